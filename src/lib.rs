@@ -1,0 +1,2 @@
+//! trilane
+#![forbid(unsafe_code)]
