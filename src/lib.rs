@@ -1,2 +1,45 @@
-//! trilane
+//! A multi-protocol AI gateway as one filter for stock Envoy.
+//!
+//! # The life of a request
+//!
+//! 1. Envoy calls [`filter::http`](filter) with the head. [`exchange`] reads it as bytes ([`head`]) and
+//!    finds the [`protocol::endpoint`].
+//! 2. [`auth`] finds the credential in the protocol's own header, and the standing of the account
+//!    key behind it: one record in Envoy's shared data, found by the key's digest.
+//! 3. [`routing`] goes from the key's group to the source that serves this protocol: the group
+//!    itself, or for a Mixed group the entry's source group.
+//! 4. [`body`] reads the body as it comes by until the top-level `model` is known; [`model`] says
+//!    which model of the group's catalog the name means.
+//! 5. The head leaves with its cluster named and every credential taken out; the rest of the body
+//!    follows as it comes, still read, so that none that is refused ever arrives whole.
+//! 6. Whatever is refused on the way is a [`reply::Rejection`], answered in the protocol's own words.
+//!
+//! The policy behind these decisions comes from one document ([`config`]), which a loader fetches,
+//! checks and publishes to shared data, where every worker reads it.
+//!
+//! Only `filter` and `entry` know Envoy, and are compiled for it alone; everything else is pure and
+//! runs anywhere.
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::arithmetic_side_effects,
+        clippy::string_slice,
+        reason = "a test may panic"
+    )
+)]
+
+pub mod auth;
+pub mod body;
+pub mod config;
+#[cfg(target_arch = "wasm32")]
+mod entry;
+pub mod exchange;
+#[cfg(target_arch = "wasm32")]
+mod filter;
+pub mod head;
+pub mod lane;
+pub mod model;
+pub mod protocol;
+pub mod reply;
+pub mod routing;

@@ -1,0 +1,346 @@
+//! Credentials: in which headers an account key may come, and when one counts as sent.
+
+use core::fmt;
+
+use crate::config::record::KeyDigest;
+use crate::head::{Head, Occurrence};
+use crate::lane::Protocol;
+use crate::protocol::query::Target;
+use crate::protocol::{Endpoint, generate, messages, responses};
+
+/// The longest account key, in bytes.
+pub const MAX_KEY_BYTES: usize = 256;
+
+/// The headers that may hold a credential, whatever the protocol: none of them goes upstream.
+pub const HEADERS: [&str; 5] = [
+    responses::KEY_HEADER,
+    messages::KEY_HEADER,
+    "x-vc-api-key",
+    "x-goog-api-key",
+    "proxy-authorization",
+];
+
+/// How a client hands over its key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// `authorization: Bearer <key>` (RFC 6750, section 2.1; the scheme in any case).
+    Bearer,
+    /// `x-api-key: <key>`.
+    XApiKey,
+    /// `x-vc-api-key: <key>` or `x-goog-api-key: <key>`.
+    VcApiKey,
+    /// The query parameter `key`.
+    Query,
+}
+
+/// An account key as sent. It is never shown: `Debug` prints nothing of it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct AccountKey(Vec<u8>);
+
+impl AccountKey {
+    /// The digest by which the key's record is found.
+    pub fn digest(&self) -> KeyDigest {
+        KeyDigest::of(&self.0)
+    }
+
+    /// A key is 1 to 256 visible ASCII characters. A comma is none of them: Envoy joins repeated
+    /// headers with it.
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let good = |b: &u8| b.is_ascii_graphic() && *b != b',';
+        (!bytes.is_empty() && bytes.len() <= MAX_KEY_BYTES && bytes.iter().all(good))
+            .then(|| Self(bytes.to_vec()))
+    }
+}
+
+impl fmt::Debug for AccountKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AccountKey(..)")
+    }
+}
+
+/// What a request presents in one form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Presented {
+    /// Nothing.
+    Absent,
+    /// Something that is no key: empty, repeated, too long, not visible ASCII, another scheme, or
+    /// two different keys.
+    Malformed,
+    /// A key.
+    Key(AccountKey),
+}
+
+impl Form {
+    /// The forms an endpoint looks at, in the order in which they are tried.
+    ///
+    /// The first is the protocol's own; on B, Bearer is what current SDKs send, and only counts for
+    /// groups that say so. On `/v1/models` all three protocols ask.
+    pub fn of(endpoint: &Endpoint) -> &'static [Self] {
+        match endpoint.protocol() {
+            Some(Protocol::A) => &[Self::Bearer],
+            Some(Protocol::B) => &[Self::XApiKey, Self::Bearer],
+            Some(Protocol::C) => &[Self::VcApiKey, Self::Query],
+            None => &[Self::XApiKey, Self::VcApiKey, Self::Bearer],
+        }
+    }
+
+    /// Reads what the request presents in this form.
+    pub fn read(self, head: &Head, target: &Target<'_>) -> Presented {
+        match self {
+            Self::Bearer => match head.single(responses::KEY_HEADER) {
+                Occurrence::Once(value) => bearer(value).into(),
+                other => from_header(other),
+            },
+            Self::XApiKey => from_header(head.single(messages::KEY_HEADER)),
+            Self::VcApiKey => agreed(
+                generate::KEY_HEADERS
+                    .iter()
+                    .map(|name| from_header(head.single(name))),
+            ),
+            Self::Query => agreed(target.keys().map(|value| AccountKey::parse(&value).into())),
+        }
+    }
+}
+
+impl From<Option<AccountKey>> for Presented {
+    fn from(key: Option<AccountKey>) -> Self {
+        key.map_or(Self::Malformed, Self::Key)
+    }
+}
+
+fn from_header(occurrence: Occurrence<'_>) -> Presented {
+    match occurrence {
+        Occurrence::Absent => Presented::Absent,
+        Occurrence::Once(value) => AccountKey::parse(value).into(),
+        Occurrence::Repeated => Presented::Malformed,
+    }
+}
+
+fn bearer(value: &[u8]) -> Option<AccountKey> {
+    let (scheme, rest) = value.split_at_checked(6)?;
+    if !scheme.eq_ignore_ascii_case(b"bearer") || rest.first() != Some(&b' ') {
+        return None;
+    }
+    AccountKey::parse(rest.trim_ascii())
+}
+
+/// Several places for one key: those that hold something must hold the same.
+fn agreed(mut places: impl Iterator<Item = Presented>) -> Presented {
+    places
+        .try_fold(Presented::Absent, |so_far, next| match (so_far, next) {
+            (_, Presented::Malformed) => Err(()),
+            (so_far, Presented::Absent) => Ok(so_far),
+            (Presented::Key(a), Presented::Key(b)) if a != b => Err(()),
+            (_, next) => Ok(next),
+        })
+        .unwrap_or(Presented::Malformed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(text: &str) -> Presented {
+        Presented::Key(AccountKey(text.as_bytes().to_vec()))
+    }
+
+    #[test]
+    fn what_counts_as_a_credential() {
+        use Presented::{Absent, Malformed};
+        let long = "k".repeat(257);
+        let longest = "k".repeat(256);
+        let cases: &[(&str, Form, &[(&str, &str)], &str, Presented)] = &[
+            (
+                "bearer",
+                Form::Bearer,
+                &[("authorization", "Bearer k1")],
+                "",
+                key("k1"),
+            ),
+            (
+                "scheme in any case",
+                Form::Bearer,
+                &[("authorization", "bEARER k1")],
+                "",
+                key("k1"),
+            ),
+            (
+                "more spaces",
+                Form::Bearer,
+                &[("authorization", "Bearer   k1 ")],
+                "",
+                key("k1"),
+            ),
+            (
+                "no scheme",
+                Form::Bearer,
+                &[("authorization", "k1")],
+                "",
+                Malformed,
+            ),
+            (
+                "another scheme",
+                Form::Bearer,
+                &[("authorization", "Basic azE6")],
+                "",
+                Malformed,
+            ),
+            (
+                "no key",
+                Form::Bearer,
+                &[("authorization", "Bearer ")],
+                "",
+                Malformed,
+            ),
+            (
+                "no space",
+                Form::Bearer,
+                &[("authorization", "Bearerk1")],
+                "",
+                Malformed,
+            ),
+            (
+                "two words",
+                Form::Bearer,
+                &[("authorization", "Bearer k1 k2")],
+                "",
+                Malformed,
+            ),
+            (
+                "joined by Envoy",
+                Form::Bearer,
+                &[("authorization", "Bearer k1,Bearer k1")],
+                "",
+                Malformed,
+            ),
+            (
+                "repeated",
+                Form::Bearer,
+                &[
+                    ("authorization", "Bearer k1"),
+                    ("authorization", "Bearer k1"),
+                ],
+                "",
+                Malformed,
+            ),
+            (
+                "another header",
+                Form::Bearer,
+                &[("x-api-key", "k1")],
+                "",
+                Absent,
+            ),
+            (
+                "x-api-key",
+                Form::XApiKey,
+                &[("x-api-key", "k1")],
+                "",
+                key("k1"),
+            ),
+            ("empty", Form::XApiKey, &[("x-api-key", "")], "", Malformed),
+            (
+                "inner comma",
+                Form::XApiKey,
+                &[("x-api-key", "k1,k2")],
+                "",
+                Malformed,
+            ),
+            (
+                "too long",
+                Form::XApiKey,
+                &[("x-api-key", &long)],
+                "",
+                Malformed,
+            ),
+            (
+                "longest",
+                Form::XApiKey,
+                &[("x-api-key", &longest)],
+                "",
+                key(&longest),
+            ),
+            (
+                "not ASCII",
+                Form::XApiKey,
+                &[("x-api-key", "kß")],
+                "",
+                Malformed,
+            ),
+            (
+                "repeated x-api-key",
+                Form::XApiKey,
+                &[("x-api-key", "k1"), ("x-api-key", "k1")],
+                "",
+                Malformed,
+            ),
+            (
+                "neutral name",
+                Form::VcApiKey,
+                &[("x-vc-api-key", "k1")],
+                "",
+                key("k1"),
+            ),
+            (
+                "vendor's name",
+                Form::VcApiKey,
+                &[("x-goog-api-key", "k1")],
+                "",
+                key("k1"),
+            ),
+            (
+                "both names, one key",
+                Form::VcApiKey,
+                &[("x-goog-api-key", "k1"), ("x-vc-api-key", "k1")],
+                "",
+                key("k1"),
+            ),
+            (
+                "both names, two keys",
+                Form::VcApiKey,
+                &[("x-goog-api-key", "k1"), ("x-vc-api-key", "k2")],
+                "",
+                Malformed,
+            ),
+            (
+                "both names, one empty",
+                Form::VcApiKey,
+                &[("x-goog-api-key", ""), ("x-vc-api-key", "k2")],
+                "",
+                Malformed,
+            ),
+            ("query", Form::Query, &[], "?alt=sse&key=k1", key("k1")),
+            (
+                "query twice, two keys",
+                Form::Query,
+                &[],
+                "?key=k1&key=k2",
+                Malformed,
+            ),
+            ("query, empty", Form::Query, &[], "?key=", Malformed),
+            ("no query", Form::Query, &[], "", Absent),
+        ];
+        for (case, form, headers, query, want) in cases {
+            let head = Head::new(
+                headers
+                    .iter()
+                    .map(|(n, v)| ((*n).to_owned(), v.as_bytes().to_vec()))
+                    .collect(),
+            );
+            let target = format!("/p{query}");
+            let got = form.read(&head, &Target::parse(target.as_bytes()));
+            assert!(got == *want, "{case}: {got:?}");
+        }
+    }
+
+    #[test]
+    fn header_bytes_that_are_no_text() {
+        let head = Head::new(vec![("x-api-key".to_owned(), b"\xff\xfe".to_vec())]);
+        let got = Form::XApiKey.read(&head, &Target::parse(b"/"));
+        assert_eq!(got, Presented::Malformed);
+    }
+
+    #[test]
+    fn debug_shows_no_key() {
+        assert_eq!(format!("{:?}", key("sk-secret")), "Key(AccountKey(..))");
+    }
+}

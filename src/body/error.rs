@@ -1,0 +1,118 @@
+//! Why a request body is refused.
+
+use core::fmt;
+
+/// A top-level field of a request that the gateway reads.
+///
+/// Named in [`BodyError::Duplicate`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field {
+    /// `model`: what the request asks for.
+    Model,
+    /// `stream`: whether the answer is to come as a stream of events.
+    Stream,
+}
+
+impl Field {
+    /// The field's name as it stands in a body.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::Stream => "stream",
+        }
+    }
+}
+
+/// Why a body is refused; the status is always 400.
+///
+/// `Display` is a short sentence for the client. It never repeats anything of the body.
+/// Positions (`at`) are byte offsets in the whole body, counted from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BodyError {
+    /// There is no body, or nothing but whitespace.
+    Empty,
+    /// The body is JSON of another kind: an array, a string, a number or a literal.
+    NotAnObject,
+    /// Not JSON as of RFC 8259.
+    Syntax {
+        /// The first byte that cannot stand where it does.
+        at: u64,
+    },
+    /// Not UTF-8 as of RFC 3629: an overlong form, a surrogate, a code point past U+10FFFF, or a stray byte.
+    Utf8 {
+        /// The first byte that cannot stand where it does.
+        at: u64,
+    },
+    /// The body begins with a byte order mark (RFC 8259, 8.1), or is UTF-16.
+    ByteOrderMark,
+    /// Arrays and objects are nested over [`MAX_DEPTH`](super::MAX_DEPTH) deep.
+    TooDeep,
+    /// The field occurs twice; parsers disagree on which one counts.
+    Duplicate(Field),
+    /// A field reads like `model` or `stream` to a parser that ignores case, and is neither.
+    CaseVariant,
+    /// `model` is there, and is not a string.
+    ModelNotString,
+    /// `model` is the empty string.
+    ModelEmpty,
+    /// `model` holds a character under U+0020, or U+007F.
+    ModelControlCharacter,
+    /// `model` holds half of a surrogate pair, so it is no Unicode string.
+    ModelSurrogate,
+    /// Something other than whitespace follows the end of the document.
+    TrailingData {
+        /// The first byte that is too many.
+        at: u64,
+    },
+    /// The body ends before the document does.
+    Truncated,
+    /// Multipart: no usable `boundary` parameter, or a boundary line that parsers would read differently.
+    Boundary,
+    /// Multipart: the headers of a part are malformed, or parsers would read them differently.
+    PartHeaders,
+    /// Multipart: the headers of one part exceed [`MAX_PART_HEADERS`](super::multipart::MAX_PART_HEADERS).
+    PartHeadersTooLong,
+    /// Multipart: `model` or `stream` is a file, not a plain value.
+    FieldIsFile(Field),
+}
+
+impl fmt::Display for BodyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("request body is empty"),
+            Self::NotAnObject => f.write_str("request body must be a JSON object"),
+            Self::Syntax { at } => write!(f, "request body is not valid JSON at byte {at}"),
+            Self::Utf8 { at } => write!(f, "request body is not valid UTF-8 at byte {at}"),
+            Self::ByteOrderMark => {
+                f.write_str("request body must be UTF-8 without a byte order mark")
+            }
+            Self::TooDeep => f.write_str("request body is nested too deeply"),
+            Self::Duplicate(field) => {
+                write!(f, "request body has more than one '{}' field", field.name())
+            }
+            Self::CaseVariant => f.write_str(
+                "request body has a field that differs from 'model' or 'stream' only in letter case",
+            ),
+            Self::ModelNotString => f.write_str("'model' must be a string"),
+            Self::ModelEmpty => f.write_str("'model' must not be empty"),
+            Self::ModelControlCharacter => {
+                f.write_str("'model' must not contain control characters")
+            }
+            Self::ModelSurrogate => f.write_str("'model' must be a valid Unicode string"),
+            Self::TrailingData { at } => {
+                write!(f, "request body has trailing data at byte {at}")
+            }
+            Self::Truncated => f.write_str("request body is incomplete"),
+            Self::Boundary => {
+                f.write_str("multipart body and its boundary do not match the content-type header")
+            }
+            Self::PartHeaders => f.write_str("multipart body has malformed part headers"),
+            Self::PartHeadersTooLong => f.write_str("multipart body has part headers that are too long"),
+            Self::FieldIsFile(field) => {
+                write!(f, "multipart field '{}' must not be a file", field.name())
+            }
+        }
+    }
+}
+
+impl core::error::Error for BodyError {}

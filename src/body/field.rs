@@ -1,0 +1,181 @@
+//! Which key of a body is which field, and the bounded copies kept of a key and of the model's name.
+
+use super::{BodyError, Field, FoundModel, MAX_MODEL_BYTES};
+
+/// The field that a key names.
+///
+/// # Errors
+/// [`BodyError::CaseVariant`] for a key that is `model` or `stream` only when case is ignored: Go's
+/// `encoding/json` would read it as that field, most other parsers would not.
+pub(super) fn field_of(key: &[u8]) -> Result<Option<Field>, BodyError> {
+    for field in [Field::Model, Field::Stream] {
+        let name = field.name().as_bytes();
+        if key == name {
+            return Ok(Some(field));
+        }
+        if eq_fold(key, name) {
+            return Err(BodyError::CaseVariant);
+        }
+    }
+    Ok(None)
+}
+
+/// Whether `key` equals `name` (lower-case ASCII) under Unicode simple case folding.
+///
+/// Only two characters outside ASCII fold into it: U+017F (long s) to `s`, and U+212A (Kelvin sign) to `k`, which no field has.
+pub(super) fn eq_fold(key: &[u8], name: &[u8]) -> bool {
+    let mut rest = key;
+    for &letter in name {
+        rest = match rest {
+            [0xC5, 0xBF, tail @ ..] if letter == b's' => tail,
+            [byte, tail @ ..] if byte.eq_ignore_ascii_case(&letter) => tail,
+            _ => return false,
+        };
+    }
+    rest.is_empty()
+}
+
+/// Longest key that can be a field or a case variant of one: `stream` with a two-byte long s, and one more
+/// byte to tell that a key is longer.
+const KEY_BYTES: usize = 8;
+
+/// The first bytes of a top-level key, unescaped.
+#[derive(Debug, Default)]
+pub(super) struct Key {
+    bytes: [u8; KEY_BYTES],
+    len: usize,
+}
+
+impl Key {
+    pub(super) fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// Adds the next bytes; what does not fit is dropped, for such a key can be no field.
+    pub(super) fn push(&mut self, piece: &[u8]) {
+        for (to, from) in self.bytes.iter_mut().skip(self.len).zip(piece) {
+            *to = *from;
+        }
+        self.len = self.len.saturating_add(piece.len()).min(KEY_BYTES);
+    }
+
+    /// Adds half a surrogate pair: no field has one, so any byte that no text has will do.
+    pub(super) fn push_lone_surrogate(&mut self) {
+        self.push(&[0xFF]);
+    }
+
+    /// The field that the whole key names; see [`field_of`].
+    pub(super) fn field(&self) -> Result<Option<Field>, BodyError> {
+        field_of(self.bytes.get(..self.len).unwrap_or_default())
+    }
+}
+
+/// The model's name as it comes in, decoded, with a bounded memory.
+#[derive(Debug, Default)]
+pub(super) struct Name {
+    /// At most [`MAX_MODEL_BYTES`] bytes; UTF-8 but for a last character that may be cut.
+    bytes: Vec<u8>,
+    overflow: bool,
+}
+
+impl Name {
+    /// Adds the next bytes, which the caller has checked to be UTF-8 (a character may still be unfinished).
+    pub(super) fn push(&mut self, piece: &[u8]) -> Result<(), BodyError> {
+        if piece.iter().any(u8::is_ascii_control) {
+            return Err(BodyError::ModelControlCharacter);
+        }
+        let room = MAX_MODEL_BYTES.saturating_sub(self.bytes.len());
+        self.overflow |= piece.len() > room;
+        self.bytes
+            .extend_from_slice(piece.get(..room).unwrap_or(piece));
+        Ok(())
+    }
+
+    /// Whether the name is longer than what is kept of it.
+    pub(super) fn overflow(&self) -> bool {
+        self.overflow
+    }
+
+    /// The name so far, for a value that takes up `span`.
+    pub(super) fn found(&mut self, span: core::ops::Range<u64>) -> Result<FoundModel, BodyError> {
+        if self.bytes.is_empty() {
+            return Err(BodyError::ModelEmpty);
+        }
+        let mut bytes = core::mem::take(&mut self.bytes);
+        if let Err(cut) = core::str::from_utf8(&bytes) {
+            bytes.truncate(cut.valid_up_to());
+        }
+        Ok(FoundModel {
+            // Cut to what is valid just above, so nothing is lost here.
+            name: String::from_utf8_lossy(&bytes).into_owned(),
+            truncated: self.overflow,
+            span,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_and_their_case_variants() {
+        let cases: &[(&str, Result<Option<Field>, BodyError>)] = &[
+            ("model", Ok(Some(Field::Model))),
+            ("stream", Ok(Some(Field::Stream))),
+            ("", Ok(None)),
+            ("mode", Ok(None)),
+            ("models", Ok(None)),
+            ("model ", Ok(None)),
+            ("stream_options", Ok(None)),
+            ("Model", Err(BodyError::CaseVariant)),
+            ("mODEL", Err(BodyError::CaseVariant)),
+            ("STREAM", Err(BodyError::CaseVariant)),
+            ("\u{17f}tream", Err(BodyError::CaseVariant)),
+            ("\u{17f}TREAM", Err(BodyError::CaseVariant)),
+            ("\u{17f}treamx", Ok(None)),
+            ("s\u{17f}ream", Ok(None)),
+            ("\u{fb05}ream", Ok(None)),
+            ("m\u{f8}del", Ok(None)),
+        ];
+        for (text, want) in cases {
+            assert_eq!(field_of(text.as_bytes()), *want, "{text:?}");
+            let mut key = Key::default();
+            for byte in text.as_bytes() {
+                key.push(&[*byte]);
+            }
+            assert_eq!(key.field(), *want, "{text:?} byte by byte");
+        }
+    }
+
+    #[test]
+    fn a_name_is_cut_at_a_character() {
+        for pad in 0..4 {
+            let mut name = Name::default();
+            name.push("x".repeat(pad).as_bytes()).unwrap();
+            for byte in "\u{1f600}".repeat(80).as_bytes() {
+                name.push(&[*byte]).unwrap();
+            }
+            assert!(name.overflow(), "pad {pad}");
+            let found = name.found(0..0).unwrap();
+            assert!(found.truncated, "pad {pad}");
+            assert_eq!(
+                found.name.len(),
+                (256 - pad) / 4 * 4 + pad,
+                "pad {pad}: whole characters only"
+            );
+        }
+    }
+
+    #[test]
+    fn the_longest_name_is_whole() {
+        let mut name = Name::default();
+        name.push(&[b'm'; MAX_MODEL_BYTES]).unwrap();
+        assert!(!name.overflow());
+        let found = name.found(1..2).unwrap();
+        assert_eq!(
+            (found.name.len(), found.truncated),
+            (MAX_MODEL_BYTES, false)
+        );
+    }
+}

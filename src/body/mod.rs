@@ -1,0 +1,183 @@
+//! The request body, watched as it streams by.
+//!
+//! A scanner reads the bytes in whatever chunks they come, keeps next to nothing of them, and never
+//! changes one. It finds the top-level `model`, tells where its bytes are so that they alone can be
+//! replaced, and proves the rest of the document: what it accepts, every parser behind the gateway
+//! reads the same way. Nothing here builds a tree, recurses, or grows with the body.
+
+mod error;
+mod field;
+mod header;
+pub mod json;
+pub mod multipart;
+mod nesting;
+mod text;
+
+pub use error::{BodyError, Field};
+pub use json::JsonScanner;
+pub use multipart::MultipartScanner;
+
+/// Longest model name that is kept, in bytes; a longer one cannot be in any catalog.
+pub const MAX_MODEL_BYTES: usize = 256;
+
+/// How many arrays and objects may be open at once in a JSON body. A multiple of 64.
+///
+/// RFC 8259, 9 leaves the limit to the parser; coding agents reach about 15.
+pub const MAX_DEPTH: usize = 512;
+
+/// The top-level model name found in a body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundModel {
+    /// The decoded name, escapes resolved.
+    ///
+    /// Never empty and without control characters. If `truncated`, its first bytes, at most
+    /// [`MAX_MODEL_BYTES`], cut between characters.
+    pub name: String,
+    /// Whether the name is longer than [`MAX_MODEL_BYTES`].
+    pub truncated: bool,
+    /// The byte range, in the whole body, that a rename replaces by [`BodyScanner::encode_model`].
+    ///
+    /// For JSON the string with both its quotes, for multipart the part's raw value. The end means
+    /// nothing for a truncated name: that is reported before the value has ended.
+    pub span: core::ops::Range<u64>,
+}
+
+/// One request body, in either form.
+///
+/// ```
+/// use trilane::body::BodyScanner;
+///
+/// let mut scanner = BodyScanner::json();
+/// scanner.feed(br#"{"input":{"model":"decoy"},"mod"#)?;
+/// assert_eq!(scanner.model(), None);
+/// scanner.feed(br#"el":"gpt-5.1"}"#)?;
+/// scanner.finish()?;
+/// assert_eq!(scanner.model().map(|model| model.name.as_str()), Some("gpt-5.1"));
+/// # Ok::<(), trilane::body::BodyError>(())
+/// ```
+#[derive(Debug)]
+pub enum BodyScanner {
+    /// `application/json`.
+    Json(JsonScanner),
+    /// `multipart/form-data`.
+    Multipart(MultipartScanner),
+}
+
+impl BodyScanner {
+    /// A scanner for a JSON body.
+    pub fn json() -> Self {
+        Self::Json(JsonScanner::new())
+    }
+
+    /// A scanner for a form, from the value of the request's content-type header (RFC 7578, 4.1).
+    ///
+    /// # Errors
+    /// [`BodyError::Boundary`] when that is not `multipart/form-data` with exactly one usable boundary.
+    pub fn multipart(content_type: &[u8]) -> Result<Self, BodyError> {
+        MultipartScanner::new(content_type).map(Self::Multipart)
+    }
+
+    /// Reads the next bytes of the body.
+    ///
+    /// # Errors
+    /// Why the body is refused. This is final: every later call gives the same error.
+    pub fn feed(&mut self, chunk: &[u8]) -> Result<(), BodyError> {
+        match self {
+            Self::Json(scanner) => scanner.feed(chunk),
+            Self::Multipart(scanner) => scanner.feed(chunk),
+        }
+    }
+
+    /// Tells that the body has ended, and checks that it is complete. It may well have no model.
+    ///
+    /// # Errors
+    /// [`BodyError::Empty`], [`BodyError::Truncated`], or the error that was there before. This is final too.
+    pub fn finish(&mut self) -> Result<(), BodyError> {
+        match self {
+            Self::Json(scanner) => scanner.finish(),
+            Self::Multipart(scanner) => scanner.finish(),
+        }
+    }
+
+    /// The model, once the last byte of its value (JSON: the closing quote, multipart: the boundary
+    /// behind it) has been read, or more than [`MAX_MODEL_BYTES`] of it.
+    ///
+    /// Stays what it is when an error comes later.
+    pub fn model(&self) -> Option<&FoundModel> {
+        match self {
+            Self::Json(scanner) => scanner.model(),
+            Self::Multipart(scanner) => scanner.model(),
+        }
+    }
+
+    /// Whether the bytes read so far end inside the model's value.
+    ///
+    /// The caller holds them then, so that the value can still be replaced as one piece. False again
+    /// once [`model`](Self::model) tells the name, so also for a name that is too long; false after an error.
+    pub fn inside_model(&self) -> bool {
+        match self {
+            Self::Json(scanner) => scanner.inside_model(),
+            Self::Multipart(scanner) => scanner.inside_model(),
+        }
+    }
+
+    /// Whether the document is complete (JSON: the outermost object is closed, multipart: the closing
+    /// boundary is there), so no model can come any more. False after an error.
+    pub fn complete(&self) -> bool {
+        match self {
+            Self::Json(scanner) => scanner.complete(),
+            Self::Multipart(scanner) => scanner.complete(),
+        }
+    }
+
+    /// What the body says of streaming: `Some(true)` for a top-level `stream` that is the literal
+    /// `true` (multipart: whose value is `true`), `Some(false)` for any other value, `None` when none
+    /// has been read yet.
+    pub fn stream(&self) -> Option<bool> {
+        match self {
+            Self::Json(scanner) => scanner.stream(),
+            Self::Multipart(scanner) => scanner.stream(),
+        }
+    }
+
+    /// The bytes that [`FoundModel::span`] is replaced by to rename the model: for JSON a string
+    /// literal with its quotes (RFC 8259, 7), for multipart the name as it is.
+    ///
+    /// `name` is the configuration's; it must hold no line break in a form.
+    pub fn encode_model(&self, name: &str) -> Vec<u8> {
+        match self {
+            Self::Json(_) => serde_json::Value::from(name).to_string().into_bytes(),
+            Self::Multipart(_) => name.as_bytes().to_vec(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_renamed_model_is_a_json_string() {
+        let scanner = BodyScanner::json();
+        for name in [
+            "m1",
+            "a\"b\\c/d",
+            "\u{1f600}\u{e9}",
+            "tab\tnul\0del\x7f",
+            "",
+        ] {
+            let literal = scanner.encode_model(name);
+            assert_eq!(
+                serde_json::from_slice::<String>(&literal).unwrap(),
+                name,
+                "{name:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_renamed_model_is_a_plain_value_in_a_form() {
+        let scanner = BodyScanner::multipart(b"multipart/form-data; boundary=x").unwrap();
+        assert_eq!(scanner.encode_model("a\"b"), b"a\"b");
+    }
+}

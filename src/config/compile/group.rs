@@ -1,0 +1,270 @@
+//! Source groups and their models.
+
+use std::rc::Rc;
+
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use super::super::document::{GroupDocument, ModelDocument};
+use super::super::multiplier::Multiplier;
+use super::super::policy::{Clients, Group, GroupKind, Source};
+use super::{Compiler, Problems, names};
+use crate::lane::Protocol;
+use crate::model::catalog::Kind;
+use crate::model::name::NameRule;
+use crate::model::{Catalog, Model};
+
+pub(super) fn is_mixed(document: &GroupDocument) -> bool {
+    document.protocol.as_deref() == Some("Mixed")
+}
+
+/// Compiles a source group; `None` for a Mixed one, or where the protocol is wrong.
+pub(super) fn compile_source(
+    document: &GroupDocument,
+    path: &str,
+    compiler: &mut Compiler,
+) -> Option<Group> {
+    if is_mixed(document) {
+        return None;
+    }
+    let problems = &mut compiler.problems;
+    let protocol = match document.protocol.as_deref() {
+        Some("A") => Protocol::A,
+        Some("B") => Protocol::B,
+        Some("C") => Protocol::C,
+        _ => {
+            problems.push(
+                format!("{path}.protocol"),
+                "must be \"A\", \"B\", \"C\" or \"Mixed\"",
+            );
+            return None;
+        }
+    };
+    if document.entries.is_some() {
+        problems.push(format!("{path}.entries"), "only a Mixed group has entries");
+    }
+    let image_generation = flag(
+        document.image_generation,
+        Protocol::A,
+        protocol,
+        &format!("{path}.image_generation"),
+        problems,
+    );
+    let count_tokens = flag(
+        document.count_tokens,
+        Protocol::B,
+        protocol,
+        &format!("{path}.count_tokens"),
+        problems,
+    );
+    let account_resources = flag(
+        document.account_resources,
+        Protocol::C,
+        protocol,
+        &format!("{path}.account_resources"),
+        problems,
+    );
+    let multiplier = multiplier(
+        document.multiplier.as_deref(),
+        &format!("{path}.multiplier"),
+        problems,
+    );
+    let cluster = document.cluster.clone().unwrap_or_default();
+    names::cluster(&cluster, &format!("{path}.cluster"), problems);
+    let catalog = catalog(document, protocol, path, compiler);
+    let source = Source {
+        group: document.id.clone().unwrap_or_default(),
+        protocol,
+        multiplier,
+        cluster,
+        image_generation,
+        count_tokens,
+        account_resources,
+        catalog,
+    };
+    Some(frame(
+        document,
+        path,
+        GroupKind::Source(Rc::new(source)),
+        &mut compiler.problems,
+    ))
+}
+
+/// What source and Mixed groups have in common.
+pub(super) fn frame(
+    document: &GroupDocument,
+    path: &str,
+    kind: GroupKind,
+    problems: &mut Problems,
+) -> Group {
+    let id = document.id.clone().unwrap_or_default();
+    let name = document.name.clone().unwrap_or_else(|| id.clone());
+    if document.name.is_some() {
+        names::display(&name, &format!("{path}.name"), problems);
+    }
+    let clients = match document.clients.as_deref() {
+        None | Some("strict") => Clients::Strict,
+        Some("current") => Clients::Current,
+        Some(_) => {
+            problems.push(
+                format!("{path}.clients"),
+                "must be \"strict\" or \"current\"",
+            );
+            Clients::Strict
+        }
+    };
+    Group {
+        id,
+        name,
+        clients,
+        kind,
+    }
+}
+
+/// Reads a required multiplier.
+pub(super) fn multiplier(text: Option<&str>, path: &str, problems: &mut Problems) -> Multiplier {
+    match text.map(Multiplier::parse) {
+        Some(Ok(multiplier)) => multiplier,
+        Some(Err(reason)) => {
+            problems.push(path, reason);
+            Multiplier::ONE
+        }
+        None => {
+            problems.push(path, "is missing");
+            Multiplier::ONE
+        }
+    }
+}
+
+/// A switch that has a meaning in one protocol only; switched on elsewhere it is a mistake.
+fn flag(
+    value: Option<bool>,
+    meant_for: Protocol,
+    protocol: Protocol,
+    path: &str,
+    problems: &mut Problems,
+) -> bool {
+    let on = value.unwrap_or(false);
+    if on && protocol != meant_for {
+        problems.push(
+            path,
+            format!("has a meaning in protocol {meant_for} groups only"),
+        );
+    }
+    on
+}
+
+fn catalog(
+    document: &GroupDocument,
+    protocol: Protocol,
+    path: &str,
+    compiler: &mut Compiler,
+) -> Catalog {
+    let rule = match protocol {
+        Protocol::A => NameRule::A,
+        Protocol::B => NameRule::B,
+        Protocol::C => NameRule::C,
+    };
+    let mut catalog = Catalog::new(rule);
+    for (i, model) in document.models.iter().flatten().enumerate() {
+        let path = format!("{path}.models[{i}]");
+        add_model(
+            &mut catalog,
+            model,
+            (rule, protocol),
+            &path,
+            &mut compiler.problems,
+        );
+    }
+    if catalog.models().is_empty() {
+        compiler.warnings.push(
+            format!("{path}.models"),
+            "is empty: its keys can use nothing",
+        );
+    }
+    catalog
+}
+
+fn add_model(
+    catalog: &mut Catalog,
+    document: &ModelDocument,
+    (rule, protocol): (NameRule, Protocol),
+    path: &str,
+    problems: &mut Problems,
+) {
+    let Some(id) = document.id.clone() else {
+        problems.push(format!("{path}.id"), "is missing");
+        return;
+    };
+    if names::model(&id, protocol, &format!("{path}.id"), problems) && rule.fold(&id) != id {
+        problems.push(
+            format!("{path}.id"),
+            format!("is not canonical: write \"{}\"", rule.fold(&id)),
+        );
+    }
+    if document.entry.is_some() {
+        problems.push(
+            format!("{path}.entry"),
+            "has a meaning in Mixed groups only",
+        );
+    }
+    if document.merge_dated == Some(true) && protocol != Protocol::A {
+        problems.push(
+            format!("{path}.merge_dated"),
+            "has a meaning in protocol A groups only",
+        );
+    }
+    if let Some(upstream) = &document.upstream {
+        names::model(upstream, protocol, &format!("{path}.upstream"), problems);
+    }
+    let aliases = document.aliases.as_deref().unwrap_or_default();
+    for (i, alias) in aliases.iter().enumerate() {
+        names::model(alias, protocol, &format!("{path}.aliases[{i}]"), problems);
+    }
+    if let Some(name) = &document.display_name {
+        names::display(name, &format!("{path}.display_name"), problems);
+    }
+    let kind = match document.kind.as_deref() {
+        None | Some("text") => Kind::Text,
+        Some("image") => Kind::Image,
+        Some(_) => {
+            problems.push(format!("{path}.kind"), "must be \"text\" or \"image\"");
+            Kind::Text
+        }
+    };
+    let created = document
+        .created_at
+        .as_deref()
+        .and_then(|text| timestamp(text, &format!("{path}.created_at"), problems));
+    let model = Model {
+        kind,
+        display_name: document.display_name.clone().unwrap_or_else(|| id.clone()),
+        created: created.unwrap_or(0),
+        upstream: document.upstream.clone(),
+        entitled: document.entitled.unwrap_or(true),
+        merge_dated: document.merge_dated.unwrap_or(false),
+        id,
+    };
+    if let Err(taken) = catalog.add(model, aliases) {
+        for name in taken {
+            problems.push(
+                path,
+                format!(
+                    "its id or an alias means the same name as model \"{}\"",
+                    name.by
+                ),
+            );
+        }
+    }
+}
+
+/// An RFC 3339 time, as seconds since the Unix epoch.
+pub(super) fn timestamp(text: &str, path: &str, problems: &mut Problems) -> Option<i64> {
+    match OffsetDateTime::parse(text, &Rfc3339) {
+        Ok(time) => Some(time.unix_timestamp()),
+        Err(_) => {
+            problems.push(path, "must be a time such as \"2027-01-01T00:00:00Z\"");
+            None
+        }
+    }
+}

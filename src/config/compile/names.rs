@@ -1,0 +1,75 @@
+//! Which names a document may use. Names end up in headers, paths, logs and metric labels, so what
+//! would need escaping there is refused here.
+
+use super::Problems;
+use crate::lane::Protocol;
+
+/// The longest id of a group or key, in bytes.
+const MAX_ID: usize = 64;
+/// The longest name for people, and the longest model or cluster name, in bytes.
+const MAX_NAME: usize = 128;
+
+/// An id of a group or a key: letters, digits, `-`, `_`, `.`, `:`.
+pub(super) fn id<'a>(
+    id: &'a Option<String>,
+    path: &str,
+    problems: &mut Problems,
+) -> Option<&'a str> {
+    let Some(id) = id.as_deref() else {
+        problems.push(path, "is missing");
+        return None;
+    };
+    if id.is_empty() || id.len() > MAX_ID || !id.bytes().all(is_id_byte) {
+        problems.push(path, "must be 1 to 64 letters, digits or any of - _ . :");
+        return None;
+    }
+    Some(id)
+}
+
+fn is_id_byte(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || b"-_.:".contains(&b)
+}
+
+/// A name for people: any text without control characters.
+pub(super) fn display(name: &str, path: &str, problems: &mut Problems) {
+    if name.is_empty() || name.len() > MAX_NAME || name.chars().any(char::is_control) {
+        problems.push(path, "must be 1 to 128 bytes without control characters");
+    }
+}
+
+/// The name of an Envoy cluster; it is sent in a header inside Envoy. `|` is in the names a
+/// service mesh gives its clusters.
+pub(super) fn cluster(name: &str, path: &str, problems: &mut Problems) {
+    let good = |b: u8| is_id_byte(b) || b"|/".contains(&b);
+    if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(good) {
+        problems.push(
+            path,
+            "must be 1 to 128 letters, digits or any of - _ . : | /",
+        );
+    }
+}
+
+/// A model name of `protocol`, as an id, an alias or an upstream name. On C it is a segment of a
+/// path, where a slash or a dot segment would lead elsewhere.
+pub(super) fn model(name: &str, protocol: Protocol, path: &str, problems: &mut Problems) -> bool {
+    let extra: &[u8] = match protocol {
+        Protocol::A | Protocol::B => b"-_.:/@+[]",
+        Protocol::C => b"-_.",
+    };
+    let good = |b: u8| b.is_ascii_alphanumeric() || extra.contains(&b);
+    if name.is_empty()
+        || name.len() > MAX_NAME
+        || !name.bytes().all(good)
+        || name.bytes().all(|b| b == b'.')
+    {
+        problems.push(
+            path,
+            format!(
+                "must be 1 to 128 letters, digits or any of {}",
+                String::from_utf8_lossy(extra)
+            ),
+        );
+        return false;
+    }
+    true
+}

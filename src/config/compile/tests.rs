@@ -1,0 +1,426 @@
+use super::*;
+use crate::config::policy::GroupKind;
+use crate::lane::Entry;
+use serde_json::{Value, json};
+
+const DIGEST: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+fn sample() -> Value {
+    json!({
+        "groups": [
+            {"id": "mixed", "protocol": "Mixed",
+             "entries": {"responses": {"source": "a", "extra_multiplier": "1.5000"},
+                         "anthropic_messages": {"source": "b"}},
+             "models": [{"id": "claude-x-4-5", "entry": "vb_messages"}, {"id": "gpt-x", "entry": "responses"}]},
+            {"id": "a", "protocol": "A", "multiplier": "0.2000", "cluster": "a1", "models": [{"id": "gpt-x"}]},
+            {"id": "b", "protocol": "B", "multiplier": "2", "cluster": "b1", "count_tokens": true,
+             "models": [{"id": "claude-x-4-5", "upstream": "claude-x-4-5-20251101", "aliases": ["claude-x-latest"]}]}
+        ],
+        "keys": [{"id": "key_01", "sha256": DIGEST, "group": "mixed", "expires_at": "2027-01-01T00:00:00Z"}]
+    })
+}
+
+fn compile_value(value: &Value) -> Result<Compiled, Problems> {
+    Document::parse(value.to_string().as_bytes()).and_then(|document| compile(&document))
+}
+
+#[test]
+fn references_are_resolved() {
+    let compiled = compile_value(&sample()).unwrap();
+    assert_eq!(compiled.warnings, []);
+    let policy = &compiled.policy;
+    let GroupKind::Mixed(mixed) = &policy.group("mixed").unwrap().kind else {
+        panic!("mixed is not Mixed");
+    };
+    let cases = [
+        ("A", Entry::Responses, Some(("a", "0.3000"))),
+        (
+            "B, under the vendor's name",
+            Entry::VbMessages,
+            Some(("b", "2.0000")),
+        ),
+        ("C, not configured", Entry::VcGenerateContent, None),
+    ];
+    for (case, entry, want) in cases {
+        let got = mixed
+            .entry(entry)
+            .map(|e| (e.source.group.as_str(), e.multiplier.to_string()));
+        assert_eq!(got, want.map(|(id, m)| (id, m.to_owned())), "{case}");
+    }
+    assert_eq!(
+        compiled.keys,
+        [(
+            KeyDigest::from_hex(DIGEST).unwrap(),
+            KeyRecord {
+                id: "key_01".to_owned(),
+                group: "mixed".to_owned(),
+                expires_at: Some(1_798_761_600),
+                disabled: false
+            }
+        )]
+    );
+}
+
+#[test]
+fn every_problem_is_named() {
+    // (case, JSON pointer, what to put there, or null to take it out, the problem)
+    let cases = [
+        (
+            "no groups",
+            "/groups",
+            json!([]),
+            "groups: is missing or empty",
+        ),
+        ("no keys", "/keys", Value::Null, "keys: is missing"),
+        (
+            "window too great",
+            "/inspect_window",
+            json!(2_000_000),
+            "inspect_window: must be between",
+        ),
+        (
+            "body limit too small",
+            "/max_body",
+            json!(1),
+            "max_body: must be between",
+        ),
+        (
+            "id missing",
+            "/groups/1/id",
+            Value::Null,
+            "groups[1].id: is missing",
+        ),
+        (
+            "id odd",
+            "/groups/1/id",
+            json!("a b"),
+            "groups[1].id: must be 1 to 64",
+        ),
+        (
+            "id twice",
+            "/groups/2/id",
+            json!("a"),
+            "groups[2].id: \"a\" is the id of another group too",
+        ),
+        (
+            "name odd",
+            "/groups/1/name",
+            json!("a\nb"),
+            "groups[1].name: must be",
+        ),
+        (
+            "protocol",
+            "/groups/1/protocol",
+            json!("D"),
+            "groups[1].protocol: must be",
+        ),
+        (
+            "clients",
+            "/groups/1/clients",
+            json!("lax"),
+            "groups[1].clients: must be",
+        ),
+        (
+            "multiplier missing",
+            "/groups/1/multiplier",
+            Value::Null,
+            "groups[1].multiplier: is missing",
+        ),
+        (
+            "multiplier too fine",
+            "/groups/1/multiplier",
+            json!("0.20001"),
+            "groups[1].multiplier: has more than 4",
+        ),
+        (
+            "multiplier negative",
+            "/groups/1/multiplier",
+            json!("-1"),
+            "groups[1].multiplier: must be",
+        ),
+        (
+            "multiplier a number",
+            "/groups/1/multiplier",
+            json!(0.2),
+            "groups[1].multiplier: expected a string",
+        ),
+        (
+            "cluster missing",
+            "/groups/1/cluster",
+            Value::Null,
+            "groups[1].cluster: must be",
+        ),
+        (
+            "cluster odd",
+            "/groups/1/cluster",
+            json!("a\r\nx: y"),
+            "groups[1].cluster: must be",
+        ),
+        (
+            "flag of another protocol",
+            "/groups/1/count_tokens",
+            json!(true),
+            "groups[1].count_tokens: has a meaning in protocol B",
+        ),
+        (
+            "images on B",
+            "/groups/2/image_generation",
+            json!(true),
+            "groups[2].image_generation: has a meaning in protocol A",
+        ),
+        (
+            "entries on a source",
+            "/groups/1/entries",
+            json!({}),
+            "groups[1].entries: only a Mixed",
+        ),
+        (
+            "model id missing",
+            "/groups/1/models/0/id",
+            Value::Null,
+            "groups[1].models[0].id: is missing",
+        ),
+        (
+            "model id not canonical",
+            "/groups/2/models/0/id",
+            json!("claude-x-4.5"),
+            "groups[2].models[0].id: is not canonical: write \"claude-x-4-5\"",
+        ),
+        (
+            "model id odd",
+            "/groups/1/models/0/id",
+            json!("gpt x"),
+            "groups[1].models[0].id: must be",
+        ),
+        (
+            "model upstream odd",
+            "/groups/2/models/0/upstream",
+            json!("x\""),
+            "groups[2].models[0].upstream: must be",
+        ),
+        (
+            "model kind",
+            "/groups/1/models/0/kind",
+            json!("video"),
+            "groups[1].models[0].kind: must be",
+        ),
+        (
+            "model time",
+            "/groups/1/models/0/created_at",
+            json!("yesterday"),
+            "groups[1].models[0].created_at: must be",
+        ),
+        (
+            "model merge_dated on B",
+            "/groups/2/models/0/merge_dated",
+            json!(true),
+            "groups[2].models[0].merge_dated: has a meaning",
+        ),
+        (
+            "model entry on a source",
+            "/groups/1/models/0/entry",
+            json!("responses"),
+            "groups[1].models[0].entry: has a meaning",
+        ),
+        (
+            "alias taken",
+            "/groups/2/models/0/aliases/0",
+            json!("claude-x-4.5"),
+            "groups[2].models[0]: its id or an alias means the same name as model \"claude-x-4-5\"",
+        ),
+        (
+            "unknown field",
+            "/groups/1/colour",
+            json!("red"),
+            "groups[1].colour: unknown field",
+        ),
+        (
+            "entry unknown",
+            "/groups/0/entries/other",
+            json!({"source": "a"}),
+            "groups[0].entries.other: is no entry",
+        ),
+        (
+            "entry under two names",
+            "/groups/0/entries/vb_messages",
+            json!({"source": "b"}),
+            "groups[0].entries.vb_messages: is given under two names",
+        ),
+        (
+            "entry without source",
+            "/groups/0/entries/responses/source",
+            Value::Null,
+            "groups[0].entries.responses.source: is missing",
+        ),
+        (
+            "entry dangling",
+            "/groups/0/entries/responses/source",
+            json!("z"),
+            "groups[0].entries.responses.source: there is no group \"z\"",
+        ),
+        (
+            "entry to a Mixed group",
+            "/groups/0/entries/responses/source",
+            json!("mixed"),
+            "groups[0].entries.responses.source: \"mixed\" is a Mixed group",
+        ),
+        (
+            "entry to another protocol",
+            "/groups/0/entries/responses/source",
+            json!("b"),
+            "groups[0].entries.responses.source: \"b\" speaks protocol B",
+        ),
+        (
+            "entry multiplier",
+            "/groups/0/entries/responses/extra_multiplier",
+            json!("x"),
+            "groups[0].entries.responses.extra_multiplier: must be",
+        ),
+        (
+            "entries missing",
+            "/groups/0/entries",
+            Value::Null,
+            "groups[0].entries: is missing or empty",
+        ),
+        (
+            "Mixed with a cluster",
+            "/groups/0/cluster",
+            json!("a1"),
+            "groups[0].cluster: belongs to the source",
+        ),
+        (
+            "Mixed with images",
+            "/groups/0/image_generation",
+            json!(true),
+            "groups[0].image_generation: belongs to the source",
+        ),
+        (
+            "Mixed model unknown to its source",
+            "/groups/0/models/0/id",
+            json!("claude-z-1"),
+            "groups[0].models[0].id: the source of entry vb_messages has no model",
+        ),
+        (
+            "Mixed model of an unconfigured entry",
+            "/groups/0/models/0/entry",
+            json!("vc_generate_content"),
+            "groups[0].models[0].entry: this group has no usable entry",
+        ),
+        (
+            "Mixed model with upstream",
+            "/groups/0/models/0/upstream",
+            json!("y"),
+            "groups[0].models[0].upstream: belongs to the model",
+        ),
+        (
+            "Mixed model twice",
+            "/groups/0/models/2",
+            json!({"id": "gpt-x", "entry": "responses"}),
+            "groups[0].models[2].id: is listed twice",
+        ),
+        (
+            "key id missing",
+            "/keys/0/id",
+            Value::Null,
+            "keys[0].id: is missing",
+        ),
+        (
+            "key digest short",
+            "/keys/0/sha256",
+            json!("abc"),
+            "keys[0].sha256: must be the 64",
+        ),
+        (
+            "key group dangling",
+            "/keys/0/group",
+            json!("z"),
+            "keys[0].group: names no group",
+        ),
+        (
+            "key expiry",
+            "/keys/0/expires_at",
+            json!("2027-01-01"),
+            "keys[0].expires_at: must be a time",
+        ),
+        (
+            "key digest twice",
+            "/keys/1",
+            json!({"id": "k2", "sha256": DIGEST, "group": "a"}),
+            "keys[1].sha256: is the digest of keys[0] too",
+        ),
+        (
+            "key id twice",
+            "/keys/1",
+            json!({"id": "key_01", "sha256": DIGEST.replace('b', "c"), "group": "a"}),
+            "keys[1].id: is the id of another key too",
+        ),
+    ];
+    for (case, pointer, value, want) in cases {
+        let mut document = sample();
+        put(&mut document, pointer, value);
+        let problems = compile_value(&document).expect_err(case);
+        assert!(
+            problems.0.iter().any(|p| p.to_string().starts_with(want)),
+            "{case}: {problems}"
+        );
+    }
+}
+
+/// Sets what stands at a JSON pointer; null takes it out; one past a list's end appends.
+fn put(document: &mut Value, pointer: &str, value: Value) {
+    let (parent, last) = pointer.rsplit_once('/').unwrap();
+    match document.pointer_mut(parent).unwrap() {
+        Value::Object(map) if value.is_null() => {
+            map.remove(last);
+        }
+        Value::Object(map) => {
+            map.insert(last.to_owned(), value);
+        }
+        Value::Array(list) => {
+            let index: usize = last.parse().unwrap();
+            if index == list.len() {
+                list.push(value);
+            } else {
+                list[index] = value;
+            }
+        }
+        other => panic!("{pointer}: {other}"),
+    }
+}
+
+#[test]
+fn problems_of_different_places_come_together() {
+    let mut document = sample();
+    put(&mut document, "/groups/1/cluster", json!(""));
+    put(
+        &mut document,
+        "/groups/0/entries/responses/source",
+        json!("z"),
+    );
+    put(&mut document, "/keys/0/group", json!("z"));
+    let problems = compile_value(&document).unwrap_err();
+    assert!(problems.0.len() >= 3, "{problems}");
+}
+
+#[test]
+fn a_mixed_group_without_the_b_entry_is_a_warning() {
+    let mut document = sample();
+    put(
+        &mut document,
+        "/groups/0/entries/anthropic_messages",
+        Value::Null,
+    );
+    put(
+        &mut document,
+        "/groups/0/models/0",
+        json!({"id": "gpt-x", "entry": "responses"}),
+    );
+    put(
+        &mut document,
+        "/groups/0/models",
+        json!([{"id": "gpt-x", "entry": "responses"}]),
+    );
+    let compiled = compile_value(&document).unwrap();
+    assert_eq!(compiled.warnings.len(), 1, "{:?}", compiled.warnings);
+    assert_eq!(compiled.warnings[0].path, "groups[0].entries");
+}

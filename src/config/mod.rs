@@ -1,0 +1,23 @@
+//! Configuration: the document as written, the policy as compiled, and both as published.
+//!
+//! [`document`] mirrors the JSON; [`policy`] is what the filter decides by, every reference
+//! resolved; [`record`] and [`snapshot`] are how keys and policy stand in Envoy's shared data.
+
+pub mod compile;
+pub mod document;
+pub mod error;
+pub mod lease;
+pub mod multiplier;
+pub mod policy;
+pub mod publish;
+pub mod record;
+pub mod shared;
+pub mod snapshot;
+pub mod source;
+pub mod view;
+
+pub use compile::{Compiled, compile};
+pub use document::Document;
+pub use error::{Problem, Problems};
+pub use multiplier::Multiplier;
+pub use policy::Policy;

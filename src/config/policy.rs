@@ -1,0 +1,138 @@
+//! The policy: what the filter decides by. Built by [`super::compile`] alone, so every reference in
+//! it is resolved and every name in it is checked.
+
+use std::rc::Rc;
+
+use hashbrown::HashMap;
+
+use super::multiplier::Multiplier;
+use crate::lane::{Entry, Protocol};
+use crate::model::{Catalog, Model};
+
+/// A document, compiled. Account keys are not in it: each has a record of its own
+/// ([`super::record`]).
+#[derive(Debug, Clone)]
+pub struct Policy {
+    /// Whether protocol C keys may come as the query parameter `key`.
+    pub query_key: bool,
+    /// How many bytes of a request body are held while its model is still unknown.
+    pub inspect_window: u64,
+    /// The longest request body, in bytes; a longer one is answered with 413.
+    pub max_body: u64,
+    pub(super) groups: Vec<Rc<Group>>,
+    pub(super) index: HashMap<String, usize>,
+}
+
+/// A group of keys.
+#[derive(Debug, Clone)]
+pub struct Group {
+    /// The id by which keys and entries refer to it.
+    pub id: String,
+    /// The name for people.
+    pub name: String,
+    /// Which clients its keys serve.
+    pub clients: Clients,
+    /// What it gives access to.
+    pub kind: GroupKind,
+}
+
+/// Which credential forms, versions and paths a group's keys take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Clients {
+    /// The protocols as documented: `x-api-key` and the version constant on B, `/v1beta` for C.
+    #[default]
+    Strict,
+    /// Also what current official SDKs and agents send: a Bearer credential and any dated version
+    /// on B, `/v1/models…` for C.
+    Current,
+}
+
+/// A group is either a source of models, or a choice of sources by entry.
+#[derive(Debug, Clone)]
+pub enum GroupKind {
+    /// Models of one protocol, behind one Envoy cluster.
+    Source(Rc<Source>),
+    /// Entries, each leading to a source group.
+    Mixed(Mixed),
+}
+
+/// The models of one protocol behind one Envoy cluster.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// The id of its group.
+    pub group: String,
+    /// The protocol it speaks.
+    pub protocol: Protocol,
+    /// The billing multiplier of requests that its own keys make.
+    pub multiplier: Multiplier,
+    /// The Envoy cluster that has its upstream accounts.
+    pub cluster: String,
+    /// Protocol A: whether images may be made.
+    pub image_generation: bool,
+    /// Protocol B: whether the upstream counts tokens.
+    pub count_tokens: bool,
+    /// Protocol C: whether paths that name no model are forwarded. They are state of the upstream
+    /// account, which all keys of the group share.
+    pub account_resources: bool,
+    /// Its models.
+    pub catalog: Catalog,
+}
+
+/// A choice of sources by entry.
+#[derive(Debug, Clone)]
+pub struct Mixed {
+    pub(super) entries: Vec<MixedEntry>,
+    /// The models its keys see, in the document's order.
+    pub models: Vec<MixedModel>,
+}
+
+/// One entry of a Mixed group.
+#[derive(Debug, Clone)]
+pub struct MixedEntry {
+    /// Which entry.
+    pub entry: Entry,
+    /// The final multiplier: the source's times the extra one.
+    pub multiplier: Multiplier,
+    /// Where it leads.
+    pub source: Rc<Source>,
+}
+
+/// A model that a Mixed group shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MixedModel {
+    /// Its id in the source's catalog.
+    pub id: String,
+    /// The entry that serves it.
+    pub entry: Entry,
+}
+
+impl Policy {
+    /// The default of [`Policy::inspect_window`]: 256 KiB.
+    pub const INSPECT_WINDOW: u64 = 256 * 1024;
+    /// The default of [`Policy::max_body`]: 64 MiB.
+    pub const MAX_BODY: u64 = 64 * 1024 * 1024;
+
+    /// The group with this id.
+    pub fn group(&self, id: &str) -> Option<&Rc<Group>> {
+        self.index.get(id).and_then(|&i| self.groups.get(i))
+    }
+
+    /// All groups, in the document's order.
+    pub fn groups(&self) -> &[Rc<Group>] {
+        &self.groups
+    }
+}
+
+impl Mixed {
+    /// The configured entry, or `None` where the group lacks it.
+    pub fn entry(&self, entry: Entry) -> Option<&MixedEntry> {
+        self.entries.iter().find(|e| e.entry == entry)
+    }
+
+    /// Whether this group shows the source's `model` under `entry`.
+    pub fn shows(&self, entry: Entry, model: &Model) -> bool {
+        self.models
+            .iter()
+            .any(|m| m.entry == entry && m.id == model.id)
+    }
+}

@@ -1,0 +1,206 @@
+//! One account key as it stands in Envoy's shared data.
+//!
+//! A record is found by the digest of the key, so the shared data holds no key. Records are
+//! versioned because a loader and a filter of different releases may meet in one Envoy: the
+//! loader is fixed until Envoy restarts, the filter can be swapped at any time.
+
+use core::fmt;
+
+use sha2::{Digest as _, Sha256};
+
+/// The SHA-256 digest of an account key's bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct KeyDigest([u8; 32]);
+
+impl KeyDigest {
+    /// The digest of a key as a client sends it.
+    pub fn of(key: &[u8]) -> Self {
+        Self(Sha256::digest(key).into())
+    }
+
+    /// Reads the 64 hexadecimal digits a document writes.
+    pub fn from_hex(text: &str) -> Option<Self> {
+        let mut bytes = [0; 32];
+        hex::decode_to_slice(text, &mut bytes).ok()?;
+        (text.len() == 64).then_some(Self(bytes))
+    }
+
+    /// The name of this key's record in the shared data.
+    pub fn shared_name(&self) -> String {
+        let mut name = String::with_capacity(76);
+        name.push_str("trilane/key/");
+        name.push_str(&hex::encode(self.0));
+        name
+    }
+}
+
+/// Prints the first 8 digits: enough to tell keys apart in a log.
+impl fmt::Debug for KeyDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let start = self.0.first_chunk::<4>().map(hex::encode);
+        write!(f, "KeyDigest({}…)", start.unwrap_or_default())
+    }
+}
+
+/// What is known of one account key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyRecord {
+    /// The key's id in the document, for logs and ledgers.
+    pub id: String,
+    /// The id of its group.
+    pub group: String,
+    /// When it ends, seconds since the Unix epoch; `None` for never.
+    pub expires_at: Option<i64>,
+    /// Whether it is switched off.
+    pub disabled: bool,
+}
+
+/// A record and the epoch of the loader that wrote it.
+///
+/// Shared data cannot be enumerated, so a loader that starts anew cannot clear what an earlier one
+/// left. It takes a higher epoch instead: a record older than the policy's epoch is void.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stamped {
+    /// The writer's epoch.
+    pub epoch: u64,
+    /// The record.
+    pub record: KeyRecord,
+}
+
+/// A record that this release cannot read: written by another release, or damaged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unreadable;
+
+const FORMAT: u8 = 1;
+const DISABLED: u8 = 1;
+const NEVER: i64 = i64::MAX;
+
+impl Stamped {
+    /// The record's bytes: format, flags, epoch, expiry, then both ids with their lengths.
+    pub fn encode(&self) -> Vec<u8> {
+        let record = &self.record;
+        let mut bytes = Vec::with_capacity(
+            20_usize
+                .saturating_add(record.id.len())
+                .saturating_add(record.group.len()),
+        );
+        bytes.push(FORMAT);
+        bytes.push(if record.disabled { DISABLED } else { 0 });
+        bytes.extend_from_slice(&self.epoch.to_le_bytes());
+        bytes.extend_from_slice(&record.expires_at.unwrap_or(NEVER).to_le_bytes());
+        for text in [&record.group, &record.id] {
+            // Ids are at most 64 bytes (compile.rs); a longer one could not be read back.
+            bytes.push(u8::try_from(text.len()).unwrap_or(u8::MAX));
+            bytes.extend_from_slice(text.as_bytes());
+        }
+        bytes
+    }
+
+    /// Reads a record; `Ok(None)` for the empty tombstone of a removed key.
+    ///
+    /// # Errors
+    /// [`Unreadable`], which a filter must answer with 503, never with 401: the key may be good.
+    pub fn decode(bytes: &[u8]) -> Result<Option<Self>, Unreadable> {
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        Self::decode_present(bytes).map(Some).ok_or(Unreadable)
+    }
+
+    fn decode_present(bytes: &[u8]) -> Option<Self> {
+        let (&[format, flags], rest) = bytes.split_first_chunk::<2>()?;
+        if format != FORMAT || flags > DISABLED {
+            return None;
+        }
+        let (epoch, rest) = rest.split_first_chunk::<8>()?;
+        let (expires_at, rest) = rest.split_first_chunk::<8>()?;
+        let expires_at = i64::from_le_bytes(*expires_at);
+        let (group, rest) = take_text(rest)?;
+        let (id, rest) = take_text(rest)?;
+        rest.is_empty().then(|| Self {
+            epoch: u64::from_le_bytes(*epoch),
+            record: KeyRecord {
+                id,
+                group,
+                expires_at: (expires_at != NEVER).then_some(expires_at),
+                disabled: flags == DISABLED,
+            },
+        })
+    }
+}
+
+fn take_text(bytes: &[u8]) -> Option<(String, &[u8])> {
+    let (&len, rest) = bytes.split_first()?;
+    let (text, rest) = rest.split_at_checked(usize::from(len))?;
+    Some((core::str::from_utf8(text).ok()?.to_owned(), rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn digests() {
+        let digest = KeyDigest::of(b"abc");
+        let hex = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(KeyDigest::from_hex(hex), Some(digest));
+        assert_eq!(KeyDigest::from_hex(&hex.to_uppercase()), Some(digest));
+        assert_eq!(digest.shared_name(), format!("trilane/key/{hex}"));
+        assert_eq!(format!("{digest:?}"), "KeyDigest(ba7816bf…)");
+        for (case, text) in [
+            ("short", &hex[2..]),
+            ("empty", ""),
+            (
+                "prefixed",
+                "0xba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+            ),
+            (
+                "no digit",
+                "xa7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+            ),
+        ] {
+            assert_eq!(KeyDigest::from_hex(text), None, "{case}");
+        }
+    }
+
+    #[test]
+    fn an_empty_value_is_a_tombstone() {
+        assert_eq!(Stamped::decode(b""), Ok(None));
+    }
+
+    prop_compose! {
+        fn stamped()(
+            epoch in any::<u64>(),
+            id in "[a-z0-9_]{1,64}",
+            group in "[a-z0-9-]{1,64}",
+            expires_at in proptest::option::of(0i64..4_000_000_000),
+            disabled in any::<bool>(),
+        ) -> Stamped {
+            Stamped { epoch, record: KeyRecord { id, group, expires_at, disabled } }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn records_survive_the_round_trip(stamped in stamped()) {
+            prop_assert_eq!(Stamped::decode(&stamped.encode()), Ok(Some(stamped)));
+        }
+
+        #[test]
+        fn a_damaged_record_is_never_taken_for_absent(stamped in stamped(), cut in 1usize..200, format in 2u8..) {
+            let bytes = stamped.encode();
+            if cut < bytes.len() {
+                prop_assert_eq!(Stamped::decode(&bytes[..cut]), Err(Unreadable));
+            }
+            let mut other = bytes;
+            other[0] = format;
+            prop_assert_eq!(Stamped::decode(&other), Err(Unreadable));
+        }
+
+        #[test]
+        fn any_bytes_are_read_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
+            let _ = Stamped::decode(&bytes);
+        }
+    }
+}

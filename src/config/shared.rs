@@ -1,0 +1,57 @@
+//! Envoy's shared data, as a seam: what publishing and reading the configuration need of it.
+
+/// The key-value store that all VMs of one `vm_id` in an Envoy share.
+pub trait SharedData {
+    /// The value and its version; no value where the name was never set, an empty one where it was
+    /// cleared (a name never goes away).
+    fn get(&self, name: &str) -> (Option<Vec<u8>>, Option<u32>);
+
+    /// Sets a value; with a version, only if that is still the current one.
+    ///
+    /// # Errors
+    /// [`Conflict`] where somebody else has set the value since.
+    fn set(&self, name: &str, value: &[u8], version: Option<u32>) -> Result<(), Conflict>;
+}
+
+/// Somebody else was faster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Conflict;
+
+#[cfg(test)]
+pub(crate) mod fake {
+    use std::cell::RefCell;
+    use std::collections::HashMap;
+
+    use super::*;
+
+    /// Shared data in a map, with a log of the names written.
+    #[derive(Debug, Default)]
+    pub(crate) struct FakeSharedData {
+        pub(crate) values: RefCell<HashMap<String, (Vec<u8>, u32)>>,
+        pub(crate) written: RefCell<Vec<String>>,
+    }
+
+    impl SharedData for FakeSharedData {
+        fn get(&self, name: &str) -> (Option<Vec<u8>>, Option<u32>) {
+            self.values
+                .borrow()
+                .get(name)
+                .map_or((None, None), |(v, version)| {
+                    (Some(v.clone()), Some(*version))
+                })
+        }
+
+        fn set(&self, name: &str, value: &[u8], version: Option<u32>) -> Result<(), Conflict> {
+            let current = self.get(name).1;
+            if version.is_some() && current.is_some() && version != current {
+                return Err(Conflict);
+            }
+            self.written.borrow_mut().push(name.to_owned());
+            let next = current.unwrap_or(0) + 1;
+            self.values
+                .borrow_mut()
+                .insert(name.to_owned(), (value.to_vec(), next));
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! The decision on a request's head, up to the point where only the body can say more.
+
+use std::rc::Rc;
+
+use crate::auth::{Form, Presented, Standing, World, standing};
+use crate::config::policy::{Clients, Group, GroupKind};
+use crate::config::snapshot::InForce;
+use crate::head::{Head, Occurrence};
+use crate::lane::Protocol;
+use crate::protocol::query::Target;
+use crate::protocol::{Endpoint, messages};
+use crate::reply::Rejection;
+use crate::routing::Route;
+
+/// A request whose key may ask what it asks.
+#[derive(Debug)]
+pub(super) struct Admitted {
+    /// The key's group.
+    pub group: Rc<Group>,
+    /// The form in which the key came.
+    pub form: Form,
+}
+
+/// Settles who asks: credential, policy, standing of the key, in this order.
+pub(super) fn admit(
+    head: &Head,
+    target: &Target<'_>,
+    endpoint: &Endpoint,
+    in_force: Option<&InForce>,
+    world: &impl World,
+) -> Result<Admitted, Rejection> {
+    let mut presented = Vec::new();
+    for form in Form::of(endpoint) {
+        match form.read(head, target) {
+            Presented::Absent => {}
+            // Whatever stands in a later form, this one is wrong: in doubt the request is refused.
+            Presented::Malformed => break,
+            Presented::Key(key) => presented.push((*form, key)),
+        }
+    }
+    if presented.is_empty() {
+        return Err(Rejection::Unauthenticated);
+    }
+    let in_force = in_force.ok_or(Rejection::NotReady)?;
+    for (form, key) in presented {
+        if form == Form::Query && !in_force.policy.query_key {
+            continue;
+        }
+        match standing(&key, in_force, world) {
+            Standing::Refused => {}
+            Standing::Undecided => return Err(Rejection::NotReady),
+            Standing::Good { group, .. } => {
+                if takes(&group, endpoint, form) {
+                    return Ok(Admitted { group, form });
+                }
+            }
+        }
+    }
+    Err(Rejection::Unauthenticated)
+}
+
+/// Whether keys of this group may come in this form. Whether the group serves the endpoint's
+/// protocol at all is another question, answered with 403.
+fn takes(group: &Group, endpoint: &Endpoint, form: Form) -> bool {
+    let current = group.clients == Clients::Current;
+    if let Some(protocol) = endpoint.protocol() {
+        return match form {
+            Form::Bearer => protocol == Protocol::A || current,
+            Form::XApiKey | Form::VcApiKey | Form::Query => true,
+        };
+    }
+    let own = match &group.kind {
+        GroupKind::Mixed(_) => None,
+        GroupKind::Source(source) => Some(source.protocol),
+    };
+    match form {
+        Form::Bearer => match own {
+            None | Some(Protocol::A) => true,
+            Some(Protocol::B) => current,
+            Some(Protocol::C) => false,
+        },
+        Form::XApiKey => matches!(own, None | Some(Protocol::B)),
+        Form::VcApiKey => current && matches!(own, None | Some(Protocol::C)),
+        Form::Query => false,
+    }
+}
+
+/// Settles what the group may do with the endpoint: protocol, version, images, token counting.
+pub(super) fn authorize(
+    head: &Head,
+    endpoint: &Endpoint,
+    protocol: Protocol,
+    group: &Rc<Group>,
+) -> Result<Route, Rejection> {
+    let route = Route::find(group, protocol)?;
+    let strict = group.clients == Clients::Strict;
+    match endpoint {
+        Endpoint::Messages | Endpoint::CountTokens => {
+            check_version(head, strict)?;
+            if *endpoint == Endpoint::CountTokens && !route.source.count_tokens {
+                return Err(Rejection::CountTokensNotSupported);
+            }
+        }
+        Endpoint::ImagesGenerations | Endpoint::ImagesEdits
+            if !route.source.image_generation || route.entry.is_some() =>
+        {
+            return Err(Rejection::ImagesNotSupported);
+        }
+        Endpoint::Generate { under_v1: true, .. } if strict => {
+            return Err(Rejection::PathNotServed);
+        }
+        Endpoint::AccountResource if !route.source.account_resources => {
+            return Err(Rejection::PathNotServed);
+        }
+        _ => {}
+    }
+    Ok(route)
+}
+
+/// The version header of protocol B: the constant for strict groups, any date for current ones,
+/// which may also leave it out.
+fn check_version(head: &Head, strict: bool) -> Result<(), Rejection> {
+    match version(head)? {
+        None if strict => Err(Rejection::Version),
+        Some(value) if strict && value != messages::VERSION.as_bytes() => Err(Rejection::Version),
+        Some(value) if !is_date(value) => Err(Rejection::Version),
+        _ => Ok(()),
+    }
+}
+
+/// The version that a request names, under either name; both must agree.
+pub(super) fn version(head: &Head) -> Result<Option<&[u8]>, Rejection> {
+    let mut named = None;
+    for name in messages::VERSION_HEADERS {
+        match head.single(name) {
+            Occurrence::Absent => {}
+            Occurrence::Repeated => return Err(Rejection::Version),
+            Occurrence::Once(value) => {
+                if named.is_some_and(|other| other != value) {
+                    return Err(Rejection::Version);
+                }
+                named = Some(value);
+            }
+        }
+    }
+    Ok(named)
+}
+
+/// `YYYY-MM-DD`, in digits.
+fn is_date(value: &[u8]) -> bool {
+    value.len() == 10
+        && value.iter().enumerate().all(|(i, b)| match i {
+            4 | 7 => *b == b'-',
+            _ => b.is_ascii_digit(),
+        })
+}
+
+/// The protocol in which a request is answered and forwarded: the endpoint's own, or on
+/// `/v1/models` the one whose header carried the key.
+pub(super) fn protocol_of(endpoint: &Endpoint, form: Form) -> Protocol {
+    endpoint.protocol().unwrap_or(match form {
+        Form::Bearer => Protocol::A,
+        Form::XApiKey => Protocol::B,
+        Form::VcApiKey | Form::Query => Protocol::C,
+    })
+}

@@ -1,0 +1,117 @@
+//! `GET /v1/models` and `GET /v1beta/models`, answered from the policy.
+
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use crate::config::policy::{Group, GroupKind};
+use crate::lane::{Entry, Protocol};
+use crate::protocol::listing::{Listed, generate_list, shared_list};
+use crate::protocol::page::{self, Page};
+use crate::protocol::query::Target;
+use crate::reply::Rejection;
+use crate::routing::{self, Route};
+
+/// What a list request asks for.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Asked<'a> {
+    /// The list, or a page of it.
+    List,
+    /// One model.
+    One(&'a str),
+}
+
+/// The body that answers a list request of `protocol` by a key of `group`.
+pub(super) fn answer(
+    group: &Rc<Group>,
+    protocol: Protocol,
+    asked: Asked<'_>,
+    target: &Target<'_>,
+) -> Result<Value, Rejection> {
+    let of_c = protocol == Protocol::C;
+    if let (true, GroupKind::Source(_)) = (of_c, &group.kind) {
+        // A source of another protocol has no list in C's shape.
+        Route::find(group, protocol)?;
+    }
+    let models = visible(group, of_c);
+    match asked {
+        Asked::One(name) => {
+            let found = find(group, &models, name, of_c)?;
+            Ok(if of_c {
+                found.generate()
+            } else {
+                found.shared()
+            })
+        }
+        Asked::List => {
+            let ids: Vec<&str> = models.iter().map(|m| m.model.id.as_str()).collect();
+            let page = if of_c {
+                page::by_token(target, &ids)
+            } else {
+                page::by_id(target, &ids)
+            };
+            let Page { items, has_more } =
+                page.map_err(|parameter| Rejection::BadParameter(parameter.0))?;
+            let shown = models.get(items).unwrap_or_default();
+            Ok(if of_c {
+                generate_list(shown, has_more)
+            } else {
+                shared_list(shown, has_more)
+            })
+        }
+    }
+}
+
+/// The models that a key of `group` may use; `only_c` leaves those of the C entry of a Mixed group.
+fn visible(group: &Group, only_c: bool) -> Vec<Listed<'_>> {
+    match &group.kind {
+        GroupKind::Source(source) => source
+            .catalog
+            .models()
+            .iter()
+            .filter(|model| model.entitled)
+            .map(|model| Listed { model, offer: None })
+            .collect(),
+        GroupKind::Mixed(mixed) => mixed
+            .models
+            .iter()
+            .filter(|shown| !only_c || shown.entry == Entry::VcGenerateContent)
+            .filter_map(|shown| {
+                let entry = mixed.entry(shown.entry)?;
+                let mut models = entry.source.catalog.models().iter();
+                let model = models.find(|m| m.id == shown.id && m.entitled)?;
+                Some(Listed {
+                    model,
+                    offer: Some((entry.entry, entry.multiplier)),
+                })
+            })
+            .collect(),
+    }
+}
+
+/// The listed model that `name` means, by any spelling that a request could use.
+fn find<'a>(
+    group: &Group,
+    listed: &[Listed<'a>],
+    name: &str,
+    only_c: bool,
+) -> Result<Listed<'a>, Rejection> {
+    let id = match &group.kind {
+        GroupKind::Source(source) => source.catalog.find(name).map(|m| m.id.as_str()),
+        GroupKind::Mixed(mixed) => routing::entry_for(mixed, name)
+            .and_then(|entry| mixed.entry(entry))
+            .and_then(|entry| entry.source.catalog.find(name))
+            .map(|m| m.id.as_str()),
+    };
+    listed
+        .iter()
+        .find(|listed| Some(listed.model.id.as_str()) == id)
+        .copied()
+        .ok_or_else(|| Rejection::ModelNotFound {
+            name: name.to_owned(),
+            served_by: match (&group.kind, only_c) {
+                (GroupKind::Mixed(mixed), true) => routing::entry_for(mixed, name),
+                _ => None,
+            },
+        })
+}

@@ -1,0 +1,193 @@
+//! A request body on its way: what is held, what is let go, and when it is refused.
+//!
+//! The head is held until the model is known, at most for the policy's inspect window. After that
+//! the body streams, and this guard goes on reading it: each chunk is let go only after it was
+//! found clean, so the upstream never has the whole of a body that was not approved.
+
+use super::edits::{BodyEdit, Edits, HeaderEdit};
+use crate::body::{BodyScanner, FoundModel};
+use crate::config::Policy;
+use crate::reply::Rejection;
+use crate::routing::Route;
+
+use super::Asker;
+
+/// What the body must say about the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Expectation {
+    /// It must name one of the key's list.
+    Named,
+    /// The path named one already; if the body names one too, it must be the same.
+    SameAs {
+        /// The catalog id of the path's model.
+        id: String,
+    },
+    /// It may name one; if so, one of the key's list.
+    Any,
+    /// It has said what it must.
+    Met,
+}
+
+/// A request body being read.
+#[derive(Debug)]
+pub struct Upload {
+    pub(super) asker: Asker,
+    route: Route,
+    expects: Expectation,
+    scanner: BodyScanner,
+    inspect_window: u64,
+    max_body: u64,
+    content_length: Option<u64>,
+    /// Edits that go with the head, while it is held; `None` once it has gone.
+    head: Option<Edits>,
+    /// Bytes read so far.
+    seen: u64,
+    /// Bytes let go so far.
+    released: u64,
+}
+
+/// What is to be done with the bytes just read, and those held before.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// Hold them.
+    Hold,
+    /// Let them go, with the head if it was held.
+    Release(Edits),
+}
+
+impl Upload {
+    /// Starts to read a body whose head is held with `head` to change in it.
+    pub(super) fn new(
+        asker: Asker,
+        route: Route,
+        expects: Expectation,
+        scanner: BodyScanner,
+        policy: &Policy,
+        content_length: Option<u64>,
+        head: Edits,
+    ) -> Self {
+        Self {
+            asker,
+            route,
+            expects,
+            scanner,
+            inspect_window: policy.inspect_window,
+            max_body: policy.max_body,
+            content_length,
+            head: Some(head),
+            seen: 0,
+            released: 0,
+        }
+    }
+
+    /// Whether the head has gone upstream.
+    pub(super) fn head_gone(&self) -> bool {
+        self.head.is_none()
+    }
+
+    /// Reads the next bytes; `end` says that the body ends with them.
+    ///
+    /// # Errors
+    /// Why the request is refused, whatever of it has gone upstream by then.
+    pub(super) fn read(&mut self, bytes: &[u8], end: bool) -> Result<Step, Rejection> {
+        let len = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        self.seen = self.seen.saturating_add(len);
+        if self.seen > self.max_body {
+            return Err(Rejection::TooLarge {
+                limit: self.max_body,
+            });
+        }
+        self.scanner.feed(bytes).map_err(Rejection::Body)?;
+        if end {
+            self.scanner.finish().map_err(Rejection::Body)?;
+        }
+        let rename = self.judge(end)?;
+        if !end && self.must_hold() {
+            return Ok(Step::Hold);
+        }
+        Ok(Step::Release(self.release(rename)))
+    }
+
+    /// Looks at the model as soon as it is there. Gives the bytes that replace it, if some do.
+    fn judge(&mut self, end: bool) -> Result<Option<BodyEdit>, Rejection> {
+        let Some(found) = self.scanner.model() else {
+            let is_missing = self.expects == Expectation::Named && (end || self.scanner.complete());
+            return if is_missing {
+                Err(Rejection::ModelMissing)
+            } else {
+                Ok(None)
+            };
+        };
+        if self.expects == Expectation::Met {
+            return Ok(None);
+        }
+        if found.truncated {
+            return Err(Rejection::ModelNotFound {
+                name: found.name.clone(),
+                served_by: None,
+            });
+        }
+        let expects = core::mem::replace(&mut self.expects, Expectation::Met);
+        match expects {
+            Expectation::SameAs { id } => match self.route.source.catalog.find(&found.name) {
+                Some(model) if model.id == id => Ok(None),
+                _ => Err(Rejection::ModelMismatch),
+            },
+            Expectation::Any => self.route.model(&found.name).map(|_| None),
+            Expectation::Named | Expectation::Met => {
+                let model = self.route.model(&found.name)?;
+                Ok(model
+                    .upstream
+                    .as_deref()
+                    .filter(|upstream| *upstream != found.name)
+                    .and_then(|upstream| self.rename(found, upstream)))
+            }
+        }
+    }
+
+    /// The edit that gives the model its upstream name, in coordinates of the bytes held now.
+    fn rename(&self, found: &FoundModel, upstream: &str) -> Option<BodyEdit> {
+        let held = |at: u64| usize::try_from(at.checked_sub(self.released)?).ok();
+        Some(BodyEdit {
+            span: held(found.span.start)?..held(found.span.end)?,
+            bytes: self.scanner.encode_model(upstream),
+        })
+    }
+
+    fn must_hold(&self) -> bool {
+        let awaits_model = self.expects == Expectation::Named && self.head.is_some();
+        let in_window = self.seen < self.inspect_window;
+        // A name that is cut by the end of a chunk is held whole, so that it can be replaced whole.
+        // It cannot grow beyond bounds: the scanner reports a name that is too long at once.
+        let inside_name = self.expects == Expectation::Named && self.scanner.inside_model();
+        (awaits_model && in_window) || inside_name
+    }
+
+    fn release(&mut self, rename: Option<BodyEdit>) -> Edits {
+        self.released = self.seen;
+        let mut edits = self.head.take().map_or_else(Edits::default, |mut head| {
+            head.headers.extend(self.length_edit(rename.as_ref()));
+            head
+        });
+        edits.body = rename;
+        edits
+    }
+
+    /// The length that the head must name, given what happens to the body.
+    fn length_edit(&self, rename: Option<&BodyEdit>) -> Option<HeaderEdit> {
+        let length = self.content_length?;
+        if self.expects == Expectation::Named && self.route.source.catalog.renames() {
+            // The model is still to come and may change its length: the body goes chunked.
+            return Some(HeaderEdit::Remove("content-length".to_owned()));
+        }
+        let rename = rename?;
+        let count = |n: usize| u64::try_from(n).ok();
+        let length = length
+            .checked_sub(count(rename.span.len())?)?
+            .checked_add(count(rename.bytes.len())?)?;
+        Some(HeaderEdit::Set(
+            "content-length",
+            length.to_string().into_bytes(),
+        ))
+    }
+}

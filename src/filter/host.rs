@@ -1,0 +1,188 @@
+//! Every host call. Total: whatever the host answers becomes a value, never a panic.
+//!
+//! The SDK panics on host statuses that it does not expect, and its `String` getters panic on header
+//! bytes that are not UTF-8. So headers are read as bytes only, and each call stands here with the
+//! phases in which the host allows it.
+
+use core::time::Duration;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use proxy_wasm::hostcalls;
+use proxy_wasm::types::{BufferType, MapType, MetricType};
+
+use crate::auth::World;
+use crate::config::record::KeyDigest;
+use crate::config::shared::{Conflict, SharedData};
+use crate::config::source::HttpSource;
+use crate::exchange::{BodyEdit, HeaderEdit, Origin};
+use crate::head::Head;
+use crate::reply::Reply;
+
+/// How long a fetch of the document may take.
+const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The `root_id` of the root being created.
+pub(super) fn root_id() -> Option<Vec<u8>> {
+    hostcalls::get_property(vec!["plugin_root_id"])
+        .ok()
+        .flatten()
+}
+
+/// The plugin configuration; legal in `on_configure`.
+pub(super) fn plugin_configuration(size: usize) -> Vec<u8> {
+    buffer(BufferType::PluginConfiguration, 0, size)
+}
+
+/// Asks for ticks of a root.
+pub(super) fn tick_every(period: Duration) {
+    let _ = hostcalls::set_tick_period(period);
+}
+
+/// Milliseconds since the Unix epoch.
+pub(super) fn now_ms() -> u64 {
+    let now = hostcalls::get_current_time().unwrap_or_else(|_| SystemTime::now());
+    now.duration_since(UNIX_EPOCH)
+        .ok()
+        .and_then(|since| u64::try_from(since.as_millis()).ok())
+        .unwrap_or(0)
+}
+
+/// A number that no other VM draws.
+pub(super) fn random() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+/// Shared data, and through it the key records.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Host;
+
+impl SharedData for Host {
+    fn get(&self, name: &str) -> (Option<Vec<u8>>, Option<u32>) {
+        hostcalls::get_shared_data(name).unwrap_or((None, None))
+    }
+
+    fn set(&self, name: &str, value: &[u8], version: Option<u32>) -> Result<(), Conflict> {
+        hostcalls::set_shared_data(name, Some(value), version).map_err(|_| Conflict)
+    }
+}
+
+impl World for Host {
+    fn key_record(&self, digest: &KeyDigest) -> Option<Vec<u8>> {
+        // Envoy gives a cleared value as absent with a version; both mean that there is no key.
+        self.get(&digest.shared_name()).0
+    }
+
+    fn now(&self) -> i64 {
+        i64::try_from(now_ms() / 1000).unwrap_or(i64::MAX)
+    }
+}
+
+/// The request's head; legal in `on_http_request_headers`.
+pub(super) fn request_head() -> Head {
+    Head::new(hostcalls::get_map_bytes(MapType::HttpRequestHeaders).unwrap_or_default())
+}
+
+/// The answer's status; legal in `on_http_response_headers`.
+pub(super) fn response_status() -> Option<u16> {
+    let value = hostcalls::get_map_value_bytes(MapType::HttpResponseHeaders, ":status");
+    core::str::from_utf8(&value.ok()??).ok()?.parse().ok()
+}
+
+/// Who made the answer; legal in `on_http_response_headers`.
+pub(super) fn response_origin() -> Origin {
+    let details = hostcalls::get_property(vec!["response", "code_details"]);
+    match details {
+        Ok(Some(details)) if details == b"via_upstream" => Origin::Upstream,
+        _ => Origin::Envoy,
+    }
+}
+
+/// Bytes of the request body now held; legal in `on_http_request_body`.
+pub(super) fn request_body(start: usize, size: usize) -> Vec<u8> {
+    buffer(BufferType::HttpRequestBody, start, size)
+}
+
+/// Changes the request's head; legal until it has gone on.
+pub(super) fn edit_request_head(edits: &[HeaderEdit]) {
+    for edit in edits {
+        let (name, value) = match edit {
+            HeaderEdit::Set(name, value) => (*name, Some(value.as_slice())),
+            HeaderEdit::Remove(name) => (name.as_str(), None),
+        };
+        let _ = hostcalls::set_map_value_bytes(MapType::HttpRequestHeaders, name, value);
+    }
+}
+
+/// Changes bytes of the request body now held; legal in `on_http_request_body`.
+///
+/// The host replaces from the start of what it holds only, so the bytes before the change are
+/// written anew as they are.
+pub(super) fn edit_request_body(edit: &BodyEdit) {
+    let mut bytes = request_body(0, edit.span.start);
+    bytes.extend_from_slice(&edit.bytes);
+    let _ = hostcalls::set_buffer(BufferType::HttpRequestBody, 0, edit.span.end, &bytes);
+}
+
+/// Answers the client; legal in every request callback and in `on_http_response_headers`.
+pub(super) fn send(reply: &Reply) {
+    let headers = reply
+        .headers
+        .iter()
+        .map(|(name, value)| (*name, value.as_str()))
+        .collect();
+    let _ = hostcalls::send_http_response(u32::from(reply.status), headers, Some(&reply.body));
+}
+
+/// Asks for the document. The answer comes in `on_http_call_response` with this token; `None`
+/// where the cluster is unknown or cannot be asked.
+pub(super) fn fetch(source: &HttpSource, etag: Option<&str>) -> Option<u32> {
+    let mut headers = vec![
+        (":method", "GET"),
+        (":path", source.path.as_str()),
+        (":authority", source.authority.as_str()),
+        ("accept", "application/json"),
+    ];
+    headers.extend(etag.map(|etag| ("if-none-match", etag)));
+    hostcalls::dispatch_http_call(&source.cluster, headers, None, vec![], FETCH_TIMEOUT).ok()
+}
+
+/// A header of a fetched answer; legal in `on_http_call_response` where the answer has headers.
+pub(super) fn fetched_header(name: &str) -> Option<String> {
+    let value = hostcalls::get_map_value_bytes(MapType::HttpCallResponseHeaders, name);
+    String::from_utf8(value.ok()??).ok()
+}
+
+/// The body of a fetched answer; legal in `on_http_call_response`.
+pub(super) fn fetched_body(size: usize) -> Vec<u8> {
+    buffer(BufferType::HttpCallResponseBody, 0, size)
+}
+
+/// The id of a counter or gauge, defined if it is not yet.
+pub(super) fn metric(kind: MetricType, name: &str) -> Option<u32> {
+    hostcalls::define_metric(kind, name).ok()
+}
+
+/// Sets a gauge.
+pub(super) fn record(metric: Option<u32>, value: u64) {
+    if let Some(id) = metric {
+        let _ = hostcalls::record_metric(id, value);
+    }
+}
+
+/// Adds one to a counter.
+pub(super) fn increment(metric: Option<u32>) {
+    if let Some(id) = metric {
+        let _ = hostcalls::increment_metric(id, 1);
+    }
+}
+
+fn buffer(kind: BufferType, start: usize, size: usize) -> Vec<u8> {
+    if size == 0 {
+        return Vec::new();
+    }
+    hostcalls::get_buffer(kind, start, size)
+        .ok()
+        .flatten()
+        .unwrap_or_default()
+}

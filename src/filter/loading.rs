@@ -1,0 +1,235 @@
+//! Loading the document: fetch, compare, compile, publish; the last good policy stays on any fault.
+
+use core::time::Duration;
+
+use sha2::{Digest, Sha256};
+
+use super::host::{self, Host};
+use super::stats::{ConfigStats, Reason};
+use crate::config::lease::Lease;
+use crate::config::publish::Publisher;
+use crate::config::shared::SharedData;
+use crate::config::snapshot::DOCUMENT;
+use crate::config::source::{HttpSource, Source};
+use crate::config::{Document, Problems, compile};
+
+/// Whose job loading is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// The singleton's, always.
+    Singleton,
+    /// A filter's, as long as it holds the lease.
+    Fallback,
+}
+
+/// How many problems of a refused document one log line names.
+const MAX_LOGGED: usize = 20;
+
+type Sha256Bytes = [u8; 32];
+
+/// The loading side of a root.
+#[derive(Debug)]
+pub(super) struct Loading {
+    source: Source,
+    role: Role,
+    lease: Lease,
+    stats: ConfigStats,
+    /// `None` while another VM loads.
+    publisher: Option<Publisher>,
+    /// The answer awaited.
+    call: Option<u32>,
+    /// The digest of the last document looked at, good or bad: the same again costs nothing.
+    last: Option<Sha256Bytes>,
+    /// The `etag` that the source gave with it.
+    etag: Option<String>,
+    /// Whether the last document looked at is in force.
+    in_force: bool,
+    /// When the source last confirmed what is in force, or loading began.
+    confirmed_ms: u64,
+    /// Whether the source's failure has been logged since it last answered.
+    failure_logged: bool,
+}
+
+impl Loading {
+    pub(super) fn new(source: Source, tick: Duration, role: Role) -> Self {
+        let tick_ms = u64::try_from(tick.as_millis()).unwrap_or(u64::MAX);
+        Self {
+            source,
+            role,
+            lease: Lease {
+                holder: host::random(),
+                duration_ms: tick_ms.saturating_mul(3).max(2000),
+            },
+            stats: ConfigStats::new(),
+            publisher: None,
+            call: None,
+            last: None,
+            etag: None,
+            in_force: false,
+            confirmed_ms: host::now_ms(),
+            failure_logged: false,
+        }
+    }
+
+    /// Begins. An inline document is published at once, so that no request comes before it; it is
+    /// never published later, as a filter that is being replaced must not bring an old one back.
+    ///
+    /// False where the inline document is refused: Envoy then refuses the plugin's configuration.
+    pub(super) fn start(&mut self) -> bool {
+        let Source::Inline(bytes) = &self.source else {
+            return true;
+        };
+        let bytes = bytes.clone();
+        let digest: Sha256Bytes = Sha256::digest(&bytes).into();
+        // Every VM that gets this configuration comes by here; the first one publishes.
+        if Host.get(DOCUMENT).0.as_deref() == Some(&digest) {
+            self.in_force = true;
+            return true;
+        }
+        self.lease.seize(host::now_ms(), &Host);
+        self.load(&bytes, digest);
+        self.in_force
+    }
+
+    /// Looks whether the document has changed.
+    pub(super) fn on_tick(&mut self) {
+        let now = host::now_ms();
+        if !self.may_load(now) {
+            self.publisher = None;
+            self.last = None;
+            self.etag = None;
+            return;
+        }
+        if let Source::Inline(_) = self.source {
+            self.confirmed_ms = now;
+        }
+        self.stats.age(now.saturating_sub(self.confirmed_ms));
+        let Source::Http(source) = &self.source else {
+            return;
+        };
+        if self.call.is_some() {
+            return;
+        }
+        self.call = host::fetch(source, self.etag.as_deref());
+        if self.call.is_none() {
+            self.fail(Reason::Unreachable, "its cluster is unknown or has no host");
+        }
+    }
+
+    /// The source has answered, or the call has failed.
+    pub(super) fn on_answer(&mut self, token: u32, num_headers: usize, body_size: usize) {
+        if self.call != Some(token) {
+            return;
+        }
+        self.call = None;
+        let Source::Http(HttpSource { max_bytes, .. }) = self.source else {
+            return;
+        };
+        // A failed call has no headers, and asking for one would be fatal.
+        if num_headers == 0 {
+            self.fail(
+                Reason::Unreachable,
+                "no answer, or one longer than Envoy takes",
+            );
+            return;
+        }
+        let status = host::fetched_header(":status").unwrap_or_default();
+        match status.as_str() {
+            "304" if self.last.is_some() => self.confirm(),
+            "200" if body_size > max_bytes => self.fail(
+                Reason::Oversize,
+                &format!("it has {body_size} bytes, {max_bytes} are allowed"),
+            ),
+            "200" => {
+                let bytes = host::fetched_body(body_size);
+                let digest: Sha256Bytes = Sha256::digest(&bytes).into();
+                if self.last == Some(digest) {
+                    self.confirm();
+                } else if self.may_load(host::now_ms()) {
+                    self.failure_logged = false;
+                    self.etag = host::fetched_header("etag");
+                    self.load(&bytes, digest);
+                }
+            }
+            _ => self.fail(Reason::Unreachable, &format!("status {status}")),
+        }
+    }
+
+    fn may_load(&self, now: u64) -> bool {
+        match self.role {
+            Role::Singleton => {
+                self.lease.seize(now, &Host);
+                true
+            }
+            Role::Fallback => self.lease.claim(now, &Host),
+        }
+    }
+
+    /// Brings a document into force, or says why not.
+    fn load(&mut self, bytes: &[u8], digest: Sha256Bytes) {
+        self.last = Some(digest);
+        let loaded = Document::parse(bytes)
+            .and_then(|document| compile(&document).map(|compiled| (document, compiled)));
+        let (document, compiled) = match loaded {
+            Ok(loaded) => loaded,
+            Err(problems) => {
+                self.in_force = false;
+                self.stats.rejected(Reason::Invalid);
+                log::error!(
+                    "the configuration document is refused, what was in force stays: {}",
+                    listed(&problems)
+                );
+                return;
+            }
+        };
+        for warning in &compiled.warnings {
+            log::warn!("configuration document: {warning}");
+        }
+        let publisher = self
+            .publisher
+            .get_or_insert_with(|| Publisher::take_over(&Host));
+        let published = publisher.publish(&document, &compiled, &Host);
+        let _ = Host.set(DOCUMENT, &digest, None);
+        self.in_force = true;
+        self.confirm();
+        self.stats
+            .published(published.generation, compiled.keys.len());
+        log::info!(
+            "configuration generation {} is in force: {} groups, {} keys, {} key records written",
+            published.generation,
+            compiled.policy.groups().len(),
+            compiled.keys.len(),
+            published.records,
+        );
+    }
+
+    /// The source still gives what was looked at last.
+    fn confirm(&mut self) {
+        self.failure_logged = false;
+        if self.in_force {
+            self.confirmed_ms = host::now_ms();
+        }
+    }
+
+    fn fail(&mut self, reason: Reason, why: &str) {
+        self.stats.rejected(reason);
+        // Every tick may fail again; the log says so once.
+        if !core::mem::replace(&mut self.failure_logged, true) {
+            log::error!("the configuration document cannot be had, what was in force stays: {why}");
+        }
+    }
+}
+
+fn listed(problems: &Problems) -> String {
+    let mut first: Vec<String> = problems
+        .0
+        .iter()
+        .take(MAX_LOGGED)
+        .map(ToString::to_string)
+        .collect();
+    let more = problems.0.len().saturating_sub(first.len());
+    if more > 0 {
+        first.push(format!("and {more} more"));
+    }
+    first.join("; ")
+}

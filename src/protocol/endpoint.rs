@@ -1,0 +1,505 @@
+//! The endpoints: which method and path means what.
+//!
+//! | endpoint | protocol |
+//! |---|---|
+//! | `GET /v1/models`, `GET /v1/models/{id}` | the credential's header decides |
+//! | `POST /v1/responses`, `/responses`, `/v1/chat/completions`, `/chat/completions`, `/v1/images/generations`, `/v1/images/edits` | A |
+//! | `POST /v1/messages`, `/v1/messages/count_tokens` | B |
+//! | `GET /v1beta/models`, `GET /v1beta/models/{id}`, `POST /v1beta/models/{model}:{method}`, `POST /v1/models/{model}:{method}`, other `/v1beta/…` | C |
+//!
+//! Paths are compared byte for byte, case matters, the query is no part of them. Envoy has
+//! normalised them before: no dot segments, no repeated or escaped slashes.
+
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
+
+use crate::lane::Protocol;
+
+/// What a request asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Endpoint {
+    /// `GET /healthz`: is a policy in force?
+    Health,
+    /// `GET /v1/models`.
+    Models,
+    /// `GET /v1/models/{id}`.
+    Model {
+        /// The model, percent-decoded.
+        id: String,
+    },
+    /// `GET /v1beta/models`.
+    GenerateModels,
+    /// `GET /v1beta/models/{id}`.
+    GenerateModel {
+        /// The model, percent-decoded.
+        id: String,
+    },
+    /// `POST /v1/responses` and its alias.
+    Responses,
+    /// `POST /v1/chat/completions` and its alias.
+    ChatCompletions,
+    /// `POST /v1/images/generations`.
+    ImagesGenerations,
+    /// `POST /v1/images/edits`.
+    ImagesEdits,
+    /// `POST /v1/messages`.
+    Messages,
+    /// `POST /v1/messages/count_tokens`.
+    CountTokens,
+    /// `POST /v1beta/models/{model}:{method}`.
+    Generate {
+        /// The model, percent-decoded, without `models/`.
+        model: String,
+        /// `generateContent`, `streamGenerateContent`, `countTokens`, … : ASCII letters only.
+        method: String,
+        /// Whether the client wrote `/v1/models/…`, as newer SDKs of protocol C do.
+        under_v1: bool,
+    },
+    /// Any other path under `/v1beta/`: state of the upstream account (files, caches, …).
+    AccountResource,
+}
+
+/// Why a request asks for nothing this gateway has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mismatch {
+    /// There is no such path.
+    UnknownPath {
+        /// The protocol whose client seems to ask, where the path tells.
+        protocol: Option<Protocol>,
+        /// What the client's base address should be, where the path shows it is wrong.
+        advice: Option<&'static str>,
+    },
+    /// The path is known, the method is not one of its own.
+    WrongMethod {
+        /// The protocol of the path, where it tells.
+        protocol: Option<Protocol>,
+        /// The methods the path knows, as an `allow` header lists them.
+        allow: &'static str,
+    },
+}
+
+impl Endpoint {
+    /// The protocol the endpoint belongs to; `None` where the credential's header decides.
+    pub fn protocol(&self) -> Option<Protocol> {
+        match self {
+            Self::Health | Self::Models | Self::Model { .. } => None,
+            Self::Responses
+            | Self::ChatCompletions
+            | Self::ImagesGenerations
+            | Self::ImagesEdits => Some(Protocol::A),
+            Self::Messages | Self::CountTokens => Some(Protocol::B),
+            Self::GenerateModels
+            | Self::GenerateModel { .. }
+            | Self::Generate { .. }
+            | Self::AccountResource => Some(Protocol::C),
+        }
+    }
+
+    /// The path to ask the upstream for, `model` being its name there.
+    ///
+    /// `None` where the client's own path goes on, or where nothing is forwarded.
+    pub fn upstream_path(&self, model: &str) -> Option<Cow<'static, str>> {
+        let fixed = match self {
+            Self::Responses => "/v1/responses",
+            Self::ChatCompletions => "/v1/chat/completions",
+            Self::ImagesGenerations => "/v1/images/generations",
+            Self::ImagesEdits => "/v1/images/edits",
+            Self::Messages => "/v1/messages",
+            Self::CountTokens => "/v1/messages/count_tokens",
+            Self::Generate { method, .. } => {
+                return Some(Cow::Owned(format!("/v1beta/models/{model}:{method}")));
+            }
+            Self::Health
+            | Self::Models
+            | Self::Model { .. }
+            | Self::GenerateModels
+            | Self::GenerateModel { .. }
+            | Self::AccountResource => return None,
+        };
+        Some(Cow::Borrowed(fixed))
+    }
+}
+
+const GET: &str = "GET";
+const POST: &str = "POST";
+
+/// Finds the endpoint that `method` and `path` (without its query) mean.
+///
+/// # Errors
+/// [`Mismatch`], which is answered with 404 or 405.
+pub fn match_request(method: &[u8], path: &[u8]) -> Result<Endpoint, Mismatch> {
+    let unknown = || {
+        Err(Mismatch::UnknownPath {
+            protocol: family(path),
+            advice: base_address_advice(path),
+        })
+    };
+    let Ok(text) = core::str::from_utf8(path) else {
+        return unknown();
+    };
+    let (endpoint, allow) = match text {
+        "/healthz" => (Endpoint::Health, "GET, HEAD"),
+        "/v1/models" => (Endpoint::Models, GET),
+        "/v1beta/models" => (Endpoint::GenerateModels, GET),
+        "/v1/responses" | "/responses" => (Endpoint::Responses, POST),
+        "/v1/chat/completions" | "/chat/completions" => (Endpoint::ChatCompletions, POST),
+        "/v1/images/generations" => (Endpoint::ImagesGenerations, POST),
+        "/v1/images/edits" => (Endpoint::ImagesEdits, POST),
+        "/v1/messages" => (Endpoint::Messages, POST),
+        "/v1/messages/count_tokens" => (Endpoint::CountTokens, POST),
+        _ => match match_model_path(method, text) {
+            Some(matched) => matched,
+            None if is_account_resource(text) => return Ok(Endpoint::AccountResource),
+            None => return unknown(),
+        },
+    };
+    if allow.split(", ").any(|m| m.as_bytes() == method) {
+        Ok(endpoint)
+    } else {
+        Err(Mismatch::WrongMethod {
+            protocol: endpoint.protocol(),
+            allow,
+        })
+    }
+}
+
+/// `/v1/models/…` and `/v1beta/models/…`, with the method that each form takes.
+fn match_model_path(method: &[u8], path: &str) -> Option<(Endpoint, &'static str)> {
+    let (under_v1, rest) = match path.strip_prefix("/v1beta/models/") {
+        Some(rest) => (false, rest),
+        None => (true, path.strip_prefix("/v1/models/")?),
+    };
+    if let Some((model, verb)) = split_verb(rest)
+        // Under /v1 an id may hold a colon, so only a POST makes it a call.
+        && (!under_v1 || method == POST.as_bytes())
+    {
+        let model = model.strip_prefix("models/").unwrap_or(model);
+        let endpoint = Endpoint::Generate {
+            model: decode(model)?,
+            method: verb.to_owned(),
+            under_v1,
+        };
+        return (!model.contains('/')).then_some((endpoint, POST));
+    }
+    let id = decode(rest)?;
+    if id.is_empty() {
+        return None;
+    }
+    if under_v1 {
+        return Some((Endpoint::Model { id }, GET));
+    }
+    let id = id.strip_prefix("models/").unwrap_or(&id).to_owned();
+    (!id.contains('/')).then_some((Endpoint::GenerateModel { id }, GET))
+}
+
+/// Splits `{model}:{method}` at the last colon, which may be percent-encoded.
+fn split_verb(segment: &str) -> Option<(&str, &str)> {
+    let colon = segment.rfind(':').map(|at| (at, 1));
+    let encoded = segment
+        .rfind("%3A")
+        .max(segment.rfind("%3a"))
+        .map(|at| (at, 3));
+    let (at, len) = colon.max(encoded)?;
+    let model = segment.get(..at)?;
+    let verb = segment.get(at.checked_add(len)?..)?;
+    let is_verb =
+        !verb.is_empty() && verb.len() <= 64 && verb.bytes().all(|b| b.is_ascii_alphabetic());
+    (is_verb && !model.is_empty()).then_some((model, verb))
+}
+
+fn decode(segment: &str) -> Option<String> {
+    percent_decode_str(segment)
+        .decode_utf8()
+        .ok()
+        .map(Cow::into_owned)
+}
+
+/// Whether a path names state of an upstream account: below `/v1beta/`, but no model, no slip of a
+/// base address, and nothing that a second decoding upstream could turn into another path.
+fn is_account_resource(path: &str) -> bool {
+    let Some(rest) = path.strip_prefix("/v1beta/") else {
+        return false;
+    };
+    let plain = |segment: &str| {
+        !segment.is_empty()
+            && segment != "."
+            && segment != ".."
+            && segment
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"-._~:@".contains(&b))
+    };
+    !rest.starts_with("models/")
+        && base_address_advice(path.as_bytes()).is_none()
+        && rest.split('/').all(plain)
+}
+
+/// The protocol whose client asks for a path like this.
+fn family(path: &[u8]) -> Option<Protocol> {
+    // Behind a doubled version the inner path tells.
+    let rest = path
+        .strip_prefix(b"/v1")
+        .filter(|inner| inner.starts_with(b"/v1"))
+        .unwrap_or(path);
+    let under = |prefix: &[u8]| {
+        rest.strip_prefix(prefix)
+            .is_some_and(|tail| tail.is_empty() || tail.starts_with(b"/"))
+    };
+    if under(b"/v1beta") {
+        return Some(Protocol::C);
+    }
+    if under(b"/v1/messages") || under(b"/v1/complete") {
+        return Some(Protocol::B);
+    }
+    let of_a: [&[u8]; 7] = [
+        b"/v1/responses",
+        b"/v1/chat",
+        b"/v1/images",
+        b"/responses",
+        b"/chat",
+        b"/v1/completions",
+        b"/v1/embeddings",
+    ];
+    of_a.iter()
+        .any(|prefix| under(prefix))
+        .then_some(Protocol::A)
+}
+
+/// What to tell a client whose base address holds a version that it appends itself.
+fn base_address_advice(path: &[u8]) -> Option<&'static str> {
+    let doubled = |prefix: &[u8]| {
+        path.strip_prefix(prefix)
+            .is_some_and(|tail| tail.is_empty() || tail.starts_with(b"/"))
+    };
+    if doubled(b"/v1/v1") {
+        Some(
+            "The path has /v1 twice: this client appends /v1 itself, so its base address must be \
+             the gateway's address without /v1.",
+        )
+    } else if doubled(b"/v1/v1beta") {
+        Some(
+            "The path has /v1 before /v1beta: the base address for protocol C must not end in /v1; \
+             use the gateway's address, ending in /v1beta only if the client does not append it.",
+        )
+    } else if doubled(b"/v1beta/v1beta") || doubled(b"/v1beta/v1") {
+        Some(
+            "The path has a version after /v1beta: this client appends the version itself, so its \
+             base address must be the gateway's address without /v1beta.",
+        )
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn generate(model: &str, method: &str, under_v1: bool) -> Result<Endpoint, Mismatch> {
+        Ok(Endpoint::Generate {
+            model: model.to_owned(),
+            method: method.to_owned(),
+            under_v1,
+        })
+    }
+
+    fn method(protocol: Option<Protocol>, allow: &'static str) -> Result<Endpoint, Mismatch> {
+        Err(Mismatch::WrongMethod { protocol, allow })
+    }
+
+    fn unknown(protocol: Option<Protocol>) -> Result<Endpoint, Mismatch> {
+        Err(Mismatch::UnknownPath {
+            protocol,
+            advice: None,
+        })
+    }
+
+    #[test]
+    fn requests_find_their_endpoint() {
+        use Protocol::{A, B, C};
+        let cases = [
+            ("GET", "/healthz", Ok(Endpoint::Health)),
+            ("HEAD", "/healthz", Ok(Endpoint::Health)),
+            ("GET", "/v1/models", Ok(Endpoint::Models)),
+            ("POST", "/v1/models", method(None, "GET")),
+            (
+                "GET",
+                "/v1/models/gpt-x",
+                Ok(Endpoint::Model {
+                    id: "gpt-x".to_owned(),
+                }),
+            ),
+            (
+                "GET",
+                "/v1/models/ft:gpt-x",
+                Ok(Endpoint::Model {
+                    id: "ft:gpt-x".to_owned(),
+                }),
+            ),
+            (
+                "GET",
+                "/v1/models/openai/gpt-x",
+                Ok(Endpoint::Model {
+                    id: "openai/gpt-x".to_owned(),
+                }),
+            ),
+            ("DELETE", "/v1/models/gpt-x", method(None, "GET")),
+            ("GET", "/v1/models/", unknown(None)),
+            ("GET", "/v1beta/models", Ok(Endpoint::GenerateModels)),
+            (
+                "GET",
+                "/v1beta/models/gem",
+                Ok(Endpoint::GenerateModel {
+                    id: "gem".to_owned(),
+                }),
+            ),
+            ("GET", "/v1beta/models/a/b", unknown(Some(C))),
+            ("POST", "/v1/responses", Ok(Endpoint::Responses)),
+            ("POST", "/responses", Ok(Endpoint::Responses)),
+            ("GET", "/v1/responses", method(Some(A), "POST")),
+            (
+                "POST",
+                "/v1/chat/completions",
+                Ok(Endpoint::ChatCompletions),
+            ),
+            ("POST", "/chat/completions", Ok(Endpoint::ChatCompletions)),
+            (
+                "POST",
+                "/v1/images/generations",
+                Ok(Endpoint::ImagesGenerations),
+            ),
+            ("POST", "/v1/images/edits", Ok(Endpoint::ImagesEdits)),
+            ("POST", "/v1/images/variations", unknown(Some(A))),
+            ("POST", "/images/generations", unknown(None)),
+            ("POST", "/v1/messages", Ok(Endpoint::Messages)),
+            ("PUT", "/v1/messages", method(Some(B), "POST")),
+            (
+                "POST",
+                "/v1/messages/count_tokens",
+                Ok(Endpoint::CountTokens),
+            ),
+            ("POST", "/v1/messages/batches", unknown(Some(B))),
+            ("POST", "/V1/messages", unknown(None)),
+            ("POST", "/v1/messages/", unknown(Some(B))),
+            (
+                "POST",
+                "/v1beta/models/gem:generateContent",
+                generate("gem", "generateContent", false),
+            ),
+            (
+                "POST",
+                "/v1beta/models/gem%3AstreamGenerateContent",
+                generate("gem", "streamGenerateContent", false),
+            ),
+            (
+                "POST",
+                "/v1beta/models/gem%3acountTokens",
+                generate("gem", "countTokens", false),
+            ),
+            (
+                "POST",
+                "/v1beta/models/models/gem:embedContent",
+                generate("gem", "embedContent", false),
+            ),
+            ("POST", "/v1beta/models/a/b:embedContent", unknown(Some(C))),
+            (
+                "POST",
+                "/v1beta/models/a%3Fb:embedContent",
+                generate("a?b", "embedContent", false),
+            ),
+            (
+                "POST",
+                "/v1beta/models/gem:generateContent%2F",
+                unknown(Some(C)),
+            ),
+            (
+                "POST",
+                "/v1beta/models/:generateContent",
+                method(Some(C), "GET"),
+            ),
+            (
+                "GET",
+                "/v1beta/models/gem:generateContent",
+                method(Some(C), "POST"),
+            ),
+            (
+                "POST",
+                "/v1/models/gem:generateContent",
+                generate("gem", "generateContent", true),
+            ),
+            ("GET", "/v1beta/files", Ok(Endpoint::AccountResource)),
+            (
+                "POST",
+                "/v1beta/tunedModels/x:generateContent",
+                Ok(Endpoint::AccountResource),
+            ),
+            ("GET", "/v1beta/files/%2e%2e", unknown(Some(C))),
+            ("GET", "/v1beta/", unknown(Some(C))),
+            ("GET", "/v1beta", unknown(Some(C))),
+            ("GET", "/", unknown(None)),
+            ("GET", "", unknown(None)),
+            ("GET", "/v1", unknown(None)),
+        ];
+        for (verb, path, want) in cases {
+            let got = match_request(verb.as_bytes(), path.as_bytes());
+            assert_eq!(got, want, "{verb} {path}");
+        }
+        assert_eq!(match_request(b"GET", b"/\xff"), unknown(None), "not UTF-8");
+    }
+
+    #[test]
+    fn a_wrong_base_address_is_named() {
+        use Protocol::{A, B, C};
+        let cases = [
+            ("/v1/v1/messages", Some(B), "without /v1."),
+            ("/v1/v1/responses", Some(A), "without /v1."),
+            ("/v1/v1/models", None, "without /v1."),
+            (
+                "/v1beta/v1beta/models/x:generateContent",
+                Some(C),
+                "without /v1beta.",
+            ),
+            (
+                "/v1beta/v1/models/x:generateContent",
+                Some(C),
+                "without /v1beta.",
+            ),
+            (
+                "/v1/v1beta/models/x:generateContent",
+                Some(C),
+                "must not end in /v1",
+            ),
+        ];
+        for (path, family, part) in cases {
+            match match_request(b"POST", path.as_bytes()) {
+                Err(Mismatch::UnknownPath { protocol, advice }) => {
+                    assert_eq!(protocol, family, "{path}");
+                    assert!(
+                        advice.is_some_and(|a| a.contains(part)),
+                        "{path}: {advice:?}"
+                    );
+                }
+                got => panic!("{path}: {got:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn upstream_paths() {
+        let cases = [
+            ("POST", "/responses", Some("/v1/responses")),
+            ("POST", "/chat/completions", Some("/v1/chat/completions")),
+            ("POST", "/v1/messages", Some("/v1/messages")),
+            (
+                "POST",
+                "/v1/models/gem:generateContent",
+                Some("/v1beta/models/up:generateContent"),
+            ),
+            ("GET", "/v1beta/files", None),
+        ];
+        for (verb, path, want) in cases {
+            let endpoint = match_request(verb.as_bytes(), path.as_bytes()).unwrap();
+            assert_eq!(endpoint.upstream_path("up").as_deref(), want, "{path}");
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! What the three protocols look like on the wire: endpoints, queries, errors, model lists.
+//!
+//! [`responses`] is protocol A, [`messages`] is B, [`generate`] is C; what they share on
+//! `GET /v1/models` is in [`listing`].
+
+pub mod dialect;
+pub mod endpoint;
+pub mod generate;
+pub mod listing;
+pub mod messages;
+pub mod page;
+pub mod query;
+pub mod responses;
+
+pub use dialect::{Dialect, ErrorFacts};
+pub use endpoint::{Endpoint, Mismatch, match_request};

@@ -1,0 +1,94 @@
+//! Where a request goes: from a key's group, by entry, to a source and its final multiplier.
+
+use std::rc::Rc;
+
+use crate::config::Multiplier;
+use crate::config::policy::{Group, GroupKind, Mixed, Source};
+use crate::lane::{Entry, Protocol};
+use crate::model::Model;
+use crate::reply::{Rejection, Spoken};
+
+/// A resolved source and what its use costs.
+#[derive(Debug, Clone)]
+pub struct Route {
+    /// The key's group.
+    pub group: Rc<Group>,
+    /// The source that serves the request.
+    pub source: Rc<Source>,
+    /// The entry taken; `None` for a key of the source group itself.
+    pub entry: Option<Entry>,
+    /// The final multiplier.
+    pub multiplier: Multiplier,
+}
+
+impl Route {
+    /// The route of `group` for requests of `protocol`.
+    ///
+    /// # Errors
+    /// [`Rejection::ProtocolNotAllowed`] where the group does not serve the protocol.
+    pub fn find(group: &Rc<Group>, protocol: Protocol) -> Result<Self, Rejection> {
+        let not_allowed = |spoken| Rejection::ProtocolNotAllowed {
+            wanted: protocol,
+            group: spoken,
+        };
+        match &group.kind {
+            GroupKind::Source(source) if source.protocol == protocol => Ok(Self {
+                group: Rc::clone(group),
+                source: Rc::clone(source),
+                entry: None,
+                multiplier: source.multiplier,
+            }),
+            GroupKind::Source(source) => Err(not_allowed(Spoken::Only(source.protocol))),
+            GroupKind::Mixed(mixed) => match mixed.entry(protocol.entry()) {
+                Some(found) => Ok(Self {
+                    group: Rc::clone(group),
+                    source: Rc::clone(&found.source),
+                    entry: Some(found.entry),
+                    multiplier: found.multiplier,
+                }),
+                None => Err(not_allowed(Spoken::Lacks(protocol.entry()))),
+            },
+        }
+    }
+
+    /// The model that `name`, as a client wrote it, means on this route.
+    ///
+    /// # Errors
+    /// [`Rejection::ModelNotFound`] where the key's list does not have it under this entry,
+    /// [`Rejection::ModelNotEntitled`] where the source account may not use it.
+    pub fn model(&self, name: &str) -> Result<&Model, Rejection> {
+        let found = self.source.catalog.find(name);
+        let visible = match (&self.group.kind, self.entry) {
+            (GroupKind::Mixed(mixed), Some(entry)) => found.filter(|m| mixed.shows(entry, m)),
+            _ => found,
+        };
+        match visible {
+            Some(model) if model.entitled => Ok(model),
+            Some(_) => Err(Rejection::ModelNotEntitled {
+                name: name.to_owned(),
+            }),
+            None => Err(Rejection::ModelNotFound {
+                name: name.to_owned(),
+                served_by: self.other_entry_for(name),
+            }),
+        }
+    }
+
+    /// The entry by which this Mixed key reaches a model that its route does not have.
+    fn other_entry_for(&self, name: &str) -> Option<Entry> {
+        let GroupKind::Mixed(mixed) = &self.group.kind else {
+            return None;
+        };
+        entry_for(mixed, name)
+    }
+}
+
+/// The entry of a Mixed group that serves the model that `name` means.
+pub fn entry_for(mixed: &Mixed, name: &str) -> Option<Entry> {
+    Entry::ALL.into_iter().find(|&entry| {
+        mixed
+            .entry(entry)
+            .and_then(|e| e.source.catalog.find(name))
+            .is_some_and(|model| model.entitled && mixed.shows(entry, model))
+    })
+}
