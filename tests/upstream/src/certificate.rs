@@ -1,0 +1,164 @@
+//! A development authority and a server certificate for loopback names.
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose,
+};
+use time::{Duration, OffsetDateTime};
+use x509_parser::pem::parse_x509_pem;
+
+/// The names the server certificate is valid for.
+const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+/// The longest validity that common clients accept.
+const VALID: Duration = Duration::days(825);
+/// One that ends sooner is replaced.
+const SPARE: Duration = Duration::days(7);
+
+/// What [`write()`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// New files were written.
+    Written,
+    /// Valid ones were there.
+    Kept,
+}
+
+/// Writes `ca.crt`, `server.crt` and `server.key` to `directory`, unless valid ones are there.
+///
+/// The key of the authority is thrown away: nothing else can ever be signed with it.
+pub fn write(directory: &Path) -> Result<Outcome, String> {
+    let at = |error: io::Error| {
+        format!(
+            "cannot write to {}: {error}; give a writable --out DIR",
+            directory.display()
+        )
+    };
+    fs::create_dir_all(directory).map_err(at)?;
+    if is_valid(directory) {
+        return Ok(Outcome::Kept);
+    }
+    let made = make().map_err(|error| format!("cannot make a certificate: {error}"))?;
+    place(directory, "ca.crt", 0o644, &made.authority).map_err(at)?;
+    place(directory, "server.key", 0o600, &made.key).map_err(at)?;
+    place(directory, "server.crt", 0o644, &made.server).map_err(at)?;
+    Ok(Outcome::Written)
+}
+
+/// The three files in PEM.
+struct Made {
+    authority: String,
+    server: String,
+    key: String,
+}
+
+fn make() -> Result<Made, rcgen::Error> {
+    let authority_key = KeyPair::generate()?;
+    let mut authority = params("trilane development CA", &[])?;
+    authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    let authority_certificate = authority.self_signed(&authority_key)?;
+
+    let key = KeyPair::generate()?;
+    let mut server = params("localhost", &NAMES)?;
+    server.use_authority_key_identifier_extension = true;
+    server.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    let certificate = server.signed_by(&key, &Issuer::new(authority, authority_key))?;
+    Ok(Made {
+        authority: authority_certificate.pem(),
+        server: certificate.pem(),
+        key: key.serialize_pem(),
+    })
+}
+
+fn params(name: &str, names: &[&str]) -> Result<CertificateParams, rcgen::Error> {
+    let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+    let mut params = CertificateParams::new(names)?;
+    params.distinguished_name = rcgen::DistinguishedName::new();
+    params.distinguished_name.push(DnType::CommonName, name);
+    // A clock that is a little slow shall not refuse it.
+    params.not_before = OffsetDateTime::now_utc() - Duration::hours(1);
+    params.not_after = params.not_before + VALID;
+    Ok(params)
+}
+
+/// Whether all files are there, belong together, and hold for a while.
+fn is_valid(directory: &Path) -> bool {
+    check(directory).unwrap_or(false)
+}
+
+fn check(directory: &Path) -> Option<bool> {
+    let read = |name: &str| fs::read(directory.join(name)).ok();
+    let (_, authority) = parse_x509_pem(&read("ca.crt")?).ok()?;
+    let (_, server) = parse_x509_pem(&read("server.crt")?).ok()?;
+    let (authority, server) = (authority.parse_x509().ok()?, server.parse_x509().ok()?);
+    let key = KeyPair::from_pem(&String::from_utf8(read("server.key")?).ok()?).ok()?;
+    let until = (OffsetDateTime::now_utc() + SPARE).unix_timestamp();
+    let holds =
+        |validity: &x509_parser::certificate::Validity| validity.not_after.timestamp() > until;
+    let same_key = server.public_key().subject_public_key.data.as_ref() == key.public_key_raw();
+    Some(
+        holds(authority.validity())
+            && holds(server.validity())
+            && same_key
+            && server.issuer() == authority.subject(),
+    )
+}
+
+/// Writes a file beside its place and moves it there, so that no reader sees half of it.
+fn place(directory: &Path, name: &str, mode: u32, text: &str) -> io::Result<()> {
+    let draft = directory.join(format!(".{name}.{}", std::process::id()));
+    let _ = fs::remove_file(&draft);
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(mode)
+        .open(&draft)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&draft, directory.join(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn writes_once_and_again_when_something_is_amiss() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("pki");
+        assert_eq!(write(&path), Ok(Outcome::Written));
+        assert_eq!(
+            fs::metadata(path.join("server.key"))
+                .unwrap()
+                .permissions()
+                .mode()
+                & 0o777,
+            0o600
+        );
+        assert_eq!(write(&path), Ok(Outcome::Kept));
+        fs::write(
+            path.join("server.key"),
+            KeyPair::generate().unwrap().serialize_pem(),
+        )
+        .unwrap();
+        assert_eq!(write(&path), Ok(Outcome::Written));
+        fs::remove_file(path.join("ca.crt")).unwrap();
+        assert_eq!(write(&path), Ok(Outcome::Written));
+        assert_eq!(write(&path), Ok(Outcome::Kept));
+        assert_eq!(fs::read_dir(&path).unwrap().count(), 3);
+    }
+
+    #[test]
+    fn says_what_to_do_where_it_cannot_write() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let problem = write(file.path()).unwrap_err();
+        assert!(problem.contains("--out"), "{problem}");
+    }
+}

@@ -1,0 +1,227 @@
+//! One exchange: receive the request, decide the answer, obey the instructions.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hyper::body::Incoming;
+use hyper::http::request::Parts;
+use hyper::http::{HeaderMap, HeaderValue, StatusCode, Version, header};
+use hyper::{Request, Response};
+
+use crate::answer::Answer;
+use crate::body::{AnswerBody, Cut};
+use crate::call::{Call, Family};
+use crate::control;
+use crate::entry::{Entry, Guard};
+use crate::fields::{Collector, Fields};
+use crate::journal::Journal;
+use crate::limits;
+use crate::receive::receive;
+use crate::steer::{Early, Point, Steer};
+use crate::view::View;
+
+/// What every request of one listener needs.
+#[derive(Debug)]
+pub struct Listener {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its name as a header value.
+    pub label: HeaderValue,
+    /// Its number in the journal.
+    pub index: usize,
+    /// The journal of all listeners.
+    pub journal: Arc<Journal>,
+}
+
+/// Answers one request that came over a connection whose socket listens to `reset`.
+pub async fn answer(
+    request: Request<Incoming>,
+    listener: Arc<Listener>,
+    reset: Arc<AtomicBool>,
+) -> Result<Response<AnswerBody>, Cut> {
+    let (head, body) = request.into_parts();
+    if head.uri.path().starts_with(control::PREFIX) {
+        return Ok(control::answer(&head, &listener.journal));
+    }
+    let id = listener.journal.count(listener.index);
+    let call = Call::of(
+        &head.method,
+        head.uri.path(),
+        head.uri.query(),
+        &head.headers,
+    );
+    let (steer, misled) = match Steer::read(&head.headers, &listener.name) {
+        Ok(steer) => (steer, None),
+        Err(problem) => (Steer::default(), Some(problem)),
+    };
+    // Only HTTP/1 is cut with its connection; HTTP/2 has a reset of its own.
+    let reset = (head.version < Version::HTTP_2).then_some(reset);
+    let entry = listener.journal.open(id, &listener.name, &head, steer.echo);
+    let exchange = Exchange {
+        id,
+        call,
+        steer,
+        misled,
+        head,
+        guard: entry.map(Guard),
+        reset,
+    };
+    exchange.run(body, &listener.label).await
+}
+
+/// A request with its instructions.
+struct Exchange {
+    id: u64,
+    call: Call,
+    steer: Steer,
+    /// What is wrong with the instructions.
+    misled: Option<String>,
+    head: Parts,
+    guard: Option<Guard>,
+    reset: Option<Arc<AtomicBool>>,
+}
+
+impl Exchange {
+    async fn run(self, body: Incoming, label: &HeaderValue) -> Result<Response<AnswerBody>, Cut> {
+        let fields = self.take(body).await.map_err(|_| Cut)?;
+        if !self.steer.delay.is_zero() {
+            tokio::time::sleep(self.steer.delay).await;
+        }
+        if self.steer.stall == Some(Point::Head) {
+            std::future::pending::<()>().await;
+        }
+        if self.steer.cut == Some(Point::Head) {
+            if let Some(reset) = &self.reset {
+                reset.store(true, Ordering::Relaxed);
+            }
+            return Err(Cut);
+        }
+        Ok(self.respond(fields, label))
+    }
+
+    fn entry(&self) -> Option<&Arc<Entry>> {
+        self.guard.as_ref().map(|Guard(entry)| entry)
+    }
+
+    /// Takes the request body, or not, as the request asked for.
+    async fn take(&self, body: Incoming) -> Result<Result<Fields, String>, hyper::Error> {
+        let entry = self.entry().cloned();
+        match self.steer.early {
+            Early::No => receive(body, entry, self.collector(), self.steer.slow_read).await,
+            Early::Drain => {
+                tokio::spawn(receive(body, entry, Collector::Skip, self.steer.slow_read));
+                Ok(Ok(Fields::default()))
+            }
+            Early::Close => Ok(Ok(Fields::default())),
+        }
+    }
+
+    fn collector(&self) -> Collector {
+        if self.answers_blindly() || !self.call.reads_body() {
+            return Collector::Skip;
+        }
+        Collector::new(
+            self.head
+                .headers
+                .get(header::CONTENT_TYPE)
+                .map(HeaderValue::as_bytes),
+        )
+    }
+
+    /// Whether the answer is known before the body.
+    fn answers_blindly(&self) -> bool {
+        self.steer.echo || self.steer.error().is_some() || self.misled.is_some()
+    }
+
+    fn respond(self, fields: Result<Fields, String>, label: &HeaderValue) -> Response<AnswerBody> {
+        let answer = self.decide(fields);
+        let status = self.steer.status.unwrap_or(answer.status);
+        if let Some(entry) = self.entry() {
+            entry.answering(status);
+        }
+        let mut headers = HeaderMap::with_capacity(8);
+        headers.insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static(answer.content_type),
+        );
+        headers.insert("x-sim-upstream", label.clone());
+        if let Ok(id) = HeaderValue::from_str(&format!("sim-{}", self.id)) {
+            if self.call.family() == Family::B {
+                headers.insert("request-id", id.clone());
+            }
+            headers.insert("x-request-id", id);
+        }
+        if let Some(mark) = answer.mark {
+            headers.insert("x-sim", HeaderValue::from_static(mark));
+        }
+        if let Some(seconds) = &self.steer.retry_after {
+            headers.insert(header::RETRY_AFTER, seconds.clone());
+        }
+        if self.steer.limits {
+            limits::add(&mut headers, self.call.family());
+        }
+        let mut response = Response::new(AnswerBody::new(
+            answer.source,
+            &self.steer,
+            self.reset,
+            self.guard,
+        ));
+        *response.status_mut() = status;
+        *response.headers_mut() = headers;
+        response
+    }
+
+    fn decide(&self, fields: Result<Fields, String>) -> Answer {
+        let error = |status, message: &str| {
+            Answer::error(self.call.family(), status, message, self.id, &self.steer)
+        };
+        if let Some(problem) = &self.misled {
+            return Answer {
+                mark: Some("bad-instruction"),
+                ..error(StatusCode::BAD_REQUEST, problem)
+            };
+        }
+        if let Some(status) = self.steer.error() {
+            return error(
+                status,
+                &format!("The simulator was asked for a {}.", status.as_u16()),
+            );
+        }
+        if let Some(echo) = self.echo() {
+            return echo;
+        }
+        if self.call.family() == Family::B
+            && self.call.reads_body()
+            && !self.head.headers.contains_key("anthropic-version")
+        {
+            return error(
+                StatusCode::BAD_REQUEST,
+                "anthropic-version: header is required",
+            );
+        }
+        match fields {
+            Err(problem) => error(
+                StatusCode::BAD_REQUEST,
+                &format!("Invalid JSON body: {problem}"),
+            ),
+            Ok(fields) if self.lacks_model(&fields) => {
+                error(StatusCode::BAD_REQUEST, "model: field required")
+            }
+            Ok(fields) => Answer::to(&self.call, &fields, &self.steer, self.id),
+        }
+    }
+
+    fn lacks_model(&self, fields: &Fields) -> bool {
+        let named = matches!(
+            self.call,
+            Call::Chat | Call::Responses | Call::Messages | Call::CountTokens
+        );
+        named && fields.model.is_none() && self.steer.early == Early::No
+    }
+
+    fn echo(&self) -> Option<Answer> {
+        let entry = self.entry().filter(|_| self.steer.echo)?;
+        let body = serde_json::to_vec(&View::of(entry)).ok()?;
+        Some(Answer::json(body, &self.steer))
+    }
+}

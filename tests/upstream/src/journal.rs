@@ -1,0 +1,113 @@
+//! What all listeners received: counters for every request, entries for the last ones.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use hyper::http::request::Parts;
+use serde_json::{Value, json};
+
+use crate::entry::Entry;
+use crate::view::View;
+
+/// As many requests are remembered.
+const KEPT: usize = 4096;
+
+/// The journal that all listeners share.
+#[derive(Debug)]
+pub struct Journal {
+    on: bool,
+    next: AtomicU64,
+    counts: Vec<(Arc<str>, AtomicU64)>,
+    ring: Mutex<VecDeque<Arc<Entry>>>,
+}
+
+impl Journal {
+    /// A journal for these listeners; one that is not `on` only counts.
+    pub fn new(on: bool, listeners: impl IntoIterator<Item = Arc<str>>) -> Self {
+        Self {
+            on,
+            next: AtomicU64::new(1),
+            counts: listeners
+                .into_iter()
+                .map(|name| (name, AtomicU64::new(0)))
+                .collect(),
+            ring: Mutex::new(VecDeque::new()),
+        }
+    }
+
+    /// Counts a request whose head has arrived at the listener number `index`, and gives it an id.
+    pub fn count(&self, index: usize) -> u64 {
+        if let Some((_, count)) = self.counts.get(index) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Opens an entry, if one is kept or `needed`.
+    pub fn open(
+        &self,
+        id: u64,
+        listener: &Arc<str>,
+        head: &Parts,
+        needed: bool,
+    ) -> Option<Arc<Entry>> {
+        if !self.on && !needed {
+            return None;
+        }
+        let entry = Arc::new(Entry::new(id, Arc::clone(listener), head));
+        if self.on {
+            let mut ring = self.ring();
+            if ring.len() == KEPT {
+                ring.pop_front();
+            }
+            ring.push_back(Arc::clone(&entry));
+        }
+        Some(entry)
+    }
+
+    /// The counters as JSON.
+    pub fn counts(&self) -> Value {
+        let mut total = 0;
+        let mut by_listener = serde_json::Map::new();
+        for (name, count) in &self.counts {
+            let count = count.load(Ordering::Relaxed);
+            total += count;
+            by_listener.insert(name.to_string(), count.into());
+        }
+        json!({"requests": total, "by_listener": by_listener})
+    }
+
+    /// The last `last` entries (oldest first), only those with this `x-sim-marker` if one is given.
+    pub fn entries(&self, last: usize, marker: Option<&str>) -> serde_json::Result<String> {
+        let marked = |entry: &&Arc<Entry>| match marker {
+            Some(marker) => entry
+                .headers
+                .get("x-sim-marker")
+                .is_some_and(|value| value == marker),
+            None => true,
+        };
+        let found: Vec<_> = self
+            .ring()
+            .iter()
+            .rev()
+            .filter(marked)
+            .take(last)
+            .cloned()
+            .collect();
+        let views: Vec<_> = found.iter().rev().map(|entry| View::of(entry)).collect();
+        serde_json::to_string(&views)
+    }
+
+    /// Forgets everything; ids go on.
+    pub fn clear(&self) {
+        self.ring().clear();
+        for (_, count) in &self.counts {
+            count.store(0, Ordering::Relaxed);
+        }
+    }
+
+    fn ring(&self) -> MutexGuard<'_, VecDeque<Arc<Entry>>> {
+        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,37 @@
+//! The vendors' rate limit headers.
+
+use hyper::http::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::call::Family;
+
+const A: [(&str, &str); 6] = [
+    ("x-ratelimit-limit-requests", "500"),
+    ("x-ratelimit-limit-tokens", "200000"),
+    ("x-ratelimit-remaining-requests", "499"),
+    ("x-ratelimit-remaining-tokens", "198766"),
+    ("x-ratelimit-reset-requests", "120ms"),
+    ("x-ratelimit-reset-tokens", "370ms"),
+];
+const B: [(&str, &str); 6] = [
+    ("anthropic-ratelimit-requests-limit", "50"),
+    ("anthropic-ratelimit-requests-remaining", "49"),
+    ("anthropic-ratelimit-requests-reset", "2026-01-01T00:00:00Z"),
+    ("anthropic-ratelimit-tokens-limit", "80000"),
+    ("anthropic-ratelimit-tokens-remaining", "78000"),
+    ("anthropic-ratelimit-tokens-reset", "2026-01-01T00:00:00Z"),
+];
+
+/// Adds the headers that this family's vendor sends; protocol C has none.
+pub fn add(headers: &mut HeaderMap, family: Family) {
+    let pairs: &[(&'static str, &'static str)] = match family {
+        Family::A => &A,
+        Family::B => &B,
+        Family::C => &[],
+    };
+    for (name, value) in pairs {
+        headers.insert(
+            HeaderName::from_static(name),
+            HeaderValue::from_static(value),
+        );
+    }
+}
