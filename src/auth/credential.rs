@@ -144,12 +144,15 @@ mod tests {
         Presented::Key(AccountKey(text.as_bytes().to_vec()))
     }
 
+    /// (case, form, headers, query, what it presents)
+    type Case<'a> = (&'a str, Form, &'a [(&'a str, &'a str)], &'a str, Presented);
+
     #[test]
     fn what_counts_as_a_credential() {
         use Presented::{Absent, Malformed};
         let long = "k".repeat(257);
         let longest = "k".repeat(256);
-        let cases: &[(&str, Form, &[(&str, &str)], &str, Presented)] = &[
+        let cases: &[Case<'_>] = &[
             (
                 "bearer",
                 Form::Bearer,

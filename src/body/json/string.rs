@@ -1,0 +1,205 @@
+//! Strings: their text, escapes, and what becomes of the ones that matter.
+
+use super::{Cursor, JsonScanner, State, Text};
+use crate::body::text::plain_run;
+use crate::body::{BodyError, Field};
+
+impl JsonScanner {
+    /// Reads on in a string; gives what is left of the chunk.
+    pub(super) fn text<'a>(&mut self, mut cursor: Cursor<'a>) -> Result<&'a [u8], BodyError> {
+        loop {
+            if !self.utf8.is_inside() {
+                let plain = plain_run(cursor.rest);
+                cursor.rest = self.take(cursor, plain)?;
+                match cursor.rest.split_first() {
+                    None => return Ok(cursor.rest),
+                    Some((b'"', tail)) => {
+                        let end = cursor.at().saturating_add(1);
+                        self.end_text(end)?;
+                        return Ok(tail);
+                    }
+                    Some((b'\\', tail)) => {
+                        self.state = State::Escape;
+                        cursor.rest = tail;
+                        let Some((&byte, tail)) = tail.split_first() else {
+                            return Ok(tail);
+                        };
+                        self.escape(byte, cursor.at())?;
+                        cursor.rest = tail;
+                        if !matches!(self.state, State::Text) {
+                            return Ok(tail);
+                        }
+                        continue;
+                    }
+                    Some((0x00..0x20, _)) => return Err(BodyError::Syntax { at: cursor.at() }),
+                    // Before anything is held against the character itself, wherever the chunks end.
+                    Some(_) => self.end_surrogate()?,
+                }
+            }
+            let wide = self.utf8.run(cursor.rest).map_err(|bad| BodyError::Utf8 {
+                at: cursor.at().saturating_add(bad as u64),
+            })?;
+            cursor.rest = self.take(cursor, wide)?;
+            if cursor.rest.is_empty() {
+                return Ok(cursor.rest);
+            }
+        }
+    }
+
+    /// Takes the next `len` bytes as they are into the string; gives what is left of the chunk.
+    fn take<'a>(&mut self, cursor: Cursor<'a>, len: usize) -> Result<&'a [u8], BodyError> {
+        let Some((piece, rest)) = cursor.rest.split_at_checked(len) else {
+            return Ok(cursor.rest);
+        };
+        if !piece.is_empty() && matches!(self.text, Text::Key | Text::Model) {
+            self.end_surrogate()?;
+            let end = cursor.at().saturating_add(len as u64);
+            self.push(piece, end)?;
+        }
+        Ok(rest)
+    }
+
+    /// Adds decoded text to a string that is kept; `end` is the offset after its bytes.
+    fn push(&mut self, piece: &[u8], end: u64) -> Result<(), BodyError> {
+        match self.text {
+            Text::Value | Text::NestedKey => {}
+            Text::Key => self.key.push(piece),
+            Text::Model => {
+                self.name.push(piece)?;
+                if self.name.overflow() && self.model.is_none() {
+                    self.model = Some(self.name.found(self.model_start..end)?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the byte after a `\`.
+    pub(super) fn escape(&mut self, byte: u8, at: u64) -> Result<(), BodyError> {
+        let character = match byte {
+            b'"' | b'\\' | b'/' => byte,
+            b'b' => 0x08,
+            b'f' => 0x0C,
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            b'u' => {
+                self.state = State::Unicode(4, 0);
+                return Ok(());
+            }
+            _ => return Err(BodyError::Syntax { at }),
+        };
+        self.end_surrogate()?;
+        self.state = State::Text;
+        self.push(&[character], at.saturating_add(1))
+    }
+
+    /// Reads a digit of `\uXXXX`.
+    pub(super) fn unicode(
+        &mut self,
+        left: u8,
+        code: u16,
+        byte: u8,
+        at: u64,
+    ) -> Result<(), BodyError> {
+        let digit = match byte {
+            b'0'..=b'9' => byte.wrapping_sub(b'0'),
+            b'a'..=b'f' => byte.wrapping_sub(b'a').wrapping_add(10),
+            b'A'..=b'F' => byte.wrapping_sub(b'A').wrapping_add(10),
+            _ => return Err(BodyError::Syntax { at }),
+        };
+        let code = code.wrapping_mul(16) | u16::from(digit);
+        let left = left.saturating_sub(1);
+        if left > 0 {
+            self.state = State::Unicode(left, code);
+            return Ok(());
+        }
+        self.state = State::Text;
+        if !matches!(self.text, Text::Key | Text::Model) {
+            return Ok(());
+        }
+        let units = match (self.high_surrogate.take(), code) {
+            (Some(high), 0xDC00..=0xDFFF) => [high, code],
+            (Some(_), _) => {
+                self.lone_surrogate()?;
+                return self.unit(code, at);
+            }
+            (None, _) => return self.unit(code, at),
+        };
+        for character in char::decode_utf16(units).flatten() {
+            self.push_char(character, at)?;
+        }
+        Ok(())
+    }
+
+    /// Takes an escaped UTF-16 code unit that ends no surrogate pair.
+    fn unit(&mut self, code: u16, at: u64) -> Result<(), BodyError> {
+        match char::from_u32(u32::from(code)) {
+            Some(character) => self.push_char(character, at),
+            None if code < 0xDC00 => {
+                self.high_surrogate = Some(code);
+                Ok(())
+            }
+            None => self.lone_surrogate(),
+        }
+    }
+
+    fn push_char(&mut self, character: char, at: u64) -> Result<(), BodyError> {
+        let mut utf8 = [0; 4];
+        let piece = character.encode_utf8(&mut utf8).as_bytes();
+        self.push(piece, at.saturating_add(1))
+    }
+
+    /// No second half followed the first half of a surrogate pair.
+    fn end_surrogate(&mut self) -> Result<(), BodyError> {
+        match self.high_surrogate.take() {
+            Some(_) => self.lone_surrogate(),
+            None => Ok(()),
+        }
+    }
+
+    fn lone_surrogate(&mut self) -> Result<(), BodyError> {
+        if self.text == Text::Model {
+            return Err(BodyError::ModelSurrogate);
+        }
+        self.key.push_lone_surrogate();
+        Ok(())
+    }
+
+    /// The closing quote of a string, just before `end`.
+    fn end_text(&mut self, end: u64) -> Result<(), BodyError> {
+        self.state = match self.text {
+            Text::Value => State::AfterValue,
+            Text::NestedKey => State::Colon,
+            Text::Key => {
+                self.end_surrogate()?;
+                self.end_key()?;
+                State::Colon
+            }
+            Text::Model => {
+                self.end_surrogate()?;
+                if self.model.is_none() {
+                    self.model = Some(self.name.found(self.model_start..end)?);
+                }
+                State::AfterValue
+            }
+        };
+        Ok(())
+    }
+
+    /// The end of a key of the outermost object.
+    fn end_key(&mut self) -> Result<(), BodyError> {
+        self.field = self.key.field()?;
+        match self.field {
+            Some(Field::Model) if self.model_seen => Err(BodyError::Duplicate(Field::Model)),
+            Some(Field::Stream) if self.stream.is_some() => {
+                Err(BodyError::Duplicate(Field::Stream))
+            }
+            Some(Field::Model) => {
+                self.model_seen = true;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}

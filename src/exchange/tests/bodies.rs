@@ -1,0 +1,364 @@
+//! Bodies in pieces: what is held, what leaves, what is refused after part of it has left.
+
+use super::*;
+use proptest::prelude::*;
+
+/// What an upstream would have received of a body sent in `chunks`, by Envoy's rules: held bytes
+/// are given again with the next ones, edits apply to what is held.
+#[derive(Debug, Default)]
+struct Upstream {
+    head: Option<Edits>,
+    body: Vec<u8>,
+    complete: bool,
+}
+
+struct Client<'a> {
+    request: &'a str,
+    headers: &'a [&'a str],
+}
+
+const A: Client<'_> = Client {
+    request: "POST /v1/responses",
+    headers: &["authorization: Bearer k-a"],
+};
+const B: Client<'_> = Client {
+    request: "POST /v1/messages",
+    headers: &["x-api-key: k-b", "anthropic-version: 2023-06-01"],
+};
+const C: Client<'_> = Client {
+    request: "POST /v1beta/models/gem-1:generateContent",
+    headers: &["x-goog-api-key: k-c"],
+};
+
+/// Sends a body; `trailers` ends it with trailers rather than with its last chunk.
+fn send(client: &Client<'_>, chunks: &[&[u8]], trailers: bool) -> (Upstream, Option<u16>) {
+    let (in_force, world) = setting();
+    let length = format!(
+        "content-length: {}",
+        chunks.iter().map(|c| c.len()).sum::<usize>()
+    );
+    let mut headers = client.headers.to_vec();
+    headers.push(&length);
+    let head = head(client.request, &headers);
+    let (mut phase, outcome) = Phase::Start.on_request_head(&head, false, Some(&in_force), &world);
+    if let Some((status, ..)) = reply_of(&outcome) {
+        return (Upstream::default(), Some(status));
+    }
+    let mut upstream = Upstream::default();
+    let mut held: Vec<u8> = Vec::new();
+    let last = chunks.len().saturating_sub(1);
+    let mut steps: Vec<(&[u8], bool)> = Vec::new();
+    for (i, chunk) in chunks.iter().enumerate() {
+        steps.push((chunk, i == last && !trailers));
+    }
+    if trailers || chunks.is_empty() {
+        steps.push((b"", true));
+    }
+    for (chunk, end) in steps {
+        held.extend_from_slice(chunk);
+        let (next, outcome) = phase.on_request_body(chunk, end);
+        phase = next;
+        match outcome {
+            Outcome::Pause => {}
+            Outcome::Continue(edits) => {
+                if let Some(edit) = &edits.body {
+                    held.splice(edit.span.clone(), edit.bytes.iter().copied());
+                }
+                upstream.head.get_or_insert(edits);
+                upstream.body.append(&mut held);
+                upstream.complete |= end;
+            }
+            Outcome::Reply(reply) => {
+                assert!(matches!(phase, Phase::Replied));
+                return (upstream, Some(reply.status));
+            }
+        }
+    }
+    (upstream, None)
+}
+
+fn content_length(upstream: &Upstream) -> Option<usize> {
+    let edits = upstream.head.as_ref()?;
+    match set(edits, "content-length") {
+        Some(text) => text.parse().ok(),
+        None if removed(edits).contains(&"content-length") => None,
+        None => Some(usize::MAX), // as the client sent it
+    }
+}
+
+#[test]
+fn bodies_in_one_piece() {
+    let long = format!(r#"{{"pad":"{}","model":"gpt-x"}}"#, "x".repeat(3000));
+    let too_long = format!(r#"{{"pad":"{}","model":"gpt-x"}}"#, "x".repeat(5000));
+    let cases: &[(&str, &Client<'_>, &str, Option<u16>)] = &[
+        ("A", &A, r#"{"model":"gpt-x","input":"hi"}"#, None),
+        ("model last, beyond the window", &A, &long, None),
+        ("longer than allowed", &A, &too_long, Some(413)),
+        ("no model", &A, r#"{"input":"hi"}"#, Some(400)),
+        (
+            "nested model only",
+            &A,
+            r#"{"input":{"model":"gpt-x"}}"#,
+            Some(400),
+        ),
+        (
+            "model twice",
+            &A,
+            r#"{"model":"gpt-x","model":"gpt-r"}"#,
+            Some(400),
+        ),
+        ("not a string", &A, r#"{"model":7}"#, Some(400)),
+        ("cut", &A, r#"{"model":"gpt-x""#, Some(400)),
+        (
+            "more after the end",
+            &A,
+            r#"{"model":"gpt-x"} {}"#,
+            Some(400),
+        ),
+        ("empty", &A, "", Some(400)),
+        ("unknown model", &A, r#"{"model":"gpt-9"}"#, Some(404)),
+        (
+            "B name folds",
+            &B,
+            r#"{"model":"claude-z-2-20260101-thinking"}"#,
+            None,
+        ),
+        ("not entitled", &B, r#"{"model":"claude-y-1"}"#, Some(403)),
+        ("C needs no model", &C, r#"{"contents":[]}"#, None),
+        (
+            "C, the same model",
+            &C,
+            r#"{"model":"models/gem-1","contents":[]}"#,
+            None,
+        ),
+        (
+            "C, another model",
+            &C,
+            r#"{"model":"gem-2","contents":[]}"#,
+            Some(400),
+        ),
+        ("C, malformed", &C, r#"{"contents":[}"#, Some(400)),
+    ];
+    for (case, client, body, want) in cases {
+        for trailers in [false, true] {
+            let (upstream, status) = send(client, &[body.as_bytes()], trailers);
+            assert_eq!(status, *want, "{case}, trailers {trailers}");
+            if want.is_none() {
+                assert_eq!(upstream.body, body.as_bytes(), "{case}: byte for byte");
+                assert_eq!(content_length(&upstream), Some(usize::MAX), "{case}");
+            } else if !trailers {
+                assert!(upstream.head.is_none(), "{case}: nothing may leave");
+            }
+            assert!(want.is_none() || !upstream.complete, "{case}");
+        }
+    }
+}
+
+#[test]
+fn a_rename_changes_one_string_wherever_the_body_is_split() {
+    let body = br#"{ "max":1,"tools":[{"model":"decoy"}], "mod\u0065l" : "claude-x-4.5" ,"x":"\ud800 1e999"}"#;
+    let want = br#"{ "max":1,"tools":[{"model":"decoy"}], "mod\u0065l" : "claude-x-4-5-20251101" ,"x":"\ud800 1e999"}"#;
+    for split in 0..=body.len() {
+        let (first, second) = body.split_at(split);
+        let (upstream, status) = send(&B, &[first, second], false);
+        assert_eq!(status, None, "split at {split}");
+        assert_eq!(upstream.body, want, "split at {split}");
+        assert_eq!(
+            content_length(&upstream),
+            Some(want.len()),
+            "split at {split}"
+        );
+    }
+    let bytes: Vec<&[u8]> = body.chunks(1).collect();
+    assert_eq!(
+        send(&B, &bytes, true).0.body,
+        want,
+        "byte by byte, with trailers"
+    );
+}
+
+#[test]
+fn beyond_the_window_a_renaming_group_sends_no_length() {
+    let pad = "x".repeat(2000);
+    let body = format!(r#"{{"pad":"{pad}","model":"gpt-r"}}"#);
+    let want = format!(r#"{{"pad":"{pad}","model":"gpt-r-2026-01-01"}}"#);
+    // Inside the name everything is held once more, and the length is known again.
+    let splits = [
+        (1100, None),
+        (body.len() - 10, None),
+        (body.len() - 3, Some(want.len())),
+    ];
+    for (split, length) in splits {
+        let (first, second) = body.as_bytes().split_at(split);
+        let (upstream, status) = send(&A, &[first, second], false);
+        assert_eq!(status, None, "split at {split}");
+        assert_eq!(
+            String::from_utf8_lossy(&upstream.body),
+            want,
+            "split at {split}"
+        );
+        assert_eq!(content_length(&upstream), length, "split at {split}");
+    }
+}
+
+#[test]
+fn what_left_before_a_refusal_is_never_whole() {
+    let pad = "x".repeat(2000);
+    let bodies = [
+        (
+            "unknown model after the window",
+            format!(r#"{{"pad":"{pad}","model":"gpt-9"}}"#),
+        ),
+        ("no model at all", format!(r#"{{"pad":"{pad}"}}"#)),
+        (
+            "model twice",
+            format!(r#"{{"model":"gpt-x","pad":"{pad}","model":"gpt-x"}}"#),
+        ),
+        (
+            "another case",
+            format!(r#"{{"model":"gpt-x","pad":"{pad}","Model":"gpt-9"}}"#),
+        ),
+        (
+            "bytes after the end",
+            format!(r#"{{"model":"gpt-x","pad":"{pad}"}}{{}}"#),
+        ),
+        ("cut", format!(r#"{{"model":"gpt-x","pad":"{pad}""#)),
+    ];
+    for (case, body) in bodies {
+        for size in [1, 7, 600, 1500] {
+            for trailers in [false, true] {
+                let chunks: Vec<&[u8]> = body.as_bytes().chunks(size).collect();
+                let (upstream, status) = send(&A, &chunks, trailers);
+                assert!(
+                    matches!(status, Some(400 | 404)),
+                    "{case}, {size}: {status:?}"
+                );
+                assert!(!upstream.complete, "{case}, {size}");
+            }
+        }
+    }
+}
+
+#[test]
+fn answers() {
+    let cases = [
+        ("good", 200, Origin::Upstream, None),
+        ("our account is refused", 401, Origin::Upstream, Some(502)),
+        ("our account may not", 403, Origin::Upstream, Some(403)),
+        ("not found passes", 404, Origin::Upstream, None),
+        ("too many passes", 429, Origin::Upstream, None),
+        ("broken passes", 500, Origin::Upstream, None),
+        ("no connection", 503, Origin::Envoy, Some(502)),
+        ("timeout", 504, Origin::Envoy, Some(502)),
+        ("no credential", 401, Origin::Envoy, Some(502)),
+        ("too large for Envoy passes", 413, Origin::Envoy, None),
+    ];
+    let (in_force, world) = setting();
+    for (case, status, origin, want) in cases {
+        let head = head(B.request, B.headers);
+        let (phase, _) = Phase::Start.on_request_head(&head, false, Some(&in_force), &world);
+        let (phase, _) = phase.on_request_body(br#"{"model":"claude-z-2"}"#, true);
+        let (phase, outcome) = phase.on_response_head(status, || origin);
+        let got = reply_of(&outcome);
+        assert_eq!(got.as_ref().map(|(s, ..)| *s), want, "{case}");
+        if let Some((_, _, body)) = got {
+            assert_eq!(body["type"], "error", "{case}: in B's shape");
+            let (phase, again) = phase.on_response_head(want.unwrap(), || Origin::Envoy);
+            assert_eq!(
+                again,
+                Outcome::pass(),
+                "{case}: the reply passes on its way out"
+            );
+            assert!(matches!(phase, Phase::Replied), "{case}");
+        }
+    }
+}
+
+#[test]
+fn an_early_answer_does_not_end_the_guard() {
+    let (in_force, world) = setting();
+    let head = head(A.request, A.headers);
+    let (phase, _) = Phase::Start.on_request_head(&head, false, Some(&in_force), &world);
+    let (phase, _) = phase.on_request_body(br#"{"model":"gpt-x","#, false);
+    let (phase, _) = phase.on_response_head(200, || Origin::Upstream);
+    let (_, outcome) = phase.on_request_body(br#""model":"gpt-r"}"#, true);
+    assert_eq!(reply_of(&outcome).map(|(s, ..)| s), Some(400));
+}
+
+#[derive(Debug, Clone)]
+enum Call {
+    Head(bool),
+    Body(Vec<u8>, bool),
+    Trailers,
+    Response(u16, bool),
+    Done,
+}
+
+fn call() -> impl Strategy<Value = Call> {
+    prop_oneof![
+        any::<bool>().prop_map(Call::Head),
+        (
+            prop_oneof![
+                Just(br#"{"model":"gpt-x"}"#.to_vec()),
+                Just(br#"{"model":"gpt-"#.to_vec()),
+                proptest::collection::vec(any::<u8>(), 0..20)
+            ],
+            any::<bool>()
+        )
+            .prop_map(|(bytes, end)| Call::Body(bytes, end)),
+        Just(Call::Trailers),
+        (100u16..600, any::<bool>())
+            .prop_map(|(status, upstream)| Call::Response(status, upstream)),
+        Just(Call::Done),
+    ]
+}
+
+proptest! {
+    /// Whatever Envoy calls in whatever order: no panic, and nothing is let go before an approval.
+    #[test]
+    fn any_order_of_calls(calls in proptest::collection::vec(call(), 0..12)) {
+        let (in_force, world) = setting();
+        let mut phase = Phase::default();
+        let mut head_came = false;
+        for call in calls {
+            let is_body = matches!(call, Call::Body(..) | Call::Trailers);
+            let (next, outcome) = match call {
+                Call::Head(end) => {
+                    head_came = true;
+                    phase.on_request_head(&head(A.request, A.headers), end, Some(&in_force), &world)
+                }
+                Call::Body(bytes, end) => phase.on_request_body(&bytes, end),
+                Call::Trailers => phase.on_request_trailers(),
+                Call::Response(status, upstream) => phase.on_response_head(status, || {
+                    if upstream { Origin::Upstream } else { Origin::Envoy }
+                }),
+                Call::Done => { phase.on_done(); (phase, Outcome::pass()) }
+            };
+            phase = next;
+            if is_body && !head_came {
+                prop_assert!(!matches!(outcome, Outcome::Continue(_)));
+            }
+        }
+    }
+
+    #[test]
+    fn a_good_body_arrives_byte_for_byte_in_any_pieces(
+        text in "\\PC{0,60}",
+        cuts in proptest::collection::vec(1usize..40, 1..8),
+        trailers in any::<bool>(),
+    ) {
+        let body = json!({"input": text, "model": "gpt-x", "z": [1, {"model": text}]}).to_string();
+        let mut chunks: Vec<&[u8]> = Vec::new();
+        let mut rest = body.as_bytes();
+        for cut in cuts {
+            let (chunk, tail) = rest.split_at(cut.min(rest.len()));
+            chunks.push(chunk);
+            rest = tail;
+        }
+        chunks.push(rest);
+        let (upstream, status) = send(&A, &chunks, trailers);
+        prop_assert_eq!(status, None);
+        prop_assert_eq!(upstream.body, body.as_bytes());
+        prop_assert!(upstream.complete);
+    }
+}

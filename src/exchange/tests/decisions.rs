@@ -1,0 +1,737 @@
+//! The decision on the head: every step, and that the steps stand in their order.
+
+use super::*;
+
+const V: &str = "anthropic-version: 2023-06-01";
+
+/// (case, request, headers, status, code) of a refusal.
+type Refusal<'a> = (&'a str, &'a str, &'a [&'a str], u16, &'a str);
+
+#[test]
+fn refusals() {
+    let (in_force, world) = setting();
+    let cases: &[Refusal<'_>] = &[
+        ("1: unknown path", "POST /v1/nothing", &[], 404, "not_found"),
+        (
+            "1: before the credential",
+            "POST /v1/v1/messages",
+            &["x-api-key: nonsense"],
+            404,
+            "not_found",
+        ),
+        (
+            "1: method",
+            "GET /v1/messages",
+            &["x-api-key: k-b"],
+            405,
+            "method_not_allowed",
+        ),
+        (
+            "1: websocket",
+            "GET /v1/responses",
+            &["upgrade: websocket"],
+            426,
+            "upgrade_required",
+        ),
+        (
+            "2: no credential",
+            "POST /v1/responses",
+            &[],
+            401,
+            "invalid_api_key",
+        ),
+        (
+            "2: another protocol's header",
+            "POST /v1/responses",
+            &["x-api-key: k-a"],
+            401,
+            "invalid_api_key",
+        ),
+        (
+            "2: bearer on strict B",
+            "POST /v1/messages",
+            &["authorization: Bearer k-b", V],
+            401,
+            "invalid_api_key",
+        ),
+        (
+            "2: query key without leave",
+            "POST /v1beta/models/gem-1:generateContent?key=k-c",
+            &[],
+            401,
+            "invalid_api_key",
+        ),
+        (
+            "2: query key on A",
+            "POST /v1/responses?key=k-a",
+            &[],
+            401,
+            "invalid_api_key",
+        ),
+        (
+            "2: both C names, two keys",
+            "GET /v1beta/models",
+            &["x-vc-api-key: k-c", "x-goog-api-key: k-a"],
+            401,
+            "invalid_api_key",
+        ),
+        (
+            "4: unknown",
+            "POST /v1/responses",
+            &["authorization: Bearer k-z"],
+            401,
+            "invalid_api_key",
+        ),
+        (
+            "4: disabled",
+            "POST /v1/responses",
+            &["authorization: Bearer k-off"],
+            401,
+            "invalid_api_key",
+        ),
+        (
+            "4: expired",
+            "POST /v1/responses",
+            &["authorization: Bearer k-old"],
+            401,
+            "invalid_api_key",
+        ),
+        (
+            "4: A key in B's header on the list",
+            "GET /v1/models",
+            &["x-api-key: k-a"],
+            401,
+            "invalid_api_key",
+        ),
+        (
+            "4: strict B key as bearer on the list",
+            "GET /v1/models",
+            &["authorization: Bearer k-b"],
+            401,
+            "invalid_api_key",
+        ),
+        (
+            "4: strict C key on the list",
+            "GET /v1/models",
+            &["x-goog-api-key: k-c"],
+            401,
+            "invalid_api_key",
+        ),
+        (
+            "4: C key as bearer on the list",
+            "GET /v1/models",
+            &["authorization: Bearer k-c-current"],
+            401,
+            "invalid_api_key",
+        ),
+        (
+            "4: first malformed, second good",
+            "POST /v1/messages",
+            &["x-api-key: a b", "authorization: Bearer k-b-current"],
+            401,
+            "invalid_api_key",
+        ),
+        (
+            "5: B key on A",
+            "POST /v1/responses",
+            &["authorization: Bearer k-b"],
+            403,
+            "protocol_not_allowed",
+        ),
+        (
+            "5: A key on B",
+            "POST /v1/messages",
+            &["x-api-key: k-a", V],
+            403,
+            "protocol_not_allowed",
+        ),
+        (
+            "5: A key on C",
+            "POST /v1beta/models/gem-1:generateContent",
+            &["x-goog-api-key: k-a"],
+            403,
+            "protocol_not_allowed",
+        ),
+        (
+            "5: A key on C's list",
+            "GET /v1beta/models",
+            &["x-goog-api-key: k-a"],
+            403,
+            "protocol_not_allowed",
+        ),
+        (
+            "5: Mixed without the entry",
+            "POST /v1/messages",
+            &["x-api-key: k-mixed-no-b", V],
+            403,
+            "protocol_not_allowed",
+        ),
+        (
+            "5: before 6",
+            "POST /v1/messages",
+            &["x-api-key: k-a"],
+            403,
+            "protocol_not_allowed",
+        ),
+        (
+            "6: no version",
+            "POST /v1/messages",
+            &["x-api-key: k-b"],
+            400,
+            "invalid_version",
+        ),
+        (
+            "6: another version",
+            "POST /v1/messages",
+            &["x-api-key: k-b", "anthropic-version: 2026-10-21"],
+            400,
+            "invalid_version",
+        ),
+        (
+            "6: two names, two versions",
+            "POST /v1/messages",
+            &["x-api-key: k-b", V, "vb-version: 2024-01-01"],
+            400,
+            "invalid_version",
+        ),
+        (
+            "6: no date, current",
+            "POST /v1/messages",
+            &["x-api-key: k-b-current", "anthropic-version: latest"],
+            400,
+            "invalid_version",
+        ),
+        (
+            "6: before 7",
+            "POST /v1/messages/count_tokens",
+            &["x-api-key: k-b-low"],
+            400,
+            "invalid_version",
+        ),
+        (
+            "7: no images",
+            "POST /v1/images/generations",
+            &["authorization: Bearer k-a-text"],
+            404,
+            "images_not_supported",
+        ),
+        (
+            "7: Mixed never",
+            "POST /v1/images/edits",
+            &["authorization: Bearer k-mixed"],
+            404,
+            "images_not_supported",
+        ),
+        (
+            "7: no token counting",
+            "POST /v1/messages/count_tokens",
+            &["x-api-key: k-b-low", V],
+            404,
+            "count_tokens_not_supported",
+        ),
+        (
+            "strict C under /v1",
+            "POST /v1/models/gem-1:generateContent",
+            &["x-goog-api-key: k-c"],
+            404,
+            "not_found",
+        ),
+        (
+            "account resources off",
+            "GET /v1beta/files",
+            &["x-goog-api-key: k-c"],
+            404,
+            "not_found",
+        ),
+        (
+            "account resources of a Mixed key",
+            "GET /v1beta/files",
+            &["x-goog-api-key: k-mixed"],
+            404,
+            "not_found",
+        ),
+        (
+            "9: C model unknown",
+            "POST /v1beta/models/gem-9:generateContent",
+            &["x-goog-api-key: k-c"],
+            404,
+            "model_not_found",
+        ),
+        (
+            "9: C model of the source only",
+            "POST /v1beta/models/gem-2:generateContent",
+            &["x-goog-api-key: k-mixed"],
+            404,
+            "model_not_found",
+        ),
+        (
+            "9: path tricks are no model",
+            "POST /v1beta/models/gem-1%3Fx:generateContent",
+            &["x-goog-api-key: k-c"],
+            404,
+            "model_not_found",
+        ),
+        (
+            "encoding left",
+            "POST /v1/responses",
+            &["authorization: Bearer k-a", "content-encoding: deflate"],
+            415,
+            "request_body_encoding_unsupported",
+        ),
+        (
+            "too long by its head",
+            "POST /v1/responses",
+            &["authorization: Bearer k-a", "content-length: 4097"],
+            413,
+            "request_too_large",
+        ),
+        (
+            "form without boundary",
+            "POST /v1/images/edits",
+            &[
+                "authorization: Bearer k-a",
+                "content-type: multipart/form-data",
+            ],
+            400,
+            "invalid_body",
+        ),
+        (
+            "unknown model on the list",
+            "GET /v1/models/gpt-9",
+            &["authorization: Bearer k-a"],
+            404,
+            "model_not_found",
+        ),
+        (
+            "bad page",
+            "GET /v1/models?limit=0",
+            &["x-api-key: k-b"],
+            400,
+            "invalid_parameter",
+        ),
+    ];
+    for (case, request, headers, status, code) in cases {
+        let head = head(request, headers);
+        let end = is_get(request);
+        let (phase, outcome) = Phase::Start.on_request_head(&head, end, Some(&in_force), &world);
+        let got = reply_of(&outcome).unwrap_or_else(|| panic!("{case}: {outcome:?}"));
+        assert_eq!((got.0, got.1), (*status, Some(*code)), "{case}");
+        assert!(matches!(phase, Phase::Replied), "{case}: {phase:?}");
+    }
+}
+
+#[test]
+fn without_a_policy_a_key_is_never_refused_as_wrong() {
+    let (in_force, mut world) = setting();
+    let ask = |in_force: Option<&InForce>, world: &FakeWorld, headers: &[&str]| {
+        let head = head("POST /v1/responses", headers);
+        let (_, outcome) = Phase::Start.on_request_head(&head, false, in_force, world);
+        reply_of(&outcome).map(|(status, _, _)| status)
+    };
+    let key = &["authorization: Bearer k-a"];
+    assert_eq!(ask(None, &world, key), Some(503), "no policy");
+    assert_eq!(
+        ask(None, &world, &[]),
+        Some(401),
+        "no policy, and no key either"
+    );
+    let name = KeyDigest::of(b"k-a").shared_name();
+    let good = world.records[&name].clone();
+    let stale = Stamped::decode(&good)
+        .unwrap()
+        .map(|s| Stamped { epoch: 2, ..s });
+    let moved = Stamped::decode(&good).unwrap().map(|mut s| {
+        "elsewhere".clone_into(&mut s.record.group);
+        s
+    });
+    let records = [
+        ("written by another release", vec![9, 9, 9], Some(503)),
+        (
+            "its group is not in force yet",
+            moved.unwrap().encode(),
+            Some(503),
+        ),
+        (
+            "left behind by an earlier loader",
+            stale.unwrap().encode(),
+            Some(401),
+        ),
+        ("removed", vec![], Some(401)),
+        ("good", good, None),
+    ];
+    for (case, record, want) in records {
+        world.records.insert(name.clone(), record);
+        assert_eq!(ask(Some(&in_force), &world, key), want, "{case}");
+    }
+}
+
+#[test]
+fn the_clock_is_asked_only_where_a_key_expires() {
+    let (in_force, world) = setting();
+    for (key, reads) in [("k-a", 0), ("k-new", 1)] {
+        world.clock_reads.set(0);
+        let bearer = format!("authorization: Bearer {key}");
+        let head = head("POST /v1/responses", &[&bearer]);
+        let (_, outcome) = Phase::Start.on_request_head(&head, false, Some(&in_force), &world);
+        assert_eq!(outcome, Outcome::Pause, "{key}");
+        assert_eq!(world.clock_reads.get(), reads, "{key}");
+    }
+}
+
+/// (case, request, headers, cluster, path, removed headers)
+type Forward<'a> = (
+    &'a str,
+    &'a str,
+    &'a [&'a str],
+    &'a str,
+    Option<&'a str>,
+    &'a [&'a str],
+);
+
+#[test]
+fn what_leaves() {
+    let (in_force, world) = setting();
+    let a = "authorization: Bearer k-a";
+    let cases: &[Forward<'_>] = &[
+        (
+            "A",
+            "POST /v1/responses",
+            &[a],
+            "ca",
+            None,
+            &["authorization"],
+        ),
+        (
+            "alias",
+            "POST /responses?x=1",
+            &[a],
+            "ca",
+            Some("/v1/responses?x=1"),
+            &["authorization"],
+        ),
+        (
+            "chat alias",
+            "POST /chat/completions",
+            &[a],
+            "ca",
+            Some("/v1/chat/completions"),
+            &["authorization"],
+        ),
+        (
+            "all credentials go",
+            "POST /v1/responses",
+            &[
+                a,
+                "x-api-key: other",
+                "x-goog-api-key: other",
+                "x-vc-api-key: other",
+                "proxy-authorization: Basic x",
+            ],
+            "ca",
+            None,
+            &[
+                "authorization",
+                "x-api-key",
+                "x-goog-api-key",
+                "x-vc-api-key",
+                "proxy-authorization",
+            ],
+        ),
+        (
+            "internal headers go",
+            "POST /v1/responses",
+            &["x-trilane-cluster: cb", "x-trilane-cluster: cc", a],
+            "ca",
+            None,
+            &["x-trilane-cluster", "authorization"],
+        ),
+        (
+            "accept-encoding goes",
+            "POST /v1/responses",
+            &["accept-encoding: gzip", a],
+            "ca",
+            None,
+            &["accept-encoding", "authorization"],
+        ),
+        (
+            "the key parameter goes",
+            "POST /v1/responses?key=s&y=%20",
+            &[a],
+            "ca",
+            Some("/v1/responses?y=%20"),
+            &["authorization"],
+        ),
+        (
+            "Mixed, A",
+            "POST /v1/chat/completions",
+            &["authorization: Bearer k-mixed"],
+            "ca",
+            None,
+            &["authorization"],
+        ),
+        (
+            "Mixed, B",
+            "POST /v1/messages?beta=true",
+            &["x-api-key: k-mixed", V],
+            "cb",
+            None,
+            &["x-api-key"],
+        ),
+        (
+            "Mixed, C",
+            "POST /v1beta/models/gem-1:streamGenerateContent?alt=sse",
+            &["x-goog-api-key: k-mixed"],
+            "cc",
+            None,
+            &["x-goog-api-key"],
+        ),
+        (
+            "C, colon encoded",
+            "POST /v1beta/models/gem-1%3AgenerateContent",
+            &["x-vc-api-key: k-c"],
+            "cc",
+            Some("/v1beta/models/gem-1:generateContent"),
+            &["x-vc-api-key"],
+        ),
+        (
+            "C, renamed",
+            "POST /v1beta/models/gem-2:countTokens",
+            &["x-vc-api-key: k-c"],
+            "cc",
+            Some("/v1beta/models/gem-2-001:countTokens"),
+            &["x-vc-api-key"],
+        ),
+        (
+            "C under /v1, current",
+            "POST /v1/models/gem-1:generateContent?alt=sse",
+            &["x-goog-api-key: k-c-current"],
+            "cc",
+            Some("/v1beta/models/gem-1:generateContent?alt=sse"),
+            &["x-goog-api-key"],
+        ),
+        (
+            "bearer on B, current",
+            "POST /v1/messages",
+            &[
+                "authorization: Bearer k-b-current",
+                "anthropic-version: 2026-10-21",
+            ],
+            "cb",
+            None,
+            &["authorization"],
+        ),
+        (
+            "B, an unknown x-api-key before a good bearer",
+            "POST /v1/messages",
+            &["x-api-key: k-z", "authorization: Bearer k-b-current"],
+            "cb",
+            None,
+            &["x-api-key", "authorization"],
+        ),
+    ];
+    for (case, request, headers, cluster, path, gone) in cases {
+        let (phase, outcome) =
+            Phase::Start.on_request_head(&head(request, headers), false, Some(&in_force), &world);
+        assert_eq!(outcome, Outcome::Pause, "{case}");
+        let model = match *cluster {
+            "ca" => r#"{"model":"gpt-x"}"#,
+            "cb" if headers.iter().any(|h| h.contains("mixed")) => {
+                r#"{"model":"claude-x-4-5-20251101"}"#
+            }
+            "cb" => r#"{"model":"claude-z-2"}"#,
+            _ => r#"{"contents":[]}"#,
+        };
+        let (_, outcome) = phase.on_request_body(model.as_bytes(), true);
+        let Outcome::Continue(edits) = outcome else {
+            panic!("{case}: {outcome:?}");
+        };
+        assert_eq!(set(&edits, "x-trilane-cluster"), Some(*cluster), "{case}");
+        assert_eq!(set(&edits, ":path"), *path, "{case}");
+        assert_eq!(removed(&edits), *gone, "{case}");
+        assert_eq!(edits.body, None, "{case}");
+    }
+}
+
+#[test]
+fn the_version_that_leaves() {
+    let (in_force, world) = setting();
+    let cases: [(&str, &[&str], Option<&str>); 4] = [
+        ("as sent", &["x-api-key: k-b", V], None),
+        (
+            "the neutral name is translated",
+            &["x-api-key: k-b", "vb-version: 2023-06-01"],
+            Some("2023-06-01"),
+        ),
+        (
+            "current: any date stays",
+            &["x-api-key: k-b-current", "anthropic-version: 2026-10-21"],
+            None,
+        ),
+        (
+            "current: none is filled in",
+            &["x-api-key: k-b-current"],
+            Some("2023-06-01"),
+        ),
+    ];
+    for (case, headers, want) in cases {
+        let head = head("POST /v1/messages", headers);
+        let (phase, _) = Phase::Start.on_request_head(&head, false, Some(&in_force), &world);
+        let (_, outcome) = phase.on_request_body(br#"{"model":"claude-z-2"}"#, true);
+        let Outcome::Continue(edits) = outcome else {
+            panic!("{case}: {outcome:?}");
+        };
+        assert_eq!(set(&edits, "anthropic-version"), want, "{case}");
+    }
+}
+
+/// (case, request, credential, ids in order)
+type List<'a> = (&'a str, &'a str, &'a str, &'a [&'a str]);
+
+#[test]
+fn lists_show_what_the_key_may_use() {
+    let (in_force, world) = setting();
+    let cases: &[List<'_>] = &[
+        (
+            "A",
+            "GET /v1/models",
+            "authorization: Bearer k-a",
+            &["gpt-x", "gpt-r"],
+        ),
+        (
+            "B, without what is not entitled",
+            "GET /v1/models",
+            "x-api-key: k-b",
+            &["claude-x-4-5", "claude-z-2"],
+        ),
+        (
+            "B, bearer, current",
+            "GET /v1/models",
+            "authorization: Bearer k-b-current",
+            &["claude-z-2"],
+        ),
+        (
+            "Mixed, bearer",
+            "GET /v1/models",
+            "authorization: Bearer k-mixed",
+            &["claude-x-4-5", "gpt-x", "gem-1"],
+        ),
+        (
+            "Mixed, x-api-key",
+            "GET /v1/models",
+            "x-api-key: k-mixed",
+            &["claude-x-4-5", "gpt-x", "gem-1"],
+        ),
+        (
+            "Mixed, empty",
+            "GET /v1/models",
+            "x-api-key: k-mixed-no-b",
+            &[],
+        ),
+        (
+            "a page",
+            "GET /v1/models?limit=1&after_id=claude-x-4-5",
+            "x-api-key: k-b",
+            &["claude-z-2"],
+        ),
+        (
+            "C",
+            "GET /v1beta/models",
+            "x-goog-api-key: k-c",
+            &["models/gem-1", "models/gem-2"],
+        ),
+        (
+            "C under /v1, current",
+            "GET /v1/models",
+            "x-goog-api-key: k-c-current",
+            &["models/gem-1"],
+        ),
+        (
+            "C of a Mixed key",
+            "GET /v1beta/models",
+            "x-goog-api-key: k-mixed",
+            &["models/gem-1"],
+        ),
+        (
+            "C of a Mixed key without C",
+            "GET /v1beta/models",
+            "x-goog-api-key: k-mixed-no-b",
+            &[],
+        ),
+    ];
+    for (case, request, credential, want) in cases {
+        let head = head(request, &[credential]);
+        let (_, outcome) = Phase::Start.on_request_head(&head, true, Some(&in_force), &world);
+        let (status, _, body) = reply_of(&outcome).unwrap();
+        assert_eq!(status, 200, "{case}: {body}");
+        let field = |list: &str, id: &str| {
+            let items = body[list].as_array()?.iter();
+            Some(
+                items
+                    .map(|m| m[id].as_str().unwrap().to_owned())
+                    .collect::<Vec<_>>(),
+            )
+        };
+        let got = field("data", "id").or_else(|| field("models", "name"));
+        assert_eq!(got.unwrap(), *want, "{case}");
+    }
+}
+
+#[test]
+fn a_mixed_list_names_entry_and_final_multiplier() {
+    let (in_force, world) = setting();
+    let cases = [
+        (
+            "GET /v1/models/claude-x-4.5-thinking",
+            "authorization",
+            "Bearer k-mixed",
+            "claude-x-4-5",
+            "vb_messages",
+            "2.0000",
+        ),
+        (
+            "GET /v1/models/gpt-x",
+            "x-api-key",
+            "k-mixed",
+            "gpt-x",
+            "responses",
+            "0.2000",
+        ),
+        (
+            "GET /v1beta/models/gem-1",
+            "x-goog-api-key",
+            "k-mixed",
+            "models/gem-1",
+            "vc_generate_content",
+            "0.5000",
+        ),
+    ];
+    for (request, header, value, id, entry, multiplier) in cases {
+        let head = head(request, &[&format!("{header}: {value}")]);
+        let (_, outcome) = Phase::Start.on_request_head(&head, true, Some(&in_force), &world);
+        let (_, _, body) = reply_of(&outcome).unwrap();
+        let name = body.get("id").or(body.get("name"));
+        assert_eq!(name.unwrap(), id, "{request}");
+        assert_eq!(body["entry"], entry, "{request}");
+        assert_eq!(body["multiplier"], multiplier, "{request}");
+    }
+}
+
+#[test]
+fn health() {
+    let (in_force, world) = setting();
+    for (case, in_force, want) in [("ready", Some(&in_force), 200), ("not ready", None, 503)] {
+        let (_, outcome) =
+            Phase::Start.on_request_head(&head("GET /healthz", &[]), true, in_force, &world);
+        assert_eq!(reply_of(&outcome).unwrap().0, want, "{case}");
+    }
+}
+
+#[test]
+fn the_sample_document_compiles_without_a_warning() {
+    let sample = include_bytes!("../../../envoy/gateway.json");
+    let compiled = Document::parse(sample)
+        .and_then(|document| compile(&document))
+        .unwrap();
+    assert_eq!(compiled.warnings, []);
+    assert!(!compiled.keys.is_empty());
+}

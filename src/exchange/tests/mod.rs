@@ -1,0 +1,144 @@
+//! Exchanges driven through their phases natively, as `filter::http` drives them in Envoy.
+
+mod bodies;
+mod decisions;
+
+use std::cell::Cell;
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::auth::World;
+use crate::config::record::{KeyDigest, Stamped};
+use crate::config::snapshot::InForce;
+use crate::config::{Document, compile};
+use crate::head::Head;
+
+/// Key records in a map, and a clock that counts how often it is asked.
+#[derive(Debug, Default)]
+struct FakeWorld {
+    records: HashMap<String, Vec<u8>>,
+    clock_reads: Cell<u32>,
+}
+
+const NOW: i64 = 1_800_000_000;
+
+impl World for FakeWorld {
+    fn key_record(&self, digest: &KeyDigest) -> Option<Vec<u8>> {
+        self.records.get(&digest.shared_name()).cloned()
+    }
+
+    fn now(&self) -> i64 {
+        self.clock_reads.set(self.clock_reads.get() + 1);
+        NOW
+    }
+}
+
+/// A policy with one group of each kind; the key of group `x` is `k-x`.
+fn document() -> Value {
+    let b_models = json!([
+        {"id": "claude-x-4-5", "upstream": "claude-x-4-5-20251101"},
+        {"id": "claude-y-1", "entitled": false},
+        {"id": "claude-z-2"},
+    ]);
+    let mut document = json!({
+        "inspect_window": 1024,
+        "max_body": 4096,
+        "groups": [
+            {"id": "a", "protocol": "A", "multiplier": "0.2", "cluster": "ca", "image_generation": true,
+             "models": [{"id": "gpt-x"}, {"id": "gpt-r", "upstream": "gpt-r-2026-01-01"}]},
+            {"id": "a-text", "protocol": "A", "multiplier": "1", "cluster": "ca", "models": [{"id": "gpt-x"}]},
+            {"id": "b", "protocol": "B", "multiplier": "2", "cluster": "cb", "count_tokens": true, "models": b_models},
+            {"id": "b-low", "protocol": "B", "multiplier": "0.3", "cluster": "cl", "models": [{"id": "claude-z-2"}]},
+            {"id": "b-current", "protocol": "B", "multiplier": "2", "cluster": "cb", "clients": "current",
+             "models": [{"id": "claude-z-2"}]},
+            {"id": "c", "protocol": "C", "multiplier": "0.5", "cluster": "cc",
+             "models": [{"id": "gem-1"}, {"id": "gem-2", "upstream": "gem-2-001"}]},
+            {"id": "c-current", "protocol": "C", "multiplier": "0.5", "cluster": "cc", "clients": "current",
+             "account_resources": true, "models": [{"id": "gem-1"}]},
+            {"id": "mixed", "protocol": "Mixed",
+             "entries": {"responses": {"source": "a"}, "vb_messages": {"source": "b"}, "vc_generate_content": {"source": "c"}},
+             "models": [{"id": "claude-x-4-5", "entry": "vb_messages"}, {"id": "gpt-x", "entry": "responses"}, {"id": "gem-1", "entry": "vc_generate_content"}]},
+            {"id": "mixed-no-b", "protocol": "Mixed", "entries": {"responses": {"source": "a"}}, "models": []},
+        ],
+    });
+    let digest = |key: &str| {
+        let name = KeyDigest::of(key.as_bytes()).shared_name();
+        name.trim_start_matches("trilane/key/").to_owned()
+    };
+    let groups = document["groups"].as_array().unwrap();
+    let mut keys: Vec<Value> = groups
+        .iter()
+        .map(|group| {
+            let id = group["id"].as_str().unwrap();
+            json!({"id": id, "sha256": digest(&format!("k-{id}")), "group": id})
+        })
+        .collect();
+    keys.push(json!({"id": "off", "sha256": digest("k-off"), "group": "a", "disabled": true}));
+    keys.push(json!({"id": "old", "sha256": digest("k-old"), "group": "a", "expires_at": "2020-01-01T00:00:00Z"}));
+    keys.push(json!({"id": "new", "sha256": digest("k-new"), "group": "a", "expires_at": "2100-01-01T00:00:00Z"}));
+    document["keys"] = Value::Array(keys);
+    document
+}
+
+/// The policy above in force, and the world that belongs to it.
+fn setting() -> (InForce, FakeWorld) {
+    let document = Document::parse(document().to_string().as_bytes()).unwrap();
+    let compiled = compile(&document).unwrap();
+    let mut world = FakeWorld::default();
+    for (digest, record) in compiled.keys {
+        let stamped = Stamped { epoch: 3, record };
+        world.records.insert(digest.shared_name(), stamped.encode());
+    }
+    let in_force = InForce {
+        epoch: 3,
+        policy: compiled.policy,
+    };
+    (in_force, world)
+}
+
+/// A head from `"GET /path"` and `"name: value"` lines.
+fn head(request: &str, headers: &[&str]) -> Head {
+    let (method, path) = request.split_once(' ').unwrap();
+    let mut pairs = vec![
+        (":method".to_owned(), method.as_bytes().to_vec()),
+        (":path".to_owned(), path.as_bytes().to_vec()),
+        ("x-request-id".to_owned(), b"req-1".to_vec()),
+    ];
+    for line in headers {
+        let (name, value) = line.split_once(": ").unwrap();
+        pairs.push((name.to_owned(), value.as_bytes().to_vec()));
+    }
+    Head::new(pairs)
+}
+
+fn is_get(request: &str) -> bool {
+    !request.starts_with("POST")
+}
+
+/// The status and code of a reply; its body for a good one.
+fn reply_of(outcome: &Outcome) -> Option<(u16, Option<&str>, Value)> {
+    let Outcome::Reply(reply) = outcome else {
+        return None;
+    };
+    let code = reply.headers.iter().find(|(n, _)| *n == "x-trilane-error");
+    let body = serde_json::from_slice(&reply.body).unwrap();
+    Some((reply.status, code.map(|(_, v)| v.as_str()), body))
+}
+
+/// The value that edits set a header to.
+fn set<'a>(edits: &'a Edits, name: &str) -> Option<&'a str> {
+    edits.headers.iter().find_map(|edit| match edit {
+        HeaderEdit::Set(n, value) if *n == name => core::str::from_utf8(value).ok(),
+        _ => None,
+    })
+}
+
+fn removed(edits: &Edits) -> Vec<&str> {
+    let names = edits.headers.iter().filter_map(|edit| match edit {
+        HeaderEdit::Remove(name) => Some(name.as_str()),
+        HeaderEdit::Set(..) => None,
+    });
+    names.collect()
+}
