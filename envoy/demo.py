@@ -1,0 +1,58 @@
+"""The keys of the sample document and requests that work with them.
+
+The document holds digests only. The values below are therefore the only place where these keys stand in
+the clear, and they are examples: public, worthless, and not to be used for anything else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+#: Id of the key in `gateway.json` -> its value.
+DEMO_KEYS = {
+    "key_a": "trilane-demo-a",
+    "key_b": "trilane-demo-b",
+    "key_b_low": "trilane-demo-b-low",
+    "key_mixed": "trilane-demo-mixed",
+    "key_c": "trilane-demo-c",
+    "key_b_current": "trilane-demo-b-current",
+    "key_c_current": "trilane-demo-c-current",
+    "key_mixed_current": "trilane-demo-mixed-current",
+    "key_expired": "trilane-demo-expired",
+    "key_disabled": "trilane-demo-disabled",
+}
+
+
+def working_demo_keys(document: bytes) -> dict[str, tuple[str, str]]:
+    """The demo keys that `document` takes, by id: value and group. None of them in a document of one's own."""
+    try:
+        keys = json.loads(document).get("keys") or []
+        known = {
+            key.get("sha256"): key for key in keys if not key.get("disabled") and not key.get("expires_at")
+        }
+    except (ValueError, AttributeError, TypeError):
+        return {}
+    found = {}
+    for name, value in DEMO_KEYS.items():
+        key = known.get(hashlib.sha256(value.encode()).hexdigest())
+        if key:
+            found[name] = (value, str(key.get("group")))
+    return found
+
+
+def curl_lines(base_url: str, simulated: bool) -> list[str]:
+    """One request per protocol; the second streams, slowly enough to be seen if the simulator answers."""
+    pace = " -H 'x-sim-gap-ms: 200'" if simulated else ""
+    hello = '[{"role":"user","content":"Hello"}]'
+    return [
+        f"curl {base_url}/v1/chat/completions -H 'authorization: Bearer {DEMO_KEYS['key_a']}'"
+        " -H 'content-type: application/json'"
+        f' -d \'{{"model":"gpt-5.1","messages":{hello}}}\'',
+        f"curl -N {base_url}/v1/messages -H 'x-api-key: {DEMO_KEYS['key_b']}' -H 'anthropic-version: 2023-06-01'"
+        f" -H 'content-type: application/json'{pace}"
+        f' -d \'{{"model":"claude-opus-4-5","max_tokens":256,"stream":true,"messages":{hello}}}\'',
+        f"curl {base_url}/v1beta/models/gemini-2.5-flash:generateContent -H 'x-goog-api-key: {DEMO_KEYS['key_c']}'"
+        " -H 'content-type: application/json'"
+        ' -d \'{"contents":[{"role":"user","parts":[{"text":"Hello"}]}]}\'',
+    ]

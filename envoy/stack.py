@@ -1,0 +1,427 @@
+"""One gateway with everything it needs, on loopback.
+
+That is: the simulator of the model sources, a development certificate, and Envoy with the filter.
+`run.py` is a person's way to it, the end-to-end tests are the other. Both run the very `envoy.yaml` that
+stands in this directory: it is read as text, and its few literal paths, ports and addresses are replaced
+(`Stack._substitutions`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import re
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Union
+
+import fetch
+
+HERE = Path(__file__).resolve().parent
+TARGET = fetch.TARGET
+ENVOY_YAML = HERE / "envoy.yaml"
+SAMPLE_DOCUMENT = HERE / "gateway.json"
+WASM = TARGET / "wasm32-wasip1" / "release" / "trilane.wasm"
+SIMULATOR = TARGET / "release" / "trilane-upstream"
+
+#: The clusters of `envoy.yaml` that stand for model sources, with their ports in that file.
+SOURCES = {"a_official": 9101, "b_official": 9102, "b_low_rate": 9103, "c_official": 9104}
+
+Document = Union[Path, bytes, Mapping[str, Any]]
+
+
+class StackError(Exception):
+    """The stack cannot run; the text says why and what to do."""
+
+
+class Stack:
+    """A running gateway. Use it as a context manager, or call `start` and `stop`.
+
+    Every port that is 0 is chosen here and held, so that stacks side by side never meet. All files (rendered
+    configuration, document, certificate, logs) are in `run_dir`.
+    """
+
+    def __init__(
+        self,
+        run_dir: Path,
+        *,
+        document: Document = SAMPLE_DOCUMENT,
+        port: int = 0,
+        tls_port: int = 0,
+        admin_port: int = 0,
+        upstream: str | None = None,
+        concurrency: int = 2,
+        envoy_log_level: str = "info",
+        extra_substitutions: Iterable[tuple[str, str]] = (),
+        wasm: Path = WASM,
+        simulator: Path = SIMULATOR,
+        envoy: Path | None = None,
+    ) -> None:
+        """`upstream` is a `host:port` that takes the place of the simulator for all sources."""
+        self.run_dir = run_dir.resolve()
+        self.document_path = self.run_dir / "document" / "gateway.json"
+        self.certs_dir = self.run_dir / "certs"
+        self.envoy_yaml = self.run_dir / "envoy.yaml"
+        self.envoy_log = self.run_dir / "envoy.log"
+        self.access_log = self.run_dir / "access.log"
+        self.simulator_log = self.run_dir / "simulator.log"
+        #: The simulator's listeners: cluster -> "127.0.0.1:port". Empty with `upstream`.
+        self.sims: dict[str, str] = {}
+
+        self._document = _document_bytes(document)
+        self._wanted_ports = {"PORT": port, "TLS_PORT": tls_port, "ADMIN_PORT": admin_port}
+        self._upstream = _host_and_port(upstream) if upstream else None
+        self._concurrency = concurrency
+        self._envoy_log_level = envoy_log_level
+        self._extra_substitutions = list(extra_substitutions)
+        self._wasm = wasm
+        self._simulator = simulator
+        self._envoy = envoy
+        self._ports: dict[str, int] = {}
+        self._held: list[socket.socket] = []
+        self._children: dict[str, Child] = {}
+        self._publishing = threading.Lock()
+
+    # ---- Life
+
+    def __enter__(self) -> Stack:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self, timeout: float = 60.0) -> Stack:
+        """Starts everything and waits until the gateway answers. On any failure nothing is left behind."""
+        try:
+            self.prepare()
+            if self._upstream is None:
+                self._start_simulator(timeout)
+            self.render()
+            self._start_envoy()
+            self.wait_ready(timeout)
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def stop(self) -> None:
+        """Ends what `start` started, and only that. May be called at any time, more than once."""
+        for name in reversed(list(self._children)):
+            self._children.pop(name).stop()
+        while self._held:
+            self._held.pop().close()
+
+    def prepare(self) -> None:
+        """Everything before the first process: ports, directories, document, certificate."""
+        _require(self._wasm, "the filter", "make build")
+        _require(self._simulator, "the simulator", "make simulator")
+        # Ports first: whoever has a port that we want may well be running from this very directory.
+        for variable in ("PORT", "TLS_PORT"):
+            self._ports[variable] = self._hold(self._wanted_ports[variable], variable)
+        self._ports["CONFIG"] = self._hold(0, "CONFIG")
+        # Envoy chooses a free admin port by itself and says which (`admin_url`); a given one must be free.
+        if self._wanted_ports["ADMIN_PORT"]:
+            _require_free(self._wanted_ports["ADMIN_PORT"], "ADMIN_PORT")
+        self.run_dir.mkdir(parents=True, exist_ok=True)
+        self.document_path.parent.mkdir(exist_ok=True)
+        self.publish(self._document)
+        self._make_certificate()
+
+    def wait_ready(self, timeout: float = 60.0) -> None:
+        """Returns when the gateway has a policy in force (`GET /healthz` is 200)."""
+        last = "no answer"
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            self.check()
+            try:
+                with urllib.request.urlopen(f"{self.base_url}/healthz", timeout=2):
+                    return
+            except urllib.error.HTTPError as error:
+                last = f"status {error.code}"
+            except OSError as error:
+                last = str(error)
+            time.sleep(0.05)
+        raise StackError(
+            f"The gateway was not ready within {timeout:.0f} s: {self.base_url}/healthz: {last}.\n"
+            + _tail(self.envoy_log)
+        )
+
+    def check(self) -> None:
+        """Raises if one of the processes has ended by itself, with the end of its log."""
+        for name, child in self._children.items():
+            code = child.process.poll()
+            if code is not None:
+                raise StackError(
+                    f"{name} (pid {child.process.pid}) ended with code {code}.\n" + _tail(child.log)
+                )
+
+    # ---- What to talk to
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self._ports['PORT']}"
+
+    @property
+    def tls_url(self) -> str:
+        """`localhost`, since clients compare it with the certificate; trust `ca_file`."""
+        return f"https://localhost:{self._ports['TLS_PORT']}"
+
+    @property
+    def admin_url(self) -> str:
+        return "http://" + (self.run_dir / "admin-address").read_text().strip()
+
+    @property
+    def sim_url(self) -> str:
+        """One of the simulator's listeners; the control requests (`/_sim/...`) are the same on all."""
+        return f"http://{self.sims['a_official']}"
+
+    @property
+    def ca_file(self) -> Path:
+        return self.certs_dir / "ca.crt"
+
+    @property
+    def pids(self) -> dict[str, int]:
+        return {name: child.process.pid for name, child in self._children.items()}
+
+    # ---- The document
+
+    def publish(self, document: Document) -> None:
+        """Puts another document in force, the way Envoy notices: a rename into the watched directory."""
+        content = _document_bytes(document)
+        with self._publishing:
+            # Complete before it gets there, and beside it on the same disk.
+            part = self.run_dir / "gateway.json.part"
+            part.write_bytes(content)
+            part.replace(self.document_path)
+            self._document = content
+
+    @property
+    def document(self) -> bytes:
+        """What was published last."""
+        return self._document
+
+    # ---- Parts
+
+    def render(self) -> Path:
+        """Writes the configuration to run: `envoy.yaml` with the literal values of this stack."""
+        text = _replaced(ENVOY_YAML.read_text(encoding="utf-8"), self._substitutions())
+        for pair in self._extra_substitutions:
+            text = _replaced(text, [pair])
+        self.envoy_yaml.write_text(text, encoding="utf-8")
+        return self.envoy_yaml
+
+    def envoy_command(self, *arguments: str) -> list[str]:
+        """Envoy on the rendered file."""
+        envoy = self._envoy or fetch.envoy_binary()
+        # Hot restart would make two Envoys on one machine fight for one shared memory segment.
+        return [str(envoy), "--config-path", str(self.envoy_yaml), "--disable-hot-restart",
+                "--concurrency", str(self._concurrency),
+                "--log-level", self._envoy_log_level, *arguments]  # fmt: skip
+
+    def _substitutions(self) -> list[tuple[str, str]]:
+        admin = self._wanted_ports["ADMIN_PORT"]
+        local = "address: 127.0.0.1, port_value: "
+        pairs = [
+            ("/etc/trilane/filter/trilane.wasm", _yaml(self._wasm)),
+            ("/etc/trilane/document/gateway.json", _yaml(self.document_path)),
+            ("{path: /etc/trilane/document}", f"{{path: {_yaml(self.document_path.parent)}}}"),
+            ("/etc/trilane/certs/server.crt", _yaml(self.certs_dir / "server.crt")),
+            ("/etc/trilane/certs/server.key", _yaml(self.certs_dir / "server.key")),
+            ("address: 0.0.0.0, port_value: 10000", f"{local}{self._ports['PORT']}"),
+            ("address: 0.0.0.0, port_value: 10443", f"{local}{self._ports['TLS_PORT']}"),
+            (f"{local}10090", f"{local}{self._ports['CONFIG']}"),
+            (f"{local}9901", f"{local}{admin}"),
+        ]
+        endpoint = "hostname: {}, address: {{socket_address: {{address: {}, port_value: {}}}}}"
+        for source, port in SOURCES.items():
+            host, number, name = self._source_address(source)
+            pairs.append(
+                (endpoint.format("upstream", "upstream", port), endpoint.format(_yaml(name), _yaml(host), number))
+            )
+        return pairs
+
+    def _source_address(self, source: str) -> tuple[str, int, str]:
+        """Where a source is, and its name for the `host` header."""
+        if self._upstream:
+            host, port = self._upstream
+            return host, port, f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        host, port = _host_and_port(self.sims.get(source, "127.0.0.1:1"))
+        return host, port, "upstream"
+
+    def _make_certificate(self) -> None:
+        # One that is there and still valid is kept, so that whoever trusts it need not do so again.
+        self.certs_dir.mkdir(exist_ok=True)
+        command = [str(self._simulator), "certificate", "--out", str(self.certs_dir)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise StackError(f"The development certificate could not be made: {done.stderr.strip()}")
+
+    def _start_simulator(self, timeout: float) -> None:
+        command = [str(self._simulator), "serve"]
+        for source in SOURCES:
+            command += ["--listen", f"{source}=127.0.0.1:0"]
+        self._spawn("simulator", command, self.simulator_log)
+        deadline = time.monotonic() + timeout
+        while True:
+            lines = self.simulator_log.read_text(errors="replace").splitlines(keepends=True)
+            words = [line.split() for line in lines if line.startswith("listening ") and line.endswith("\n")]
+            self.sims = {word[1]: word[2] for word in words if len(word) == 3}
+            if self.sims.keys() >= SOURCES.keys():
+                return
+            self.check()
+            if time.monotonic() > deadline:
+                raise StackError(
+                    f"The simulator did not start within {timeout:.0f} s.\n" + _tail(self.simulator_log)
+                )
+            time.sleep(0.02)
+
+    def _start_envoy(self) -> None:
+        (self.run_dir / "admin-address").unlink(missing_ok=True)
+        arguments = [
+            "--admin-address-path",
+            str(self.run_dir / "admin-address"),
+            "--file-flush-interval-msec",
+            "200",
+        ]
+        self._spawn("Envoy", self.envoy_command(*arguments), self.envoy_log, self.access_log)
+
+    def _spawn(self, name: str, command: list[str], log: Path, output: Path | None = None) -> None:
+        self._children[name] = Child(command, log, output)
+
+    def _hold(self, port: int, variable: str) -> int:
+        """Takes a port (0: any free one) and keeps it until `stop`.
+
+        Envoy listens with SO_REUSEPORT. It may thus share the port with the socket held here, which never
+        listens. But two Envoys could share it as well, without any error, and would steal each other's
+        requests: hence first the check that nobody has it, then the holding, so that nobody is given it.
+        """
+        if port:
+            _require_free(port, variable)
+        held = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        held.bind(("127.0.0.1", port))
+        self._held.append(held)
+        return int(held.getsockname()[1])
+
+
+class Child:
+    """A process that ends with this one, whatever happens to this one."""
+
+    def __init__(self, command: list[str], log: Path, output: Path | None = None) -> None:
+        """Standard error goes to `log`, standard output to `output` or there as well."""
+        self.log = log
+        with contextlib.ExitStack() as files:
+            errors = files.enter_context(log.open("wb"))
+            out = files.enter_context(output.open("wb")) if output else errors
+            try:
+                self.process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=errors,
+                    start_new_session=True,  # Ctrl-C is for us; we end the children in order
+                    preexec_fn=_child_setup(),
+                )
+            except OSError as error:
+                raise StackError(f"{command[0]} does not start: {error}") from error
+
+    def stop(self, patience: float = 5.0) -> None:
+        """Asks, waits, and only then insists."""
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(patience)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+        self.process.wait()
+
+
+def _child_setup() -> Callable[[], None]:
+    """What a child does before it becomes its program.
+
+    It will die with its parent (on Linux), and may open as many files as the system allows.
+    """
+    libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+    parent = os.getpid()
+
+    def setup() -> None:
+        if libc is not None:
+            pr_set_pdeathsig = 1
+            libc.prctl(pr_set_pdeathsig, signal.SIGTERM)
+            if os.getppid() != parent:
+                os._exit(1)
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+    return setup
+
+
+def _replaced(text: str, pairs: list[tuple[str, str]]) -> str:
+    """`text` with each first string replaced by its second, in one pass over the original."""
+    for old, _ in pairs:
+        if old not in text:
+            raise StackError(f"{ENVOY_YAML} does not contain {old!r}, which is to be replaced.")
+    new = dict(pairs)
+    return re.sub("|".join(map(re.escape, new)), lambda found: new[found.group()], text)
+
+
+def _document_bytes(document: Document) -> bytes:
+    if isinstance(document, bytes):
+        return document
+    if isinstance(document, Path):
+        try:
+            return document.read_bytes()
+        except OSError as error:
+            raise StackError(f"The document cannot be read: {error}") from error
+    return json.dumps(document).encode()
+
+
+def _host_and_port(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isdigit() or not 0 < int(port) < 65536 or "/" in host:
+        raise StackError(f"{text!r} is not of the form host:port.")
+    return host.strip("[]"), int(port)
+
+
+def _yaml(value: Path | str) -> str:
+    """A string as YAML: bare where that is safe, else as JSON, which YAML reads too."""
+    text = str(value)
+    return text if re.fullmatch(r"[A-Za-z0-9_./-]*[A-Za-z_/-][A-Za-z0-9_./-]*", text) else json.dumps(text)
+
+
+def _require(path: Path, what: str, command: str) -> None:
+    if not path.exists():
+        raise StackError(f"{what} is not built: {path} does not exist. Run `{command}`.")
+
+
+def _require_free(port: int, variable: str) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            reason = f"Port {port} cannot be used ({error.strerror})."
+            raise StackError(f"{reason} Choose another: {variable}=<port>.") from error
+
+
+def _tail(log: Path, lines: int = 20) -> str:
+    try:
+        text = log.read_text(errors="replace").splitlines()[-lines:]
+    except OSError:
+        text = []
+    return f"The end of {log}:\n" + "\n".join(f"  {line}" for line in text or ["(empty)"])
