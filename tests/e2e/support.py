@@ -1,0 +1,108 @@
+"""What the end-to-end tests have in common: requests, and what the upstream saw of them."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from pathlib import Path
+from typing import Any, Optional
+
+import httpx
+from demo import DEMO_KEYS
+from stack import TARGET, Stack
+
+_markers = itertools.count(1)
+
+#: The version that protocol B documents.
+VERSION = {"anthropic-version": "2023-06-01"}
+
+
+def run_dir(name: str) -> Path:
+    """A directory for one stack, kept after the run: its logs explain a failure."""
+    return TARGET / "e2e" / name
+
+
+def bearer(key: str) -> dict[str, str]:
+    """The credential of protocol A, by the key's id in the sample document, or a key's value."""
+    return {"authorization": f"Bearer {DEMO_KEYS.get(key, key)}"}
+
+
+def x_api_key(key: str) -> dict[str, str]:
+    """The credential of protocol B, with its version."""
+    return {"x-api-key": DEMO_KEYS.get(key, key), **VERSION}
+
+
+def goog(key: str) -> dict[str, str]:
+    """The credential of protocol C."""
+    return {"x-goog-api-key": DEMO_KEYS.get(key, key)}
+
+
+class Gateway:
+    """A client of one stack."""
+
+    def __init__(self, stack: Stack) -> None:
+        self.stack = stack
+        self.http = httpx.Client(base_url=stack.base_url, timeout=30.0, trust_env=False)
+        self._simulator = httpx.Client(base_url=stack.sim_url, timeout=10.0, trust_env=False) if stack.sims else None
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        headers: Optional[dict[str, str]] = None,
+        **arguments: Any,
+    ) -> Answer:
+        """Sends one request with a marker of its own, so that `Answer.seen` finds it in the simulator's journal."""
+        marker = f"m{next(_markers)}"
+        response = self.http.request(method, path, headers={**(headers or {}), "x-sim-marker": marker}, **arguments)
+        return Answer(response, marker, self)
+
+    def echo(self, method: str, path: str, headers: Optional[dict[str, str]] = None, **arguments: Any) -> dict[str, Any]:
+        """What the upstream received of a request that must reach it."""
+        answer = self.request(method, path, {**(headers or {}), "x-sim-echo": "1"}, **arguments)
+        assert answer.status == 200, answer.text
+        return answer.json()
+
+    def seen(self, marker: str) -> list[dict[str, Any]]:
+        """The journal's entries of the requests with this marker, oldest first."""
+        assert self._simulator, "this stack has no simulator"
+        return self._simulator.get("/_sim/requests", params={"marker": marker}).json()
+
+    def wait_seen(self, marker: str, state: str, timeout: float = 5.0) -> dict[str, Any]:
+        """The journal's entry once it is in `state`."""
+        deadline = time.monotonic() + timeout
+        while True:
+            entries = self.seen(marker)
+            if entries and entries[-1]["state"] == state:
+                return entries[-1]
+            assert time.monotonic() < deadline, f"no request {marker} in state {state}: {entries}"
+            time.sleep(0.02)
+
+
+class Answer:
+    """An answer, and what the upstream saw of its request."""
+
+    def __init__(self, response: httpx.Response, marker: str, gateway: Gateway) -> None:
+        self.response = response
+        self.marker = marker
+        self._gateway = gateway
+
+    @property
+    def status(self) -> int:
+        return self.response.status_code
+
+    @property
+    def headers(self) -> httpx.Headers:
+        return self.response.headers
+
+    @property
+    def text(self) -> str:
+        return self.response.text
+
+    def json(self) -> Any:
+        return self.response.json()
+
+    @property
+    def seen(self) -> list[dict[str, Any]]:
+        """What the upstream saw: empty if the request never reached it."""
+        return self._gateway.seen(self.marker)
