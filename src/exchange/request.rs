@@ -198,9 +198,9 @@ fn list_asked(endpoint: &Endpoint) -> Option<Asked<'_>> {
 /// What the body must say about the model, and the model's name in the upstream's path.
 fn path_model(endpoint: &Endpoint, route: &Route) -> Result<(Expectation, String), Rejection> {
     match endpoint {
-        Endpoint::Generate { model, .. } => {
-            let model = route.model(model)?;
-            let upstream = model.upstream.as_ref().unwrap_or(&model.id).clone();
+        Endpoint::Generate { model: name, .. } => {
+            let model = route.model(name)?;
+            let upstream = model.upstream.as_ref().unwrap_or(name).clone();
             let expects = Expectation::SameAs {
                 id: model.id.clone(),
             };

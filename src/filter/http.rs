@@ -5,8 +5,8 @@ use std::rc::Rc;
 use proxy_wasm::traits::{Context, HttpContext};
 use proxy_wasm::types::Action;
 
-use super::gateway::SharedView;
 use super::host::{self, Host};
+use super::view::SharedView;
 use crate::exchange::{Outcome, Phase};
 
 /// One stream.

@@ -10,7 +10,7 @@ use crate::config::lease::Lease;
 use crate::config::publish::Publisher;
 use crate::config::shared::SharedData;
 use crate::config::snapshot::DOCUMENT;
-use crate::config::source::{HttpSource, Source};
+use crate::config::source::{HttpSource, PluginConfig, Source};
 use crate::config::{Document, Problems, compile};
 
 /// Whose job loading is.
@@ -21,6 +21,10 @@ pub(super) enum Role {
     /// A filter's, as long as it holds the lease.
     Fallback,
 }
+
+/// A configuration that is refused; the log has said why.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Refused;
 
 /// How many problems of a refused document one log line names.
 const MAX_LOGGED: usize = 20;
@@ -51,7 +55,30 @@ pub(super) struct Loading {
 }
 
 impl Loading {
-    pub(super) fn new(source: Source, tick: Duration, role: Role) -> Self {
+    /// Reads a root's plugin configuration and begins; `None` where it leaves loading to others.
+    ///
+    /// # Errors
+    /// The configuration, or an inline document in it, is refused, and the log says why; Envoy then
+    /// refuses the plugin.
+    pub(super) fn configure(configuration: &[u8], role: Role) -> Result<Option<Self>, Refused> {
+        let config = PluginConfig::parse(configuration).map_err(|reason| {
+            log::error!("the plugin configuration is refused: {reason}");
+            Refused
+        })?;
+        let Some(source) = config.source else {
+            if role == Role::Singleton {
+                log::error!("the plugin configuration is refused: a loader needs source or inline");
+                return Err(Refused);
+            }
+            return Ok(None);
+        };
+        let mut loading = Self::new(source, config.tick, role);
+        loading.start()?;
+        host::tick_every(config.tick);
+        Ok(Some(loading))
+    }
+
+    fn new(source: Source, tick: Duration, role: Role) -> Self {
         let tick_ms = u64::try_from(tick.as_millis()).unwrap_or(u64::MAX);
         Self {
             source,
@@ -71,24 +98,22 @@ impl Loading {
         }
     }
 
-    /// Begins. An inline document is published at once, so that no request comes before it; it is
-    /// never published later, as a filter that is being replaced must not bring an old one back.
-    ///
-    /// False where the inline document is refused: Envoy then refuses the plugin's configuration.
-    pub(super) fn start(&mut self) -> bool {
+    /// Publishes an inline document at once, so that no request comes before it. It is never
+    /// published later: a filter that is being replaced must not bring an old one back.
+    fn start(&mut self) -> Result<(), Refused> {
         let Source::Inline(bytes) = &self.source else {
-            return true;
+            return Ok(());
         };
         let bytes = bytes.clone();
         let digest: Sha256Bytes = Sha256::digest(&bytes).into();
         // Every VM that gets this configuration comes by here; the first one publishes.
         if Host.get(DOCUMENT).0.as_deref() == Some(&digest) {
             self.in_force = true;
-            return true;
+            return Ok(());
         }
         self.lease.seize(host::now_ms(), &Host);
         self.load(&bytes, digest);
-        self.in_force
+        if self.in_force { Ok(()) } else { Err(Refused) }
     }
 
     /// Looks whether the document has changed.

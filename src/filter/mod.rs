@@ -6,6 +6,7 @@ mod http;
 mod loader;
 mod loading;
 mod stats;
+mod view;
 
 use proxy_wasm::traits::RootContext;
 

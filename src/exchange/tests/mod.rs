@@ -1,7 +1,9 @@
 //! Exchanges driven through their phases natively, as `filter::http` drives them in Envoy.
 
 mod bodies;
-mod decisions;
+mod forwards;
+mod lists;
+mod refusals;
 
 use std::cell::Cell;
 use std::collections::HashMap;

@@ -1,0 +1,211 @@
+//! What leaves: cluster, path, version, and what is taken out.
+
+use super::*;
+
+const V: &str = "anthropic-version: 2023-06-01";
+
+/// (case, request, headers, cluster, path, removed headers)
+type Forward<'a> = (
+    &'a str,
+    &'a str,
+    &'a [&'a str],
+    &'a str,
+    Option<&'a str>,
+    &'a [&'a str],
+);
+
+#[test]
+fn what_leaves() {
+    let (in_force, world) = setting();
+    let a = "authorization: Bearer k-a";
+    let cases: &[Forward<'_>] = &[
+        (
+            "A",
+            "POST /v1/responses",
+            &[a],
+            "ca",
+            None,
+            &["authorization"],
+        ),
+        (
+            "alias",
+            "POST /responses?x=1",
+            &[a],
+            "ca",
+            Some("/v1/responses?x=1"),
+            &["authorization"],
+        ),
+        (
+            "chat alias",
+            "POST /chat/completions",
+            &[a],
+            "ca",
+            Some("/v1/chat/completions"),
+            &["authorization"],
+        ),
+        (
+            "all credentials go",
+            "POST /v1/responses",
+            &[
+                a,
+                "x-api-key: other",
+                "x-goog-api-key: other",
+                "x-vc-api-key: other",
+                "proxy-authorization: Basic x",
+            ],
+            "ca",
+            None,
+            &[
+                "authorization",
+                "x-api-key",
+                "x-goog-api-key",
+                "x-vc-api-key",
+                "proxy-authorization",
+            ],
+        ),
+        (
+            "internal headers go",
+            "POST /v1/responses",
+            &["x-trilane-cluster: cb", "x-trilane-cluster: cc", a],
+            "ca",
+            None,
+            &["x-trilane-cluster", "authorization"],
+        ),
+        (
+            "accept-encoding goes",
+            "POST /v1/responses",
+            &["accept-encoding: gzip", a],
+            "ca",
+            None,
+            &["accept-encoding", "authorization"],
+        ),
+        (
+            "the key parameter goes",
+            "POST /v1/responses?key=s&y=%20",
+            &[a],
+            "ca",
+            Some("/v1/responses?y=%20"),
+            &["authorization"],
+        ),
+        (
+            "Mixed, A",
+            "POST /v1/chat/completions",
+            &["authorization: Bearer k-mixed"],
+            "ca",
+            None,
+            &["authorization"],
+        ),
+        (
+            "Mixed, B",
+            "POST /v1/messages?beta=true",
+            &["x-api-key: k-mixed", V],
+            "cb",
+            None,
+            &["x-api-key"],
+        ),
+        (
+            "Mixed, C",
+            "POST /v1beta/models/gem-1:streamGenerateContent?alt=sse",
+            &["x-goog-api-key: k-mixed"],
+            "cc",
+            None,
+            &["x-goog-api-key"],
+        ),
+        (
+            "C, colon encoded",
+            "POST /v1beta/models/gem-1%3AgenerateContent",
+            &["x-vc-api-key: k-c"],
+            "cc",
+            Some("/v1beta/models/gem-1:generateContent"),
+            &["x-vc-api-key"],
+        ),
+        (
+            "C, renamed",
+            "POST /v1beta/models/gem-2:countTokens",
+            &["x-vc-api-key: k-c"],
+            "cc",
+            Some("/v1beta/models/gem-2-001:countTokens"),
+            &["x-vc-api-key"],
+        ),
+        (
+            "C under /v1, current",
+            "POST /v1/models/gem-1:generateContent?alt=sse",
+            &["x-goog-api-key: k-c-current"],
+            "cc",
+            Some("/v1beta/models/gem-1:generateContent?alt=sse"),
+            &["x-goog-api-key"],
+        ),
+        (
+            "bearer on B, current",
+            "POST /v1/messages",
+            &[
+                "authorization: Bearer k-b-current",
+                "anthropic-version: 2026-10-21",
+            ],
+            "cb",
+            None,
+            &["authorization"],
+        ),
+        (
+            "B, an unknown x-api-key before a good bearer",
+            "POST /v1/messages",
+            &["x-api-key: k-z", "authorization: Bearer k-b-current"],
+            "cb",
+            None,
+            &["x-api-key", "authorization"],
+        ),
+    ];
+    for (case, request, headers, cluster, path, gone) in cases {
+        let (phase, outcome) =
+            Phase::Start.on_request_head(&head(request, headers), false, Some(&in_force), &world);
+        assert_eq!(outcome, Outcome::Pause, "{case}");
+        let model = match *cluster {
+            "ca" => r#"{"model":"gpt-x"}"#,
+            "cb" if headers.iter().any(|h| h.contains("mixed")) => {
+                r#"{"model":"claude-x-4-5-20251101"}"#
+            }
+            "cb" => r#"{"model":"claude-z-2"}"#,
+            _ => r#"{"contents":[]}"#,
+        };
+        let (_, outcome) = phase.on_request_body(model.as_bytes(), true);
+        let Outcome::Continue(edits) = outcome else {
+            panic!("{case}: {outcome:?}");
+        };
+        assert_eq!(set(&edits, "x-trilane-cluster"), Some(*cluster), "{case}");
+        assert_eq!(set(&edits, ":path"), *path, "{case}");
+        assert_eq!(removed(&edits), *gone, "{case}");
+        assert_eq!(edits.body, None, "{case}");
+    }
+}
+
+#[test]
+fn the_version_that_leaves() {
+    let (in_force, world) = setting();
+    let cases: [(&str, &[&str], Option<&str>); 4] = [
+        ("as sent", &["x-api-key: k-b", V], None),
+        (
+            "the neutral name is translated",
+            &["x-api-key: k-b", "vb-version: 2023-06-01"],
+            Some("2023-06-01"),
+        ),
+        (
+            "current: any date stays",
+            &["x-api-key: k-b-current", "anthropic-version: 2026-10-21"],
+            None,
+        ),
+        (
+            "current: none is filled in",
+            &["x-api-key: k-b-current"],
+            Some("2023-06-01"),
+        ),
+    ];
+    for (case, headers, want) in cases {
+        let head = head("POST /v1/messages", headers);
+        let (phase, _) = Phase::Start.on_request_head(&head, false, Some(&in_force), &world);
+        let (_, outcome) = phase.on_request_body(br#"{"model":"claude-z-2"}"#, true);
+        let Outcome::Continue(edits) = outcome else {
+            panic!("{case}: {outcome:?}");
+        };
+        assert_eq!(set(&edits, "anthropic-version"), want, "{case}");
+    }
+}

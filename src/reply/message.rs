@@ -1,0 +1,120 @@
+//! Why a request is refused, in words, as the clients of each protocol know them.
+
+use super::rejection::{Rejection, Spoken};
+use crate::lane::{Entry, Protocol};
+
+/// The longest part of a client's model name that a message repeats, in characters.
+const MAX_ECHO: usize = 128;
+
+impl Rejection {
+    /// The sentence for people, in the words that clients of `protocol` know.
+    pub(super) fn message(&self, protocol: Protocol) -> String {
+        match self {
+            Self::UnknownPath { advice: None } => {
+                "There is no such path. Check the base address: protocol A ends in /v1, protocol B \
+                 has no version, protocol C ends in /v1beta unless the client appends it."
+                    .to_owned()
+            }
+            Self::UnknownPath {
+                advice: Some(advice),
+            } => (*advice).to_owned(),
+            Self::WrongMethod { allow } => format!("This path takes {allow} only."),
+            Self::UpgradeRequired => {
+                "WebSocket is not offered here: send the request with POST.".to_owned()
+            }
+            Self::Unauthenticated => match protocol {
+                Protocol::B => "invalid x-api-key".to_owned(),
+                Protocol::A | Protocol::C => {
+                    "Incorrect API key provided: it is missing, wrong, expired, or sent in a header \
+                     that this endpoint does not read."
+                        .to_owned()
+                }
+            },
+            Self::NotReady => {
+                "The gateway has no configuration in force yet. Try again in a moment.".to_owned()
+            }
+            Self::ProtocolNotAllowed { wanted, group } => match group {
+                Spoken::Only(own) => format!(
+                    "This key's group speaks protocol {own}; this endpoint belongs to protocol {wanted}."
+                ),
+                Spoken::Lacks(entry) => format!(
+                    "This key's group has no entry {entry}, so it does not serve protocol {wanted}."
+                ),
+            },
+            Self::Version => {
+                "The header anthropic-version (or vb-version) must be present, with the value \
+                 2023-06-01."
+                    .to_owned()
+            }
+            Self::ImagesNotSupported => "Images API is not supported for this platform".to_owned(),
+            Self::CountTokensNotSupported => {
+                "Token counting is not supported by this channel; /v1/messages is unaffected."
+                    .to_owned()
+            }
+            Self::PathNotServed => match protocol {
+                Protocol::C => {
+                    "This path is not served for this key. Models are under /v1beta/models/{model}."
+                        .to_owned()
+                }
+                Protocol::A | Protocol::B => "This path is not served for this key.".to_owned(),
+            },
+            Self::EncodingNotSupported => {
+                "The content-encoding of the request body is not supported: send gzip, br, zstd or \
+                 no encoding."
+                    .to_owned()
+            }
+            Self::TooLarge { limit } => {
+                format!("The request body is larger than {limit} bytes.")
+            }
+            Self::Body(error) => error.to_string(),
+            Self::ModelMissing => {
+                "The request body must have a top-level field model that is a string.".to_owned()
+            }
+            Self::ModelMismatch => {
+                "The model in the request body is not the model in the path.".to_owned()
+            }
+            Self::ModelNotFound { name, served_by } => {
+                not_found(protocol, &echo(name), *served_by)
+            }
+            Self::ModelNotEntitled { name } => format!(
+                "model_not_entitled: the source account has no right to the model {}.",
+                echo(name)
+            ),
+            Self::BadParameter(name) => {
+                format!("The query parameter {name} has a value that cannot be honoured.")
+            }
+            Self::UpstreamFailed => {
+                "The upstream source could not be reached or did not answer properly.".to_owned()
+            }
+            Self::UpstreamForbade => {
+                "model_not_entitled: the source account has no right to this model.".to_owned()
+            }
+            Self::Internal => "The gateway failed on this request.".to_owned(),
+        }
+    }
+}
+
+fn not_found(protocol: Protocol, name: &str, served_by: Option<Entry>) -> String {
+    let plain = match protocol {
+        Protocol::A => format!("The model `{name}` does not exist or is not in this key's list."),
+        Protocol::B => format!("model: {name}"),
+        Protocol::C => format!(
+            "models/{name} is not found for API version v1beta, or is not in this key's list."
+        ),
+    };
+    match served_by {
+        None => plain,
+        Some(entry) => format!(
+            "{plain} (this key reaches it through the entry {entry}: {})",
+            entry.paths()
+        ),
+    }
+}
+
+/// A client's own text, cut for a message.
+fn echo(name: &str) -> String {
+    match name.char_indices().nth(MAX_ECHO) {
+        Some((end, _)) => format!("{}…", name.get(..end).unwrap_or_default()),
+        None => name.to_owned(),
+    }
+}

@@ -1,0 +1,70 @@
+//! Local replies: why a request is refused, and the answer that says so in its protocol's words.
+
+mod message;
+mod rejection;
+
+pub use rejection::{Rejection, Spoken};
+
+use serde_json::Value;
+
+use crate::lane::Protocol;
+use crate::protocol::{Dialect, ErrorFacts};
+
+/// An answer that the gateway gives itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// The HTTP status.
+    pub status: u16,
+    /// The headers; values are visible ASCII.
+    pub headers: Vec<(&'static str, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl Rejection {
+    /// The answer, in the shape of `dialect`.
+    pub fn into_reply(self, dialect: Dialect, request_id: Option<&str>) -> Reply {
+        let status = self.status();
+        let facts = ErrorFacts {
+            status,
+            code: self.code(),
+            message: &self.message(dialect.protocol()),
+            param: self.param(),
+            request_id,
+        };
+        let mut reply = Reply::json(status, &dialect.error_body(&facts), dialect, request_id);
+        reply
+            .headers
+            .push(("x-trilane-error", facts.code.to_owned()));
+        if self.is_final() {
+            reply.headers.push(("x-should-retry", "false".to_owned()));
+        }
+        match self {
+            Self::WrongMethod { allow } => reply.headers.push(("allow", allow.to_owned())),
+            Self::NotReady => reply.headers.push(("retry-after", "1".to_owned())),
+            _ => {}
+        }
+        reply
+    }
+}
+
+impl Reply {
+    /// A JSON answer with the ids that clients of the dialect look for.
+    pub fn json(status: u16, body: &Value, dialect: Dialect, request_id: Option<&str>) -> Self {
+        let mut headers = vec![("content-type", "application/json".to_owned())];
+        if let Some(id) = request_id {
+            headers.push(("x-request-id", id.to_owned()));
+            if matches!(dialect, Dialect::Native(Protocol::B) | Dialect::Shared(_)) {
+                headers.push(("request-id", id.to_owned()));
+            }
+        }
+        Self {
+            status,
+            headers,
+            body: body.to_string().into_bytes(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,153 @@
+//! Why a request is refused, as a status and a code.
+
+use crate::body::BodyError;
+use crate::lane::{Entry, Protocol};
+
+/// Why the gateway does not forward a request, or does not relay its answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rejection {
+    /// There is no such path; perhaps the base address is wrong.
+    UnknownPath {
+        /// What the base address should be, where the path shows that it is wrong.
+        advice: Option<&'static str>,
+    },
+    /// The path takes other methods.
+    WrongMethod {
+        /// Those it takes.
+        allow: &'static str,
+    },
+    /// A WebSocket was asked for.
+    UpgradeRequired,
+    /// No key, a key in a wrong form, or a key that is unknown, disabled or expired.
+    Unauthenticated,
+    /// No policy is in force yet, or not one that can judge this key.
+    NotReady,
+    /// The key's group does not serve the endpoint's protocol.
+    ProtocolNotAllowed {
+        /// The endpoint's protocol.
+        wanted: Protocol,
+        /// What the group speaks instead.
+        group: Spoken,
+    },
+    /// Protocol B without its version header, or with a version that the group does not take.
+    Version,
+    /// The group may not make images.
+    ImagesNotSupported,
+    /// The source does not count tokens.
+    CountTokensNotSupported,
+    /// A path of newer protocol C clients, or of account resources, that the group does not serve.
+    PathNotServed,
+    /// The body is encoded in a way that Envoy has not undone.
+    EncodingNotSupported,
+    /// The body is longer than allowed.
+    TooLarge {
+        /// The limit, in bytes.
+        limit: u64,
+    },
+    /// The body is not what its form demands.
+    Body(BodyError),
+    /// The body names no model.
+    ModelMissing,
+    /// The body names another model than the path.
+    ModelMismatch,
+    /// The key's list does not have the model.
+    ModelNotFound {
+        /// The name as sent.
+        name: String,
+        /// For a Mixed key that sees the model elsewhere: the entry that serves it.
+        served_by: Option<Entry>,
+    },
+    /// The source account may not use the model.
+    ModelNotEntitled {
+        /// The name as sent.
+        name: String,
+    },
+    /// A parameter of a list request cannot be honoured.
+    BadParameter(&'static str),
+    /// The upstream could not be reached, broke off, or refused our own account.
+    UpstreamFailed,
+    /// The upstream says that our account may not do this.
+    UpstreamForbade,
+    /// Something that should not be possible.
+    Internal,
+}
+
+/// What a group speaks, for messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spoken {
+    /// One protocol.
+    Only(Protocol),
+    /// Several, but not through this entry, which is not configured.
+    Lacks(Entry),
+}
+
+impl Rejection {
+    /// The HTTP status.
+    pub fn status(&self) -> u16 {
+        match self {
+            Self::Version
+            | Self::Body(_)
+            | Self::ModelMissing
+            | Self::ModelMismatch
+            | Self::BadParameter(_) => 400,
+            Self::Unauthenticated => 401,
+            Self::ProtocolNotAllowed { .. }
+            | Self::ModelNotEntitled { .. }
+            | Self::UpstreamForbade => 403,
+            Self::UnknownPath { .. }
+            | Self::ImagesNotSupported
+            | Self::CountTokensNotSupported
+            | Self::PathNotServed
+            | Self::ModelNotFound { .. } => 404,
+            Self::WrongMethod { .. } => 405,
+            Self::TooLarge { .. } => 413,
+            Self::EncodingNotSupported => 415,
+            Self::UpgradeRequired => 426,
+            Self::Internal => 500,
+            Self::UpstreamFailed => 502,
+            Self::NotReady => 503,
+        }
+    }
+
+    /// The gateway's own code: in every body, and in the header `x-trilane-error`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::UnknownPath { .. } | Self::PathNotServed => "not_found",
+            Self::WrongMethod { .. } => "method_not_allowed",
+            Self::UpgradeRequired => "upgrade_required",
+            Self::Unauthenticated => "invalid_api_key",
+            Self::NotReady => "server_is_overloaded",
+            Self::ProtocolNotAllowed { .. } => "protocol_not_allowed",
+            Self::Version => "invalid_version",
+            Self::ImagesNotSupported => "images_not_supported",
+            Self::CountTokensNotSupported => "count_tokens_not_supported",
+            Self::EncodingNotSupported => "request_body_encoding_unsupported",
+            Self::TooLarge { .. } => "request_too_large",
+            Self::Body(_) => "invalid_body",
+            Self::ModelMissing => "model_missing",
+            Self::ModelMismatch => "model_mismatch",
+            Self::ModelNotFound { .. } => "model_not_found",
+            Self::ModelNotEntitled { .. } | Self::UpstreamForbade => "model_not_entitled",
+            Self::BadParameter(_) => "invalid_parameter",
+            Self::UpstreamFailed => "bad_gateway",
+            Self::Internal => "internal_error",
+        }
+    }
+
+    /// The request field at fault, where there is one.
+    pub(super) fn param(&self) -> Option<&'static str> {
+        match self {
+            Self::ModelMissing
+            | Self::ModelMismatch
+            | Self::ModelNotFound { .. }
+            | Self::ModelNotEntitled { .. } => Some("model"),
+            Self::BadParameter(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Whether asking again, unchanged, could end otherwise. The SDKs of A and B obey.
+    pub(super) fn is_final(&self) -> bool {
+        self.status() < 500
+    }
+}
