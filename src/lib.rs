@@ -2,7 +2,7 @@
 //!
 //! # The life of a request
 //!
-//! 1. Envoy calls [`filter::http`](filter) with the head. [`exchange`] reads it as bytes ([`head`]) and
+//! 1. Envoy calls `filter::http` with the head. [`exchange`] reads it as bytes ([`head`]) and
 //!    finds the [`protocol::endpoint`].
 //! 2. [`auth`] finds the credential in the protocol's own header, and the standing of the account
 //!    key behind it: one record in Envoy's shared data, found by the key's digest.

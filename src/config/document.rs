@@ -1,7 +1,7 @@
 //! The configuration document as written: a mirror of its JSON, without meaning.
 //!
 //! Every field is optional here, so that reading finds only wrong types and unknown fields, and
-//! [`super::compile`] can name everything that is missing or does not fit together in one go.
+//! [`super::compile()`] can name everything that is missing or does not fit together in one go.
 
 use std::collections::BTreeMap;
 

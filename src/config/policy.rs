@@ -1,4 +1,4 @@
-//! The policy: what the filter decides by. Built by [`super::compile`] alone, so every reference in
+//! The policy: what the filter decides by. Built by [`super::compile()`] alone, so every reference in
 //! it is resolved and every name in it is checked.
 
 use std::rc::Rc;
