@@ -120,24 +120,33 @@ pub(super) fn authorize(
 /// The version header of protocol B: the constant for strict groups, any date for current ones,
 /// which may also leave it out.
 fn check_version(head: &Head, strict: bool) -> Result<(), Rejection> {
-    match version(head)? {
-        None if strict => Err(Rejection::Version),
-        Some(value) if strict && value != messages::VERSION.as_bytes() => Err(Rejection::Version),
-        Some(value) if !is_date(value) => Err(Rejection::Version),
-        _ => Ok(()),
+    let taken = match version(head) {
+        Err(Disagree) => false,
+        Ok(None) => !strict,
+        Ok(Some(value)) if strict => value == messages::VERSION.as_bytes(),
+        Ok(Some(value)) => is_date(value),
+    };
+    if taken {
+        Ok(())
+    } else {
+        Err(Rejection::Version { any_date: !strict })
     }
 }
 
+/// A version header that is repeated, or two names for it with different values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Disagree;
+
 /// The version that a request names, under either name; both must agree.
-pub(super) fn version(head: &Head) -> Result<Option<&[u8]>, Rejection> {
+pub(super) fn version(head: &Head) -> Result<Option<&[u8]>, Disagree> {
     let mut named = None;
     for name in messages::VERSION_HEADERS {
         match head.single(name) {
             Occurrence::Absent => {}
-            Occurrence::Repeated => return Err(Rejection::Version),
+            Occurrence::Repeated => return Err(Disagree),
             Occurrence::Once(value) => {
                 if named.is_some_and(|other| other != value) {
-                    return Err(Rejection::Version);
+                    return Err(Disagree);
                 }
                 named = Some(value);
             }

@@ -108,7 +108,7 @@ fn decide(
     }
     let route = admission::authorize(head, endpoint, protocol, &group)?;
     let (expects, upstream_model) = path_model(endpoint, &route)?;
-    let edits = head_edits(head, target, endpoint, &route, &upstream_model)?;
+    let edits = head_edits(head, target, endpoint, &route, &upstream_model);
     if *endpoint == Endpoint::AccountResource && end {
         return Ok(forward_bodyless(asker, route, policy, edits));
     }
@@ -218,7 +218,7 @@ fn head_edits(
     endpoint: &Endpoint,
     route: &Route,
     upstream_model: &str,
-) -> Result<Edits, Rejection> {
+) -> Edits {
     let mut headers: Vec<HeaderEdit> = Vec::new();
     for name in head.names() {
         let goes = name.starts_with(INTERNAL_PREFIX)
@@ -242,16 +242,18 @@ fn head_edits(
     }
     if endpoint.protocol() == Some(Protocol::B) && !head.contains(messages::UPSTREAM_VERSION_HEADER)
     {
-        let version = admission::version(head)?.unwrap_or(messages::VERSION.as_bytes());
+        // The admission has seen that all version headers agree.
+        let named = admission::version(head).ok().flatten();
+        let version = named.unwrap_or(messages::VERSION.as_bytes());
         headers.push(HeaderEdit::Set(
             messages::UPSTREAM_VERSION_HEADER,
             version.to_vec(),
         ));
     }
-    Ok(Edits {
+    Edits {
         headers,
         body: None,
-    })
+    }
 }
 
 /// Refuses a body by its head alone: too long, still encoded, or not there.

@@ -75,6 +75,11 @@ fn shared_error_body(protocol: Protocol, facts: &ErrorFacts<'_>) -> Value {
         Protocol::B => messages::error_type(facts.status),
         Protocol::A | Protocol::C => responses::error_type(facts),
     };
+    // The one field that two protocols use differently: a list in C, an object in B.
+    let details = match protocol {
+        Protocol::C => generate::error_details(facts.code),
+        Protocol::A | Protocol::B => json!({"error_code": facts.code}),
+    };
     json!({
         "type": "error",
         "error": {
@@ -83,7 +88,7 @@ fn shared_error_body(protocol: Protocol, facts: &ErrorFacts<'_>) -> Value {
             "param": facts.param,
             "code": facts.code,
             "status": generate::error_status(facts.status),
-            "details": {"error_code": facts.code},
+            "details": details,
         },
         "request_id": facts.request_id,
     })

@@ -18,13 +18,18 @@ pub fn error_body(facts: &ErrorFacts<'_>) -> Value {
             "code": facts.status,
             "message": facts.message,
             "status": error_status(facts.status),
-            "details": [{
-                "@type": "type.googleapis.com/google.rpc.ErrorInfo",
-                "reason": facts.code,
-                "domain": DOMAIN,
-            }],
+            "details": error_details(facts.code),
         }
     })
+}
+
+/// The `details` of an error: one `google.rpc.ErrorInfo`.
+pub(super) fn error_details(code: &str) -> Value {
+    json!([{
+        "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+        "reason": code,
+        "domain": DOMAIN,
+    }])
 }
 
 /// The `status` of an error (`google.rpc.Code`).

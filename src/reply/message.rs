@@ -41,9 +41,13 @@ impl Rejection {
                     "This key's group has no entry {entry}, so it does not serve protocol {wanted}."
                 ),
             },
-            Self::Version => {
+            Self::Version { any_date: false } => {
                 "The header anthropic-version (or vb-version) must be present, with the value \
                  2023-06-01."
+                    .to_owned()
+            }
+            Self::Version { any_date: true } => {
+                "The header anthropic-version (or vb-version) must be one date, YYYY-MM-DD."
                     .to_owned()
             }
             Self::ImagesNotSupported => "Images API is not supported for this platform".to_owned(),

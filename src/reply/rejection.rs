@@ -30,7 +30,10 @@ pub enum Rejection {
         group: Spoken,
     },
     /// Protocol B without its version header, or with a version that the group does not take.
-    Version,
+    Version {
+        /// Whether the group takes any date, or the documented constant only.
+        any_date: bool,
+    },
     /// The group may not make images.
     ImagesNotSupported,
     /// The source does not count tokens.
@@ -85,7 +88,7 @@ impl Rejection {
     /// The HTTP status.
     pub fn status(&self) -> u16 {
         match self {
-            Self::Version
+            Self::Version { .. }
             | Self::Body(_)
             | Self::ModelMissing
             | Self::ModelMismatch
@@ -118,7 +121,7 @@ impl Rejection {
             Self::Unauthenticated => "invalid_api_key",
             Self::NotReady => "server_is_overloaded",
             Self::ProtocolNotAllowed { .. } => "protocol_not_allowed",
-            Self::Version => "invalid_version",
+            Self::Version { .. } => "invalid_version",
             Self::ImagesNotSupported => "images_not_supported",
             Self::CountTokensNotSupported => "count_tokens_not_supported",
             Self::EncodingNotSupported => "request_body_encoding_unsupported",

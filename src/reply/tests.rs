@@ -13,7 +13,7 @@ fn every_rejection_has_its_row_of_the_error_table() {
     let name = || "m".to_owned();
     let cases = [
         (
-            Rejection::Version,
+            Rejection::Version { any_date: false },
             400,
             "invalid_request_error",
             "invalid_version",
