@@ -117,14 +117,23 @@ e2e: build simulator envoy venv node-modules ## end-to-end tests on a real Envoy
 	@PYTHONPATH=envoy $(VENV)/bin/python -m pytest tests/e2e $(PYTEST_ARGS)
 
 VENV_STAMP := $(VENV)/installed-$(call hash,tests/e2e/requirements.txt)
+PREVIOUS_VENV := $(VENV)-previous
+PREVIOUS_STAMP := $(PREVIOUS_VENV)/installed-$(call hash,tests/e2e/requirements-previous.txt)
 .PHONY: venv
-venv: python $(VENV_STAMP)
+venv: python $(VENV_STAMP) $(PREVIOUS_STAMP)
 $(VENV_STAMP):
 	$(call say,installing the test tools into $(VENV))
 	@rm -rf $(VENV)
 	@$(PYTHON) -m venv $(VENV) \
 		|| { echo 'error: $(PYTHON) cannot make a virtual environment (Debian: apt install python3-venv).' >&2; exit 1; }
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/e2e/requirements.txt
+	@touch $@
+# The SDKs of the generation before cannot live in one environment with those of today.
+$(PREVIOUS_STAMP):
+	$(call say,installing the previous SDKs into $(PREVIOUS_VENV))
+	@rm -rf $(PREVIOUS_VENV)
+	@$(PYTHON) -m venv $(PREVIOUS_VENV)
+	@$(PREVIOUS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/e2e/requirements-previous.txt
 	@touch $@
 
 # The Node SDKs: tested where there is a Node; elsewhere their tests say that they were skipped.
@@ -140,8 +149,8 @@ node-modules:
 	touch '$(abspath $(NODE_STAMP))'
 
 .PHONY: bench
-bench: ## (not there yet)
-	@echo 'There is no benchmark yet.' >&2; exit 1
+bench: rust ## how fast the pure core is (rates, native)
+	@$(CARGO) bench $(LOCKED) --bench micro
 
 # ---- Tidying
 

@@ -1,0 +1,70 @@
+"""The bench on which the SDKs are tested, and the stacks that only it needs. A pytest plugin of the `test_sdk_*`."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sdk_support import Bench
+from stack import SAMPLE_DOCUMENT, Stack, StackError
+from support import run_dir
+
+#: In the stack `meagre`: in the list, but the source account may not use it.
+NOT_ENTITLED = {"gpt-5.1-codex", "claude-opus-4-1", "gemini-2.5-pro"}
+#: In the stack `meagre`: the longest body, in bytes.
+MAX_BODY = 4096
+
+
+@pytest.fixture(scope="session")
+def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
+    """Stacks by name: `shared`, `meagre`, `unready`."""
+    fixtures = {"shared": "stack", "meagre": "meagre_stack", "unready": "unready_stack"}
+    made = Bench(lambda name: request.getfixturevalue(fixtures[name]))
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="session")
+def meagre_stack() -> Iterator[Stack]:
+    """The sample document with what it does not show: models not entitled, and a low limit."""
+    document: dict[str, Any] = json.loads(SAMPLE_DOCUMENT.read_bytes())
+    document.update(max_body=MAX_BODY, inspect_window=MAX_BODY)
+    for group in document["groups"]:
+        for model in group["models"]:
+            if group["protocol"] != "Mixed" and model["id"] in NOT_ENTITLED:
+                model["entitled"] = False
+    with Stack(run_dir("sdk-meagre"), document=document) as running:
+        yield running
+
+
+class UnreadyStack(Stack):
+    """A gateway whose loader finds no document."""
+
+    def wait_ready(self, timeout: float = 60.0) -> None:
+        """Returns when the gateway answers that it has no policy."""
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            self.check()
+            try:
+                with urllib.request.urlopen(f"{self.base_url}/healthz", timeout=2):
+                    raise StackError("a gateway without a document says that it is ready")
+            except urllib.error.HTTPError as error:
+                if error.code == 503:
+                    return
+            except OSError:
+                pass
+            time.sleep(0.05)
+        raise StackError(f"{self.base_url}/healthz never answered 503")
+
+
+@pytest.fixture(scope="session")
+def unready_stack() -> Iterator[Stack]:
+    """No policy in force: 503."""
+    elsewhere = [('"path": "/gateway.json"', '"path": "/nothing-here.json"')]
+    with UnreadyStack(run_dir("sdk-unready"), extra_substitutions=elsewhere) as running:
+        yield running
