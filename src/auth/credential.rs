@@ -12,12 +12,15 @@ use crate::protocol::{Endpoint, generate, messages, responses};
 pub const MAX_KEY_BYTES: usize = 256;
 
 /// The headers that may hold a credential, whatever the protocol: none of them goes upstream.
-pub const HEADERS: [&str; 5] = [
+pub const HEADERS: [&str; 7] = [
     responses::KEY_HEADER,
     messages::KEY_HEADER,
-    "x-vc-api-key",
-    "x-goog-api-key",
+    generate::KEY_HEADERS[0],
+    generate::KEY_HEADERS[1],
     "proxy-authorization",
+    // Other clouds' names for the same thing.
+    "api-key",
+    "x-auth-token",
 ];
 
 /// How a client hands over its key.

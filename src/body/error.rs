@@ -76,6 +76,21 @@ pub enum BodyError {
     FieldIsFile(Field),
 }
 
+impl BodyError {
+    /// Whether the value of `model`, or its being there twice, is at fault.
+    pub fn concerns_model(self) -> bool {
+        matches!(
+            self,
+            Self::Duplicate(Field::Model)
+                | Self::FieldIsFile(Field::Model)
+                | Self::ModelNotString
+                | Self::ModelEmpty
+                | Self::ModelControlCharacter
+                | Self::ModelSurrogate
+        )
+    }
+}
+
 impl fmt::Display for BodyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

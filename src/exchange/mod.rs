@@ -13,6 +13,7 @@
 
 mod admission;
 mod edits;
+mod forward;
 mod lists;
 mod request;
 mod response;

@@ -5,17 +5,18 @@ use core::mem;
 use serde_json::json;
 
 use super::admission::{self, Admitted};
-use super::edits::{CLUSTER_HEADER, Edits, HeaderEdit, INTERNAL_PREFIX};
+use super::edits::Edits;
+use super::forward::head_edits;
 use super::lists::{self, Asked};
 use super::upload::{Expectation, Step, Upload};
 use super::{Asker, Outcome, Phase};
-use crate::auth::{World, credential};
+use crate::auth::World;
 use crate::body::{BodyError, BodyScanner};
 use crate::config::snapshot::InForce;
 use crate::head::{Head, Occurrence};
 use crate::lane::Protocol;
 use crate::protocol::query::Target;
-use crate::protocol::{Dialect, Endpoint, Mismatch, match_request, messages};
+use crate::protocol::{Dialect, Endpoint, Mismatch, match_request};
 use crate::reply::{Rejection, Reply};
 use crate::routing::Route;
 
@@ -203,56 +204,12 @@ fn path_model(endpoint: &Endpoint, route: &Route) -> Result<(Expectation, String
             let upstream = model.upstream.as_ref().unwrap_or(name).clone();
             let expects = Expectation::SameAs {
                 id: model.id.clone(),
+                upstream: model.upstream.clone(),
             };
             Ok((expects, upstream))
         }
         Endpoint::AccountResource => Ok((Expectation::Any, String::new())),
         _ => Ok((Expectation::Named, String::new())),
-    }
-}
-
-/// What changes in the head: where it goes, and what no upstream may see.
-fn head_edits(
-    head: &Head,
-    target: &Target<'_>,
-    endpoint: &Endpoint,
-    route: &Route,
-    upstream_model: &str,
-) -> Edits {
-    let mut headers: Vec<HeaderEdit> = Vec::new();
-    for name in head.names() {
-        let goes = name.starts_with(INTERNAL_PREFIX)
-            || credential::HEADERS.contains(&name)
-            // What comes back must be readable for the meter.
-            || name == "accept-encoding";
-        let edit = || HeaderEdit::Remove(name.to_owned());
-        if goes && !headers.contains(&edit()) {
-            headers.push(edit());
-        }
-    }
-    headers.push(HeaderEdit::Set(
-        CLUSTER_HEADER,
-        route.source.cluster.clone().into_bytes(),
-    ));
-    let path = endpoint.upstream_path(upstream_model);
-    let path = path.as_deref().map_or(target.path, str::as_bytes);
-    let forwarded = target.rewritten(path);
-    if forwarded != head.target() {
-        headers.push(HeaderEdit::Set(":path", forwarded));
-    }
-    if endpoint.protocol() == Some(Protocol::B) && !head.contains(messages::UPSTREAM_VERSION_HEADER)
-    {
-        // The admission has seen that all version headers agree.
-        let named = admission::version(head).ok().flatten();
-        let version = named.unwrap_or(messages::VERSION.as_bytes());
-        headers.push(HeaderEdit::Set(
-            messages::UPSTREAM_VERSION_HEADER,
-            version.to_vec(),
-        ));
-    }
-    Edits {
-        headers,
-        body: None,
     }
 }
 

@@ -21,6 +21,8 @@ pub(super) enum Expectation {
     SameAs {
         /// The catalog id of the path's model.
         id: String,
+        /// Its name upstream, where that is another.
+        upstream: Option<String>,
     },
     /// It may name one; if so, one of the key's list.
     Any,
@@ -44,6 +46,8 @@ pub struct Upload {
     seen: u64,
     /// Bytes let go so far.
     released: u64,
+    /// The change of a string among the bytes held, to be made when they go.
+    rename: Option<BodyEdit>,
 }
 
 /// What is to be done with the bytes just read, and those held before.
@@ -77,6 +81,7 @@ impl Upload {
             head: Some(head),
             seen: 0,
             released: 0,
+            rename: None,
         }
     }
 
@@ -101,25 +106,25 @@ impl Upload {
         if end {
             self.scanner.finish().map_err(Rejection::Body)?;
         }
-        let rename = self.judge(end)?;
+        self.judge(end)?;
         if !end && self.must_hold() {
             return Ok(Step::Hold);
         }
-        Ok(Step::Release(self.release(rename)))
+        Ok(Step::Release(self.release()))
     }
 
-    /// Looks at the model as soon as it is there. Gives the bytes that replace it, if some do.
-    fn judge(&mut self, end: bool) -> Result<Option<BodyEdit>, Rejection> {
+    /// Looks at the model as soon as it is there, and notes the bytes that replace it, if some do.
+    fn judge(&mut self, end: bool) -> Result<(), Rejection> {
         let Some(found) = self.scanner.model() else {
-            let is_missing = self.expects == Expectation::Named && (end || self.scanner.complete());
-            return if is_missing {
+            let can_come = !end && !self.scanner.complete();
+            return if self.expects == Expectation::Named && !can_come {
                 Err(Rejection::ModelMissing)
             } else {
-                Ok(None)
+                Ok(())
             };
         };
         if self.expects == Expectation::Met {
-            return Ok(None);
+            return Ok(());
         }
         if found.truncated {
             return Err(Rejection::ModelNotFound {
@@ -127,26 +132,37 @@ impl Upload {
                 served_by: None,
             });
         }
-        let expects = core::mem::replace(&mut self.expects, Expectation::Met);
-        match expects {
-            Expectation::SameAs { id } => match self.route.source.catalog.find(&found.name) {
-                Some(model) if model.id == id => Ok(None),
-                _ => Err(Rejection::ModelMismatch),
-            },
-            Expectation::Any => self.route.model(&found.name).map(|_| None),
-            Expectation::Named | Expectation::Met => {
-                let model = self.route.model(&found.name)?;
-                Ok(model
-                    .upstream
-                    .as_deref()
-                    .filter(|upstream| *upstream != found.name)
-                    .and_then(|upstream| self.rename(found, upstream)))
+        let upstream = match &self.expects {
+            Expectation::SameAs { id, upstream } => {
+                match self.route.source.catalog.find(&found.name) {
+                    Some(model) if model.id == *id => upstream.as_deref().map(|upstream| {
+                        // In a body of protocol C the name may have its prefix.
+                        if found.name.starts_with("models/") {
+                            format!("models/{upstream}")
+                        } else {
+                            upstream.to_owned()
+                        }
+                    }),
+                    _ => return Err(Rejection::ModelMismatch),
+                }
             }
-        }
+            Expectation::Any => {
+                self.route.model(&found.name)?;
+                None
+            }
+            Expectation::Named | Expectation::Met => {
+                self.route.model(&found.name)?.upstream.clone()
+            }
+        };
+        self.rename = upstream
+            .filter(|upstream| *upstream != found.name)
+            .and_then(|upstream| self.replacement(found, &upstream));
+        self.expects = Expectation::Met;
+        Ok(())
     }
 
     /// The edit that gives the model its upstream name, in coordinates of the bytes held now.
-    fn rename(&self, found: &FoundModel, upstream: &str) -> Option<BodyEdit> {
+    fn replacement(&self, found: &FoundModel, upstream: &str) -> Option<BodyEdit> {
         let held = |at: u64| usize::try_from(at.checked_sub(self.released)?).ok();
         Some(BodyEdit {
             span: held(found.span.start)?..held(found.span.end)?,
@@ -155,16 +171,32 @@ impl Upload {
     }
 
     fn must_hold(&self) -> bool {
-        let awaits_model = self.expects == Expectation::Named && self.head.is_some();
-        let in_window = self.seen < self.inspect_window;
+        let in_window = self.head.is_some() && self.seen < self.inspect_window;
+        let awaits_model = self.expects == Expectation::Named || self.may_rename();
         // A name that is cut by the end of a chunk is held whole, so that it can be replaced whole.
         // It cannot grow beyond bounds: the scanner reports a name that is too long at once.
-        let inside_name = self.expects == Expectation::Named && self.scanner.inside_model();
-        (awaits_model && in_window) || inside_name
+        let inside_name = self.may_rename() && self.scanner.inside_model();
+        // Envoy may tell of the end only after the last byte. An upstream that knows the length
+        // would take that byte for the end, so it waits until the document was found complete.
+        let all_announced = self
+            .content_length
+            .is_some_and(|length| self.seen >= length);
+        (awaits_model && in_window) || inside_name || all_announced
     }
 
-    fn release(&mut self, rename: Option<BodyEdit>) -> Edits {
+    /// Whether a model may still come whose name changes.
+    fn may_rename(&self) -> bool {
+        let renames = match &self.expects {
+            Expectation::Named => self.route.source.catalog.renames(),
+            Expectation::SameAs { upstream, .. } => upstream.is_some(),
+            Expectation::Any | Expectation::Met => false,
+        };
+        renames && !self.scanner.complete()
+    }
+
+    fn release(&mut self) -> Edits {
         self.released = self.seen;
+        let rename = self.rename.take();
         let mut edits = self.head.take().map_or_else(Edits::default, |mut head| {
             head.headers.extend(self.length_edit(rename.as_ref()));
             head
@@ -176,7 +208,7 @@ impl Upload {
     /// The length that the head must name, given what happens to the body.
     fn length_edit(&self, rename: Option<&BodyEdit>) -> Option<HeaderEdit> {
         let length = self.content_length?;
-        if self.expects == Expectation::Named && self.route.source.catalog.renames() {
+        if self.may_rename() {
             // The model is still to come and may change its length: the body goes chunked.
             return Some(HeaderEdit::Remove("content-length".to_owned()));
         }

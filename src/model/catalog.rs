@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 
-use super::name::{NameRule, strip_dashed_date};
+use super::name::{NameRule, strip_dashed_date, zero_minor_twin};
 
 /// What a model makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -96,11 +96,7 @@ impl Catalog {
                 let base = strip_dashed_date(&folded)?;
                 self.by_index(base).filter(|model| model.merge_dated)
             }
-            // A minor version of 0 is how some clients write "no minor version", and the reverse.
-            NameRule::B => match folded.strip_suffix("-0") {
-                Some(major) => self.by_index(major),
-                None => self.by_index(&format!("{folded}-0")),
-            },
+            NameRule::B => self.by_index(&zero_minor_twin(&folded)?),
             NameRule::C => None,
         }
     }

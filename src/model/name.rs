@@ -59,6 +59,27 @@ pub fn fold_tier(name: &str) -> Cow<'_, str> {
     hyphenate_version(rest)
 }
 
+/// The other way to write a folded name whose minor version is 0: with it or without it.
+///
+/// `claude-x-4` ↔ `claude-x-4-0`; a name with another minor, or with no version, has no other way.
+pub fn zero_minor_twin(folded: &str) -> Option<String> {
+    let is_number = |s: &str| (1..=2).contains(&s.len()) && s.bytes().all(|b| b.is_ascii_digit());
+    let (head, last) = folded.rsplit_once('-')?;
+    if !is_number(last) {
+        return None;
+    }
+    match head.rsplit_once('-') {
+        Some((rest, major)) if is_number(major) => {
+            // Of three numbers at the end none is a minor.
+            let one_major = rest
+                .rsplit_once('-')
+                .is_none_or(|(_, tier)| !is_number(tier));
+            (last == "0" && one_major).then(|| head.to_owned())
+        }
+        _ => Some(format!("{folded}-0")),
+    }
+}
+
 /// `claude-x-4-5[1m]` → `claude-x-4-5`: a context-window suffix of decimal digits and `m` or `k`.
 fn strip_context(name: &str) -> Option<&str> {
     let (head, digits) = name.strip_suffix("]")?.rsplit_once('[')?;
@@ -248,6 +269,22 @@ mod tests {
         ];
         for (case, name, want) in cases {
             assert_eq!(fold_tier(name), want, "{case}: {name}");
+        }
+    }
+
+    #[test]
+    fn a_minor_of_zero_is_no_minor() {
+        let cases = [
+            ("with it", "claude-opus-4-0", Some("claude-opus-4")),
+            ("without it", "claude-opus-4", Some("claude-opus-4-0")),
+            ("another minor", "claude-opus-4-5", None),
+            ("behind another minor", "claude-opus-4-5-0", None),
+            ("no version", "claude-mythos-preview", None),
+            ("legacy order", "claude-3-5-sonnet", None),
+            ("one word", "claude", None),
+        ];
+        for (case, name, want) in cases {
+            assert_eq!(zero_minor_twin(name).as_deref(), want, "{case}");
         }
     }
 

@@ -29,6 +29,9 @@ pub struct BadParameter(pub &'static str);
 /// A limit outside 1 to 1000, both ids at once, or an id that is not in the list.
 pub fn by_id(target: &Target<'_>, ids: &[&str]) -> Result<Page, BadParameter> {
     let limit = number(target, "limit")?.unwrap_or(MAX);
+    if !(1..=MAX).contains(&limit) {
+        return Err(BadParameter("limit"));
+    }
     let after = cursor(target, "after_id", ids)?;
     let before = cursor(target, "before_id", ids)?;
     match (after, before) {
@@ -51,9 +54,13 @@ pub fn by_id(target: &Target<'_>, ids: &[&str]) -> Result<Page, BadParameter> {
 /// Protocol C: `pageSize`, `pageToken`; a token is the id of the last model on the page before.
 ///
 /// # Errors
-/// A size outside 1 to 1000, or a token that no earlier page gave.
+/// A size that is no number, or a token that no earlier page gave. A size of 0 means none, and one
+/// beyond 1000 means 1000, as the vendor has it.
 pub fn by_token(target: &Target<'_>, ids: &[&str]) -> Result<Page, BadParameter> {
-    let limit = number(target, "pageSize")?.unwrap_or(MAX);
+    let limit = match number(target, "pageSize")? {
+        None | Some(0) => MAX,
+        Some(size) => size.min(MAX),
+    };
     let after = cursor(target, "pageToken", ids)?;
     Ok(forwards(
         after.map_or(0, |at| at.saturating_add(1)),
@@ -78,7 +85,6 @@ fn number(target: &Target<'_>, name: &'static str) -> Result<Option<usize>, BadP
         .ok()
         .filter(|text| text.bytes().all(|b| b.is_ascii_digit()))
         .and_then(|text| text.parse().ok())
-        .filter(|number| (1..=MAX).contains(number))
         .map(Some)
         .ok_or(BadParameter(name))
 }
@@ -135,6 +141,22 @@ mod tests {
         for (case, query, want) in cases {
             let target = format!("/v1/models?{query}");
             let got = by_id(&Target::parse(target.as_bytes()), &IDS);
+            assert_eq!(got, want, "{case}");
+        }
+    }
+
+    #[test]
+    fn page_sizes_of_protocol_c() {
+        let cases = [
+            ("none", "0", page(0..4, false)),
+            ("two", "2", page(0..2, true)),
+            ("beyond the greatest", "5000", page(0..4, false)),
+            ("negative", "-1", Err(BadParameter("pageSize"))),
+            ("no number", "x", Err(BadParameter("pageSize"))),
+        ];
+        for (case, size, want) in cases {
+            let target = format!("/v1beta/models?pageSize={size}");
+            let got = by_token(&Target::parse(target.as_bytes()), &IDS);
             assert_eq!(got, want, "{case}");
         }
     }

@@ -13,6 +13,8 @@ pub struct Target<'a> {
 
 /// The parameter in which older clients of protocol C send their key.
 const KEY: &str = "key";
+/// Parameters that hold a credential: none of them goes upstream.
+const CREDENTIALS: [&[u8]; 2] = [KEY.as_bytes(), b"access_token"];
 
 impl<'a> Target<'a> {
     /// Splits `:path`.
@@ -41,7 +43,7 @@ impl<'a> Target<'a> {
         self.values(KEY)
     }
 
-    /// The target to forward: `path` for the path, and the query less its `key` parameters.
+    /// The target to forward: `path` for the path, and the query less its credentials.
     /// The bytes of the other parameters stay as they are.
     pub fn rewritten(&self, path: &[u8]) -> Vec<u8> {
         let mut target = path.to_vec();
@@ -49,7 +51,7 @@ impl<'a> Target<'a> {
         let mut first_kept = true;
         if self.query.is_some() {
             for parameter in self.parameters() {
-                if decoded_name(parameter) == KEY.as_bytes() {
+                if CREDENTIALS.contains(&decoded_name(parameter).as_slice()) {
                     continue;
                 }
                 target.push(separator);
@@ -92,6 +94,7 @@ mod tests {
             ("last", "/p?alt=sse&key=s", "/q?alt=sse"),
             ("only", "/p?key=s", "/q"),
             ("several", "/p?key=a&b=1&key=c", "/q?b=1"),
+            ("a token", "/p?access_token=s&b=1", "/q?b=1"),
             ("encoded name", "/p?%6bey=s&b=1", "/q?b=1"),
             ("no value", "/p?key&b=1", "/q?b=1"),
             ("another name", "/p?keys=s&KEY=t", "/q?keys=s&KEY=t"),

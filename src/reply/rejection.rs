@@ -144,6 +144,7 @@ impl Rejection {
             | Self::ModelMismatch
             | Self::ModelNotFound { .. }
             | Self::ModelNotEntitled { .. } => Some("model"),
+            Self::Body(error) if error.concerns_model() => Some("model"),
             Self::BadParameter(name) => Some(name),
             _ => None,
         }

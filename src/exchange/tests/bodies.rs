@@ -234,7 +234,47 @@ fn what_left_before_a_refusal_is_never_whole() {
                     "{case}, {size}: {status:?}"
                 );
                 assert!(!upstream.complete, "{case}, {size}");
+                // An upstream that knows the length would act on the last byte.
+                assert!(upstream.body.len() < body.len(), "{case}, {size}");
             }
+        }
+    }
+}
+
+#[test]
+fn a_renamed_model_of_protocol_c_changes_in_path_and_body() {
+    let client = Client {
+        request: "POST /v1beta/models/gem-2:embedContent",
+        headers: &["x-goog-api-key: k-c"],
+    };
+    let cases = [
+        ("none in the body", r#"{"content":{}}"#, r#"{"content":{}}"#),
+        (
+            "short",
+            r#"{"content":{}, "model":"gem-2"}"#,
+            r#"{"content":{}, "model":"gem-2-001"}"#,
+        ),
+        (
+            "with its prefix",
+            r#"{"model":"models/gem-2","x":1}"#,
+            r#"{"model":"models/gem-2-001","x":1}"#,
+        ),
+    ];
+    for (case, body, want) in cases {
+        for split in 0..body.len() {
+            let (first, second) = body.as_bytes().split_at(split);
+            let (upstream, status) = send(&client, &[first, second], false);
+            assert_eq!(status, None, "{case}");
+            assert_eq!(upstream.body, want.as_bytes(), "{case}, {split}");
+            let length = if body == want { usize::MAX } else { want.len() };
+            assert_eq!(content_length(&upstream), Some(length), "{case}, {split}");
+            let edits = upstream.head.unwrap();
+            let path = set(&edits, ":path");
+            assert_eq!(
+                path,
+                Some("/v1beta/models/gem-2-001:embedContent"),
+                "{case}"
+            );
         }
     }
 }

@@ -80,6 +80,24 @@ fn what_leaves() {
             &["accept-encoding", "authorization"],
         ),
         (
+            "what would lead elsewhere goes",
+            "POST /v1/responses",
+            &[
+                "x-http-method-override: GET",
+                "cookie: a=b",
+                "openai-project: p",
+                a,
+            ],
+            "ca",
+            None,
+            &[
+                "x-http-method-override",
+                "cookie",
+                "openai-project",
+                "authorization",
+            ],
+        ),
+        (
             "the key parameter goes",
             "POST /v1/responses?key=s&y=%20",
             &[a],
