@@ -106,3 +106,16 @@ class Answer:
     def seen(self) -> list[dict[str, Any]]:
         """What the upstream saw: empty if the request never reached it."""
         return self._gateway.seen(self.marker)
+
+
+def never_complete(gateway: Gateway, marker: str, case: str) -> None:
+    """Whatever the upstream has of these requests was reset before its end, or comes to that."""
+    deadline = time.monotonic() + 5
+    while True:
+        entries = gateway.seen(marker)
+        whole = [entry for entry in entries if entry["body_sha256"] is not None]
+        assert not whole, f"{case}: the upstream has the whole request: {whole}"
+        if all(entry["state"] == "request_aborted" for entry in entries):
+            return
+        assert time.monotonic() < deadline, f"{case}: the upstream still waits: {entries}"
+        time.sleep(0.01)

@@ -1,0 +1,27 @@
+"""The stack of the request table: its own document, shared by the modules that name this plugin.
+
+A module takes it with `pytest_plugins = ["table_stack"]`, so that one stack serves all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from documents import table_document
+from stack import Stack
+from support import run_dir
+from table import Caller
+
+
+@pytest.fixture(scope="session")
+def table() -> Iterator[Caller]:
+    """A gateway with the document of the request table."""
+    with Stack(run_dir("table"), document=table_document()) as running:
+        yield Caller(running)
+
+
+@pytest.fixture(scope="session")
+def sample(stack: Stack) -> Caller:
+    """The shared gateway with the sample document, called byte by byte."""
+    return Caller(stack)
