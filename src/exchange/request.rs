@@ -66,6 +66,16 @@ impl Phase {
         }
     }
 
+    /// Part of what has come of the body; the rest of it follows at once with
+    /// [`on_request_body`](Self::on_request_body). So a caller need not hold all of it at a time.
+    pub fn on_request_bytes(&mut self, bytes: &[u8]) {
+        if let Self::AwaitingModel(upload) | Self::Forwarding(upload) | Self::Relaying(upload) =
+            self
+        {
+            upload.read_ahead(bytes);
+        }
+    }
+
     /// The body has ended with trailers: HTTP/2 requests may, decompressed ones do.
     pub fn on_request_trailers(self) -> (Self, Outcome) {
         self.on_request_body(&[], true)
@@ -94,6 +104,10 @@ fn decide(
 ) -> Result<(Phase, Outcome), Rejection> {
     if asks_for_websocket(head) {
         return Err(Rejection::UpgradeRequired);
+    }
+    // HTTP/2 carries any byte in a target; an HTTP/1 upstream would see another request, or none.
+    if !head.target().iter().all(u8::is_ascii_graphic) {
+        return Err(Rejection::BadTarget);
     }
     let Admitted { group, form } = admission::admit(head, target, endpoint, in_force, world)?;
     let policy = &in_force.ok_or(Rejection::NotReady)?.policy;

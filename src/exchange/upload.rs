@@ -90,19 +90,34 @@ impl Upload {
         self.head.is_none()
     }
 
+    /// Reads bytes that more follow at once. What is wrong with them, [`read`](Self::read) will tell.
+    pub(super) fn read_ahead(&mut self, bytes: &[u8]) {
+        let len = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        self.seen = self.seen.saturating_add(len);
+        if self.seen <= self.max_body {
+            let _ = self.scanner.feed(bytes);
+        }
+    }
+
     /// Reads the next bytes; `end` says that the body ends with them.
     ///
     /// # Errors
     /// Why the request is refused, whatever of it has gone upstream by then.
     pub(super) fn read(&mut self, bytes: &[u8], end: bool) -> Result<Step, Rejection> {
-        let len = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-        self.seen = self.seen.saturating_add(len);
+        self.read_ahead(bytes);
         if self.seen > self.max_body {
             return Err(Rejection::TooLarge {
                 limit: self.max_body,
             });
         }
-        self.scanner.feed(bytes).map_err(Rejection::Body)?;
+        // An error of bytes read ahead is final and comes again.
+        self.scanner.feed(&[]).map_err(Rejection::Body)?;
+        // To an upstream that knows the length the body ends with its last byte. Envoy may tell of
+        // the end later: over HTTP/2 by a frame of its own, and now and then over HTTP/1.
+        let end = end
+            || self
+                .content_length
+                .is_some_and(|length| self.seen >= length);
         if end {
             self.scanner.finish().map_err(Rejection::Body)?;
         }
@@ -176,12 +191,7 @@ impl Upload {
         // A name that is cut by the end of a chunk is held whole, so that it can be replaced whole.
         // It cannot grow beyond bounds: the scanner reports a name that is too long at once.
         let inside_name = self.may_rename() && self.scanner.inside_model();
-        // Envoy may tell of the end only after the last byte. An upstream that knows the length
-        // would take that byte for the end, so it waits until the document was found complete.
-        let all_announced = self
-            .content_length
-            .is_some_and(|length| self.seen >= length);
-        (awaits_model && in_window) || inside_name || all_announced
+        (awaits_model && in_window) || inside_name
     }
 
     /// Whether a model may still come whose name changes.

@@ -9,6 +9,10 @@ use super::host::{self, Host};
 use super::view::SharedView;
 use crate::exchange::{Outcome, Phase};
 
+/// How much of a body is copied out of Envoy at a time, in bytes. An inflated body may come by the
+/// hundred megabytes at once, and the memory of a VM never shrinks again.
+const PIECE: usize = 64 * 1024;
+
 /// One stream.
 #[derive(Debug)]
 pub(super) struct HttpExchange {
@@ -64,7 +68,12 @@ impl HttpContext for HttpExchange {
 
     fn on_http_request_body(&mut self, body_size: usize, end_of_stream: bool) -> Action {
         // While a body is held the host counts it from its start, else this chunk only.
-        let new = host::request_body(self.held, body_size.saturating_sub(self.held));
+        let mut at = self.held;
+        while body_size.saturating_sub(at) > PIECE {
+            self.phase.on_request_bytes(&host::request_body(at, PIECE));
+            at = at.saturating_add(PIECE);
+        }
+        let new = host::request_body(at, body_size.saturating_sub(at));
         let transition = self.phase.take().on_request_body(&new, end_of_stream);
         self.held = body_size;
         self.apply(transition)

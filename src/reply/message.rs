@@ -19,6 +19,9 @@ impl Rejection {
                 advice: Some(advice),
             } => (*advice).to_owned(),
             Self::WrongMethod { allow } => format!("This path takes {allow} only."),
+            Self::BadTarget => {
+                "The path and its query may hold visible ASCII characters only.".to_owned()
+            }
             Self::UpgradeRequired => {
                 "WebSocket is not offered here: send the request with POST.".to_owned()
             }

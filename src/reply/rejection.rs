@@ -16,6 +16,8 @@ pub enum Rejection {
         /// Those it takes.
         allow: &'static str,
     },
+    /// The path or its query has bytes that are no visible ASCII.
+    BadTarget,
     /// A WebSocket was asked for.
     UpgradeRequired,
     /// No key, a key in a wrong form, or a key that is unknown, disabled or expired.
@@ -88,7 +90,8 @@ impl Rejection {
     /// The HTTP status.
     pub fn status(&self) -> u16 {
         match self {
-            Self::Version { .. }
+            Self::BadTarget
+            | Self::Version { .. }
             | Self::Body(_)
             | Self::ModelMissing
             | Self::ModelMismatch
@@ -117,6 +120,7 @@ impl Rejection {
         match self {
             Self::UnknownPath { .. } | Self::PathNotServed => "not_found",
             Self::WrongMethod { .. } => "method_not_allowed",
+            Self::BadTarget => "bad_path",
             Self::UpgradeRequired => "upgrade_required",
             Self::Unauthenticated => "invalid_api_key",
             Self::NotReady => "server_is_overloaded",

@@ -21,6 +21,14 @@ fn every_rejection_has_its_row_of_the_error_table() {
             "INVALID_ARGUMENT",
         ),
         (
+            Rejection::BadTarget,
+            400,
+            "invalid_request_error",
+            "bad_path",
+            "invalid_request_error",
+            "INVALID_ARGUMENT",
+        ),
+        (
             Rejection::Body(BodyError::Truncated),
             400,
             "invalid_request_error",

@@ -30,7 +30,7 @@ pub struct Compiled {
 
 /// The least and the greatest [`Policy::inspect_window`], in bytes. Envoy holds the window in its
 /// own buffers, whose limit the shipped configuration sets to twice the greatest window.
-const WINDOW: core::ops::RangeInclusive<u64> = 1024..=1024 * 1024;
+const WINDOW: core::ops::RangeInclusive<u64> = 1024..=512 * 1024;
 /// The least and the greatest [`Policy::max_body`], in bytes.
 const BODY: core::ops::RangeInclusive<u64> = 1024..=1024 * 1024 * 1024;
 

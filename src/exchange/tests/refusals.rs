@@ -34,6 +34,13 @@ fn refusals() {
             "upgrade_required",
         ),
         (
+            "1: bytes that are no ASCII",
+            "POST /v1/responses?x=ö",
+            &[],
+            400,
+            "bad_path",
+        ),
+        (
             "2: no credential",
             "POST /v1/responses",
             &[],
