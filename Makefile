@@ -99,7 +99,7 @@ lint: wasm-target python ## format, clippy (native and WebAssembly), documentati
 	@if grep -rn proxy_wasm src --include='*.rs' | grep -vE '^src/(filter/|entry\.rs:)'; then \
 		echo 'error: proxy_wasm is named outside src/filter and src/entry.rs (above).' >&2; exit 1; \
 	fi
-	@$(PYTHON) -m py_compile envoy/*.py
+	@$(PYTHON) -m py_compile envoy/*.py tests/compose/*.py
 
 .PHONY: unit
 unit: rust ## unit and property tests
@@ -147,6 +147,12 @@ node-modules:
 	cd $(NODE_DIR); \
 	if test -e package-lock.json; then npm ci --no-audit --no-fund; else npm install --no-audit --no-fund; fi; \
 	touch '$(abspath $(NODE_STAMP))'
+
+# Not part of `test`: it needs Docker. Where no image can be pulled, as root: make compose-test COMPOSE_TEST_ARGS=--stand-in
+.PHONY: compose-test
+compose-test: ## docker-compose.yaml, built and run for real (needs Docker)
+	$(call say,compose test)
+	@tests/compose/run.sh $(COMPOSE_TEST_ARGS)
 
 .PHONY: bench
 bench: rust ## how fast the pure core is (rates, native)
