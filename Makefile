@@ -94,6 +94,7 @@ lint: wasm-target python ## format, clippy (native and WebAssembly), documentati
 	@$(CARGO) fmt --all --check
 	@$(CARGO) clippy $(LOCKED) --workspace --all-targets -- -D warnings
 	@$(CARGO) clippy $(LOCKED) --package trilane --lib --target wasm32-wasip1 -- -D warnings
+	@$(CARGO) clippy $(LOCKED) --package trilane --test wasm -- -D warnings
 	@RUSTDOCFLAGS='-D warnings' $(CARGO) doc $(LOCKED) --quiet --workspace --no-deps
 	@# Only these rooms may know Envoy: everything else is pure and runs natively, in tests and tools.
 	@if grep -rn proxy_wasm src --include='*.rs' | grep -vE '^src/(filter/|entry\.rs:)'; then \

@@ -16,22 +16,35 @@ pub struct Lease {
     pub duration_ms: u64,
 }
 
+/// What became of a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claim {
+    /// Another VM holds the lease.
+    Denied,
+    /// We hold it, as before.
+    Renewed,
+    /// We hold it now. Another VM may have published since we last did.
+    Taken,
+}
+
 impl Lease {
-    /// Takes or renews the lease if it is free or ours; says whether we hold it.
-    pub fn claim(&self, now_ms: u64, shared: &impl SharedData) -> bool {
+    /// Takes or renews the lease if it is free or ours.
+    pub fn claim(&self, now_ms: u64, shared: &impl SharedData) -> Claim {
         let (value, version) = shared.get(LEASE);
         let current = value.as_deref().and_then(decode);
-        let free = current.is_none_or(|(holder, end)| holder == self.holder || end <= now_ms);
+        let ours = current.is_some_and(|(holder, _)| holder == self.holder);
+        let free = current.is_none_or(|(_, end)| ours || end <= now_ms);
         // Without a version, setting would be unconditional and two VMs could both think they won;
         // a version that no value has is the one to give for a name never set.
-        free && shared
-            .set(
-                LEASE,
-                &self.encode(now_ms),
-                Some(version.unwrap_or(u32::MAX)),
-            )
-            .is_ok()
-            && self.holds(shared)
+        let version = Some(version.unwrap_or(u32::MAX));
+        if !free || shared.set(LEASE, &self.encode(now_ms), version).is_err() || !self.holds(shared)
+        {
+            Claim::Denied
+        } else if ours {
+            Claim::Renewed
+        } else {
+            Claim::Taken
+        }
     }
 
     /// Takes the lease whoever has it.
@@ -73,17 +86,17 @@ mod tests {
         };
         let (a, b) = (lease(1), lease(2));
         let steps = [
-            ("free", a, 0, true),
-            ("taken", b, 10, false),
-            ("renewed", a, 900, true),
-            ("still taken", b, 1500, false),
-            ("run out", b, 1900, true),
-            ("lost", a, 2000, false),
+            ("free", a, 0, Claim::Taken),
+            ("taken", b, 10, Claim::Denied),
+            ("renewed", a, 900, Claim::Renewed),
+            ("still taken", b, 1500, Claim::Denied),
+            ("run out", b, 1900, Claim::Taken),
+            ("lost", a, 2000, Claim::Denied),
         ];
         for (case, claimant, now, want) in steps {
             assert_eq!(claimant.claim(now, &shared), want, "{case}");
         }
         a.seize(2100, &shared);
-        assert!(!b.claim(2200, &shared), "seized");
+        assert_eq!(b.claim(2200, &shared), Claim::Denied, "seized");
     }
 }

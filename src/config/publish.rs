@@ -65,7 +65,7 @@ impl Publisher {
         compiled: &Compiled,
         shared: &impl SharedData,
     ) -> Published {
-        if let Some(both) = self.with_retired_groups(document) {
+        if let Some(both) = self.between(document) {
             // Until the records are rewritten, those of the epoch in force must count.
             self.put_policy(&both, self.epoch_in_force, shared);
         }
@@ -79,20 +79,31 @@ impl Publisher {
         }
     }
 
-    /// The document with the groups that it drops; `None` where it drops none.
-    fn with_retired_groups(&self, document: &Document) -> Option<Document> {
-        let mut both = document.without_keys();
-        let groups = both.groups.get_or_insert_default();
-        let kept = groups.len();
-        for group in &self.groups {
-            if !groups.iter().any(|g| g.id == group.id) {
-                groups.push(group.clone());
+    /// The policy to decide by while the records are rewritten; `None` where the one in force
+    /// knows every group that a new record names, or where no policy can know both.
+    fn between(&self, document: &Document) -> Option<Document> {
+        let new = document.groups.as_deref().unwrap_or_default();
+        let with = |first: &[GroupDocument], second: &[GroupDocument]| {
+            let more = second
+                .iter()
+                .filter(|g| !first.iter().any(|f| f.id == g.id));
+            let groups: Vec<GroupDocument> = first.iter().chain(more).cloned().collect();
+            Document {
+                groups: Some(groups),
+                ..document.without_keys()
             }
+        };
+        let adds = new
+            .iter()
+            .any(|g| !self.groups.iter().any(|old| old.id == g.id));
+        if self.groups.is_empty() || !adds {
+            return None;
         }
-        let dropped = groups.len() > kept;
-        // A dropped Mixed group may lead to sources that no longer fit it: then the steps in
-        // between are not worth a policy that nobody can read.
-        (dropped && super::compile::compile_policy(&both).is_ok()).then_some(both)
+        // The groups in force decide as before. Only where a new Mixed group needs what is new in
+        // its sources do the new definitions come first.
+        [with(&self.groups, new), with(new, &self.groups)]
+            .into_iter()
+            .find(|both| super::compile::compile_policy(both).is_ok())
     }
 
     fn put_records(&mut self, compiled: &Compiled, shared: &impl SharedData) -> usize {

@@ -29,8 +29,11 @@ impl Phase {
         in_force: Option<&InForce>,
         world: &impl World,
     ) -> (Self, Outcome) {
-        if !matches!(self, Self::Start) {
-            return (self, Outcome::pass());
+        match self {
+            Self::Start => {}
+            Self::Forwarding(_) | Self::Relaying(_) => return (self, Outcome::pass()),
+            // Undecided, or decided against: a second head, which Envoy never sends, changes nothing.
+            Self::AwaitingModel(_) | Self::Replied | Self::Done => return (self, Outcome::Pause),
         }
         let target = Target::parse(head.target());
         let request_id = head.get("x-request-id").and_then(plain_id);

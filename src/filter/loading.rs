@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use super::host::{self, Host};
 use super::stats::{ConfigStats, Reason};
-use crate::config::lease::Lease;
+use crate::config::lease::{Claim, Lease};
 use crate::config::publish::Publisher;
 use crate::config::shared::SharedData;
 use crate::config::snapshot::DOCUMENT;
@@ -120,9 +120,6 @@ impl Loading {
     pub(super) fn on_tick(&mut self) {
         let now = host::now_ms();
         if !self.may_load(now) {
-            self.publisher = None;
-            self.last = None;
-            self.etag = None;
             return;
         }
         if let Source::Inline(_) = self.source {
@@ -180,13 +177,25 @@ impl Loading {
         }
     }
 
-    fn may_load(&self, now: u64) -> bool {
+    fn may_load(&mut self, now: u64) -> bool {
         match self.role {
             Role::Singleton => {
                 self.lease.seize(now, &Host);
                 true
             }
-            Role::Fallback => self.lease.claim(now, &Host),
+            Role::Fallback => match self.lease.claim(now, &Host) {
+                Claim::Denied => false,
+                Claim::Renewed => true,
+                // What is in force now may be another's: begin anew.
+                Claim::Taken => {
+                    self.publisher = None;
+                    self.last = None;
+                    self.etag = None;
+                    self.in_force = false;
+                    self.confirmed_ms = now;
+                    true
+                }
+            },
         }
     }
 

@@ -1,0 +1,62 @@
+//! Documents for the scenarios, and a gateway that has one in force.
+
+use serde_json::{Value, json};
+use trilane::config::record::KeyDigest;
+
+use crate::host::{CallAnswer, Process, Vm};
+
+pub const LOADER: &str =
+    r#"{"source": {"cluster": "config_source", "path": "/gateway.json"}, "tick_ms": 500}"#;
+
+/// The SHA-256 of a key as a document names it.
+pub fn sha256(key: &[u8]) -> String {
+    let name = KeyDigest::of(key).shared_name();
+    name.trim_start_matches("trilane/key/").to_owned()
+}
+
+/// Where the record of a key stands in the shared data.
+pub fn record_name(key: &str) -> String {
+    KeyDigest::of(key.as_bytes()).shared_name()
+}
+
+/// Three groups, one key for each (`key-a`, `key-b`, `key-c`), one model with another name upstream.
+pub fn sample() -> Value {
+    json!({
+        "inspect_window": 1024,
+        "groups": [
+            {"id": "a", "name": "A", "protocol": "A", "multiplier": "0.2", "cluster": "cluster_a",
+             "models": [{"id": "gpt-x"}, {"id": "gpt-y", "upstream": "a-much-longer-name"}]},
+            {"id": "b", "name": "B", "protocol": "B", "multiplier": "2", "cluster": "cluster_b",
+             "models": [{"id": "claude-opus-4-5"}]},
+            {"id": "c", "name": "C", "protocol": "C", "multiplier": "0.5", "cluster": "cluster_c",
+             "models": [{"id": "gem-flash"}]}
+        ],
+        "keys": [
+            {"id": "ka", "sha256": sha256(b"key-a"), "group": "a"},
+            {"id": "kb", "sha256": sha256(b"key-b"), "group": "b"},
+            {"id": "kc", "sha256": sha256(b"key-c"), "group": "c"}
+        ]
+    })
+}
+
+/// The sample with one key less.
+pub fn without_key(id: &str) -> Value {
+    let mut document = sample();
+    let keys = document["keys"].as_array_mut().unwrap();
+    keys.retain(|key| key["id"] != id);
+    document
+}
+
+/// A loader that has brought the sample into force.
+pub fn loaded(process: &Process) -> Vm {
+    let mut loader = Vm::configured(process, "config-loader", LOADER);
+    loader.load(CallAnswer::ok(sample().to_string()));
+    assert!(process.generation().is_some(), "{:?}", loader.logs());
+    loader
+}
+
+/// A gateway in a process where the sample is in force.
+pub fn gateway(process: &Process) -> Vm {
+    loaded(process);
+    Vm::configured(process, "gateway", "{}")
+}

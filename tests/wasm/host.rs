@@ -1,0 +1,345 @@
+//! Envoy's part: processes, VMs, and what a VM may ask of its host.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+
+use wasmi::{Engine, Instance, Linker, Module, Store, WasmParams, WasmResults};
+
+use crate::abi;
+
+/// Header names and values, in order.
+pub type Headers = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// Headers from text.
+pub fn headers(pairs: &[(&str, &str)]) -> Headers {
+    pairs
+        .iter()
+        .map(|(name, value)| (name.as_bytes().to_vec(), value.as_bytes().to_vec()))
+        .collect()
+}
+
+/// The first value of a header.
+pub fn header<'a>(headers: &'a Headers, name: &str) -> Option<&'a [u8]> {
+    headers
+        .iter()
+        .find(|(known, _)| known == name.as_bytes())
+        .map(|(_, value)| value.as_slice())
+}
+
+/// One Envoy: what all its VMs share.
+#[derive(Clone, Default)]
+pub struct Process(Arc<Mutex<Shared>>);
+
+/// Shared data of one `vm_id`, stats, and the clock.
+#[derive(Default)]
+pub struct Shared {
+    pub data: HashMap<String, (Vec<u8>, u32)>,
+    pub last_cas: u32,
+    /// Names written, in order, with what was written.
+    pub written: Vec<(String, Vec<u8>)>,
+    pub metrics: Vec<(String, u64)>,
+    pub now_ms: u64,
+    pub entropy: u64,
+    pub last_token: u32,
+}
+
+impl Process {
+    pub fn new() -> Self {
+        let process = Self::default();
+        process.lock().now_ms = 1_800_000_000_000;
+        process
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.0.lock().unwrap()
+    }
+
+    /// Lets time pass.
+    pub fn pass(&self, milliseconds: u64) {
+        self.lock().now_ms += milliseconds;
+    }
+
+    /// A value of the shared data; `None` where the name was never set.
+    pub fn data(&self, name: &str) -> Option<Vec<u8>> {
+        self.lock().data.get(name).map(|(value, _)| value.clone())
+    }
+
+    /// Sets a value of the shared data, as another VM would.
+    pub fn put(&self, name: &str, value: &[u8]) {
+        self.lock().set(name, value, 0);
+    }
+
+    /// The names written since this was asked last.
+    pub fn written(&self) -> Vec<String> {
+        self.writes().into_iter().map(|(name, _)| name).collect()
+    }
+
+    /// The same, with what was written.
+    pub fn writes(&self) -> Vec<(String, Vec<u8>)> {
+        std::mem::take(&mut self.lock().written)
+    }
+
+    /// A stat's value; `None` where it was never defined.
+    pub fn metric(&self, name: &str) -> Option<u64> {
+        let shared = self.lock();
+        let found = shared.metrics.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| *value)
+    }
+
+    pub fn generation(&self) -> Option<u64> {
+        let bytes = self.data("trilane/generation")?;
+        Some(u64::from_le_bytes(bytes.try_into().unwrap()))
+    }
+}
+
+impl Shared {
+    /// As Envoy: 0 is unconditional; a version given for a name that was never set does not matter.
+    pub fn set(&mut self, name: &str, value: &[u8], cas: u32) -> bool {
+        if let Some((_, current)) = self.data.get(name)
+            && cas != 0
+            && cas != *current
+        {
+            return false;
+        }
+        self.last_cas += 1;
+        let entry = (value.to_vec(), self.last_cas);
+        self.data.insert(name.to_owned(), entry);
+        self.written.push((name.to_owned(), value.to_vec()));
+        true
+    }
+}
+
+/// A call that the VM made with `dispatch_http_call`.
+#[derive(Debug, Clone)]
+pub struct HttpCall {
+    pub token: u32,
+    pub cluster: String,
+    pub headers: Headers,
+    pub timeout_ms: u32,
+}
+
+/// What the source answers.
+#[derive(Debug, Clone, Default)]
+pub struct CallAnswer {
+    /// None at all is how Envoy says that the call failed.
+    pub headers: Headers,
+    pub body: Vec<u8>,
+}
+
+impl CallAnswer {
+    pub fn ok(body: impl Into<Vec<u8>>) -> Self {
+        Self::status("200", body)
+    }
+
+    pub fn status(status: &str, body: impl Into<Vec<u8>>) -> Self {
+        Self {
+            headers: headers(&[(":status", status)]),
+            body: body.into(),
+        }
+    }
+
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.headers.extend(headers(&[(name, value)]));
+        self
+    }
+
+    pub fn failed() -> Self {
+        Self::default()
+    }
+}
+
+/// A local reply.
+#[derive(Debug, Clone)]
+pub struct LocalReply {
+    pub status: u32,
+    pub headers: Headers,
+    pub body: Vec<u8>,
+}
+
+/// What a VM may read or change while one of its callbacks runs: anything else is a fault.
+#[derive(Default)]
+pub struct Scope {
+    pub callback: &'static str,
+    pub request_headers: Option<Headers>,
+    pub response_headers: Option<Headers>,
+    pub request_body: Option<Vec<u8>>,
+    pub call: Option<CallAnswer>,
+    pub plugin_configuration: Option<Vec<u8>>,
+    pub code_details: Option<Vec<u8>>,
+    pub reply: Option<LocalReply>,
+}
+
+/// The state of one VM's host.
+pub struct Host {
+    pub process: Process,
+    pub root_id: &'static str,
+    pub scope: Scope,
+    pub logs: Vec<(i32, String)>,
+    pub tick_ms: Option<u32>,
+    pub calls: VecDeque<HttpCall>,
+    /// Whether the cluster of a call is known.
+    pub cluster_known: bool,
+}
+
+/// One VM with one root context.
+pub struct Vm {
+    store: Store<Host>,
+    instance: Instance,
+    last_context: u32,
+}
+
+const ROOT: i32 = 1;
+
+/// What a callback came to: an error is a trap, with its reason.
+pub type Called<T> = Result<T, String>;
+
+impl Vm {
+    /// Starts a VM whose root has this id: `config-loader`, or anything else for the gateway.
+    pub fn start(process: &Process, root_id: &'static str) -> Self {
+        let (engine, module) = module();
+        let host = Host {
+            process: process.clone(),
+            root_id,
+            scope: Scope::default(),
+            logs: Vec::new(),
+            tick_ms: None,
+            calls: VecDeque::new(),
+            cluster_known: true,
+        };
+        let mut store = Store::new(engine, host);
+        let mut linker = Linker::new(engine);
+        abi::define(&mut linker, module);
+        let instance = linker.instantiate_and_start(&mut store, module).unwrap();
+        let mut vm = Self {
+            store,
+            instance,
+            last_context: 1,
+        };
+        vm.call::<(), ()>("_initialize", (), Scope::default())
+            .unwrap();
+        vm.call::<_, ()>("proxy_on_context_create", (ROOT, 0), Scope::default())
+            .unwrap();
+        let started: i32 = vm
+            .call("proxy_on_vm_start", (ROOT, 0), Scope::default())
+            .unwrap();
+        assert_eq!(started, 1);
+        vm
+    }
+
+    /// Starts and configures a VM that must take its configuration.
+    pub fn configured(process: &Process, root_id: &'static str, configuration: &str) -> Self {
+        let mut vm = Self::start(process, root_id);
+        assert!(vm.configure(configuration), "{:?}", vm.logs());
+        vm
+    }
+
+    /// Calls an export with what it may ask for; the scope comes back in `host().scope`.
+    pub fn call<P: WasmParams, R: WasmResults>(
+        &mut self,
+        name: &'static str,
+        arguments: P,
+        scope: Scope,
+    ) -> Called<R> {
+        self.store.data_mut().scope = Scope {
+            callback: name,
+            ..scope
+        };
+        let function = self.instance.get_typed_func::<P, R>(&self.store, name);
+        let result = function.unwrap().call(&mut self.store, arguments);
+        result.map_err(|trap| format!("{name}: {trap}; the last logs: {:?}", self.last_logs()))
+    }
+
+    pub fn host(&mut self) -> &mut Host {
+        self.store.data_mut()
+    }
+
+    pub fn configure(&mut self, configuration: &str) -> bool {
+        let scope = Scope {
+            plugin_configuration: Some(configuration.as_bytes().to_vec()),
+            ..Scope::default()
+        };
+        let size = i32::try_from(configuration.len()).unwrap();
+        let taken: i32 = self
+            .call("proxy_on_configure", (ROOT, size), scope)
+            .unwrap();
+        taken == 1
+    }
+
+    pub fn tick(&mut self) {
+        self.call::<_, ()>("proxy_on_tick", ROOT, Scope::default())
+            .unwrap();
+    }
+
+    /// The calls made since this was asked last.
+    pub fn calls(&mut self) -> Vec<HttpCall> {
+        self.host().calls.drain(..).collect()
+    }
+
+    /// The one call that a tick makes.
+    pub fn tick_and_call(&mut self) -> HttpCall {
+        self.tick();
+        let mut calls = self.calls();
+        assert_eq!(calls.len(), 1, "calls of one tick: {calls:?}");
+        calls.remove(0)
+    }
+
+    /// Hands an answer over.
+    pub fn answer(&mut self, token: u32, answer: CallAnswer) -> Called<()> {
+        let count = i32::try_from(answer.headers.len()).unwrap();
+        let size = i32::try_from(answer.body.len()).unwrap();
+        let token = i32::try_from(token).unwrap();
+        let scope = Scope {
+            call: Some(answer),
+            ..Scope::default()
+        };
+        self.call(
+            "proxy_on_http_call_response",
+            (ROOT, token, count, size, 0),
+            scope,
+        )
+    }
+
+    /// One round: tick, fetch, answer.
+    pub fn load(&mut self, answer: CallAnswer) -> HttpCall {
+        let call = self.tick_and_call();
+        self.answer(call.token, answer).unwrap();
+        call
+    }
+
+    /// A new stream's context id.
+    pub fn create_stream(&mut self) -> i32 {
+        self.last_context += 1;
+        let id = i32::try_from(self.last_context).unwrap();
+        self.call::<_, ()>("proxy_on_context_create", (id, ROOT), Scope::default())
+            .unwrap();
+        id
+    }
+
+    /// The lines logged since this was asked last.
+    pub fn logs(&mut self) -> Vec<String> {
+        let logs = std::mem::take(&mut self.host().logs);
+        logs.into_iter().map(|(_, line)| line).collect()
+    }
+
+    fn last_logs(&self) -> Vec<&str> {
+        let logs = self.store.data().logs.iter().rev().take(3);
+        logs.map(|(_, line)| line.as_str()).collect()
+    }
+}
+
+/// The filter, read and translated once.
+fn module() -> &'static (Engine, Module) {
+    static MODULE: OnceLock<(Engine, Module)> = OnceLock::new();
+    MODULE.get_or_init(|| {
+        let path = std::env::var("TRILANE_WASM")
+            .unwrap_or_else(|_| "target/wasm32-wasip1/release/trilane.wasm".to_owned());
+        let bytes = std::fs::read(&path).unwrap_or_else(|error| {
+            panic!(
+                "the built filter cannot be read: {path}: {error}. Build it with `make build`, or name it in TRILANE_WASM."
+            )
+        });
+        let engine = Engine::default();
+        let module = Module::new(&engine, &bytes[..]).unwrap();
+        (engine, module)
+    })
+}

@@ -1,0 +1,357 @@
+//! The singleton loader: fetch, compare, publish, and keep what is good.
+
+use trilane::config::record::Stamped;
+use trilane::config::snapshot;
+
+use crate::documents::{LOADER, loaded, record_name, sample, without_key};
+use crate::host::{CallAnswer, Process, Vm, header, headers};
+use crate::stream::{chat, exchange};
+
+const INVALID: &str = "trilane_config_rejections_total;reason=invalid;";
+const UNREACHABLE: &str = "trilane_config_rejections_total;reason=unreachable;";
+const OVERSIZE: &str = "trilane_config_rejections_total;reason=oversize;";
+
+fn loader(process: &Process) -> Vm {
+    Vm::configured(process, "config-loader", LOADER)
+}
+
+#[test]
+fn a_document_comes_into_force() {
+    let process = Process::new();
+    let mut loader = loader(&process);
+    assert_eq!(loader.host().tick_ms, Some(500));
+    assert_eq!(process.generation(), None);
+    let call = loader.load(CallAnswer::ok(sample().to_string()));
+    assert_eq!(call.cluster, "config_source");
+    assert_eq!(call.timeout_ms, 5000);
+    assert_eq!(header(&call.headers, ":path"), Some(&b"/gateway.json"[..]));
+    assert_eq!(header(&call.headers, "if-none-match"), None);
+
+    assert_eq!(process.generation(), Some(1));
+    let in_force = snapshot::decode(&process.data("trilane/policy").unwrap()).unwrap();
+    assert_eq!(in_force.policy.groups().len(), 3);
+    for (key, group) in [("key-a", "a"), ("key-b", "b"), ("key-c", "c")] {
+        let bytes = process.data(&record_name(key)).unwrap();
+        let stamped = Stamped::decode(&bytes).unwrap().unwrap();
+        assert_eq!(stamped.record.group, group);
+        assert_eq!(stamped.epoch, in_force.epoch);
+    }
+    // The policy carries no keys, and nobody can read them out of it.
+    let policy = String::from_utf8(process.data("trilane/policy").unwrap()).unwrap();
+    assert!(!policy.contains("sha256"), "{policy}");
+    assert_eq!(process.metric("trilane_config_generation"), Some(1));
+    assert_eq!(process.metric("trilane_config_keys"), Some(3));
+    let names = process.written();
+    assert_eq!(
+        names
+            .iter()
+            .rfind(|name| *name != "trilane/document" && *name != "trilane/lease")
+            .unwrap(),
+        "trilane/generation"
+    );
+}
+
+#[test]
+fn an_unchanged_document_costs_nothing() {
+    let cases = [
+        ("the same bytes", CallAnswer::ok(sample().to_string())),
+        ("304", CallAnswer::status("304", "")),
+    ];
+    for (case, answer) in cases {
+        let process = Process::new();
+        let mut loader = loader(&process);
+        loader.load(CallAnswer::ok(sample().to_string()).with("etag", "\"one\""));
+        process.written();
+        process.pass(60_000);
+        let call = loader.load(answer);
+        assert_eq!(
+            header(&call.headers, "if-none-match"),
+            Some(&b"\"one\""[..]),
+            "{case}"
+        );
+        let written = process.written();
+        assert!(
+            written.iter().all(|name| name == "trilane/lease"),
+            "{case}: {written:?}"
+        );
+        process.pass(500);
+        loader.tick();
+        assert_eq!(
+            process.metric("trilane_config_age_seconds"),
+            Some(0),
+            "{case}: confirmed"
+        );
+    }
+}
+
+#[test]
+fn only_what_changed_is_written() {
+    let process = Process::new();
+    let mut loader = loaded(&process);
+    process.written();
+    loader.load(CallAnswer::ok(without_key("kb").to_string()));
+    let written = process.written();
+    let records: Vec<_> = written
+        .iter()
+        .filter(|name| name.contains("/key/"))
+        .collect();
+    assert_eq!(records, [&record_name("key-b")]);
+    assert_eq!(
+        process.data(&record_name("key-b")),
+        Some(Vec::new()),
+        "a tombstone"
+    );
+    assert_eq!(process.generation(), Some(2));
+}
+
+#[test]
+fn the_last_good_policy_stays() {
+    let mut problems = sample();
+    problems["groups"][0]["multiplier"] = "cheap".into();
+    problems["groups"][1]["cluster"] = "".into();
+    problems["keys"][2]["group"] = "nobody".into();
+    let big = format!("{}{}", sample(), " ".repeat(5000));
+    let cases: [(&str, CallAnswer, &str, &[&str]); 10] = [
+        ("no JSON", CallAnswer::ok("{"), INVALID, &["not valid JSON"]),
+        ("empty", CallAnswer::ok(""), INVALID, &["not valid JSON"]),
+        (
+            "an empty object",
+            CallAnswer::ok("{}"),
+            INVALID,
+            &["groups: is missing", "keys: is missing"],
+        ),
+        (
+            "problems",
+            CallAnswer::ok(problems.to_string()),
+            INVALID,
+            &["groups[0].multiplier", "groups[1].cluster", "keys[2].group"],
+        ),
+        (
+            "bytes",
+            CallAnswer::ok(vec![0xff; 300]),
+            INVALID,
+            &["not valid JSON"],
+        ),
+        (
+            "status 500",
+            CallAnswer::status("500", sample().to_string()),
+            UNREACHABLE,
+            &["status 500"],
+        ),
+        (
+            "redirect",
+            CallAnswer::status("302", "").with("location", "/x"),
+            UNREACHABLE,
+            &["status 302"],
+        ),
+        (
+            "odd status",
+            CallAnswer::status("\u{7}", ""),
+            UNREACHABLE,
+            &[],
+        ),
+        (
+            "no answer",
+            CallAnswer::failed(),
+            UNREACHABLE,
+            &["no answer"],
+        ),
+        (
+            "too long",
+            CallAnswer::ok(big),
+            OVERSIZE,
+            &["4000 are allowed"],
+        ),
+    ];
+    for (case, answer, counter, said) in cases {
+        let process = Process::new();
+        let configuration = r#"{"source": {"cluster": "config_source", "max_bytes": 4000}}"#;
+        let mut loader = Vm::configured(&process, "config-loader", configuration);
+        loader.load(CallAnswer::ok(sample().to_string()));
+        assert_eq!(process.generation(), Some(1), "{case}: {:?}", loader.logs());
+        loader.logs();
+        process.written();
+
+        process.pass(500);
+        loader.load(answer.clone());
+        process.pass(3000);
+        loader.load(answer);
+        let logs = loader.logs();
+        assert_eq!(logs.len(), 1, "{case}: said once: {logs:?}");
+        for part in said {
+            assert!(logs[0].contains(part), "{case}: {logs:?}");
+        }
+        let written = process.written();
+        assert!(
+            written.iter().all(|name| name == "trilane/lease"),
+            "{case}: {written:?}"
+        );
+        let counted = process.metric(counter).unwrap();
+        // A document is judged once; a fetch fails each time.
+        let want = if counter == INVALID { 1 } else { 2 };
+        assert_eq!(counted, want, "{case}");
+        process.pass(1000);
+        loader.tick();
+        assert_eq!(
+            process.metric("trilane_config_age_seconds"),
+            Some(4),
+            "{case}: it grows"
+        );
+        let token = loader.calls()[0].token;
+        loader
+            .answer(token, CallAnswer::ok(sample().to_string()))
+            .unwrap();
+        loader.tick();
+        assert_eq!(
+            process.metric("trilane_config_age_seconds"),
+            Some(0),
+            "{case}: good again"
+        );
+    }
+}
+
+#[test]
+fn a_slow_answer_is_awaited() {
+    let process = Process::new();
+    let mut loader = loader(&process);
+    let call = loader.tick_and_call();
+    loader.tick();
+    loader.tick();
+    assert!(loader.calls().is_empty(), "one call at a time");
+    loader.answer(call.token, CallAnswer::failed()).unwrap();
+    let call = loader.tick_and_call();
+    loader
+        .answer(call.token, CallAnswer::ok(sample().to_string()))
+        .unwrap();
+    assert_eq!(process.generation(), Some(1));
+}
+
+#[test]
+fn an_unknown_cluster_is_asked_again() {
+    let process = Process::new();
+    let mut loader = loader(&process);
+    loader.host().cluster_known = false;
+    loader.tick();
+    loader.tick();
+    assert_eq!(loader.logs().len(), 1, "said once");
+    assert_eq!(process.metric(UNREACHABLE), Some(2));
+    loader.host().cluster_known = true;
+    loader.load(CallAnswer::ok(sample().to_string()));
+    assert_eq!(process.generation(), Some(1));
+}
+
+/// Before a real root there is a canary, configured and thrown away: it must leave nothing wrong.
+#[test]
+fn a_canary_does_no_harm() {
+    let process = Process::new();
+    let mut canary = loader(&process);
+    let mut real = loader(&process);
+    drop(canary.calls());
+    drop(canary);
+    real.load(CallAnswer::ok(sample().to_string()));
+    assert_eq!(process.generation(), Some(1));
+}
+
+#[test]
+fn an_inline_document_is_there_from_the_start() {
+    let process = Process::new();
+    let configuration = format!(r#"{{"inline": {}}}"#, sample());
+    let mut canary = Vm::configured(&process, "config-loader", &configuration);
+    assert_eq!(process.generation(), Some(1), "{:?}", canary.logs());
+    let mut real = Vm::configured(&process, "config-loader", &configuration);
+    assert_eq!(process.generation(), Some(1), "published once");
+    real.tick();
+    assert!(real.calls().is_empty(), "there is nothing to fetch");
+    process.pass(60_000);
+    real.tick();
+    assert_eq!(process.metric("trilane_config_age_seconds"), Some(0));
+}
+
+#[test]
+fn configurations_that_are_refused() {
+    let document = sample().to_string();
+    let cases = [
+        (
+            "nothing",
+            "config-loader",
+            String::new(),
+            "needs source or inline",
+        ),
+        (
+            "no source",
+            "config-loader",
+            "{}".to_owned(),
+            "needs source or inline",
+        ),
+        ("no JSON", "config-loader", "tick".to_owned(), "expected"),
+        (
+            "typo",
+            "config-loader",
+            r#"{"sauce": {}}"#.to_owned(),
+            "unknown field",
+        ),
+        (
+            "inline with problems",
+            "config-loader",
+            r#"{"inline": {"groups": []}}"#.to_owned(),
+            "groups: is missing or empty",
+        ),
+        (
+            "inline with a typo",
+            "config-loader",
+            format!(r#"{{"inline": {{"querykey": 1, {}}}"#, &document[1..]),
+            "unknown field",
+        ),
+        ("filter, no JSON", "gateway", "\u{1}".to_owned(), "expected"),
+        (
+            "filter, inline with problems",
+            "gateway",
+            r#"{"inline": {}}"#.to_owned(),
+            "groups: is missing",
+        ),
+    ];
+    for (case, root, configuration, want) in cases {
+        let process = Process::new();
+        let mut vm = Vm::start(&process, root);
+        assert!(!vm.configure(&configuration), "{case}");
+        let logs = vm.logs();
+        assert!(
+            logs.iter().any(|line| line.contains(want)),
+            "{case}: {logs:?}"
+        );
+        assert_eq!(process.generation(), None, "{case}");
+    }
+}
+
+#[test]
+fn a_new_loader_voids_what_an_earlier_one_left() {
+    let process = Process::new();
+    drop(loaded(&process));
+    let mut second = loader(&process);
+    second.load(CallAnswer::ok(without_key("kb").to_string()));
+    assert_eq!(process.generation(), Some(2));
+    // It cannot know of key-b, whose record still stands there: the record's epoch is over.
+    let in_force = snapshot::decode(&process.data("trilane/policy").unwrap()).unwrap();
+    let left = Stamped::decode(&process.data(&record_name("key-b")).unwrap())
+        .unwrap()
+        .unwrap();
+    let good = Stamped::decode(&process.data(&record_name("key-a")).unwrap())
+        .unwrap()
+        .unwrap();
+    assert!(left.epoch < in_force.epoch);
+    assert_eq!(good.epoch, in_force.epoch);
+    let mut gateway = Vm::configured(&process, "gateway", "{}");
+    let body = br#"{"model": "gpt-x"}"#;
+    for (key, want) in [("key-a", 200), ("key-b", 401)] {
+        let head = headers(&[
+            (":method", "GET"),
+            (":path", "/v1/models"),
+            ("authorization", &format!("Bearer {key}")),
+            ("x-api-key", key),
+        ]);
+        let stream = exchange(&mut gateway, head, b"");
+        assert_eq!(stream.status(), want, "{key}");
+    }
+    let stream = exchange(&mut gateway, chat("key-a", None), body);
+    assert!(stream.upstream.complete, "{stream:?}");
+}

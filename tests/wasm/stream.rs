@@ -1,0 +1,198 @@
+//! Envoy's part of one exchange: what it holds while the filter pauses, what it sends on.
+
+use crate::host::{Called, Headers, LocalReply, Scope, Vm, headers};
+
+const CONTINUE: i32 = 0;
+
+/// What has left for the upstream.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Forwarded {
+    pub head: Option<Headers>,
+    pub body: Vec<u8>,
+    /// Whether the upstream has the whole request.
+    pub complete: bool,
+}
+
+/// One exchange.
+#[derive(Debug)]
+pub struct Stream {
+    pub id: i32,
+    request: Headers,
+    begun: bool,
+    held: Vec<u8>,
+    paused: bool,
+    pub upstream: Forwarded,
+    pub reply: Option<LocalReply>,
+}
+
+impl Stream {
+    pub fn new(vm: &mut Vm, request: Headers) -> Self {
+        Self {
+            id: vm.create_stream(),
+            request,
+            begun: false,
+            held: Vec::new(),
+            paused: false,
+            upstream: Forwarded::default(),
+            reply: None,
+        }
+    }
+
+    /// The status of our answer; 0 where there is none.
+    pub fn status(&self) -> u32 {
+        self.reply.as_ref().map_or(0, |reply| reply.status)
+    }
+
+    /// A request has one head.
+    pub fn head(&mut self, vm: &mut Vm, end: bool) -> Called<()> {
+        if std::mem::replace(&mut self.begun, true) {
+            return Ok(());
+        }
+        let scope = Scope {
+            request_headers: Some(self.request.clone()),
+            ..Scope::default()
+        };
+        let count = i32::try_from(self.request.len()).unwrap();
+        let action: i32 = vm.call(
+            "proxy_on_request_headers",
+            (self.id, count, i32::from(end)),
+            scope,
+        )?;
+        self.after_request(vm, action, end)
+    }
+
+    pub fn body(&mut self, vm: &mut Vm, chunk: &[u8], end: bool) -> Called<()> {
+        if self.reply.is_some() {
+            return Ok(());
+        }
+        self.held.extend_from_slice(chunk);
+        let scope = Scope {
+            // Envoy lets the head be changed only until it has gone.
+            request_headers: self.upstream.head.is_none().then(|| self.request.clone()),
+            request_body: Some(self.held.clone()),
+            ..Scope::default()
+        };
+        let size = i32::try_from(self.held.len()).unwrap();
+        let action: i32 = vm.call(
+            "proxy_on_request_body",
+            (self.id, size, i32::from(end)),
+            scope,
+        )?;
+        if let Some(body) = vm.host().scope.request_body.take() {
+            self.held = body;
+        }
+        self.after_request(vm, action, end)
+    }
+
+    /// Trailers end the body; the last chunk did not say so.
+    pub fn trailers(&mut self, vm: &mut Vm) -> Called<()> {
+        if self.reply.is_some() {
+            return Ok(());
+        }
+        let scope = Scope {
+            request_headers: self.upstream.head.is_none().then(|| self.request.clone()),
+            ..Scope::default()
+        };
+        let action: i32 = vm.call("proxy_on_request_trailers", (self.id, 1), scope)?;
+        self.after_request(vm, action, true)
+    }
+
+    fn after_request(&mut self, vm: &mut Vm, action: i32, end: bool) -> Called<()> {
+        if let Some(request) = vm.host().scope.request_headers.take() {
+            self.request = request;
+        }
+        if let Some(reply) = vm.host().scope.reply.take() {
+            return self.local_reply(vm, reply);
+        }
+        self.paused = action != CONTINUE;
+        if !self.paused {
+            self.upstream
+                .head
+                .get_or_insert_with(|| self.request.clone());
+            self.upstream.body.append(&mut self.held);
+            self.upstream.complete |= end;
+        }
+        Ok(())
+    }
+
+    /// Envoy sends a local reply through the filters' response callbacks, once the VM has returned.
+    fn local_reply(&mut self, vm: &mut Vm, reply: LocalReply) -> Called<()> {
+        assert!(self.reply.is_none(), "a second reply: {reply:?}");
+        self.held.clear();
+        let body = reply.body.clone();
+        let mut head = headers(&[(":status", &reply.status.to_string())]);
+        head.extend(reply.headers.clone());
+        self.reply = Some(reply);
+        self.response_head(vm, head, None)?;
+        self.response_body(vm, &body, true)
+    }
+
+    /// An answer comes by; `details` are what Envoy says of its origin.
+    pub fn response_head(
+        &mut self,
+        vm: &mut Vm,
+        head: Headers,
+        details: Option<&str>,
+    ) -> Called<()> {
+        let scope = Scope {
+            request_headers: Some(self.request.clone()),
+            code_details: details.map(|text| text.as_bytes().to_vec()),
+            response_headers: Some(head.clone()),
+            ..Scope::default()
+        };
+        let count = i32::try_from(head.len()).unwrap();
+        let action: i32 = vm.call("proxy_on_response_headers", (self.id, count, 0), scope)?;
+        match vm.host().scope.reply.take() {
+            // This one passes the filter no more: Envoy answers in place of the answer.
+            Some(reply) => self.reply = Some(reply),
+            None => assert_eq!(action, CONTINUE, "an answer is never held"),
+        }
+        Ok(())
+    }
+
+    pub fn response_body(&mut self, vm: &mut Vm, chunk: &[u8], end: bool) -> Called<()> {
+        let size = i32::try_from(chunk.len()).unwrap();
+        let action: i32 = vm.call(
+            "proxy_on_response_body",
+            (self.id, size, i32::from(end)),
+            Scope::default(),
+        )?;
+        assert_eq!(action, CONTINUE, "an answer is never held");
+        Ok(())
+    }
+
+    /// The exchange is over, however far it got.
+    pub fn end(&self, vm: &mut Vm) -> Called<()> {
+        vm.call::<_, ()>("proxy_on_log", self.id, Scope::default())?;
+        let done: i32 = vm.call("proxy_on_done", self.id, Scope::default())?;
+        assert_eq!(done, 1, "nothing is left to wait for");
+        vm.call("proxy_on_delete", self.id, Scope::default())
+    }
+}
+
+/// The head of a chat request of protocol A.
+pub fn chat(key: &str, length: Option<usize>) -> Headers {
+    let mut head = headers(&[
+        (":method", "POST"),
+        (":path", "/v1/chat/completions"),
+        (":authority", "gateway"),
+        ("content-type", "application/json"),
+        ("authorization", &format!("Bearer {key}")),
+        ("x-request-id", "r-1"),
+    ]);
+    if let Some(length) = length {
+        head.extend(headers(&[("content-length", &length.to_string())]));
+    }
+    head
+}
+
+/// Sends a whole request in one chunk, and ends it.
+pub fn exchange(vm: &mut Vm, head: Headers, body: &[u8]) -> Stream {
+    let mut stream = Stream::new(vm, head);
+    stream.head(vm, body.is_empty()).unwrap();
+    if !body.is_empty() {
+        stream.body(vm, body, true).unwrap();
+    }
+    stream.end(vm).unwrap();
+    stream
+}
