@@ -138,7 +138,7 @@ $(PREVIOUS_STAMP):
 	@touch $@
 
 # The Node SDKs: tested where there is a Node; elsewhere their tests say that they were skipped.
-NODE_DIR := tests/e2e/node
+NODE_DIR := tests/e2e/sdk/node
 NODE_STAMP := $(NODE_DIR)/node_modules/.installed-$(call hash,$(NODE_DIR)/package.json)
 .PHONY: node-modules
 node-modules:

@@ -1,7 +1,4 @@
-"""The stack of the request table: its own document, shared by the modules that name this plugin.
-
-A module takes it with `pytest_plugins = ["table_stack"]`, so that one stack serves all of them.
-"""
+"""The stack of the request table, with a document of its own: one for all modules here."""
 
 from __future__ import annotations
 

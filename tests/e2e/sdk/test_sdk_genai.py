@@ -11,7 +11,6 @@ import re
 import pytest
 from sdk_support import Bench, By, Case, Sdk, table
 
-pytest_plugins = ["sdk_fixtures"]
 
 SDKS = [Sdk("genai", "today", "key_c_current"), Sdk("genai", "previous", "key_c")]
 NODE = Sdk("genai", "node", "key_c_current")

@@ -1,4 +1,4 @@
-"""The bench on which the SDKs are tested, and the stacks that only it needs. A pytest plugin of the `test_sdk_*`."""
+"""The bench on which the SDKs are tested, and the stacks that only it needs."""
 
 from __future__ import annotations
 

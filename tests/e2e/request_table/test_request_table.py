@@ -18,7 +18,6 @@ from documents import KEYS
 from rows import bearer, messages, responses, x_api_key
 from table import Caller, Case, Headers, Reply, check
 
-pytest_plugins = ["table_stack"]
 
 CASES = [
     *cases_spec.CASES,

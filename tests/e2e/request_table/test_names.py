@@ -7,7 +7,6 @@ from documents import B_NAMES
 from rows import bearer, chat, contents, count, goog, messages, no, ok, vc, x_api_key
 from table import Caller, Case, Forwarded, Refused, check
 
-pytest_plugins = ["table_stack"]
 
 #: What a client writes -> the model it means. The name goes upstream as written: this group renames none.
 B_FOLDED: dict[str, str] = {

@@ -1,6 +1,6 @@
 """How much memory Envoy takes for many large uploads at once, the upstream being slower than the clients.
 
-    PYTHONPATH=envoy target/venv/bin/python tests/e2e/measure_uploads.py [UPLOADS [MEBIBYTES]]
+    PYTHONPATH=envoy:tests/e2e target/venv/bin/python tests/e2e/streaming/measure_uploads.py [UPLOADS [MEBIBYTES]]
 
 prints a table; `test_uploads.py` asserts on the same measure.
 """

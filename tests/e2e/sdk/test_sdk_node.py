@@ -11,7 +11,6 @@ import test_sdk_genai
 import test_sdk_openai
 from sdk_support import Bench, Case, Sdk, table
 
-pytest_plugins = ["sdk_fixtures"]
 
 MODULES = [test_sdk_openai, test_sdk_anthropic, test_sdk_genai]
 

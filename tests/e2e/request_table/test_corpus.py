@@ -22,7 +22,6 @@ from cases_spec import ids
 from documents import B_NAMES, KEYS
 from table import Caller, Refused, Reply, check_body, check_clean, check_refused
 
-pytest_plugins = ["table_stack"]
 
 CORPUS = Path("tests/fixtures/requests")
 _markers = itertools.count(1)

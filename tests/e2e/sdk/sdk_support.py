@@ -92,7 +92,7 @@ class Case:
     want: Mapping[str, Any]
     #: Id of a demo key, or a key's value; the SDK's own if empty.
     key: str = ""
-    #: `shared`, or one of the stacks in `sdk_fixtures.py`.
+    #: `shared`, or one of the stacks in `conftest.py`.
     stack: str = "shared"
     #: Takes the place of the SDK's right suffix.
     suffix: Optional[str] = None

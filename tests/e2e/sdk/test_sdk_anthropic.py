@@ -11,7 +11,6 @@ import re
 import pytest
 from sdk_support import Bench, By, Case, Sdk, table
 
-pytest_plugins = ["sdk_fixtures"]
 
 SDKS = [Sdk("anthropic", "today", "key_b_current"), Sdk("anthropic", "previous", "key_b")]
 NODE = Sdk("anthropic", "node", "key_b_current")

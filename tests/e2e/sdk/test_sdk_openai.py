@@ -7,7 +7,6 @@ import re
 import pytest
 from sdk_support import Bench, Case, Sdk, table
 
-pytest_plugins = ["sdk_fixtures"]
 
 SDKS = [Sdk("openai", "today", "key_a", "/v1"), Sdk("openai", "previous", "key_a", "/v1")]
 NODE = Sdk("openai", "node", "key_a", "/v1")

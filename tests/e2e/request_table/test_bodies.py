@@ -29,7 +29,6 @@ from table import (
     check_refused,
 )
 
-pytest_plugins = ["table_stack"]
 
 EDGE = Path("tests/fixtures/edge")
 CHAT = "/v1/chat/completions"

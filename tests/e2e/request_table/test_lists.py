@@ -12,7 +12,6 @@ from documents import group_of, table_document
 from rows import bearer, chat, contents, goog, image, messages, vc, x_api_key
 from table import Caller, Headers, Refused, check_refused
 
-pytest_plugins = ["table_stack"]
 
 DOCUMENT = table_document()
 SHARED_MODEL = {"id", "object", "created", "owned_by", "type", "display_name", "created_at", "lifecycle"}
