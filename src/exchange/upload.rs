@@ -118,7 +118,9 @@ impl Upload {
             || self
                 .content_length
                 .is_some_and(|length| self.seen >= length);
-        if end {
+        // An account resource may be asked for with no body at all, and HTTP/2 may say so late.
+        let absent = self.seen == 0 && self.expects == Expectation::Any;
+        if end && !absent {
             self.scanner.finish().map_err(Rejection::Body)?;
         }
         self.judge(end)?;

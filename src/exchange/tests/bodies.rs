@@ -242,6 +242,29 @@ fn what_left_before_a_refusal_is_never_whole() {
 }
 
 #[test]
+fn account_resources_need_no_body_but_no_other_model() {
+    let client = Client {
+        request: "POST /v1beta/cachedContents",
+        headers: &["x-goog-api-key: k-c-current"],
+    };
+    let cases: &[(&str, &str, Option<u16>)] = &[
+        ("no body, said late", "", None),
+        ("no model", r#"{"ttl":"3s"}"#, None),
+        ("a listed model", r#"{"model":"models/gem-1"}"#, None),
+        ("another", r#"{"model":"models/gem-9"}"#, Some(404)),
+        ("malformed", "{", Some(400)),
+    ];
+    for (case, body, want) in cases {
+        let (upstream, status) = send(&client, &[body.as_bytes()], false);
+        assert_eq!(status, *want, "{case}");
+        assert_eq!(upstream.complete, want.is_none(), "{case}");
+        if want.is_none() {
+            assert_eq!(upstream.body, body.as_bytes(), "{case}");
+        }
+    }
+}
+
+#[test]
 fn a_renamed_model_of_protocol_c_changes_in_path_and_body() {
     let client = Client {
         request: "POST /v1beta/models/gem-2:embedContent",
