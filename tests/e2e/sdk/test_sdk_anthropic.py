@@ -84,6 +84,7 @@ def upstream_error(kind: object, status: int) -> dict[str, object]:
 
 INVALID_KEY = error("AuthenticationError", 401, "invalid_api_key", "^invalid x-api-key$", "authentication_error")
 BAD_VERSION = error("BadRequestError", 400, "invalid_version", "version .* 2023-06-01", "invalid_request_error")
+NO_DATE = error("BadRequestError", 400, "invalid_version", "version .* YYYY-MM-DD", "invalid_request_error")
 NOT_READY = error(
     By("ServiceUnavailableError", previous="InternalServerError"),
     503,
@@ -104,8 +105,10 @@ ERRORS = [
     Case("400-model-twice", "messages", SONNET,
          error("BadRequestError", 400, "invalid_body", ".", "invalid_request_error"),
          body={"MODEL": "claude-opus-5-5"}, upstream=0),
-    Case("400-no-date-as-version", "messages", SONNET, BAD_VERSION,
-         headers={"anthropic-version": "latest"}, upstream=0),
+    Case("400-no-date-as-version", "messages", SONNET, NO_DATE,
+         headers={"anthropic-version": "latest"}, upstream=0, only=("today", "node")),
+    Case("400-no-date-for-a-strict-group", "messages", SONNET, BAD_VERSION,
+         headers={"anthropic-version": "latest"}, upstream=0, only=("previous",)),
     Case("400-other-version-for-a-strict-group", "messages", SONNET, BAD_VERSION,
          headers={"anthropic-version": "2026-10-21"}, upstream=0, only=("previous",)),
     Case("400-other-version-count-tokens", "count_tokens", SONNET, BAD_VERSION,
