@@ -313,7 +313,7 @@ def test_bombs(stack: Stack, gateway: Gateway, encoding: str) -> None:
 def test_memory_of_many_uploads(wire: str) -> None:
     """20 uploads of 32 MiB to an upstream that hardly reads: what is buffered is bounded, not the uploads' size.
 
-    See `measure_uploads.py` for the numbers of 50: 1.4 to 1.9 MiB an upload.
+    See `measure_uploads.py` for the numbers of 50: 1 to 2 MiB an upload.
     """
     count = 20
     with Stack(run_dir("uploads-memory")) as stack:
