@@ -5,7 +5,6 @@ use core::mem;
 use serde_json::json;
 
 use super::admission::{self, Admitted};
-use super::edits::Edits;
 use super::forward::head_edits;
 use super::lists::{self, Asked};
 use super::upload::{Expectation, Step, Upload};
@@ -127,10 +126,8 @@ fn decide(
     let route = admission::authorize(head, endpoint, protocol, &group)?;
     let (expects, upstream_model) = path_model(endpoint, &route)?;
     let edits = head_edits(head, target, endpoint, &route, &upstream_model);
-    if *endpoint == Endpoint::AccountResource && end {
-        return Ok(forward_bodyless(asker, route, policy, edits));
-    }
-    let content_length = check_body_head(head, policy.max_body, end)?;
+    let needs_body = *endpoint != Endpoint::AccountResource;
+    let content_length = check_body_head(head, policy.max_body, end && needs_body)?;
     let upload = Upload::new(
         asker.clone(),
         route,
@@ -140,7 +137,12 @@ fn decide(
         content_length,
         edits,
     );
-    Ok((Phase::AwaitingModel(Box::new(upload)), Outcome::Pause))
+    let upload = Box::new(upload);
+    Ok(if end {
+        read(upload, &[], true, Phase::Forwarding)
+    } else {
+        (Phase::AwaitingModel(upload), Outcome::Pause)
+    })
 }
 
 fn read(
@@ -155,28 +157,6 @@ fn read(
         Ok(Step::Hold) => (Phase::AwaitingModel(upload), Outcome::Pause),
         Ok(Step::Release(edits)) => (next(upload), Outcome::Continue(edits)),
     }
-}
-
-/// An account resource asked for without a body: nothing is left to watch.
-fn forward_bodyless(
-    asker: &Asker,
-    route: Route,
-    policy: &crate::config::Policy,
-    edits: Edits,
-) -> (Phase, Outcome) {
-    let upload = Upload::new(
-        asker.clone(),
-        route,
-        Expectation::Met,
-        BodyScanner::json(),
-        policy,
-        None,
-        Edits::default(),
-    );
-    (
-        Phase::Forwarding(Box::new(upload)),
-        Outcome::Continue(edits),
-    )
 }
 
 fn refuse_mismatch(
@@ -230,15 +210,16 @@ fn path_model(endpoint: &Endpoint, route: &Route) -> Result<(Expectation, String
     }
 }
 
-/// Refuses a body by its head alone: too long, still encoded, or not there.
-fn check_body_head(head: &Head, max_body: u64, end: bool) -> Result<Option<u64>, Rejection> {
+/// Refuses a body by its head alone: too long, still encoded, or `missing`. Gives its length, where
+/// the head tells.
+fn check_body_head(head: &Head, max_body: u64, missing: bool) -> Result<Option<u64>, Rejection> {
     let encoded = head
         .values("content-encoding")
         .any(|value| !value.trim_ascii().eq_ignore_ascii_case(b"identity"));
     if encoded {
         return Err(Rejection::EncodingNotSupported);
     }
-    if end {
+    if missing {
         return Err(Rejection::Body(BodyError::Empty));
     }
     let length = head

@@ -242,6 +242,30 @@ fn what_left_before_a_refusal_is_never_whole() {
 }
 
 #[test]
+fn a_request_without_a_body() {
+    let (in_force, world) = setting();
+    let key = "x-goog-api-key: k-c-current";
+    let cases = [
+        ("an account resource", "GET /v1beta/files?pageSize=2", None),
+        (
+            "a generation",
+            "POST /v1beta/models/gem-1:generateContent",
+            Some(400),
+        ),
+    ];
+    for (case, request, want) in cases {
+        let head = head(request, &[key]);
+        let (_, outcome) = Phase::Start.on_request_head(&head, true, Some(&in_force), &world);
+        assert_eq!(reply_of(&outcome).map(|(s, ..)| s), want, "{case}");
+        if let Outcome::Continue(edits) = &outcome {
+            assert_eq!(set(edits, "x-trilane-cluster"), Some("cc"), "{case}");
+            assert_eq!(removed(edits), ["x-goog-api-key"], "{case}");
+        }
+        assert!(outcome != Outcome::Pause, "{case}: no body will come");
+    }
+}
+
+#[test]
 fn account_resources_need_no_body_but_no_other_model() {
     let client = Client {
         request: "POST /v1beta/cachedContents",
