@@ -5,6 +5,7 @@ mod string;
 
 use super::field::{Key, Name};
 use super::nesting::{Container, Nesting};
+use super::progress::{Progress, Stage};
 use super::text::{Utf8, is_whitespace, skip_whitespace};
 use super::{BodyError, Field, FoundModel};
 use number::Number;
@@ -17,8 +18,7 @@ use number::Number;
 #[derive(Debug)]
 pub struct JsonScanner {
     state: State,
-    /// How many bytes have been fed.
-    at: u64,
+    progress: Progress,
     nesting: Nesting,
     /// What the string being read is; in no string: the last one was.
     text: Text,
@@ -34,7 +34,6 @@ pub struct JsonScanner {
     model_seen: bool,
     model: Option<FoundModel>,
     stream: Option<bool>,
-    failed: Option<BodyError>,
 }
 
 /// What may come next.
@@ -98,7 +97,7 @@ impl JsonScanner {
     pub fn new() -> Self {
         Self {
             state: State::Start,
-            at: 0,
+            progress: Progress::default(),
             nesting: Nesting::default(),
             text: Text::Value,
             utf8: Utf8::default(),
@@ -110,7 +109,6 @@ impl JsonScanner {
             model_seen: false,
             model: None,
             stream: None,
-            failed: None,
         }
     }
 
@@ -119,14 +117,9 @@ impl JsonScanner {
     /// # Errors
     /// Why the body is refused; final.
     pub fn feed(&mut self, chunk: &[u8]) -> Result<(), BodyError> {
-        if let Some(error) = self.failed {
-            return Err(error);
-        }
-        let end = self.at.saturating_add(chunk.len() as u64);
+        let end = self.progress.begin(chunk)?;
         let result = self.scan(Cursor { rest: chunk, end });
-        self.at = end;
-        self.failed = result.err();
-        result
+        self.progress.settle(end, result)
     }
 
     /// Tells that the body has ended.
@@ -134,14 +127,11 @@ impl JsonScanner {
     /// # Errors
     /// Why the body is refused; final.
     pub fn finish(&mut self) -> Result<(), BodyError> {
-        if self.failed.is_none() {
-            self.failed = match self.state {
-                State::End => None,
-                State::Start => Some(BodyError::Empty),
-                _ => Some(BodyError::Truncated),
-            };
-        }
-        self.failed.map_or(Ok(()), Err)
+        self.progress.finish(match self.state {
+            State::Start => Stage::Before,
+            State::End => Stage::Behind,
+            _ => Stage::Inside,
+        })
     }
 
     /// The model, once its closing quote has been read or its name is too long.
@@ -152,12 +142,12 @@ impl JsonScanner {
     /// Whether the bytes read so far end inside the model's value.
     pub fn inside_model(&self) -> bool {
         let in_text = matches!(self.state, State::Text | State::Escape | State::Unicode(..));
-        in_text && self.text == Text::Model && self.model.is_none() && self.failed.is_none()
+        in_text && self.text == Text::Model && self.model.is_none() && self.progress.is_sound()
     }
 
     /// Whether the outermost object is closed.
     pub fn complete(&self) -> bool {
-        matches!(self.state, State::End) && self.failed.is_none()
+        matches!(self.state, State::End) && self.progress.is_sound()
     }
 
     /// Whether the top-level `stream` is `true`, if there has been one.

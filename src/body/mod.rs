@@ -11,6 +11,7 @@ mod header;
 pub mod json;
 pub mod multipart;
 mod nesting;
+mod progress;
 mod text;
 
 pub use error::{BodyError, Field};

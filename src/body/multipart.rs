@@ -9,6 +9,7 @@
 
 use super::field::Name;
 use super::header::{PartHeaders, boundary};
+use super::progress::{Progress, Stage};
 use super::text::Utf8;
 use super::{BodyError, Field, FoundModel};
 use memchr::memchr2;
@@ -23,8 +24,7 @@ pub const MAX_PART_HEADERS: usize = 8192;
 #[derive(Debug)]
 pub struct MultipartScanner {
     state: State,
-    /// How many bytes have been fed.
-    at: u64,
+    progress: Progress,
     /// `--` and the boundary.
     delimiter: Vec<u8>,
     headers: PartHeaders,
@@ -45,7 +45,6 @@ pub struct MultipartScanner {
     model_seen: bool,
     model: Option<FoundModel>,
     stream: Option<bool>,
-    failed: Option<BodyError>,
 }
 
 /// What may come next.
@@ -92,7 +91,7 @@ impl MultipartScanner {
         let delimiter = [b"--", boundary(content_type)?].concat();
         Ok(Self {
             state: State::Start,
-            at: 0,
+            progress: Progress::default(),
             delimiter,
             headers: PartHeaders::default(),
             line: Vec::new(),
@@ -106,7 +105,6 @@ impl MultipartScanner {
             model_seen: false,
             model: None,
             stream: None,
-            failed: None,
         })
     }
 
@@ -115,14 +113,9 @@ impl MultipartScanner {
     /// # Errors
     /// Why the body is refused; final.
     pub fn feed(&mut self, chunk: &[u8]) -> Result<(), BodyError> {
-        if let Some(error) = self.failed {
-            return Err(error);
-        }
-        let end = self.at.saturating_add(chunk.len() as u64);
+        let end = self.progress.begin(chunk)?;
         let result = self.scan(chunk, end);
-        self.at = end;
-        self.failed = result.err();
-        result
+        self.progress.settle(end, result)
     }
 
     /// Tells that the body has ended.
@@ -130,14 +123,11 @@ impl MultipartScanner {
     /// # Errors
     /// Why the body is refused; final.
     pub fn finish(&mut self) -> Result<(), BodyError> {
-        if self.failed.is_none() {
-            self.failed = match self.state {
-                State::End => None,
-                State::Start => Some(BodyError::Empty),
-                _ => Some(BodyError::Truncated),
-            };
-        }
-        self.failed.map_or(Ok(()), Err)
+        self.progress.finish(match self.state {
+            State::Start => Stage::Before,
+            State::End => Stage::Behind,
+            _ => Stage::Inside,
+        })
     }
 
     /// The model, once the boundary behind its value has been read or its name is too long.
@@ -148,12 +138,15 @@ impl MultipartScanner {
     /// Whether the bytes read so far end inside the model's value, or where it may still go on.
     pub fn inside_model(&self) -> bool {
         let in_value = matches!(self.state, State::Value(_) | State::Delimiter(..));
-        in_value && self.part == Some(Field::Model) && self.model.is_none() && self.failed.is_none()
+        in_value
+            && self.part == Some(Field::Model)
+            && self.model.is_none()
+            && self.progress.is_sound()
     }
 
     /// Whether the closing boundary has been read.
     pub fn complete(&self) -> bool {
-        matches!(self.state, State::End) && self.failed.is_none()
+        matches!(self.state, State::End) && self.progress.is_sound()
     }
 
     /// Whether the value of the part `stream` is `true`, if there has been one.
