@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from support import Gateway, run_dir
 from stack import Stack
+from vitals import answers, machines, unharmed
 
 
 @pytest.fixture(scope="session")
@@ -21,6 +22,22 @@ def stack() -> Iterator[Stack]:
 def gateway(stack: Stack) -> Gateway:
     """The shared stack as a client sees it, and its simulator as an eavesdropper does."""
     return Gateway(stack)
+
+
+@pytest.fixture(scope="module")
+def filter_lives(stack: Stack) -> Iterator[None]:
+    """For modules that send what could do harm: at their end the shared gateway is as whole as before."""
+    with unharmed(stack):
+        yield
+
+
+@pytest.fixture
+def requests_go_on(stack: Stack) -> Iterator[None]:
+    """The same after each case, so that the one that did the harm is the one that fails."""
+    before = machines(stack)
+    yield
+    answers(stack, 4)
+    assert machines(stack) == before
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -6,7 +6,7 @@ import gzip
 import hashlib
 import json
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import brotli
 import pytest
@@ -15,7 +15,6 @@ from raw import Header, Http1
 from stack import Stack
 from support import Gateway, never_complete
 from uploading import A, CHAT, START, WIRES, Upload, new_marker, refused
-from vitals import answers, machines, unharmed
 
 MESSAGES = "/v1/messages"
 B: tuple[Header, ...] = (
@@ -25,20 +24,7 @@ B: tuple[Header, ...] = (
 )
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _the_filter_lives(stack: Stack) -> Iterator[None]:
-    with unharmed(stack):
-        yield
-
-
-@pytest.fixture(autouse=True)
-def _requests_go_on(stack: Stack) -> Iterator[None]:
-    """After each case, so that the one that did the harm is the one that fails."""
-    before = machines(stack)
-    yield
-    answers(stack, 4)
-    assert machines(stack) == before
-
+pytestmark = pytest.mark.usefixtures("filter_lives", "requests_go_on")
 
 #: Text that shrinks as prose does. What shrinks beyond 1 : 100 is taken for a bomb.
 WORDS = " ".join(f"wörd{number * number % 9973}" for number in range(9000))

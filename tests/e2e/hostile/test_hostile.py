@@ -16,7 +16,6 @@ import pytest
 from raw import Answer, Header, Http1, Http2, Name
 from stack import Stack
 from support import Gateway
-from vitals import unharmed
 
 JSON_TYPE: Header = ("content-type", "application/json")
 KEY_A: Header = ("authorization", "Bearer trilane-demo-a")
@@ -57,10 +56,7 @@ Expected = tuple[int, Optional[str]]
 _markers = itertools.count(1)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _the_filter_lives(stack: Stack) -> Iterator[None]:
-    with unharmed(stack):
-        yield
+pytestmark = pytest.mark.usefixtures("filter_lives")
 
 
 @dataclasses.dataclass(frozen=True)

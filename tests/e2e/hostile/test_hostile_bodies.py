@@ -10,34 +10,19 @@ import dataclasses
 import hashlib
 import json
 import time
-from collections.abc import Iterator
 
 import pytest
 from raw import Http1, Http2
 from stack import Stack
 from support import Gateway, never_complete
 from uploading import A, CHAT, GOOD, START, WIRES, Upload, new_marker, refused, wait_bytes
-from vitals import answers, machines, unharmed
 
 EDITS = "/v1/images/edits"
 #: States in the journal of a request that the upstream never had whole.
 ABORTED = "request_aborted"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _the_filter_lives(stack: Stack) -> Iterator[None]:
-    with unharmed(stack):
-        yield
-
-
-@pytest.fixture(autouse=True)
-def _requests_go_on(stack: Stack) -> Iterator[None]:
-    """After each case, so that the one that did the harm is the one that fails."""
-    before = machines(stack)
-    yield
-    answers(stack, 4)
-    assert machines(stack) == before
-
+pytestmark = pytest.mark.usefixtures("filter_lives", "requests_go_on")
 
 # ---- A good beginning and a bad end
 

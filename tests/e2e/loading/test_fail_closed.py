@@ -10,7 +10,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from stack import Stack
 from support import Gateway, bearer, goog, run_dir, x_api_key
 from variants import (
     CALLS,

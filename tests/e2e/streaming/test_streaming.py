@@ -15,7 +15,6 @@ import pytest
 from raw import Answer, Header, Http1, Http2
 from stack import Stack
 from support import Gateway
-from vitals import unharmed
 
 JSON_TYPE: Header = ("content-type", "application/json")
 A: tuple[Header, ...] = (("authorization", "Bearer trilane-demo-a"), JSON_TYPE)
@@ -52,10 +51,7 @@ WIRES = ["h1", "h2", "tls-h1", "tls-h2"]
 Client = Union[Http1, Http2]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _the_filter_lives(stack: Stack) -> Iterator[None]:
-    with unharmed(stack):
-        yield
+pytestmark = pytest.mark.usefixtures("filter_lives")
 
 
 def client_of(stack: Stack, wire: str) -> Client:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
-import itertools
 import json
 import random
 import time
@@ -19,9 +18,10 @@ from measure_uploads import MIB, measure, resident
 from raw import Answer, Header, Http1, Http2
 from stack import SAMPLE_DOCUMENT, Stack
 from support import Gateway, never_complete, run_dir
+from uploading import CHAT, new_marker
 from vitals import unharmed
 
-CHAT, MESSAGES, EDITS = "/v1/chat/completions", "/v1/messages", "/v1/images/edits"
+MESSAGES, EDITS = "/v1/messages", "/v1/images/edits"
 A: tuple[Header, ...] = (("authorization", "Bearer trilane-demo-a"),)
 B: tuple[Header, ...] = (("x-api-key", "trilane-demo-b"), ("anthropic-version", "2023-06-01"))
 C: tuple[Header, ...] = (("x-goog-api-key", "trilane-demo-c"),)
@@ -33,13 +33,8 @@ WIRES = ["h1-length", "h1-chunked", "h2", "h2-length"]
 MAX_BODY = 4 * MIB
 FILLER = b"the same words again " * (32 * MIB // 21)
 
-_markers = itertools.count(1)
 
-
-@pytest.fixture(scope="module", autouse=True)
-def _the_filter_lives(stack: Stack) -> Iterator[None]:
-    with unharmed(stack):
-        yield
+pytestmark = pytest.mark.usefixtures("filter_lives")
 
 
 def limited_document() -> dict[str, Any]:
@@ -56,11 +51,6 @@ def limited_document() -> dict[str, Any]:
 def limited() -> Iterator[Gateway]:
     with Stack(run_dir("uploads"), document=limited_document()) as stack, unharmed(stack):
         yield Gateway(stack)
-
-
-def new_marker() -> tuple[str, Header]:
-    marker = f"upload{next(_markers)}"
-    return marker, ("x-sim-marker", marker)
 
 
 def post(
