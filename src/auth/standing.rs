@@ -13,6 +13,8 @@ pub trait World {
     fn key_record(&self, digest: &KeyDigest) -> Option<Vec<u8>>;
     /// Seconds since the Unix epoch.
     fn now(&self) -> i64;
+    /// The policy in force, looked at again: one may have been published since the request came.
+    fn in_force_again(&self) -> Option<Rc<InForce>>;
 }
 
 /// Where an account key stands.
@@ -48,11 +50,12 @@ pub fn standing(key: &AccountKey, in_force: &InForce, world: &impl World) -> Sta
     if record.disabled || expired {
         return Standing::Refused;
     }
-    match in_force.policy.group(&record.group) {
-        Some(group) => Standing::Good {
-            group: Rc::clone(group),
-            key: record,
-        },
+    // Policy and record are two reads. Where a publication fell between them, the record may name
+    // a group that only the newer policy knows.
+    let group = in_force.policy.group(&record.group).cloned();
+    let group = group.or_else(|| world.in_force_again()?.policy.group(&record.group).cloned());
+    match group {
+        Some(group) => Standing::Good { group, key: record },
         None => Standing::Undecided,
     }
 }

@@ -11,8 +11,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use proxy_wasm::hostcalls;
 use proxy_wasm::types::{BufferType, MapType, MetricType};
 
-use crate::auth::World;
-use crate::config::record::KeyDigest;
 use crate::config::shared::{Conflict, SharedData};
 use crate::config::source::HttpSource;
 use crate::exchange::{BodyEdit, HeaderEdit, Origin};
@@ -53,7 +51,7 @@ pub(super) fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// Shared data, and through it the key records.
+/// Shared data.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Host;
 
@@ -64,17 +62,6 @@ impl SharedData for Host {
 
     fn set(&self, name: &str, value: &[u8], version: Option<u32>) -> Result<(), Conflict> {
         hostcalls::set_shared_data(name, Some(value), version).map_err(|_| Conflict)
-    }
-}
-
-impl World for Host {
-    fn key_record(&self, digest: &KeyDigest) -> Option<Vec<u8>> {
-        // Envoy gives a cleared value as absent with a version; both mean that there is no key.
-        self.get(&digest.shared_name()).0
-    }
-
-    fn now(&self) -> i64 {
-        i64::try_from(now_ms() / 1000).unwrap_or(i64::MAX)
     }
 }
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proxy_wasm::traits::{Context, HttpContext};
 use proxy_wasm::types::Action;
 
-use super::host::{self, Host};
+use super::host;
 use super::view::SharedView;
 use crate::exchange::{Outcome, Phase};
 
@@ -61,7 +61,7 @@ impl HttpContext for HttpExchange {
             &host::request_head(),
             end_of_stream,
             in_force.as_deref(),
-            &Host,
+            &*self.view,
         );
         self.apply(transition)
     }

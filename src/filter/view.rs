@@ -1,9 +1,12 @@
-//! The worker's view of the policy, shared by its streams.
+//! What a worker knows of what is published: the policy, seen once for all its streams, and the key records.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::host::Host;
+use super::host::{self, Host};
+use crate::auth::World;
+use crate::config::record::KeyDigest;
+use crate::config::shared::SharedData;
 use crate::config::snapshot::InForce;
 use crate::config::view::View;
 
@@ -21,5 +24,20 @@ impl SharedView {
             log::error!("the last good policy stays in force: {complaint}");
         }
         in_force
+    }
+}
+
+impl World for SharedView {
+    fn key_record(&self, digest: &KeyDigest) -> Option<Vec<u8>> {
+        // Envoy gives a cleared value as absent with a version; both mean that there is no key.
+        Host.get(&digest.shared_name()).0
+    }
+
+    fn now(&self) -> i64 {
+        i64::try_from(host::now_ms() / 1000).unwrap_or(i64::MAX)
+    }
+
+    fn in_force_again(&self) -> Option<Rc<InForce>> {
+        self.refresh()
     }
 }

@@ -7,6 +7,7 @@ mod refusals;
 
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use serde_json::{Value, json};
 
@@ -22,6 +23,8 @@ use crate::head::Head;
 struct FakeWorld {
     records: HashMap<String, Vec<u8>>,
     clock_reads: Cell<u32>,
+    /// A policy published since the request came.
+    newer: Option<Rc<InForce>>,
 }
 
 const NOW: i64 = 1_800_000_000;
@@ -34,6 +37,10 @@ impl World for FakeWorld {
     fn now(&self) -> i64 {
         self.clock_reads.set(self.clock_reads.get() + 1);
         NOW
+    }
+
+    fn in_force_again(&self) -> Option<Rc<InForce>> {
+        self.newer.clone()
     }
 }
 

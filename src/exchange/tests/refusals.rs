@@ -373,6 +373,29 @@ fn without_a_policy_a_key_is_never_refused_as_wrong() {
 }
 
 #[test]
+fn a_publication_between_policy_and_record_loses_no_request() {
+    let (newer, mut world) = setting();
+    let (mut older, _) = setting();
+    // The older policy does not know the group that the key's record names by now.
+    let text = document()
+        .to_string()
+        .replace(r#""id":"a","#, r#""id":"a-before","#);
+    let text = text.replace(r#""source":"a""#, r#""source":"a-before""#);
+    let text = text.replace(r#""group":"a","#, r#""group":"a-before","#);
+    let renamed = Document::parse(text.as_bytes()).unwrap();
+    older.policy = crate::config::compile::compile_policy(&renamed).unwrap().0;
+    assert!(older.policy.group("a").is_none());
+    let head = head("POST /v1/responses", &["authorization: Bearer k-a"]);
+    let ask = |world: &FakeWorld| {
+        let (_, outcome) = Phase::Start.on_request_head(&head, false, Some(&older), world);
+        reply_of(&outcome).map(|(status, ..)| status)
+    };
+    assert_eq!(ask(&world), Some(503), "nothing newer is published");
+    world.newer = Some(Rc::new(newer));
+    assert_eq!(ask(&world), None, "the newer policy knows the group");
+}
+
+#[test]
 fn the_clock_is_asked_only_where_a_key_expires() {
     let (in_force, world) = setting();
     for (key, reads) in [("k-a", 0), ("k-new", 1)] {
