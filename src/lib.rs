@@ -43,3 +43,4 @@ pub mod model;
 pub mod protocol;
 pub mod reply;
 pub mod routing;
+mod text;

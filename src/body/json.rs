@@ -6,7 +6,7 @@ mod string;
 use super::field::{Key, Name};
 use super::nesting::{Container, Nesting};
 use super::progress::{Progress, Stage};
-use super::text::{Utf8, is_whitespace, skip_whitespace};
+use crate::text::{Utf8, is_whitespace, skip_whitespace};
 use super::{BodyError, Field, FoundModel};
 use number::Number;
 

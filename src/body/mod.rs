@@ -12,7 +12,6 @@ pub mod json;
 pub mod multipart;
 mod nesting;
 mod progress;
-mod text;
 
 pub use error::{BodyError, Field};
 pub use json::JsonScanner;

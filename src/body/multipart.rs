@@ -10,7 +10,7 @@
 use super::field::Name;
 use super::header::{PartHeaders, boundary};
 use super::progress::{Progress, Stage};
-use super::text::Utf8;
+use crate::text::Utf8;
 use super::{BodyError, Field, FoundModel};
 use memchr::memchr2;
 

@@ -1,7 +1,7 @@
 //! Strings: their text, escapes, and what becomes of the ones that matter.
 
 use super::{Cursor, JsonScanner, State, Text};
-use crate::body::text::plain_run;
+use crate::text::plain_run;
 use crate::body::{BodyError, Field};
 
 impl JsonScanner {

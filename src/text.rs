@@ -4,7 +4,7 @@
 /// character under 0x20.
 ///
 /// Eight bytes at a time: in WebAssembly nothing wider is at hand.
-pub(super) fn plain_run(bytes: &[u8]) -> usize {
+pub(crate) fn plain_run(bytes: &[u8]) -> usize {
     let mut rest = bytes;
     while let Some((block, tail)) = rest.split_first_chunk::<32>() {
         let (words, _) = block.as_chunks::<8>();
@@ -56,7 +56,7 @@ fn specials(word: [u8; 8]) -> u64 {
 }
 
 /// The bytes after the whitespace (RFC 8259, 2) at the start.
-pub(super) fn skip_whitespace(bytes: &[u8]) -> &[u8] {
+pub(crate) fn skip_whitespace(bytes: &[u8]) -> &[u8] {
     let mut rest = bytes;
     while let Some((b"        ", tail)) = rest.split_first_chunk::<8>() {
         rest = tail;
@@ -70,13 +70,13 @@ pub(super) fn skip_whitespace(bytes: &[u8]) -> &[u8] {
     rest
 }
 
-pub(super) fn is_whitespace(byte: u8) -> bool {
+pub(crate) fn is_whitespace(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
 /// A UTF-8 check (RFC 3629, 4) that can stop and go on anywhere.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Utf8 {
+pub(crate) struct Utf8 {
     /// How many continuation bytes the character still needs.
     need: u8,
     /// What the next of them must lie between: narrower than 0x80..=0xBF after some first bytes, which
@@ -97,7 +97,7 @@ impl Default for Utf8 {
 
 impl Utf8 {
     /// Whether the bytes so far end inside a character.
-    pub(super) fn is_inside(self) -> bool {
+    pub(crate) fn is_inside(self) -> bool {
         self.need != 0
     }
 
@@ -105,7 +105,7 @@ impl Utf8 {
     ///
     /// # Errors
     /// The index of the first byte that cannot stand where it does.
-    pub(super) fn run(&mut self, bytes: &[u8]) -> Result<usize, usize> {
+    pub(crate) fn run(&mut self, bytes: &[u8]) -> Result<usize, usize> {
         let mut rest = bytes;
         let done = |rest: &[u8]| bytes.len().saturating_sub(rest.len());
         loop {
@@ -149,7 +149,7 @@ impl Utf8 {
     ///
     /// # Errors
     /// The index of the first byte that cannot stand where it does.
-    pub(super) fn check(&mut self, bytes: &[u8]) -> Result<(), usize> {
+    pub(crate) fn check(&mut self, bytes: &[u8]) -> Result<(), usize> {
         let mut rest = bytes;
         while !rest.is_empty() {
             let start = bytes.len().saturating_sub(rest.len());
