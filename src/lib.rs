@@ -44,3 +44,4 @@ pub mod protocol;
 pub mod reply;
 pub mod routing;
 mod text;
+pub mod usage;

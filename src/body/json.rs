@@ -6,8 +6,8 @@ mod string;
 use super::field::{Key, Name};
 use super::nesting::{Container, Nesting};
 use super::progress::{Progress, Stage};
-use crate::text::{Utf8, is_whitespace, skip_whitespace};
 use super::{BodyError, Field, FoundModel};
+use crate::text::{Utf8, is_whitespace, skip_whitespace};
 use number::Number;
 
 /// Watches one JSON body; see [`BodyScanner`](super::BodyScanner) for what its methods promise.

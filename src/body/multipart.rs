@@ -10,8 +10,8 @@
 use super::field::Name;
 use super::header::{PartHeaders, boundary};
 use super::progress::{Progress, Stage};
-use crate::text::Utf8;
 use super::{BodyError, Field, FoundModel};
+use crate::text::Utf8;
 use memchr::memchr2;
 
 /// How long the headers of one part may be, in bytes, line ends included.

@@ -1,8 +1,8 @@
 //! Strings: their text, escapes, and what becomes of the ones that matter.
 
 use super::{Cursor, JsonScanner, State, Text};
-use crate::text::plain_run;
 use crate::body::{BodyError, Field};
+use crate::text::plain_run;
 
 impl JsonScanner {
     /// Reads on in a string; gives what is left of the chunk.

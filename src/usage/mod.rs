@@ -1,0 +1,98 @@
+//! What a model call used, read from the answer as it streams by.
+//!
+//! Three protocols report usage under different names and with different conventions: some count
+//! cached tokens inside the input, some beside it. Here they come down to one vocabulary of
+//! [`Kind`]s, none of which contains another, so that sums and charges need no further knowledge.
+
+/// A kind of token. No token is of two kinds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// Input that no other kind of input is.
+    Input,
+    /// Image input of the image endpoints, where they tell it apart.
+    InputImage,
+    /// Input read from a prompt cache.
+    CacheRead,
+    /// Input written to a prompt cache for five minutes, or for a time that was not told.
+    CacheWrite5m,
+    /// Input written to a prompt cache for an hour.
+    CacheWrite1h,
+    /// Input that the model's own tools brought in (protocol C).
+    ToolUse,
+    /// Output that is not reasoning.
+    Output,
+    /// Reasoning, where it is reported; protocol B counts it as output.
+    Reasoning,
+}
+
+impl Kind {
+    /// All kinds, input first.
+    pub const ALL: [Self; 8] = [
+        Self::Input,
+        Self::InputImage,
+        Self::CacheRead,
+        Self::CacheWrite5m,
+        Self::CacheWrite1h,
+        Self::ToolUse,
+        Self::Output,
+        Self::Reasoning,
+    ];
+
+    /// The name in documents, metrics and records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Input => "input",
+            Self::InputImage => "input_image",
+            Self::CacheRead => "cache_read",
+            Self::CacheWrite5m => "cache_write_5m",
+            Self::CacheWrite1h => "cache_write_1h",
+            Self::ToolUse => "tool_use",
+            Self::Output => "output",
+            Self::Reasoning => "reasoning",
+        }
+    }
+
+    /// Whether it is input to the model.
+    pub fn is_input(self) -> bool {
+        !matches!(self, Self::Output | Self::Reasoning)
+    }
+}
+
+/// How many tokens of each kind, and how many images.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    tokens: [u64; Kind::ALL.len()],
+    /// Images made.
+    pub images: u64,
+}
+
+impl Usage {
+    /// The tokens of a kind.
+    pub fn tokens(&self, kind: Kind) -> u64 {
+        self.tokens.get(kind as usize).copied().unwrap_or(0)
+    }
+
+    /// Sets the tokens of a kind.
+    pub fn set(&mut self, kind: Kind, tokens: u64) {
+        if let Some(place) = self.tokens.get_mut(kind as usize) {
+            *place = tokens;
+        }
+    }
+
+    /// All input, cached or not.
+    pub fn input_tokens(&self) -> u64 {
+        self.sum(Kind::is_input)
+    }
+
+    /// All output, reasoning included.
+    pub fn output_tokens(&self) -> u64 {
+        self.sum(|kind| !kind.is_input())
+    }
+
+    fn sum(&self, of: impl Fn(Kind) -> bool) -> u64 {
+        Kind::ALL
+            .into_iter()
+            .filter(|kind| of(*kind))
+            .fold(0, |sum: u64, kind| sum.saturating_add(self.tokens(kind)))
+    }
+}
