@@ -30,8 +30,10 @@
 )]
 
 pub mod auth;
+pub mod billing;
 pub mod body;
 pub mod config;
+mod decimal;
 #[cfg(target_arch = "wasm32")]
 mod entry;
 pub mod exchange;

@@ -56,7 +56,7 @@ impl Route {
     /// # Errors
     /// [`Rejection::ModelNotFound`] where the key's list does not have it under this entry,
     /// [`Rejection::ModelNotEntitled`] where the source account may not use it.
-    pub fn model(&self, name: &str) -> Result<&Model, Rejection> {
+    pub fn model(&self, name: &str) -> Result<&Rc<Model>, Rejection> {
         let found = self.source.catalog.find(name);
         let visible = match (&self.group.kind, self.entry) {
             (GroupKind::Mixed(mixed), Some(entry)) => found.filter(|m| mixed.shows(entry, m)),

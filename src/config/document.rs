@@ -23,6 +23,9 @@ pub struct Document {
     /// The longest request body, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_body: Option<u64>,
+    /// The currency of all prices, for records.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub currency: Option<String>,
     /// The groups.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub groups: Option<Vec<GroupDocument>>,
@@ -57,6 +60,8 @@ pub struct GroupDocument {
     pub count_tokens: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub account_resources: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub include_usage: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entries: Option<BTreeMap<String, EntryDocument>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -103,6 +108,36 @@ pub struct ModelDocument {
     pub entitled: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prices: Option<PricesDocument>,
+}
+
+/// The prices of a model: decimals in strings, per million tokens and per image.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[allow(
+    missing_docs,
+    reason = "the fields are documented where they get their meaning: usage.rs, prices.rs"
+)]
+pub struct PricesDocument {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_image: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_read: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_write_5m: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_write_1h: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_use: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
 }
 
 /// An account key: never its value, only the SHA-256 digest of it.
@@ -155,6 +190,7 @@ impl Document {
         Self {
             keys: None,
             groups: self.groups.clone(),
+            currency: self.currency.clone(),
             ..*self
         }
     }

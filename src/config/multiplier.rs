@@ -4,6 +4,8 @@ use core::fmt;
 
 use rust_decimal::{Decimal, RoundingStrategy};
 
+use crate::decimal::{self, Fault};
+
 /// A billing multiplier: not negative, at most [`Multiplier::MAX`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Multiplier(Decimal);
@@ -22,19 +24,14 @@ impl Multiplier {
     /// The reason, where the text is no plain decimal number with at most four fractional digits
     /// between 0 and [`Multiplier::MAX`].
     pub fn parse(text: &str) -> Result<Self, &'static str> {
-        let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-        let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-        if !digits(whole) || !digits(fraction) {
-            return Err("must be a plain decimal number in a string, such as \"0.2000\"");
+        match decimal::parse(text, Self::PLACES as usize, Self::MAX) {
+            Ok(value) => Ok(Self(value)),
+            Err(Fault::NotPlain) => {
+                Err("must be a plain decimal number in a string, such as \"0.2000\"")
+            }
+            Err(Fault::TooManyPlaces) => Err("has more than 4 fractional digits"),
+            Err(Fault::OutOfRange) => Err("is out of range (at most 1000000)"),
         }
-        if fraction.len() > Self::PLACES as usize {
-            return Err("has more than 4 fractional digits");
-        }
-        let value = Decimal::from_str_exact(text).map_err(|_| "is out of range")?;
-        if value > Decimal::from(Self::MAX) {
-            return Err("is out of range (at most 1000000)");
-        }
-        Ok(Self(value))
     }
 
     /// This multiplier on top of another: exact.

@@ -19,6 +19,8 @@ pub struct Policy {
     pub inspect_window: u64,
     /// The longest request body, in bytes; a longer one is answered with 413.
     pub max_body: u64,
+    /// The currency of all prices, such as `USD`; for records, nothing is converted.
+    pub currency: Option<Rc<str>>,
     pub(super) groups: Vec<Rc<Group>>,
     pub(super) index: HashMap<String, usize>,
 }
@@ -74,6 +76,8 @@ pub struct Source {
     /// Protocol C: whether paths that name no model are forwarded. They are state of the upstream
     /// account, which all keys of the group share.
     pub account_resources: bool,
+    /// Protocol A: whether Chat Completions streams are made to report usage.
+    pub include_usage: bool,
     /// Its models.
     pub catalog: Catalog,
 }

@@ -1,8 +1,11 @@
 //! The models of one group.
 
+use std::rc::Rc;
+
 use hashbrown::HashMap;
 
 use super::name::{NameRule, strip_dashed_date, zero_minor_twin};
+use super::prices::Prices;
 
 /// What a model makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,13 +34,15 @@ pub struct Model {
     pub entitled: bool,
     /// Protocol A: `-YYYY-MM-DD` variants of the id are this model too.
     pub merge_dated: bool,
+    /// What it costs; `None` where the document does not say.
+    pub prices: Option<Prices>,
 }
 
 /// The models of one source group, found by any spelling that means them.
 #[derive(Debug, Clone)]
 pub struct Catalog {
     rule: NameRule,
-    models: Vec<Model>,
+    models: Vec<Rc<Model>>,
     index: HashMap<String, usize>,
 }
 
@@ -80,12 +85,12 @@ impl Catalog {
                 }
             }
         }
-        self.models.push(model);
+        self.models.push(Rc::new(model));
         if taken.is_empty() { Ok(()) } else { Err(taken) }
     }
 
     /// The model that `name`, as a client wrote it, means.
-    pub fn find(&self, name: &str) -> Option<&Model> {
+    pub fn find(&self, name: &str) -> Option<&Rc<Model>> {
         let folded = self.rule.fold(name);
         let exact = self.by_index(&folded);
         if exact.is_some() {
@@ -102,7 +107,7 @@ impl Catalog {
     }
 
     /// All models, in the document's order.
-    pub fn models(&self) -> &[Model] {
+    pub fn models(&self) -> &[Rc<Model>] {
         &self.models
     }
 
@@ -111,7 +116,7 @@ impl Catalog {
         self.models.iter().any(|m| m.upstream.is_some())
     }
 
-    fn by_index(&self, folded: &str) -> Option<&Model> {
+    fn by_index(&self, folded: &str) -> Option<&Rc<Model>> {
         self.index.get(folded).and_then(|&i| self.models.get(i))
     }
 }
@@ -129,6 +134,7 @@ mod tests {
             upstream: None,
             entitled: true,
             merge_dated: false,
+            prices: None,
         }
     }
 

@@ -2,5 +2,7 @@
 
 pub mod catalog;
 pub mod name;
+pub mod prices;
 
 pub use catalog::{Catalog, Model};
+pub use prices::{Price, Prices};

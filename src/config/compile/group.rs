@@ -8,7 +8,7 @@ use time::format_description::well_known::Rfc3339;
 use super::super::document::{GroupDocument, ModelDocument};
 use super::super::multiplier::Multiplier;
 use super::super::policy::{Clients, Group, GroupKind, Source};
-use super::{Compiler, Problems, names};
+use super::{Compiler, Problems, names, prices};
 use crate::lane::Protocol;
 use crate::model::catalog::Kind;
 use crate::model::name::NameRule;
@@ -64,6 +64,13 @@ pub(super) fn compile_source(
         &format!("{path}.account_resources"),
         problems,
     );
+    let include_usage = flag(
+        document.include_usage,
+        Protocol::A,
+        protocol,
+        &format!("{path}.include_usage"),
+        problems,
+    );
     let multiplier = multiplier(
         document.multiplier.as_deref(),
         &format!("{path}.multiplier"),
@@ -80,6 +87,7 @@ pub(super) fn compile_source(
         image_generation,
         count_tokens,
         account_resources,
+        include_usage,
         catalog,
     };
     Some(frame(
@@ -168,13 +176,7 @@ fn catalog(
     let mut catalog = Catalog::new(rule);
     for (i, model) in document.models.iter().flatten().enumerate() {
         let path = format!("{path}.models[{i}]");
-        add_model(
-            &mut catalog,
-            model,
-            (rule, protocol),
-            &path,
-            &mut compiler.problems,
-        );
+        add_model(&mut catalog, model, (rule, protocol), &path, compiler);
     }
     if catalog.models().is_empty() {
         compiler.warnings.push(
@@ -190,8 +192,13 @@ fn add_model(
     document: &ModelDocument,
     (rule, protocol): (NameRule, Protocol),
     path: &str,
-    problems: &mut Problems,
+    compiler: &mut Compiler,
 ) {
+    let prices = document
+        .prices
+        .as_ref()
+        .map(|prices| prices::compile(prices, &format!("{path}.prices"), compiler));
+    let problems = &mut compiler.problems;
     let Some(id) = document.id.clone() else {
         problems.push(format!("{path}.id"), "is missing");
         return;
@@ -243,6 +250,7 @@ fn add_model(
         upstream: document.upstream.clone(),
         entitled: document.entitled.unwrap_or(true),
         merge_dated: document.merge_dated.unwrap_or(false),
+        prices,
         id,
     };
     if let Err(taken) = catalog.add(model, aliases) {

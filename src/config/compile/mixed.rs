@@ -82,6 +82,7 @@ fn refuse_source_fields(document: &GroupDocument, path: &str, problems: &mut Pro
         ("cluster", document.cluster.is_some()),
         ("image_generation", document.image_generation == Some(true)),
         ("count_tokens", document.count_tokens == Some(true)),
+        ("include_usage", document.include_usage == Some(true)),
         (
             "account_resources",
             document.account_resources == Some(true),
@@ -198,6 +199,7 @@ fn refuse_model_fields(model: &ModelDocument, path: &str, problems: &mut Problem
         ("aliases", model.aliases.is_some()),
         ("merge_dated", model.merge_dated.is_some()),
         ("entitled", model.entitled.is_some()),
+        ("prices", model.prices.is_some()),
     ];
     for (field, present) in fields {
         if present {

@@ -7,6 +7,7 @@ mod group;
 mod keys;
 mod mixed;
 mod names;
+mod prices;
 
 use std::rc::Rc;
 
@@ -132,9 +133,21 @@ impl Compiler {
                 "inspect_window",
             ),
             max_body: self.bounded(document.max_body, Policy::MAX_BODY, BODY, "max_body"),
+            currency: self.currency(document),
             groups: all.into_iter().flatten().map(Rc::new).collect(),
             index,
         }
+    }
+
+    fn currency(&mut self, document: &Document) -> Option<Rc<str>> {
+        let code = document.currency.as_deref()?;
+        if code.len() != 3 || !code.bytes().all(|byte| byte.is_ascii_uppercase()) {
+            self.problems.push(
+                "currency",
+                "must be a code of three letters, such as \"USD\"",
+            );
+        }
+        Some(Rc::from(code))
     }
 
     fn bounded(

@@ -85,6 +85,42 @@ fn every_problem_is_named() {
             "max_body: must be between",
         ),
         (
+            "currency",
+            "/currency",
+            json!("dollars"),
+            "currency: must be a code of three letters",
+        ),
+        (
+            "usage option of another protocol",
+            "/groups/2/include_usage",
+            json!(true),
+            "groups[2].include_usage: has a meaning in protocol A",
+        ),
+        (
+            "price as a number's text with a sign",
+            "/groups/1/models/0/prices",
+            json!({"input": "-1", "output": "1"}),
+            "groups[1].models[0].prices.input: must be a plain decimal number",
+        ),
+        (
+            "price too fine",
+            "/groups/1/models/0/prices",
+            json!({"input": "1", "output": "1", "cache_write_1h": "0.0000001"}),
+            "groups[1].models[0].prices.cache_write_1h: has more than 6",
+        ),
+        (
+            "price per image",
+            "/groups/1/models/0/prices",
+            json!({"image": "1000001"}),
+            "groups[1].models[0].prices.image: is out of range",
+        ),
+        (
+            "no price at all",
+            "/groups/1/models/0/prices",
+            json!({}),
+            "groups[1].models[0].prices: is empty",
+        ),
+        (
             "id missing",
             "/groups/1/id",
             Value::Null,
@@ -423,4 +459,52 @@ fn a_mixed_group_without_the_b_entry_is_a_warning() {
     let compiled = compile_value(&document).unwrap();
     assert_eq!(compiled.warnings.len(), 1, "{:?}", compiled.warnings);
     assert_eq!(compiled.warnings[0].path, "groups[0].entries");
+}
+
+#[test]
+fn prices_are_those_of_the_document() {
+    use crate::usage::Kind;
+    let mut document = sample();
+    document["currency"] = json!("EUR");
+    let prices = json!({"input": "5", "output": "25.5", "cache_read": "0.500000", "image": "0.04"});
+    put(&mut document, "/groups/1/models/0/prices", prices);
+    let compiled = compile_value(&document).unwrap();
+    assert_eq!(compiled.policy.currency.as_deref(), Some("EUR"));
+    let GroupKind::Source(source) = &compiled.policy.groups()[1].kind else {
+        panic!("a source");
+    };
+    let prices = source.catalog.models()[0].prices.clone().unwrap();
+    let shown = |kind| prices.tokens(kind).map(|price| price.value().to_string());
+    let want = [
+        (Kind::Input, "5"),
+        (Kind::CacheRead, "0.500000"),
+        (Kind::CacheWrite1h, "5"),
+        (Kind::Output, "25.5"),
+    ];
+    for (kind, text) in want {
+        assert_eq!(shown(kind).as_deref(), Some(text), "{kind:?}");
+    }
+    let image = prices.image().map(|price| price.value().to_string());
+    assert_eq!(image.as_deref(), Some("0.04"));
+}
+
+#[test]
+fn a_price_that_seems_forgotten_is_a_warning() {
+    let cases = [
+        ("output", json!({"input": "1"}), Some("no price for output")),
+        ("input", json!({"output": "1"}), Some("no price for input")),
+        ("both there", json!({"input": "1", "output": "0"}), None),
+        ("per image", json!({"image": "1"}), None),
+    ];
+    for (case, prices, want) in cases {
+        let mut document = sample();
+        put(&mut document, "/groups/1/models/0/prices", prices);
+        let warnings = compile_value(&document).unwrap().warnings;
+        let found = warnings.iter().any(|warning| {
+            let text = warning.to_string();
+            text.starts_with("groups[1].models[0].prices: ")
+                && want.is_some_and(|want| text.contains(want))
+        });
+        assert_eq!(found, want.is_some(), "{case}: {warnings:?}");
+    }
 }

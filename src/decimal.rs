@@ -1,0 +1,128 @@
+//! Exact decimals: read strictly, added and multiplied without ever rounding.
+
+use rust_decimal::Decimal;
+
+/// Why a text is no decimal that is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// Signs, exponents, spaces, a missing part: not plain digits with at most one point.
+    NotPlain,
+    /// More fractional digits than allowed.
+    TooManyPlaces,
+    /// Over the greatest value.
+    OutOfRange,
+}
+
+/// Reads a plain decimal number such as `0.2000`, not negative, with at most `places` fractional digits.
+///
+/// # Errors
+/// The [`Fault`].
+pub(crate) fn parse(text: &str, places: usize, max: u32) -> Result<Decimal, Fault> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    if !digits(whole) || !digits(fraction) {
+        return Err(Fault::NotPlain);
+    }
+    if fraction.len() > places {
+        return Err(Fault::TooManyPlaces);
+    }
+    let value = Decimal::from_str_exact(text).map_err(|_| Fault::OutOfRange)?;
+    if value > Decimal::from(max) {
+        return Err(Fault::OutOfRange);
+    }
+    Ok(value)
+}
+
+/// The exact product; `None` where it has more digits than the type holds.
+///
+/// [`Decimal`] rounds silently where a product's 96 bits or 28 places do not suffice; only then has
+/// it fewer places than both factors together.
+pub(crate) fn product(a: Decimal, b: Decimal) -> Option<Decimal> {
+    if a.is_zero() || b.is_zero() {
+        return Some(Decimal::ZERO);
+    }
+    let places = a.scale().checked_add(b.scale())?;
+    a.checked_mul(b).filter(|exact| exact.scale() == places)
+}
+
+/// The exact sum; `None` where it has more digits than the type holds.
+pub(crate) fn sum(a: Decimal, b: Decimal) -> Option<Decimal> {
+    if a.is_zero() {
+        return Some(b);
+    }
+    if b.is_zero() {
+        return Some(a);
+    }
+    let places = a.scale().max(b.scale());
+    a.checked_add(b).filter(|exact| exact.scale() == places)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn parsing() {
+        let cases = [
+            ("places", "0.200", Ok("0.200")),
+            ("integer", "2", Ok("2")),
+            ("zero", "0", Ok("0")),
+            ("greatest", "1000", Ok("1000")),
+            ("too many places", "0.2001", Err(Fault::TooManyPlaces)),
+            ("trailing zeros count", "0.2000", Err(Fault::TooManyPlaces)),
+            ("negative", "-1", Err(Fault::NotPlain)),
+            ("sign", "+1", Err(Fault::NotPlain)),
+            ("exponent", "1e3", Err(Fault::NotPlain)),
+            ("no whole part", ".5", Err(Fault::NotPlain)),
+            ("no fraction", "1.", Err(Fault::NotPlain)),
+            ("two points", "1.2.3", Err(Fault::NotPlain)),
+            ("empty", "", Err(Fault::NotPlain)),
+            ("space", " 1", Err(Fault::NotPlain)),
+            ("other digits", "\u{661}", Err(Fault::NotPlain)),
+            ("too great", "1000.001", Err(Fault::OutOfRange)),
+            (
+                "far too great",
+                "99999999999999999999999999999999",
+                Err(Fault::OutOfRange),
+            ),
+        ];
+        for (case, text, want) in cases {
+            let got = parse(text, 3, 1000).map(|value| value.to_string());
+            assert_eq!(got, want.map(str::to_owned), "{case}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_no_number() {
+        let decimal = |text: &str| Decimal::from_str_exact(text).unwrap();
+        let great = decimal("79228162514264337593543950335");
+        assert_eq!(product(great, decimal("1.1")), None, "too great");
+        assert_eq!(sum(great, decimal("0.1")), None, "no place for the tenth");
+        let small = decimal("0.000000000000001");
+        assert_eq!(product(small, small), None, "30 places");
+        assert_eq!(product(small, Decimal::ZERO), Some(Decimal::ZERO), "zero");
+        assert_eq!(sum(great, Decimal::ZERO), Some(great), "plus zero");
+    }
+
+    proptest! {
+        #[test]
+        fn arithmetic_is_that_of_integers(a in 0i64.., b in 0i64.., places in 0u32..10, more in 0u32..10) {
+            let (x, y) = (Decimal::new(a, places), Decimal::new(b, places + more));
+            let want = i128::from(a) * i128::from(b);
+            if let Some(got) = product(x, y) {
+                let want = Decimal::try_from_i128_with_scale(want, places * 2 + more);
+                prop_assert_eq!(Ok(got), want);
+            } else {
+                prop_assert!(want >= 1 << 95, "{} fits", want);
+            }
+            let want = i128::from(a) * 10i128.pow(more) + i128::from(b);
+            if let Some(got) = sum(x, y) {
+                let want = Decimal::try_from_i128_with_scale(want, places + more);
+                prop_assert_eq!(Ok(got), want);
+            } else {
+                prop_assert!(want >= 1 << 95, "{} fits", want);
+            }
+        }
+    }
+}
