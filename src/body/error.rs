@@ -2,15 +2,19 @@
 
 use core::fmt;
 
-/// A top-level field of a request that the gateway reads.
+/// A field of a request that the gateway reads.
 ///
 /// Named in [`BodyError::Duplicate`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
-    /// `model`: what the request asks for.
+    /// Top-level `model`: what the request asks for.
     Model,
-    /// `stream`: whether the answer is to come as a stream of events.
+    /// Top-level `stream`: whether the answer is to come as a stream of events.
     Stream,
+    /// Top-level `stream_options` of Chat Completions: what else the stream tells. Read in JSON alone.
+    StreamOptions,
+    /// `include_usage`, in the object of `stream_options`: whether the stream tells its usage.
+    IncludeUsage,
 }
 
 impl Field {
@@ -19,6 +23,8 @@ impl Field {
         match self {
             Self::Model => "model",
             Self::Stream => "stream",
+            Self::StreamOptions => "stream_options",
+            Self::IncludeUsage => "include_usage",
         }
     }
 }
@@ -49,7 +55,7 @@ pub enum BodyError {
     TooDeep,
     /// The field occurs twice; parsers disagree on which one counts.
     Duplicate(Field),
-    /// A field reads like `model` or `stream` to a parser that ignores case, and is neither.
+    /// A field reads like one that the gateway reads to a parser that ignores case, and is none.
     CaseVariant,
     /// `model` is there, and is not a string.
     ModelNotString,
@@ -106,7 +112,8 @@ impl fmt::Display for BodyError {
                 write!(f, "request body has more than one '{}' field", field.name())
             }
             Self::CaseVariant => f.write_str(
-                "request body has a field that differs from 'model' or 'stream' only in letter case",
+                "request body has a field that differs from 'model', 'stream', 'stream_options' or \
+                 'include_usage' only in letter case",
             ),
             Self::ModelNotString => f.write_str("'model' must be a string"),
             Self::ModelEmpty => f.write_str("'model' must not be empty"),
@@ -122,7 +129,9 @@ impl fmt::Display for BodyError {
                 f.write_str("multipart body and its boundary do not match the content-type header")
             }
             Self::PartHeaders => f.write_str("multipart body has malformed part headers"),
-            Self::PartHeadersTooLong => f.write_str("multipart body has part headers that are too long"),
+            Self::PartHeadersTooLong => {
+                f.write_str("multipart body has part headers that are too long")
+            }
             Self::FieldIsFile(field) => {
                 write!(f, "multipart field '{}' must not be a file", field.name())
             }

@@ -2,19 +2,27 @@
 
 use super::{BodyError, Field, FoundModel, MAX_MODEL_BYTES};
 
-/// The field that a key names.
+/// The fields of the outermost object.
+pub(super) const TOP_LEVEL: &[Field] = &[Field::Model, Field::Stream, Field::StreamOptions];
+/// The fields of the object that is the value of `stream_options`.
+pub(super) const STREAM_OPTIONS: &[Field] = &[Field::IncludeUsage];
+/// The fields of a form.
+pub(super) const FORM: &[Field] = &[Field::Model, Field::Stream];
+
+/// The field that a key names, of those that can stand where it does.
 ///
 /// # Errors
-/// [`BodyError::CaseVariant`] for a key that is `model` or `stream` only when case is ignored: Go's
+/// [`BodyError::CaseVariant`] for a key that is one of them only when case is ignored: Go's
 /// `encoding/json` would read it as that field, most other parsers would not.
-pub(super) fn field_of(key: &[u8]) -> Result<Option<Field>, BodyError> {
-    for field in [Field::Model, Field::Stream] {
+pub(super) fn field_of(key: &[u8], among: &[Field]) -> Result<Option<Field>, BodyError> {
+    for &field in among {
         let name = field.name().as_bytes();
-        if key == name {
-            return Ok(Some(field));
-        }
         if eq_fold(key, name) {
-            return Err(BodyError::CaseVariant);
+            return if key == name {
+                Ok(Some(field))
+            } else {
+                Err(BodyError::CaseVariant)
+            };
         }
     }
     Ok(None)
@@ -22,8 +30,12 @@ pub(super) fn field_of(key: &[u8]) -> Result<Option<Field>, BodyError> {
 
 /// Whether `key` equals `name` (lower-case ASCII) under Unicode simple case folding.
 ///
-/// Only two characters outside ASCII fold into it: U+017F (long s) to `s`, and U+212A (Kelvin sign) to `k`, which no field has.
+/// Only two characters outside ASCII fold into it: U+017F (long s) to `s`, and U+212A (Kelvin sign) to
+/// `k`, which no field has.
 pub(super) fn eq_fold(key: &[u8], name: &[u8]) -> bool {
+    if key.len() < name.len() {
+        return false;
+    }
     let mut rest = key;
     for &letter in name {
         rest = match rest {
@@ -35,11 +47,43 @@ pub(super) fn eq_fold(key: &[u8], name: &[u8]) -> bool {
     rest.is_empty()
 }
 
-/// Longest key that can be a field or a case variant of one: `stream` with a two-byte long s, and one more
-/// byte to tell that a key is longer.
-const KEY_BYTES: usize = 8;
+/// Which fields have come.
+#[derive(Debug, Default)]
+pub(super) struct Seen(u8);
 
-/// The first bytes of a top-level key, unescaped.
+impl Seen {
+    /// Whether the field has come.
+    pub(super) fn has(&self, field: Field) -> bool {
+        self.0 & Self::bit(field) != 0
+    }
+
+    /// Notes that the field comes.
+    ///
+    /// # Errors
+    /// [`BodyError::Duplicate`] when it has come before.
+    pub(super) fn note(&mut self, field: Field) -> Result<(), BodyError> {
+        if self.has(field) {
+            return Err(BodyError::Duplicate(field));
+        }
+        self.0 |= Self::bit(field);
+        Ok(())
+    }
+
+    fn bit(field: Field) -> u8 {
+        match field {
+            Field::Model => 1,
+            Field::Stream => 2,
+            Field::StreamOptions => 4,
+            Field::IncludeUsage => 8,
+        }
+    }
+}
+
+/// Longest key that can be a field or a case variant of one: `stream_options` with two long s of two
+/// bytes each, and one more byte to tell that a key is longer.
+const KEY_BYTES: usize = 17;
+
+/// The first bytes of a key that may be a field, unescaped.
 #[derive(Debug, Default)]
 pub(super) struct Key {
     bytes: [u8; KEY_BYTES],
@@ -52,11 +96,15 @@ impl Key {
     }
 
     /// Adds the next bytes; what does not fit is dropped, for such a key can be no field.
+    // Few keys are kept: this stays out of what every string runs through.
+    #[inline(never)]
     pub(super) fn push(&mut self, piece: &[u8]) {
-        for (to, from) in self.bytes.iter_mut().skip(self.len).zip(piece) {
-            *to = *from;
+        let room = self.bytes.get_mut(self.len..).unwrap_or_default();
+        let len = room.len().min(piece.len());
+        if let (Some(to), Some(from)) = (room.get_mut(..len), piece.get(..len)) {
+            to.copy_from_slice(from);
         }
-        self.len = self.len.saturating_add(piece.len()).min(KEY_BYTES);
+        self.len = self.len.saturating_add(len);
     }
 
     /// Adds half a surrogate pair: no field has one, so any byte that no text has will do.
@@ -65,8 +113,8 @@ impl Key {
     }
 
     /// The field that the whole key names; see [`field_of`].
-    pub(super) fn field(&self) -> Result<Option<Field>, BodyError> {
-        field_of(self.bytes.get(..self.len).unwrap_or_default())
+    pub(super) fn field(&self, among: &[Field]) -> Result<Option<Field>, BodyError> {
+        field_of(self.bytes.get(..self.len).unwrap_or_default(), among)
     }
 }
 
@@ -120,14 +168,20 @@ mod tests {
 
     #[test]
     fn keys_and_their_case_variants() {
-        let cases: &[(&str, Result<Option<Field>, BodyError>)] = &[
+        let top: &[(&str, Result<Option<Field>, BodyError>)] = &[
             ("model", Ok(Some(Field::Model))),
             ("stream", Ok(Some(Field::Stream))),
             ("", Ok(None)),
             ("mode", Ok(None)),
             ("models", Ok(None)),
             ("model ", Ok(None)),
-            ("stream_options", Ok(None)),
+            ("stream_options", Ok(Some(Field::StreamOptions))),
+            ("stream_option", Ok(None)),
+            ("stream_optionss", Ok(None)),
+            ("stream-options", Ok(None)),
+            ("streamOptions", Ok(None)),
+            ("include_usage", Ok(None)),
+            ("Include_Usage", Ok(None)),
             ("Model", Err(BodyError::CaseVariant)),
             ("mODEL", Err(BodyError::CaseVariant)),
             ("STREAM", Err(BodyError::CaseVariant)),
@@ -137,14 +191,50 @@ mod tests {
             ("s\u{17f}ream", Ok(None)),
             ("\u{fb05}ream", Ok(None)),
             ("m\u{f8}del", Ok(None)),
+            ("Stream_Options", Err(BodyError::CaseVariant)),
+            ("\u{17f}tream_option\u{17f}", Err(BodyError::CaseVariant)),
+            ("\u{17f}tream_option\u{17f}x", Ok(None)),
         ];
-        for (text, want) in cases {
-            assert_eq!(field_of(text.as_bytes()), *want, "{text:?}");
-            let mut key = Key::default();
-            for byte in text.as_bytes() {
-                key.push(&[*byte]);
+        let options: &[(&str, Result<Option<Field>, BodyError>)] = &[
+            ("include_usage", Ok(Some(Field::IncludeUsage))),
+            ("include_usages", Ok(None)),
+            ("Include_Usage", Err(BodyError::CaseVariant)),
+            ("include_u\u{17f}age", Err(BodyError::CaseVariant)),
+            ("include_u\u{17f}age_", Ok(None)),
+            ("includeUsage", Ok(None)),
+            ("model", Ok(None)),
+            ("STREAM", Ok(None)),
+            ("Stream_Options", Ok(None)),
+        ];
+        let form: &[(&str, Result<Option<Field>, BodyError>)] = &[
+            ("model", Ok(Some(Field::Model))),
+            ("Stream", Err(BodyError::CaseVariant)),
+            ("stream_options", Ok(None)),
+            ("Stream_Options", Ok(None)),
+        ];
+        for (among, cases) in [(TOP_LEVEL, top), (STREAM_OPTIONS, options), (FORM, form)] {
+            for (text, want) in cases {
+                let context = format!("{text:?} among {among:?}");
+                assert_eq!(field_of(text.as_bytes(), among), *want, "{context}");
+                let mut key = Key::default();
+                for byte in text.as_bytes() {
+                    key.push(&[*byte]);
+                }
+                assert_eq!(key.field(among), *want, "{context}, byte by byte");
             }
-            assert_eq!(key.field(), *want, "{text:?} byte by byte");
+        }
+    }
+
+    #[test]
+    fn every_field_comes_once() {
+        let mut seen = Seen::default();
+        let fields = [TOP_LEVEL, STREAM_OPTIONS].concat();
+        for field in &fields {
+            assert!(!seen.has(*field), "{field:?}");
+            assert_eq!(seen.note(*field), Ok(()), "{field:?}");
+        }
+        for field in fields {
+            assert_eq!(seen.note(field), Err(BodyError::Duplicate(field)));
         }
     }
 

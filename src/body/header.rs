@@ -3,7 +3,8 @@
 //! What parsers read differently is refused: quotes inside quotes before the name, escapes, the
 //! extended notation of RFC 5987, a parameter that is there twice however the quotes are read.
 
-use super::{BodyError, Field, field::field_of};
+use super::field::{FORM, field_of};
+use super::{BodyError, Field};
 
 /// Longest boundary, in bytes (RFC 2046, 5.1.1).
 const MAX_BOUNDARY: usize = 70;
@@ -121,7 +122,7 @@ fn disposition(value: &[u8]) -> Result<Disposition, BodyError> {
 fn part_field(name: &[u8]) -> Result<Option<Field>, BodyError> {
     let (base, _) = split_at_byte(name, b'[').unwrap_or((name, &[]));
     let base = base.trim_ascii();
-    match field_of(base)? {
+    match field_of(base, FORM)? {
         Some(_) if base.len() != name.len() => Err(BodyError::CaseVariant),
         field => Ok(field),
     }

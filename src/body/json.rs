@@ -2,13 +2,17 @@
 
 mod number;
 mod string;
+mod usage_option;
 
-use super::field::{Key, Name};
+pub use usage_option::{UsageEdit, UsageOption};
+
+use super::field::{Key, Name, STREAM_OPTIONS, Seen, TOP_LEVEL};
 use super::nesting::{Container, Nesting};
 use super::progress::{Progress, Stage};
 use super::{BodyError, Field, FoundModel};
 use crate::text::{Utf8, is_whitespace, skip_whitespace};
 use number::Number;
+use usage_option::UsageReader;
 
 /// Watches one JSON body; see [`BodyScanner`](super::BodyScanner) for what its methods promise.
 ///
@@ -31,9 +35,10 @@ pub struct JsonScanner {
     name: Name,
     /// Where the opening quote of the model's value is.
     model_start: u64,
-    model_seen: bool,
+    seen: Seen,
     model: Option<FoundModel>,
     stream: Option<bool>,
+    usage: UsageReader,
 }
 
 /// What may come next.
@@ -66,6 +71,7 @@ enum State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Text {
     Value,
+    /// A key that can be no field.
     NestedKey,
     Key,
     Model,
@@ -106,9 +112,10 @@ impl JsonScanner {
             field: None,
             name: Name::default(),
             model_start: 0,
-            model_seen: false,
+            seen: Seen::default(),
             model: None,
             stream: None,
+            usage: UsageReader::default(),
         }
     }
 
@@ -174,6 +181,7 @@ impl JsonScanner {
                         _ => return Err(BodyError::Syntax { at: cursor.at() }),
                     };
                     self.state = if after.is_empty() {
+                        self.usage.end_literal(cursor.at().saturating_add(1));
                         State::AfterValue
                     } else {
                         State::Literal(after)
@@ -194,11 +202,11 @@ impl JsonScanner {
     fn token(&mut self, state: State, byte: u8, at: u64) -> Result<(), BodyError> {
         match (state, byte) {
             (State::FirstKey | State::Key, b'"') => {
-                self.text = if self.nesting.depth() == 1 {
+                self.text = if self.fields().is_empty() {
+                    Text::NestedKey
+                } else {
                     self.key.clear();
                     Text::Key
-                } else {
-                    Text::NestedKey
                 };
                 self.state = State::Text;
             }
@@ -209,12 +217,12 @@ impl JsonScanner {
                     _ => State::Value,
                 };
             }
-            (State::FirstKey, b'}') | (State::FirstItem, b']') => self.close(),
+            (State::FirstKey, b'}') | (State::FirstItem, b']') => self.close(at, true),
             (State::AfterValue, b'}') if self.nesting.inner() == Some(Container::Object) => {
-                self.close();
+                self.close(at, false);
             }
             (State::AfterValue, b']') if self.nesting.inner() == Some(Container::Array) => {
-                self.close();
+                self.close(at, false);
             }
             (State::Value | State::FirstItem, _) => self.value(byte, at)?,
             (State::Start, b'{') => self.value(byte, at)?,
@@ -243,15 +251,8 @@ impl JsonScanner {
             _ => return Err(BodyError::Syntax { at }),
         };
         self.text = Text::Value;
-        match self.field.take() {
-            None => {}
-            Some(Field::Model) if byte == b'"' => {
-                self.text = Text::Model;
-                self.model_start = at;
-            }
-            Some(Field::Model) => return Err(BodyError::ModelNotString),
-            // Nothing but `true` can begin so.
-            Some(Field::Stream) => self.stream = Some(byte == b't'),
+        if let Some(field) = self.field.take() {
+            self.begin_field(field, byte, at)?;
         }
         match byte {
             b'{' => self.nesting.open(Container::Object)?,
@@ -262,34 +263,48 @@ impl JsonScanner {
         Ok(())
     }
 
-    /// Reads on in a number; gives what is left of the chunk.
-    fn number<'a>(
-        &mut self,
-        mut number: Number,
-        mut cursor: Cursor<'a>,
-    ) -> Result<&'a [u8], BodyError> {
-        while let Some((&byte, tail)) = cursor.rest.split_first() {
-            match number.next(byte) {
-                Some(next) => number = next,
-                None if number.may_end() => {
-                    self.state = State::AfterValue;
-                    return Ok(cursor.rest);
-                }
-                None => return Err(BodyError::Syntax { at: cursor.at() }),
+    /// The first byte of the value of a field.
+    // Few values are: this stays out of what every value runs through.
+    #[inline(never)]
+    fn begin_field(&mut self, field: Field, byte: u8, at: u64) -> Result<(), BodyError> {
+        match field {
+            Field::Model if byte == b'"' => {
+                self.text = Text::Model;
+                self.model_start = at;
             }
-            cursor.rest = tail;
+            Field::Model => return Err(BodyError::ModelNotString),
+            // Nothing but `true` can begin so.
+            Field::Stream => self.stream = Some(byte == b't'),
+            Field::StreamOptions => self.usage.begin_options(byte, at),
+            Field::IncludeUsage => self.usage.begin_flag(byte, at),
         }
-        self.state = State::Number(number);
-        Ok(cursor.rest)
+        Ok(())
     }
 
-    fn close(&mut self) {
+    /// The fields that a key can be that begins here.
+    fn fields(&self) -> &'static [Field] {
+        match self.nesting.depth() {
+            1 => TOP_LEVEL,
+            2 if self.usage.in_options() => STREAM_OPTIONS,
+            _ => &[],
+        }
+    }
+
+    /// The closing bracket at `at`, of an array or object that is `empty` or not.
+    fn close(&mut self, at: u64, empty: bool) {
         self.nesting.close();
-        self.state = if self.nesting.depth() == 0 {
-            State::End
-        } else {
-            State::AfterValue
-        };
+        self.state = State::AfterValue;
+        match self.nesting.depth() {
+            0 => {
+                self.usage.end_body(at, empty);
+                self.state = State::End;
+            }
+            1 if self.usage.in_options() => {
+                let lacking = !self.seen.has(Field::IncludeUsage);
+                self.usage.end_options(lacking.then_some((at, empty)));
+            }
+            _ => {}
+        }
     }
 }
 

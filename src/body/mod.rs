@@ -2,7 +2,7 @@
 //!
 //! A scanner reads the bytes in whatever chunks they come, keeps next to nothing of them, and never
 //! changes one. It finds the top-level `model`, tells where its bytes are so that they alone can be
-//! replaced, and proves the rest of the document: what it accepts, every parser behind the gateway
+//! replaced, tells where the body could be made to ask for its usage ([`UsageOption`]), and proves the rest of the document: what it accepts, every parser behind the gateway
 //! reads the same way. Nothing here builds a tree, recurses, or grows with the body.
 
 mod error;
@@ -14,7 +14,7 @@ mod nesting;
 mod progress;
 
 pub use error::{BodyError, Field};
-pub use json::JsonScanner;
+pub use json::{JsonScanner, UsageEdit, UsageOption};
 pub use multipart::MultipartScanner;
 
 /// Longest model name that is kept, in bytes; a longer one cannot be in any catalog.
@@ -137,6 +137,48 @@ impl BodyScanner {
         match self {
             Self::Json(scanner) => scanner.stream(),
             Self::Multipart(scanner) => scanner.stream(),
+        }
+    }
+
+    /// What the body says of `stream_options.include_usage`: [`UsageOption::Absent`] until that is known,
+    /// and the same from then on. A form says nothing of it.
+    pub fn usage_option(&self) -> &UsageOption {
+        match self {
+            Self::Json(scanner) => scanner.usage_option(),
+            Self::Multipart(_) => &UsageOption::Absent,
+        }
+    }
+
+    /// The change that makes the body ask for its usage, if it does not and can be made to.
+    ///
+    /// It is there, and does not change any more, as soon as the last byte that it replaces has been
+    /// read, or the closing brace that it stands before; for a body without `stream_options` that is
+    /// the outermost one. A caller that looks after every chunk, and holds what it has read while
+    /// [`inside_usage_option`](Self::inside_usage_option), still has all of these bytes then.
+    pub fn usage_edit(&self) -> Option<UsageEdit> {
+        match self {
+            Self::Json(scanner) => scanner.usage_edit(),
+            Self::Multipart(_) => None,
+        }
+    }
+
+    /// Whether the bytes read so far end inside a literal, of at most five bytes, that
+    /// [`usage_edit`](Self::usage_edit) will replace.
+    ///
+    /// The caller holds them then. False after an error.
+    pub fn inside_usage_option(&self) -> bool {
+        match self {
+            Self::Json(scanner) => scanner.inside_usage_option(),
+            Self::Multipart(_) => false,
+        }
+    }
+
+    /// The offset, in the whole body, of the outermost closing brace, once it has been read; nothing for
+    /// a form.
+    pub fn object_end(&self) -> Option<u64> {
+        match self {
+            Self::Json(scanner) => scanner.object_end(),
+            Self::Multipart(_) => None,
         }
     }
 

@@ -7,7 +7,7 @@
 //! It is stricter than the RFCs wherever parsers differ on what is a part: every line that begins with
 //! `--B`, after whatever kind of line end, must be a proper boundary line.
 
-use super::field::Name;
+use super::field::{Name, Seen};
 use super::header::{PartHeaders, boundary};
 use super::progress::{Progress, Stage};
 use super::{BodyError, Field, FoundModel};
@@ -42,7 +42,7 @@ pub struct MultipartScanner {
     name: Name,
     /// How many bytes of the value are those of `true`; none if it has become something else.
     truth: Option<usize>,
-    model_seen: bool,
+    seen: Seen,
     model: Option<FoundModel>,
     stream: Option<bool>,
 }
@@ -102,7 +102,7 @@ impl MultipartScanner {
             utf8: Utf8::default(),
             name: Name::default(),
             truth: None,
-            model_seen: false,
+            seen: Seen::default(),
             model: None,
             stream: None,
         })
@@ -264,7 +264,6 @@ impl MultipartScanner {
     /// Takes bytes, which begin at `at`, into the part's value.
     fn take(&mut self, piece: &[u8], at: u64) -> Result<(), BodyError> {
         match self.part {
-            None => {}
             Some(Field::Stream) => {
                 self.truth = self.truth.and_then(|len| {
                     let rest = b"true".get(len..)?.strip_prefix(piece)?;
@@ -286,6 +285,7 @@ impl MultipartScanner {
                     self.model = Some(self.name.found(self.value_start..end)?);
                 }
             }
+            _ => {}
         }
         Ok(())
     }
@@ -325,15 +325,8 @@ impl MultipartScanner {
         self.part = self.headers.field()?;
         self.value_start = at.saturating_add(1);
         self.truth = Some(0);
-        match self.part {
-            Some(Field::Model) if self.model_seen => {
-                return Err(BodyError::Duplicate(Field::Model));
-            }
-            Some(Field::Stream) if self.stream.is_some() => {
-                return Err(BodyError::Duplicate(Field::Stream));
-            }
-            Some(Field::Model) => self.model_seen = true,
-            _ => {}
+        if let Some(field) = self.part {
+            self.seen.note(field)?;
         }
         Ok(State::Value(Edge::Start))
     }
@@ -341,7 +334,6 @@ impl MultipartScanner {
     /// The part's value ended where the last line end begins.
     fn end_part(&mut self) -> Result<(), BodyError> {
         match self.part.take() {
-            None => {}
             Some(Field::Stream) => self.stream = Some(self.truth == Some(4)),
             Some(Field::Model) => {
                 if self.utf8.is_inside() {
@@ -351,6 +343,7 @@ impl MultipartScanner {
                     self.model = Some(self.name.found(self.value_start..self.line_end)?);
                 }
             }
+            _ => {}
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use crate::auth::{Form, Presented, Standing, World, standing};
 use crate::config::policy::{Clients, Group, GroupKind};
+use crate::config::record::KeyRecord;
 use crate::config::snapshot::InForce;
 use crate::head::{Head, Occurrence};
 use crate::lane::Protocol;
@@ -15,6 +16,8 @@ use crate::routing::Route;
 /// A request whose key may ask what it asks.
 #[derive(Debug)]
 pub(super) struct Admitted {
+    /// The key's record.
+    pub key: KeyRecord,
     /// The key's group.
     pub group: Rc<Group>,
     /// The form in which the key came.
@@ -49,9 +52,9 @@ pub(super) fn admit(
         match standing(&key, in_force, world) {
             Standing::Refused => {}
             Standing::Undecided => return Err(Rejection::NotReady),
-            Standing::Good { group, .. } => {
+            Standing::Good { key, group } => {
                 if takes(&group, endpoint, form) {
-                    return Ok(Admitted { group, form });
+                    return Ok(Admitted { key, group, form });
                 }
             }
         }

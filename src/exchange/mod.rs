@@ -12,24 +12,126 @@
 //! error: Envoy may abort, answer by itself or end a stream in every phase.
 
 mod admission;
+mod answer;
+mod conclusion;
 mod edits;
+mod facts;
 mod forward;
 mod lists;
 mod request;
-mod response;
 mod upload;
 
+pub use answer::AnswerHead;
 pub use edits::{BodyEdit, Edits, HeaderEdit};
-pub use response::Origin;
 
+use answer::Answer;
+use facts::Facts;
 use upload::Upload;
 
+use crate::auth::World;
+use crate::config::snapshot::InForce;
+use crate::head::Head;
+use crate::ledger::Record;
 use crate::protocol::Dialect;
 use crate::reply::{Rejection, Reply};
 
+/// A clock, read only where a time is needed: each reading is a host call.
+pub trait Clock {
+    /// Microseconds since some moment.
+    fn now_us(&self) -> u64;
+}
+
+/// One exchange: where it stands, and what is known of it.
+///
+/// Its methods are the proxy's callbacks. Any of them may come at any time, or never.
+#[derive(Debug, Default)]
+pub struct Exchange {
+    phase: Phase,
+    facts: Facts,
+    answer: Answer,
+}
+
+impl Exchange {
+    /// The request's head has come; `end` says that no body follows.
+    pub fn on_request_head(
+        &mut self,
+        head: &Head,
+        end: bool,
+        in_force: Option<&InForce>,
+        world: &(impl World + Clock),
+    ) -> Outcome {
+        self.step(|phase, facts| phase.on_request_head(head, end, in_force, world, facts))
+    }
+
+    /// Part of what has come of the body; the rest of it follows at once with
+    /// [`on_request_body`](Self::on_request_body). So a caller need not hold all of it at a time.
+    pub fn on_request_bytes(&mut self, bytes: &[u8]) {
+        self.phase.on_request_bytes(bytes);
+    }
+
+    /// The next bytes of the body have come; `end` says that they are the last.
+    pub fn on_request_body(&mut self, bytes: &[u8], end: bool) -> Outcome {
+        self.step(|phase, facts| phase.on_request_body(bytes, end, facts))
+    }
+
+    /// The body has ended with trailers: HTTP/2 requests may, decompressed ones do.
+    pub fn on_request_trailers(&mut self) -> Outcome {
+        self.on_request_body(&[], true)
+    }
+
+    /// The answer's head has come; `end` says that no body follows. Nothing of an answer is
+    /// changed: it goes on, or is replaced by ours.
+    pub fn on_answer_head(&mut self, head: &impl AnswerHead, end: bool) -> Outcome {
+        let (phase, outcome) =
+            self.phase
+                .take()
+                .on_response_head(head, &mut self.facts, &mut self.answer);
+        self.phase = phase;
+        self.answer.ended |= end;
+        outcome
+    }
+
+    /// Whether the bytes of the answer are to be given to [`on_answer_body`](Self::on_answer_body);
+    /// else their number will do.
+    pub fn reads_answer(&self) -> bool {
+        self.answer.is_metered()
+    }
+
+    /// `len` bytes of the answer's body pass.
+    pub fn on_answer_body(&mut self, bytes: &[u8], len: usize, end: bool, clock: &impl Clock) {
+        self.answer.pass(bytes, len, clock);
+        self.answer.ended |= end;
+    }
+
+    /// The answer has ended with trailers.
+    pub fn on_answer_trailers(&mut self) {
+        self.answer.ended = true;
+    }
+
+    /// The exchange is over, however it ended: gives its record, once. `None` for a request whose
+    /// head never came here.
+    pub fn on_done(
+        &mut self,
+        details: impl FnOnce() -> Vec<u8>,
+        clock: &impl Clock,
+    ) -> Option<Record> {
+        let phase = self.phase.take();
+        let facts = core::mem::take(&mut self.facts);
+        let answer = core::mem::take(&mut self.answer);
+        let begun = !matches!(phase, Phase::Start | Phase::Done);
+        begun.then(|| conclusion::conclude(&phase, facts, answer, details, clock))
+    }
+
+    fn step(&mut self, transition: impl FnOnce(Phase, &mut Facts) -> (Phase, Outcome)) -> Outcome {
+        let (phase, outcome) = transition(self.phase.take(), &mut self.facts);
+        self.phase = phase;
+        outcome
+    }
+}
+
 /// Where one exchange stands.
 #[derive(Debug, Default)]
-pub enum Phase {
+enum Phase {
     /// Nothing has come yet.
     #[default]
     Start,
@@ -71,7 +173,8 @@ struct Asker {
 }
 
 impl Asker {
-    fn refuse(&self, rejection: Rejection) -> (Phase, Outcome) {
+    fn refuse(&self, rejection: Rejection, facts: &mut Facts) -> (Phase, Outcome) {
+        facts.note_refusal(&rejection);
         let reply = rejection.into_reply(self.dialect, self.request_id.as_deref());
         (Phase::Replied, Outcome::Reply(reply))
     }

@@ -1,14 +1,16 @@
 //! The request's side of the state machine.
 
 use core::mem;
+use std::rc::Rc;
 
 use serde_json::json;
 
 use super::admission::{self, Admitted};
+use super::facts::Facts;
 use super::forward::head_edits;
 use super::lists::{self, Asked};
 use super::upload::{Expectation, Step, Upload};
-use super::{Asker, Outcome, Phase};
+use super::{Asker, Clock, Outcome, Phase};
 use crate::auth::World;
 use crate::body::{BodyError, BodyScanner};
 use crate::config::snapshot::InForce;
@@ -21,12 +23,13 @@ use crate::routing::Route;
 
 impl Phase {
     /// The request's head has come; `end` says that no body follows.
-    pub fn on_request_head(
+    pub(super) fn on_request_head(
         self,
         head: &Head,
         end: bool,
         in_force: Option<&InForce>,
-        world: &impl World,
+        world: &(impl World + Clock),
+        facts: &mut Facts,
     ) -> (Self, Outcome) {
         match self {
             Self::Start => {}
@@ -35,6 +38,7 @@ impl Phase {
             Self::AwaitingModel(_) | Self::Replied | Self::Done => return (self, Outcome::Pause),
         }
         let target = Target::parse(head.target());
+        facts.note_head(head, &target);
         let request_id = head.get("x-request-id").and_then(plain_id);
         let asker = |dialect| Asker {
             dialect,
@@ -42,35 +46,50 @@ impl Phase {
         };
         let endpoint = match match_request(head.method(), target.path) {
             Ok(endpoint) => endpoint,
-            Err(mismatch) => return refuse_mismatch(mismatch, head, asker),
+            Err(mismatch) => return refuse_mismatch(mismatch, head, asker, facts),
         };
         let asker = asker(Dialect::of(endpoint.protocol(), head));
-        if endpoint == Endpoint::Health {
-            return health(in_force, &asker);
-        }
-        match decide(head, end, &target, &endpoint, in_force, world, &asker) {
-            Ok(decided) => decided,
-            Err(rejection) => asker.refuse(rejection),
-        }
+        facts.protocol = endpoint.protocol();
+        let decided = if endpoint == Endpoint::Health {
+            health(in_force, &asker)
+        } else {
+            let request = Request {
+                head,
+                end,
+                target: &target,
+                endpoint: &endpoint,
+            };
+            decide(&request, in_force, world, &asker, facts)
+        };
+        facts.endpoint = Some(endpoint);
+        decided.unwrap_or_else(|rejection| asker.refuse(rejection, facts))
     }
 
     /// The next bytes of the body have come; `end` says that they are the last.
-    pub fn on_request_body(self, bytes: &[u8], end: bool) -> (Self, Outcome) {
+    pub(super) fn on_request_body(
+        self,
+        bytes: &[u8],
+        end: bool,
+        facts: &mut Facts,
+    ) -> (Self, Outcome) {
+        let next = match self {
+            Self::AwaitingModel(_) | Self::Forwarding(_) => Self::Forwarding,
+            _ => Self::Relaying,
+        };
         match self {
-            Self::AwaitingModel(upload) => read(upload, bytes, end, Self::Forwarding),
-            Self::Forwarding(upload) => read(upload, bytes, end, Self::Forwarding),
-            Self::Relaying(upload) => read(upload, bytes, end, Self::Relaying),
+            Self::AwaitingModel(upload) | Self::Forwarding(upload) | Self::Relaying(upload) => {
+                read(upload, bytes, end, next, facts)
+            }
             // Refused: what the client still sends goes nowhere.
             Self::Replied => (Self::Replied, Outcome::Pause),
             // A body without a head, which Envoy never hands over: nothing is known of it.
-            Self::Start => nobody().refuse(Rejection::Internal),
+            Self::Start => nobody().refuse(Rejection::Internal, facts),
             Self::Done => (Self::Done, Outcome::Pause),
         }
     }
 
-    /// Part of what has come of the body; the rest of it follows at once with
-    /// [`on_request_body`](Self::on_request_body). So a caller need not hold all of it at a time.
-    pub fn on_request_bytes(&mut self, bytes: &[u8]) {
+    /// See [`Exchange::on_request_bytes`](super::Exchange::on_request_bytes).
+    pub(super) fn on_request_bytes(&mut self, bytes: &[u8]) {
         if let Self::AwaitingModel(upload) | Self::Forwarding(upload) | Self::Relaying(upload) =
             self
         {
@@ -78,32 +97,35 @@ impl Phase {
         }
     }
 
-    /// The body has ended with trailers: HTTP/2 requests may, decompressed ones do.
-    pub fn on_request_trailers(self) -> (Self, Outcome) {
-        self.on_request_body(&[], true)
-    }
-
-    /// The exchange is over, however it ended.
-    pub fn on_done(&mut self) {
-        *self = Self::Done;
-    }
-
     /// Takes the phase out, to hand it to a transition.
-    pub fn take(&mut self) -> Self {
+    pub(super) fn take(&mut self) -> Self {
         mem::replace(self, Self::Done)
     }
 }
 
+/// What the head says.
+struct Request<'a> {
+    head: &'a Head,
+    /// Whether that is all: no body follows.
+    end: bool,
+    target: &'a Target<'a>,
+    endpoint: &'a Endpoint,
+}
+
 /// The decision, in the order in which the reasons to refuse are looked at.
 fn decide(
-    head: &Head,
-    end: bool,
-    target: &Target<'_>,
-    endpoint: &Endpoint,
+    request: &Request<'_>,
     in_force: Option<&InForce>,
-    world: &impl World,
+    world: &(impl World + Clock),
     asker: &Asker,
+    facts: &mut Facts,
 ) -> Result<(Phase, Outcome), Rejection> {
+    let &Request {
+        head,
+        end,
+        target,
+        endpoint,
+    } = request;
     if asks_for_websocket(head) {
         return Err(Rejection::UpgradeRequired);
     }
@@ -111,9 +133,12 @@ fn decide(
     if !head.target().iter().all(u8::is_ascii_graphic) {
         return Err(Rejection::BadTarget);
     }
-    let Admitted { group, form } = admission::admit(head, target, endpoint, in_force, world)?;
+    let Admitted { key, group, form } = admission::admit(head, target, endpoint, in_force, world)?;
     let policy = &in_force.ok_or(Rejection::NotReady)?.policy;
     let protocol = admission::protocol_of(endpoint, form);
+    facts.key = Some(key.id);
+    facts.group = Some(Rc::clone(&group));
+    facts.protocol = Some(protocol);
     if let Some(asked) = list_asked(endpoint) {
         let body = lists::answer(&group, protocol, asked, target)?;
         let dialect = match protocol {
@@ -124,10 +149,13 @@ fn decide(
         return Ok((Phase::Replied, Outcome::Reply(reply)));
     }
     let route = admission::authorize(head, endpoint, protocol, &group)?;
-    let (expects, upstream_model) = path_model(endpoint, &route)?;
+    let (expects, upstream_model) = path_model(endpoint, &route, facts)?;
     let edits = head_edits(head, target, endpoint, &route, &upstream_model);
     let needs_body = *endpoint != Endpoint::AccountResource;
     let content_length = check_body_head(head, policy.max_body, end && needs_body)?;
+    facts.route = Some(route.clone());
+    facts.currency = policy.currency.clone();
+    facts.began_us = Some(world.now_us());
     let upload = Upload::new(
         asker.clone(),
         route,
@@ -139,7 +167,7 @@ fn decide(
     );
     let upload = Box::new(upload);
     Ok(if end {
-        read(upload, &[], true, Phase::Forwarding)
+        read(upload, &[], true, Phase::Forwarding, facts)
     } else {
         (Phase::AwaitingModel(upload), Outcome::Pause)
     })
@@ -150,9 +178,10 @@ fn read(
     bytes: &[u8],
     end: bool,
     next: fn(Box<Upload>) -> Phase,
+    facts: &mut Facts,
 ) -> (Phase, Outcome) {
-    match upload.read(bytes, end) {
-        Err(rejection) => upload.asker.refuse(rejection),
+    match upload.read(bytes, end, facts) {
+        Err(rejection) => upload.asker.refuse(rejection, facts),
         Ok(Step::Hold) if upload.head_gone() => (next(upload), Outcome::Pause),
         Ok(Step::Hold) => (Phase::AwaitingModel(upload), Outcome::Pause),
         Ok(Step::Release(edits)) => (next(upload), Outcome::Continue(edits)),
@@ -163,26 +192,23 @@ fn refuse_mismatch(
     mismatch: Mismatch,
     head: &Head,
     asker: impl Fn(Dialect) -> Asker,
+    facts: &mut Facts,
 ) -> (Phase, Outcome) {
-    match mismatch {
-        Mismatch::UnknownPath { protocol, advice } => {
-            asker(Dialect::of(protocol, head)).refuse(Rejection::UnknownPath { advice })
-        }
+    let (protocol, rejection) = match mismatch {
+        Mismatch::UnknownPath { protocol, advice } => (protocol, Rejection::UnknownPath { advice }),
         Mismatch::WrongMethod { protocol, .. } if asks_for_websocket(head) => {
-            asker(Dialect::of(protocol, head)).refuse(Rejection::UpgradeRequired)
+            (protocol, Rejection::UpgradeRequired)
         }
-        Mismatch::WrongMethod { protocol, allow } => {
-            asker(Dialect::of(protocol, head)).refuse(Rejection::WrongMethod { allow })
-        }
-    }
+        Mismatch::WrongMethod { protocol, allow } => (protocol, Rejection::WrongMethod { allow }),
+    };
+    facts.protocol = protocol;
+    asker(Dialect::of(protocol, head)).refuse(rejection, facts)
 }
 
-fn health(in_force: Option<&InForce>, asker: &Asker) -> (Phase, Outcome) {
-    if in_force.is_none() {
-        return asker.refuse(Rejection::NotReady);
-    }
+fn health(in_force: Option<&InForce>, asker: &Asker) -> Result<(Phase, Outcome), Rejection> {
+    in_force.ok_or(Rejection::NotReady)?;
     let reply = Reply::json(200, &json!({"status": "ok"}), asker.dialect, None);
-    (Phase::Replied, Outcome::Reply(reply))
+    Ok((Phase::Replied, Outcome::Reply(reply)))
 }
 
 fn list_asked(endpoint: &Endpoint) -> Option<Asked<'_>> {
@@ -194,10 +220,20 @@ fn list_asked(endpoint: &Endpoint) -> Option<Asked<'_>> {
 }
 
 /// What the body must say about the model, and the model's name in the upstream's path.
-fn path_model(endpoint: &Endpoint, route: &Route) -> Result<(Expectation, String), Rejection> {
+fn path_model(
+    endpoint: &Endpoint,
+    route: &Route,
+    facts: &mut Facts,
+) -> Result<(Expectation, String), Rejection> {
     match endpoint {
-        Endpoint::Generate { model: name, .. } => {
+        Endpoint::Generate {
+            model: name,
+            method,
+            ..
+        } => {
             let model = route.model(name)?;
+            facts.note_model(name, Some(model));
+            facts.stream = method == "streamGenerateContent";
             let upstream = model.upstream.as_ref().unwrap_or(name).clone();
             let expects = Expectation::SameAs {
                 id: model.id.clone(),

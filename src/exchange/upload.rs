@@ -5,6 +5,7 @@
 //! found clean, so the upstream never has the whole of a body that was not approved.
 
 use super::edits::{BodyEdit, Edits, HeaderEdit};
+use super::facts::Facts;
 use crate::body::{BodyScanner, FoundModel};
 use crate::config::Policy;
 use crate::reply::Rejection;
@@ -103,8 +104,14 @@ impl Upload {
     ///
     /// # Errors
     /// Why the request is refused, whatever of it has gone upstream by then.
-    pub(super) fn read(&mut self, bytes: &[u8], end: bool) -> Result<Step, Rejection> {
+    pub(super) fn read(
+        &mut self,
+        bytes: &[u8],
+        end: bool,
+        facts: &mut Facts,
+    ) -> Result<Step, Rejection> {
         self.read_ahead(bytes);
+        facts.request_bytes = self.seen;
         if self.seen > self.max_body {
             return Err(Rejection::TooLarge {
                 limit: self.max_body,
@@ -123,15 +130,17 @@ impl Upload {
         if end && !absent {
             self.scanner.finish().map_err(Rejection::Body)?;
         }
-        self.judge(end)?;
+        self.judge(end, facts)?;
+        facts.stream |= self.scanner.stream() == Some(true);
         if !end && self.must_hold() {
             return Ok(Step::Hold);
         }
+        facts.sent_whole |= end;
         Ok(Step::Release(self.release()))
     }
 
     /// Looks at the model as soon as it is there, and notes the bytes that replace it, if some do.
-    fn judge(&mut self, end: bool) -> Result<(), Rejection> {
+    fn judge(&mut self, end: bool, facts: &mut Facts) -> Result<(), Rejection> {
         let Some(found) = self.scanner.model() else {
             let can_come = !end && !self.scanner.complete();
             return if self.expects == Expectation::Named && !can_come {
@@ -168,7 +177,9 @@ impl Upload {
                 None
             }
             Expectation::Named | Expectation::Met => {
-                self.route.model(&found.name)?.upstream.clone()
+                let model = self.route.model(&found.name)?;
+                facts.note_model(&found.name, Some(model));
+                model.upstream.clone()
             }
         };
         self.rename = upstream

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use proxy_wasm::traits::{Context, HttpContext, RootContext};
 use proxy_wasm::types::ContextType;
 
+use super::exchange_stats::ExchangeStats;
 use super::host;
 use super::http::HttpExchange;
 use super::loading::{Loading, Role};
@@ -14,6 +15,7 @@ use super::view::SharedView;
 #[derive(Debug, Default)]
 pub(super) struct GatewayRoot {
     view: Rc<SharedView>,
+    stats: Rc<ExchangeStats>,
     loading: Option<Loading>,
 }
 
@@ -41,7 +43,8 @@ impl RootContext for GatewayRoot {
     }
 
     fn create_http_context(&self, _context_id: u32) -> Option<Box<dyn HttpContext>> {
-        Some(Box::new(HttpExchange::new(Rc::clone(&self.view))))
+        let exchange = HttpExchange::new(Rc::clone(&self.view), Rc::clone(&self.stats));
+        Some(Box::new(exchange))
     }
 
     fn get_type(&self) -> Option<ContextType> {

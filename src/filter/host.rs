@@ -13,7 +13,7 @@ use proxy_wasm::types::{BufferType, MapType, MetricType};
 
 use crate::config::shared::{Conflict, SharedData};
 use crate::config::source::HttpSource;
-use crate::exchange::{BodyEdit, HeaderEdit, Origin};
+use crate::exchange::{AnswerHead, BodyEdit, HeaderEdit};
 use crate::head::Head;
 use crate::reply::Reply;
 
@@ -37,13 +37,18 @@ pub(super) fn tick_every(period: Duration) {
     let _ = hostcalls::set_tick_period(period);
 }
 
-/// Milliseconds since the Unix epoch.
-pub(super) fn now_ms() -> u64 {
+/// Microseconds since the Unix epoch.
+pub(super) fn now_us() -> u64 {
     let now = hostcalls::get_current_time().unwrap_or_else(|_| SystemTime::now());
     now.duration_since(UNIX_EPOCH)
         .ok()
-        .and_then(|since| u64::try_from(since.as_millis()).ok())
+        .and_then(|since| u64::try_from(since.as_micros()).ok())
         .unwrap_or(0)
+}
+
+/// Milliseconds since the Unix epoch.
+pub(super) fn now_ms() -> u64 {
+    now_us() / 1000
 }
 
 /// A number that no other VM draws.
@@ -70,19 +75,51 @@ pub(super) fn request_head() -> Head {
     Head::new(hostcalls::get_map_bytes(MapType::HttpRequestHeaders).unwrap_or_default())
 }
 
-/// The answer's status; legal in `on_http_response_headers`.
-pub(super) fn response_status() -> Option<u16> {
-    let value = hostcalls::get_map_value_bytes(MapType::HttpResponseHeaders, ":status");
-    core::str::from_utf8(&value.ok()??).ok()?.parse().ok()
+/// The answer's head; legal in `on_http_response_headers`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ResponseHead;
+
+impl ResponseHead {
+    fn header(name: &str) -> Option<String> {
+        let value = hostcalls::get_map_value_bytes(MapType::HttpResponseHeaders, name);
+        String::from_utf8(value.ok()??).ok()
+    }
 }
 
-/// Who made the answer; legal in `on_http_response_headers`.
-pub(super) fn response_origin() -> Origin {
-    let details = hostcalls::get_property(vec!["response", "code_details"]);
-    match details {
-        Ok(Some(details)) if details == b"via_upstream" => Origin::Upstream,
-        _ => Origin::Envoy,
+impl AnswerHead for ResponseHead {
+    fn status(&self) -> u16 {
+        Self::header(":status")
+            .and_then(|status| status.parse().ok())
+            .unwrap_or(0)
     }
+
+    fn details(&self) -> Vec<u8> {
+        response_details()
+    }
+
+    fn request_id(&self) -> Option<String> {
+        Self::header("x-request-id").or_else(|| Self::header("request-id"))
+    }
+}
+
+/// Envoy's response code details: who made the answer, or what ended the stream. Legal from
+/// `on_http_response_headers` on; empty where there are none.
+pub(super) fn response_details() -> Vec<u8> {
+    hostcalls::get_property(vec!["response", "code_details"])
+        .ok()
+        .flatten()
+        .unwrap_or_default()
+}
+
+/// Bytes of the answer that pass now; legal in `on_http_response_body`.
+pub(super) fn response_body(start: usize, size: usize) -> Vec<u8> {
+    buffer(BufferType::HttpResponseBody, start, size)
+}
+
+/// Leaves the record for the access log, where it is `%FILTER_STATE(wasm.ledger:PLAIN)%`; legal in
+/// `on_log`, which comes before the access log is written.
+pub(super) fn publish_record(members: &[u8]) {
+    let _ = hostcalls::set_property(vec!["ledger"], Some(members));
 }
 
 /// Bytes of the request body now held; legal in `on_http_request_body`.
@@ -145,22 +182,23 @@ pub(super) fn fetched_body(size: usize) -> Vec<u8> {
     buffer(BufferType::HttpCallResponseBody, 0, size)
 }
 
-/// The id of a counter or gauge, defined if it is not yet.
+/// The id of a counter, gauge or histogram, defined if it is not yet.
 pub(super) fn metric(kind: MetricType, name: &str) -> Option<u32> {
     hostcalls::define_metric(kind, name).ok()
 }
 
-/// Sets a gauge.
+/// Sets a gauge, or puts a value into a histogram.
 pub(super) fn record(metric: Option<u32>, value: u64) {
     if let Some(id) = metric {
         let _ = hostcalls::record_metric(id, value);
     }
 }
 
-/// Adds one to a counter.
-pub(super) fn increment(metric: Option<u32>) {
-    if let Some(id) = metric {
-        let _ = hostcalls::increment_metric(id, 1);
+/// Adds to a counter.
+pub(super) fn add(metric: Option<u32>, count: u64) {
+    // The host takes a signed number.
+    if let (Some(id), Ok(count)) = (metric, i64::try_from(count)) {
+        let _ = hostcalls::increment_metric(id, count);
     }
 }
 

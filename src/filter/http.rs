@@ -5,9 +5,10 @@ use std::rc::Rc;
 use proxy_wasm::traits::{Context, HttpContext};
 use proxy_wasm::types::Action;
 
-use super::host;
+use super::exchange_stats::ExchangeStats;
+use super::host::{self, ResponseHead};
 use super::view::SharedView;
-use crate::exchange::{Outcome, Phase};
+use crate::exchange::{Exchange, Outcome};
 
 /// How much of a body is copied out of Envoy at a time, in bytes. An inflated body may come by the
 /// hundred megabytes at once, and the memory of a VM never shrinks again.
@@ -17,23 +18,24 @@ const PIECE: usize = 64 * 1024;
 #[derive(Debug)]
 pub(super) struct HttpExchange {
     view: Rc<SharedView>,
-    phase: Phase,
+    stats: Rc<ExchangeStats>,
+    exchange: Exchange,
     /// Bytes of the request body that the host holds and the exchange has read.
     held: usize,
 }
 
 impl HttpExchange {
-    pub(super) fn new(view: Rc<SharedView>) -> Self {
+    pub(super) fn new(view: Rc<SharedView>, stats: Rc<ExchangeStats>) -> Self {
         Self {
             view,
-            phase: Phase::Start,
+            stats,
+            exchange: Exchange::default(),
             held: 0,
         }
     }
 
     /// The one place where outcomes turn into host calls.
-    fn apply(&mut self, (phase, outcome): (Phase, Outcome)) -> Action {
-        self.phase = phase;
+    fn apply(&mut self, outcome: Outcome) -> Action {
         match outcome {
             Outcome::Continue(edits) => {
                 host::edit_request_head(&edits.headers);
@@ -57,50 +59,73 @@ impl Context for HttpExchange {}
 impl HttpContext for HttpExchange {
     fn on_http_request_headers(&mut self, _num_headers: usize, end_of_stream: bool) -> Action {
         let in_force = self.view.refresh();
-        let transition = self.phase.take().on_request_head(
+        let outcome = self.exchange.on_request_head(
             &host::request_head(),
             end_of_stream,
             in_force.as_deref(),
             &*self.view,
         );
-        self.apply(transition)
+        self.apply(outcome)
     }
 
     fn on_http_request_body(&mut self, body_size: usize, end_of_stream: bool) -> Action {
         // While a body is held the host counts it from its start, else this chunk only.
         let mut at = self.held;
         while body_size.saturating_sub(at) > PIECE {
-            self.phase.on_request_bytes(&host::request_body(at, PIECE));
+            self.exchange
+                .on_request_bytes(&host::request_body(at, PIECE));
             at = at.saturating_add(PIECE);
         }
         let new = host::request_body(at, body_size.saturating_sub(at));
-        let transition = self.phase.take().on_request_body(&new, end_of_stream);
+        let outcome = self.exchange.on_request_body(&new, end_of_stream);
         self.held = body_size;
-        self.apply(transition)
+        self.apply(outcome)
     }
 
     fn on_http_request_trailers(&mut self, _num_trailers: usize) -> Action {
-        let transition = self.phase.take().on_request_trailers();
-        self.apply(transition)
+        let outcome = self.exchange.on_request_trailers();
+        self.apply(outcome)
     }
 
-    fn on_http_response_headers(&mut self, _num_headers: usize, _end_of_stream: bool) -> Action {
-        let status = host::response_status().unwrap_or(0);
-        match self
-            .phase
-            .take()
-            .on_response_head(status, host::response_origin)
-        {
+    fn on_http_response_headers(&mut self, _num_headers: usize, end_of_stream: bool) -> Action {
+        match self.exchange.on_answer_head(&ResponseHead, end_of_stream) {
             // Nothing of an answer is changed, and no edit of the request may happen any more.
-            (phase, Outcome::Continue(_) | Outcome::Pause) => {
-                self.phase = phase;
-                Action::Continue
-            }
-            (phase, outcome @ Outcome::Reply(_)) => self.apply((phase, outcome)),
+            Outcome::Continue(_) | Outcome::Pause => Action::Continue,
+            reply @ Outcome::Reply(_) => self.apply(reply),
         }
     }
 
+    /// Never pauses: what has come goes on at once.
+    fn on_http_response_body(&mut self, body_size: usize, end_of_stream: bool) -> Action {
+        let view = &*self.view;
+        if !self.exchange.reads_answer() {
+            self.exchange
+                .on_answer_body(&[], body_size, end_of_stream, view);
+            return Action::Continue;
+        }
+        let mut at = 0_usize;
+        while body_size.saturating_sub(at) > PIECE {
+            let piece = host::response_body(at, PIECE);
+            self.exchange.on_answer_body(&piece, PIECE, false, view);
+            at = at.saturating_add(PIECE);
+        }
+        let rest = body_size.saturating_sub(at);
+        let piece = host::response_body(at, rest);
+        self.exchange
+            .on_answer_body(&piece, rest, end_of_stream, view);
+        Action::Continue
+    }
+
+    fn on_http_response_trailers(&mut self, _num_trailers: usize) -> Action {
+        self.exchange.on_answer_trailers();
+        Action::Continue
+    }
+
+    /// Always comes, whatever became of the stream, and before Envoy writes its access log.
     fn on_log(&mut self) {
-        self.phase.on_done();
+        if let Some(record) = self.exchange.on_done(host::response_details, &*self.view) {
+            host::publish_record(&record.to_members());
+            self.stats.count(&record);
+        }
     }
 }

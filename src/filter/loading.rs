@@ -4,8 +4,8 @@ use core::time::Duration;
 
 use sha2::{Digest, Sha256};
 
+use super::config_stats::{ConfigStats, Reason};
 use super::host::{self, Host};
-use super::stats::{ConfigStats, Reason};
 use crate::config::lease::{Claim, Lease};
 use crate::config::publish::Publisher;
 use crate::config::shared::SharedData;

@@ -1,11 +1,12 @@
 //! The only room that knows Envoy: callbacks in, host calls out, no decisions.
 
+mod config_stats;
+mod exchange_stats;
 mod gateway;
 mod host;
 mod http;
 mod loader;
 mod loading;
-mod stats;
 mod view;
 
 use proxy_wasm::traits::RootContext;

@@ -9,6 +9,7 @@ use crate::config::record::KeyDigest;
 use crate::config::shared::SharedData;
 use crate::config::snapshot::InForce;
 use crate::config::view::View;
+use crate::exchange::Clock;
 
 /// One view for all streams of a VM.
 #[derive(Debug, Default)]
@@ -39,5 +40,11 @@ impl World for SharedView {
 
     fn in_force_again(&self) -> Option<Rc<InForce>> {
         self.refresh()
+    }
+}
+
+impl Clock for SharedView {
+    fn now_us(&self) -> u64 {
+        host::now_us()
     }
 }

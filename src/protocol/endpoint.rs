@@ -121,6 +121,25 @@ impl Endpoint {
     }
 }
 
+impl Endpoint {
+    /// The name in records: that of the path's last part, for protocol C the method's.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Health => "healthz",
+            Self::Models | Self::GenerateModels => "models",
+            Self::Model { .. } | Self::GenerateModel { .. } => "model",
+            Self::Responses => "responses",
+            Self::ChatCompletions => "chat_completions",
+            Self::ImagesGenerations => "images_generations",
+            Self::ImagesEdits => "images_edits",
+            Self::Messages => "messages",
+            Self::CountTokens => "count_tokens",
+            Self::Generate { method, .. } => method,
+            Self::AccountResource => "account_resource",
+        }
+    }
+}
+
 const GET: &str = "GET";
 const POST: &str = "POST";
 

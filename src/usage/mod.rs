@@ -3,6 +3,24 @@
 //! Three protocols report usage under different names and with different conventions: some count
 //! cached tokens inside the input, some beside it. Here they come down to one vocabulary of
 //! [`Kind`]s, none of which contains another, so that sums and charges need no further knowledge.
+//!
+//! The [`Meter`] finds the numbers: bytes go through `sse` (if the answer is a stream of events) and
+//! `picker` (JSON), which follows the table of the answer's [`Wire`] form, to the `tally`.
+
+mod chat;
+mod generate;
+mod images;
+mod messages;
+mod meter;
+mod numbers;
+mod picker;
+mod responses;
+mod short_text;
+mod sse;
+mod table;
+mod tally;
+
+pub use meter::{Meter, Reading, Wire};
 
 /// A kind of token. No token is of two kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

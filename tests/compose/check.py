@@ -155,7 +155,7 @@ def hardening() -> None:
 def logs() -> None:
     """Envoy's own log and the access log reach Docker."""
     text = run(COMPOSE, "logs", "--no-color", "envoy")
-    check("logs: access log lines", '"path":"/v1/chat/completions"' in text)
+    check("logs: access log lines", '"url.path":"/v1/chat/completions"' in text)
     check("logs: nothing critical", "[critical]" not in text)
     check("logs: no key", not any(value in text for value in demo.DEMO_KEYS.values()))
 

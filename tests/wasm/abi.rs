@@ -16,6 +16,7 @@ const REQUEST_HEADERS: i32 = 0;
 const RESPONSE_HEADERS: i32 = 2;
 const CALL_HEADERS: i32 = 6;
 const REQUEST_BODY: i32 = 0;
+const RESPONSE_BODY: i32 = 1;
 const CALL_BODY: i32 = 4;
 const PLUGIN_CONFIGURATION: i32 = 7;
 
@@ -55,6 +56,7 @@ fn define_env(linker: &mut Linker<Host>) -> Result<(), wasmi::errors::LinkerErro
     linker.func_wrap(env, "proxy_replace_header_map_value", set_header)?;
     linker.func_wrap(env, "proxy_remove_header_map_value", remove_header)?;
     linker.func_wrap(env, "proxy_get_property", get_property)?;
+    linker.func_wrap(env, "proxy_set_property", set_property)?;
     linker.func_wrap(env, "proxy_get_shared_data", get_shared)?;
     linker.func_wrap(env, "proxy_set_shared_data", set_shared)?;
     linker.func_wrap(env, "proxy_send_local_response", send_reply)?;
@@ -153,6 +155,7 @@ fn get_buffer(
     let scope = &guest.data().scope;
     let buffer = match kind {
         REQUEST_BODY => scope.request_body.as_deref(),
+        RESPONSE_BODY => scope.response_body.as_deref(),
         CALL_BODY => scope.call.as_ref().map(|call| call.body.as_slice()),
         PLUGIN_CONFIGURATION => scope.plugin_configuration.as_deref(),
         _ => None,
@@ -326,6 +329,23 @@ fn get_property(mut guest: Guest<'_>, at: i32, path_size: i32, data: i32, size: 
         Some(value) => give(&mut guest, &value, data, size),
         None => Ok(NOT_FOUND),
     }
+}
+
+/// The one property that is set is the record, and only when the stream is over.
+fn set_property(
+    mut guest: Guest<'_>,
+    at: i32,
+    path_size: i32,
+    value: i32,
+    value_size: i32,
+) -> Status {
+    let path = load(&guest, at, path_size)?;
+    let value = load(&guest, value, value_size)?;
+    if path != b"ledger" || guest.data().scope.callback != "proxy_on_log" {
+        return Err(fault(&guest, "set a property that it may not set"));
+    }
+    guest.data_mut().records.push(value);
+    Ok(OK)
 }
 
 fn get_shared(

@@ -163,6 +163,7 @@ pub struct Scope {
     pub request_headers: Option<Headers>,
     pub response_headers: Option<Headers>,
     pub request_body: Option<Vec<u8>>,
+    pub response_body: Option<Vec<u8>>,
     pub call: Option<CallAnswer>,
     pub plugin_configuration: Option<Vec<u8>>,
     pub code_details: Option<Vec<u8>>,
@@ -177,6 +178,8 @@ pub struct Host {
     pub logs: Vec<(i32, String)>,
     pub tick_ms: Option<u32>,
     pub calls: VecDeque<HttpCall>,
+    /// The records that exchanges have left for the access log.
+    pub records: Vec<Vec<u8>>,
     /// Whether the cluster of a call is known.
     pub cluster_known: bool,
 }
@@ -204,6 +207,7 @@ impl Vm {
             logs: Vec::new(),
             tick_ms: None,
             calls: VecDeque::new(),
+            records: Vec::new(),
             cluster_known: true,
         };
         let mut store = Store::new(engine, host);

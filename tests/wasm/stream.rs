@@ -1,5 +1,7 @@
 //! Envoy's part of one exchange: what it holds while the filter pauses, what it sends on.
 
+use serde_json::Value;
+
 use crate::host::{Called, Headers, LocalReply, Scope, Vm, headers};
 
 const CONTINUE: i32 = 0;
@@ -152,21 +154,40 @@ impl Stream {
 
     pub fn response_body(&mut self, vm: &mut Vm, chunk: &[u8], end: bool) -> Called<()> {
         let size = i32::try_from(chunk.len()).unwrap();
+        let scope = Scope {
+            response_body: Some(chunk.to_vec()),
+            ..Scope::default()
+        };
         let action: i32 = vm.call(
             "proxy_on_response_body",
             (self.id, size, i32::from(end)),
-            Scope::default(),
+            scope,
         )?;
         assert_eq!(action, CONTINUE, "an answer is never held");
         Ok(())
     }
 
-    /// The exchange is over, however far it got.
-    pub fn end(&self, vm: &mut Vm) -> Called<()> {
-        vm.call::<_, ()>("proxy_on_log", self.id, Scope::default())?;
+    /// The exchange is over, however far it got. It leaves one record, if its head ever came.
+    pub fn end(&self, vm: &mut Vm) -> Called<Option<Value>> {
+        let scope = Scope {
+            code_details: Some(b"downstream_remote_disconnect".to_vec()),
+            ..Scope::default()
+        };
+        vm.call::<_, ()>("proxy_on_log", self.id, scope)?;
+        let mut records = core::mem::take(&mut vm.host().records);
+        let record = records.pop().map(|members| {
+            let line = [b"{\"envoy\":1", members.as_slice(), b"}"].concat();
+            serde_json::from_slice(&line).expect("the members of an object")
+        });
+        assert_eq!(records.len(), 0, "one record at most");
+        assert!(
+            record.is_some() || !self.begun,
+            "a record for every request"
+        );
         let done: i32 = vm.call("proxy_on_done", self.id, Scope::default())?;
         assert_eq!(done, 1, "nothing is left to wait for");
-        vm.call("proxy_on_delete", self.id, Scope::default())
+        vm.call::<_, ()>("proxy_on_delete", self.id, Scope::default())?;
+        Ok(record)
     }
 }
 

@@ -1,4 +1,7 @@
-//! The grammar of numbers.
+//! Numbers: their grammar.
+
+use super::{Cursor, JsonScanner, State};
+use crate::body::BodyError;
 
 /// Where in a number the bytes so far end (RFC 8259, 6).
 #[derive(Debug, Clone, Copy)]
@@ -32,5 +35,28 @@ impl Number {
             self,
             Self::Zero | Self::Integer | Self::Fraction | Self::Exponent
         )
+    }
+}
+
+impl JsonScanner {
+    /// Reads on in a number; gives what is left of the chunk.
+    pub(super) fn number<'a>(
+        &mut self,
+        mut number: Number,
+        mut cursor: Cursor<'a>,
+    ) -> Result<&'a [u8], BodyError> {
+        while let Some((&byte, tail)) = cursor.rest.split_first() {
+            match number.next(byte) {
+                Some(next) => number = next,
+                None if number.may_end() => {
+                    self.state = State::AfterValue;
+                    return Ok(cursor.rest);
+                }
+                None => return Err(BodyError::Syntax { at: cursor.at() }),
+            }
+            cursor.rest = tail;
+        }
+        self.state = State::Number(number);
+        Ok(cursor.rest)
     }
 }

@@ -1,7 +1,7 @@
 //! Strings: their text, escapes, and what becomes of the ones that matter.
 
 use super::{Cursor, JsonScanner, State, Text};
-use crate::body::{BodyError, Field};
+use crate::body::BodyError;
 use crate::text::plain_run;
 
 impl JsonScanner {
@@ -187,19 +187,11 @@ impl JsonScanner {
         Ok(())
     }
 
-    /// The end of a key of the outermost object.
+    /// The end of a key that may be a field.
+    // Few are: this stays out of the loop that reads all the others.
+    #[inline(never)]
     fn end_key(&mut self) -> Result<(), BodyError> {
-        self.field = self.key.field()?;
-        match self.field {
-            Some(Field::Model) if self.model_seen => Err(BodyError::Duplicate(Field::Model)),
-            Some(Field::Stream) if self.stream.is_some() => {
-                Err(BodyError::Duplicate(Field::Stream))
-            }
-            Some(Field::Model) => {
-                self.model_seen = true;
-                Ok(())
-            }
-            _ => Ok(()),
-        }
+        self.field = self.key.field(self.fields())?;
+        self.field.map_or(Ok(()), |field| self.seen.note(field))
     }
 }

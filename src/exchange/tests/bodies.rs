@@ -40,7 +40,8 @@ fn send(client: &Client<'_>, chunks: &[&[u8]], trailers: bool) -> (Upstream, Opt
     let mut headers = client.headers.to_vec();
     headers.push(&length);
     let head = head(client.request, &headers);
-    let (mut phase, outcome) = Phase::Start.on_request_head(&head, false, Some(&in_force), &world);
+    let mut exchange = Exchange::default();
+    let outcome = exchange.on_request_head(&head, false, Some(&in_force), &world);
     if let Some((status, ..)) = reply_of(&outcome) {
         return (Upstream::default(), Some(status));
     }
@@ -56,8 +57,7 @@ fn send(client: &Client<'_>, chunks: &[&[u8]], trailers: bool) -> (Upstream, Opt
     }
     for (chunk, end) in steps {
         held.extend_from_slice(chunk);
-        let (next, outcome) = phase.on_request_body(chunk, end);
-        phase = next;
+        let outcome = exchange.on_request_body(chunk, end);
         match outcome {
             Outcome::Pause => {}
             Outcome::Continue(edits) => {
@@ -69,7 +69,7 @@ fn send(client: &Client<'_>, chunks: &[&[u8]], trailers: bool) -> (Upstream, Opt
                 upstream.complete |= end;
             }
             Outcome::Reply(reply) => {
-                assert!(matches!(phase, Phase::Replied));
+                assert!(matches!(exchange.phase, Phase::Replied));
                 return (upstream, Some(reply.status));
             }
         }
@@ -255,7 +255,7 @@ fn a_request_without_a_body() {
     ];
     for (case, request, want) in cases {
         let head = head(request, &[key]);
-        let (_, outcome) = Phase::Start.on_request_head(&head, true, Some(&in_force), &world);
+        let outcome = Exchange::default().on_request_head(&head, true, Some(&in_force), &world);
         assert_eq!(reply_of(&outcome).map(|(s, ..)| s), want, "{case}");
         if let Outcome::Continue(edits) = &outcome {
             assert_eq!(set(edits, "x-trilane-cluster"), Some("cc"), "{case}");
@@ -329,34 +329,39 @@ fn a_renamed_model_of_protocol_c_changes_in_path_and_body() {
 #[test]
 fn answers() {
     let cases = [
-        ("good", 200, Origin::Upstream, None),
-        ("our account is refused", 401, Origin::Upstream, Some(502)),
-        ("our account may not", 403, Origin::Upstream, Some(403)),
-        ("not found passes", 404, Origin::Upstream, None),
-        ("too many passes", 429, Origin::Upstream, None),
-        ("broken passes", 500, Origin::Upstream, None),
-        ("no connection", 503, Origin::Envoy, Some(502)),
-        ("timeout", 504, Origin::Envoy, Some(502)),
-        ("no credential", 401, Origin::Envoy, Some(502)),
-        ("too large for Envoy passes", 413, Origin::Envoy, None),
+        ("good", 200, UPSTREAM, None),
+        ("our account is refused", 401, UPSTREAM, Some(502)),
+        ("our account may not", 403, UPSTREAM, Some(403)),
+        ("not found passes", 404, UPSTREAM, None),
+        ("too many passes", 429, UPSTREAM, None),
+        ("broken passes", 500, UPSTREAM, None),
+        ("no connection", 503, ENVOY, Some(502)),
+        ("timeout", 504, ENVOY, Some(502)),
+        ("no credential", 401, ENVOY, Some(502)),
+        ("too large for Envoy passes", 413, ENVOY, None),
     ];
     let (in_force, world) = setting();
-    for (case, status, origin, want) in cases {
+    for (case, status, details, want) in cases {
         let head = head(B.request, B.headers);
-        let (phase, _) = Phase::Start.on_request_head(&head, false, Some(&in_force), &world);
-        let (phase, _) = phase.on_request_body(br#"{"model":"claude-z-2"}"#, true);
-        let (phase, outcome) = phase.on_response_head(status, || origin);
+        let mut exchange = Exchange::default();
+        exchange.on_request_head(&head, false, Some(&in_force), &world);
+        exchange.on_request_body(br#"{"model":"claude-z-2"}"#, true);
+        let outcome = exchange.on_answer_head(&FakeHead { status, details }, false);
         let got = reply_of(&outcome);
         assert_eq!(got.as_ref().map(|(s, ..)| *s), want, "{case}");
         if let Some((_, _, body)) = got {
             assert_eq!(body["type"], "error", "{case}: in B's shape");
-            let (phase, again) = phase.on_response_head(want.unwrap(), || Origin::Envoy);
+            let ours = FakeHead {
+                status: want.unwrap(),
+                details: ENVOY,
+            };
+            let again = exchange.on_answer_head(&ours, false);
             assert_eq!(
                 again,
                 Outcome::pass(),
                 "{case}: the reply passes on its way out"
             );
-            assert!(matches!(phase, Phase::Replied), "{case}");
+            assert!(matches!(exchange.phase, Phase::Replied), "{case}");
         }
     }
 }
@@ -365,10 +370,17 @@ fn answers() {
 fn an_early_answer_does_not_end_the_guard() {
     let (in_force, world) = setting();
     let head = head(A.request, A.headers);
-    let (phase, _) = Phase::Start.on_request_head(&head, false, Some(&in_force), &world);
-    let (phase, _) = phase.on_request_body(br#"{"model":"gpt-x","#, false);
-    let (phase, _) = phase.on_response_head(200, || Origin::Upstream);
-    let (_, outcome) = phase.on_request_body(br#""model":"gpt-r"}"#, true);
+    let mut exchange = Exchange::default();
+    exchange.on_request_head(&head, false, Some(&in_force), &world);
+    exchange.on_request_body(br#"{"model":"gpt-x","#, false);
+    exchange.on_answer_head(
+        &FakeHead {
+            status: 200,
+            details: UPSTREAM,
+        },
+        false,
+    );
+    let outcome = exchange.on_request_body(br#""model":"gpt-r"}"#, true);
     assert_eq!(reply_of(&outcome).map(|(s, ..)| s), Some(400));
 }
 
@@ -378,6 +390,7 @@ enum Call {
     Body(Vec<u8>, bool),
     Trailers,
     Response(u16, bool),
+    Answer(Vec<u8>, bool),
     Done,
 }
 
@@ -396,6 +409,8 @@ fn call() -> impl Strategy<Value = Call> {
         Just(Call::Trailers),
         (100u16..600, any::<bool>())
             .prop_map(|(status, upstream)| Call::Response(status, upstream)),
+        (proptest::collection::vec(any::<u8>(), 0..20), any::<bool>())
+            .prop_map(|(bytes, end)| Call::Answer(bytes, end)),
         Just(Call::Done),
     ]
 }
@@ -405,27 +420,36 @@ proptest! {
     #[test]
     fn any_order_of_calls(calls in proptest::collection::vec(call(), 0..12)) {
         let (in_force, world) = setting();
-        let mut phase = Phase::default();
+        let mut exchange = Exchange::default();
         let mut head_came = false;
+        let mut records = 0;
         for call in calls {
             let is_body = matches!(call, Call::Body(..) | Call::Trailers);
-            let (next, outcome) = match call {
+            let outcome = match call {
                 Call::Head(end) => {
                     head_came = true;
-                    phase.on_request_head(&head(A.request, A.headers), end, Some(&in_force), &world)
+                    exchange.on_request_head(&head(A.request, A.headers), end, Some(&in_force), &world)
                 }
-                Call::Body(bytes, end) => phase.on_request_body(&bytes, end),
-                Call::Trailers => phase.on_request_trailers(),
-                Call::Response(status, upstream) => phase.on_response_head(status, || {
-                    if upstream { Origin::Upstream } else { Origin::Envoy }
-                }),
-                Call::Done => { phase.on_done(); (phase, Outcome::pass()) }
+                Call::Body(bytes, end) => exchange.on_request_body(&bytes, end),
+                Call::Trailers => exchange.on_request_trailers(),
+                Call::Response(status, upstream) => {
+                    let details = if upstream { UPSTREAM } else { ENVOY };
+                    exchange.on_answer_head(&FakeHead { status, details }, false)
+                }
+                Call::Answer(bytes, end) => {
+                    exchange.on_answer_body(&bytes, bytes.len(), end, &world);
+                    Outcome::pass()
+                }
+                Call::Done => {
+                    records += usize::from(exchange.on_done(Vec::new, &world).is_some());
+                    Outcome::pass()
+                }
             };
-            phase = next;
             if is_body && !head_came {
                 prop_assert!(!matches!(outcome, Outcome::Continue(_)));
             }
         }
+        prop_assert!(records <= 1);
     }
 
     #[test]

@@ -174,8 +174,9 @@ fn what_leaves() {
         ),
     ];
     for (case, request, headers, cluster, path, gone) in cases {
-        let (phase, outcome) =
-            Phase::Start.on_request_head(&head(request, headers), false, Some(&in_force), &world);
+        let mut exchange = Exchange::default();
+        let outcome =
+            exchange.on_request_head(&head(request, headers), false, Some(&in_force), &world);
         assert_eq!(outcome, Outcome::Pause, "{case}");
         let model = match *cluster {
             "ca" => r#"{"model":"gpt-x"}"#,
@@ -185,7 +186,7 @@ fn what_leaves() {
             "cb" => r#"{"model":"claude-z-2"}"#,
             _ => r#"{"contents":[]}"#,
         };
-        let (_, outcome) = phase.on_request_body(model.as_bytes(), true);
+        let outcome = exchange.on_request_body(model.as_bytes(), true);
         let Outcome::Continue(edits) = outcome else {
             panic!("{case}: {outcome:?}");
         };
@@ -219,8 +220,9 @@ fn the_version_that_leaves() {
     ];
     for (case, headers, want) in cases {
         let head = head("POST /v1/messages", headers);
-        let (phase, _) = Phase::Start.on_request_head(&head, false, Some(&in_force), &world);
-        let (_, outcome) = phase.on_request_body(br#"{"model":"claude-z-2"}"#, true);
+        let mut exchange = Exchange::default();
+        exchange.on_request_head(&head, false, Some(&in_force), &world);
+        let outcome = exchange.on_request_body(br#"{"model":"claude-z-2"}"#, true);
         let Outcome::Continue(edits) = outcome else {
             panic!("{case}: {outcome:?}");
         };

@@ -78,7 +78,7 @@ fn lists_show_what_the_key_may_use() {
     ];
     for (case, request, credential, want) in cases {
         let head = head(request, &[credential]);
-        let (_, outcome) = Phase::Start.on_request_head(&head, true, Some(&in_force), &world);
+        let outcome = Exchange::default().on_request_head(&head, true, Some(&in_force), &world);
         let (status, _, body) = reply_of(&outcome).unwrap();
         assert_eq!(status, 200, "{case}: {body}");
         let field = |list: &str, id: &str| {
@@ -125,7 +125,7 @@ fn a_mixed_list_names_entry_and_final_multiplier() {
     ];
     for (request, header, value, id, entry, multiplier) in cases {
         let head = head(request, &[&format!("{header}: {value}")]);
-        let (_, outcome) = Phase::Start.on_request_head(&head, true, Some(&in_force), &world);
+        let outcome = Exchange::default().on_request_head(&head, true, Some(&in_force), &world);
         let (_, _, body) = reply_of(&outcome).unwrap();
         let name = body.get("id").or(body.get("name"));
         assert_eq!(name.unwrap(), id, "{request}");
@@ -138,8 +138,8 @@ fn a_mixed_list_names_entry_and_final_multiplier() {
 fn health() {
     let (in_force, world) = setting();
     for (case, in_force, want) in [("ready", Some(&in_force), 200), ("not ready", None, 503)] {
-        let (_, outcome) =
-            Phase::Start.on_request_head(&head("GET /healthz", &[]), true, in_force, &world);
+        let outcome =
+            Exchange::default().on_request_head(&head("GET /healthz", &[]), true, in_force, &world);
         assert_eq!(reply_of(&outcome).unwrap().0, want, "{case}");
     }
 }

@@ -3,6 +3,7 @@
 mod bodies;
 mod forwards;
 mod lists;
+mod records;
 mod refusals;
 
 use std::cell::Cell;
@@ -23,6 +24,8 @@ use crate::head::Head;
 struct FakeWorld {
     records: HashMap<String, Vec<u8>>,
     clock_reads: Cell<u32>,
+    /// The other clock: a millisecond goes by at each look.
+    micros: Cell<u64>,
     /// A policy published since the request came.
     newer: Option<Rc<InForce>>,
 }
@@ -44,12 +47,43 @@ impl World for FakeWorld {
     }
 }
 
+impl Clock for FakeWorld {
+    fn now_us(&self) -> u64 {
+        self.micros.set(self.micros.get() + 1000);
+        self.micros.get()
+    }
+}
+
+/// An answer's head.
+#[derive(Debug, Clone, Copy)]
+struct FakeHead {
+    status: u16,
+    details: &'static str,
+}
+
+const UPSTREAM: &str = "via_upstream";
+const ENVOY: &str = "upstream_reset_before_response_started{connection_failure}";
+
+impl AnswerHead for FakeHead {
+    fn status(&self) -> u16 {
+        self.status
+    }
+
+    fn details(&self) -> Vec<u8> {
+        self.details.as_bytes().to_vec()
+    }
+
+    fn request_id(&self) -> Option<String> {
+        Some("up-1".to_owned())
+    }
+}
+
 /// A policy with one group of each kind; the key of group `x` is `k-x`.
 fn document() -> Value {
     let b_models = json!([
         {"id": "claude-x-4-5", "upstream": "claude-x-4-5-20251101"},
         {"id": "claude-y-1", "entitled": false},
-        {"id": "claude-z-2"},
+        {"id": "claude-z-2", "prices": {"input": "3", "output": "15"}},
     ]);
     let mut document = json!({
         "inspect_window": 1024,

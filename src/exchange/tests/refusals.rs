@@ -320,10 +320,14 @@ fn refusals() {
     for (case, request, headers, status, code) in cases {
         let head = head(request, headers);
         let end = is_get(request);
-        let (phase, outcome) = Phase::Start.on_request_head(&head, end, Some(&in_force), &world);
+        let mut exchange = Exchange::default();
+        let outcome = exchange.on_request_head(&head, end, Some(&in_force), &world);
         let got = reply_of(&outcome).unwrap_or_else(|| panic!("{case}: {outcome:?}"));
         assert_eq!((got.0, got.1), (*status, Some(*code)), "{case}");
-        assert!(matches!(phase, Phase::Replied), "{case}: {phase:?}");
+        assert!(
+            matches!(exchange.phase, Phase::Replied),
+            "{case}: {exchange:?}"
+        );
     }
 }
 
@@ -332,7 +336,7 @@ fn without_a_policy_a_key_is_never_refused_as_wrong() {
     let (in_force, mut world) = setting();
     let ask = |in_force: Option<&InForce>, world: &FakeWorld, headers: &[&str]| {
         let head = head("POST /v1/responses", headers);
-        let (_, outcome) = Phase::Start.on_request_head(&head, false, in_force, world);
+        let outcome = Exchange::default().on_request_head(&head, false, in_force, world);
         reply_of(&outcome).map(|(status, _, _)| status)
     };
     let key = &["authorization: Bearer k-a"];
@@ -387,7 +391,7 @@ fn a_publication_between_policy_and_record_loses_no_request() {
     assert!(older.policy.group("a").is_none());
     let head = head("POST /v1/responses", &["authorization: Bearer k-a"]);
     let ask = |world: &FakeWorld| {
-        let (_, outcome) = Phase::Start.on_request_head(&head, false, Some(&older), world);
+        let outcome = Exchange::default().on_request_head(&head, false, Some(&older), world);
         reply_of(&outcome).map(|(status, ..)| status)
     };
     assert_eq!(ask(&world), Some(503), "nothing newer is published");
@@ -402,7 +406,7 @@ fn the_clock_is_asked_only_where_a_key_expires() {
         world.clock_reads.set(0);
         let bearer = format!("authorization: Bearer {key}");
         let head = head("POST /v1/responses", &[&bearer]);
-        let (_, outcome) = Phase::Start.on_request_head(&head, false, Some(&in_force), &world);
+        let outcome = Exchange::default().on_request_head(&head, false, Some(&in_force), &world);
         assert_eq!(outcome, Outcome::Pause, "{key}");
         assert_eq!(world.clock_reads.get(), reads, "{key}");
     }

@@ -250,7 +250,7 @@ def test_an_inline_document(edits: list[Edit], request: pytest.FixtureRequest) -
 def first_health(stack: Stack) -> int:
     """The status of the first request that Envoy's own log of requests knows."""
     until(lambda: stack.access_log.read_text().strip())
-    return int(json.loads(stack.access_log.read_text().splitlines()[0])["status"])
+    return int(json.loads(stack.access_log.read_text().splitlines()[0])["http.response.status_code"])
 
 
 # ---- Without a singleton

@@ -59,10 +59,11 @@ impl ConfigStats {
 
     /// A document did not come into force.
     pub(super) fn rejected(&self, reason: Reason) {
-        host::increment(match reason {
+        let counter = match reason {
             Reason::Invalid => self.invalid,
             Reason::Unreachable => self.unreachable,
             Reason::Oversize => self.oversize,
-        });
+        };
+        host::add(counter, 1);
     }
 }

@@ -1,0 +1,166 @@
+//! Whether a body asks for the usage of its stream, and the fewest bytes that make it ask.
+//!
+//! Chat Completions tell the usage of a stream only to those who send
+//! `"stream_options": {"include_usage": true}`.
+
+use super::JsonScanner;
+use core::ops::Range;
+
+/// What a body says of `stream_options.include_usage`, and where it could be made to say yes.
+///
+/// Positions are byte offsets in the whole body, counted from 0.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum UsageOption {
+    /// There is no top-level `stream_options`, or not enough of it has been read.
+    #[default]
+    Absent,
+    /// `include_usage` is `true`.
+    Asked,
+    /// `stream_options` is an object without `include_usage`.
+    Lacking {
+        /// Where its closing brace is.
+        at: u64,
+        /// Whether it has no member at all.
+        empty: bool,
+    },
+    /// `include_usage` is `false` or `null`, or `stream_options` itself is `null`.
+    Otherwise {
+        /// The literal's bytes.
+        span: Range<u64>,
+        /// Whether the literal is the value of `stream_options` itself.
+        whole: bool,
+    },
+    /// One of the two is a value that cannot stand there: an error that the upstream is to tell.
+    Odd,
+}
+
+/// A change that makes a body ask for its usage: the bytes of `span` are replaced by `bytes`, and
+/// everything else stays as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsageEdit {
+    /// What is replaced, as offsets in the whole body: a literal, or nothing just before a closing brace.
+    pub span: Range<u64>,
+    /// What comes in its place.
+    pub bytes: &'static [u8],
+}
+
+impl JsonScanner {
+    /// What has been read of `stream_options.include_usage`.
+    pub fn usage_option(&self) -> &UsageOption {
+        self.usage.found()
+    }
+
+    /// The change that makes the body ask for its usage, once the place for it has been read.
+    pub fn usage_edit(&self) -> Option<UsageEdit> {
+        self.usage.edit()
+    }
+
+    /// Whether the bytes read so far end inside a literal that a [`UsageEdit`] replaces.
+    pub fn inside_usage_option(&self) -> bool {
+        self.usage.inside_literal() && self.progress.is_sound()
+    }
+
+    /// The offset of the outermost closing brace, once it has been read.
+    pub fn object_end(&self) -> Option<u64> {
+        self.usage.object_end()
+    }
+}
+
+/// Follows a scanner through the body, as far as it concerns the option.
+#[derive(Debug, Default)]
+pub(super) struct UsageReader {
+    found: UsageOption,
+    /// Whether the object that is the value of `stream_options` is open.
+    in_options: bool,
+    /// The literal being read that may be replaced: where it begins, and whether it is the value of
+    /// `stream_options` itself.
+    literal: Option<(u64, bool)>,
+    /// Where the outermost closing brace is, and whether nothing is before it.
+    end: Option<(u64, bool)>,
+}
+
+impl UsageReader {
+    pub(super) fn found(&self) -> &UsageOption {
+        &self.found
+    }
+
+    pub(super) fn in_options(&self) -> bool {
+        self.in_options
+    }
+
+    pub(super) fn inside_literal(&self) -> bool {
+        self.literal.is_some()
+    }
+
+    pub(super) fn object_end(&self) -> Option<u64> {
+        self.end.map(|(at, _)| at)
+    }
+
+    /// The first byte, at `at`, of the value of `stream_options`.
+    pub(super) fn begin_options(&mut self, byte: u8, at: u64) {
+        match byte {
+            b'{' => self.in_options = true,
+            b'n' => self.literal = Some((at, true)),
+            _ => self.found = UsageOption::Odd,
+        }
+    }
+
+    /// The first byte, at `at`, of the value of `include_usage`.
+    pub(super) fn begin_flag(&mut self, byte: u8, at: u64) {
+        match byte {
+            // Nothing but `true` can begin so.
+            b't' => self.found = UsageOption::Asked,
+            b'f' | b'n' => self.literal = Some((at, false)),
+            _ => self.found = UsageOption::Odd,
+        }
+    }
+
+    /// The last byte, just before `end`, of any literal of the body.
+    pub(super) fn end_literal(&mut self, end: u64) {
+        if let Some((start, whole)) = self.literal.take() {
+            let span = start..end;
+            self.found = UsageOption::Otherwise { span, whole };
+        }
+    }
+
+    /// The closing brace of `stream_options`; if the option was not in it, where that brace is, and
+    /// whether nothing was.
+    pub(super) fn end_options(&mut self, lacking: Option<(u64, bool)>) {
+        self.in_options = false;
+        if let Some((at, empty)) = lacking {
+            self.found = UsageOption::Lacking { at, empty };
+        }
+    }
+
+    /// The outermost closing brace, at `at`, and whether nothing was before it.
+    pub(super) fn end_body(&mut self, at: u64, empty: bool) {
+        self.end = Some((at, empty));
+    }
+
+    pub(super) fn edit(&self) -> Option<UsageEdit> {
+        let (span, text) = match self.found {
+            UsageOption::Asked | UsageOption::Odd => return None,
+            UsageOption::Absent => match self.end? {
+                (at, true) => (at..at, r#""stream_options":{"include_usage":true}"#),
+                (at, false) => (at..at, r#","stream_options":{"include_usage":true}"#),
+            },
+            UsageOption::Lacking { at, empty: true } => (at..at, r#""include_usage":true"#),
+            UsageOption::Lacking { at, empty: false } => (at..at, r#","include_usage":true"#),
+            UsageOption::Otherwise { ref span, whole } => {
+                let text = if whole {
+                    r#"{"include_usage":true}"#
+                } else {
+                    "true"
+                };
+                (span.clone(), text)
+            }
+        };
+        Some(UsageEdit {
+            span,
+            bytes: text.as_bytes(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

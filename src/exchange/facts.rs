@@ -1,0 +1,132 @@
+//! What becomes known of an exchange on its way, for its record.
+
+use std::rc::Rc;
+
+use crate::config::policy::Group;
+use crate::head::Head;
+use crate::lane::Protocol;
+use crate::ledger::RouteTaken;
+use crate::model::Model;
+use crate::protocol::Endpoint;
+use crate::protocol::query::Target;
+use crate::reply::Rejection;
+use crate::routing::Route;
+use crate::usage::Wire;
+
+/// Longest model name that is kept as the client wrote it, in characters.
+const MAX_NAME: usize = 128;
+
+/// What is known so far. Nothing here decides anything.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    /// The request's method.
+    pub method: String,
+    /// The request's path, without its query.
+    pub path: String,
+    /// What was asked for.
+    pub endpoint: Option<Endpoint>,
+    /// The protocol that the request spoke.
+    pub protocol: Option<Protocol>,
+    /// The id of the account key.
+    pub key: Option<String>,
+    /// The key's group.
+    pub group: Option<Rc<Group>>,
+    /// The way to the source.
+    pub route: Option<Route>,
+    /// The currency of the source's prices.
+    pub currency: Option<Rc<str>>,
+    /// The model as the client wrote it.
+    pub requested_model: Option<String>,
+    /// The model that this means.
+    pub model: Option<Rc<Model>>,
+    /// Whether the client asked for a stream.
+    pub stream: bool,
+    /// The code of our refusal.
+    pub refused: Option<&'static str>,
+    /// Whether we do so because the upstream failed, and not of ourselves.
+    pub upstream_failed: bool,
+    /// When the request was found to be one of a model source, in microseconds of the clock.
+    pub began_us: Option<u64>,
+    /// Bytes of the body so far.
+    pub request_bytes: u64,
+    /// Whether the upstream has been given the whole request.
+    pub sent_whole: bool,
+}
+
+impl Facts {
+    /// Notes who asks for what, as the head says it.
+    pub(super) fn note_head(&mut self, head: &Head, target: &Target<'_>) {
+        self.method = String::from_utf8_lossy(head.method()).into_owned();
+        self.path = String::from_utf8_lossy(target.path).into_owned();
+    }
+
+    /// Notes the model that a request names, and what it means.
+    pub(super) fn note_model(&mut self, requested: &str, model: Option<&Rc<Model>>) {
+        self.requested_model = Some(requested.chars().take(MAX_NAME).collect());
+        self.model = model.map(Rc::clone);
+    }
+
+    /// Notes that we answer with an error.
+    pub(super) fn note_refusal(&mut self, rejection: &Rejection) {
+        self.refused = Some(rejection.code());
+        self.upstream_failed = matches!(
+            rejection,
+            Rejection::UpstreamFailed | Rejection::UpstreamForbade
+        );
+        if let Rejection::ModelNotFound { name, .. } | Rejection::ModelNotEntitled { name } =
+            rejection
+        {
+            self.note_model(name, None);
+        }
+    }
+
+    /// How the answer reports what was used; `None` where it is not metered.
+    pub(super) fn wire(&self) -> Option<Wire> {
+        match self.endpoint.as_ref()? {
+            Endpoint::ChatCompletions => Some(Wire::Chat),
+            Endpoint::Responses => Some(Wire::Responses),
+            Endpoint::ImagesGenerations | Endpoint::ImagesEdits => Some(Wire::Images),
+            Endpoint::Messages => Some(Wire::Messages),
+            Endpoint::Generate { method, .. } if method != "countTokens" => Some(Wire::Generate),
+            Endpoint::Generate { .. }
+            | Endpoint::Health
+            | Endpoint::Models
+            | Endpoint::Model { .. }
+            | Endpoint::GenerateModels
+            | Endpoint::GenerateModel { .. }
+            | Endpoint::CountTokens
+            | Endpoint::AccountResource => None,
+        }
+    }
+
+    /// The operation, in the words of OpenTelemetry's conventions for generative AI.
+    pub(super) fn operation(&self) -> Option<&'static str> {
+        match (self.wire()?, self.endpoint.as_ref()?) {
+            (Wire::Chat | Wire::Responses | Wire::Messages, _) => Some("chat"),
+            (Wire::Images, _) => Some("image_generation"),
+            (Wire::Generate, Endpoint::Generate { method, .. })
+                if method.to_ascii_lowercase().contains("embed") =>
+            {
+                Some("embeddings")
+            }
+            (Wire::Generate, _) => Some("generate_content"),
+        }
+    }
+
+    /// The model's name as it goes upstream.
+    pub(super) fn upstream_model(&self) -> Option<String> {
+        let own = self.model.as_ref()?.upstream.clone();
+        own.or_else(|| self.requested_model.clone())
+    }
+
+    /// The source and what it costs.
+    pub(super) fn route_taken(&self) -> Option<RouteTaken> {
+        let route = self.route.as_ref()?;
+        Some(RouteTaken {
+            source: route.source.group.clone(),
+            entry: route.source.protocol.entry(),
+            cluster: route.source.cluster.clone(),
+            multiplier: route.multiplier,
+        })
+    }
+}

@@ -1,0 +1,445 @@
+//! The record that an exchange leaves, for every way to end.
+
+use super::*;
+use crate::ledger::{Ending, UsageStatus};
+use crate::usage::Kind;
+
+const MESSAGE: &str = concat!(
+    "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"model\":\"claude-z-2\",",
+    "\"usage\":{\"input_tokens\":210,\"cache_read_input_tokens\":1024,\"output_tokens\":1}}}\n\n",
+    "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"delta\":{\"text\":\"\\\"usage\\\":9\"}}\n\n",
+);
+const MESSAGE_END: &str = concat!(
+    "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},",
+    "\"usage\":{\"output_tokens\":56}}\n\n",
+    "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
+);
+const MESSAGE_ERROR: &str = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"x\"}}\n\n";
+const WHOLE: &[u8] = br#"{"model":"claude-z-2","stream":true,"messages":[]}"#;
+const HALF: &[u8] = br#"{"model":"claude-z-2","stream":true,"#;
+
+/// What comes, in order.
+#[derive(Debug, Clone, Copy)]
+enum Event<'a> {
+    /// Bytes of the request; whether they are its last.
+    Body(&'a [u8], bool),
+    /// The answer's head.
+    Answer(u16, &'static str),
+    /// Bytes of the answer.
+    Chunk(&'a str),
+    /// The answer's end.
+    End,
+}
+
+use Event::{Answer as Head, Body, Chunk, End};
+
+const SENT: Event<'_> = Body(WHOLE, true);
+const GOOD: Event<'_> = Head(200, UPSTREAM);
+
+fn play(request: &str, headers: &[&str], events: &[Event<'_>], details: &str) -> Record {
+    let (in_force, world) = setting();
+    let mut exchange = Exchange::default();
+    exchange.on_request_head(&head(request, headers), false, Some(&in_force), &world);
+    for event in events {
+        match event {
+            Body(bytes, end) => drop(exchange.on_request_body(bytes, *end)),
+            Head(status, details) => {
+                let head = FakeHead {
+                    status: *status,
+                    details,
+                };
+                exchange.on_answer_head(&head, false);
+            }
+            Chunk(text) => exchange.on_answer_body(text.as_bytes(), text.len(), false, &world),
+            End => exchange.on_answer_body(&[], 0, true, &world),
+        }
+    }
+    let record = exchange.on_done(|| details.as_bytes().to_vec(), &world);
+    let again = exchange.on_done(Vec::new, &world);
+    assert!(again.is_none(), "one record, however often it is asked for");
+    record.expect("a record")
+}
+
+#[test]
+fn every_ending_has_its_record() {
+    const ABORT: &str = "downstream_remote_disconnect";
+    const RESET: &str = "upstream_reset_after_response_started{connection_termination}";
+    const IDLE: &str = "stream_idle_timeout";
+    let start = Chunk(MESSAGE);
+    let stop = Chunk(MESSAGE_END);
+    type Case<'a> = (
+        &'a str,
+        &'a [Event<'a>],
+        &'a str,
+        (Ending, UsageStatus),
+        Option<(u64, u64)>,
+        Option<&'a str>,
+    );
+    let cases: &[Case<'_>] = &[
+        (
+            "finished",
+            &[SENT, GOOD, start, stop, End],
+            "",
+            (Ending::Finished, UsageStatus::Complete),
+            Some((1234, 56)),
+            None,
+        ),
+        (
+            "the client hangs up behind the protocol's end",
+            &[SENT, GOOD, start, stop],
+            ABORT,
+            (Ending::Finished, UsageStatus::Complete),
+            Some((1234, 56)),
+            None,
+        ),
+        (
+            "the client hangs up in the middle",
+            &[SENT, GOOD, start],
+            ABORT,
+            (Ending::ClientAbort, UsageStatus::Partial),
+            Some((1234, 1)),
+            None,
+        ),
+        (
+            "before the answer, the request being complete",
+            &[SENT],
+            ABORT,
+            (Ending::ClientAbort, UsageStatus::Partial),
+            None,
+            None,
+        ),
+        (
+            "before the request is complete",
+            &[Body(HALF, false)],
+            ABORT,
+            (Ending::ClientAbort, UsageStatus::None),
+            None,
+            None,
+        ),
+        (
+            "the upstream breaks off",
+            &[SENT, GOOD, start],
+            RESET,
+            (Ending::UpstreamReset, UsageStatus::Partial),
+            Some((1234, 1)),
+            None,
+        ),
+        (
+            "nothing moves any more",
+            &[SENT, GOOD, start],
+            IDLE,
+            (Ending::Timeout, UsageStatus::Partial),
+            Some((1234, 1)),
+            None,
+        ),
+        (
+            "an error in the stream",
+            &[SENT, GOOD, start, Chunk(MESSAGE_ERROR), End],
+            "",
+            (Ending::ErrorEvent, UsageStatus::Partial),
+            Some((1234, 1)),
+            Some("overloaded_error"),
+        ),
+        (
+            "the stream ends too early, in good order",
+            &[SENT, GOOD, start, End],
+            "",
+            (Ending::Truncated, UsageStatus::Partial),
+            Some((1234, 1)),
+            None,
+        ),
+        (
+            "an answer without any usage",
+            &[SENT, GOOD, Chunk("{}"), End],
+            "",
+            (Ending::Finished, UsageStatus::Partial),
+            None,
+            None,
+        ),
+        (
+            "the upstream's own error",
+            &[
+                SENT,
+                Head(429, UPSTREAM),
+                Chunk(r#"{"type":"error","error":{"type":"rate_limit_error"}}"#),
+                End,
+            ],
+            "",
+            (Ending::UpstreamError, UsageStatus::Failed),
+            None,
+            Some("rate_limit_error"),
+        ),
+        (
+            "our account is refused",
+            &[SENT, Head(401, UPSTREAM)],
+            "",
+            (Ending::UpstreamFailed, UsageStatus::Failed),
+            None,
+            Some("bad_gateway"),
+        ),
+        (
+            "no connection",
+            &[SENT, Head(503, ENVOY)],
+            "",
+            (Ending::UpstreamFailed, UsageStatus::Failed),
+            None,
+            Some("bad_gateway"),
+        ),
+        (
+            "the client is too slow",
+            &[Body(HALF, false), Head(408, "request_overall_timeout")],
+            "",
+            (Ending::Refused, UsageStatus::None),
+            None,
+            Some("request_timeout"),
+        ),
+        (
+            "refused for its model",
+            &[Body(br#"{"model":"claude-9-9"}"#, true)],
+            "",
+            (Ending::Refused, UsageStatus::None),
+            None,
+            Some("model_not_found"),
+        ),
+        (
+            "refused late, an answer being on its way",
+            &[Body(HALF, false), GOOD, start, Body(b"!", true)],
+            "",
+            (Ending::Refused, UsageStatus::Partial),
+            Some((1234, 1)),
+            Some("invalid_body"),
+        ),
+    ];
+    let headers = ["x-api-key: k-b", "anthropic-version: 2023-06-01"];
+    for (case, events, details, want, tokens, error) in cases {
+        let record = play("POST /v1/messages", &headers, events, details);
+        assert_eq!((record.ending, record.status), *want, "{case}");
+        let got = record
+            .usage()
+            .map(|usage| (usage.input_tokens(), usage.output_tokens()));
+        assert_eq!(got, *tokens, "{case}");
+        assert_eq!(record.error.as_deref(), *error, "{case}");
+        assert_eq!(record.key.as_deref(), Some("b"), "{case}");
+        assert_eq!(record.group.as_deref(), Some("b"), "{case}");
+        // Usage that is known is charged, be it a lower bound; what is unknown costs nothing known.
+        assert_eq!(record.charge.is_some(), tokens.is_some(), "{case}");
+    }
+}
+
+#[test]
+fn who_asked_for_what() {
+    let body = br#"{"model":"claude-x-4.5-thinking","messages":[],"stream":true}"#;
+    let events = [
+        Body(body, true),
+        GOOD,
+        Chunk(MESSAGE),
+        Chunk(MESSAGE_END),
+        End,
+    ];
+    let headers = ["x-api-key: k-mixed", "anthropic-version: 2023-06-01"];
+    let record = play("POST /v1/messages?beta=true", &headers, &events, "");
+    let route = record.route.as_ref().unwrap();
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let facts = [
+        ("method", record.method.clone(), "POST"),
+        (
+            "path, without its query",
+            record.path.clone(),
+            "/v1/messages",
+        ),
+        ("key", text(&record.key), "mixed"),
+        ("group", text(&record.group), "mixed"),
+        ("source", route.source.clone(), "b"),
+        ("entry", route.entry.to_string(), "vb_messages"),
+        ("cluster", route.cluster.clone(), "cb"),
+        ("multiplier", route.multiplier.to_string(), "2.0000"),
+        (
+            "as asked",
+            text(&record.requested_model),
+            "claude-x-4.5-thinking",
+        ),
+        ("canonical", text(&record.model), "claude-x-4-5"),
+        (
+            "as sent",
+            text(&record.upstream_model),
+            "claude-x-4-5-20251101",
+        ),
+        (
+            "the answer's model",
+            text(&record.reading.response_model),
+            "claude-z-2",
+        ),
+        (
+            "the answer's id",
+            text(&record.reading.response_id),
+            "msg_1",
+        ),
+        (
+            "the upstream's id",
+            text(&record.upstream_request_id),
+            "up-1",
+        ),
+    ];
+    for (case, got, want) in facts {
+        assert_eq!(got, want, "{case}");
+    }
+    assert!(record.stream);
+    assert_eq!(record.request_bytes, body.len() as u64);
+    let answered = MESSAGE.len() + MESSAGE_END.len();
+    assert_eq!(record.response_bytes, answered as u64);
+    // The fake clock goes on by a millisecond at each look: at the head, the first byte, the end.
+    assert_eq!(record.first_byte_us, Some(1000));
+    assert_eq!(record.streaming_us, Some(1000));
+    assert_eq!(record.per_token_us(), Some(1000 / 55));
+}
+
+#[test]
+fn a_variant_name_is_billed_at_its_tier() {
+    let mut charges = Vec::new();
+    for name in [
+        "claude-z-2",
+        "claude-z-2-20260101",
+        "claude-z-2.0",
+        "claude-z-2-thinking",
+        "claude-z-2-20260101-thinking",
+    ] {
+        let body = format!(r#"{{"model":"{name}","messages":[]}}"#);
+        let events = [
+            Body(body.as_bytes(), true),
+            GOOD,
+            Chunk(r#"{"usage":{"input_tokens":10,"output_tokens":3}}"#),
+            End,
+        ];
+        let headers = ["x-api-key: k-b", "anthropic-version: 2023-06-01"];
+        let record = play("POST /v1/messages", &headers, &events, "");
+        assert_eq!(record.requested_model.as_deref(), Some(name));
+        assert_eq!(record.model.as_deref(), Some("claude-z-2"), "{name}");
+        charges.push(record.charge.unwrap().to_string());
+    }
+    // (10 × 3 + 3 × 15) / 10^6 × 2
+    assert_eq!(charges, ["0.00015"; 5]);
+}
+
+#[test]
+fn what_is_not_metered() {
+    let count = ["x-api-key: k-b", "anthropic-version: 2023-06-01"];
+    let google = ["x-goog-api-key: k-c"];
+    let bearer = ["authorization: Bearer k-a"];
+    let tokens = r#"{"input_tokens":7,"usage":{"input_tokens":7}}"#;
+    type Case<'a> = (&'a str, &'a str, &'a [&'a str], &'a [Event<'a>], Ending);
+    let cases: [Case<'_>; 4] = [
+        (
+            "tokens are counted",
+            "POST /v1/messages/count_tokens",
+            &count,
+            &[SENT, GOOD, Chunk(tokens), End],
+            Ending::Finished,
+        ),
+        (
+            "and for protocol C",
+            "POST /v1beta/models/gem-1:countTokens",
+            &google,
+            &[Body(b"{}", true), GOOD, Chunk(tokens), End],
+            Ending::Finished,
+        ),
+        (
+            "a list",
+            "GET /v1/models",
+            &bearer,
+            &[Head(200, ""), Chunk(tokens), End],
+            Ending::Answered,
+        ),
+        (
+            "an unknown path",
+            "GET /v2/models",
+            &bearer,
+            &[Head(404, ""), End],
+            Ending::Refused,
+        ),
+    ];
+    for (case, request, headers, events, ending) in cases {
+        let record = play(request, headers, events, "");
+        assert_eq!(record.ending, ending, "{case}");
+        assert_eq!(record.status, UsageStatus::None, "{case}");
+        assert_eq!(record.usage(), None, "{case}");
+        assert_eq!(record.charge, None, "{case}");
+        assert_eq!(record.operation, None, "{case}");
+    }
+}
+
+#[test]
+fn each_form_of_each_protocol_is_metered() {
+    let a = ["authorization: Bearer k-a"];
+    let c = ["x-goog-api-key: k-c"];
+    let chat = r#"{"usage":{"prompt_tokens":10,"completion_tokens":3}}"#;
+    let responses = r#"{"usage":{"input_tokens":10,"output_tokens":3}}"#;
+    let generate = r#"{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":10,"candidatesTokenCount":3}}"#;
+    let array = format!("[{generate}]");
+    let sse = format!("data: {generate}\r\n\r\n");
+    let embedding = r#"{"embedding":{"values":[0.5]},"usageMetadata":{"promptTokenCount":10}}"#;
+    type Case<'a> = (&'a str, &'a [&'a str], &'a str, &'a str, (u64, u64));
+    let cases: [Case<'_>; 8] = [
+        ("/v1/chat/completions", &a, chat, "chat", (10, 3)),
+        ("/responses", &a, responses, "chat", (10, 3)),
+        (
+            "/v1/images/generations",
+            &a,
+            responses,
+            "image_generation",
+            (10, 3),
+        ),
+        (
+            "/v1/images/edits",
+            &a,
+            responses,
+            "image_generation",
+            (10, 3),
+        ),
+        (
+            "/v1beta/models/gem-1:generateContent",
+            &c,
+            generate,
+            "generate_content",
+            (10, 3),
+        ),
+        (
+            "/v1beta/models/gem-1:streamGenerateContent",
+            &c,
+            &array,
+            "generate_content",
+            (10, 3),
+        ),
+        (
+            "/v1beta/models/gem-1:streamGenerateContent?alt=sse",
+            &c,
+            &sse,
+            "generate_content",
+            (10, 3),
+        ),
+        (
+            "/v1beta/models/gem-1:embedContent",
+            &c,
+            embedding,
+            "embeddings",
+            (10, 0),
+        ),
+    ];
+    for (path, headers, answer, operation, tokens) in cases {
+        let body: &[u8] = if headers == c {
+            b"{}"
+        } else {
+            br#"{"model":"gpt-x"}"#
+        };
+        let events = [Body(body, true), GOOD, Chunk(answer), End];
+        let record = play(&format!("POST {path}"), headers, &events, "");
+        let usage = record.usage().copied().unwrap_or_default();
+        assert_eq!(
+            (usage.tokens(Kind::Input), usage.tokens(Kind::Output)),
+            tokens,
+            "{path}"
+        );
+        assert_eq!(record.operation, Some(operation), "{path}");
+        let end = (record.ending, record.status);
+        assert_eq!(end, (Ending::Finished, UsageStatus::Complete), "{path}");
+    }
+}

@@ -1,0 +1,177 @@
+//! The Envoy stats of exchanges: one set of series for each group, entry and model of the document.
+//!
+//! Stats never expire, so nothing that a client can choose is ever a label: a model that is not in
+//! the group's list has none.
+
+use std::cell::RefCell;
+
+use hashbrown::{Equivalent, HashMap};
+use proxy_wasm::types::MetricType::{self, Counter, Histogram};
+
+use super::host;
+use crate::ledger::{Ending, Record, UsageStatus};
+use crate::usage::Kind;
+
+/// The stats that exchanges keep. One for all streams of a VM.
+#[derive(Debug, Default)]
+pub(super) struct ExchangeStats(RefCell<Tables>);
+
+#[derive(Debug, Default)]
+struct Tables {
+    series: HashMap<Labels, Series>,
+    rejections: HashMap<(String, String), Metric>,
+}
+
+/// What tells one set of series from another.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Labels {
+    group: String,
+    entry: &'static str,
+    model: String,
+}
+
+/// The same, borrowed from a record. The order of its parts is that of [`Labels`], so both hash alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct LabelsOf<'a> {
+    group: &'a str,
+    entry: &'static str,
+    model: &'a str,
+}
+
+impl Equivalent<Labels> for LabelsOf<'_> {
+    fn equivalent(&self, labels: &Labels) -> bool {
+        (self.group, self.entry, self.model) == (&labels.group, labels.entry, &labels.model)
+    }
+}
+
+/// The series with the same labels, each defined when it is first needed.
+#[derive(Debug, Default)]
+struct Series {
+    requests: [Metric; Ending::ALL.len()],
+    records: [Metric; UsageStatus::ALL.len()],
+    tokens: [Metric; Kind::ALL.len()],
+    images: Metric,
+    charge: Metric,
+    first_token: Metric,
+    per_token: Metric,
+}
+
+/// A metric's id, once it is defined.
+#[derive(Debug, Default)]
+struct Metric(Option<u32>);
+
+impl Metric {
+    fn id(&mut self, kind: MetricType, name: impl FnOnce() -> String) -> Option<u32> {
+        if self.0.is_none() {
+            self.0 = host::metric(kind, &name());
+        }
+        self.0
+    }
+}
+
+impl ExchangeStats {
+    /// Counts one exchange.
+    pub(super) fn count(&self, record: &Record) {
+        // Held for this call only, which calls nothing that could come back here.
+        let Ok(mut tables) = self.0.try_borrow_mut() else {
+            return;
+        };
+        tables.count(record);
+    }
+}
+
+impl Tables {
+    fn count(&mut self, record: &Record) {
+        let group = record.group.as_deref().unwrap_or_default();
+        if let (Ending::Refused, Some(reason)) = (record.ending, &record.error) {
+            self.count_rejection(group, reason);
+        }
+        let labels = LabelsOf {
+            group,
+            entry: record.route.as_ref().map_or("", |r| r.entry.name()),
+            model: record.model.as_deref().unwrap_or_default(),
+        };
+        if let Some(series) = self.series.get_mut(&labels) {
+            series.count(record, labels);
+            return;
+        }
+        let owned = Labels {
+            group: labels.group.to_owned(),
+            entry: labels.entry,
+            model: labels.model.to_owned(),
+        };
+        self.series.entry(owned).or_default().count(record, labels);
+    }
+
+    fn count_rejection(&mut self, group: &str, reason: &str) {
+        let key = (group.to_owned(), reason.to_owned());
+        let metric = self.rejections.entry(key).or_default();
+        let name = || format!("trilane_rejections_total;group={group};reason={reason};");
+        host::add(metric.id(Counter, name), 1);
+    }
+}
+
+impl Series {
+    fn count(&mut self, record: &Record, labels: LabelsOf<'_>) {
+        let LabelsOf {
+            group,
+            entry,
+            model,
+        } = labels;
+        let name = |metric: &str, label: &str, value: &str| {
+            format!("trilane_{metric};group={group};entry={entry};model={model};{label}={value};")
+        };
+        let plain =
+            |metric: &str| format!("trilane_{metric};group={group};entry={entry};model={model};");
+        let count = |metric: Option<&mut Metric>, name: &dyn Fn() -> String, by: u64| {
+            if let Some(metric) = metric.filter(|_| by > 0) {
+                host::add(metric.id(Counter, name), by);
+            }
+        };
+        let ending = record.ending;
+        let requests = self.requests.get_mut(ending as usize);
+        count(
+            requests,
+            &|| name("requests_total", "outcome", ending.name()),
+            1,
+        );
+        let status = record.status;
+        let records = self.records.get_mut(status as usize);
+        count(
+            records,
+            &|| name("usage_records_total", "status", status.name()),
+            1,
+        );
+        if let Some(usage) = record.usage() {
+            for kind in Kind::ALL {
+                let tokens = self.tokens.get_mut(kind as usize);
+                let name = || name("tokens_total", "kind", kind.name());
+                count(tokens, &name, usage.tokens(kind));
+            }
+            count(
+                Some(&mut self.images),
+                &|| plain("images_total"),
+                usage.images,
+            );
+        }
+        if let Some(charge) = record.charge {
+            count(
+                Some(&mut self.charge),
+                &|| plain("charge_nanos_total"),
+                charge.nanos(),
+            );
+        }
+        if let (true, Some(time)) = (record.stream, record.first_byte_us) {
+            let id = self
+                .first_token
+                .id(Histogram, || plain("time_to_first_token"));
+            host::record(id, time);
+        }
+        if let Some(time) = record.per_token_us() {
+            let id = self
+                .per_token
+                .id(Histogram, || plain("time_per_output_token"));
+            host::record(id, time);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! How an exchange ended, and how good its numbers are.
+
+/// How an exchange ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Ending {
+    /// The upstream's answer was relayed whole.
+    Finished,
+    /// The upstream's answer was relayed whole, and said in its middle that it had failed.
+    ErrorEvent,
+    /// The upstream's answer ended in good order for HTTP, yet not for its protocol.
+    Truncated,
+    /// The client went away.
+    ClientAbort,
+    /// The upstream broke off in the middle of its answer.
+    UpstreamReset,
+    /// Nothing moved for too long in the middle of an answer.
+    Timeout,
+    /// The upstream's own error was relayed.
+    UpstreamError,
+    /// The upstream gave no answer that could be relayed; the client has ours.
+    UpstreamFailed,
+    /// We refused the request.
+    Refused,
+    /// We answered: a model list, a health check.
+    Answered,
+}
+
+impl Ending {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Finished,
+        Self::ErrorEvent,
+        Self::Truncated,
+        Self::ClientAbort,
+        Self::UpstreamReset,
+        Self::Timeout,
+        Self::UpstreamError,
+        Self::UpstreamFailed,
+        Self::Refused,
+        Self::Answered,
+    ];
+
+    /// The name in records and metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::ErrorEvent => "error_event",
+            Self::Truncated => "truncated",
+            Self::ClientAbort => "client_abort",
+            Self::UpstreamReset => "upstream_reset",
+            Self::Timeout => "timeout",
+            Self::UpstreamError => "upstream_error",
+            Self::UpstreamFailed => "upstream_failed",
+            Self::Refused => "refused",
+            Self::Answered => "answered",
+        }
+    }
+
+    /// What Envoy's response code details say of a stream that did not end by itself.
+    pub fn from_details(details: &[u8]) -> Self {
+        let begins = |start: &str| details.starts_with(start.as_bytes());
+        let says = |word: &str| {
+            details
+                .windows(word.len())
+                .any(|part| part == word.as_bytes())
+        };
+        if begins("downstream") || begins("http2.remote") || begins("http1.") || begins("http2.") {
+            Self::ClientAbort
+        } else if says("timeout") || says("max_stream_duration") {
+            Self::Timeout
+        } else {
+            Self::UpstreamReset
+        }
+    }
+}
+
+/// How good the numbers of a record are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum UsageStatus {
+    /// Final.
+    Complete,
+    /// Something was made upstream, or may have been; the numbers are missing, or lower bounds.
+    Partial,
+    /// Nothing was made: refused before any upstream could act, answered by us, or only counted.
+    None,
+    /// The upstream gave an error, or no answer.
+    Failed,
+}
+
+impl UsageStatus {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Complete, Self::Partial, Self::None, Self::Failed];
+
+    /// The name in records and metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Partial => "partial",
+            Self::None => "none",
+            Self::Failed => "failed",
+        }
+    }
+}

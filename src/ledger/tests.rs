@@ -1,0 +1,159 @@
+use serde_json::{Value, json};
+
+use super::*;
+use crate::usage::Kind;
+
+fn record() -> Record {
+    Record {
+        method: "POST".to_owned(),
+        path: "/v1/\"odd\u{7f}\u{2028}".to_owned(),
+        endpoint: Some("messages".to_owned()),
+        operation: Some("chat"),
+        protocol: Some(Protocol::B),
+        key: Some("key_1".to_owned()),
+        group: Some("mixed".to_owned()),
+        route: Some(RouteTaken {
+            source: "b".to_owned(),
+            entry: Entry::VbMessages,
+            cluster: "cb".to_owned(),
+            multiplier: Multiplier::parse("2").unwrap(),
+        }),
+        requested_model: Some("claude-z-2-\n".to_owned()),
+        model: Some("claude-z-2".to_owned()),
+        upstream_model: Some("claude-z-2-20260101".to_owned()),
+        stream: true,
+        ending: Ending::Finished,
+        status: UsageStatus::Complete,
+        error: None,
+        upstream_request_id: Some("up-1".to_owned()),
+        replaced_status: None,
+        upstream_failure: None,
+        reading: Reading::default(),
+        charge: None,
+        currency: Some(Rc::from("USD")),
+        request_bytes: 10,
+        response_bytes: 20,
+        first_byte_us: Some(3),
+        streaming_us: None,
+    }
+}
+
+/// The line as Envoy would write it.
+fn line(record: &Record) -> Value {
+    let members = record.to_members();
+    assert!(!members.contains(&b'\n'), "one line");
+    let text = [br#"{"status":200"#, members.as_slice(), b"}"].concat();
+    serde_json::from_slice(&text).unwrap()
+}
+
+#[test]
+fn a_record_becomes_members_of_one_line() {
+    let mut record = record();
+    let mut usage = Usage::default();
+    usage.set(Kind::Input, 210);
+    usage.set(Kind::CacheRead, 1024);
+    usage.set(Kind::CacheWrite5m, 200);
+    usage.set(Kind::CacheWrite1h, 100);
+    usage.set(Kind::Output, 24);
+    usage.set(Kind::Reasoning, 32);
+    record.reading = Reading {
+        usage: Some(usage),
+        reported: vec![("input_tokens", 210)],
+        finish_reason: Some("end_turn".to_owned()),
+        ..Reading::default()
+    };
+    let mut prices = crate::model::Prices::default();
+    prices.set_tokens(Kind::Input, crate::model::Price::parse("5").unwrap());
+    record.charge = crate::billing::charge(&usage, &prices, Multiplier::ONE);
+    let want = json!({
+        "status": 200,
+        "http.request.method": "POST",
+        "url.path": "/v1/\"odd\u{7f}\u{2028}",
+        "trilane.outcome": "finished",
+        "trilane.usage.status": "complete",
+        "trilane.endpoint": "messages",
+        "trilane.protocol": "B",
+        "trilane.key.id": "key_1",
+        "trilane.group": "mixed",
+        "trilane.source": "b",
+        "trilane.entry": "vb_messages",
+        "trilane.cluster": "cb",
+        "trilane.multiplier": "2.0000",
+        "gen_ai.operation.name": "chat",
+        "gen_ai.request.model": "claude-z-2-\n",
+        "trilane.model": "claude-z-2",
+        "trilane.upstream_model": "claude-z-2-20260101",
+        "trilane.stream": true,
+        "gen_ai.response.finish_reasons": ["end_turn"],
+        "trilane.upstream_request_id": "up-1",
+        "gen_ai.usage.input_tokens": 1534,
+        "gen_ai.usage.output_tokens": 56,
+        "gen_ai.usage.cache_read.input_tokens": 1024,
+        "gen_ai.usage.cache_creation.input_tokens": 300,
+        "trilane.usage.cache_creation_5m.input_tokens": 200,
+        "trilane.usage.cache_creation_1h.input_tokens": 100,
+        "gen_ai.usage.reasoning.output_tokens": 32,
+        "trilane.usage.reported": {"input_tokens": 210},
+        "trilane.charge": "0.00767",
+        "trilane.currency": "USD",
+        "http.request.body.size": 10,
+        "http.response.body.size": 20,
+        "trilane.time_to_first_byte_us": 3,
+    });
+    assert_eq!(line(&record), want);
+}
+
+#[test]
+fn what_is_unknown_is_left_out() {
+    let line = line(&Record {
+        endpoint: None,
+        operation: None,
+        protocol: None,
+        key: None,
+        group: None,
+        route: None,
+        requested_model: None,
+        model: None,
+        upstream_model: None,
+        upstream_request_id: None,
+        first_byte_us: None,
+        ..record()
+    });
+    let names: Vec<&str> = line
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    let want = [
+        "http.request.body.size",
+        "http.request.method",
+        "status",
+        "trilane.outcome",
+        "trilane.usage.status",
+        "url.path",
+    ];
+    assert_eq!(names, want);
+}
+
+#[test]
+fn details_of_streams_that_did_not_end_by_themselves() {
+    let cases = [
+        ("downstream_remote_disconnect", Ending::ClientAbort),
+        ("downstream_local_disconnect(x)", Ending::ClientAbort),
+        ("http2.remote_reset", Ending::ClientAbort),
+        ("http1.codec_error", Ending::ClientAbort),
+        ("stream_idle_timeout", Ending::Timeout),
+        ("upstream_response_timeout", Ending::Timeout),
+        ("upstream_per_try_idle_timeout", Ending::Timeout),
+        ("upstream_max_stream_duration_reached", Ending::Timeout),
+        (
+            "upstream_reset_after_response_started{connection_termination}",
+            Ending::UpstreamReset,
+        ),
+        ("", Ending::UpstreamReset),
+    ];
+    for (details, want) in cases {
+        assert_eq!(Ending::from_details(details.as_bytes()), want, "{details}");
+    }
+}

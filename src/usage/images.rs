@@ -1,0 +1,84 @@
+//! Images: what stands where, and what it means.
+//!
+//! Images are counted as they come: the items of `data`, or the events that complete one. Older models
+//! report no tokens at all. `input_tokens` contains the image tokens.
+
+use super::numbers::Numbers;
+use super::table::{
+    ERROR, Ends, Event, Mark, Member, Merge, Node, Slot, Table, Text, array, number, object, root,
+    text,
+};
+use super::{Kind, Usage};
+
+const INPUT: Slot = 0;
+const INPUT_IMAGE: Slot = 2;
+const OUTPUT: Slot = 3;
+
+pub(super) static TABLE: Table = Table {
+    document: root(DOCUMENT, &DOCUMENT_ELEMENT),
+    event: root(EVENT, &EVENT_ELEMENT),
+    names: &[
+        "input_tokens",
+        "input_tokens_details.text_tokens",
+        "input_tokens_details.image_tokens",
+        "output_tokens",
+        "output_tokens_details.text_tokens",
+        "output_tokens_details.image_tokens",
+        "total_tokens",
+    ],
+    merge: Merge::Replace,
+    event_of: |name| match name {
+        b"error" => Some(Event::Error),
+        // image_generation.completed, image_edit.completed
+        name if name.ends_with(b".completed") => Some(Event::Image),
+        _ => None,
+    },
+    ends: Ends::Event,
+    usage,
+};
+
+const DOCUMENT_ELEMENT: Node = object(DOCUMENT).marked(Mark::Element);
+const EVENT_ELEMENT: Node = object(EVENT).marked(Mark::Element);
+
+const DOCUMENT: &[Member] = &[
+    ("data", array(&IMAGE)),
+    ("usage", object(USAGE).marked(Mark::Usage)),
+    ("error", ERROR),
+];
+
+const IMAGE: Node = object(&[]).marked(Mark::Image);
+
+const EVENT: &[Member] = &[
+    ("type", text(Text::EventType)),
+    ("usage", object(USAGE).marked(Mark::Usage)),
+    // Of an event of type `error`.
+    ("code", text(Text::ErrorCode)),
+    ("error", ERROR),
+];
+
+const USAGE: &[Member] = &[
+    ("input_tokens", number(INPUT)),
+    ("output_tokens", number(OUTPUT)),
+    ("total_tokens", number(6)),
+    (
+        "input_tokens_details",
+        object(&[
+            ("text_tokens", number(1)),
+            ("image_tokens", number(INPUT_IMAGE)),
+        ]),
+    ),
+    (
+        "output_tokens_details",
+        object(&[("text_tokens", number(4)), ("image_tokens", number(5))]),
+    ),
+];
+
+fn usage(numbers: &Numbers) -> Option<Usage> {
+    let known = numbers.any(&[INPUT, INPUT_IMAGE, OUTPUT]);
+    let mut usage = Usage::default();
+    let (input, [image]) = numbers.split(INPUT, [INPUT_IMAGE]);
+    usage.set(Kind::Input, input);
+    usage.set(Kind::InputImage, image);
+    usage.set(Kind::Output, numbers.or_zero(OUTPUT));
+    known.then_some(usage)
+}

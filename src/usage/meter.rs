@@ -1,0 +1,190 @@
+//! The meter: bytes of an answer in, what it used out.
+
+use super::picker::Picker;
+use super::sse::Events;
+use super::table::{Table, Text};
+use super::tally::Tally;
+use super::{Usage, chat, generate, images, messages, responses};
+use crate::text::is_whitespace;
+use core::fmt;
+
+/// The form of an answer, which its endpoint decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wire {
+    /// Chat Completions (protocol A).
+    Chat,
+    /// Responses (protocol A).
+    Responses,
+    /// Image generation and editing (protocol A).
+    Images,
+    /// Messages (protocol B).
+    Messages,
+    /// Generate-content and its like (protocol C).
+    Generate,
+}
+
+impl Wire {
+    /// All forms.
+    pub const ALL: [Self; 5] = [
+        Self::Chat,
+        Self::Responses,
+        Self::Images,
+        Self::Messages,
+        Self::Generate,
+    ];
+
+    pub(super) fn table(self) -> &'static Table {
+        match self {
+            Self::Chat => &chat::TABLE,
+            Self::Responses => &responses::TABLE,
+            Self::Images => &images::TABLE,
+            Self::Messages => &messages::TABLE,
+            Self::Generate => &generate::TABLE,
+        }
+    }
+}
+
+/// Reads the usage out of one answer as it streams by, a JSON document or server-sent events.
+///
+/// It is total on any bytes in any chunks, and lenient: values of no interest are passed over without a
+/// look at their grammar, beyond strings and the number of brackets. An event that is no JSON counts for
+/// nothing, the others do.
+///
+/// A meter takes up at most [`Meter::MAX_BYTES`] and has nothing on the heap, whatever it reads: numbers
+/// have fixed places, strings of more than 128 bytes are not kept, and brackets are counted.
+pub struct Meter {
+    form: Form,
+    picker: Picker,
+    tally: Tally,
+}
+
+/// What kind of text an answer is.
+enum Form {
+    /// Not known: only whitespace so far, after so many bytes of a byte order mark.
+    Unknown { mark: usize, last: u8 },
+    /// One JSON document.
+    Document,
+    /// Server-sent events.
+    Events(Events),
+}
+
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// What an answer told, as far as it was read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// What it used; nothing if nothing was reported. A lower bound unless `finished`.
+    pub usage: Option<Usage>,
+    /// Whether the protocol's own end was seen, and no error.
+    pub finished: bool,
+    /// The type or code of the first error inside; `error` if it has neither.
+    pub error: Option<String>,
+    /// The numbers as they were reported, by their path in the usage object.
+    pub reported: Vec<(&'static str, u64)>,
+    /// The answer's own id.
+    pub response_id: Option<String>,
+    /// The model that answered, in the upstream's words.
+    pub response_model: Option<String>,
+    /// Why the model stopped, in the protocol's words.
+    pub finish_reason: Option<String>,
+    /// The class of service that was billed.
+    pub service_tier: Option<String>,
+}
+
+impl Meter {
+    /// The most that a meter takes up, in bytes.
+    pub const MAX_BYTES: usize = 3 * 1024;
+
+    /// A meter that has read nothing.
+    pub fn new(wire: Wire) -> Self {
+        Self {
+            form: Form::Unknown { mark: 0, last: 0 },
+            picker: Picker::new(),
+            tally: Tally::new(wire.table()),
+        }
+    }
+
+    /// Reads the next bytes.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        let bytes = match self.form {
+            Form::Unknown { .. } => self.sniff(bytes),
+            _ => bytes,
+        };
+        match &mut self.form {
+            Form::Unknown { .. } => {}
+            Form::Document => {
+                self.picker.feed(bytes, false, &mut self.tally);
+            }
+            Form::Events(events) => events.feed(bytes, &mut self.picker, &mut self.tally),
+        }
+    }
+
+    /// Tells that the answer has ended, or broke off; gives what it told.
+    pub fn finish(&mut self) -> Reading {
+        if let Form::Document = self.form {
+            self.tally.end_document(self.picker.is_closed());
+        }
+        let tally = &self.tally;
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        Reading {
+            usage: tally.usage(),
+            finished: tally.finished(),
+            error: owned(tally.error()),
+            reported: tally.reported(),
+            response_id: owned(tally.text_kept(Text::Id)),
+            response_model: owned(tally.text_kept(Text::Model)),
+            finish_reason: owned(tally.finish_reason()),
+            service_tier: owned(tally.text_kept(Text::Tier)),
+        }
+    }
+
+    /// Finds the form by the first byte that is not whitespace; gives what is left from there.
+    fn sniff<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        let Form::Unknown { mark, last } = &mut self.form else {
+            return bytes;
+        };
+        let mut rest = bytes;
+        while let Some((&byte, tail)) = rest.split_first() {
+            let mark_whole = *mark == 0 || *mark == BYTE_ORDER_MARK.len();
+            match byte {
+                _ if *last == 0 && BYTE_ORDER_MARK.get(*mark) == Some(&byte) => {
+                    *mark = mark.saturating_add(1);
+                }
+                _ if mark_whole && is_whitespace(byte) => *last = byte,
+                b'{' | b'[' if mark_whole => {
+                    self.form = Form::Document;
+                    if byte == b'[' {
+                        self.tally.count_elements();
+                    }
+                    self.picker.reset(&self.tally.table().document);
+                    return rest;
+                }
+                _ => {
+                    // A field's name is what a line begins with.
+                    let inside = matches!(last, b' ' | b'\t') || !mark_whole;
+                    self.form = Form::Events(if inside {
+                        Events::in_other_line()
+                    } else {
+                        Events::default()
+                    });
+                    self.picker.reset(&self.tally.table().event);
+                    return rest;
+                }
+            }
+            rest = tail;
+        }
+        rest
+    }
+}
+
+impl fmt::Debug for Meter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Meter")
+            .field("usage", &self.tally.usage())
+            .field("finished", &self.tally.finished())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

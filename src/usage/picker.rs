@@ -1,0 +1,347 @@
+//! Picks the values that a table names out of JSON, as it streams by.
+//!
+//! Down to where the table has something to say, a document is read as RFC 8259 has it. Any other value
+//! is passed over: in it only strings are told from the rest, and brackets counted.
+
+mod path;
+mod string;
+
+use super::short_text::{MAX_TEXT, ShortText};
+use super::sse::is_line_break;
+use super::table::Node;
+use super::tally::Tally;
+use crate::text::{is_whitespace, skip_whitespace};
+use memchr::memchr2;
+use path::{Container, Path};
+
+/// Reads one value after the other, each after a [`reset`](Self::reset).
+pub(super) struct Picker {
+    state: State,
+    /// What the table says of the value that comes next or is being read.
+    node: &'static Node,
+    path: Path,
+    /// Open brackets of the value that is being passed over.
+    depth: u64,
+    /// The string being read is a key.
+    key: bool,
+    /// What was read of a key, string or number, if it did not come in one piece.
+    scratch: ShortText,
+    /// It is longer than what is kept.
+    too_long: bool,
+    /// The escaped first half of a surrogate pair, when a second one must follow.
+    high_surrogate: Option<u16>,
+}
+
+/// What may come next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Value,
+    /// After `[`.
+    FirstItem,
+    /// After `{`.
+    FirstKey,
+    Key,
+    Colon,
+    AfterValue,
+    /// In a string that is kept.
+    Text,
+    Escape,
+    /// In `\uXXXX`: how many digits are left, and the value of those before.
+    Unicode(u8, u16),
+    /// In a number, `true`, `false` or `null`.
+    Word,
+    /// In an object or array that is passed over.
+    Passing,
+    /// In a string that is passed over.
+    PassingText,
+    PassingEscape,
+    /// After the outermost value.
+    End,
+    /// In what is no JSON, or not worth reading on.
+    Lost,
+}
+
+impl Picker {
+    pub(super) fn new() -> Self {
+        Self {
+            state: State::Value,
+            node: &Node::NONE,
+            path: Path::default(),
+            depth: 0,
+            key: false,
+            scratch: ShortText::default(),
+            too_long: false,
+            high_surrogate: None,
+        }
+    }
+
+    /// Begins anew, with a value that the table says this of.
+    pub(super) fn reset(&mut self, root: &'static Node) {
+        self.state = State::Value;
+        self.node = root;
+        self.path.clear();
+        self.depth = 0;
+        self.clear_scratch();
+    }
+
+    /// Whether one value was read, whole, and nothing but whitespace behind it.
+    pub(super) fn is_closed(&self) -> bool {
+        self.state == State::End
+    }
+
+    /// Reads on; with `lines` no further than to the next line break, which is what is left then.
+    pub(super) fn feed<'a>(&mut self, bytes: &'a [u8], lines: bool, tally: &mut Tally) -> &'a [u8] {
+        let mut rest = bytes;
+        while let Some((&byte, tail)) = rest.split_first() {
+            if lines && is_line_break(byte) {
+                return rest;
+            }
+            rest = match self.state {
+                State::Passing => self.pass(rest, lines),
+                State::PassingText => self.pass_text(rest, lines),
+                State::PassingEscape => {
+                    self.state = State::PassingText;
+                    tail
+                }
+                State::Text => self.text(rest, lines, tally),
+                State::Escape => {
+                    self.escape(byte);
+                    tail
+                }
+                State::Unicode(left, code) => {
+                    self.unicode(left, code, byte);
+                    tail
+                }
+                State::Word => self.word(rest, tally),
+                State::Lost => {
+                    let end = lines.then(|| memchr2(b'\r', b'\n', rest)).flatten();
+                    end.and_then(|end| rest.get(end..)).unwrap_or_default()
+                }
+                _ if is_whitespace(byte) => {
+                    if lines {
+                        tail
+                    } else {
+                        skip_whitespace(tail)
+                    }
+                }
+                State::Value | State::FirstItem => self.value(rest, byte, tail, lines, tally),
+                State::FirstKey | State::Key if byte == b'"' => {
+                    self.key = true;
+                    self.state = State::Text;
+                    self.text(tail, lines, tally)
+                }
+                _ => {
+                    self.structure(byte, tally);
+                    tail
+                }
+            };
+        }
+        rest
+    }
+
+    /// Reads the first byte of a value, and as much more as is there.
+    fn value<'a>(
+        &mut self,
+        rest: &'a [u8],
+        byte: u8,
+        tail: &'a [u8],
+        lines: bool,
+        tally: &mut Tally,
+    ) -> &'a [u8] {
+        match byte {
+            b'"' if self.node.text.is_some() => {
+                self.key = false;
+                self.state = State::Text;
+                self.text(tail, lines, tally)
+            }
+            b'"' => {
+                self.state = State::PassingText;
+                self.pass_text(tail, lines)
+            }
+            b'{' if self.node.members.is_some() => {
+                self.open(Container::Object, tally);
+                tail
+            }
+            b'[' if self.node.items.is_some() => {
+                self.open(Container::Array, tally);
+                tail
+            }
+            b'{' | b'[' => {
+                self.depth = 1;
+                self.state = State::Passing;
+                self.pass(tail, lines)
+            }
+            b']' if self.state == State::FirstItem => {
+                self.close(Container::Array, tally);
+                tail
+            }
+            byte if is_word(byte) => {
+                self.state = State::Word;
+                self.word(rest, tally)
+            }
+            _ => {
+                self.state = State::Lost;
+                tail
+            }
+        }
+    }
+
+    /// Reads a byte between values.
+    fn structure(&mut self, byte: u8, tally: &mut Tally) {
+        match (self.state, byte) {
+            (State::Colon, b':') => self.state = State::Value,
+            (State::AfterValue, b',') => {
+                let (container, node) = self.path.inner();
+                self.state = match container {
+                    Container::Object => State::Key,
+                    Container::Array => {
+                        self.node = node.items.unwrap_or(&Node::NONE);
+                        State::Value
+                    }
+                };
+            }
+            (State::AfterValue | State::FirstKey, b'}') => self.close(Container::Object, tally),
+            (State::AfterValue, b']') => self.close(Container::Array, tally),
+            _ => self.state = State::Lost,
+        }
+    }
+
+    fn open(&mut self, container: Container, tally: &mut Tally) {
+        let node = self.node;
+        if !self.path.push(container, node) {
+            // No table is as deep as that.
+            self.state = State::Lost;
+            return;
+        }
+        if let Some(mark) = node.mark {
+            tally.begin(mark);
+        }
+        match container {
+            Container::Object => self.state = State::FirstKey,
+            Container::Array => {
+                self.node = node.items.unwrap_or(&Node::NONE);
+                self.state = State::FirstItem;
+            }
+        }
+    }
+
+    fn close(&mut self, container: Container, tally: &mut Tally) {
+        match self.path.pop() {
+            Some((open, node)) if open == container => {
+                if let Some(mark) = node.mark {
+                    tally.end(mark);
+                }
+                self.end_value();
+            }
+            _ => self.state = State::Lost,
+        }
+    }
+
+    fn end_value(&mut self) {
+        self.state = if self.path.is_empty() {
+            State::End
+        } else {
+            State::AfterValue
+        };
+    }
+
+    /// Reads on in an object or array that is passed over.
+    fn pass<'a>(&mut self, bytes: &'a [u8], lines: bool) -> &'a [u8] {
+        let mut rest = bytes;
+        while let Some((&byte, tail)) = rest.split_first() {
+            match byte {
+                b'"' => {
+                    self.state = State::PassingText;
+                    rest = self.pass_text(tail, lines);
+                    if self.state != State::Passing {
+                        return rest;
+                    }
+                    continue;
+                }
+                b'{' | b'[' => self.depth = self.depth.saturating_add(1),
+                b'}' | b']' => {
+                    self.depth = self.depth.saturating_sub(1);
+                    if self.depth == 0 {
+                        self.end_value();
+                        return tail;
+                    }
+                }
+                b'\r' | b'\n' if lines => return rest,
+                _ => {}
+            }
+            rest = tail;
+        }
+        rest
+    }
+
+    /// Reads on in a number or a literal.
+    fn word<'a>(&mut self, bytes: &'a [u8], tally: &mut Tally) -> &'a [u8] {
+        let end = bytes.iter().position(|byte| !is_word(*byte));
+        let (piece, rest) = bytes
+            .split_at_checked(end.unwrap_or(bytes.len()))
+            .unwrap_or((bytes, &[]));
+        if rest.is_empty() {
+            // It may go on in the next chunk: half a number is no number.
+            self.keep(piece);
+            return rest;
+        }
+        if self.scratch.as_bytes().is_empty() && !self.too_long {
+            self.end_word(piece, tally);
+        } else {
+            self.keep(piece);
+            let word = self.scratch;
+            self.end_word(word.as_bytes(), tally);
+            self.clear_scratch();
+        }
+        rest
+    }
+
+    fn end_word(&mut self, word: &[u8], tally: &mut Tally) {
+        let good = match word {
+            // Whatever it is, it was not kept.
+            _ if self.too_long || word.len() > MAX_TEXT => true,
+            b"true" | b"false" | b"null" => true,
+            // What the end of a stream is written with: `data: [DONE]`.
+            b"DONE" => self.path.is_outermost_array() && tally.done(),
+            [b'-' | b'0'..=b'9', ..] => {
+                if let (Some(slot), Some(value)) = (self.node.number, integer(word)) {
+                    tally.number(slot, value);
+                }
+                word.iter()
+                    .all(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'))
+            }
+            _ => false,
+        };
+        self.end_value();
+        if !good {
+            self.state = State::Lost;
+        }
+    }
+
+    /// Takes the next bytes of what is being read into the scratch.
+    fn keep(&mut self, piece: &[u8]) {
+        self.too_long |= !self.scratch.push(piece);
+    }
+
+    fn clear_scratch(&mut self) {
+        self.scratch.clear();
+        self.too_long = false;
+        self.high_surrogate = None;
+    }
+}
+
+/// Whether a byte can stand in a number or a literal, or in what is mistaken for one.
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.')
+}
+
+/// The value of a plain integer: no sign, fraction, exponent or leading zero, and no more than 64 bits.
+fn integer(word: &[u8]) -> Option<u64> {
+    if matches!(word, [b'0', _, ..]) {
+        return None;
+    }
+    word.iter().try_fold(0u64, |value, byte| {
+        let digit = byte.is_ascii_digit().then(|| byte.wrapping_sub(b'0'))?;
+        value.checked_mul(10)?.checked_add(u64::from(digit))
+    })
+}

@@ -1,0 +1,194 @@
+//! What of an answer is worth reading: a tree of keys for each form of each protocol.
+//!
+//! The tables are constants, one file a protocol; the [`Picker`](super::picker::Picker) follows them
+//! and knows no key itself.
+
+use super::Usage;
+use super::numbers::Numbers;
+
+/// Everything that is particular to one wire form.
+pub(super) struct Table {
+    /// The root of an answer that is one JSON document.
+    pub(super) document: Node,
+    /// The root of an event of a stream.
+    pub(super) event: Node,
+    /// The wire paths of the numbers, inside the usage object, by [`Slot`]. Slots beyond are not shown.
+    pub(super) names: &'static [&'static str],
+    pub(super) merge: Merge,
+    /// What an event of this `type` is; nothing: not worth reading on.
+    pub(super) event_of: fn(&[u8]) -> Option<Event>,
+    /// What else ends a stream, beside an event of that kind.
+    pub(super) ends: Ends,
+    /// The usage that the numbers mean; nothing if none of those that count was reported.
+    pub(super) usage: fn(&Numbers) -> Option<Usage>,
+}
+
+/// The place of a number among those of its table.
+pub(super) type Slot = u8;
+
+/// How numbers of an event go with those of the events before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Merge {
+    /// A usage object stands for all before it.
+    Replace,
+    /// Each number stands for the same one before it.
+    Update,
+}
+
+/// What ends a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ends {
+    /// An event that says so.
+    Event,
+    /// `[DONE]`.
+    Word,
+    /// A reason to finish, in whatever event.
+    Reason,
+}
+
+/// What an event of a stream is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Event {
+    /// One that may carry something.
+    #[default]
+    Plain,
+    /// The protocol's own end.
+    End,
+    /// A finished image.
+    Image,
+    /// An error, whatever else it says.
+    Error,
+}
+
+/// Strings that are worth reading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Text {
+    Id,
+    Model,
+    /// Why the model stopped.
+    Finish,
+    /// How the response stands (Responses).
+    Status,
+    Tier,
+    ErrorType,
+    ErrorCode,
+    /// Not kept: the type of an event.
+    EventType,
+    /// Not kept: an error that is a mere string.
+    BareError,
+    /// Not kept: the type of an entry of `usage.iterations`.
+    Iteration,
+}
+
+impl Text {
+    /// How many are kept: those before [`Text::EventType`].
+    pub(super) const KEPT: usize = Self::EventType as usize;
+}
+
+/// Values whose beginning or end means something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// A usage object.
+    Usage,
+    /// An error object.
+    Error,
+    /// An image in a list.
+    Image,
+    /// An item of an outermost array.
+    Element,
+    /// `usage.iterations`.
+    Iterations,
+    /// An entry of it.
+    Iteration,
+}
+
+/// What a value may be to be read; any other value is passed over.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Node {
+    /// As an object: these members.
+    pub(super) members: Option<&'static [Member]>,
+    /// As an array: these items.
+    pub(super) items: Option<&'static Self>,
+    /// As a number.
+    pub(super) number: Option<Slot>,
+    /// As a string.
+    pub(super) text: Option<Text>,
+    /// As an object or array: what it is told as.
+    pub(super) mark: Option<Mark>,
+}
+
+/// A key and its value.
+pub(super) type Member = (&'static str, Node);
+
+impl Node {
+    /// Of no interest.
+    pub(super) const NONE: Self = Self {
+        members: None,
+        items: None,
+        number: None,
+        text: None,
+        mark: None,
+    };
+
+    /// The value of a key of this object.
+    pub(super) fn member(&self, key: &[u8]) -> Option<&'static Self> {
+        self.members?
+            .iter()
+            .find(|(name, _)| name.as_bytes() == key)
+            .map(|(_, node)| node)
+    }
+
+    pub(super) const fn marked(self, mark: Mark) -> Self {
+        Self {
+            mark: Some(mark),
+            ..self
+        }
+    }
+}
+
+pub(super) const fn number(slot: Slot) -> Node {
+    Node {
+        number: Some(slot),
+        ..Node::NONE
+    }
+}
+
+pub(super) const fn text(text: Text) -> Node {
+    Node {
+        text: Some(text),
+        ..Node::NONE
+    }
+}
+
+pub(super) const fn object(members: &'static [Member]) -> Node {
+    Node {
+        members: Some(members),
+        ..Node::NONE
+    }
+}
+
+pub(super) const fn array(item: &'static Node) -> Node {
+    Node {
+        items: Some(item),
+        ..Node::NONE
+    }
+}
+
+/// The outermost value: an object, or an array of such objects.
+pub(super) const fn root(members: &'static [Member], element: &'static Node) -> Node {
+    Node {
+        members: Some(members),
+        items: Some(element),
+        ..Node::NONE
+    }
+}
+
+/// The `error` of protocol A and its like: an object, or a mere string.
+pub(super) const ERROR: Node = Node {
+    text: Some(Text::BareError),
+    ..object(&[
+        ("type", text(Text::ErrorType)),
+        ("code", text(Text::ErrorCode)),
+    ])
+    .marked(Mark::Error)
+};
