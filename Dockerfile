@@ -16,6 +16,7 @@ RUN rustup target add wasm32-wasip1
 WORKDIR /build
 COPY Cargo.toml Cargo.lock ./
 COPY src src
+COPY control control
 COPY tests/upstream tests/upstream
 RUN CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
     cargo build --locked --release --package trilane-upstream

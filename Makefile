@@ -49,6 +49,11 @@ simulator: rust ## build the simulator of the model sources
 	@CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
 		$(CARGO) build $(LOCKED) --release --package trilane-upstream
 
+.PHONY: command
+command: rust ## build the command line tool (target/release/trilane)
+	$(call say,building the command: $(TARGET_DIR)/release/trilane)
+	@$(CARGO) build $(LOCKED) --release --package trilane-control
+
 .PHONY: envoy
 envoy: python ## fetch Envoy 1.40 into target/ (37 MB, once)
 	@binary=$$($(PYTHON) envoy/fetch.py); printf 'Envoy: %s\n' "$$binary"
@@ -156,6 +161,13 @@ node-modules:
 compose-test: ## docker-compose.yaml, built and run for real (needs Docker)
 	$(call say,compose test)
 	@tests/compose/run.sh $(COMPOSE_TEST_ARGS)
+
+# Not part of `test`, which runs a short form of it.
+SOAK_SECONDS ?= 300
+.PHONY: soak
+soak: build simulator envoy venv ## every ending at load for SOAK_SECONDS=300, then the books are balanced
+	$(call say,soak: $(SOAK_SECONDS) s)
+	@PYTHONPATH=envoy $(VENV)/bin/python tests/soak/soak.py --seconds '$(SOAK_SECONDS)'
 
 .PHONY: bench
 bench: rust ## how fast the pure core is (rates, native)

@@ -1,0 +1,45 @@
+//! The command line: one subcommand a room.
+
+use clap::{Parser, Subcommand};
+
+use crate::failure::Failure;
+use crate::usage;
+
+/// Tools for operating the trilane gateway.
+#[derive(Debug, Parser)]
+#[command(name = "trilane", version)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Add up what the gateway's ledger (its access log) says was used and charged
+    Usage(usage::Args),
+}
+
+impl Command {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// Why it could not be done, or not wholly.
+    pub fn run(self) -> Result<(), Failure> {
+        match self {
+            Self::Usage(args) => usage::run(&args),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

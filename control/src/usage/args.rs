@@ -1,0 +1,122 @@
+//! The options of `trilane usage`.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use super::column::Column;
+use super::moment::Moment;
+use super::record::Record;
+use crate::failure::Failure;
+
+/// Adds up ledger lines.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Charges are added up exactly and never rounded. --round only changes what the table and CSV show: each \
+charge, totals included, is rounded once, at the end, half away from zero; so shown charges may differ from \
+their shown total in the last digit.
+
+Exit codes: 0 everything is in the totals that belongs there; 1 it is not, or could not be read; \
+2 wrong command line.")]
+pub struct Args {
+    /// Ledger files in their order, plain or gzip; `-` or none: standard input
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// What to group by, in this order
+    #[arg(
+        long,
+        value_name = "COLUMN,…",
+        value_delimiter = ',',
+        default_value = "key,group,model"
+    )]
+    pub by: Vec<Column>,
+
+    /// How to print the totals
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+
+    /// Only requests that began then or later: RFC 3339, or a day in UTC
+    #[arg(long, value_name = "TIME", value_parser = Moment::parse_bound)]
+    pub since: Option<Moment>,
+
+    /// Only requests that began before: RFC 3339, or a day in UTC, which is then not included
+    #[arg(long, value_name = "TIME", value_parser = Moment::parse_bound)]
+    pub until: Option<Moment>,
+
+    /// Only requests of this group; may be repeated; `-`: of none
+    #[arg(long, value_name = "ID")]
+    pub group: Vec<String>,
+
+    /// Only requests of this key; may be repeated; `-`: of none
+    #[arg(long, value_name = "ID")]
+    pub key: Vec<String>,
+
+    /// Only requests for this model, by its canonical name; may be repeated; `-`: for none
+    #[arg(long, value_name = "NAME")]
+    pub model: Vec<String>,
+
+    /// Show charges with this many decimal places (table and CSV; JSON is always exact)
+    #[arg(long, value_name = "PLACES", value_parser = clap::value_parser!(u32).range(..=28))]
+    pub round: Option<u32>,
+
+    /// Exit with 1 if any line is no whole ledger line
+    #[arg(long)]
+    pub strict: bool,
+
+    /// Show no progress, even on a terminal
+    #[arg(long)]
+    pub no_progress: bool,
+}
+
+/// How totals are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    Table,
+    /// RFC 4180, with a header and total rows
+    Csv,
+    /// One object
+    Json,
+}
+
+impl Args {
+    /// Checks what no option can check by itself.
+    ///
+    /// # Errors
+    /// Options that contradict each other.
+    pub fn check(&self) -> Result<(), Failure> {
+        if let (Some(since), Some(until)) = (self.since, self.until)
+            && since >= until
+        {
+            let why = "--until is not after --since: no request began in between (--until is not included)";
+            return Err(Failure::Usage(why.to_owned()));
+        }
+        let mut known: Vec<Column> = Vec::new();
+        for column in &self.by {
+            if known.contains(column) {
+                return Err(Failure::Usage(format!(
+                    "--by names {} twice",
+                    column.name()
+                )));
+            }
+            known.push(*column);
+        }
+        Ok(())
+    }
+
+    /// Whether the record is asked for.
+    pub fn wants(&self, record: &Record<'_>) -> bool {
+        self.since.is_none_or(|since| record.moment >= since)
+            && self.until.is_none_or(|until| record.moment < until)
+            && among(&self.group, record.group())
+            && among(&self.key, record.key())
+            && among(&self.model, record.model())
+    }
+}
+
+/// Whether a value is one of those wanted; all are if none is named.
+fn among(wanted: &[String], value: &str) -> bool {
+    let value = if value.is_empty() { "-" } else { value };
+    wanted.is_empty() || wanted.iter().any(|wanted| wanted == value)
+}

@@ -1,0 +1,140 @@
+//! Totals by what records are grouped by.
+
+use hashbrown::HashMap;
+
+use super::charge::Inexact;
+use super::column::Column;
+use super::measure::Measure;
+use super::record::Record;
+use super::report::{Report, Row};
+use super::totals::Totals;
+
+/// No byte of UTF-8, so that it can end a value in a key of several.
+const END: u8 = 0xff;
+
+/// Adds up records. Grows by one entry, about a kilobyte all told, a combination of values that occurs; by
+/// nothing else.
+#[derive(Debug)]
+pub struct Groups {
+    columns: Vec<Column>,
+    /// By the values of the columns, then the currency, each ended by [`END`].
+    groups: HashMap<Box<[u8]>, Totals>,
+    /// All records, by currency; the few that there are.
+    all: Vec<(Box<str>, Totals)>,
+    /// Complete records without a charge.
+    uncharged: u64,
+    /// The key at hand; kept to save an allocation a record.
+    key: Vec<u8>,
+}
+
+impl Groups {
+    /// Nothing yet.
+    pub fn new(columns: &[Column]) -> Self {
+        Self {
+            columns: columns.to_vec(),
+            groups: HashMap::new(),
+            all: Vec::new(),
+            uncharged: 0,
+            key: Vec::new(),
+        }
+    }
+
+    /// Adds a record.
+    ///
+    /// # Errors
+    /// A sum of charges would not be exact. The totals are of no use then.
+    pub fn add(&mut self, record: &Record<'_>) -> Result<(), Inexact> {
+        self.key.clear();
+        for column in &self.columns {
+            self.key.extend_from_slice(column.value(record));
+            self.key.push(END);
+        }
+        let currency = record.currency();
+        self.key.extend_from_slice(currency.as_bytes());
+        self.key.push(END);
+        self.groups
+            .entry_ref(self.key.as_slice())
+            .or_default()
+            .add(record)?;
+        if record.charge.is_none() && record.amount(Measure::Complete) == 1 {
+            self.uncharged = self.uncharged.saturating_add(1);
+        }
+        if let Some((_, totals)) = self.all.iter_mut().find(|(known, _)| **known == *currency) {
+            return totals.add(record);
+        }
+        let mut totals = Totals::default();
+        totals.add(record)?;
+        self.all.push((currency.into(), totals));
+        Ok(())
+    }
+
+    /// What there is to report, sorted.
+    pub fn into_report(self) -> Report {
+        let one_currency = self.one_currency();
+        // What has no charge has no currency. It stands beside what has, unless that were ambiguous.
+        let common = |currency: String| one_currency.clone().unwrap_or(currency);
+        let apart = self.columns.contains(&Column::Currency);
+
+        let rows = self.groups.into_iter().map(|(key, totals)| {
+            let mut values: Vec<String> = key
+                .split(|byte| *byte == END)
+                .map(|value| String::from_utf8_lossy(value).into_owned())
+                .collect();
+            values.pop(); // after the last END
+            let currency = values.pop().unwrap_or_default();
+            let currency = if apart { currency } else { common(currency) };
+            Row {
+                values,
+                currency,
+                totals,
+            }
+        });
+        let all = self.all.into_iter().map(|(currency, totals)| Row {
+            values: Vec::new(),
+            currency: common(currency.into()),
+            totals,
+        });
+        let rows = merged(rows.collect());
+        let mut totals = merged(all.collect());
+        if totals.is_empty() {
+            totals.push(Row::default());
+        }
+        Report {
+            columns: self.columns,
+            rows,
+            totals,
+            uncharged: self.uncharged,
+        }
+    }
+
+    /// The currency of all charges, if it is one; empty if there are none.
+    fn one_currency(&self) -> Option<String> {
+        let mut currencies = self
+            .all
+            .iter()
+            .filter(|(currency, totals)| !currency.is_empty() || !totals.charge.value().is_zero())
+            .map(|(currency, _)| currency.to_string());
+        let one = currencies.next().unwrap_or_default();
+        currencies.next().is_none().then_some(one)
+    }
+}
+
+/// Sorted by values, then currency; what is alike becomes one.
+fn merged(mut rows: Vec<Row>) -> Vec<Row> {
+    rows.sort_by(|a, b| (&a.values, &a.currency).cmp(&(&b.values, &b.currency)));
+    rows.dedup_by(|row, kept| {
+        let alike = row.values == kept.values && row.currency == kept.currency;
+        if alike {
+            kept.totals.add_counts(&row.totals);
+            // One of the two had no currency, hence no charge.
+            if kept.totals.charge.value().is_zero() {
+                kept.totals.charge = row.totals.charge;
+            }
+        }
+        alike
+    });
+    rows
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,74 @@
+//! What is counted and added up.
+
+/// Something that is added up over records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Measure {
+    /// Requests, whatever became of them.
+    Requests,
+    /// Requests with final numbers.
+    Complete,
+    /// Requests whose numbers are missing or lower bounds.
+    Partial,
+    /// Requests that made nothing.
+    None,
+    /// Requests that failed upstream.
+    Failed,
+    /// All input tokens, cached ones included.
+    Input,
+    /// All output tokens, reasoning included.
+    Output,
+    /// Those of the input that a prompt cache held.
+    CacheRead,
+    /// Those of the input that were written to a prompt cache for five minutes.
+    CacheWrite5m,
+    /// Those of the input that were written to a prompt cache for an hour.
+    CacheWrite1h,
+    /// Those of the output that were reasoning.
+    Reasoning,
+    /// Those of the input that the model's own tools brought in.
+    ToolUse,
+    /// Those of the input that were images, where that is told.
+    InputImage,
+    /// Images made.
+    Images,
+}
+
+impl Measure {
+    /// All, in the order shown.
+    pub const ALL: [Self; 14] = [
+        Self::Requests,
+        Self::Complete,
+        Self::Partial,
+        Self::None,
+        Self::Failed,
+        Self::Input,
+        Self::Output,
+        Self::CacheRead,
+        Self::CacheWrite5m,
+        Self::CacheWrite1h,
+        Self::Reasoning,
+        Self::ToolUse,
+        Self::InputImage,
+        Self::Images,
+    ];
+
+    /// Its name in every format.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Requests => "requests",
+            Self::Complete => "complete",
+            Self::Partial => "partial",
+            Self::None => "none",
+            Self::Failed => "failed",
+            Self::Input => "input",
+            Self::Output => "output",
+            Self::CacheRead => "cache_read",
+            Self::CacheWrite5m => "cache_write_5m",
+            Self::CacheWrite1h => "cache_write_1h",
+            Self::Reasoning => "reasoning",
+            Self::ToolUse => "tool_use",
+            Self::InputImage => "input_image",
+            Self::Images => "images",
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! `trilane usage`: what the ledger says was used and charged.
+//!
+//! Lines are read one at a time ([`source`], [`lines`]), each is a request ([`record`]) or not
+//! ([`reading`], [`tally`]), and is added to the totals of its group ([`groups`]), which are shown at the end
+//! ([`render`]). So memory grows with the number of different groups, and with nothing else.
+
+mod args;
+mod charge;
+mod column;
+mod groups;
+mod lines;
+mod measure;
+mod moment;
+mod progress;
+mod reading;
+mod record;
+mod render;
+mod report;
+mod source;
+mod tally;
+mod totals;
+
+use std::cell::Cell;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::rc::Rc;
+
+pub use args::Args;
+use lines::Read;
+use measure::Measure;
+use progress::Progress;
+use reading::{Place, Reading};
+use report::Report;
+use source::Source;
+use tally::Tally;
+
+use crate::failure::Failure;
+use crate::terminal::say;
+
+/// Reads, adds up and prints.
+///
+/// # Errors
+/// Input that cannot be read or output that cannot be written; sums that would not be exact; and,
+/// when all is printed, ledger lines that had to be left out.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    args.check()?;
+    let sources = Source::all(&args.files)?;
+    if args.files.is_empty() && io::stdin().is_terminal() {
+        let why = "no FILE, and standard input is a terminal: name ledger files, or pipe lines in";
+        return Err(Failure::Usage(why.to_owned()));
+    }
+    let (report, tally) = read(args, &sources)?;
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    render::write(&mut out, args, &report, &tally)
+        .and_then(|()| out.flush())
+        .map_err(|error| Failure::of_output(&error))?;
+    tally.tell();
+    tell_of_partial_totals(&report);
+    verdict(args, &tally)
+}
+
+/// Reads all sources.
+fn read(args: &Args, sources: &[Source]) -> Result<(Report, Tally), Failure> {
+    let mut reading = Reading::new(args);
+    let taken = Rc::new(Cell::new(0));
+    let size = sources.iter().map(Source::size).sum();
+    let mut progress = Progress::new(Rc::clone(&taken), size).filter(|_| !args.no_progress);
+    let mut line = Vec::new();
+    for source in sources {
+        let mut input = source.open(&taken)?;
+        let mut number: u64 = 0;
+        loop {
+            let read = lines::next(input.lines.as_mut(), &mut line)
+                .map_err(|error| source.broken(&error, input.gzip, number))?;
+            number = number.saturating_add(1);
+            let place = Place {
+                source,
+                line: number,
+            };
+            match read {
+                Read::Line { ended } => reading.line(&line, ended, place)?,
+                Read::TooLong => reading.too_long(place),
+                Read::End => break,
+            }
+            if let Some(progress) = &mut progress {
+                progress.tick(reading.lines());
+            }
+        }
+    }
+    Ok(reading.finish())
+}
+
+/// Says why totals may be less than what was used.
+fn tell_of_partial_totals(report: &Report) {
+    let partial = report.count(Measure::Partial);
+    if partial > 0 {
+        let requests = report.count(Measure::Requests);
+        say(&format!(
+            "note: partial requests: {partial} of {requests} (*). More may have been used than is known, so the \
+             totals that include them are lower bounds"
+        ));
+    }
+    if report.has_charges() && report.uncharged > 0 {
+        say(&format!(
+            "note: complete requests without a charge: {} (their models have no prices)",
+            report.uncharged
+        ));
+    }
+}
+
+/// Whether what is printed is all that it should be.
+fn verdict(args: &Args, tally: &Tally) -> Result<(), Failure> {
+    if tally.damaged.count > 0 {
+        let why = "the totals lack the requests of lines that cannot be right (see the note above)";
+        return Err(Failure::Data(why.to_owned()));
+    }
+    if args.strict && (tally.skipped.count > 0 || tally.torn.count > 0) {
+        let why = "--strict: not every line is a whole ledger line (see the note above)";
+        return Err(Failure::Data(why.to_owned()));
+    }
+    Ok(())
+}

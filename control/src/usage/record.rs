@@ -1,0 +1,286 @@
+//! One line of the ledger, and what a line is that is none.
+
+use std::borrow::Cow;
+
+use hashbrown::HashSet;
+use rust_decimal::Decimal;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::charge;
+use super::measure::Measure;
+use super::moment::Moment;
+
+/// What became of a request's usage, as the gateway tells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// The numbers are final.
+    Complete,
+    /// Something was made upstream, or may have been; the numbers are missing or lower bounds.
+    Partial,
+    /// Nothing was made; also where the request never came as far as the filter.
+    None,
+    /// The upstream gave an error, or no answer.
+    Failed,
+}
+
+/// One request, as its ledger line tells it. Texts are empty where the line has none.
+#[derive(Debug)]
+pub struct Record<'a> {
+    line: Line<'a>,
+    /// When the request began.
+    pub moment: Moment,
+    /// What became of its usage.
+    pub status: Status,
+    /// What it costs; absent where the model has no prices or the usage is not known.
+    pub charge: Option<Decimal>,
+}
+
+/// Why a line gives no record.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Unread {
+    /// It is no ledger line, but something else in the same file.
+    Foreign(String),
+    /// It is a ledger line, of a request, but a value in it cannot be right.
+    Damaged(String),
+    /// It is the beginning of a JSON object.
+    Cut,
+}
+
+impl<'a> Record<'a> {
+    /// Reads a line; a line feed at its end may be there or not.
+    ///
+    /// # Errors
+    /// Why it gives no record.
+    pub fn parse(text: &'a [u8]) -> Result<Self, Unread> {
+        // Serde would take an array for a struct as well.
+        if text.trim_ascii_start().first() != Some(&b'{') {
+            return Err(Unread::Foreign("not a JSON object".to_owned()));
+        }
+        // Looked at as a whole, UTF-8 costs a fraction of what it does string by string. Bytes that are
+        // none may still stand where nobody looks.
+        let line: Result<Line<'a>, _> = match str::from_utf8(text) {
+            Ok(text) => serde_json::from_str(text),
+            Err(_) => serde_json::from_slice(text),
+        };
+        let line = line.map_err(|error| why_unread(text, &error))?;
+        if !line.is_of_a_request() {
+            return Err(Unread::Foreign(
+                "a JSON object, but not of a request".to_owned(),
+            ));
+        }
+        line.into_record().map_err(Unread::Damaged)
+    }
+
+    /// The account key's id.
+    pub fn key(&self) -> &str {
+        present(&self.line.key)
+    }
+
+    /// The key's group.
+    pub fn group(&self) -> &str {
+        present(&self.line.group)
+    }
+
+    /// The model's canonical name.
+    pub fn model(&self) -> &str {
+        present(&self.line.model)
+    }
+
+    /// The group that had the model.
+    pub fn source(&self) -> &str {
+        present(&self.line.source)
+    }
+
+    /// The entry.
+    pub fn entry(&self) -> &str {
+        present(&self.line.entry)
+    }
+
+    /// How the request ended.
+    pub fn outcome(&self) -> &str {
+        present(&self.line.outcome)
+    }
+
+    /// The charge's currency.
+    pub fn currency(&self) -> &str {
+        present(&self.line.currency)
+    }
+
+    /// What the record adds to a measure.
+    pub fn amount(&self, measure: Measure) -> u64 {
+        let line = &self.line;
+        let number = match measure {
+            Measure::Requests => return 1,
+            Measure::Complete => return u64::from(self.status == Status::Complete),
+            Measure::Partial => return u64::from(self.status == Status::Partial),
+            Measure::None => return u64::from(self.status == Status::None),
+            Measure::Failed => return u64::from(self.status == Status::Failed),
+            Measure::Input => line.input,
+            Measure::Output => line.output,
+            Measure::CacheRead => line.cache_read,
+            // Written for a time that was not told counts as five minutes, as in the gateway.
+            Measure::CacheWrite5m => line.cache_write.map_or(line.cache_write_5m, |all| {
+                Some(all.saturating_sub(line.cache_write_1h.unwrap_or(0)))
+            }),
+            Measure::CacheWrite1h => line.cache_write_1h,
+            Measure::Reasoning => line.reasoning,
+            Measure::ToolUse => line.tool_use,
+            Measure::InputImage => line.input_image,
+            Measure::Images => line.images,
+        };
+        number.unwrap_or(0)
+    }
+}
+
+/// The keys of a ledger line that matter here. Others are skipped, whatever they hold.
+#[derive(Debug, Deserialize)]
+struct Line<'a> {
+    #[serde(borrow)]
+    timestamp: Option<Text<'a>>,
+    #[serde(rename = "http.response.status_code")]
+    status_code: Option<u16>,
+    #[serde(borrow, rename = "trilane.usage.status")]
+    status: Option<Text<'a>>,
+    #[serde(borrow, rename = "trilane.outcome")]
+    outcome: Option<Text<'a>>,
+    #[serde(borrow, rename = "trilane.key.id")]
+    key: Option<Text<'a>>,
+    #[serde(borrow, rename = "trilane.group")]
+    group: Option<Text<'a>>,
+    #[serde(borrow, rename = "trilane.source")]
+    source: Option<Text<'a>>,
+    #[serde(borrow, rename = "trilane.entry")]
+    entry: Option<Text<'a>>,
+    #[serde(borrow, rename = "trilane.model")]
+    model: Option<Text<'a>>,
+    #[serde(borrow, rename = "trilane.charge")]
+    charge: Option<Text<'a>>,
+    #[serde(borrow, rename = "trilane.currency")]
+    currency: Option<Text<'a>>,
+    #[serde(rename = "gen_ai.usage.input_tokens")]
+    input: Option<u64>,
+    #[serde(rename = "gen_ai.usage.output_tokens")]
+    output: Option<u64>,
+    #[serde(rename = "gen_ai.usage.cache_read.input_tokens")]
+    cache_read: Option<u64>,
+    #[serde(rename = "gen_ai.usage.cache_creation.input_tokens")]
+    cache_write: Option<u64>,
+    #[serde(rename = "trilane.usage.cache_creation_5m.input_tokens")]
+    cache_write_5m: Option<u64>,
+    #[serde(rename = "trilane.usage.cache_creation_1h.input_tokens")]
+    cache_write_1h: Option<u64>,
+    #[serde(rename = "gen_ai.usage.reasoning.output_tokens")]
+    reasoning: Option<u64>,
+    #[serde(rename = "trilane.usage.tool_use.input_tokens")]
+    tool_use: Option<u64>,
+    #[serde(rename = "trilane.usage.image.input_tokens")]
+    input_image: Option<u64>,
+    #[serde(rename = "trilane.usage.images")]
+    images: Option<u64>,
+}
+
+/// A string that is borrowed from the line unless it has escapes. (A type of its own, because serde
+/// always copies what is an `Option<Cow<str>>`.)
+#[derive(Debug, Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// The text, empty where there is none; `-` is how Envoy writes that.
+fn present<'a>(text: &'a Option<Text<'_>>) -> &'a str {
+    match text {
+        Some(Text(text)) if text != "-" => text,
+        _ => "",
+    }
+}
+
+impl<'a> Line<'a> {
+    fn is_of_a_request(&self) -> bool {
+        self.timestamp.is_some() && (self.status_code.is_some() || self.status.is_some())
+    }
+
+    fn into_record(self) -> Result<Record<'a>, String> {
+        let timestamp = present(&self.timestamp);
+        let moment = Moment::parse(timestamp)
+            .ok_or_else(|| format!("timestamp {timestamp:?} is no RFC 3339 time"))?;
+        let status = match present(&self.status) {
+            "complete" => Status::Complete,
+            "partial" => Status::Partial,
+            "none" | "" => Status::None,
+            "failed" => Status::Failed,
+            other => return Err(format!("trilane.usage.status {other:?} is not known")),
+        };
+        let charge = match present(&self.charge) {
+            "" => None,
+            text => {
+                let amount = charge::parse(text);
+                Some(amount.map_err(|why| format!("trilane.charge {text:?} {why}"))?)
+            }
+        };
+        Ok(Record {
+            line: self,
+            moment,
+            status,
+            charge,
+        })
+    }
+}
+
+/// What a line is that could not be read as a ledger line.
+fn why_unread(text: &[u8], error: &serde_json::Error) -> Unread {
+    if error.is_eof() {
+        return Unread::Cut;
+    }
+    // Only the keys: a ledger line whose values are wrong is still a request that must not go missing silently.
+    match serde_json::from_slice::<Keys<'_>>(text) {
+        Ok(keys) if keys.are_of_a_request() => Unread::Damaged(told(error)),
+        Ok(_) => Unread::Foreign("a JSON object, but not of a request".to_owned()),
+        Err(error) => Unread::Foreign(format!("not JSON: {}", told(&error))),
+    }
+}
+
+/// An error of one line, without the line number that it always has then.
+fn told(error: &serde_json::Error) -> String {
+    error
+        .to_string()
+        .replace(" at line 1 column ", " at column ")
+}
+
+/// The keys of a JSON object, given once or more.
+#[derive(Debug)]
+struct Keys<'a>(HashSet<Cow<'a, str>>);
+
+impl Keys<'_> {
+    fn are_of_a_request(&self) -> bool {
+        let has = |key: &str| self.0.contains(key);
+        has("timestamp") && (has("http.response.status_code") || has("trilane.usage.status"))
+    }
+}
+
+impl<'de> Deserialize<'de> for Keys<'de> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = Keys<'de>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> Result<Self::Value, A::Error> {
+                let mut keys = HashSet::new();
+                while let Some(Text(key)) = map.next_key::<Text<'de>>()? {
+                    map.next_value::<IgnoredAny>()?;
+                    keys.insert(key);
+                }
+                Ok(Keys(keys))
+            }
+        }
+        deserializer.deserialize_map(Visitor)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,198 @@
+use super::*;
+
+const HEAD: &str = r#""timestamp":"2026-11-21T17:00:00.123Z","http.response.status_code":200"#;
+
+fn parse(members: &str) -> Result<String, Unread> {
+    let text = format!("{{{members}}}\n");
+    let record = Record::parse(text.as_bytes())?;
+    let counts = Measure::ALL
+        .into_iter()
+        .skip(5)
+        .map(|measure| record.amount(measure));
+    Ok(format!(
+        "{}/{}/{}/{}/{}/{} {:?} {:?} {} {:?}",
+        record.key(),
+        record.group(),
+        record.model(),
+        record.source(),
+        record.entry(),
+        record.outcome(),
+        record.status,
+        record.charge.map(|charge| charge.to_string()),
+        record.currency(),
+        counts.collect::<Vec<_>>()
+    ))
+}
+
+#[test]
+fn records() {
+    let cases = [
+        (
+            "refused before the filter",
+            "",
+            "///// None None  [0, 0, 0, 0, 0, 0, 0, 0, 0]",
+        ),
+        (
+            "whole",
+            r#","trilane.key.id":"k","trilane.group":"g","trilane.model":"m","trilane.source":"s",
+            "trilane.entry":"e","trilane.outcome":"finished","trilane.usage.status":"complete",
+            "trilane.charge":"0.10","trilane.currency":"USD","gen_ai.usage.input_tokens":1,
+            "gen_ai.usage.output_tokens":2,"gen_ai.usage.cache_read.input_tokens":3,
+            "gen_ai.usage.cache_creation.input_tokens":9,
+            "trilane.usage.cache_creation_5m.input_tokens":4,"trilane.usage.cache_creation_1h.input_tokens":5,
+            "gen_ai.usage.reasoning.output_tokens":6,"trilane.usage.tool_use.input_tokens":7,
+            "trilane.usage.image.input_tokens":8,"trilane.usage.images":18446744073709551615,
+            "trilane.usage.reported":{"input_tokens":77,"trilane.charge":"9"},"what":["comes",{"later":null}]"#,
+            "k/g/m/s/e/finished Complete Some(\"0.10\") USD [1, 2, 3, 4, 5, 6, 7, 8, 18446744073709551615]",
+        ),
+        (
+            "cache writes without detail are for five minutes",
+            r#","gen_ai.usage.cache_creation.input_tokens":9,"trilane.usage.cache_creation_1h.input_tokens":5"#,
+            "///// None None  [0, 0, 0, 4, 5, 0, 0, 0, 0]",
+        ),
+        (
+            "nulls, nothings and hyphens",
+            r#","trilane.key.id":null,"trilane.group":"-","trilane.model":"","trilane.charge":"-","trilane.usage.status":"-""#,
+            "///// None None  [0, 0, 0, 0, 0, 0, 0, 0, 0]",
+        ),
+        (
+            "escapes",
+            r#","trilane.\u006bey.id":"a\u00e4\"\n""#,
+            "aä\"\n///// None None  [0, 0, 0, 0, 0, 0, 0, 0, 0]",
+        ),
+    ];
+    for (case, members, want) in cases {
+        assert_eq!(
+            parse(&format!("{HEAD}{members}")),
+            Ok(want.to_owned()),
+            "{case}"
+        );
+    }
+}
+
+#[test]
+fn texts_are_borrowed() {
+    let text = format!(r#"{{{HEAD},"trilane.key.id":"key"}}"#);
+    let record = Record::parse(text.as_bytes()).unwrap();
+    assert!(matches!(record.line.key, Some(Text(Cow::Borrowed("key")))));
+}
+
+#[test]
+fn lines_that_are_damaged() {
+    let cases = [
+        (
+            "negative tokens",
+            r#""gen_ai.usage.input_tokens":-1"#,
+            "invalid value",
+        ),
+        (
+            "a fraction of a token",
+            r#""gen_ai.usage.input_tokens":1.5"#,
+            "invalid type",
+        ),
+        (
+            "an exponent",
+            r#""gen_ai.usage.input_tokens":1e3"#,
+            "invalid type",
+        ),
+        (
+            "too many tokens",
+            r#""gen_ai.usage.input_tokens":18446744073709551616"#,
+            "invalid type",
+        ),
+        (
+            "tokens in a string",
+            r#""gen_ai.usage.input_tokens":"1""#,
+            "invalid type",
+        ),
+        (
+            "a charge that is a number",
+            r#""trilane.charge":0.1"#,
+            "invalid type",
+        ),
+        (
+            "a negative charge",
+            r#""trilane.charge":"-1""#,
+            "trilane.charge \"-1\" is no plain",
+        ),
+        (
+            "an unknown status",
+            r#""trilane.usage.status":"done""#,
+            "trilane.usage.status \"done\"",
+        ),
+        (
+            "a key twice",
+            r#""trilane.charge":"1","trilane.charge":"2""#,
+            "duplicate field `trilane.charge`",
+        ),
+        (
+            "another timestamp",
+            r#""timestamp":"2026-11-21T18:00:00Z""#,
+            "duplicate field `timestamp`",
+        ),
+    ];
+    for (case, members, want) in cases {
+        match parse(&format!("{HEAD},{members}")) {
+            Err(Unread::Damaged(why)) => assert!(why.starts_with(want), "{case}: {why}"),
+            other => panic!("{case}: {other:?}"),
+        }
+    }
+    let bad_time = r#""timestamp":"yesterday","trilane.usage.status":"none""#;
+    assert!(matches!(parse(bad_time), Err(Unread::Damaged(_))));
+}
+
+#[test]
+fn lines_that_are_none() {
+    let cases = [
+        ("a word", "starting", "not a JSON object"),
+        (
+            "an array",
+            r#"["2026-11-21T17:00:00Z",200]"#,
+            "not a JSON object",
+        ),
+        (
+            "a log of something else",
+            r#"{"timestamp":"2026-11-21T17:00:00Z","level":"info"}"#,
+            "a JSON object, but",
+        ),
+        (
+            "with a timestamp of its own kind",
+            r#"{"timestamp":12,"level":"info"}"#,
+            "a JSON object, but",
+        ),
+        ("empty object", "{}", "a JSON object, but"),
+        (
+            "broken",
+            r#"{"a":}"#,
+            "not JSON: expected value at column 6",
+        ),
+        (
+            "two lines in one",
+            r#"{"a":1}{"a":1}"#,
+            "not JSON: trailing characters at column 8",
+        ),
+    ];
+    for (case, text, want) in cases {
+        match Record::parse(text.as_bytes()) {
+            Err(Unread::Foreign(why)) => assert!(why.starts_with(want), "{case}: {why}"),
+            other => panic!("{case}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn every_beginning_of_a_line_is_cut_and_never_a_record() {
+    let text = format!(
+        r#"{{{HEAD},"trilane.key.id":"kä\u00e4","gen_ai.usage.input_tokens":12,"x":[{{}},true]}}"#
+    );
+    for end in 1..text.len() {
+        let part = &text.as_bytes()[..end];
+        assert_eq!(
+            Record::parse(part).err(),
+            Some(Unread::Cut),
+            "{}",
+            part.escape_ascii()
+        );
+    }
+    assert!(Record::parse(text.as_bytes()).is_ok());
+}

@@ -1,0 +1,98 @@
+//! One JSON object. Charges are exact decimal strings, always.
+
+use std::io::{self, Write};
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use crate::usage::measure::Measure;
+use crate::usage::report::{Report, Row};
+use crate::usage::tally::Tally;
+
+/// Writes the report, with what became of the lines.
+pub fn write(out: &mut dyn Write, report: &Report, tally: &Tally) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, &Document { report, tally })?;
+    out.write_all(b"\n")
+}
+
+struct Document<'a> {
+    report: &'a Report,
+    tally: &'a Tally,
+}
+
+impl Serialize for Document<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { report, tally } = self;
+        let by: Vec<_> = report.columns.iter().map(|column| column.name()).collect();
+        let rows: Vec<_> = report
+            .rows
+            .iter()
+            .map(|row| OneRow { report, row })
+            .collect();
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("by", &by)?;
+        map.serialize_entry("rows", &rows)?;
+        map.serialize_entry("total", &Total(report))?;
+        map.serialize_entry("lines", &tally.lines)?;
+        map.serialize_entry("skipped", &tally.skipped.count)?;
+        map.serialize_entry("damaged", &tally.damaged.count)?;
+        map.serialize_entry("torn", &tally.torn.count)?;
+        map.serialize_entry("left_out", &tally.left_out)?;
+        map.end()
+    }
+}
+
+struct OneRow<'a> {
+    report: &'a Report,
+    row: &'a Row,
+}
+
+impl Serialize for OneRow<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { report, row } = self;
+        let mut map = serializer.serialize_map(None)?;
+        for (column, value) in report.columns.iter().zip(&row.values) {
+            map.serialize_entry(column.name(), value)?;
+        }
+        for measure in Measure::ALL {
+            map.serialize_entry(measure.name(), &row.totals.count(measure))?;
+        }
+        if !report.by_currency() {
+            map.serialize_entry("currency", &row.currency)?;
+        }
+        map.serialize_entry("charge", &row.totals.charge.text())?;
+        map.end()
+    }
+}
+
+/// The counts of everything. Charges of several currencies have no sum, so then `charge` is null;
+/// `charges` has them by currency, always.
+struct Total<'a>(&'a Report);
+
+impl Serialize for Total<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let report = self.0;
+        let only = match report.totals.as_slice() {
+            [row] => Some(row),
+            _ => None,
+        };
+        let mut map = serializer.serialize_map(None)?;
+        for measure in Measure::ALL {
+            map.serialize_entry(measure.name(), &report.count(measure))?;
+        }
+        map.serialize_entry("currency", &only.map(|row| &row.currency))?;
+        map.serialize_entry("charge", &only.map(|row| row.totals.charge.text()))?;
+        map.serialize_entry("charges", &Charges(&report.totals))?;
+        map.end()
+    }
+}
+
+struct Charges<'a>(&'a [Row]);
+
+impl Serialize for Charges<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // What has neither currency nor charge is no charge.
+        let charged = |row: &&Row| !row.currency.is_empty() || !row.totals.charge.value().is_zero();
+        let charges = self.0.iter().filter(charged);
+        serializer.collect_map(charges.map(|row| (&row.currency, row.totals.charge.text())))
+    }
+}

@@ -1,0 +1,79 @@
+//! What became of the lines read.
+
+use crate::terminal::{printable, say};
+
+/// Lines that gave no record, and the first of them.
+#[derive(Debug, Default)]
+pub struct Faults {
+    /// How many.
+    pub count: u64,
+    first: String,
+}
+
+impl Faults {
+    /// One more: where it stands and why it gave no record.
+    pub fn push(&mut self, place: impl std::fmt::Display, why: &str) {
+        if self.count == 0 {
+            self.first = printable(&format!("{place}: {why}"));
+        }
+        self.count = self.count.saturating_add(1);
+    }
+
+    /// Says it, if there is something to say.
+    fn tell(&self, what: impl Fn(bool) -> &'static str) {
+        if self.count > 0 {
+            let lines = if self.count == 1 {
+                "1 line"
+            } else {
+                &format!("{} lines", self.count)
+            };
+            say(&format!(
+                "note: {lines} {} (first: {})",
+                what(self.count == 1),
+                self.first
+            ));
+        }
+    }
+}
+
+/// What became of the lines read. Blank lines do not count.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// All lines.
+    pub lines: u64,
+    /// Lines of requests that were not asked for.
+    pub left_out: u64,
+    /// Lines that are no ledger lines.
+    pub skipped: Faults,
+    /// Ledger lines with a value that cannot be right: they are missing in the totals.
+    pub damaged: Faults,
+    /// Last lines that are not whole.
+    pub torn: Faults,
+}
+
+impl Tally {
+    /// Says what was not counted, and why.
+    pub fn tell(&self) {
+        self.skipped.tell(|one| {
+            if one {
+                "was no ledger line"
+            } else {
+                "were no ledger lines"
+            }
+        });
+        self.torn.tell(|one| {
+            if one {
+                "at the end is not whole yet and not counted"
+            } else {
+                "at the ends of files are not whole yet and not counted"
+            }
+        });
+        self.damaged.tell(|one| {
+            if one {
+                "of a request cannot be right and is MISSING from the totals"
+            } else {
+                "of requests cannot be right and are MISSING from the totals"
+            }
+        });
+    }
+}

@@ -1,0 +1,41 @@
+//! Sums over records.
+
+use super::charge::{Inexact, Sum};
+use super::measure::Measure;
+use super::record::Record;
+
+/// What some records come to. Each record adds less than 2^64 to a count, so that no count can
+/// overflow before 2^64 records.
+#[derive(Debug, Clone, Default)]
+pub struct Totals {
+    counts: [u128; Measure::ALL.len()],
+    /// Their charges, all of one currency.
+    pub charge: Sum,
+}
+
+impl Totals {
+    /// Adds a record.
+    ///
+    /// # Errors
+    /// The sum of charges would not be exact.
+    pub fn add(&mut self, record: &Record<'_>) -> Result<(), Inexact> {
+        for (count, measure) in self.counts.iter_mut().zip(Measure::ALL) {
+            *count = count.saturating_add(u128::from(record.amount(measure)));
+        }
+        record
+            .charge
+            .map_or(Ok(()), |charge| self.charge.add(charge))
+    }
+
+    /// Adds the counts of others, but not their charges, which may be of another currency.
+    pub fn add_counts(&mut self, others: &Self) {
+        for (count, other) in self.counts.iter_mut().zip(others.counts) {
+            *count = count.saturating_add(other);
+        }
+    }
+
+    /// How many.
+    pub fn count(&self, measure: Measure) -> u128 {
+        self.counts.get(measure as usize).copied().unwrap_or(0)
+    }
+}

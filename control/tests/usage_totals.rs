@@ -1,0 +1,336 @@
+//! `trilane usage`: what is added up and how it is shown.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
+mod support;
+
+use serde_json::json;
+use support::{call, line, small, usage};
+
+#[test]
+fn table() {
+    let ran = usage([""; 0], small().as_bytes());
+    let want = "\
+key    group  model  requests  complete  partial  none  failed  input  output  cache_read  cache_write_5m  cache_write_1h  reasoning  tool_use  input_image  images  currency  charge
+-----  -----  -----  --------  --------  -------  ----  ------  -----  ------  ----------  --------------  --------------  ---------  --------  -----------  ------  --------  ------
+-      -      -             1         0       0      1       0      0       0           0               0               0          0         0            0       0  USD        0.000
+k1     g1     m1            3         2       1*     0       0     35       3           0               0               0          0         0            0       0  USD        0.125
+k2     g1     m2            2         1       0      0       1     30       3           0               0               0          0         0            0       0  USD        1.000
+-----  -----  -----  --------  --------  -------  ----  ------  -----  ------  ----------  --------------  --------------  ---------  --------  -----------  ------  --------  ------
+TOTAL                       6         3       1*     1       1     65       6           0               0               0          0         0            0       0  USD        1.125
+";
+    assert_eq!(ran.out, want);
+    assert_eq!(
+        ran.err,
+        "note: partial requests: 1 of 6 (*). More may have been used than is known, so the totals that include them are lower bounds\n"
+    );
+    assert_eq!(ran.code, 0);
+}
+
+#[test]
+fn csv() {
+    let mut ledger = small();
+    ledger += &line(
+        "2026-11-21T00:00:00Z",
+        &call("k,\\\"1\\\"", "g1", "m1", 1, 1, "1 USD"),
+    );
+    let ran = usage(["--format", "csv", "--by", "key,day"], ledger.as_bytes());
+    let want = [
+        "key,day,requests,complete,partial,none,failed,input,output,cache_read,cache_write_5m,cache_write_1h,reasoning,tool_use,input_image,images,currency,charge",
+        ",2026-11-22,1,0,0,1,0,0,0,0,0,0,0,0,0,0,USD,0",
+        "\"k,\"\"1\"\"\",2026-11-21,1,1,0,0,0,1,1,0,0,0,0,0,0,0,USD,1",
+        "k1,2026-11-20,1,1,0,0,0,10,1,0,0,0,0,0,0,0,USD,0.1",
+        "k1,2026-11-21,2,1,1,0,0,25,2,0,0,0,0,0,0,0,USD,0.025",
+        "k2,2026-11-20,1,1,0,0,0,30,3,0,0,0,0,0,0,0,USD,1",
+        "k2,2026-11-21,1,0,0,0,1,0,0,0,0,0,0,0,0,0,USD,0",
+        "TOTAL,,7,4,1,1,1,66,7,0,0,0,0,0,0,0,USD,2.125",
+        "",
+    ];
+    assert_eq!(ran.out, want.join("\r\n"));
+}
+
+#[test]
+fn json() {
+    let ran = usage(
+        ["--format", "json", "--by", "status", "--round", "1"],
+        small().as_bytes(),
+    );
+    let row = |status: &str, counts: [u64; 7], charge: &str| {
+        let [requests, complete, partial, none, failed, input, output] = counts;
+        json!({"status": status, "requests": requests, "complete": complete, "partial": partial, "none": none,
+            "failed": failed, "input": input, "output": output, "cache_read": 0, "cache_write_5m": 0,
+            "cache_write_1h": 0, "reasoning": 0, "tool_use": 0, "input_image": 0, "images": 0,
+            "currency": "USD", "charge": charge})
+    };
+    let mut total = row("", [6, 3, 1, 1, 1, 65, 6], "1.125");
+    total.as_object_mut().unwrap().remove("status");
+    total["charges"] = json!({"USD": "1.125"});
+    let want = json!({
+        "by": ["status"],
+        "rows": [
+            row("complete", [3, 3, 0, 0, 0, 60, 6], "1.125"),
+            row("failed", [1, 0, 0, 0, 1, 0, 0], "0"),
+            row("none", [1, 0, 0, 1, 0, 0, 0], "0"),
+            row("partial", [1, 0, 1, 0, 0, 5, 0], "0"),
+        ],
+        "total": total, "lines": 6, "skipped": 0, "damaged": 0, "torn": 0, "left_out": 0,
+    });
+    assert_eq!(ran.json(), want);
+}
+
+#[test]
+fn columns_to_group_by() {
+    let cases = [
+        ("month", "2026-11 6"),
+        (
+            "hour",
+            "2026-11-20T23 2, 2026-11-21T00 1, 2026-11-21T12 2, 2026-11-22T12 1",
+        ),
+        ("day", "2026-11-20 2, 2026-11-21 3, 2026-11-22 1"),
+        (
+            "outcome",
+            " 1, client_abort 1, finished 3, upstream_failed 1",
+        ),
+        ("source", " 3, a-official 3"),
+        ("entry", " 3, responses 3"),
+        ("currency", " 3, USD 3"),
+    ];
+    for (by, want) in cases {
+        let json = usage(["--format", "json", "--by", by], small().as_bytes()).json();
+        let rows = json["rows"].as_array().unwrap();
+        let got: Vec<_> = rows
+            .iter()
+            .map(|row| format!("{} {}", row[by].as_str().unwrap(), row["requests"]))
+            .collect();
+        assert_eq!(got.join(", "), want, "{by}");
+    }
+}
+
+#[test]
+fn what_is_asked_for() {
+    let cases: [(&str, &[&str], u64); 13] = [
+        ("all", &[], 6),
+        ("since is included", &["--since", "2026-11-21T00:00:00Z"], 4),
+        ("since a day", &["--since", "2026-11-21"], 4),
+        ("until is not", &["--until", "2026-11-21"], 2),
+        (
+            "a day",
+            &["--since", "2026-11-21", "--until", "2026-11-22"],
+            3,
+        ),
+        (
+            "to the millisecond",
+            &[
+                "--since",
+                "2026-11-20T23:59:59.999Z",
+                "--until",
+                "2026-11-21",
+            ],
+            1,
+        ),
+        (
+            "another offset",
+            &["--until", "2026-11-21T00:30:00.001+01:00"],
+            1,
+        ),
+        ("key", &["--key", "k1"], 3),
+        ("keys", &["--key", "k1", "--key", "k2"], 5),
+        ("no key", &["--key", "-"], 1),
+        ("group", &["--group", "g1"], 5),
+        ("model and key", &["--model", "m2", "--key", "k2"], 2),
+        ("another key's model", &["--model", "m2", "--key", "k1"], 0),
+    ];
+    for (case, args, want) in cases {
+        let args = ["--format", "json"].iter().chain(args);
+        let json = usage(args, small().as_bytes()).json();
+        assert_eq!(json["total"]["requests"], want, "{case}");
+        assert_eq!(json["left_out"], 6 - want, "{case}");
+    }
+}
+
+#[test]
+fn currencies() {
+    let ledger = [
+        line(
+            "2026-11-21T00:00:00Z",
+            &call("k", "g", "m", 1, 1, "0.1 USD"),
+        ),
+        line(
+            "2026-11-21T00:00:00Z",
+            &call("k", "g", "m", 1, 1, "0.2 EUR"),
+        ),
+        line(
+            "2026-11-21T00:00:00Z",
+            &call("k", "g", "m", 1, 1, "0.3 USD"),
+        ),
+        line("2026-11-21T00:00:00Z", ""),
+    ]
+    .concat();
+    let charges = |args: &[&str]| {
+        let ran = usage(args, ledger.as_bytes());
+        let cells = |line: &str| {
+            line.split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        let lines = ran
+            .out
+            .lines()
+            .skip(1)
+            .filter(|line| !line.starts_with("---"));
+        lines
+            .map(cells)
+            .map(|cells| {
+                [cells.first(), cells.get(cells.len() - 2), cells.last()]
+                    .map(|cell| cell.unwrap().clone())
+                    .join(" ")
+            })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        charges(&["--by", "key"]),
+        [
+            "- - 0.0",
+            "k EUR 0.2",
+            "k USD 0.4",
+            "TOTAL - 0.0",
+            "TOTAL EUR 0.2",
+            "TOTAL USD 0.4"
+        ]
+    );
+    let out = usage(["--by", "currency", "--format", "csv"], ledger.as_bytes()).out;
+    let ends: Vec<_> = out
+        .lines()
+        .skip(1)
+        .map(|line| {
+            let cells: Vec<_> = line.split(',').collect();
+            format!("{} {}", cells[0], cells[cells.len() - 1])
+        })
+        .collect();
+    assert_eq!(
+        ends,
+        [
+            " 0",
+            "EUR 0.2",
+            "USD 0.4",
+            "TOTAL - 0",
+            "TOTAL EUR 0.2",
+            "TOTAL USD 0.4"
+        ]
+    );
+
+    let total = &usage(["--format", "json"], ledger.as_bytes()).json()["total"];
+    assert_eq!(total["charge"], json!(null));
+    assert_eq!(total["charges"], json!({"EUR": "0.2", "USD": "0.4"}));
+    assert_eq!(total["requests"], 4);
+}
+
+#[test]
+fn rounding_is_for_the_eye_and_at_the_end() {
+    let charges = ["0.005", "0.005", "0.0149"];
+    let lines = |key: &str| {
+        charges
+            .map(|charge| {
+                line(
+                    "2026-11-21T00:00:00Z",
+                    &call(key, "g", "m", 1, 1, &format!("{charge} USD")),
+                )
+            })
+            .concat()
+    };
+    let ledger = lines("a") + &lines("b");
+    let shown = |args: &[&str]| {
+        let out = usage(["--by", "key"].iter().chain(args), ledger.as_bytes()).out;
+        let last = |line: &str| line.rsplit([' ', ',']).next().unwrap().to_owned();
+        out.lines()
+            .filter(|line| !line.contains("charge") && !line.contains("--"))
+            .map(last)
+            .collect::<Vec<_>>()
+    };
+    // Each rounded by itself before it is added would be 0.01 + 0.01 + 0.01.
+    assert_eq!(shown(&["--round", "2"]), ["0.02", "0.02", "0.05"]);
+    assert_eq!(
+        shown(&["--round", "2", "--format", "csv"]),
+        ["0.02", "0.02", "0.05"]
+    );
+    assert_eq!(shown(&["--round", "0"]), ["0", "0", "0"]);
+    assert_eq!(
+        shown(&["--round", "6"]),
+        ["0.024900", "0.024900", "0.049800"]
+    );
+    assert_eq!(shown(&[]), ["0.0249", "0.0249", "0.0498"]);
+    let json = usage(["--format", "json", "--round", "2"], ledger.as_bytes()).json();
+    assert_eq!(json["total"]["charge"], "0.0498", "JSON is exact");
+}
+
+#[test]
+fn a_sum_that_does_not_fit_is_an_error_and_no_rounding() {
+    let smallest = "0.0000000000000000000000000001 USD";
+    let ledger = [
+        line("2026-11-21T00:00:00Z", &call("a", "g", "m", 1, 1, "8 USD")),
+        line("2026-11-21T00:00:00Z", &call("b", "g", "m", 1, 1, smallest)),
+    ]
+    .concat();
+    let ran = usage(["--round", "2"], ledger.as_bytes());
+    assert_eq!((ran.code, ran.out.as_str()), (1, ""));
+    assert!(
+        ran.err.starts_with(
+            "error: standard input:2: with this charge of 0.0000000000000000000000000001 USD"
+        ),
+        "{}",
+        ran.err
+    );
+    let ran = usage(["--key", "b"], ledger.as_bytes());
+    assert!(
+        ran.code == 0 && ran.out.ends_with(" 0.0000000000000000000000000001\n"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn tokens_beyond_64_bits() {
+    let one = line(
+        "2026-11-21T00:00:00Z",
+        &call("a", "g", "m", u64::MAX, 1, ""),
+    );
+    let ran = usage(["--format", "csv"], one.repeat(3).as_bytes());
+    assert!(ran.out.contains(",55340232221128654845,"), "{}", ran.out);
+    let ran = usage(["--format", "json"], one.repeat(3).as_bytes());
+    assert!(
+        ran.out.contains("\"input\":55340232221128654845,"),
+        "{}",
+        ran.out
+    );
+}
+
+#[test]
+fn complete_requests_without_prices_are_told_of() {
+    let free = line("2026-11-21T00:00:00Z", &call("a", "g", "m", 1, 1, ""));
+    let paid = line("2026-11-21T00:00:00Z", &call("a", "g", "m", 1, 1, "1 USD"));
+    assert_eq!(usage([""; 0], free.as_bytes()).err, "");
+    let ran = usage([""; 0], (free + &paid).as_bytes());
+    assert_eq!(
+        ran.err,
+        "note: complete requests without a charge: 1 (their models have no prices)\n"
+    );
+}
+
+#[test]
+fn nothing_steers_the_terminal() {
+    let ledger = line("2026-11-21T00:00:00Z", r#""trilane.key.id":"\u001b[31m""#);
+    let ran = usage(
+        [""; 0],
+        (ledger + "{\"timestamp\":\"\\u001b[1m\",\"trilane.usage.status\":\"none\"}\n").as_bytes(),
+    );
+    assert!(
+        !ran.out.contains('\x1b') && !ran.err.contains('\x1b'),
+        "{ran:?}"
+    );
+}
