@@ -1,4 +1,4 @@
-//! What changes in a request before it leaves: headers, and at most one string of the body.
+//! What changes in a request before it leaves: headers, and at most two places of the body.
 
 use core::ops::Range;
 
@@ -30,6 +30,6 @@ pub struct BodyEdit {
 pub struct Edits {
     /// Header changes, in order.
     pub headers: Vec<HeaderEdit>,
-    /// The body change.
-    pub body: Option<BodyEdit>,
+    /// Body changes, in the order of their places, which do not overlap.
+    pub body: Vec<BodyEdit>,
 }

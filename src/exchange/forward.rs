@@ -67,6 +67,6 @@ pub(super) fn head_edits(
     }
     Edits {
         headers,
-        body: None,
+        body: Vec::new(),
     }
 }

@@ -156,7 +156,8 @@ fn decide(
     facts.route = Some(route.clone());
     facts.currency = policy.currency.clone();
     facts.began_us = Some(world.now_us());
-    let upload = Upload::new(
+    let ask_usage = *endpoint == Endpoint::ChatCompletions && route.source.include_usage;
+    let mut upload = Upload::new(
         asker.clone(),
         route,
         expects,
@@ -165,6 +166,9 @@ fn decide(
         content_length,
         edits,
     );
+    if ask_usage {
+        upload.ask_for_usage();
+    }
     let upload = Box::new(upload);
     Ok(if end {
         read(upload, &[], true, Phase::Forwarding, facts)

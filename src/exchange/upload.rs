@@ -4,9 +4,11 @@
 //! the body streams, and this guard goes on reading it: each chunk is let go only after it was
 //! found clean, so the upstream never has the whole of a body that was not approved.
 
+use core::ops::Range;
+
 use super::edits::{BodyEdit, Edits, HeaderEdit};
 use super::facts::Facts;
-use crate::body::{BodyScanner, FoundModel};
+use crate::body::BodyScanner;
 use crate::config::Policy;
 use crate::reply::Rejection;
 use crate::routing::Route;
@@ -47,8 +49,10 @@ pub struct Upload {
     seen: u64,
     /// Bytes let go so far.
     released: u64,
-    /// The change of a string among the bytes held, to be made when they go.
-    rename: Option<BodyEdit>,
+    /// Whether the body is still to be made to ask for its usage, if it streams.
+    ask_usage: bool,
+    /// Changes among the bytes held, to be made when they go.
+    changes: Vec<BodyEdit>,
 }
 
 /// What is to be done with the bytes just read, and those held before.
@@ -82,8 +86,14 @@ impl Upload {
             head: Some(head),
             seen: 0,
             released: 0,
-            rename: None,
+            ask_usage: false,
+            changes: Vec::new(),
         }
+    }
+
+    /// Makes a Chat Completions body that streams ask for its usage, which it else would not tell.
+    pub(super) fn ask_for_usage(&mut self) {
+        self.ask_usage = true;
     }
 
     /// Whether the head has gone upstream.
@@ -131,6 +141,7 @@ impl Upload {
             self.scanner.finish().map_err(Rejection::Body)?;
         }
         self.judge(end, facts)?;
+        self.note_usage_edit();
         facts.stream |= self.scanner.stream() == Some(true);
         if !end && self.must_hold() {
             return Ok(Step::Hold);
@@ -182,19 +193,37 @@ impl Upload {
                 model.upstream.clone()
             }
         };
-        self.rename = upstream
+        let rename = upstream
             .filter(|upstream| *upstream != found.name)
-            .and_then(|upstream| self.replacement(found, &upstream));
+            .and_then(|upstream| self.held_edit(&found.span, self.scanner.encode_model(&upstream)));
+        self.changes.extend(rename);
         self.expects = Expectation::Met;
         Ok(())
     }
 
-    /// The edit that gives the model its upstream name, in coordinates of the bytes held now.
-    fn replacement(&self, found: &FoundModel, upstream: &str) -> Option<BodyEdit> {
+    /// Notes the change that makes the body ask for its usage, as soon as its place has been read.
+    fn note_usage_edit(&mut self) {
+        if !self.ask_usage {
+            return;
+        }
+        // Whether it streams may stand behind the options. Whoever sends options and does not stream
+        // is refused by the upstream, with or without this one.
+        let streams = self.scanner.stream();
+        let may_stream = streams.unwrap_or(!self.scanner.complete());
+        let edit = self.scanner.usage_edit();
+        self.ask_usage = may_stream && edit.is_none() && !self.scanner.complete();
+        if let Some(edit) = edit.filter(|_| may_stream) {
+            let change = self.held_edit(&edit.span, edit.bytes.to_vec());
+            self.changes.extend(change);
+        }
+    }
+
+    /// An edit of the whole body's bytes in `span`, in coordinates of the bytes held now.
+    fn held_edit(&self, span: &Range<u64>, bytes: Vec<u8>) -> Option<BodyEdit> {
         let held = |at: u64| usize::try_from(at.checked_sub(self.released)?).ok();
         Some(BodyEdit {
-            span: held(found.span.start)?..held(found.span.end)?,
-            bytes: self.scanner.encode_model(upstream),
+            span: held(span.start)?..held(span.end)?,
+            bytes,
         })
     }
 
@@ -204,7 +233,8 @@ impl Upload {
         // A name that is cut by the end of a chunk is held whole, so that it can be replaced whole.
         // It cannot grow beyond bounds: the scanner reports a name that is too long at once.
         let inside_name = self.may_rename() && self.scanner.inside_model();
-        (awaits_model && in_window) || inside_name
+        let inside_option = self.ask_usage && self.scanner.inside_usage_option();
+        (awaits_model && in_window) || inside_name || inside_option
     }
 
     /// Whether a model may still come whose name changes.
@@ -219,27 +249,32 @@ impl Upload {
 
     fn release(&mut self) -> Edits {
         self.released = self.seen;
-        let rename = self.rename.take();
+        let mut changes = core::mem::take(&mut self.changes);
+        changes.sort_by_key(|change| change.span.start);
         let mut edits = self.head.take().map_or_else(Edits::default, |mut head| {
-            head.headers.extend(self.length_edit(rename.as_ref()));
+            head.headers.extend(self.length_edit(&changes));
             head
         });
-        edits.body = rename;
+        edits.body = changes;
         edits
     }
 
     /// The length that the head must name, given what happens to the body.
-    fn length_edit(&self, rename: Option<&BodyEdit>) -> Option<HeaderEdit> {
+    fn length_edit(&self, changes: &[BodyEdit]) -> Option<HeaderEdit> {
         let length = self.content_length?;
-        if self.may_rename() {
-            // The model is still to come and may change its length: the body goes chunked.
+        if self.may_rename() || self.ask_usage {
+            // A change is still to come and may change the length: the body goes chunked.
             return Some(HeaderEdit::Remove("content-length".to_owned()));
         }
-        let rename = rename?;
+        if changes.is_empty() {
+            return None;
+        }
         let count = |n: usize| u64::try_from(n).ok();
-        let length = length
-            .checked_sub(count(rename.span.len())?)?
-            .checked_add(count(rename.bytes.len())?)?;
+        let length = changes.iter().try_fold(length, |length, change| {
+            length
+                .checked_sub(count(change.span.len())?)?
+                .checked_add(count(change.bytes.len())?)
+        })?;
         Some(HeaderEdit::Set(
             "content-length",
             length.to_string().into_bytes(),

@@ -39,7 +39,8 @@ impl HttpExchange {
         match outcome {
             Outcome::Continue(edits) => {
                 host::edit_request_head(&edits.headers);
-                if let Some(edit) = &edits.body {
+                // From the last place to the first, so that none moves before its turn.
+                for edit in edits.body.iter().rev() {
                     host::edit_request_body(edit);
                 }
                 self.held = 0;

@@ -21,6 +21,11 @@ const A: Client<'_> = Client {
     request: "POST /v1/responses",
     headers: &["authorization: Bearer k-a"],
 };
+/// Of a group whose streams shall report usage.
+const USAGE: Client<'_> = Client {
+    request: "POST /v1/chat/completions",
+    headers: &["authorization: Bearer k-a-usage"],
+};
 const B: Client<'_> = Client {
     request: "POST /v1/messages",
     headers: &["x-api-key: k-b", "anthropic-version: 2023-06-01"],
@@ -61,7 +66,7 @@ fn send(client: &Client<'_>, chunks: &[&[u8]], trailers: bool) -> (Upstream, Opt
         match outcome {
             Outcome::Pause => {}
             Outcome::Continue(edits) => {
-                if let Some(edit) = &edits.body {
+                for edit in edits.body.iter().rev() {
                     held.splice(edit.span.clone(), edit.bytes.iter().copied());
                 }
                 upstream.head.get_or_insert(edits);
@@ -324,6 +329,103 @@ fn a_renamed_model_of_protocol_c_changes_in_path_and_body() {
             );
         }
     }
+}
+
+#[test]
+fn a_stream_is_made_to_report_its_usage() {
+    const ASK: &str = r#""stream_options":{"include_usage":true}"#;
+    let cases = [
+        (
+            "asked for at the end",
+            r#"{"model":"gpt-x","stream":true}"#.to_owned(),
+            format!(r#"{{"model":"gpt-x","stream":true,{ASK}}}"#),
+        ),
+        (
+            "the spaces stay",
+            "{ \"model\" : \"gpt-x\", \"stream\": true }\n".to_owned(),
+            format!("{{ \"model\" : \"gpt-x\", \"stream\": true ,{ASK}}}\n"),
+        ),
+        (
+            "together with a new name",
+            r#"{"stream":true,"model":"gpt-r"}"#.to_owned(),
+            format!(r#"{{"stream":true,"model":"gpt-r-2026-01-01",{ASK}}}"#),
+        ),
+        (
+            "options without it",
+            r#"{"stream_options":{"x":1},"model":"gpt-r","stream":true}"#.to_owned(),
+            r#"{"stream_options":{"x":1,"include_usage":true},"model":"gpt-r-2026-01-01","stream":true}"#.to_owned(),
+        ),
+        (
+            "empty options",
+            r#"{"model":"gpt-x","stream":true,"stream_options":{}}"#.to_owned(),
+            r#"{"model":"gpt-x","stream":true,"stream_options":{"include_usage":true}}"#.to_owned(),
+        ),
+        (
+            "refused by the client",
+            r#"{"model":"gpt-x","stream":true,"stream_options":{"include_usage":false}}"#.to_owned(),
+            r#"{"model":"gpt-x","stream":true,"stream_options":{"include_usage":true}}"#.to_owned(),
+        ),
+        (
+            "no options",
+            r#"{"model":"gpt-x","stream":true,"stream_options":null}"#.to_owned(),
+            r#"{"model":"gpt-x","stream":true,"stream_options":{"include_usage":true}}"#.to_owned(),
+        ),
+        (
+            "asked for by the client",
+            r#"{"model":"gpt-x","stream":true,"stream_options":{"include_usage":true}}"#.to_owned(),
+            r#"{"model":"gpt-x","stream":true,"stream_options":{"include_usage":true}}"#.to_owned(),
+        ),
+        (
+            "no stream",
+            r#"{"model":"gpt-x","stream":false}"#.to_owned(),
+            r#"{"model":"gpt-x","stream":false}"#.to_owned(),
+        ),
+        (
+            "nothing said of streaming",
+            r#"{"model":"gpt-x"}"#.to_owned(),
+            r#"{"model":"gpt-x"}"#.to_owned(),
+        ),
+        (
+            "beyond the window",
+            format!(r#"{{"model":"gpt-x","pad":"{}","stream":true}}"#, "x".repeat(3000)),
+            format!(r#"{{"model":"gpt-x","pad":"{}","stream":true,{ASK}}}"#, "x".repeat(3000)),
+        ),
+    ];
+    for (case, body, want) in &cases {
+        for trailers in [false, true] {
+            for step in [1, 2, 3, 7, 50, 1000, body.len()] {
+                let chunks: Vec<&[u8]> = body.as_bytes().chunks(step).collect();
+                let (upstream, status) = send(&USAGE, &chunks, trailers);
+                let case = format!("{case}, by {step}, trailers {trailers}");
+                assert_eq!(status, None, "{case}");
+                let got = String::from_utf8_lossy(&upstream.body).into_owned();
+                assert_eq!(got, *want, "{case}");
+                assert!(upstream.complete, "{case}");
+                let named = match content_length(&upstream) {
+                    Some(usize::MAX) => Some(body.len()),
+                    named => named,
+                };
+                assert!(
+                    named.is_none_or(|named| named == want.len()),
+                    "{case}: {named:?}"
+                );
+            }
+        }
+    }
+    // Other endpoints and other groups are left alone.
+    let body = r#"{"model":"gpt-x","stream":true}"#;
+    let elsewhere = Client {
+        request: "POST /v1/responses",
+        ..USAGE
+    };
+    let (upstream, _) = send(&elsewhere, &[body.as_bytes()], false);
+    assert_eq!(upstream.body, body.as_bytes(), "responses");
+    let (upstream, _) = send(&A, &[body.as_bytes()], false);
+    assert_eq!(
+        upstream.body,
+        body.as_bytes(),
+        "a group that does not want it"
+    );
 }
 
 #[test]

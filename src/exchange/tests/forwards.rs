@@ -193,7 +193,7 @@ fn what_leaves() {
         assert_eq!(set(&edits, "x-trilane-cluster"), Some(*cluster), "{case}");
         assert_eq!(set(&edits, ":path"), *path, "{case}");
         assert_eq!(removed(&edits), *gone, "{case}");
-        assert_eq!(edits.body, None, "{case}");
+        assert_eq!(edits.body, [], "{case}");
     }
 }
 
