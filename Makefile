@@ -91,7 +91,7 @@ validate: build simulator envoy ## let Envoy check its configuration
 # ---- Testing
 
 .PHONY: test
-test: lint unit wasm-test validate e2e ## every check and test there is
+test: lint unit wasm-test validate operator-test e2e ## every check and test there is
 	$(call say,all tests passed)
 
 .PHONY: lint
@@ -106,7 +106,7 @@ lint: wasm-target python ## format, clippy (native and WebAssembly), documentati
 	@if grep -rn proxy_wasm src --include='*.rs' | grep -vE '^src/(filter/|entry\.rs:)'; then \
 		echo 'error: proxy_wasm is named outside src/filter and src/entry.rs (above).' >&2; exit 1; \
 	fi
-	@$(PYTHON) -m py_compile envoy/*.py tests/compose/*.py
+	@$(PYTHON) -m py_compile envoy/*.py tests/compose/*.py tests/operator/*.py
 
 .PHONY: unit
 unit: rust ## unit and property tests
@@ -118,6 +118,11 @@ unit: rust ## unit and property tests
 wasm-test: build ## the built filter in a small WebAssembly host
 	$(call say,wasm tests)
 	@TRILANE_WASM='$(abspath $(WASM))' $(CARGO) test $(LOCKED) --test wasm
+
+.PHONY: operator-test
+operator-test: venv ## alert rules, dashboard, Prometheus configuration (promtool; skipped with a warning without it)
+	$(call say,operator tests)
+	@$(VENV)/bin/python -m pytest tests/operator -rs
 
 .PHONY: e2e
 e2e: build simulator envoy venv node-modules ## end-to-end tests on a real Envoy (PYTEST_ARGS='-k name')

@@ -1,0 +1,99 @@
+"""The filter's metrics as they are promised to operators, and which metrics the rules and the dashboard use."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PROMETHEUS = ROOT / "envoy" / "prometheus"
+CONFIG = PROMETHEUS / "prometheus.yml"
+RULES = PROMETHEUS / "rules.yml"
+RULES_TEST = PROMETHEUS / "rules_test.yml"
+DASHBOARD = ROOT / "envoy" / "grafana" / "dashboard.json"
+
+
+class Metric(NamedTuple):
+    kind: str
+    labels: tuple[str, ...]
+    meaning: str
+
+
+#: Prometheus name -> what it is. A histogram's name is that without `_bucket`, `_sum` and `_count`.
+METRICS = {
+    "trilane_requests_total": Metric("counter", ("group", "entry", "model", "outcome"), "Requests by how they ended."),
+    "trilane_usage_records_total": Metric("counter", ("group", "entry", "model", "status"), "Usage records written."),
+    "trilane_rejections_total": Metric("counter", ("group", "reason"), "Requests refused by the gateway."),
+    "trilane_tokens_total": Metric("counter", ("group", "entry", "model", "kind"), "Tokens, each in one kind."),
+    "trilane_images_total": Metric("counter", ("group", "entry", "model"), "Images made."),
+    "trilane_charge_nanos_total": Metric("counter", ("group", "entry", "model"), "Charge, 10^-9 of the currency."),
+    "trilane_time_to_first_token": Metric("histogram", ("group", "entry", "model"), "Of streams, microseconds."),
+    "trilane_time_per_output_token": Metric("histogram", ("group", "entry", "model"), "Of streams, microseconds."),
+    "trilane_config_generation": Metric("gauge", (), "The policy in force; 0 is none."),
+    "trilane_config_age_seconds": Metric("gauge", (), "Since the source last confirmed what is in force."),
+    "trilane_config_keys": Metric("gauge", (), "Keys of the policy in force."),
+    "trilane_config_rejections_total": Metric("counter", ("reason",), "Documents that did not come into force."),
+}
+
+#: What begins like a metric of Envoy's and is a label.
+ENVOY_LABELS = {
+    "envoy_cluster_name",
+    "envoy_http_conn_manager_prefix",
+    "envoy_listener_address",
+    "envoy_response_code",
+    "envoy_response_code_class",
+    "envoy_worker_id",
+}
+
+_NAME = re.compile(r"(?<![\w:])(?:trilane|envoy)_\w+(?![\w:*])")
+
+
+def base_name(name: str) -> str:
+    """A histogram's name for that of one of its series."""
+    base = re.sub(r"_(bucket|sum|count)$", "", name)
+    known = METRICS.get(base)
+    return base if known and known.kind == "histogram" else name
+
+
+def names(text: str) -> set[str]:
+    """The metrics that PromQL, or prose about it, names."""
+    return {name for name in _NAME.findall(text) if name not in ENVOY_LABELS}
+
+
+def rules_names() -> set[str]:
+    """All that rules.yml names, in expressions and in what it tells the operator to look at."""
+    return names(RULES.read_text(encoding="utf-8"))
+
+
+def panels() -> list[dict[str, Any]]:
+    """The dashboard's panels, without rows."""
+    dashboard = json.loads(DASHBOARD.read_text(encoding="utf-8"))
+    return [panel for panel in dashboard["panels"] if panel["type"] != "row"]
+
+
+def expressions() -> Iterator[tuple[str, str]]:
+    """Every query of the dashboard, by a name that says where it is, with Grafana's variables filled in."""
+    for panel in panels():
+        for target in panel["targets"]:
+            yield f"panel_{panel['id']}_{target['refId']}", filled(target["expr"])
+    for variable in json.loads(DASHBOARD.read_text(encoding="utf-8"))["templating"]["list"]:
+        if variable["type"] == "query":
+            series = re.fullmatch(r"label_values\((.*), \w+\)", variable["query"]["query"])
+            assert series, variable
+            yield f"variable_{variable['name']}", filled(series[1])
+
+
+def filled(expression: str) -> str:
+    """A query as Grafana sends it, with everything chosen."""
+    values = {"__rate_interval": "1m", "__range": "3h", "group": ".*", "model": ".*"}
+    return re.sub(r"\$(\w+)", lambda variable: values[variable[1]], expression)
+
+
+def dropped() -> re.Pattern[str]:
+    """What prometheus.yml throws away of a scrape."""
+    found = re.search(r"^\s+regex: (\S+)\n\s+action: drop$", CONFIG.read_text(encoding="utf-8"), re.M)
+    assert found, CONFIG
+    return re.compile(found[1])
