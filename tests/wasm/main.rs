@@ -25,5 +25,6 @@ mod fallback;
 mod host;
 mod loader;
 mod publication;
+mod records;
 mod requests;
 mod stream;
