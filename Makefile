@@ -106,6 +106,10 @@ lint: wasm-target python ## format, clippy (native and WebAssembly), documentati
 	@if grep -rn proxy_wasm src --include='*.rs' | grep -vE '^src/(filter/|entry\.rs:)'; then \
 		echo 'error: proxy_wasm is named outside src/filter and src/entry.rs (above).' >&2; exit 1; \
 	fi
+	@# Tokens and money are exact: no number in the filter or the command is a float.
+	@if grep -rnE '\bf(32|64)\b' src control/src --include='*.rs'; then \
+		echo 'error: a float (above).' >&2; exit 1; \
+	fi
 	@$(PYTHON) -m py_compile envoy/*.py tests/compose/*.py tests/operator/*.py
 
 .PHONY: unit
