@@ -2,27 +2,23 @@
 
 use bytes::Bytes;
 use hyper::http::StatusCode;
-use serde_json::Value;
 
 use crate::body::Source;
 use crate::call::{Call, Family, Verb};
 use crate::error;
-use crate::events::{Events, Framing};
 use crate::fields::Fields;
-use crate::fixture::{FIXTURES, PNG, Script};
+use crate::fixture::FIXTURES;
+use crate::form::Form;
+use crate::player::Player;
 use crate::resource;
+use crate::scenario::Shape;
 use crate::steer::Steer;
-use crate::template::{Template, Values};
 
-/// The text of an answer that is not streamed.
-const TEXT: &str = "pong";
-/// The text of one delta.
-const DELTA: &str = "pong ";
-/// A stream's last events repeat its text as long as it is no longer than this.
-const REPEATED_TEXT: usize = 1 << 20;
-
+/// The content type of JSON.
 pub(crate) const JSON: &str = "application/json";
-const SSE: &str = "text/event-stream; charset=utf-8";
+
+/// Marks the answer to instructions that make no sense.
+const REFUSAL: &str = "bad-instruction";
 
 /// A response before it is paced.
 #[derive(Debug)]
@@ -50,7 +46,7 @@ impl Answer {
             status: StatusCode::OK,
             content_type: JSON,
             mark: None,
-            source: Source::Whole(body),
+            source: Source::Whole(body, None),
         }
     }
 
@@ -68,29 +64,54 @@ impl Answer {
         }
     }
 
+    /// The answer to instructions that make no sense.
+    pub fn refusal(family: Family, problem: &str, id: u64, steer: &Steer) -> Self {
+        Self {
+            mark: Some(REFUSAL),
+            ..Self::error(family, StatusCode::BAD_REQUEST, problem, id, steer)
+        }
+    }
+
+    /// Whether it says that the instructions make no sense.
+    pub fn is_refusal(&self) -> bool {
+        self.mark == Some(REFUSAL)
+    }
+
     /// The answer to `call`, whose body says `fields`.
     pub fn to(call: &Call, fields: &Fields, steer: &Steer, id: u64) -> Self {
+        let shape = shape(call, fields);
+        let fits = match form(call) {
+            Some(form) => steer.scenario.fits(form, shape),
+            None => steer.scenario.fits_plain(false),
+        };
+        if !fits {
+            let problem = "x-sim-scenario: not for this answer";
+            return Self::refusal(call.family(), problem, id, steer);
+        }
         let play = Player { fields, steer, id };
-        let stream = fields.stream == Some(true);
+        let stream = shape != Shape::Json;
         match call {
-            Call::Chat if stream && play.wants_usage() => play.stream(&FIXTURES.chat_stream_usage),
-            Call::Chat if stream => play.stream(&FIXTURES.chat_stream),
-            Call::Chat => play.whole(&FIXTURES.chat),
-            Call::Responses if stream => play.stream(&FIXTURES.responses_stream),
-            Call::Responses => play.whole(&FIXTURES.responses),
+            Call::Chat if stream && play.appends_usage() => play.chat(&FIXTURES.chat_stream_usage),
+            Call::Chat if stream => play.chat(&FIXTURES.chat_stream),
+            Call::Chat => play.whole(Form::Chat, &FIXTURES.chat),
+            Call::Responses if stream => play.stream(Form::Responses, &FIXTURES.responses_stream),
+            Call::Responses => play.response(),
             Call::Images { edit: false } if stream => {
                 play.images(&FIXTURES.image_generation_stream)
             }
             Call::Images { edit: true } if stream => play.images(&FIXTURES.image_edit_stream),
-            Call::Images { .. } => play.items(
-                &FIXTURES.images,
-                &format!(r#"{{"b64_json":"{PNG}"}}"#),
-                fields.n,
-            ),
-            Call::Messages if stream => play.stream(&FIXTURES.messages_stream),
-            Call::Messages => play.whole(&FIXTURES.messages),
-            Call::CountTokens => play.whole(&FIXTURES.count_tokens),
-            Call::Model { model, verb } => play.verb(model, *verb),
+            Call::Images { .. } => play.image_list(),
+            Call::Messages if stream => play.stream(Form::Messages, &FIXTURES.messages_stream),
+            Call::Messages => play.whole(Form::Messages, &FIXTURES.messages),
+            Call::CountTokens => play.plain(&FIXTURES.count_tokens),
+            Call::Model { model, verb } => {
+                let fields = Fields {
+                    model: Some(model.clone()),
+                    ..fields.clone()
+                };
+                let fields = &fields;
+                Player { fields, ..play }.verb(*verb)
+            }
             Call::Resource(path) => Self::json(resource::get(path, id), steer),
             Call::Unknown(family) => Self {
                 mark: Some("unknown-path"),
@@ -106,145 +127,34 @@ impl Answer {
     }
 }
 
-/// Fills the fixtures for one request.
-struct Player<'a> {
-    fields: &'a Fields,
-    steer: &'a Steer,
-    id: u64,
+/// The form of this call's usage, if it has any.
+fn form(call: &Call) -> Option<Form> {
+    match call {
+        Call::Chat => Some(Form::Chat),
+        Call::Responses => Some(Form::Responses),
+        Call::Images { .. } => Some(Form::Images),
+        Call::Messages => Some(Form::Messages),
+        Call::Model { verb, .. } => match verb {
+            Verb::Generate | Verb::Stream { .. } => Some(Form::Generate),
+            Verb::Embed | Verb::EmbedBatch => Some(Form::Embed),
+            Verb::Count => None,
+        },
+        Call::CountTokens | Call::Resource(_) | Call::Unknown(_) => None,
+    }
 }
 
-impl Player<'_> {
-    fn wants_usage(&self) -> bool {
-        self.fields
-            .stream_options
-            .as_ref()
-            .and_then(|options| options.include_usage)
-            == Some(true)
-    }
-
-    fn values(&self, text: &str) -> Values {
-        let model = self.fields.model.as_deref().unwrap_or("sim-model");
-        Values {
-            id: self.id,
-            model: quoted(model),
-            text: quoted(text),
-            ..Values::default()
-        }
-    }
-
-    /// A JSON answer whose text is as long as asked for.
-    fn whole(&self, template: &Template) -> Answer {
-        let mut values = self.values(TEXT);
-        let mut body = template.fill(&values);
-        if let Some(missing) = self
-            .steer
-            .body_bytes
-            .and_then(|size| size.checked_sub(body.len()))
+fn shape(call: &Call, fields: &Fields) -> Shape {
+    match call {
+        Call::Model { verb, .. } => match verb {
+            Verb::Stream { sse: true } => Shape::Sse,
+            Verb::Stream { sse: false } => Shape::Array,
+            _ => Shape::Json,
+        },
+        Call::Chat | Call::Responses | Call::Images { .. } | Call::Messages
+            if fields.stream == Some(true) =>
         {
-            values.text = quoted(&(TEXT.to_owned() + &"x".repeat(missing)));
-            body = template.fill(&values);
+            Shape::Sse
         }
-        Answer::json(body, self.steer)
+        _ => Shape::Json,
     }
-
-    fn items(&self, template: &Template, item: &str, count: Option<u64>) -> Answer {
-        let count = count.unwrap_or(1).clamp(1, 1000);
-        let items = vec![item; usize::try_from(count).unwrap_or(1)].join(",");
-        let values = Values {
-            items: format!("[{items}]"),
-            ..self.values(TEXT)
-        };
-        Answer::json(template.fill(&values), self.steer)
-    }
-
-    fn stream(&self, script: &'static Script) -> Answer {
-        let delta = self.delta(DELTA);
-        let whole = usize::try_from(self.steer.events)
-            .ok()
-            .and_then(|events| events.checked_mul(delta.len()));
-        let text = match whole {
-            Some(size) if size <= REPEATED_TEXT => delta.repeat(size / delta.len().max(1)),
-            _ => delta.clone(),
-        };
-        let values = Values {
-            delta: quoted(&delta),
-            ..self.values(&text)
-        };
-        self.play(script, Framing::Sse, SSE, values)
-    }
-
-    fn images(&self, script: &'static Script) -> Answer {
-        let values = Values {
-            delta: quoted(&self.delta(PNG)),
-            ..self.values(PNG)
-        };
-        self.play(script, Framing::Sse, SSE, values)
-    }
-
-    fn verb(&self, model: &str, verb: Verb) -> Answer {
-        let fields = Fields {
-            model: Some(model.to_owned()),
-            ..self.fields.clone()
-        };
-        let play = Player {
-            fields: &fields,
-            ..*self
-        };
-        let values = || Values {
-            delta: quoted(&self.delta(DELTA)),
-            ..play.values(TEXT)
-        };
-        match verb {
-            Verb::Generate => play.whole(&FIXTURES.generate),
-            Verb::Stream { sse: true } => play.play(
-                &FIXTURES.generate_stream,
-                Framing::Sse,
-                "text/event-stream",
-                values(),
-            ),
-            Verb::Stream { sse: false } => {
-                play.play(&FIXTURES.generate_array, Framing::Array, JSON, values())
-            }
-            Verb::Count => play.whole(&FIXTURES.generate_count),
-            Verb::Embed => play.whole(&FIXTURES.embed),
-            Verb::EmbedBatch => {
-                let count = fields
-                    .requests
-                    .as_ref()
-                    .map(|requests| requests.len() as u64);
-                play.items(
-                    &FIXTURES.embed_batch,
-                    r#"{"values":[0.25,-0.5,0.75]}"#,
-                    count,
-                )
-            }
-        }
-    }
-
-    fn play(
-        &self,
-        script: &'static Script,
-        framing: Framing,
-        kind: &'static str,
-        values: Values,
-    ) -> Answer {
-        let events = Events::new(script, framing, values, self.steer.events);
-        Answer {
-            status: StatusCode::OK,
-            content_type: kind,
-            mark: None,
-            source: Source::Events(Box::new(events)),
-        }
-    }
-
-    fn delta(&self, usual: &str) -> String {
-        self.steer
-            .event_bytes
-            .map_or_else(|| usual.to_owned(), |size| "x".repeat(size))
-    }
-}
-
-/// `text` as a JSON string.
-fn quoted(text: &str) -> String {
-    Value::from(text).to_string()
 }

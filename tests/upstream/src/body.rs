@@ -11,9 +11,10 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::time::Sleep;
 
-use crate::entry::Guard;
-use crate::events::Events;
+use crate::course::Guard;
+use crate::events::{Event, Events};
 use crate::steer::{Point, Steer};
+use crate::usage::Usage;
 
 /// No frame is larger, so that a peer that leaves in the middle of a large answer is noticed.
 const LARGEST_FRAME: usize = 64 << 10;
@@ -35,8 +36,8 @@ impl std::error::Error for Cut {}
 /// Where the bytes come from.
 #[derive(Debug)]
 pub enum Source {
-    /// All at once, with a length.
-    Whole(Bytes),
+    /// All at once, with a length, and the usage that it tells.
+    Whole(Bytes, Option<Usage>),
     /// One event after the other.
     Events(Box<Events>),
 }
@@ -63,6 +64,8 @@ pub struct AnswerBody {
     source: Source,
     /// What is left of the current event.
     rest: Bytes,
+    /// The usage that the current event tells.
+    told: Option<Usage>,
     /// What is left of a body whose length is known.
     left: Option<u64>,
     /// Number of whole events handed over.
@@ -90,12 +93,13 @@ impl AnswerBody {
         guard: Option<Guard>,
     ) -> Self {
         let left = match &source {
-            Source::Whole(bytes) => Some(bytes.len() as u64),
+            Source::Whole(bytes, _) => Some(bytes.len() as u64),
             Source::Events(_) => None,
         };
         let mut body = Self {
             source,
             rest: Bytes::new(),
+            told: None,
             left,
             sent: 0,
             halved: false,
@@ -116,19 +120,22 @@ impl AnswerBody {
 
     /// A plain body.
     pub fn whole(bytes: Bytes) -> Self {
-        Self::new(Source::Whole(bytes), &Steer::default(), None, None)
+        Self::new(Source::Whole(bytes, None), &Steer::default(), None, None)
     }
 
     fn finish(&mut self) {
         self.finished = true;
-        if let Some(Guard(entry)) = &self.guard {
-            entry.answered();
+        if let Some(Guard(course)) = &self.guard {
+            course.answered();
         }
     }
 
-    fn next_event(&mut self) -> Option<Bytes> {
+    fn next_event(&mut self) -> Option<Event> {
         match &mut self.source {
-            Source::Whole(bytes) => Some(std::mem::take(bytes)).filter(|bytes| !bytes.is_empty()),
+            Source::Whole(bytes, told) => {
+                let (bytes, told) = (std::mem::take(bytes), *told);
+                Some(Event { bytes, told }).filter(|event| !event.bytes.is_empty())
+            }
             Source::Events(events) => events.next(),
         }
     }
@@ -171,8 +178,8 @@ impl AnswerBody {
 
     fn event_done(&mut self) {
         self.sent += 1;
-        if let Some(Guard(entry)) = &self.guard {
-            entry.event_sent();
+        if let Some(Guard(course)) = &self.guard {
+            course.event_sent(self.told);
         }
         if !self.gap.is_zero() {
             self.pause = Pause::Sleep(Box::pin(tokio::time::sleep(self.gap)));
@@ -233,15 +240,16 @@ impl Body for AnswerBody {
             if this.is_doomed() {
                 return this.poll_fate(cx).map(|cut| Some(Err(cut)));
             }
-            let Some(mut event) = this.next_event() else {
+            let Some(Event { mut bytes, told }) = this.next_event() else {
                 this.finish();
                 return Poll::Ready(None);
             };
             if this.doom() == Some(Point::Body) {
-                event.truncate(event.len().div_ceil(2));
+                bytes.truncate(bytes.len().div_ceil(2));
                 this.halved = true;
             }
-            this.rest = event;
+            this.rest = bytes;
+            this.told = told;
         }
         Poll::Ready(Some(Ok(Frame::data(this.next_piece()))))
     }

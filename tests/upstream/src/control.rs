@@ -1,4 +1,4 @@
-//! The paths under `/_sim/`: reading and clearing the journal.
+//! The paths under `/_sim/`: reading and clearing the journal and the totals.
 
 use hyper::http::{HeaderValue, Method, StatusCode, header};
 use hyper::{Response, http};
@@ -18,6 +18,11 @@ pub fn answer(head: &http::request::Parts, journal: &Journal) -> Response<Answer
         (&Method::GET, "/_sim/requests") => entries(query, journal),
         (&Method::DELETE, "/_sim/requests") => {
             journal.clear();
+            reply(StatusCode::OK, "{}".to_owned())
+        }
+        (&Method::GET, "/_sim/totals") => reply(StatusCode::OK, journal.totals().to_string()),
+        (&Method::DELETE, "/_sim/totals") => {
+            journal.reset_totals();
             reply(StatusCode::OK, "{}".to_owned())
         }
         _ => problem(StatusCode::NOT_FOUND, "no such control path"),

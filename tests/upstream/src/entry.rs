@@ -4,31 +4,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use hyper::http::request::Parts;
-use hyper::http::{HeaderMap, Method, StatusCode, Uri, Version};
-use serde::Serialize;
+use hyper::http::{HeaderMap, Method, Uri, Version};
+
+use crate::course::Course;
 
 /// The largest body whose text is kept.
 const KEPT_TEXT: usize = 64 << 10;
 
-/// How far an exchange has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum State {
-    /// The request body is arriving.
-    Receiving,
-    /// It has arrived; nothing is answered yet.
-    RequestComplete,
-    /// The peer went away before the request was complete.
-    RequestAborted,
-    /// The response is on its way.
-    Answering,
-    /// All of it was handed over.
-    Answered,
-    /// The peer went away before that, or the simulator was told to cut or stall.
-    AnswerAborted,
-}
-
-/// A request, fixed when its head arrives, and its progress.
+/// A request: its head, fixed when it arrives, the progress of its body, and the course of the exchange.
 #[derive(Debug)]
 pub struct Entry {
     pub(crate) id: u64,
@@ -38,14 +21,13 @@ pub struct Entry {
     pub(crate) version: Version,
     pub(crate) headers: HeaderMap,
     pub(crate) arrived: Instant,
+    pub(crate) course: Arc<Course>,
     progress: Mutex<Progress>,
 }
 
-/// What changes while the exchange runs.
+/// What has come of the request body.
 #[derive(Debug)]
 pub struct Progress {
-    pub(crate) state: State,
-    pub(crate) status: Option<StatusCode>,
     pub(crate) body_bytes: u64,
     pub(crate) chunks: u64,
     pub(crate) first_byte: Option<Duration>,
@@ -54,12 +36,11 @@ pub struct Progress {
     /// `None` when it has grown too long to keep.
     pub(crate) text: Option<Vec<u8>>,
     pub(crate) trailers: Option<HeaderMap>,
-    pub(crate) events_sent: u64,
 }
 
 impl Entry {
     /// An entry for a request whose head has just arrived.
-    pub fn new(id: u64, listener: Arc<str>, head: &Parts) -> Self {
+    pub fn new(id: u64, listener: Arc<str>, head: &Parts, course: Arc<Course>) -> Self {
         Self {
             id,
             listener,
@@ -68,9 +49,8 @@ impl Entry {
             version: head.version,
             headers: head.headers.clone(),
             arrived: Instant::now(),
+            course,
             progress: Mutex::new(Progress {
-                state: State::Receiving,
-                status: None,
                 body_bytes: 0,
                 chunks: 0,
                 first_byte: None,
@@ -78,7 +58,6 @@ impl Entry {
                 digest: None,
                 text: Some(Vec::new()),
                 trailers: None,
-                events_sent: 0,
             }),
         }
     }
@@ -104,47 +83,6 @@ impl Entry {
 
     /// Records the end of the request body.
     pub fn complete(&self, digest: [u8; 32]) {
-        let mut progress = self.progress();
-        progress.digest = Some(digest);
-        if progress.state == State::Receiving {
-            progress.state = State::RequestComplete;
-        }
-    }
-
-    /// Records that the response begins.
-    pub fn answering(&self, status: StatusCode) {
-        let mut progress = self.progress();
-        progress.state = State::Answering;
-        progress.status = Some(status);
-    }
-
-    /// Records that another event is with the transport.
-    pub fn event_sent(&self) {
-        self.progress().events_sent += 1;
-    }
-
-    /// Records that the response is.
-    pub fn answered(&self) {
-        self.progress().state = State::Answered;
-    }
-
-    /// Records that nothing more will happen.
-    fn closed(&self) {
-        let mut progress = self.progress();
-        progress.state = match progress.state {
-            State::Receiving => State::RequestAborted,
-            State::RequestComplete | State::Answering => State::AnswerAborted,
-            done => done,
-        };
-    }
-}
-
-/// Holds an entry for as long as its exchange lives: whatever ends that early is seen by the drop.
-#[derive(Debug)]
-pub struct Guard(pub Arc<Entry>);
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        self.0.closed();
+        self.progress().digest = Some(digest);
     }
 }

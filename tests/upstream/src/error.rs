@@ -16,6 +16,20 @@ pub fn body(family: Family, status: StatusCode, message: &str, id: u64) -> Bytes
     Bytes::from(value.to_string())
 }
 
+/// What a vendor's own error says about the account behind the gateway; none of it is a client's business.
+pub fn leak(family: Family, status: StatusCode) -> String {
+    const SECRET: &str = "sk-upstream-secret";
+    match (family, status.as_u16()) {
+        (Family::A, 401) => format!(
+            "Incorrect API key provided: {SECRET}. You can find your API key at https://vendor.example/keys."
+        ),
+        (Family::B, 401) => format!("invalid x-api-key: {SECRET}"),
+        (Family::C, 401) => format!("API key not valid: {SECRET}. Please pass a valid API key."),
+        (Family::C, 403) => format!("Consumer 'api_key:{SECRET}' has been suspended."),
+        _ => format!("Organization org-{SECRET} does not have access to this."),
+    }
+}
+
 fn shape_a(status: u16, message: &str) -> Value {
     let (kind, code) = match status {
         401 => ("invalid_request_error", Some("invalid_api_key")),

@@ -2,100 +2,126 @@
 
 use bytes::Bytes;
 
-use crate::fixture::Script;
+use crate::dress::Dress;
+use crate::plan::Step;
+use crate::report::Share;
 use crate::template::Values;
+use crate::usage::Usage;
 
 /// How events follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
     /// Server-sent events: one after the other.
-    Sse,
+    Sse(Dress),
     /// Elements of one JSON array.
-    Array,
+    Array {
+        /// The last one ends it.
+        closed: bool,
+    },
 }
 
-/// An iterator over the events of a script, its delta repeated.
+/// One event.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Event {
+    /// As it is written.
+    pub bytes: Bytes,
+    /// All the usage that its reader knows, if it tells any.
+    pub told: Option<Usage>,
+}
+
+/// An iterator over the events of a plan.
 #[derive(Debug)]
 pub struct Events {
-    script: &'static Script,
+    steps: Vec<Step>,
     framing: Framing,
     values: Values,
-    deltas: u64,
+    /// The current step.
     at: usize,
-    delta: Option<Bytes>,
+    /// How often it was made.
+    done: u64,
+    /// The current step's event, where all its repetitions are the same.
+    same: Option<Bytes>,
 }
 
 impl Events {
-    /// Plays `script` with `deltas` deltas.
-    pub fn new(script: &'static Script, framing: Framing, values: Values, deltas: u64) -> Self {
-        let mut events = Self {
-            script,
+    /// Plays these steps.
+    pub fn new(steps: Vec<Step>, framing: Framing, values: Values) -> Self {
+        Self {
+            steps,
             framing,
             values,
-            deltas,
             at: 0,
-            delta: None,
-        };
-        events.skip_spent_delta();
-        events
+            done: 0,
+            same: None,
+        }
     }
 
-    /// Steps over the repeated event when it was repeated often enough.
-    fn skip_spent_delta(&mut self) {
-        let spent = self.values.index >= self.deltas;
-        if spent
-            && self
-                .script
-                .0
-                .get(self.at)
-                .is_some_and(|event| event.is_delta())
-        {
-            self.at += 1;
+    /// The event of this step, without what stands between events.
+    fn make(&mut self, step: &Step) -> Bytes {
+        if let Some(same) = &self.same {
+            return same.clone();
         }
+        let event = step.event.fill(&self.values);
+        let event = match &self.framing {
+            Framing::Sse(dress) => dress.put_on(event),
+            Framing::Array { .. } => event,
+        };
+        if !step.event.varies(&self.values) {
+            self.same = Some(event.clone());
+        }
+        event
     }
 
     fn framed(&self, event: Bytes, first: bool) -> Bytes {
-        if self.framing == Framing::Sse {
+        let Framing::Array { closed } = self.framing else {
             return event;
-        }
-        let before: &[u8] = if first { b"[" } else { b",\r\n" };
-        let after: &[u8] = if self.at == self.script.0.len() {
-            b"]"
-        } else {
-            b""
         };
+        let before: &[u8] = if first { b"[" } else { b",\r\n" };
+        let last = closed && self.at == self.steps.len();
+        let after: &[u8] = if last { b"]" } else { b"" };
         [before, &event, after].concat().into()
     }
 }
 
 impl Iterator for Events {
-    type Item = Bytes;
+    type Item = Event;
 
-    fn next(&mut self) -> Option<Bytes> {
-        let template = self.script.0.get(self.at)?;
+    fn next(&mut self) -> Option<Event> {
+        let step = *self.steps.get(self.at)?;
         let first = self.values.seq == 0;
-        let event = match &self.delta {
-            Some(same) if template.is_delta() => same.clone(),
-            _ => template.fill(&self.values),
+        self.values.index = self.done;
+        self.values.share = Share {
+            done: self.done + 1,
+            of: step.of,
         };
+        let event = self.make(&step);
+        let told = step.event.told(&self.values);
         self.values.seq += 1;
-        if template.is_delta() {
-            self.values.index += 1;
-            if !template.is_numbered() {
-                self.delta = Some(event.clone());
+        self.done += 1;
+        if self.done >= step.times {
+            self.at += 1;
+            self.done = 0;
+            self.same = None;
+        }
+        let bytes = self.framed(event, first);
+        Some(if step.torn {
+            Event {
+                bytes: bytes.slice(..bytes.len() / 2),
+                told: None,
             }
         } else {
-            self.at += 1;
-        }
-        self.skip_spent_delta();
-        Some(self.framed(event, first))
+            Event { bytes, told }
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::FIXTURES;
+    use crate::fixture::{FIXTURES, Script};
+    use crate::form::Form;
+    use crate::plan;
+    use crate::scenario::Scenario;
 
     fn play(script: &'static Script, framing: Framing, deltas: u64) -> Vec<Bytes> {
         let values = Values {
@@ -104,7 +130,10 @@ mod tests {
             delta: r#""d""#.to_owned(),
             ..Values::default()
         };
-        Events::new(script, framing, values, deltas).collect()
+        let steps = plan::steps(script, &Scenario::default(), deltas, 1);
+        Events::new(steps, framing, values)
+            .map(|event| event.bytes)
+            .collect()
     }
 
     #[test]
@@ -118,7 +147,8 @@ mod tests {
             (&FIXTURES.generate_stream, 1),
         ] {
             for deltas in [0, 1, 7] {
-                let events = play(script, Framing::Sse, deltas);
+                let framing = Framing::Sse(Dress::new(&Scenario::default(), Form::Chat));
+                let events = play(script, framing, deltas);
                 assert_eq!(events.len() as u64, others + deltas);
                 assert!(events.iter().all(|event| event.ends_with(b"\n")));
             }
@@ -128,7 +158,8 @@ mod tests {
     #[test]
     fn an_array_is_json_whatever_its_length() {
         for deltas in [0, 1, 3] {
-            let text = play(&FIXTURES.generate_array, Framing::Array, deltas).concat();
+            let framing = Framing::Array { closed: true };
+            let text = play(&FIXTURES.generate_array, framing, deltas).concat();
             let array: Vec<serde_json::Value> = serde_json::from_slice(&text).unwrap();
             assert_eq!(array.len() as u64, deltas + 1);
         }

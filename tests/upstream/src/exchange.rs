@@ -12,7 +12,9 @@ use crate::answer::Answer;
 use crate::body::{AnswerBody, Cut};
 use crate::call::{Call, Family};
 use crate::control;
-use crate::entry::{Entry, Guard};
+use crate::course::Guard;
+use crate::entry::Entry;
+use crate::error;
 use crate::fields::{Collector, Fields};
 use crate::journal::Journal;
 use crate::limits;
@@ -56,14 +58,18 @@ pub async fn answer(
     };
     // Only HTTP/1 is cut with its connection; HTTP/2 has a reset of its own.
     let reset = (head.version < Version::HTTP_2).then_some(reset);
-    let entry = listener.journal.open(id, &listener.name, &head, steer.echo);
+    let course = listener.journal.begin();
+    let entry = listener
+        .journal
+        .open(id, &listener.name, &head, &course, steer.echo);
     let exchange = Exchange {
         id,
         call,
         steer,
         misled,
         head,
-        guard: entry.map(Guard),
+        entry,
+        guard: Guard(course),
         reset,
     };
     exchange.run(body, &listener.label).await
@@ -77,7 +83,8 @@ struct Exchange {
     /// What is wrong with the instructions.
     misled: Option<String>,
     head: Parts,
-    guard: Option<Guard>,
+    entry: Option<Arc<Entry>>,
+    guard: Guard,
     reset: Option<Arc<AtomicBool>>,
 }
 
@@ -99,17 +106,22 @@ impl Exchange {
         Ok(self.respond(fields, label))
     }
 
-    fn entry(&self) -> Option<&Arc<Entry>> {
-        self.guard.as_ref().map(|Guard(entry)| entry)
-    }
-
     /// Takes the request body, or not, as the request asked for.
     async fn take(&self, body: Incoming) -> Result<Result<Fields, String>, hyper::Error> {
-        let entry = self.entry().cloned();
+        let into = |collector| {
+            let course = Arc::clone(&self.guard.0);
+            receive(
+                body,
+                course,
+                self.entry.clone(),
+                collector,
+                self.steer.slow_read,
+            )
+        };
         match self.steer.early {
-            Early::No => receive(body, entry, self.collector(), self.steer.slow_read).await,
+            Early::No => into(self.collector()).await,
             Early::Drain => {
-                tokio::spawn(receive(body, entry, Collector::Skip, self.steer.slow_read));
+                tokio::spawn(into(Collector::Skip));
                 Ok(Ok(Fields::default()))
             }
             Early::Close => Ok(Ok(Fields::default())),
@@ -135,10 +147,9 @@ impl Exchange {
 
     fn respond(self, fields: Result<Fields, String>, label: &HeaderValue) -> Response<AnswerBody> {
         let answer = self.decide(fields);
-        let status = self.steer.status.unwrap_or(answer.status);
-        if let Some(entry) = self.entry() {
-            entry.answering(status);
-        }
+        let asked = self.steer.status.filter(|_| !answer.is_refusal());
+        let status = asked.unwrap_or(answer.status);
+        self.guard.0.answering(status);
         let mut headers = HeaderMap::with_capacity(8);
         headers.insert(
             header::CONTENT_TYPE,
@@ -164,7 +175,7 @@ impl Exchange {
             answer.source,
             &self.steer,
             self.reset,
-            self.guard,
+            Some(self.guard),
         ));
         *response.status_mut() = status;
         *response.headers_mut() = headers;
@@ -172,17 +183,17 @@ impl Exchange {
     }
 
     fn decide(&self, fields: Result<Fields, String>) -> Answer {
-        let error = |status, message: &str| {
+        let refuse = |status, message: &str| {
             Answer::error(self.call.family(), status, message, self.id, &self.steer)
         };
         if let Some(problem) = &self.misled {
-            return Answer {
-                mark: Some("bad-instruction"),
-                ..error(StatusCode::BAD_REQUEST, problem)
-            };
+            return Answer::refusal(self.call.family(), problem, self.id, &self.steer);
         }
         if let Some(status) = self.steer.error() {
-            return error(
+            if self.steer.scenario.leak {
+                return refuse(status, &error::leak(self.call.family(), status));
+            }
+            return refuse(
                 status,
                 &format!("The simulator was asked for a {}.", status.as_u16()),
             );
@@ -194,18 +205,18 @@ impl Exchange {
             && self.call.reads_body()
             && !self.head.headers.contains_key("anthropic-version")
         {
-            return error(
+            return refuse(
                 StatusCode::BAD_REQUEST,
                 "anthropic-version: header is required",
             );
         }
         match fields {
-            Err(problem) => error(
+            Err(problem) => refuse(
                 StatusCode::BAD_REQUEST,
                 &format!("Invalid JSON body: {problem}"),
             ),
             Ok(fields) if self.lacks_model(&fields) => {
-                error(StatusCode::BAD_REQUEST, "model: field required")
+                refuse(StatusCode::BAD_REQUEST, "model: field required")
             }
             Ok(fields) => Answer::to(&self.call, &fields, &self.steer, self.id),
         }
@@ -220,7 +231,7 @@ impl Exchange {
     }
 
     fn echo(&self) -> Option<Answer> {
-        let entry = self.entry().filter(|_| self.steer.echo)?;
+        let entry = self.entry.as_ref().filter(|_| self.steer.echo)?;
         let body = serde_json::to_vec(&View::of(entry)).ok()?;
         Some(Answer::json(body, &self.steer))
     }

@@ -1,4 +1,4 @@
-//! What all listeners received: counters for every request, entries for the last ones.
+//! What all listeners received: counters and totals for every request, entries for the last ones.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use hyper::http::request::Parts;
 use serde_json::{Value, json};
 
+use crate::course::Course;
 use crate::entry::Entry;
+use crate::totals::Totals;
 use crate::view::View;
 
 /// As many requests are remembered.
@@ -20,10 +22,11 @@ pub struct Journal {
     next: AtomicU64,
     counts: Vec<(Arc<str>, AtomicU64)>,
     ring: Mutex<VecDeque<Arc<Entry>>>,
+    totals: Mutex<Arc<Totals>>,
 }
 
 impl Journal {
-    /// A journal for these listeners; one that is not `on` only counts.
+    /// A journal for these listeners; one that is not `on` counts and sums, and keeps no entries.
     pub fn new(on: bool, listeners: impl IntoIterator<Item = Arc<str>>) -> Self {
         Self {
             on,
@@ -33,6 +36,7 @@ impl Journal {
                 .map(|name| (name, AtomicU64::new(0)))
                 .collect(),
             ring: Mutex::new(VecDeque::new()),
+            totals: Mutex::default(),
         }
     }
 
@@ -44,18 +48,29 @@ impl Journal {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 
+    /// Begins the course of a request.
+    pub fn begin(&self) -> Arc<Course> {
+        Arc::new(Course::new(Arc::clone(&self.current_totals())))
+    }
+
     /// Opens an entry, if one is kept or `needed`.
     pub fn open(
         &self,
         id: u64,
         listener: &Arc<str>,
         head: &Parts,
+        course: &Arc<Course>,
         needed: bool,
     ) -> Option<Arc<Entry>> {
         if !self.on && !needed {
             return None;
         }
-        let entry = Arc::new(Entry::new(id, Arc::clone(listener), head));
+        let entry = Arc::new(Entry::new(
+            id,
+            Arc::clone(listener),
+            head,
+            Arc::clone(course),
+        ));
         if self.on {
             let mut ring = self.ring();
             if ring.len() == KEPT {
@@ -99,12 +114,26 @@ impl Journal {
         serde_json::to_string(&views)
     }
 
-    /// Forgets everything; ids go on.
+    /// The totals as JSON.
+    pub fn totals(&self) -> Value {
+        self.current_totals().view()
+    }
+
+    /// Begins new totals. Requests that have begun already count no more, whatever becomes of them.
+    pub fn reset_totals(&self) {
+        *self.current_totals() = Arc::default();
+    }
+
+    /// Forgets entries and counts; ids and totals go on.
     pub fn clear(&self) {
         self.ring().clear();
         for (_, count) in &self.counts {
             count.store(0, Ordering::Relaxed);
         }
+    }
+
+    fn current_totals(&self) -> MutexGuard<'_, Arc<Totals>> {
+        self.totals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn ring(&self) -> MutexGuard<'_, VecDeque<Arc<Entry>>> {

@@ -7,14 +7,16 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use sha2::{Digest, Sha256};
 
+use crate::course::Course;
 use crate::entry::Entry;
 use crate::fields::{Collector, Fields};
 
-/// Reads `body` to its end into the entry and the collector. An error means that the peer gave up.
+/// Reads `body` to its end into the entry (if one is kept) and the collector. An error means that the peer gave up.
 ///
 /// The inner result is about the document: its fields, or what is wrong with it.
 pub async fn receive(
     mut body: Incoming,
+    course: Arc<Course>,
     entry: Option<Arc<Entry>>,
     mut collector: Collector,
     pause: Duration,
@@ -42,5 +44,6 @@ pub async fn receive(
     if let (Some(entry), Some(hasher)) = (&entry, hasher) {
         entry.complete(hasher.finalize().into());
     }
+    course.request_complete();
     Ok(collector.finish().await)
 }

@@ -6,8 +6,14 @@ use std::time::Duration;
 
 use hyper::http::{HeaderMap, HeaderValue, StatusCode};
 
+use crate::draw;
+use crate::scenario::Scenario;
+use crate::usage::Asked;
+
 /// The largest padded answer; a typing error shall not exhaust the machine.
 const MAX_BODY: usize = 256 << 20;
+/// What the scenario `big` takes for large.
+const BIG: usize = 1 << 20;
 
 /// A place in an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +69,12 @@ pub struct Steer {
     pub limits: bool,
     /// Answer what was received.
     pub echo: bool,
+    /// The usage to report.
+    pub usage: Asked,
+    /// What decides random usage, instead of the request's number.
+    pub seed: Option<u64>,
+    /// How the answer ends and is written.
+    pub scenario: Scenario,
 }
 
 impl Default for Steer {
@@ -82,6 +94,9 @@ impl Default for Steer {
             slow_read: Duration::ZERO,
             limits: false,
             echo: false,
+            usage: Asked::Usual,
+            seed: None,
+            scenario: Scenario::default(),
         }
     }
 }
@@ -103,6 +118,13 @@ impl Steer {
                     .obey(instruction, text)
                     .map_err(|reason| format!("{name}: {text}: {reason}"))?;
             }
+        }
+        if steer.error().is_some() && !steer.scenario.fits_plain(true) {
+            return Err("x-sim-scenario: not for an error".to_owned());
+        }
+        if steer.scenario.big {
+            steer.event_bytes.get_or_insert(BIG);
+            steer.body_bytes.get_or_insert(BIG);
         }
         if here {
             Ok(steer)
@@ -132,7 +154,9 @@ impl Steer {
             "slow-read-ms" => self.slow_read = milliseconds(text)?,
             "limits" => self.limits = flag(text)?,
             "echo" => self.echo = flag(text)?,
-            "marker" => {}
+            "usage" => self.usage = Asked::read(text)?,
+            "scenario" => self.scenario = Scenario::read(text)?,
+            "marker" => self.seed = Some(draw::seed(text.as_bytes())),
             _ => return Err("the simulator knows no such header".to_owned()),
         }
         Ok(())

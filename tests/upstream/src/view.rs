@@ -5,15 +5,17 @@ use hyper::http::{HeaderMap, HeaderValue};
 use serde::Serialize;
 use std::time::Duration;
 
-use crate::entry::{Entry, State};
+use crate::entry::Entry;
+use crate::usage::Usage;
 
 /// An entry at one moment, ready to be written.
 #[derive(Debug, Serialize)]
 pub struct View<'a> {
     id: u64,
-    state: State,
+    state: &'static str,
     status: Option<u16>,
     events_sent: u64,
+    issued: Option<Usage>,
     listener: &'a str,
     method: &'a str,
     path: String,
@@ -40,12 +42,14 @@ enum Text {
 impl<'a> View<'a> {
     /// The entry as it is now.
     pub fn of(entry: &'a Entry) -> Self {
+        let stand = entry.course.stand();
         let progress = entry.progress();
         Self {
             id: entry.id,
-            state: progress.state,
-            status: progress.status.map(|status| status.as_u16()),
-            events_sent: progress.events_sent,
+            state: stand.state.name(),
+            status: stand.status.map(|status| status.as_u16()),
+            events_sent: stand.events_sent,
+            issued: stand.issued,
             listener: &entry.listener,
             method: entry.method.as_str(),
             path: entry

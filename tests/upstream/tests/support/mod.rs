@@ -14,6 +14,10 @@ use serde_json::Value;
 use tokio::net::TcpStream;
 use trilane_upstream::server::{Address, Server};
 
+pub mod play;
+pub mod sse;
+pub mod usage;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Http {
     One,

@@ -1,0 +1,95 @@
+//! Which events a stream has, and how often: the whole script, or another ending of it.
+
+use crate::fixture::Script;
+use crate::report::Place;
+use crate::scenario::{Ending, Placing, Scenario};
+use crate::template::Template;
+
+/// An event and its repetitions.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// The event.
+    pub event: &'static Template,
+    /// How often it comes.
+    pub times: u64,
+    /// How many times would make it whole: what grows has grown up in the last of them.
+    pub of: u64,
+    /// Only the first half of it is written.
+    pub torn: bool,
+}
+
+impl Step {
+    fn once(event: &'static Template) -> Self {
+        Self::repeated(event, 1)
+    }
+
+    fn repeated(event: &'static Template, times: u64) -> Self {
+        Self {
+            event,
+            times,
+            of: times,
+            torn: false,
+        }
+    }
+}
+
+/// The steps of `script` with this number of deltas, and of images where it makes images.
+pub fn steps(script: &'static Script, scenario: &Scenario, deltas: u64, images: u64) -> Vec<Step> {
+    let cumulative = scenario.placing == Placing::Cumulative;
+    let mut steps: Vec<_> = script
+        .events
+        .iter()
+        .map(|event| match &script.running {
+            Some(running) if cumulative && event.place() == Some(Place::Ended) => {
+                Step::repeated(running, 3)
+            }
+            _ => Step::once(event),
+        })
+        .collect();
+    let delta = steps.iter().position(|step| step.event.is_delta());
+    let after_deltas = delta.map_or(steps.len(), |at| at + 1);
+    if let Some(step) = delta.and_then(|at| steps.get_mut(at)) {
+        step.times = deltas;
+        // The last delta is not the last event, and leaves it something to add.
+        step.of = deltas.saturating_add(1);
+    }
+    if let Some(last) = steps.last_mut().filter(|_| script.makes_images) {
+        *last = Step::repeated(last.event, images);
+    }
+    let other = match scenario.ending {
+        Ending::Whole => None,
+        Ending::Error => {
+            steps.truncate(after_deltas);
+            Some(&script.error)
+        }
+        Ending::Truncated => {
+            steps.truncate(after_deltas);
+            None
+        }
+        Ending::Torn => {
+            steps.truncate(after_deltas + 1);
+            if let Some(last) = steps.last_mut() {
+                last.times = 1;
+                last.torn = true;
+            }
+            None
+        }
+        Ending::Failed => {
+            steps.truncate(after_deltas);
+            script.failed.as_ref()
+        }
+        Ending::Incomplete => {
+            steps.pop();
+            script.incomplete.as_ref()
+        }
+        Ending::NoEnd => {
+            if let Some(last) = steps.last_mut() {
+                last.times -= 1;
+            }
+            None
+        }
+    };
+    steps.extend(other.map(Step::once));
+    steps.retain(|step| step.times > 0);
+    steps
+}

@@ -1,0 +1,66 @@
+//! Sums over all requests, kept without keeping the requests.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::{Value, json};
+
+use crate::course::State;
+use crate::usage::{Kind, Usage};
+
+/// Requests by state and issued usage. A request that begins with one `Totals` ends with it.
+#[derive(Debug, Default)]
+pub struct Totals {
+    requests: [AtomicU64; State::ALL.len()],
+    with_usage: AtomicU64,
+    issued: [AtomicU64; Kind::ALL.len()],
+}
+
+impl Totals {
+    /// A request has begun in this state.
+    pub fn begun(&self, state: State) {
+        self.requests[state as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A request has gone from one state to another: in between it is in both, never in none.
+    pub fn moved(&self, from: State, to: State) {
+        self.requests[to as usize].fetch_add(1, Ordering::Release);
+        self.requests[from as usize].fetch_sub(1, Ordering::Release);
+    }
+
+    /// What a request has issued is now `all`, and was `before`.
+    pub fn issued(&self, before: Option<Usage>, all: Usage) {
+        if before.is_none() {
+            self.with_usage.fetch_add(1, Ordering::Relaxed);
+        }
+        let before = before.unwrap_or_default();
+        for kind in Kind::ALL {
+            // Wrapping: a later number of an answer may be lower than an earlier one.
+            let more = all.get(kind).wrapping_sub(before.get(kind));
+            if more != 0 {
+                self.issued[kind as usize].fetch_add(more, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// The sums as JSON. States are read first: all that a finished request has issued is in what is read after them.
+    pub fn view(&self) -> Value {
+        let by_state: Vec<_> = State::ALL
+            .map(|state| (state, self.requests[state as usize].load(Ordering::Acquire)))
+            .into();
+        let mut issued = Usage::default();
+        for kind in Kind::ALL {
+            issued.set(kind, self.issued[kind as usize].load(Ordering::Relaxed));
+        }
+        let requests: u64 = by_state.iter().map(|(_, count)| count).sum();
+        let by_state: serde_json::Map<_, _> = by_state
+            .into_iter()
+            .map(|(state, count)| (state.name().to_owned(), count.into()))
+            .collect();
+        json!({
+            "requests": requests,
+            "by_state": by_state,
+            "with_usage": self.with_usage.load(Ordering::Relaxed),
+            "issued": issued,
+        })
+    }
+}
