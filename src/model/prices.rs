@@ -40,7 +40,7 @@ impl Price {
 /// The prices of one model.
 ///
 /// A kind of token without a price of its own costs what the kind costs that it is a part of
-/// ([`broader`]); where that has none either, it is free.
+/// (`broader`); where that has none either, it is free.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Prices {
     tokens: [Option<Price>; Kind::ALL.len()],

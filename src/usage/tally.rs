@@ -145,11 +145,10 @@ impl Tally {
             return;
         }
         let (staged, kept) = (&self.staged, &mut self.kept);
-        if staged.numbers.is_empty() {
-        } else if self.table.merge == Merge::Replace {
-            kept.numbers = staged.numbers;
-        } else {
-            kept.numbers.update(&staged.numbers);
+        match self.table.merge {
+            _ if staged.numbers.is_empty() => {}
+            Merge::Replace => kept.numbers = staged.numbers,
+            Merge::Update => kept.numbers.update(&staged.numbers),
         }
         let error = staged.error || staged.event == Event::Error;
         for (what, (to, from)) in kept.texts.iter_mut().zip(&staged.texts).enumerate() {

@@ -1,7 +1,8 @@
 //! Strings: those that are kept, and those that are passed over.
 
-use super::{MAX_TEXT, Picker, State};
+use super::{Picker, State};
 use crate::text::plain_run;
+use crate::usage::short_text::MAX_TEXT;
 use crate::usage::sse::is_line_break;
 use crate::usage::table::Node;
 use crate::usage::tally::Tally;
