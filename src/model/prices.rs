@@ -39,8 +39,8 @@ impl Price {
 
 /// The prices of one model.
 ///
-/// A kind of token without a price of its own costs what the kind costs that it is a part of
-/// (`broader`); where that has none either, it is free.
+/// A kind of token without a price of its own costs what the broader kind costs that it belongs to;
+/// where that has none either, it is free.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Prices {
     tokens: [Option<Price>; Kind::ALL.len()],
