@@ -118,11 +118,22 @@ fn json() {
     let seeds = [
         r#"{"model":"m1","stream":true,"a":[1,-0.5e+3,"\u00e9\ud83d\ude00",{"model":[]}],"b":null}"#,
         "{ \"mod\\u0065l\" : \"gpt-\u{e9}\u{20ac}\u{1f600}\" ,\r\n\t\"x\" : { } , \"stream\":false }",
+        r#"{"model":"m1","stream_options":{"a":{"include_usage":1},"include_usage":null ,"b":[]},"c":false}"#,
+        r#"{"stream_options":{"x":[{}],"y":null},"model":"m1","include_usage":true}"#,
     ];
     let long = "m".repeat(250);
     let words: &[&[u8]] = &[
         b"\"model\":\"m\",",
         b"\"stream\":true,",
+        b"\"stream_options\":{\"include_usage\":false},",
+        b"\"stream_options\":null,",
+        b"\"stream_options\":{},",
+        b"\"stream_options\":",
+        b"\"include_usage\":null,",
+        b"\"include_usage\":true",
+        b"stream_options",
+        b"include_usage",
+        b"Include_U",
         b"model",
         b"stream",
         b"Model",

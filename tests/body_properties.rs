@@ -30,6 +30,8 @@ fn key() -> impl Strategy<Value = String> {
     let near = vec![
         "model",
         "stream",
+        "stream_options",
+        "include_usage",
         "mode",
         "models",
         "messages",
@@ -56,7 +58,29 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A request: some fields, with the model and the stream flag where they fall.
+/// A value of `stream_options`: mostly an object, with `include_usage` where it falls.
+fn stream_options() -> impl Strategy<Value = Value> {
+    let flag = prop_oneof![
+        2 => any::<bool>().prop_map(Value::from),
+        1 => Just(Value::Null),
+        1 => value(),
+    ];
+    let object = (vec((key(), value()), 0..4), prop::option::of(flag));
+    let object = object.prop_map(|(members, flag)| {
+        let mut members: Map<String, Value> = members.into_iter().collect();
+        members.retain(|key, _| folded(key) != "include_usage");
+        members.extend(flag.map(|flag| ("include_usage".to_owned(), flag)));
+        Value::Object(members)
+    });
+    prop_oneof![6 => object, 1 => Just(Value::Null), 1 => value()]
+}
+
+/// A key as a parser reads it that ignores case.
+fn folded(key: &str) -> String {
+    key.to_lowercase().replace('\u{17f}', "s")
+}
+
+/// A request: some fields, with the model, the stream flag and its options where they fall.
 fn request() -> impl Strategy<Value = (Vec<(String, Value)>, Option<String>, Option<bool>)> {
     let name = "[ -~\u{e9}\u{20ac}\u{1f600}]{1,300}";
     let fields = vec((key(), value()), 0..6);
@@ -64,27 +88,34 @@ fn request() -> impl Strategy<Value = (Vec<(String, Value)>, Option<String>, Opt
         fields,
         prop::option::of(name),
         prop::option::of(any::<bool>()),
-        any::<prop::sample::Index>(),
-        any::<prop::sample::Index>(),
+        prop::option::of(stream_options()),
+        any::<[prop::sample::Index; 3]>(),
     )
-        .prop_map(|(mut fields, model, stream, model_at, stream_at)| {
-            fields.retain(|(key, _)| {
-                !["model", "stream"].contains(&key.to_lowercase().replace('\u{17f}', "s").as_str())
-            });
-            if let Some(model) = &model {
-                fields.insert(
-                    model_at.index(fields.len() + 1),
-                    ("model".to_owned(), json!(model)),
-                );
-            }
-            if let Some(stream) = stream {
-                fields.insert(
-                    stream_at.index(fields.len() + 1),
-                    ("stream".to_owned(), json!(stream)),
-                );
-            }
-            (fields, model, stream)
-        })
+        .prop_map(
+            |(mut fields, model, stream, options, [model_at, stream_at, options_at])| {
+                let read = ["model", "stream", "stream_options"];
+                fields.retain(|(key, _)| !read.contains(&folded(key).as_str()));
+                if let Some(model) = &model {
+                    fields.insert(
+                        model_at.index(fields.len() + 1),
+                        ("model".to_owned(), json!(model)),
+                    );
+                }
+                if let Some(stream) = stream {
+                    fields.insert(
+                        stream_at.index(fields.len() + 1),
+                        ("stream".to_owned(), json!(stream)),
+                    );
+                }
+                if let Some(options) = options {
+                    fields.insert(
+                        options_at.index(fields.len() + 1),
+                        ("stream_options".to_owned(), options),
+                    );
+                }
+                (fields, model, stream)
+            },
+        )
 }
 
 /// Writes JSON in one of the many ways it can be written: `choices` decides, over and over.
@@ -260,6 +291,26 @@ proptest! {
             (Some(found), Some(name)) if found.truncated => prop_assert!(name.starts_with(&found.name) && name.len() > 256),
             (found, name) => prop_assert_eq!(found.as_ref().map(|found| &found.name), name.as_ref()),
         }
+    }
+
+    #[test]
+    fn a_document_that_is_made_to_ask_for_its_usage_says_nothing_else_new((fields, ..) in request(), choices in choices()) {
+        let body = written(&fields, &choices);
+        let verdict = checks::json(body.as_bytes());
+        let before: Map<String, Value> = serde_json::from_str(&body).unwrap();
+        let flag = before.get("stream_options").and_then(|options| options.get("include_usage"));
+        let options = before.get("stream_options");
+        let Some(edit) = &verdict.edit else {
+            let odd = options.is_some_and(|options| !options.is_object() && !options.is_null());
+            prop_assert!(odd || flag.is_some_and(|flag| *flag != Value::Bool(false) && !flag.is_null()), "{body}");
+            return Ok(());
+        };
+        let mut after = body.clone().into_bytes();
+        after.splice(edit.span.start as usize..edit.span.end as usize, edit.bytes.iter().copied());
+        let mut want = before.clone();
+        let options = want.entry("stream_options").or_insert(Value::Null);
+        options["include_usage"] = Value::Bool(true);
+        prop_assert_eq!(serde_json::from_slice::<Map<String, Value>>(&after).unwrap(), want, "{}", body);
     }
 
     #[test]

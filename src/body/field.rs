@@ -17,12 +17,11 @@ pub(super) const FORM: &[Field] = &[Field::Model, Field::Stream];
 pub(super) fn field_of(key: &[u8], among: &[Field]) -> Result<Option<Field>, BodyError> {
     for &field in among {
         let name = field.name().as_bytes();
+        if key == name {
+            return Ok(Some(field));
+        }
         if eq_fold(key, name) {
-            return if key == name {
-                Ok(Some(field))
-            } else {
-                Err(BodyError::CaseVariant)
-            };
+            return Err(BodyError::CaseVariant);
         }
     }
     Ok(None)
@@ -32,7 +31,7 @@ pub(super) fn field_of(key: &[u8], among: &[Field]) -> Result<Option<Field>, Bod
 ///
 /// Only two characters outside ASCII fold into it: U+017F (long s) to `s`, and U+212A (Kelvin sign) to
 /// `k`, which no field has.
-pub(super) fn eq_fold(key: &[u8], name: &[u8]) -> bool {
+fn eq_fold(key: &[u8], name: &[u8]) -> bool {
     if key.len() < name.len() {
         return false;
     }

@@ -251,16 +251,16 @@ impl JsonScanner {
             _ => return Err(BodyError::Syntax { at }),
         };
         self.text = Text::Value;
-        if let Some(field) = self.field.take() {
-            self.begin_field(field, byte, at)?;
-        }
         match byte {
             b'{' => self.nesting.open(Container::Object)?,
             b'[' => self.nesting.open(Container::Array)?,
             _ => {}
         }
         self.state = state;
-        Ok(())
+        match self.field.take() {
+            Some(field) => self.begin_field(field, byte, at),
+            None => Ok(()),
+        }
     }
 
     /// The first byte of the value of a field.

@@ -8,7 +8,7 @@ use core::ops::Range;
 
 use super::edits::{BodyEdit, Edits, HeaderEdit};
 use super::facts::Facts;
-use crate::body::BodyScanner;
+use crate::body::{BodyScanner, UsageOption};
 use crate::config::Policy;
 use crate::reply::Rejection;
 use crate::routing::Route;
@@ -141,12 +141,12 @@ impl Upload {
             self.scanner.finish().map_err(Rejection::Body)?;
         }
         self.judge(end, facts)?;
-        self.note_usage_edit();
         facts.stream |= self.scanner.stream() == Some(true);
         if !end && self.must_hold() {
             return Ok(Step::Hold);
         }
         facts.sent_whole |= end;
+        self.note_usage_edit();
         Ok(Step::Release(self.release()))
     }
 
@@ -201,21 +201,39 @@ impl Upload {
         Ok(())
     }
 
-    /// Notes the change that makes the body ask for its usage, as soon as its place has been read.
+    /// Notes the change that makes the body ask for its usage, if its place is among the bytes that
+    /// are about to go.
     fn note_usage_edit(&mut self) {
         if !self.ask_usage {
             return;
         }
-        // Whether it streams may stand behind the options. Whoever sends options and does not stream
-        // is refused by the upstream, with or without this one.
-        let streams = self.scanner.stream();
-        let may_stream = streams.unwrap_or(!self.scanner.complete());
-        let edit = self.scanner.usage_edit();
-        self.ask_usage = may_stream && edit.is_none() && !self.scanner.complete();
-        if let Some(edit) = edit.filter(|_| may_stream) {
+        let complete = self.scanner.complete();
+        let Some(edit) = self.scanner.usage_edit() else {
+            self.ask_usage = !complete && self.scanner.stream() != Some(false);
+            return;
+        };
+        let wanted = self.scanner.stream().unwrap_or_else(|| {
+            // Not known, and these bytes can wait no longer. Whoever sends options means to stream, and
+            // would be refused with them if not; whoever sends null may well mean nothing.
+            let null = matches!(
+                self.scanner.usage_option(),
+                UsageOption::Otherwise { whole: true, .. }
+            );
+            !complete && !null
+        });
+        self.ask_usage = false;
+        if wanted {
             let change = self.held_edit(&edit.span, edit.bytes.to_vec());
             self.changes.extend(change);
         }
+    }
+
+    /// Whether the place for the usage option is known, but not whether the body streams.
+    fn awaits_stream(&self) -> bool {
+        self.ask_usage
+            && self.scanner.stream().is_none()
+            && !self.scanner.complete()
+            && self.scanner.usage_edit().is_some()
     }
 
     /// An edit of the whole body's bytes in `span`, in coordinates of the bytes held now.
@@ -234,7 +252,7 @@ impl Upload {
         // It cannot grow beyond bounds: the scanner reports a name that is too long at once.
         let inside_name = self.may_rename() && self.scanner.inside_model();
         let inside_option = self.ask_usage && self.scanner.inside_usage_option();
-        (awaits_model && in_window) || inside_name || inside_option
+        ((awaits_model || self.awaits_stream()) && in_window) || inside_name || inside_option
     }
 
     /// Whether a model may still come whose name changes.

@@ -14,7 +14,13 @@
 use core::fmt;
 use core::ops::Range;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
-use trilane::body::{BodyError, BodyScanner, FoundModel, MAX_DEPTH, MAX_MODEL_BYTES};
+use serde_json::value::RawValue;
+use trilane::body::{
+    BodyError, BodyScanner, FoundModel, MAX_DEPTH, MAX_MODEL_BYTES, UsageEdit, UsageOption,
+};
+
+#[path = "usage_option.rs"]
+mod usage_option;
 
 /// The content type of every form that is checked here.
 pub const FORM_TYPE: &[u8] = b"multipart/form-data; boundary=----B";
@@ -26,6 +32,9 @@ pub struct Verdict {
     pub result: Result<(), BodyError>,
     pub model: Option<FoundModel>,
     pub stream: Option<bool>,
+    pub usage: UsageOption,
+    pub edit: Option<UsageEdit>,
+    pub object_end: Option<u64>,
 }
 
 impl Verdict {
@@ -54,8 +63,17 @@ impl Form {
 pub fn scan<'a>(form: Form, chunks: impl IntoIterator<Item = &'a [u8]>) -> Verdict {
     let mut scanner = form.scanner();
     let mut model: Option<FoundModel> = None;
+    let mut usage = UsageOption::Absent;
     for chunk in chunks {
         let fed = scanner.feed(chunk);
+        if usage != UsageOption::Absent {
+            assert_eq!(
+                scanner.usage_option(),
+                &usage,
+                "an option that is found stays"
+            );
+        }
+        usage = scanner.usage_option().clone();
         if let Some(model) = &model {
             assert_eq!(scanner.model(), Some(model), "a model that is found stays");
         }
@@ -66,7 +84,7 @@ pub fn scan<'a>(form: Form, chunks: impl IntoIterator<Item = &'a [u8]>) -> Verdi
         );
         if fed.is_err() {
             assert!(
-                !scanner.inside_model() && !scanner.complete(),
+                !scanner.inside_model() && !scanner.inside_usage_option() && !scanner.complete(),
                 "after {fed:?}"
             );
             assert_eq!(scanner.feed(b"{}"), fed, "an error is final");
@@ -82,10 +100,14 @@ pub fn scan<'a>(form: Form, chunks: impl IntoIterator<Item = &'a [u8]>) -> Verdi
         result,
         model: scanner.model().cloned(),
         stream: scanner.stream(),
+        usage,
+        edit: scanner.usage_edit(),
+        object_end: scanner.object_end(),
     }
 }
 
-/// Checks a JSON body: against `serde_json`, in several chunkings, and with its model renamed.
+/// Checks a JSON body: against `serde_json`, in several chunkings, with its model renamed, and with its
+/// usage asked for.
 pub fn json(body: &[u8]) -> Verdict {
     let verdict = any_chunks(Form::Json, body);
     let want = expected_json(body);
@@ -103,6 +125,7 @@ pub fn json(body: &[u8]) -> Verdict {
             assert_eq!(name, model.name, "{}", context());
         }
         renamed(Form::Json, body, &verdict);
+        usage_option::check(body, &verdict);
     }
     verdict
 }
@@ -123,6 +146,8 @@ pub fn multipart(body: &[u8]) -> Verdict {
             assert_eq!(value, model.name.as_bytes(), "{}", context());
         }
         renamed(Form::Multipart, body, &verdict);
+        assert_eq!(verdict.usage, UsageOption::Absent, "{}", context());
+        assert_eq!((&verdict.edit, verdict.object_end), (&None, None));
     }
     verdict
 }
@@ -139,6 +164,9 @@ fn any_chunks(form: Form, body: &[u8]) -> Verdict {
         );
         if verdict.result.is_ok() {
             assert_eq!(verdict.stream, other.stream, "{how}");
+            assert_eq!(verdict.usage, other.usage, "{how}");
+            assert_eq!(verdict.edit, other.edit, "{how}");
+            assert_eq!(verdict.object_end, other.object_end, "{how}");
             assert_eq!(verdict.name(), other.name(), "{how}");
             let span = |verdict: &Verdict| {
                 let model = verdict.model.clone()?;
@@ -272,13 +300,24 @@ impl<'de> Visitor<'de> for Top {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Expected, A::Error> {
         let refused = || <A::Error as serde::de::Error>::custom("refused");
         let mut top = Expected::default();
+        let mut options_seen = false;
         while let Some(key) = map.next_key_seed(Text)? {
-            let folded = core::str::from_utf8(&key)
-                .unwrap_or_default()
-                .replace('\u{17f}', "s")
-                .to_ascii_lowercase();
+            let folded = folded(&key);
             match folded.as_str() {
-                "model" | "stream" if folded.as_bytes() != key => return Err(refused()),
+                "model" | "stream" | "stream_options" if folded.as_bytes() != key => {
+                    return Err(refused());
+                }
+                "stream_options" if core::mem::replace(&mut options_seen, true) => {
+                    return Err(refused());
+                }
+                "stream_options" => {
+                    let options = map.next_value::<&RawValue>()?.get();
+                    if options.starts_with('{') {
+                        serde_json::Deserializer::from_str(options)
+                            .deserialize_map(Options)
+                            .map_err(|_| refused())?;
+                    }
+                }
                 "model" if top.model.is_some() => return Err(refused()),
                 "stream" if top.stream.is_some() => return Err(refused()),
                 "model" => {
@@ -300,6 +339,38 @@ impl<'de> Visitor<'de> for Top {
             }
         }
         Ok(top)
+    }
+}
+
+/// A key as a parser reads it that ignores case.
+fn folded(key: &[u8]) -> String {
+    core::str::from_utf8(key)
+        .unwrap_or_default()
+        .replace('\u{17f}', "s")
+        .to_ascii_lowercase()
+}
+
+/// Reads the object of `stream_options`, where `include_usage` may stand once and only as it is.
+struct Options;
+
+impl<'de> Visitor<'de> for Options {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let mut seen = false;
+        while let Some(key) = map.next_key_seed(Text)? {
+            map.next_value::<IgnoredAny>()?;
+            let usage = folded(&key) == "include_usage";
+            if usage && (seen || key != b"include_usage") {
+                return Err(<A::Error as serde::de::Error>::custom("refused"));
+            }
+            seen |= usage;
+        }
+        Ok(())
     }
 }
 

@@ -371,6 +371,11 @@ fn a_stream_is_made_to_report_its_usage() {
             r#"{"model":"gpt-x","stream":true,"stream_options":{"include_usage":true}}"#.to_owned(),
         ),
         (
+            "no options and no stream",
+            r#"{"model":"gpt-x","stream_options":null,"stream":false}"#.to_owned(),
+            r#"{"model":"gpt-x","stream_options":null,"stream":false}"#.to_owned(),
+        ),
+        (
             "asked for by the client",
             r#"{"model":"gpt-x","stream":true,"stream_options":{"include_usage":true}}"#.to_owned(),
             r#"{"model":"gpt-x","stream":true,"stream_options":{"include_usage":true}}"#.to_owned(),
