@@ -74,6 +74,19 @@ pub(crate) fn is_whitespace(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
+/// The character that a backslash and `byte` mean (RFC 8259, 7), but for `u`, which four digits follow.
+pub(crate) fn unescaped(byte: u8) -> Option<u8> {
+    match byte {
+        b'"' | b'\\' | b'/' => Some(byte),
+        b'b' => Some(0x08),
+        b'f' => Some(0x0C),
+        b'n' => Some(b'\n'),
+        b'r' => Some(b'\r'),
+        b't' => Some(b'\t'),
+        _ => None,
+    }
+}
+
 /// A UTF-8 check (RFC 3629, 4) that can stop and go on anywhere.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Utf8 {

@@ -11,37 +11,17 @@
 
 #[path = "fuzz/checks.rs"]
 mod checks;
+#[path = "fuzz/random.rs"]
+mod random;
 
 use checks::Verdict;
+use random::Random;
 use std::time::{Duration, Instant};
 
 /// Longest body that is tried, in bytes.
 const MAX_BODY: usize = 2000;
 /// How many bodies are kept to be changed further.
 const POOL: usize = 2000;
-
-/// Pseudorandom numbers (xorshift64*): the same ones for the same seed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        let number = self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32;
-        number as usize % limit.max(1)
-    }
-
-    fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
-        from[self.below(from.len())]
-    }
-
-    fn range(&mut self, len: usize) -> core::ops::Range<usize> {
-        let start = self.below(len + 1);
-        let longest = if self.below(4) == 0 { len } else { 4 };
-        start..(start + self.below(longest + 1)).min(len)
-    }
-}
 
 /// Changes a body in one way.
 fn mutate(body: &mut Vec<u8>, pool: &[Vec<u8>], words: &[&[u8]], random: &mut Random) {
@@ -50,16 +30,16 @@ fn mutate(body: &mut Vec<u8>, pool: &[Vec<u8>], words: &[&[u8]], random: &mut Ra
         0 if at < body.len() => body[at] ^= 1 << random.below(8),
         1 if at < body.len() => body[at] = random.below(256) as u8,
         2 => body.insert(at, random.below(256) as u8),
-        3 => drop(body.drain(random.range(body.len()))),
+        3 => drop(body.drain(random.range(body.len(), 4))),
         4 => body.truncate(at),
         5 => {
-            let copy = body[random.range(body.len())].to_vec();
+            let copy = body[random.range(body.len(), 4)].to_vec();
             body.splice(at..at, copy);
         }
         6 => {
             let other = &pool[random.below(pool.len())];
-            let piece = other[random.range(other.len())].to_vec();
-            body.splice(random.range(body.len()), piece);
+            let piece = other[random.range(other.len(), 4)].to_vec();
+            body.splice(random.range(body.len(), 4), piece);
         }
         _ => {
             let word = random.pick(words);

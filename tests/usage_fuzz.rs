@@ -11,7 +11,10 @@
 
 #[path = "fuzz/usage_checks.rs"]
 mod checks;
+#[path = "fuzz/random.rs"]
+mod random;
 
+use random::Random;
 use std::time::{Duration, Instant};
 
 /// Longest answer that is tried, in bytes.
@@ -74,25 +77,6 @@ const WORDS: &[&[u8]] = &[
     b"\0",
 ];
 
-/// Pseudorandom numbers (xorshift64*): the same ones for the same seed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        let number = self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32;
-        number as usize % limit.max(1)
-    }
-
-    fn range(&mut self, len: usize) -> core::ops::Range<usize> {
-        let start = self.below(len + 1);
-        let longest = if self.below(4) == 0 { len } else { 6 };
-        start..(start + self.below(longest + 1)).min(len)
-    }
-}
-
 /// Changes an answer in one way.
 fn mutate(body: &mut Vec<u8>, pool: &[Vec<u8>], random: &mut Random) {
     let at = random.below(body.len() + 1);
@@ -105,26 +89,26 @@ fn mutate(body: &mut Vec<u8>, pool: &[Vec<u8>], random: &mut Random) {
                 body[at + digit] = b'0' + random.below(10) as u8;
             }
         }
-        2 => drop(body.drain(random.range(body.len()))),
+        2 => drop(body.drain(random.range(body.len(), 6))),
         3 => body.truncate(at),
         4 => {
-            let copy = body[random.range(body.len())].to_vec();
+            let copy = body[random.range(body.len(), 6)].to_vec();
             body.splice(at..at, copy);
         }
         5 => {
             let other = &pool[random.below(pool.len())];
-            let piece = other[random.range(other.len())].to_vec();
-            body.splice(random.range(body.len()), piece);
+            let piece = other[random.range(other.len(), 6)].to_vec();
+            body.splice(random.range(body.len(), 6), piece);
         }
         6 => {
             // Where a value or member may begin, a word is likelier to fit.
             let place = body.iter().skip(at).position(|byte| b"{,[:".contains(byte));
             let at = place.map_or(at, |place| at + place + 1);
-            let word = WORDS[random.below(WORDS.len())];
+            let word = random.pick(WORDS);
             body.splice(at..at, word.iter().copied());
         }
         _ => {
-            let word = WORDS[random.below(WORDS.len())];
+            let word = random.pick(WORDS);
             body.splice(at..at, word.iter().copied());
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{Cursor, JsonScanner, State, Text};
 use crate::body::BodyError;
-use crate::text::plain_run;
+use crate::text::{plain_run, unescaped};
 
 impl JsonScanner {
     /// Reads on in a string; gives what is left of the chunk.
@@ -76,19 +76,11 @@ impl JsonScanner {
 
     /// Reads the byte after a `\`.
     pub(super) fn escape(&mut self, byte: u8, at: u64) -> Result<(), BodyError> {
-        let character = match byte {
-            b'"' | b'\\' | b'/' => byte,
-            b'b' => 0x08,
-            b'f' => 0x0C,
-            b'n' => b'\n',
-            b'r' => b'\r',
-            b't' => b'\t',
-            b'u' => {
-                self.state = State::Unicode(4, 0);
-                return Ok(());
-            }
-            _ => return Err(BodyError::Syntax { at }),
-        };
+        if byte == b'u' {
+            self.state = State::Unicode(4, 0);
+            return Ok(());
+        }
+        let character = unescaped(byte).ok_or(BodyError::Syntax { at })?;
         self.end_surrogate()?;
         self.state = State::Text;
         self.push(&[character], at.saturating_add(1))

@@ -1,7 +1,7 @@
 //! Strings: those that are kept, and those that are passed over.
 
 use super::{Picker, State};
-use crate::text::plain_run;
+use crate::text::{plain_run, unescaped};
 use crate::usage::short_text::MAX_TEXT;
 use crate::usage::sse::is_line_break;
 use crate::usage::table::Node;
@@ -116,21 +116,13 @@ impl Picker {
 
     /// Reads the byte after a `\`.
     pub(super) fn escape(&mut self, byte: u8) {
-        let character = match byte {
-            b'"' | b'\\' | b'/' => byte,
-            b'b' => 0x08,
-            b'f' => 0x0C,
-            b'n' => b'\n',
-            b'r' => b'\r',
-            b't' => b'\t',
-            b'u' => {
-                self.state = State::Unicode(4, 0);
-                return;
-            }
-            _ => {
-                self.state = State::Lost;
-                return;
-            }
+        if byte == b'u' {
+            self.state = State::Unicode(4, 0);
+            return;
+        }
+        let Some(character) = unescaped(byte) else {
+            self.state = State::Lost;
+            return;
         };
         self.state = State::Text;
         self.keep_text(&[character]);
