@@ -4,7 +4,7 @@ use rust_decimal::Decimal;
 
 /// Why a text is no decimal that is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub enum Fault {
     /// Signs, exponents, spaces, a missing part: not plain digits with at most one point.
     NotPlain,
     /// More fractional digits than allowed.
@@ -13,20 +13,29 @@ pub(crate) enum Fault {
     OutOfRange,
 }
 
-/// Reads a plain decimal number such as `0.2000`, not negative, with at most `places` fractional digits.
+/// Reads a plain decimal number such as `0.2000`, not negative.
 ///
 /// # Errors
-/// The [`Fault`].
-pub(crate) fn parse(text: &str, places: usize, max: u32) -> Result<Decimal, Fault> {
+/// The [`Fault`]; out of range is what has more than 28 digits.
+pub fn plain(text: &str) -> Result<Decimal, Fault> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     if !digits(whole) || !digits(fraction) {
         return Err(Fault::NotPlain);
     }
+    Decimal::from_str_exact(text).map_err(|_| Fault::OutOfRange)
+}
+
+/// Reads a plain decimal number with at most `places` fractional digits, and at most `max`.
+///
+/// # Errors
+/// The [`Fault`].
+pub fn bounded(text: &str, places: usize, max: u32) -> Result<Decimal, Fault> {
+    let value = plain(text)?;
+    let fraction = text.split_once('.').map_or("", |(_, fraction)| fraction);
     if fraction.len() > places {
         return Err(Fault::TooManyPlaces);
     }
-    let value = Decimal::from_str_exact(text).map_err(|_| Fault::OutOfRange)?;
     if value > Decimal::from(max) {
         return Err(Fault::OutOfRange);
     }
@@ -37,7 +46,7 @@ pub(crate) fn parse(text: &str, places: usize, max: u32) -> Result<Decimal, Faul
 ///
 /// [`Decimal`] rounds silently where a product's 96 bits or 28 places do not suffice; only then has
 /// it fewer places than both factors together.
-pub(crate) fn product(a: Decimal, b: Decimal) -> Option<Decimal> {
+pub fn product(a: Decimal, b: Decimal) -> Option<Decimal> {
     if a.is_zero() || b.is_zero() {
         return Some(Decimal::ZERO);
     }
@@ -45,16 +54,28 @@ pub(crate) fn product(a: Decimal, b: Decimal) -> Option<Decimal> {
     a.checked_mul(b).filter(|exact| exact.scale() == places)
 }
 
-/// The exact sum; `None` where it has more digits than the type holds.
-pub(crate) fn sum(a: Decimal, b: Decimal) -> Option<Decimal> {
-    if a.is_zero() {
-        return Some(b);
+/// The exact sum; `None` where it has more digits than the type holds, whose own addition would round.
+pub fn sum(a: Decimal, b: Decimal) -> Option<Decimal> {
+    let (coarse, fine) = if a.scale() <= b.scale() {
+        (a, b)
+    } else {
+        (b, a)
+    };
+    let shift = fine.scale().checked_sub(coarse.scale())?;
+    let raised = coarse.mantissa().checked_mul(10_i128.checked_pow(shift)?)?;
+    let mut mantissa = raised.checked_add(fine.mantissa())?;
+    let mut scale = fine.scale();
+    loop {
+        if let Ok(sum) = Decimal::try_from_i128_with_scale(mantissa, scale) {
+            return Some(sum);
+        }
+        // 0.5 + 0.5 needs no fractional digit any more.
+        if mantissa.checked_rem(10)? != 0 {
+            return None;
+        }
+        mantissa = mantissa.checked_div(10)?;
+        scale = scale.checked_sub(1)?;
     }
-    if b.is_zero() {
-        return Some(a);
-    }
-    let places = a.scale().max(b.scale());
-    a.checked_add(b).filter(|exact| exact.scale() == places)
 }
 
 #[cfg(test)]
@@ -88,7 +109,7 @@ mod tests {
             ),
         ];
         for (case, text, want) in cases {
-            let got = parse(text, 3, 1000).map(|value| value.to_string());
+            let got = bounded(text, 3, 1000).map(|value| value.to_string());
             assert_eq!(got, want.map(str::to_owned), "{case}");
         }
     }

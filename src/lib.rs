@@ -37,7 +37,7 @@ pub mod auth;
 pub mod billing;
 pub mod body;
 pub mod config;
-mod decimal;
+pub mod decimal;
 #[cfg(target_arch = "wasm32")]
 mod entry;
 pub mod exchange;

@@ -24,7 +24,7 @@ impl Multiplier {
     /// The reason, where the text is no plain decimal number with at most four fractional digits
     /// between 0 and [`Multiplier::MAX`].
     pub fn parse(text: &str) -> Result<Self, &'static str> {
-        match decimal::parse(text, Self::PLACES as usize, Self::MAX) {
+        match decimal::bounded(text, Self::PLACES as usize, Self::MAX) {
             Ok(value) => Ok(Self(value)),
             Err(Fault::NotPlain) => {
                 Err("must be a plain decimal number in a string, such as \"0.2000\"")

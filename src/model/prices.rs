@@ -21,7 +21,7 @@ impl Price {
     /// The reason, where the text is no plain decimal number with at most six fractional digits
     /// between 0 and [`Price::MAX`].
     pub fn parse(text: &str) -> Result<Self, &'static str> {
-        match decimal::parse(text, Self::PLACES, Self::MAX) {
+        match decimal::bounded(text, Self::PLACES, Self::MAX) {
             Ok(value) => Ok(Self(value)),
             Err(Fault::NotPlain) => {
                 Err("must be a plain decimal number in a string, such as \"1.25\"")

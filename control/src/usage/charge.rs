@@ -1,19 +1,19 @@
 //! Money: exact sums, and the one place where it is rounded, for the eye.
 
 use rust_decimal::{Decimal, RoundingStrategy};
+use trilane::decimal::{self, Fault};
 
 /// Reads a charge as a ledger line has it: a plain decimal number, not negative.
 ///
 /// # Errors
 /// What is wrong with it.
 pub fn parse(text: &str) -> Result<Decimal, &'static str> {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    if !digits(whole) || !digits(fraction) {
-        return Err("is no plain decimal number");
-    }
-    Decimal::from_str_exact(text)
-        .map_err(|_| "has more digits than the 28 that can be added up exactly")
+    decimal::plain(text).map_err(|fault| match fault {
+        Fault::NotPlain => "is no plain decimal number",
+        Fault::OutOfRange | Fault::TooManyPlaces => {
+            "has more digits than the 28 that can be added up exactly"
+        }
+    })
 }
 
 /// A sum would need more than the 28 digits that a decimal can hold.
@@ -30,9 +30,9 @@ impl Sum {
     /// # Errors
     /// The exact sum cannot be held; it stays as it was.
     pub fn add(&mut self, amount: Decimal) -> Result<(), Inexact> {
-        self.0 = exact(self.0, amount)
+        self.0 = decimal::sum(self.0, amount)
             // Zeros at the end take room and say nothing.
-            .or_else(|| exact(self.0.normalize(), amount.normalize()))
+            .or_else(|| decimal::sum(self.0.normalize(), amount.normalize()))
             .ok_or(Inexact)?;
         Ok(())
     }
@@ -65,32 +65,6 @@ impl Sum {
         }
         text.extend((0..zeros).map(|_| '0'));
         text
-    }
-}
-
-/// The sum, if it can be written with the digits that there are. (`Decimal`'s own addition rounds
-/// silently where it cannot.)
-fn exact(a: Decimal, b: Decimal) -> Option<Decimal> {
-    let (coarse, fine) = if a.scale() <= b.scale() {
-        (a, b)
-    } else {
-        (b, a)
-    };
-    let shift = fine.scale().checked_sub(coarse.scale())?;
-    let raised = coarse.mantissa().checked_mul(10_i128.checked_pow(shift)?)?;
-    let mut mantissa = raised.checked_add(fine.mantissa())?;
-    let mut scale = fine.scale();
-    loop {
-        if let Ok(sum) = Decimal::try_from_i128_with_scale(mantissa, scale) {
-            return Some(sum);
-        }
-        // 0.5 + 0.5 needs no fractional digit any more.
-        let rest = mantissa.checked_rem(10)?;
-        if rest != 0 {
-            return None;
-        }
-        mantissa = mantissa.checked_div(10)?;
-        scale = scale.checked_sub(1)?;
     }
 }
 
