@@ -111,6 +111,8 @@ fn status(ending: Ending, facts: &Facts, answer: &Answer, reading: &Reading) -> 
     match ending {
         Ending::Refused | Ending::Answered => UsageStatus::None,
         Ending::UpstreamError | Ending::UpstreamFailed => UsageStatus::Failed,
+        // It gave an error, whether or not all of its words came through.
+        _ if answer.relayed.is_some() => UsageStatus::Failed,
         // No answer had come. An upstream that has the whole request may be at work on it.
         _ if facts.sent_whole => UsageStatus::Partial,
         _ => UsageStatus::None,

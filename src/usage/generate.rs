@@ -41,7 +41,7 @@ const MEMBERS: &[Member] = &[
         "promptFeedback",
         object(&[("blockReason", text(Text::Finish))]),
     ),
-    ("usageMetadata", object(USAGE)),
+    ("usageMetadata", object(USAGE).marked(Mark::Usage)),
     ("modelVersion", text(Text::Model)),
     ("responseId", text(Text::Id)),
     ("error", ERROR),

@@ -30,6 +30,8 @@ struct Said {
     done: bool,
     /// The entry of `usage.iterations` that is being read is a compaction.
     compaction: bool,
+    /// The usage object has begun and not ended: one number may yet correct another.
+    usage_open: bool,
     /// Anything above may be set.
     touched: bool,
 }
@@ -42,6 +44,7 @@ impl Said {
             self.images = 0;
             self.event = Event::Plain;
             (self.error, self.done, self.compaction) = (false, false, false);
+            self.usage_open = false;
             self.touched = false;
         }
     }
@@ -103,7 +106,10 @@ impl Tally {
     pub(super) fn begin(&mut self, mark: Mark) {
         let numbers = &mut self.staged.numbers;
         match mark {
-            Mark::Usage => *numbers = Numbers::default(),
+            Mark::Usage => {
+                *numbers = Numbers::default();
+                self.staged.usage_open = true;
+            }
             Mark::Error => self.staged.error = true,
             Mark::Iterations => messages::begin_iterations(numbers),
             Mark::Iteration => {
@@ -122,6 +128,7 @@ impl Tally {
                 self.staged.images = self.staged.images.saturating_add(1);
                 self.staged.touched = true;
             }
+            Mark::Usage => self.staged.usage_open = false,
             Mark::Iteration if self.staged.compaction => {
                 messages::add_compaction(&mut self.staged.numbers);
             }
@@ -180,10 +187,16 @@ impl Tally {
     }
 
     /// The document ends here, whole or cut. All it told counts; of an array, what its whole items told.
+    ///
+    /// Half a usage object does not: what is part of a total comes after it, so that tokens from a cache, say,
+    /// would count as plain ones, which are dearer.
     pub(super) fn end_document(&mut self, whole: bool) {
         if self.by_element {
             self.discard();
         } else {
+            if self.staged.usage_open {
+                self.staged.numbers = Numbers::default();
+            }
             self.commit();
             self.ended = whole;
         }

@@ -170,6 +170,14 @@ fn every_ending_has_its_record() {
             Some("rate_limit_error"),
         ),
         (
+            "the upstream's own error, cut",
+            &[SENT, Head(500, UPSTREAM), Chunk(r#"{"type":"err"#)],
+            RESET,
+            (Ending::UpstreamReset, UsageStatus::Failed),
+            None,
+            None,
+        ),
+        (
             "our account is refused",
             &[SENT, Head(401, UPSTREAM)],
             "",

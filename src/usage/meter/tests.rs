@@ -90,12 +90,12 @@ fn what_documents_mean() {
         (
             Wire::Responses,
             r#"{"usage":{"input_tokens":3,"output_tokens":45"#,
-            some(&[(Input, 3)]),
+            None,
         ),
         (
             Wire::Responses,
             r#"{"usage":{"input_tokens":3,!"output_tokens":45}}"#,
-            some(&[(Input, 3)]),
+            None,
         ),
         (
             Wire::Images,

@@ -1,0 +1,47 @@
+"""The stack of these tests, and the SDKs, which report what was used."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "sdk"))
+
+from replaying import Replayer  # noqa: E402
+from sdk_rounds import Sdks  # noqa: E402
+from stack import Stack  # noqa: E402
+from support import run_dir  # noqa: E402
+from usage_document import document, substitutions  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def replayer() -> Iterator[Replayer]:
+    """The upstream that answers with the fixtures."""
+    with Replayer() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def replay_stack(replayer: Replayer) -> Iterator[Stack]:
+    """The gateway before it, with clusters that fail beside the one that works."""
+    directory = run_dir("sdk-usage")
+    directory.mkdir(parents=True, exist_ok=True)
+    with socket.socket() as closed:
+        # Bound, so that nobody else takes it, and never listening.
+        closed.bind(("127.0.0.1", 0))
+        extra = substitutions(replayer.address, f"127.0.0.1:{closed.getsockname()[1]}", directory)
+        stack = Stack(directory, document=document(), upstream=replayer.address, extra_substitutions=extra)
+        with stack as running:
+            yield running
+
+
+@pytest.fixture(scope="session")
+def sdks() -> Iterator[Sdks]:
+    """All SDKs, each a process that is started when first needed."""
+    running = Sdks()
+    yield running
+    running.stop()
