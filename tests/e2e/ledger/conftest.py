@@ -1,0 +1,79 @@
+"""A stack with prices on everything, the ledger that it writes, and a desk that sends requests to it."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from crafted_upstream import CraftedUpstream
+from ledger_desk import Desk
+from ledger_document import document
+from ledger_reader import Ledger
+from stack import Stack
+from support import run_dir
+from vitals import unharmed
+
+CLUSTERS = "  clusters:\n    - name: config_source\n"
+ROUTE_TIMEOUT = "idle_timeout: 600s # a stream may last"
+
+
+class PromptStack(Stack):
+    """Writes its ledger every 20 ms, so that the tests need not wait for lines."""
+
+    def envoy_command(self, *arguments: str) -> list[str]:
+        command = super().envoy_command(*arguments)
+        flush = "--file-flush-interval-msec"
+        if flush in command:
+            command[command.index(flush) + 1] = "20"
+        return command
+
+
+def static_cluster(name: str, port: int) -> str:
+    endpoint = f"{{endpoint: {{address: {{socket_address: {{address: 127.0.0.1, port_value: {port}}}}}}}}}"
+    return (
+        f"    - {{name: {name}, type: STATIC, connect_timeout: 1s, load_assignment: "
+        f"{{cluster_name: {name}, endpoints: [{{lb_endpoints: [{endpoint}]}}]}}}}\n"
+    )
+
+
+@pytest.fixture(scope="package")
+def crafted() -> Iterator[CraftedUpstream]:
+    with CraftedUpstream() as upstream:
+        yield upstream
+
+
+@pytest.fixture(scope="package")
+def clusters(crafted: CraftedUpstream) -> Iterator[tuple[str, str]]:
+    """Two more upstreams: one that refuses every connection, and one whose answers a test writes."""
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # held and never listened on
+        more = static_cluster("nowhere", nobody.getsockname()[1]) + static_cluster("crafted", crafted.port)
+        yield CLUSTERS, CLUSTERS.replace("    - name", f"{more}    - name")
+
+
+@pytest.fixture(scope="package")
+def desk(clusters: tuple[str, str]) -> Iterator[Desk]:
+    with PromptStack(run_dir("ledger"), document=document(), extra_substitutions=[clusters]) as stack:
+        with unharmed(stack):
+            yield Desk(stack, Ledger(stack.access_log))
+
+
+@pytest.fixture(scope="package")
+def hasty_desk(clusters: tuple[str, str]) -> Iterator[Desk]:
+    """A gateway that waits for no more than a second, and writes its ledger to a file of its own."""
+    ledger = run_dir("ledger-hasty") / "ledger.jsonl"
+    ledger.unlink(missing_ok=True)
+    hasty = (ROUTE_TIMEOUT, ROUTE_TIMEOUT.replace("600s", "1s"))
+    changes = [clusters, hasty]
+    with PromptStack(
+        run_dir("ledger-hasty"), document=document(), ledger=ledger, extra_substitutions=changes
+    ) as stack:
+        yield Desk(stack, Ledger(ledger))
+
+
+@pytest.fixture(scope="package")
+def pool() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(max_workers=8) as threads:
+        yield threads
