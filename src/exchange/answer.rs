@@ -1,7 +1,9 @@
 //! The answer on its way back: which answers are replaced, and the meter that watches the others.
 
+use super::edits::{Edits, HeaderEdit};
 use super::facts::Facts;
 use super::{Clock, Outcome, Phase};
+use crate::lane::Protocol;
 use crate::reply::Rejection;
 use crate::usage::{Meter, Reading};
 
@@ -11,8 +13,8 @@ pub trait AnswerHead {
     fn status(&self) -> u16;
     /// Envoy's response code details: `via_upstream` where the upstream made it, else why Envoy did.
     fn details(&self) -> Vec<u8>;
-    /// The upstream's id of the request, where it gave one.
-    fn request_id(&self) -> Option<String>;
+    /// A header, where it is there and is text.
+    fn header(&self, name: &'static str) -> Option<String>;
 }
 
 /// What is known of the answer.
@@ -40,8 +42,30 @@ impl Answer {
     /// Its head goes to the client.
     fn begin(&mut self, head: &impl AnswerHead, facts: &Facts) {
         self.relayed = Some(head.status());
-        self.request_id = head.request_id();
         self.meter = facts.wire().map(|wire| Box::new(Meter::new(wire)));
+    }
+
+    /// Notes the id that the upstream gave it, and gives the header by which a client of protocol B
+    /// finds an id, where the upstream left that out. (Envoy's configuration sees to `x-request-id`.)
+    fn identify(&mut self, head: &impl AnswerHead, facts: &Facts, ours: Option<&str>) -> Edits {
+        let mut edits = Edits::default();
+        if facts.protocol == Some(Protocol::B) {
+            self.request_id = head.header(REQUEST_ID_B);
+            if self.request_id.is_some() {
+                return edits;
+            }
+        }
+        self.request_id = head
+            .header(REQUEST_ID)
+            .or_else(|| head.header(REQUEST_ID_B));
+        if facts.protocol == Some(Protocol::B)
+            && let Some(id) = self.request_id.as_deref().or(ours)
+        {
+            edits
+                .headers
+                .push(HeaderEdit::Set(REQUEST_ID_B, id.as_bytes().to_vec()));
+        }
+        edits
     }
 
     /// Whether its bytes are worth copying out of the proxy.
@@ -76,6 +100,11 @@ impl Answer {
     }
 }
 
+/// Where clients of all protocols but B find the id of an answer.
+const REQUEST_ID: &str = "x-request-id";
+/// Where clients of protocol B find it.
+const REQUEST_ID_B: &str = "request-id";
+
 /// What Envoy's details say of an answer that the upstream made.
 const VIA_UPSTREAM: &[u8] = b"via_upstream";
 
@@ -103,7 +132,7 @@ impl Phase {
             let by_upstream = details == VIA_UPSTREAM;
             match verdict(head.status(), by_upstream) {
                 Verdict::Replace(rejection) if by_upstream => {
-                    answer.request_id = head.request_id();
+                    answer.identify(head, facts, None);
                     answer.replaced = Some(head.status());
                     return upload.asker.refuse(rejection, facts);
                 }
@@ -119,7 +148,8 @@ impl Phase {
             }
         }
         answer.begin(head, facts);
-        (Self::Relaying(upload), Outcome::pass())
+        let edits = answer.identify(head, facts, upload.asker.request_id.as_deref());
+        (Self::Relaying(upload), Outcome::Continue(edits))
     }
 }
 

@@ -79,8 +79,8 @@ impl Exchange {
         self.on_request_body(&[], true)
     }
 
-    /// The answer's head has come; `end` says that no body follows. Nothing of an answer is
-    /// changed: it goes on, or is replaced by ours.
+    /// The answer's head has come; `end` says that no body follows. It goes on, perhaps with one more
+    /// header, or is replaced by ours.
     pub fn on_answer_head(&mut self, head: &impl AnswerHead, end: bool) -> Outcome {
         let (phase, outcome) =
             self.phase

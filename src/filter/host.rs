@@ -80,7 +80,7 @@ pub(super) fn request_head() -> Head {
 pub(super) struct ResponseHead;
 
 impl ResponseHead {
-    fn header(name: &str) -> Option<String> {
+    fn text(name: &str) -> Option<String> {
         let value = hostcalls::get_map_value_bytes(MapType::HttpResponseHeaders, name);
         String::from_utf8(value.ok()??).ok()
     }
@@ -88,7 +88,7 @@ impl ResponseHead {
 
 impl AnswerHead for ResponseHead {
     fn status(&self) -> u16 {
-        Self::header(":status")
+        Self::text(":status")
             .and_then(|status| status.parse().ok())
             .unwrap_or(0)
     }
@@ -97,8 +97,8 @@ impl AnswerHead for ResponseHead {
         response_details()
     }
 
-    fn request_id(&self) -> Option<String> {
-        Self::header("x-request-id").or_else(|| Self::header("request-id"))
+    fn header(&self, name: &'static str) -> Option<String> {
+        Self::text(name)
     }
 }
 
@@ -129,12 +129,21 @@ pub(super) fn request_body(start: usize, size: usize) -> Vec<u8> {
 
 /// Changes the request's head; legal until it has gone on.
 pub(super) fn edit_request_head(edits: &[HeaderEdit]) {
+    edit_head(MapType::HttpRequestHeaders, edits);
+}
+
+/// Changes the answer's head; legal in `on_http_response_headers`.
+pub(super) fn edit_response_head(edits: &[HeaderEdit]) {
+    edit_head(MapType::HttpResponseHeaders, edits);
+}
+
+fn edit_head(map: MapType, edits: &[HeaderEdit]) {
     for edit in edits {
         let (name, value) = match edit {
             HeaderEdit::Set(name, value) => (*name, Some(value.as_slice())),
             HeaderEdit::Remove(name) => (name.as_str(), None),
         };
-        let _ = hostcalls::set_map_value_bytes(MapType::HttpRequestHeaders, name, value);
+        let _ = hostcalls::set_map_value_bytes(map, name, value);
     }
 }
 

@@ -90,8 +90,12 @@ impl HttpContext for HttpExchange {
 
     fn on_http_response_headers(&mut self, _num_headers: usize, end_of_stream: bool) -> Action {
         match self.exchange.on_answer_head(&ResponseHead, end_of_stream) {
-            // Nothing of an answer is changed, and no edit of the request may happen any more.
-            Outcome::Continue(_) | Outcome::Pause => Action::Continue,
+            Outcome::Continue(edits) => {
+                host::edit_response_head(&edits.headers);
+                Action::Continue
+            }
+            // An answer is never held.
+            Outcome::Pause => Action::Continue,
             reply @ Outcome::Reply(_) => self.apply(reply),
         }
     }

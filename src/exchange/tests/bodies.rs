@@ -456,6 +456,10 @@ fn answers() {
         let outcome = exchange.on_answer_head(&FakeHead { status, details }, false);
         let got = reply_of(&outcome);
         assert_eq!(got.as_ref().map(|(s, ..)| *s), want, "{case}");
+        if let Outcome::Continue(edits) = &outcome {
+            let id = (details == UPSTREAM).then_some("up-1");
+            assert_eq!(set(edits, "request-id"), id, "{case}: where B looks");
+        }
         if let Some((_, _, body)) = got {
             assert_eq!(body["type"], "error", "{case}: in B's shape");
             let ours = FakeHead {
@@ -471,6 +475,20 @@ fn answers() {
             assert!(matches!(exchange.phase, Phase::Replied), "{case}");
         }
     }
+}
+
+#[test]
+fn answers_of_other_protocols_are_left_as_they_are() {
+    let (in_force, world) = setting();
+    let head = head(A.request, A.headers);
+    let mut exchange = Exchange::default();
+    exchange.on_request_head(&head, false, Some(&in_force), &world);
+    exchange.on_request_body(br#"{"model":"gpt-x"}"#, true);
+    let good = FakeHead {
+        status: 200,
+        details: UPSTREAM,
+    };
+    assert_eq!(exchange.on_answer_head(&good, false), Outcome::pass());
 }
 
 #[test]

@@ -73,8 +73,8 @@ impl AnswerHead for FakeHead {
         self.details.as_bytes().to_vec()
     }
 
-    fn request_id(&self) -> Option<String> {
-        Some("up-1".to_owned())
+    fn header(&self, name: &'static str) -> Option<String> {
+        (name == "x-request-id").then(|| "up-1".to_owned())
     }
 }
 
