@@ -28,10 +28,11 @@ pub enum Outcome {
     Kept,
 }
 
-/// Writes `ca.crt`, `server.crt` and `server.key` to `directory`, unless valid ones are there.
+/// Writes `ca.crt`, `server.crt` and `server.key` to `directory`: for the loopback names unless valid
+/// ones are there, for other `names` always.
 ///
 /// The key of the authority is thrown away: nothing else can ever be signed with it.
-pub fn write(directory: &Path) -> Result<Outcome, String> {
+pub fn write(directory: &Path, names: &[String]) -> Result<Outcome, String> {
     let at = |error: io::Error| {
         format!(
             "cannot write to {}: {error}; give a writable --out DIR",
@@ -39,10 +40,10 @@ pub fn write(directory: &Path) -> Result<Outcome, String> {
         )
     };
     fs::create_dir_all(directory).map_err(at)?;
-    if is_valid(directory) {
+    if names.is_empty() && is_valid(directory) {
         return Ok(Outcome::Kept);
     }
-    let made = make().map_err(|error| format!("cannot make a certificate: {error}"))?;
+    let made = make(names).map_err(|error| format!("cannot make a certificate: {error}"))?;
     place(directory, "ca.crt", 0o644, &made.authority).map_err(at)?;
     place(directory, "server.key", 0o600, &made.key).map_err(at)?;
     place(directory, "server.crt", 0o644, &made.server).map_err(at)?;
@@ -56,15 +57,20 @@ struct Made {
     key: String,
 }
 
-fn make() -> Result<Made, rcgen::Error> {
+fn make(names: &[String]) -> Result<Made, rcgen::Error> {
     let authority_key = KeyPair::generate()?;
-    let mut authority = params("trilane development CA", &[])?;
+    let mut authority = params("trilane development CA", Vec::new())?;
     authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     let authority_certificate = authority.self_signed(&authority_key)?;
 
     let key = KeyPair::generate()?;
-    let mut server = params("localhost", &NAMES)?;
+    let names = if names.is_empty() {
+        NAMES.map(str::to_owned).to_vec()
+    } else {
+        names.to_vec()
+    };
+    let mut server = params("localhost", names)?;
     server.use_authority_key_identifier_extension = true;
     server.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
@@ -76,8 +82,7 @@ fn make() -> Result<Made, rcgen::Error> {
     })
 }
 
-fn params(name: &str, names: &[&str]) -> Result<CertificateParams, rcgen::Error> {
-    let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+fn params(name: &str, names: Vec<String>) -> Result<CertificateParams, rcgen::Error> {
     let mut params = CertificateParams::new(names)?;
     params.distinguished_name = rcgen::DistinguishedName::new();
     params.distinguished_name.push(DnType::CommonName, name);
@@ -133,7 +138,7 @@ mod tests {
     fn writes_once_and_again_when_something_is_amiss() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("pki");
-        assert_eq!(write(&path), Ok(Outcome::Written));
+        assert_eq!(write(&path, &[]), Ok(Outcome::Written));
         assert_eq!(
             fs::metadata(path.join("server.key"))
                 .unwrap()
@@ -142,23 +147,26 @@ mod tests {
                 & 0o777,
             0o600
         );
-        assert_eq!(write(&path), Ok(Outcome::Kept));
+        assert_eq!(write(&path, &[]), Ok(Outcome::Kept));
         fs::write(
             path.join("server.key"),
             KeyPair::generate().unwrap().serialize_pem(),
         )
         .unwrap();
-        assert_eq!(write(&path), Ok(Outcome::Written));
+        assert_eq!(write(&path, &[]), Ok(Outcome::Written));
         fs::remove_file(path.join("ca.crt")).unwrap();
-        assert_eq!(write(&path), Ok(Outcome::Written));
-        assert_eq!(write(&path), Ok(Outcome::Kept));
+        assert_eq!(write(&path, &[]), Ok(Outcome::Written));
+        assert_eq!(write(&path, &[]), Ok(Outcome::Kept));
         assert_eq!(fs::read_dir(&path).unwrap().count(), 3);
+        let other = ["other.example".to_owned()];
+        assert_eq!(write(&path, &other), Ok(Outcome::Written));
+        assert_eq!(write(&path, &other), Ok(Outcome::Written));
     }
 
     #[test]
     fn says_what_to_do_where_it_cannot_write() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let problem = write(file.path()).unwrap_err();
+        let problem = write(file.path(), &[]).unwrap_err();
         assert!(problem.contains("--out"), "{problem}");
     }
 }

@@ -13,10 +13,11 @@ Simulates the upstreams of an AI gateway: three protocols, HTTP/1.1 and HTTP/2, 
 
 Usage:
   trilane-upstream serve --listen NAME=IP:PORT [--listen NAME=IP:PORT ...] [--journal on|off] [--threads N]
-  trilane-upstream certificate --out DIR
+  trilane-upstream certificate --out DIR [--name NAME ...]
 
 serve        answers on every listener until it is stopped; prints `listening NAME ADDR` for each
-certificate  writes ca.crt, server.crt and server.key for localhost, 127.0.0.1 and ::1, unless valid ones are there
+certificate  writes ca.crt, server.crt and server.key for localhost, 127.0.0.1 and ::1, unless valid ones are there;
+             for other names always anew
 ";
 
 /// A command with its arguments.
@@ -35,6 +36,8 @@ pub enum Command {
     Certificate {
         /// The directory to write to.
         out: PathBuf,
+        /// The names it is for, where they are not those of loopback.
+        names: Vec<String>,
     },
     /// `--help`
     Help,
@@ -95,14 +98,18 @@ fn serve(parser: &mut lexopt::Parser) -> Result<Command, String> {
 
 fn certificate(parser: &mut lexopt::Parser) -> Result<Command, String> {
     let mut out = None;
+    let mut names = Vec::new();
     while let Some(argument) = parser.next().map_err(text)? {
         match argument {
+            Long("name") => {
+                names.push(parser.value().map_err(text)?.to_string_lossy().into_owned())
+            }
             Long("out") => out = Some(PathBuf::from(parser.value().map_err(text)?)),
             Short('h') | Long("help") => return Ok(Command::Help),
             other => return Err(format!("{}; see --help", other.unexpected())),
         }
     }
-    out.map(|out| Command::Certificate { out })
+    out.map(|out| Command::Certificate { out, names })
         .ok_or_else(|| "certificate needs --out DIR".to_owned())
 }
 
@@ -154,7 +161,10 @@ mod tests {
         );
         assert_eq!(
             parse(["certificate", "--out", "x"]),
-            Ok(Command::Certificate { out: "x".into() })
+            Ok(Command::Certificate {
+                out: "x".into(),
+                names: Vec::new()
+            })
         );
         assert_eq!(parse(["--help"]), Ok(Command::Help));
     }

@@ -21,7 +21,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<(), String> {
     match command {
         Command::Help => print(cli::HELP),
-        Command::Certificate { out } => match certificate::write(&out)? {
+        Command::Certificate { out, names } => match certificate::write(&out, &names)? {
             Outcome::Written => print(&format!(
                 "wrote ca.crt, server.crt and server.key to {}\n",
                 out.display()
