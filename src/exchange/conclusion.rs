@@ -16,7 +16,12 @@ pub(super) fn conclude(
     details: impl FnOnce() -> Vec<u8>,
     clock: &impl Clock,
 ) -> Record {
-    let reading = answer.reading();
+    let mut reading = answer.reading();
+    if !answer.is_success() {
+        // Whatever an error says of usage, nobody pays for it.
+        reading.usage = None;
+        reading.reported.clear();
+    }
     let ending = ending(phase, &facts, &answer, &reading, details);
     let status = status(ending, &facts, &answer, &reading);
     let since = |earlier: Option<u64>, later: Option<u64>| later?.checked_sub(earlier?);

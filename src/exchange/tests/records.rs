@@ -161,7 +161,9 @@ fn every_ending_has_its_record() {
             &[
                 SENT,
                 Head(429, UPSTREAM),
-                Chunk(r#"{"type":"error","error":{"type":"rate_limit_error"}}"#),
+                Chunk(
+                    r#"{"type":"error","error":{"type":"rate_limit_error"},"usage":{"input_tokens":5}}"#,
+                ),
                 End,
             ],
             "",
