@@ -84,10 +84,16 @@ fn ending(
     if matches!(phase, Phase::Replied) {
         return Ending::Answered;
     }
-    // Clients of streams hang up as soon as they have read the protocol's own end.
+    // Clients of streams hang up as soon as they have read the protocol's own end, or an error.
     let over = answer.ended || reading.finished;
     if !over {
-        return Ending::from_details(&details());
+        let cut = Ending::from_details(&details());
+        let told = answer.is_success() && reading.error.is_some();
+        return if cut == Ending::ClientAbort && told {
+            Ending::ErrorEvent
+        } else {
+            cut
+        };
     }
     if answer.relayed.is_some() && !answer.is_success() {
         return Ending::UpstreamError;

@@ -5,7 +5,7 @@
 pub enum Ending {
     /// The upstream's answer was relayed whole.
     Finished,
-    /// The upstream's answer was relayed whole, and said in its middle that it had failed.
+    /// The upstream's answer was relayed, to its end or until the client hung up at it, with an error in its middle.
     ErrorEvent,
     /// The upstream's answer ended in good order for HTTP, yet not for its protocol.
     Truncated,

@@ -141,6 +141,14 @@ fn every_ending_has_its_record() {
             Some("overloaded_error"),
         ),
         (
+            "the client hangs up behind an error in the stream",
+            &[SENT, GOOD, start, Chunk(MESSAGE_ERROR)],
+            ABORT,
+            (Ending::ErrorEvent, UsageStatus::Partial),
+            Some((1234, 1)),
+            Some("overloaded_error"),
+        ),
+        (
             "the stream ends too early, in good order",
             &[SENT, GOOD, start, End],
             "",
