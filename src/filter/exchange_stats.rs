@@ -18,28 +18,21 @@ pub(super) struct ExchangeStats(RefCell<Tables>);
 
 #[derive(Debug, Default)]
 struct Tables {
-    series: HashMap<Labels, Series>,
+    series: HashMap<Labels<String>, Series>,
     rejections: HashMap<(String, String), Metric>,
 }
 
-/// What tells one set of series from another.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Labels {
-    group: String,
-    entry: &'static str,
-    model: String,
-}
-
-/// The same, borrowed from a record. The order of its parts is that of [`Labels`], so both hash alike.
+/// What tells one set of series from another: borrowed from a record to look it up, owned to keep it.
+/// Both hash alike, since a `String` hashes as its text does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct LabelsOf<'a> {
-    group: &'a str,
+struct Labels<T> {
+    group: T,
     entry: &'static str,
-    model: &'a str,
+    model: T,
 }
 
-impl Equivalent<Labels> for LabelsOf<'_> {
-    fn equivalent(&self, labels: &Labels) -> bool {
+impl Equivalent<Labels<String>> for Labels<&str> {
+    fn equivalent(&self, labels: &Labels<String>) -> bool {
         (self.group, self.entry, self.model) == (&labels.group, labels.entry, &labels.model)
     }
 }
@@ -86,7 +79,7 @@ impl Tables {
         if let (Ending::Refused, Some(reason)) = (record.ending, &record.error) {
             self.count_rejection(group, reason);
         }
-        let labels = LabelsOf {
+        let labels = Labels {
             group,
             entry: record.route.as_ref().map_or("", |r| r.entry.name()),
             model: record.model.as_deref().unwrap_or_default(),
@@ -112,8 +105,8 @@ impl Tables {
 }
 
 impl Series {
-    fn count(&mut self, record: &Record, labels: LabelsOf<'_>) {
-        let LabelsOf {
+    fn count(&mut self, record: &Record, labels: Labels<&str>) {
+        let Labels {
             group,
             entry,
             model,

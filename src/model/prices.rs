@@ -70,11 +70,6 @@ impl Prices {
     pub fn image(&self) -> Option<Price> {
         self.image
     }
-
-    /// Whether nothing has a price.
-    pub fn is_empty(&self) -> bool {
-        self.image.is_none() && self.tokens.iter().all(Option::is_none)
-    }
 }
 
 /// The kind whose price holds for `kind` too, unless it has one of its own.
@@ -97,7 +92,7 @@ mod tests {
     fn a_kind_without_a_price_costs_what_its_broader_kind_costs() {
         let price = |text| Price::parse(text).unwrap();
         let mut prices = Prices::default();
-        assert!(prices.is_empty());
+        assert_eq!(prices.image(), None);
         for kind in Kind::ALL {
             assert_eq!(prices.tokens(kind), None, "{kind:?}: nothing is priced");
         }
