@@ -1,6 +1,6 @@
 # Rust by rustup and Python 3 with pip are all that must be there; the rest is fetched into target/ when first needed.
 #
-#   make run [DOCUMENT=file] [PORT=10000] [TLS_PORT=10443] [ADMIN_PORT=9901] [UPSTREAM=host:port] [LEDGER=file] [ENVOY=/path/to/envoy]
+#   make run [DOCUMENT=file] [CREDENTIALS=dir] [PORT=10000] [TLS_PORT=10443] [ADMIN_PORT=9901] [UPSTREAM=host:port] [LEDGER=file] [ENVOY=/path/to/envoy]
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -23,6 +23,7 @@ TLS_PORT ?= 10443
 ADMIN_PORT ?= 9901
 UPSTREAM ?=
 LEDGER ?=
+CREDENTIALS ?=
 export ENVOY
 
 say = @printf '\033[1m== %s\033[0m\n' "$(1)"
@@ -33,7 +34,7 @@ hash = $(if $(wildcard $(1)),$(shell cksum < $(1) | cut -d' ' -f1))
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
 	@echo
-	@echo '  make run takes DOCUMENT=file PORT= TLS_PORT= ADMIN_PORT= UPSTREAM=host:port LEDGER=file; everything takes ENVOY=/path/to/envoy'
+	@echo '  make run takes DOCUMENT=file CREDENTIALS=dir PORT= TLS_PORT= ADMIN_PORT= UPSTREAM=host:port LEDGER=file; everything takes ENVOY=/path/to/envoy'
 
 # ---- Building
 
@@ -79,12 +80,13 @@ python:
 # ---- Running
 
 .PHONY: run
-run: build simulator envoy ## run the gateway here, with a simulated upstream, until Ctrl-C
+run: build simulator command envoy ## run the gateway here, with a simulated upstream, until Ctrl-C
 	@$(PYTHON) envoy/run.py --document '$(DOCUMENT)' --port '$(PORT)' --tls-port '$(TLS_PORT)' \
-		--admin-port '$(ADMIN_PORT)' $(if $(UPSTREAM),--upstream '$(UPSTREAM)') $(if $(LEDGER),--ledger '$(LEDGER)')
+		--admin-port '$(ADMIN_PORT)' $(if $(UPSTREAM),--upstream '$(UPSTREAM)') $(if $(LEDGER),--ledger '$(LEDGER)') \
+		$(if $(CREDENTIALS),--credentials '$(CREDENTIALS)')
 
 .PHONY: validate
-validate: build simulator envoy ## let Envoy check its configuration
+validate: build simulator command envoy ## let Envoy check its configuration
 	$(call say,validating envoy/envoy.yaml)
 	@$(PYTHON) envoy/run.py --validate
 
@@ -129,7 +131,7 @@ operator-test: venv ## alert rules, dashboard, Prometheus configuration (promtoo
 	@$(VENV)/bin/python -m pytest tests/operator -rs
 
 .PHONY: e2e
-e2e: build simulator envoy venv node-modules ## end-to-end tests on a real Envoy (PYTEST_ARGS='-k name')
+e2e: build simulator command envoy venv node-modules ## end-to-end tests on a real Envoy (PYTEST_ARGS='-k name')
 	$(call say,end-to-end tests)
 	@PYTHONPATH=envoy $(VENV)/bin/python -m pytest tests/e2e $(PYTEST_ARGS)
 
@@ -174,7 +176,7 @@ compose-test: ## docker-compose.yaml, built and run for real (needs Docker)
 # Not part of `test`, which runs a short form of it.
 SOAK_SECONDS ?= 300
 .PHONY: soak
-soak: build simulator envoy venv ## every ending at load for SOAK_SECONDS=300, then the books are balanced
+soak: build simulator command envoy venv ## every ending at load for SOAK_SECONDS=300, then the books are balanced
 	$(call say,soak: $(SOAK_SECONDS) s)
 	@PYTHONPATH=envoy $(VENV)/bin/python tests/soak/soak.py --seconds '$(SOAK_SECONDS)'
 

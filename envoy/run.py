@@ -8,6 +8,7 @@ file it came from, so that saving the file is all it takes to change the configu
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import signal
 import sys
@@ -42,6 +43,8 @@ def main() -> int:
             admin_port=0 if options.validate else options.admin_port,
             upstream=options.upstream,
             ledger=options.ledger,
+            credentials=options.credentials,
+            strict=True,
             concurrency=options.concurrency,
             envoy_log_level="warning" if options.validate else "info",
         )
@@ -69,6 +72,13 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument(
         "--ledger", type=Path, default=None, metavar="FILE", help="add one line of JSON a request to this file"
+    )
+    parser.add_argument(
+        "--credentials",
+        type=Path,
+        default=None,
+        metavar="DIR",
+        help="where the files are that the document names without a leading slash [credentials/ beside the document]",
     )
     parser.add_argument("--concurrency", type=int, default=2, help="Envoy's worker threads")
     parser.add_argument("--validate", action="store_true", help="only let Envoy check its configuration")
@@ -104,10 +114,38 @@ def _run(stack: Stack, document: Path) -> int:
         stack.check()
         content = next(follow)
         if content is not None:
-            stack.publish(content)
-            print(f"document: {document} has changed and is published", flush=True)
+            _publish(stack, document, content)
         for line in next(loader):
             print(f"loader: {line}", flush=True)
+
+
+def _publish(stack: Stack, document: Path, content: bytes) -> None:
+    try:
+        stack.publish(content)
+    except StackError as error:
+        print(f"document: {document} has changed. {error}", flush=True)
+    else:
+        print(f"document: {document} has changed and is published", flush=True)
+        _print_remarks(stack)
+
+
+def _print_remarks(stack: Stack) -> None:
+    """What is amiss with the accounts, though not so much that nothing works: a credential that is not there."""
+    for line in stack.rendered.splitlines():
+        if line.startswith(("warning: ", "note: ")):
+            print(f"accounts: {line}", flush=True)
+
+
+def _accounts(document: bytes) -> list[str]:
+    """A line a source: its accounts, the ones that are asked first before those that stand in."""
+    lines = []
+    for group in json.loads(document)["groups"]:
+        accounts = group.get("accounts") or []
+        tiers = sorted({account.get("priority", 0) for account in accounts})
+        ids = [", ".join(a["id"] for a in accounts if a.get("priority", 0) == tier) for tier in tiers]
+        if ids:
+            lines.append(f"{group['id']}: {', then '.join(ids)}")
+    return lines
 
 
 def _print_overview(stack: Stack, document: Path) -> None:
@@ -118,6 +156,11 @@ def _print_overview(stack: Stack, document: Path) -> None:
         if source in stack.sims:
             print(f"  simulator  http://{stack.sims[source]} ({source})")
     print(f"  document   {document.resolve()} (save it, and it takes effect)")
+    accounts = _accounts(stack.document)
+    for number, line in enumerate(accounts):
+        print(f"  {'' if number else 'accounts':<10} {line}")
+    if accounts:
+        print(f"  {'':<10} (credentials in {stack.credentials_dir}: rename a new file into place, and it is used)")
     print(f"  processes  {', '.join(f'{name} {pid}' for name, pid in stack.pids.items())}")
     print(f"  ledger     {stack.access_log} (one line a request)")
     print(f"  logs       {stack.envoy_log}")
@@ -134,6 +177,7 @@ def _print_overview(stack: Stack, document: Path) -> None:
     else:
         print("\nuse a key of your document (it holds only their digests)\n")
     print("Ctrl-C ends everything.", flush=True)
+    _print_remarks(stack)
 
 
 def _changes(path: Path, content: bytes) -> Iterator[bytes | None]:

@@ -33,8 +33,11 @@ HERE = Path(__file__).resolve().parent
 TARGET = fetch.TARGET
 ENVOY_YAML = HERE / "envoy.yaml"
 SAMPLE_DOCUMENT = HERE / "gateway.json"
+#: The credentials of its accounts: placeholders, which the simulator takes as it takes anything.
+SAMPLE_CREDENTIALS = HERE / "credentials"
 WASM = TARGET / "wasm32-wasip1" / "release" / "trilane.wasm"
 SIMULATOR = TARGET / "release" / "trilane-upstream"
+COMMAND = TARGET / "release" / "trilane"
 
 #: The clusters of `envoy.yaml` that stand for model sources, with their ports in that file.
 SOURCES = {"a_official": 9101, "b_official": 9102, "b_low_rate": 9103, "c_official": 9104}
@@ -42,6 +45,15 @@ SOURCES = {"a_official": 9101, "b_official": 9102, "b_low_rate": 9103, "c_offici
 #: The access logger of `envoy.yaml`, and what stands in its place for a file.
 STDOUT_LOGGER = '"@type": type.googleapis.com/envoy.extensions.access_loggers.stream.v3.StdoutAccessLog'
 FILE_LOGGER = '"@type": type.googleapis.com/envoy.extensions.access_loggers.file.v3.FileAccessLog'
+
+#: Seconds that the loader may take to have a document in force: two of its ticks, and some.
+SETTLE = 3.0
+
+#: What an Envoy dies of that finds no inotify instance left for the files that it is to watch.
+OUT_OF_INOTIFY = (
+    " It takes two inotify instances for each account, and this user had none left. End something that holds"
+    " some, or grant more: sysctl -w fs.inotify.max_user_instances=1024."
+)
 
 Document = Union[Path, bytes, Mapping[str, Any]]
 
@@ -67,20 +79,33 @@ class Stack:
         admin_port: int = 0,
         upstream: str | None = None,
         ledger: Path | None = None,
+        credentials: Path | None = None,
+        strict: bool = False,
         concurrency: int = 2,
         envoy_log_level: str = "info",
         extra_substitutions: Iterable[tuple[str, str]] = (),
         wasm: Path = WASM,
         simulator: Path = SIMULATOR,
+        command: Path = COMMAND,
         envoy: Path | None = None,
     ) -> None:
         """`upstream` is a `host:port` that takes the place of the simulator for all sources.
 
         `ledger` is a file that gets the access log's lines, which else go to `access.log` in `run_dir`.
+        `credentials` is where accounts' credentials are that the document names by a relative path: else
+        `credentials/` beside a document that is a file, and a copy of the sample's for any other document.
+        `strict`: a document whose accounts cannot be rendered is not published, and raises.
         """
         self.run_dir = run_dir.resolve()
         self.document_path = self.run_dir / "document" / "gateway.json"
         self.certs_dir = self.run_dir / "certs"
+        #: What `trilane render` makes of the document's accounts.
+        self.upstreams_dir = self.run_dir / "upstreams"
+        self._own_credentials = credentials is None and not isinstance(document, Path)
+        if credentials is None:
+            credentials = document.parent / "credentials" if isinstance(document, Path) else self.run_dir / "credentials"
+        #: Where accounts' credentials are looked for that the document names by a relative path.
+        self.credentials_dir = credentials.resolve()
         self.envoy_yaml = self.run_dir / "envoy.yaml"
         self.envoy_log = self.run_dir / "envoy.log"
         self.access_log = (ledger or self.run_dir / "access.log").resolve()
@@ -97,11 +122,18 @@ class Stack:
         self._extra_substitutions = list(extra_substitutions)
         self._wasm = wasm
         self._simulator = simulator
+        self._command = command
+        self._strict = strict
+        #: What the last `trilane render` said.
+        self.rendered = ""
         self._envoy = envoy
         self._ports: dict[str, int] = {}
         self._held: list[socket.socket] = []
         self._children: dict[str, Child] = {}
         self._publishing = threading.Lock()
+        #: The last document whose accounts were rendered, and what will clean up behind the ones before it.
+        self._rendered_document = b""
+        self._clean_up_timer: threading.Timer | None = None
 
     # ---- Life
 
@@ -119,6 +151,8 @@ class Stack:
             self.prepare()
             if self._upstream is None:
                 self._start_simulator(timeout)
+                with self._publishing:
+                    self._render_upstreams(self._document)  # now that the addresses are known
             self.render()
             self._start_envoy()
             self.wait_ready(timeout)
@@ -129,6 +163,8 @@ class Stack:
 
     def stop(self) -> None:
         """Ends what `start` started, and only that. May be called at any time, more than once."""
+        with self._publishing:
+            self._clean_up_at(None)
         for name in reversed(list(self._children)):
             self._children.pop(name).stop()
         while self._held:
@@ -138,6 +174,7 @@ class Stack:
         """Everything before the first process: ports, directories, document, certificate."""
         _require(self._wasm, "the filter", "make build")
         _require(self._simulator, "the simulator", "make simulator")
+        _require(self._command, "the command", "make command")
         # Ports first: whoever has a port that we want may well be running from this very directory.
         for variable in ("PORT", "TLS_PORT"):
             self._ports[variable] = self._hold(self._wanted_ports[variable], variable)
@@ -146,6 +183,10 @@ class Stack:
         if self._wanted_ports["ADMIN_PORT"]:
             _require_free(self._wanted_ports["ADMIN_PORT"], "ADMIN_PORT")
         self.run_dir.mkdir(parents=True, exist_ok=True)
+        if self._own_credentials:
+            self.credentials_dir.mkdir(exist_ok=True)
+            for file in SAMPLE_CREDENTIALS.iterdir():
+                (self.credentials_dir / file.name).write_bytes(file.read_bytes())
         if self._ledger:
             _require_writable(self.access_log)
         self.document_path.parent.mkdir(exist_ok=True)
@@ -176,8 +217,9 @@ class Stack:
         for name, child in self._children.items():
             code = child.process.poll()
             if code is not None:
+                why = OUT_OF_INOTIFY if "inotify_fd_ >= 0" in _tail(child.log, 100) else ""
                 raise StackError(
-                    f"{name} (pid {child.process.pid}) ended with code {code}.\n" + _tail(child.log)
+                    f"{name} (pid {child.process.pid}) ended with code {code}.{why}\n" + _tail(child.log)
                 )
 
     # ---- What to talk to
@@ -211,14 +253,29 @@ class Stack:
     # ---- The document
 
     def publish(self, document: Document) -> None:
-        """Puts another document in force, the way Envoy notices: a rename into the watched directory."""
+        """Puts another document in force, the way Envoy notices: a rename into the watched directory.
+
+        What `trilane render` says of its accounts is in `rendered` then. Clusters that only the documents before need
+        go a while later, when this one is in force.
+        """
         content = _document_bytes(document)
         with self._publishing:
+            # The accounts first: a request of either document must find its cluster.
+            running = "Envoy" in self._children
+            if self._render_upstreams(content, *["--keep"] * running) and running:
+                self._clean_up_at(SETTLE)
             # Complete before it gets there, and beside it on the same disk.
             part = self.run_dir / "gateway.json.part"
             part.write_bytes(content)
             part.replace(self.document_path)
             self._document = content
+
+    def clean_up(self) -> None:
+        """Removes now what only the documents before need: for those who know that the last one is in force."""
+        with self._publishing:
+            if self._clean_up_timer:
+                self._clean_up_at(None)
+                self._render_command(self._rendered_document)
 
     @property
     def document(self) -> bytes:
@@ -226,6 +283,49 @@ class Stack:
         return self._document
 
     # ---- Parts
+
+    def _render_upstreams(self, document: bytes, *options: str) -> bool:
+        """Makes the accounts' clusters. Of a document that is refused nothing is made; whether it was not."""
+        done = self._render_command(document, *options)
+        clusters = self.upstreams_dir / "clusters" / "clusters.json"
+        if not clusters.exists():  # Envoy does not start without one
+            clusters.parent.mkdir(parents=True, exist_ok=True)
+            clusters.write_text('{"resources": []}')
+        self.rendered = done.stdout + done.stderr
+        if self._strict and done.returncode != 0:
+            raise StackError("The document is not published:\n" + done.stderr.strip())
+        if done.returncode == 0:
+            self._rendered_document = document
+        return done.returncode == 0
+
+    def _render_command(self, document: bytes, *options: str) -> subprocess.CompletedProcess[str]:
+        """`trilane render`, with the simulator's addresses."""
+        draft = self.run_dir / "accounts.json.part"
+        for source, port in SOURCES.items():
+            _, _, name = self._source_address(source)
+            if name == "upstream" and source in self.sims:
+                name = self.sims[source]
+            document = document.replace(f'"http://upstream:{port}'.encode(), f'"http://{name}'.encode())
+        draft.write_bytes(document)
+        command = [str(self._command), "render", "--document", str(draft), "--out", str(self.upstreams_dir)]
+        command += ["--credentials", str(self.credentials_dir), "--filter", str(self._wasm), *options]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    def _clean_up_at(self, seconds: float | None) -> None:
+        """So long from now, or (None) not at all."""
+        if self._clean_up_timer:
+            self._clean_up_timer.cancel()
+        self._clean_up_timer = None
+        if seconds is not None:
+            self._clean_up_timer = threading.Timer(seconds, self._timed_clean_up)
+            self._clean_up_timer.daemon = True
+            self._clean_up_timer.start()
+
+    def _timed_clean_up(self) -> None:
+        with self._publishing:
+            if threading.current_thread() is self._clean_up_timer:  # else it was cancelled, but too late
+                self._clean_up_timer = None
+                self._render_command(self._rendered_document)
 
     def render(self) -> Path:
         """Writes the configuration to run: `envoy.yaml` with the literal values of this stack."""
@@ -250,6 +350,8 @@ class Stack:
             ("/etc/trilane/filter/trilane.wasm", _yaml(self._wasm)),
             ("/etc/trilane/document/gateway.json", _yaml(self.document_path)),
             ("{path: /etc/trilane/document}", f"{{path: {_yaml(self.document_path.parent)}}}"),
+            ("path: /etc/trilane/upstreams/clusters/clusters.json", f"path: {_yaml(self.upstreams_dir / 'clusters' / 'clusters.json')}"),
+            ("{path: /etc/trilane/upstreams/clusters}", f"{{path: {_yaml(self.upstreams_dir / 'clusters')}}}"),
             ("/etc/trilane/certs/server.crt", _yaml(self.certs_dir / "server.crt")),
             ("/etc/trilane/certs/server.key", _yaml(self.certs_dir / "server.key")),
             ("address: 0.0.0.0, port_value: 10000", f"{local}{self._ports['PORT']}"),

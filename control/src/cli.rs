@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::failure::Failure;
-use crate::usage;
+use crate::{render, usage};
 
 /// Tools for operating the trilane gateway.
 #[derive(Debug, Parser)]
@@ -19,6 +19,8 @@ pub struct Cli {
 pub enum Command {
     /// Add up what the gateway's ledger (its access log) says was used and charged
     Usage(usage::Args),
+    /// Turn the document's upstream accounts into files that Envoy reads: clusters and secrets
+    Render(render::Args),
 }
 
 impl Command {
@@ -29,6 +31,7 @@ impl Command {
     pub fn run(self) -> Result<(), Failure> {
         match self {
             Self::Usage(args) => usage::run(&args),
+            Self::Render(args) => render::run(&args),
         }
     }
 }

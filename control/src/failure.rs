@@ -12,6 +12,8 @@ pub enum Failure {
     Usage(String),
     /// What was read is not as it should be, or could not be read: exit code 1.
     Data(String),
+    /// The same, and all of it was told already.
+    Told,
     /// Nobody reads the output any longer (`| head`): nothing to tell, exit code 0.
     Closed,
 }
@@ -31,7 +33,7 @@ impl Failure {
         match self {
             Self::Usage(text) => say(&format!("error: {text}\n\nFor more, try '--help'.")),
             Self::Data(text) => say(&format!("error: {text}")),
-            Self::Closed => {}
+            Self::Told | Self::Closed => {}
         }
     }
 
@@ -39,7 +41,7 @@ impl Failure {
     pub fn exit_code(&self) -> ExitCode {
         match self {
             Self::Usage(_) => ExitCode::from(2),
-            Self::Data(_) => ExitCode::FAILURE,
+            Self::Data(_) | Self::Told => ExitCode::FAILURE,
             Self::Closed => ExitCode::SUCCESS,
         }
     }

@@ -10,6 +10,7 @@
 
 mod cli;
 mod failure;
+mod render;
 mod terminal;
 mod usage;
 

@@ -99,6 +99,7 @@ fn columns_to_group_by() {
             " 1, client_abort 1, finished 3, upstream_failed 1",
         ),
         ("source", " 3, a-official 3"),
+        ("account", " 2, first 3, last 1"),
         ("entry", " 3, responses 3"),
         ("currency", " 3, USD 3"),
     ];

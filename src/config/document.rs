@@ -53,6 +53,10 @@ pub struct GroupDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub accounts: Option<Vec<AccountDocument>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failover: Option<FailoverDocument>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub clients: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image_generation: Option<bool>,
@@ -66,6 +70,58 @@ pub struct GroupDocument {
     pub entries: Option<BTreeMap<String, EntryDocument>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub models: Option<Vec<ModelDocument>>,
+}
+
+/// An upstream account of a source group.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[allow(
+    missing_docs,
+    reason = "the fields are documented where they get their meaning: account.rs"
+)]
+pub struct AccountDocument {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credential: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub header: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retries: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ca: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<String>,
+}
+
+/// When another account is tried, and how long a failing one is set aside.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[allow(
+    missing_docs,
+    reason = "the fields are documented where they get their meaning: account.rs"
+)]
+pub struct FailoverDocument {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tries: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer_seconds: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stream_answer_seconds: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_seconds: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failures: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub set_aside_seconds: Option<u32>,
 }
 
 /// One entry of a Mixed group.

@@ -3,11 +3,13 @@
 //! [`document`] mirrors the JSON; [`policy`] is what the filter decides by, every reference
 //! resolved; [`record`] and [`snapshot`] are how keys and policy stand in Envoy's shared data.
 
+pub mod account;
 pub mod compile;
 pub mod document;
 pub mod error;
 pub mod lease;
 pub mod multiplier;
+pub mod origin;
 pub mod policy;
 pub mod publish;
 pub mod record;

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use hashbrown::HashMap;
 
+use super::account::Accounts;
 use super::multiplier::Multiplier;
 use crate::lane::{Entry, Protocol};
 use crate::model::{Catalog, Model};
@@ -67,8 +68,10 @@ pub struct Source {
     pub protocol: Protocol,
     /// The billing multiplier of requests that its own keys make.
     pub multiplier: Multiplier,
-    /// The Envoy cluster that has its upstream accounts.
+    /// The Envoy cluster that leads upstream: one written by hand, or the one of `accounts`.
     pub cluster: String,
+    /// Its upstream accounts, where the document has them.
+    pub accounts: Option<Rc<Accounts>>,
     /// Protocol A: whether images may be made.
     pub image_generation: bool,
     /// Protocol B: whether the upstream counts tokens.
@@ -80,6 +83,13 @@ pub struct Source {
     pub include_usage: bool,
     /// Its models.
     pub catalog: Catalog,
+}
+
+impl Source {
+    /// Its accounts, where there are several, so that another can be asked.
+    pub fn alternatives(&self) -> Option<&Accounts> {
+        self.accounts.as_deref().filter(|a| a.accounts.len() > 1)
+    }
 }
 
 /// A choice of sources by entry.

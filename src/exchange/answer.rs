@@ -4,6 +4,7 @@ use super::edits::{Edits, HeaderEdit};
 use super::facts::Facts;
 use super::{Clock, Outcome, Phase};
 use crate::lane::Protocol;
+use crate::ledger::FailedTry;
 use crate::reply::Rejection;
 use crate::usage::{Meter, Reading};
 
@@ -13,6 +14,8 @@ pub trait AnswerHead {
     fn status(&self) -> u16;
     /// Envoy's response code details: `via_upstream` where the upstream made it, else why Envoy did.
     fn details(&self) -> Vec<u8>;
+    /// The failed tries at accounts, as [`FailedTry::hand_over`] left them, this answer's among them.
+    fn failed_tries(&self) -> Vec<u8>;
     /// A header, where it is there and is text.
     fn header(&self, name: &'static str) -> Option<String>;
 }
@@ -129,15 +132,23 @@ impl Phase {
         };
         if head.status() >= 400 {
             let details = head.details();
-            let by_upstream = details == VIA_UPSTREAM;
-            match verdict(head.status(), by_upstream) {
+            let relayed = details == VIA_UPSTREAM;
+            let hop = hop_failure(head, relayed, facts);
+            let by_upstream = relayed && hop.is_none();
+            let verdict = match &hop {
+                // On the way to an account there is nothing that the client could have done wrong.
+                Some(_) => Verdict::Replace(Rejection::UpstreamFailed),
+                None => verdict(head.status(), by_upstream),
+            };
+            match verdict {
                 Verdict::Replace(rejection) if by_upstream => {
                     answer.identify(head, facts, None);
                     answer.replaced = Some(head.status());
                     return upload.asker.refuse(rejection, facts);
                 }
                 Verdict::Replace(rejection) => {
-                    answer.failure = Some(String::from_utf8_lossy(&details).into_owned());
+                    let details = || String::from_utf8_lossy(&details).into_owned();
+                    answer.failure = Some(hop.unwrap_or_else(details));
                     return upload.asker.refuse(rejection, facts);
                 }
                 Verdict::Envoys => {
@@ -150,6 +161,18 @@ impl Phase {
         answer.begin(head, facts);
         let edits = answer.identify(head, facts, upload.asker.request_id.as_deref());
         (Self::Relaying(upload), Outcome::Continue(edits))
+    }
+}
+
+/// Why an error that seems to be an account's is not: on the way to one of several accounts Envoy passes
+/// through itself, and its own answers there look like the account's.
+fn hop_failure(head: &impl AnswerHead, relayed: bool, facts: &Facts) -> Option<String> {
+    facts.route.as_ref()?.source.alternatives()?;
+    match FailedTry::take_over(&head.failed_tries()).pop() {
+        Some(last) if last.status == head.status() => None,
+        Some(last) if !last.reason.is_empty() => Some(last.reason),
+        // The account's answer would be the last that was noted.
+        _ => relayed.then(|| "no_other_account".to_owned()),
     }
 }
 

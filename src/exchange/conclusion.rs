@@ -2,18 +2,17 @@
 
 use super::answer::Answer;
 use super::facts::Facts;
-use super::{Clock, Phase};
+use super::{Clock, Phase, StreamEnd};
 use crate::billing;
-use crate::ledger::{Ending, Record, UsageStatus};
+use crate::ledger::{Asked, Ending, FailedTry, Failure, Record, UsageStatus};
 use crate::usage::Reading;
 
-/// The record of an exchange that is over. `details` are Envoy's response code details, asked for
-/// only where the stream did not end by itself.
+/// The record of an exchange that is over.
 pub(super) fn conclude(
     phase: &Phase,
     facts: Facts,
     mut answer: Answer,
-    details: impl FnOnce() -> Vec<u8>,
+    stream: &impl StreamEnd,
     clock: &impl Clock,
 ) -> Record {
     let mut reading = answer.reading();
@@ -22,7 +21,7 @@ pub(super) fn conclude(
         reading.usage = None;
         reading.reported.clear();
     }
-    let ending = ending(phase, &facts, &answer, &reading, details);
+    let ending = ending(phase, &facts, &answer, &reading, stream);
     let status = status(ending, &facts, &answer, &reading);
     let since = |earlier: Option<u64>, later: Option<u64>| later?.checked_sub(earlier?);
     let streaming_us = (facts.stream && ending == Ending::Finished)
@@ -35,6 +34,7 @@ pub(super) fn conclude(
         }
         _ => None,
     };
+    let asked = asked(&facts, &answer, ending, stream);
     let operation = facts.operation().filter(|_| facts.route.is_some());
     Record {
         endpoint: facts.endpoint.as_ref().map(|e| e.name().to_owned()),
@@ -57,6 +57,7 @@ pub(super) fn conclude(
         status,
         upstream_request_id: answer.request_id,
         replaced_status: answer.replaced,
+        asked,
         upstream_failure: answer.failure,
         reading,
         charge,
@@ -68,12 +69,79 @@ pub(super) fn conclude(
     }
 }
 
+/// The accounts that were asked, and how each of them did; `None` where the source has none, or it did not come
+/// to asking.
+fn asked(facts: &Facts, answer: &Answer, ending: Ending, stream: &impl StreamEnd) -> Option<Asked> {
+    let accounts = facts.route.as_ref()?.source.accounts.as_ref()?;
+    let asked = match accounts.accounts.as_slice() {
+        [only] => only_asked(&only.id, answer, stream),
+        _ => several_asked(answer, ending, stream),
+    };
+    (asked.tries > 0).then_some(asked)
+}
+
+/// The same where there is one account. Nobody watches the tries there: what became of the last is known here.
+fn only_asked(account: &str, answer: &Answer, stream: &impl StreamEnd) -> Asked {
+    let error = answer.relayed.or(answer.replaced).filter(|s| *s >= 400);
+    let report = answer.failure.as_deref().or_else(|| error.map(|_| ""));
+    let failed = report
+        .map(|report| FailedTry::answered(account.to_owned(), error.unwrap_or_default(), report));
+    Asked {
+        last: Some(account.to_owned()),
+        // Envoy does not count where it found no address.
+        tries: stream.tries().max(u64::from(failed.is_some())),
+        failed: failed.into_iter().filter(is_failure).collect(),
+        answered: answer.relayed.is_some_and(is_faultless),
+    }
+}
+
+/// The same where there are several. Envoy counts tries that were not made, too.
+fn several_asked(answer: &Answer, ending: Ending, stream: &impl StreamEnd) -> Asked {
+    let mut failed = FailedTry::take_over(&stream.failed_tries());
+    let good = answer.relayed.is_some_and(|status| status < 400);
+    let broken_off = ending == Ending::ClientAbort && answer.relayed.is_none();
+    if broken_off {
+        // A try that the client broke off did not fail; it may or may not have been noted by now.
+        failed.pop_if(|last| last.kind == Failure::NoAnswer);
+    }
+    let noted = failed
+        .iter()
+        .filter(|failed| failed.kind != Failure::NoTime);
+    let (tries, last) = if good || broken_off {
+        (noted.count().saturating_add(1), stream.account())
+    } else {
+        // Envoy's choice may have fallen on another one last, which was not asked.
+        let last = noted
+            .clone()
+            .next_back()
+            .map(|failed| failed.account.clone());
+        (noted.count(), last)
+    };
+    failed.retain(is_failure);
+    Asked {
+        last,
+        tries: tries as u64,
+        failed,
+        answered: answer.relayed.is_some_and(is_faultless),
+    }
+}
+
+/// Whether a try failed for a reason of the account's, or of the way to it.
+fn is_failure(failed: &FailedTry) -> bool {
+    failed.kind != Failure::Request
+}
+
+/// Whether the account that gave an answer with this status did what it had to do.
+fn is_faultless(status: u16) -> bool {
+    status < 400 || Failure::of_status(status) == Failure::Request
+}
+
 fn ending(
     phase: &Phase,
     facts: &Facts,
     answer: &Answer,
     reading: &Reading,
-    details: impl FnOnce() -> Vec<u8>,
+    stream: &impl StreamEnd,
 ) -> Ending {
     if facts.upstream_failed {
         return Ending::UpstreamFailed;
@@ -87,7 +155,7 @@ fn ending(
     // Clients of streams hang up as soon as they have read the protocol's own end, or an error.
     let over = answer.ended || reading.finished;
     if !over {
-        let cut = Ending::from_details(&details());
+        let cut = Ending::from_details(&stream.details());
         let told = answer.is_success() && reading.error.is_some();
         return if cut == Ending::ClientAbort && told {
             Ending::ErrorEvent

@@ -4,6 +4,14 @@ use core::ops::Range;
 
 /// The header by which Envoy's route finds the cluster. Envoy takes it off again.
 pub const CLUSTER_HEADER: &str = "x-trilane-cluster";
+/// The header that Envoy hashes to choose among a source's accounts. Envoy takes it off again.
+pub const AFFINITY_HEADER: &str = "x-trilane-affinity";
+/// The header that tells Envoy how long one account may take until its answer begins, in milliseconds.
+/// Envoy's own, taken off again; a client's is removed before the filter sees it.
+pub const TRY_LIMIT_HEADER: &str = "x-envoy-upstream-rq-per-try-timeout-ms";
+/// The header that tells the filter of tries how far it may go; see [`Bounds`](super::Bounds). It leaves with
+/// no request.
+pub const BOUNDS_HEADER: &str = "x-trilane-bounds";
 /// What the names of this gateway's own headers begin with; no client may send them.
 pub const INTERNAL_PREFIX: &str = "x-trilane-";
 

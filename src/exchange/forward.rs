@@ -1,7 +1,8 @@
 //! What leaves of a request's head, and what no upstream may see of it.
 
 use super::admission;
-use super::edits::{CLUSTER_HEADER, Edits, HeaderEdit, INTERNAL_PREFIX};
+use super::affinity::affinity;
+use super::edits::{AFFINITY_HEADER, CLUSTER_HEADER, Edits, HeaderEdit, INTERNAL_PREFIX};
 use crate::auth::credential;
 use crate::head::Head;
 use crate::lane::Protocol;
@@ -26,13 +27,14 @@ const KEPT_BACK: [&str; 9] = [
     "x-goog-user-project",
 ];
 
-/// The changes to the head of a request that takes `route`; `upstream_model` is the model's name in
-/// the upstream's path, where the path has one.
+/// The changes to the head of a request that takes `route` for the key with the id `key`;
+/// `upstream_model` is the model's name in the upstream's path, where the path has one.
 pub(super) fn head_edits(
     head: &Head,
     target: &Target<'_>,
     endpoint: &Endpoint,
     route: &Route,
+    key: &str,
     upstream_model: &str,
 ) -> Edits {
     let mut headers: Vec<HeaderEdit> = Vec::new();
@@ -49,6 +51,10 @@ pub(super) fn head_edits(
         CLUSTER_HEADER,
         route.source.cluster.clone().into_bytes(),
     ));
+    if route.source.alternatives().is_some() {
+        let affinity = affinity(key, head).into_bytes();
+        headers.push(HeaderEdit::Set(AFFINITY_HEADER, affinity));
+    }
     let path = endpoint.upstream_path(upstream_model);
     let path = path.as_deref().map_or(target.path, str::as_bytes);
     let forwarded = target.rewritten(path);

@@ -12,17 +12,20 @@
 //! error: Envoy may abort, answer by itself or end a stream in every phase.
 
 mod admission;
+mod affinity;
 mod answer;
 mod conclusion;
 mod edits;
 mod facts;
 mod forward;
 mod lists;
+mod pace;
 mod request;
 mod upload;
 
 pub use answer::AnswerHead;
-pub use edits::{BodyEdit, Edits, HeaderEdit};
+pub use edits::{BOUNDS_HEADER, BodyEdit, Edits, HeaderEdit};
+pub use pace::Bounds;
 
 use answer::Answer;
 use facts::Facts;
@@ -39,6 +42,19 @@ use crate::reply::{Rejection, Reply};
 pub trait Clock {
     /// Microseconds since some moment.
     fn now_us(&self) -> u64;
+}
+
+/// What the proxy knows of a stream when it is over. Each look is a host call, made only where it is
+/// needed.
+pub trait StreamEnd {
+    /// Envoy's response code details: what ended the stream, where it did not end by itself.
+    fn details(&self) -> Vec<u8>;
+    /// The upstream account that was asked last.
+    fn account(&self) -> Option<String>;
+    /// How many tries there were.
+    fn tries(&self) -> u64;
+    /// The failed ones, as [`FailedTry::hand_over`](crate::ledger::FailedTry::hand_over) left them.
+    fn failed_tries(&self) -> Vec<u8>;
 }
 
 /// One exchange: where it stands, and what is known of it.
@@ -110,16 +126,12 @@ impl Exchange {
 
     /// The exchange is over, however it ended: gives its record, once. `None` for a request whose
     /// head never came here.
-    pub fn on_done(
-        &mut self,
-        details: impl FnOnce() -> Vec<u8>,
-        clock: &impl Clock,
-    ) -> Option<Record> {
+    pub fn on_done(&mut self, stream: &impl StreamEnd, clock: &impl Clock) -> Option<Record> {
         let phase = self.phase.take();
         let facts = core::mem::take(&mut self.facts);
         let answer = core::mem::take(&mut self.answer);
         let begun = !matches!(phase, Phase::Start | Phase::Done);
-        begun.then(|| conclusion::conclude(&phase, facts, answer, details, clock))
+        begun.then(|| conclusion::conclude(&phase, facts, answer, stream, clock))
     }
 
     fn step(&mut self, transition: impl FnOnce(Phase, &mut Facts) -> (Phase, Outcome)) -> Outcome {

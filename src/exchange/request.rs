@@ -136,7 +136,7 @@ fn decide(
     let Admitted { key, group, form } = admission::admit(head, target, endpoint, in_force, world)?;
     let policy = &in_force.ok_or(Rejection::NotReady)?.policy;
     let protocol = admission::protocol_of(endpoint, form);
-    facts.key = Some(key.id);
+    facts.key = Some(key.id.clone());
     facts.group = Some(Rc::clone(&group));
     facts.protocol = Some(protocol);
     if let Some(asked) = list_asked(endpoint) {
@@ -150,7 +150,7 @@ fn decide(
     }
     let route = admission::authorize(head, endpoint, protocol, &group)?;
     let (expects, upstream_model) = path_model(endpoint, &route, facts)?;
-    let edits = head_edits(head, target, endpoint, &route, &upstream_model);
+    let edits = head_edits(head, target, endpoint, &route, &key.id, &upstream_model);
     let needs_body = *endpoint != Endpoint::AccountResource;
     let content_length = check_body_head(head, policy.max_body, end && needs_body)?;
     facts.route = Some(route.clone());

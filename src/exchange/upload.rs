@@ -8,6 +8,7 @@ use core::ops::Range;
 
 use super::edits::{BodyEdit, Edits, HeaderEdit};
 use super::facts::Facts;
+use super::pace;
 use crate::body::{BodyScanner, UsageOption};
 use crate::config::Policy;
 use crate::reply::Rejection;
@@ -142,12 +143,12 @@ impl Upload {
         }
         self.judge(end, facts)?;
         facts.stream |= self.scanner.stream() == Some(true);
-        if !end && self.must_hold() {
+        if !end && self.must_hold(facts.stream) {
             return Ok(Step::Hold);
         }
         facts.sent_whole |= end;
         self.note_usage_edit();
-        Ok(Step::Release(self.release()))
+        Ok(Step::Release(self.release(facts)))
     }
 
     /// Looks at the model as soon as it is there, and notes the bytes that replace it, if some do.
@@ -245,14 +246,23 @@ impl Upload {
         })
     }
 
-    fn must_hold(&self) -> bool {
+    /// Whether it is not known yet how soon the answer must begin.
+    fn awaits_pace(&self, stream: bool) -> bool {
+        self.route.source.alternatives().is_some()
+            && !stream
+            && self.scanner.stream().is_none()
+            && !self.scanner.complete()
+    }
+
+    fn must_hold(&self, stream: bool) -> bool {
         let in_window = self.head.is_some() && self.seen < self.inspect_window;
         let awaits_model = self.expects == Expectation::Named || self.may_rename();
         // A name that is cut by the end of a chunk is held whole, so that it can be replaced whole.
         // It cannot grow beyond bounds: the scanner reports a name that is too long at once.
         let inside_name = self.may_rename() && self.scanner.inside_model();
         let inside_option = self.ask_usage && self.scanner.inside_usage_option();
-        ((awaits_model || self.awaits_stream()) && in_window) || inside_name || inside_option
+        let awaits = awaits_model || self.awaits_stream() || self.awaits_pace(stream);
+        (awaits && in_window) || inside_name || inside_option
     }
 
     /// Whether a model may still come whose name changes.
@@ -265,12 +275,17 @@ impl Upload {
         renames && !self.scanner.complete()
     }
 
-    fn release(&mut self) -> Edits {
+    fn release(&mut self, facts: &Facts) -> Edits {
         self.released = self.seen;
         let mut changes = core::mem::take(&mut self.changes);
         changes.sort_by_key(|change| change.span.start);
         let mut edits = self.head.take().map_or_else(Edits::default, |mut head| {
             head.headers.extend(self.length_edit(&changes));
+            let accounts = self.route.source.alternatives();
+            if let (Some(accounts), Some(began_us)) = (accounts, facts.began_us) {
+                let pace = pace::headers(accounts, facts.stream, began_us);
+                head.headers.extend(pace);
+            }
             head
         });
         edits.body = changes;

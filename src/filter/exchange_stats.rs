@@ -6,9 +6,11 @@
 use std::cell::RefCell;
 
 use hashbrown::{Equivalent, HashMap};
-use proxy_wasm::types::MetricType::{self, Counter, Histogram};
+use proxy_wasm::types::MetricType::{Counter, Histogram};
 
+use super::account_stats::AccountStats;
 use super::host;
+use super::metric::Metric;
 use crate::ledger::{Ending, Record, UsageStatus};
 use crate::usage::Kind;
 
@@ -20,6 +22,7 @@ pub(super) struct ExchangeStats(RefCell<Tables>);
 struct Tables {
     series: HashMap<Labels<String>, Series>,
     rejections: HashMap<(String, String), Metric>,
+    accounts: AccountStats,
 }
 
 /// What tells one set of series from another: borrowed from a record to look it up, owned to keep it.
@@ -49,19 +52,6 @@ struct Series {
     per_token: Metric,
 }
 
-/// A metric's id, once it is defined.
-#[derive(Debug, Default)]
-struct Metric(Option<u32>);
-
-impl Metric {
-    fn id(&mut self, kind: MetricType, name: impl FnOnce() -> String) -> Option<u32> {
-        if self.0.is_none() {
-            self.0 = host::metric(kind, &name());
-        }
-        self.0
-    }
-}
-
 impl ExchangeStats {
     /// Counts one exchange.
     pub(super) fn count(&self, record: &Record) {
@@ -75,6 +65,7 @@ impl ExchangeStats {
 
 impl Tables {
     fn count(&mut self, record: &Record) {
+        self.accounts.count(record);
         let group = record.group.as_deref().unwrap_or_default();
         if let (Ending::Refused, Some(reason)) = (record.ending, &record.error) {
             self.count_rejection(group, reason);
@@ -154,7 +145,7 @@ impl Series {
                 charge.nanos(),
             );
         }
-        if let (true, Some(time)) = (record.stream, record.first_byte_us) {
+        if let Some(time) = record.first_token_us() {
             let id = self
                 .first_token
                 .id(Histogram, || plain("time_to_first_token"));

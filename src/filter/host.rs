@@ -13,7 +13,7 @@ use proxy_wasm::types::{BufferType, MapType, MetricType};
 
 use crate::config::shared::{Conflict, SharedData};
 use crate::config::source::HttpSource;
-use crate::exchange::{AnswerHead, BodyEdit, HeaderEdit};
+use crate::exchange::{AnswerHead, BodyEdit, HeaderEdit, StreamEnd};
 use crate::head::Head;
 use crate::reply::Reply;
 
@@ -75,6 +75,13 @@ pub(super) fn request_head() -> Head {
     Head::new(hostcalls::get_map_bytes(MapType::HttpRequestHeaders).unwrap_or_default())
 }
 
+/// The first value of a request header; legal in `on_http_request_headers`.
+pub(super) fn request_header(name: &str) -> Option<Vec<u8>> {
+    hostcalls::get_map_value_bytes(MapType::HttpRequestHeaders, name)
+        .ok()
+        .flatten()
+}
+
 /// The answer's head; legal in `on_http_response_headers`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ResponseHead;
@@ -88,17 +95,91 @@ impl ResponseHead {
 
 impl AnswerHead for ResponseHead {
     fn status(&self) -> u16 {
-        Self::text(":status")
-            .and_then(|status| status.parse().ok())
-            .unwrap_or(0)
+        response_status()
     }
 
     fn details(&self) -> Vec<u8> {
         response_details()
     }
 
+    fn failed_tries(&self) -> Vec<u8> {
+        failed_tries()
+    }
+
     fn header(&self, name: &'static str) -> Option<String> {
         Self::text(name)
+    }
+}
+
+/// The answer's status; legal in `on_http_response_headers`.
+pub(super) fn response_status() -> u16 {
+    ResponseHead::text(":status")
+        .and_then(|status| status.parse().ok())
+        .unwrap_or(0)
+}
+
+/// What the way to an account says of its answer, taken off the answer; legal in the
+/// `on_http_response_headers` of a try.
+pub(super) fn take_hop_report() -> String {
+    const NAME: &str = "x-trilane-hop";
+    let report = ResponseHead::text(NAME);
+    if report.is_some() {
+        let _ = hostcalls::set_map_value_bytes(MapType::HttpResponseHeaders, NAME, None);
+    }
+    report.unwrap_or_default()
+}
+
+/// The id of the account that is asked, or was asked last: metadata of the endpoint. Legal wherever
+/// an upstream has been chosen, to the end.
+pub(super) fn upstream_account() -> Option<String> {
+    let path = vec![
+        "xds",
+        "upstream_host_metadata",
+        "filter_metadata",
+        "trilane",
+        "account",
+    ];
+    String::from_utf8(hostcalls::get_property(path).ok()??).ok()
+}
+
+/// The failed tries so far; legal in every callback of a try, and in `on_log` of its exchange: both
+/// see the same filter state.
+pub(super) fn failed_tries() -> Vec<u8> {
+    hostcalls::get_property(vec!["tries"])
+        .ok()
+        .flatten()
+        .unwrap_or_default()
+}
+
+/// Leaves the failed tries so far; legal in every callback of a try.
+pub(super) fn publish_tries(tries: &[u8]) {
+    let _ = hostcalls::set_property(vec!["tries"], Some(tries));
+}
+
+/// What Envoy knows of a stream; legal in `on_log`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StreamOver;
+
+impl StreamEnd for StreamOver {
+    fn details(&self) -> Vec<u8> {
+        response_details()
+    }
+
+    fn account(&self) -> Option<String> {
+        upstream_account()
+    }
+
+    fn tries(&self) -> u64 {
+        let count = hostcalls::get_property(vec!["upstream", "request_attempt_count"]);
+        count
+            .ok()
+            .flatten()
+            .and_then(|bytes| bytes.try_into().ok())
+            .map_or(0, u64::from_le_bytes)
+    }
+
+    fn failed_tries(&self) -> Vec<u8> {
+        failed_tries()
     }
 }
 
@@ -165,6 +246,23 @@ pub(super) fn send(reply: &Reply) {
         .map(|(name, value)| (*name, value.as_str()))
         .collect();
     let _ = hostcalls::send_http_response(u32::from(reply.status), headers, Some(&reply.body));
+}
+
+/// Answers with a status and nothing else; legal in `on_http_request_headers`.
+pub(super) fn send_status(status: u16) {
+    let _ = hostcalls::send_http_response(u32::from(status), vec![], None);
+}
+
+/// Sets a header of the request, or takes it out; legal in `on_http_request_headers`.
+pub(super) fn set_request_header(name: &str, value: Option<&str>) {
+    let value = value.map(str::as_bytes);
+    let _ = hostcalls::set_map_value_bytes(MapType::HttpRequestHeaders, name, value);
+}
+
+/// Sets a header of the answer; legal in `on_http_response_headers`.
+pub(super) fn set_response_header(name: &str, value: &str) {
+    let value = Some(value.as_bytes());
+    let _ = hostcalls::set_map_value_bytes(MapType::HttpResponseHeaders, name, value);
 }
 
 /// Asks for the document. The answer comes in `on_http_call_response` with this token; `None`

@@ -6,7 +6,7 @@ use proxy_wasm::traits::{Context, HttpContext};
 use proxy_wasm::types::Action;
 
 use super::exchange_stats::ExchangeStats;
-use super::host::{self, ResponseHead};
+use super::host::{self, ResponseHead, StreamOver};
 use super::view::SharedView;
 use crate::exchange::{Exchange, Outcome};
 
@@ -128,7 +128,7 @@ impl HttpContext for HttpExchange {
 
     /// Always comes, whatever became of the stream, and before Envoy writes its access log.
     fn on_log(&mut self) {
-        if let Some(record) = self.exchange.on_done(host::response_details, &*self.view) {
+        if let Some(record) = self.exchange.on_done(&StreamOver, &*self.view) {
             host::publish_record(&record.to_members());
             self.stats.count(&record);
         }

@@ -1,5 +1,6 @@
 //! The only room that knows Envoy: callbacks in, host calls out, no decisions.
 
+mod account_stats;
 mod config_stats;
 mod exchange_stats;
 mod gateway;
@@ -7,19 +8,23 @@ mod host;
 mod http;
 mod loader;
 mod loading;
+mod metric;
+mod tries;
 mod view;
 
 use proxy_wasm::traits::RootContext;
 
 /// The `root_id` of the singleton that loads the configuration.
 const LOADER: &[u8] = b"config-loader";
+/// The `root_id` of the filter that watches tries.
+const TRIES: &[u8] = b"tries";
 
-/// The root that Envoy's configuration asks for. Any id but the loader's is the gateway: a mesh
-/// names its plugins as it likes.
+/// The root that Envoy's configuration asks for. Any other id than these two is the gateway: a mesh names
+/// its plugins as it likes.
 pub(crate) fn root() -> Box<dyn RootContext> {
-    if host::root_id().as_deref() == Some(LOADER) {
-        Box::new(loader::LoaderRoot::default())
-    } else {
-        Box::new(gateway::GatewayRoot::default())
+    match host::root_id().as_deref() {
+        Some(LOADER) => Box::new(loader::LoaderRoot::default()),
+        Some(TRIES) => Box::new(tries::TriesRoot),
+        _ => Box::new(gateway::GatewayRoot::default()),
     }
 }

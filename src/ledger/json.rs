@@ -41,6 +41,13 @@ impl Serialize for Record {
             members.put("trilane.cluster", &route.cluster)?;
             members.put("trilane.multiplier", &route.multiplier.to_string())?;
         }
+        if let Some(asked) = &self.asked {
+            members.put_some("trilane.account", asked.last.as_ref())?;
+            members.put("trilane.tries", &asked.tries)?;
+            if !asked.failed.is_empty() {
+                members.put("trilane.tries.failed", &asked.failed)?;
+            }
+        }
         members.put_some("gen_ai.operation.name", self.operation)?;
         members.put_some("gen_ai.request.model", self.requested_model.as_ref())?;
         members.put_some("trilane.model", self.model.as_ref())?;

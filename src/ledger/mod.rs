@@ -5,8 +5,10 @@
 
 mod ending;
 mod json;
+mod tries;
 
 pub use ending::{Ending, UsageStatus};
+pub use tries::{Asked, FailedTry, Failure};
 
 use std::rc::Rc;
 
@@ -54,6 +56,8 @@ pub struct Record {
     pub replaced_status: Option<u16>,
     /// Why Envoy answered in the upstream's place, in Envoy's words.
     pub upstream_failure: Option<String>,
+    /// The accounts that were asked, where the source has accounts.
+    pub asked: Option<Asked>,
     /// What the meter read.
     pub reading: Reading,
     /// What it costs, where the model has prices and the usage is known.
@@ -87,6 +91,12 @@ impl Record {
     /// What was used, where the upstream reported it.
     pub fn usage(&self) -> Option<&Usage> {
         self.reading.usage.as_ref()
+    }
+
+    /// How long a stream took to begin, in microseconds. An error is no stream.
+    pub fn first_token_us(&self) -> Option<u64> {
+        let began = matches!(self.status, UsageStatus::Complete | UsageStatus::Partial);
+        self.first_byte_us.filter(|_| self.stream && began)
     }
 
     /// The mean time from one token of a stream to the next, in microseconds.

@@ -28,6 +28,7 @@ fn record() -> Record {
         upstream_request_id: Some("up-1".to_owned()),
         replaced_status: None,
         upstream_failure: None,
+        asked: None,
         reading: Reading::default(),
         charge: None,
         currency: Some(Rc::from("USD")),

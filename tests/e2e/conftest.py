@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support import Gateway, run_dir
+from support import Gateway, by_hand, run_dir
 from stack import Stack
 from vitals import answers, machines, unharmed
 
@@ -22,6 +22,13 @@ def stack() -> Iterator[Stack]:
 def gateway(stack: Stack) -> Gateway:
     """The shared stack as a client sees it, and its simulator as an eavesdropper does."""
     return Gateway(stack)
+
+
+@pytest.fixture(scope="session")
+def stack_by_hand() -> Iterator[Stack]:
+    """The sample document with one upstream a source, where nothing is tried twice."""
+    with Stack(run_dir("by-hand"), document=by_hand()) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")

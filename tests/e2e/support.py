@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import json
 import time
 from pathlib import Path
 from typing import Any, Optional
 
 import httpx
 from demo import DEMO_KEYS
-from stack import TARGET, Stack
+from stack import SAMPLE_DOCUMENT, TARGET, Stack
 
 _markers = itertools.count(1)
 
@@ -20,6 +21,22 @@ VERSION = {"anthropic-version": "2023-06-01"}
 def run_dir(name: str) -> Path:
     """A directory for one stack, kept after the run: its logs explain a failure."""
     return TARGET / "e2e" / name
+
+
+#: The clusters of `envoy.yaml` that stand for the same vendors as the sample's accounts, by protocol.
+BY_HAND = {"A": "a_official", "B": "b_official", "C": "c_official"}
+
+
+def by_hand() -> dict[str, Any]:
+    """The sample with clusters written by hand in place of accounts.
+
+    What goes wrong at an upstream reaches the client then, and each request the upstream once.
+    """
+    document: dict[str, Any] = json.loads(SAMPLE_DOCUMENT.read_bytes())
+    for group in document["groups"]:
+        if group.pop("accounts", None):
+            group["cluster"] = BY_HAND[group["protocol"]]
+    return document
 
 
 def bearer(key: str) -> dict[str, str]:

@@ -15,6 +15,8 @@ pub enum Column {
     Model,
     /// The source group that had the model
     Source,
+    /// The source's upstream account that answered, or was asked last
+    Account,
     /// responses, vb_messages or vc_generate_content
     Entry,
     /// How the request ended
@@ -39,6 +41,7 @@ impl Column {
             Self::Group => "group",
             Self::Model => "model",
             Self::Source => "source",
+            Self::Account => "account",
             Self::Entry => "entry",
             Self::Outcome => "outcome",
             Self::Status => "status",
@@ -56,6 +59,7 @@ impl Column {
             Self::Group => record.group().as_bytes(),
             Self::Model => record.model().as_bytes(),
             Self::Source => record.source().as_bytes(),
+            Self::Account => record.account().as_bytes(),
             Self::Entry => record.entry().as_bytes(),
             Self::Outcome => record.outcome().as_bytes(),
             Self::Status => match record.status {

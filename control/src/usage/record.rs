@@ -92,6 +92,11 @@ impl<'a> Record<'a> {
         present(&self.line.source)
     }
 
+    /// The source's upstream account that answered, or was asked last.
+    pub fn account(&self) -> &str {
+        present(&self.line.account)
+    }
+
     /// The entry.
     pub fn entry(&self) -> &str {
         present(&self.line.entry)
@@ -150,6 +155,8 @@ struct Line<'a> {
     group: Option<Text<'a>>,
     #[serde(borrow, rename = "trilane.source")]
     source: Option<Text<'a>>,
+    #[serde(borrow, rename = "trilane.account")]
+    account: Option<Text<'a>>,
     #[serde(borrow, rename = "trilane.entry")]
     entry: Option<Text<'a>>,
     #[serde(borrow, rename = "trilane.model")]

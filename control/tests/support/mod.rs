@@ -35,7 +35,8 @@ pub fn call(key: &str, group: &str, model: &str, input: u64, output: u64, charge
         concat!(
             r#""http.request.method":"POST","url.path":"/v1/responses","trilane.outcome":"finished","#,
             r#""trilane.usage.status":"complete","trilane.key.id":"{}","trilane.group":"{}","#,
-            r#""trilane.source":"a-official","trilane.entry":"responses","trilane.model":"{}","#,
+            r#""trilane.source":"a-official","trilane.account":"first","trilane.entry":"responses","#,
+            r#""trilane.model":"{}","#,
             r#""gen_ai.usage.input_tokens":{},"gen_ai.usage.output_tokens":{},"#,
             r#""trilane.usage.reported":{{"input_tokens":{},"trilane.charge":"99"}}{}"#
         ),
@@ -55,7 +56,7 @@ pub fn small() -> String {
         ),
         line(
             "2026-11-21T12:00:00.000Z",
-            r#""trilane.usage.status":"failed","trilane.outcome":"upstream_failed","trilane.key.id":"k2","trilane.group":"g1","trilane.model":"m2""#,
+            r#""trilane.usage.status":"failed","trilane.outcome":"upstream_failed","trilane.account":"last","trilane.key.id":"k2","trilane.group":"g1","trilane.model":"m2""#,
         ),
         line("2026-11-22T12:00:00.000Z", ""),
     ]

@@ -5,10 +5,11 @@ use std::rc::Rc;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use super::super::account;
 use super::super::document::{GroupDocument, ModelDocument};
 use super::super::multiplier::Multiplier;
 use super::super::policy::{Clients, Group, GroupKind, Source};
-use super::{Compiler, Problems, names, prices};
+use super::{Compiler, Problems, accounts, names, prices};
 use crate::lane::Protocol;
 use crate::model::catalog::Kind;
 use crate::model::name::NameRule;
@@ -76,14 +77,28 @@ pub(super) fn compile_source(
         &format!("{path}.multiplier"),
         problems,
     );
-    let cluster = document.cluster.clone().unwrap_or_default();
-    names::cluster(&cluster, &format!("{path}.cluster"), problems);
+    let accounts = accounts::compile(document, protocol, path, problems);
+    if account_resources && accounts.as_ref().is_some_and(|a| a.accounts.len() > 1) {
+        problems.push(
+            format!("{path}.account_resources"),
+            "cannot be there with several accounts: what one of them keeps the others do not know",
+        );
+    }
+    let cluster = match (&document.cluster, &accounts) {
+        (None, Some(_)) => account::source_cluster(document.id.as_deref().unwrap_or_default()),
+        (written, _) => {
+            let cluster = written.clone().unwrap_or_default();
+            names::cluster(&cluster, &format!("{path}.cluster"), problems);
+            cluster
+        }
+    };
     let catalog = catalog(document, protocol, path, compiler);
     let source = Source {
         group: document.id.clone().unwrap_or_default(),
         protocol,
         multiplier,
         cluster,
+        accounts: accounts.map(Rc::new),
         image_generation,
         count_tokens,
         account_resources,

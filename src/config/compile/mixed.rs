@@ -80,6 +80,8 @@ fn refuse_source_fields(document: &GroupDocument, path: &str, problems: &mut Pro
     let fields = [
         ("multiplier", document.multiplier.is_some()),
         ("cluster", document.cluster.is_some()),
+        ("accounts", document.accounts.is_some()),
+        ("failover", document.failover.is_some()),
         ("image_generation", document.image_generation == Some(true)),
         ("count_tokens", document.count_tokens == Some(true)),
         ("include_usage", document.include_usage == Some(true)),

@@ -3,6 +3,7 @@
 //! The loader, the filter and the command line all compile with this code, so what one of them
 //! accepts the others accept.
 
+mod accounts;
 mod group;
 mod keys;
 mod mixed;

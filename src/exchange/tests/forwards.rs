@@ -229,3 +229,97 @@ fn the_version_that_leaves() {
         assert_eq!(set(&edits, "anthropic-version"), want, "{case}");
     }
 }
+
+#[test]
+fn what_chooses_among_accounts() {
+    let (in_force, world) = setting();
+    let affinity = |key: &str, session: &str| {
+        let key = format!("x-api-key: {key}");
+        let head = head("POST /v1/messages", &[&key, V, session]);
+        let mut exchange = Exchange::default();
+        exchange.on_request_head(&head, false, Some(&in_force), &world);
+        let outcome = exchange.on_request_body(br#"{"model":"claude-z-2"}"#, true);
+        let Outcome::Continue(edits) = outcome else {
+            panic!("{outcome:?}");
+        };
+        let value = |name| set(&edits, name).map(str::to_owned);
+        (
+            value("x-trilane-cluster"),
+            value("x-trilane-affinity"),
+            value("x-envoy-upstream-rq-per-try-timeout-ms"),
+        )
+    };
+    let (cluster, first, limit) = affinity("k-b-accounts", "session-id: s1");
+    assert_eq!(cluster.as_deref(), Some("source/b-accounts"));
+    assert_eq!(limit.as_deref(), Some("70000"));
+    assert!(first.is_some());
+    assert_eq!(affinity("k-b-accounts", "session_id: s1").1, first, "again");
+    assert_ne!(affinity("k-b-accounts", "session-id: s2").1, first);
+    // One account, or a cluster written by hand: there is nothing to choose.
+    let alone = affinity("k-b-account", "session-id: s1");
+    assert_eq!(alone, (Some("source/b-account".to_owned()), None, None));
+    assert_eq!(affinity("k-b", "session-id: s1").1, None);
+}
+
+#[test]
+fn how_long_an_account_may_take() {
+    let (in_force, world) = setting();
+    let whole = [
+        (
+            "a stream",
+            &[r#"{"stream":true,"model":"claude-z-2"}"#][..],
+            "7000",
+        ),
+        ("none", &[r#"{"model":"claude-z-2"}"#], "70000"),
+        (
+            "said so",
+            &[r#"{"model":"claude-z-2","stream":false}"#],
+            "70000",
+        ),
+        (
+            "said behind the model",
+            &[r#"{"model":"claude-z-2","x":1"#, r#","stream":true"#, "}"],
+            "7000",
+        ),
+    ];
+    for (case, pieces, want) in whole {
+        let head = head("POST /v1/messages", &["x-api-key: k-b-accounts", V]);
+        let mut exchange = Exchange::default();
+        exchange.on_request_head(&head, false, Some(&in_force), &world);
+        let mut gone = Vec::new();
+        for (i, piece) in pieces.iter().enumerate() {
+            let end = i + 1 == pieces.len();
+            match exchange.on_request_body(piece.as_bytes(), end) {
+                Outcome::Continue(edits) if !edits.headers.is_empty() => gone.push(edits),
+                Outcome::Continue(_) | Outcome::Pause => {}
+                Outcome::Reply(reply) => panic!("{case}: {reply:?}"),
+            }
+        }
+        let [edits] = &gone[..] else {
+            panic!("{case}: one head: {gone:?}");
+        };
+        let limit = set(edits, "x-envoy-upstream-rq-per-try-timeout-ms");
+        assert_eq!(limit, Some(want), "{case}");
+        let bounds = Bounds::read(set(edits, "x-trilane-bounds").unwrap().as_bytes());
+        let Bounds {
+            tries,
+            until_us: until,
+        } = bounds.unwrap();
+        assert_eq!(tries, 2, "{case}: one for each account");
+        assert!(
+            (100_000_000..101_000_000).contains(&until),
+            "{case}: {until}"
+        );
+    }
+    // Nobody waits for it behind the inspect window.
+    let head = head("POST /v1/messages", &["x-api-key: k-b-accounts", V]);
+    let mut exchange = Exchange::default();
+    exchange.on_request_head(&head, false, Some(&in_force), &world);
+    let long = format!(r#"{{"model":"claude-z-2","x":"{}"#, "x".repeat(1024));
+    let outcome = exchange.on_request_body(long.as_bytes(), false);
+    let Outcome::Continue(edits) = outcome else {
+        panic!("{outcome:?}");
+    };
+    let limit = set(&edits, "x-envoy-upstream-rq-per-try-timeout-ms");
+    assert_eq!(limit, Some("70000"));
+}

@@ -70,11 +70,42 @@ impl AnswerHead for FakeHead {
     }
 
     fn details(&self) -> Vec<u8> {
+        if self.details.starts_with("hop: ") {
+            return UPSTREAM.as_bytes().to_vec();
+        }
         self.details.as_bytes().to_vec()
+    }
+
+    fn failed_tries(&self) -> Vec<u8> {
+        let reason = self.details.strip_prefix("hop: ").unwrap_or_default();
+        crate::ledger::FailedTry::answered("two".to_owned(), self.status, reason)
+            .hand_over(Vec::new())
     }
 
     fn header(&self, name: &'static str) -> Option<String> {
         (name == "x-request-id").then(|| "up-1".to_owned())
+    }
+}
+
+/// A stream that is over, with these details; of a source with accounts it says what Envoy would.
+#[derive(Debug, Clone, Copy)]
+struct FakeEnd<'a>(&'a str);
+
+impl StreamEnd for FakeEnd<'_> {
+    fn details(&self) -> Vec<u8> {
+        self.0.as_bytes().to_vec()
+    }
+
+    fn account(&self) -> Option<String> {
+        Some("two".to_owned())
+    }
+
+    fn tries(&self) -> u64 {
+        2
+    }
+
+    fn failed_tries(&self) -> Vec<u8> {
+        br#"{"account":"one","kind":"rate_limited","status":429}"#.to_vec()
     }
 }
 
@@ -98,6 +129,11 @@ fn document() -> Value {
             {"id": "b-low", "protocol": "B", "multiplier": "0.3", "cluster": "cl", "models": [{"id": "claude-z-2"}]},
             {"id": "b-current", "protocol": "B", "multiplier": "2", "cluster": "cb", "clients": "current",
              "models": [{"id": "claude-z-2"}]},
+            {"id": "b-accounts", "protocol": "B", "multiplier": "2", "models": [{"id": "claude-z-2"}],
+             "failover": {"answer_seconds": 70, "stream_answer_seconds": 7, "total_seconds": 100},
+             "accounts": [{"id": "one", "url": "https://h", "credential": "k1"}, {"id": "two", "url": "https://h", "credential": "k2"}]},
+            {"id": "b-account", "protocol": "B", "multiplier": "2", "models": [{"id": "claude-z-2"}],
+             "accounts": [{"id": "one", "url": "https://h", "credential": "k1"}]},
             {"id": "c", "protocol": "C", "multiplier": "0.5", "cluster": "cc",
              "models": [{"id": "gem-1"}, {"id": "gem-2", "upstream": "gem-2-001"}]},
             {"id": "c-current", "protocol": "C", "multiplier": "0.5", "cluster": "cc", "clients": "current",

@@ -1,7 +1,7 @@
 //! The record that an exchange leaves, for every way to end.
 
 use super::*;
-use crate::ledger::{Ending, UsageStatus};
+use crate::ledger::{Asked, Ending, FailedTry, Failure, UsageStatus};
 use crate::usage::Kind;
 
 const MESSAGE: &str = concat!(
@@ -54,8 +54,8 @@ fn play(request: &str, headers: &[&str], events: &[Event<'_>], details: &str) ->
             End => exchange.on_answer_body(&[], 0, true, &world),
         }
     }
-    let record = exchange.on_done(|| details.as_bytes().to_vec(), &world);
-    let again = exchange.on_done(Vec::new, &world);
+    let record = exchange.on_done(&FakeEnd(details), &world);
+    let again = exchange.on_done(&FakeEnd(""), &world);
     assert!(again.is_none(), "one record, however often it is asked for");
     record.expect("a record")
 }
@@ -459,5 +459,62 @@ fn each_form_of_each_protocol_is_metered() {
         assert_eq!(record.operation, Some(operation), "{path}");
         let end = (record.ending, record.status);
         assert_eq!(end, (Ending::Finished, UsageStatus::Complete), "{path}");
+    }
+}
+
+#[test]
+fn accounts_and_their_tries() {
+    let events = [SENT, GOOD, Chunk(MESSAGE), Chunk(MESSAGE_END), End];
+    let of = |key: &str| {
+        let key = format!("x-api-key: {key}");
+        let headers = [key.as_str(), "anthropic-version: 2023-06-01"];
+        let record = play("POST /v1/messages", &headers, &events, "");
+        record.asked
+    };
+    let failed = FailedTry {
+        account: "one".to_owned(),
+        kind: Failure::RateLimited,
+        status: 429,
+        reason: String::new(),
+    };
+    let asked = |last: &str, failed: &[FailedTry]| Asked {
+        last: Some(last.to_owned()),
+        tries: 2,
+        failed: failed.to_vec(),
+        answered: true,
+    };
+    assert_eq!(of("k-b-accounts"), Some(asked("two", &[failed])));
+    assert_eq!(
+        of("k-b-account"),
+        Some(asked("one", &[])),
+        "an only account"
+    );
+    assert_eq!(of("k-b"), None, "a cluster written by hand");
+}
+
+#[test]
+fn what_fails_on_the_way_to_an_account_is_no_answer_of_it() {
+    let refused = "hop: upstream_reset_before_response_started{refused};UF;refused";
+    let cases = [
+        ("refused", 503, refused, Some(502)),
+        (
+            "no credential",
+            401,
+            "hop: failed_to_inject_credential;-;",
+            Some(502),
+        ),
+        ("its own 503", 503, UPSTREAM, None),
+        ("its own 429", 429, UPSTREAM, None),
+        ("its own 401", 401, UPSTREAM, Some(502)),
+    ];
+    let (in_force, world) = setting();
+    for (case, status, details, want) in cases {
+        let headers = ["x-api-key: k-b-accounts", "anthropic-version: 2023-06-01"];
+        let mut exchange = Exchange::default();
+        let head = head("POST /v1/messages", &headers);
+        exchange.on_request_head(&head, false, Some(&in_force), &world);
+        exchange.on_request_body(WHOLE, true);
+        let outcome = exchange.on_answer_head(&FakeHead { status, details }, false);
+        assert_eq!(reply_of(&outcome).map(|(s, ..)| s), want, "{case}");
     }
 }

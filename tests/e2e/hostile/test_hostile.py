@@ -15,7 +15,7 @@ from typing import Optional
 import pytest
 from raw import Answer, Header, Http1, Http2, Name
 from stack import Stack
-from support import Gateway
+from support import Gateway, x_api_key
 
 JSON_TYPE: Header = ("content-type", "application/json")
 KEY_A: Header = ("authorization", "Bearer trilane-demo-a")
@@ -313,13 +313,15 @@ def test_clients_give_no_orders(stack: Stack, gateway: Gateway, order: Header, w
         name = name.lower()
     marker = f"order{next(_markers)}"
     # An upstream that takes its time and then fails: an order about timeouts or retries would show.
-    headers = (*B, (name, value), ("x-sim-marker", marker), ("x-sim-delay-ms", "60"), ("x-sim-status", "500"))
+    # Where there is no other account to ask.
+    key = x_api_key("key_b_low").items()
+    headers = (*key, (name, value), ("x-sim-marker", marker), ("x-sim-delay-ms", "60"), ("x-sim-status", "500"))
     with (Http1 if wire == "h1" else Http2)(stack.base_url) as client:
         answer = client.request("POST", MESSAGES, headers, BODIES[MESSAGES])
     assert answer.status == 500, f"{name}: {answer}"
     assert not [header for header, _ in answer.headers if header.startswith(("x-envoy", "x-trilane"))], answer
     (entry,) = gateway.seen(marker)
-    assert (entry["listener"], entry["path"]) == ("b_official", MESSAGES), f"{name}: {entry}"
+    assert (entry["listener"], entry["path"]) == ("b_low_rate", MESSAGES), f"{name}: {entry}"
     received = {header: text for header, text in entry["headers"] if not header.startswith("x-sim-")}
     assert name.lower() not in received, f"{name}: {received}"
     assert value not in received.values(), f"{name}: {received}"

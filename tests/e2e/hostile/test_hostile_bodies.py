@@ -24,6 +24,18 @@ ABORTED = "request_aborted"
 
 pytestmark = pytest.mark.usefixtures("filter_lives", "requests_go_on")
 
+
+@pytest.fixture(scope="module")
+def stack(stack_by_hand: Stack) -> Stack:
+    """Where a body streams as soon as its model is known. For several accounts its `stream` must be known too."""
+    return stack_by_hand
+
+
+@pytest.fixture(scope="module")
+def gateway(stack: Stack) -> Gateway:
+    return Gateway(stack)
+
+
 # ---- A good beginning and a bad end
 
 ENDS = {

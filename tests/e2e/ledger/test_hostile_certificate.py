@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from stack import SIMULATOR, Stack
-from support import Gateway, bearer, run_dir
+from support import Gateway, bearer, by_hand, run_dir
 
 #: A name that would end the member it is written into, and begin others.
 NAME = 'a","trilane.charge":"0","trilane.usage.status":"none","z":"\\'
@@ -63,7 +63,9 @@ def test_a_certificate_cannot_write_into_the_ledger(tmp_path: Path) -> None:
     with handshakes(tmp_path) as port:
         tls = (PLACE, TLS.format(ca=tmp_path / "ca.crt") + PLACE)
         upstream = f"127.0.0.1:{port}"
-        with Stack(run_dir("certificate"), upstream=upstream, ledger=ledger, extra_substitutions=[tls]) as stack:
+        with Stack(
+            run_dir("certificate"), document=by_hand(), upstream=upstream, ledger=ledger, extra_substitutions=[tls]
+        ) as stack:
             body = {"model": "gpt-5.1", "messages": []}
             answer = Gateway(stack).request("POST", "/v1/chat/completions", bearer("key_a"), json=body)
             assert answer.status == 502, answer.text

@@ -96,6 +96,7 @@ def version(number: int) -> dict[str, Any]:
     # only added, from odd to even one comes and two go.
     for other in {number - number % 2, number}:
         second = copy.deepcopy(a_official)
+        del second["accounts"]
         second.update(id=f"a-second-{other}", cluster="b_low_rate", name="Comes and goes")
         document["groups"].append(second)
     own = f"a-second-{number}"

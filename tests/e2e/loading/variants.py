@@ -94,7 +94,8 @@ def tick(milliseconds: int) -> Edit:
 
 def no_loader(text: str) -> str:
     """Without the singleton."""
-    return re.sub(r"^bootstrap_extensions:\n(?:[ #].*\n|\n)*", "", text, flags=re.MULTILINE)
+    start, end = text.index("  # The configuration loader: "), text.index("static_resources:")
+    return text[:start] + text[end:]
 
 
 def loader_apart(text: str) -> str:

@@ -227,7 +227,7 @@ LEAVING = [
             body,
             _LISTENER[protocol],
             upstream=_ALIASES.get(target),
-            headers={**_KEPT, "host": "upstream"},
+            headers=_KEPT,
         )
         for name, protocol, target, more, body in _DIRTY
     ),

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from sdk_support import Bench
-from stack import SAMPLE_DOCUMENT, Stack, StackError
-from support import run_dir
+from stack import Stack, StackError
+from support import by_hand, run_dir
 
 #: In the stack `meagre`: in the list, but the source account may not use it.
 NOT_ENTITLED = {"gpt-5.1-codex", "claude-opus-4-1", "gemini-2.5-pro"}
@@ -23,7 +21,7 @@ MAX_BODY = 4096
 @pytest.fixture(scope="session")
 def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
     """Stacks by name: `shared`, `meagre`, `unready`."""
-    fixtures = {"shared": "stack", "meagre": "meagre_stack", "unready": "unready_stack"}
+    fixtures = {"shared": "stack_by_hand", "meagre": "meagre_stack", "unready": "unready_stack"}
     made = Bench(lambda name: request.getfixturevalue(fixtures[name]))
     yield made
     made.stop()
@@ -32,7 +30,7 @@ def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
 @pytest.fixture(scope="session")
 def meagre_stack() -> Iterator[Stack]:
     """The sample document with what it does not show: models not entitled, and a low limit."""
-    document: dict[str, Any] = json.loads(SAMPLE_DOCUMENT.read_bytes())
+    document = by_hand()
     document.update(max_body=MAX_BODY, inspect_window=MAX_BODY)
     for group in document["groups"]:
         for model in group["models"]:
@@ -66,5 +64,5 @@ class UnreadyStack(Stack):
 def unready_stack() -> Iterator[Stack]:
     """No policy in force: 503."""
     elsewhere = [('"path": "/gateway.json"', '"path": "/nothing-here.json"')]
-    with UnreadyStack(run_dir("sdk-unready"), extra_substitutions=elsewhere) as running:
+    with UnreadyStack(run_dir("sdk-unready"), document=by_hand(), extra_substitutions=elsewhere) as running:
         yield running

@@ -168,10 +168,14 @@ class Bench:
             self._gateways[name] = Gateway(stack), stack.admin_url
         return self._gateways[name]
 
+    def driver(self, sdk: Sdk) -> Driver:
+        """The running SDK. Not for several threads at once."""
+        return self._drivers.get(sdk) or self._drivers.setdefault(sdk, Driver(sdk))
+
     def check(self, sdk: Sdk, case: Case) -> None:
         """Makes the call and judges it."""
         __tracebackhide__ = True
-        driver = self._drivers.get(sdk) or self._drivers.setdefault(sdk, Driver(sdk))
+        driver = self.driver(sdk)
         gateway, admin_url = self._gateway(case.stack)
         marker = f"sdk{next(_markers)}"
         key = case.key or sdk.key
@@ -196,7 +200,7 @@ class Bench:
             _judge_error(where, told["error"], case)
         else:
             assert "value" in told, f"{where}: {told['error']}"
-        _judge_part(where, {**told.get("value", {}), **told.get("error", {})}, case.want, sdk)
+        judge_part(where, {**told.get("value", {}), **told.get("error", {})}, case.want, sdk)
         assert requests == case.requests, f"{where}: the SDK made {requests} requests"
         assert told.get("seconds", 1e9) >= case.seconds, f"{where}: took only {told['seconds']} s"
 
@@ -205,16 +209,16 @@ class Bench:
         for entry in seen:
             assert order["key"] not in str((entry["path"], entry["headers"])), f"{where}: the upstream got the key"
             if case.path:
-                _judge_part(where, entry, {"path": case.path}, sdk)
+                judge_part(where, entry, {"path": case.path}, sdk)
             if case.sent:
-                _judge_part(f"{where}, body", json.loads(entry["body"]), case.sent, sdk)
+                judge_part(f"{where}, body", json.loads(entry["body"]), case.sent, sdk)
 
 
 def _of(expected: Any, sdk: Sdk) -> Any:
     return expected.of(sdk.where) if isinstance(expected, By) else expected
 
 
-def _judge_part(where: str, got: Any, want: Mapping[str, Any], sdk: Sdk) -> None:
+def judge_part(where: str, got: Any, want: Mapping[str, Any], sdk: Sdk) -> None:
     __tracebackhide__ = True
     for field, expected in want.items():
         expected = _of(expected, sdk)
@@ -223,7 +227,7 @@ def _judge_part(where: str, got: Any, want: Mapping[str, Any], sdk: Sdk) -> None
             assert isinstance(found, str) and expected.search(found), f"{where}: {field} is {found!r}"
         elif isinstance(expected, Mapping):
             assert isinstance(found, Mapping), f"{where}: {field} is {found!r}"
-            _judge_part(f"{where}: {field}", found, expected, sdk)
+            judge_part(f"{where}: {field}", found, expected, sdk)
         else:
             assert found == expected, f"{where}: {field} is {found!r}, not {expected!r}"
 

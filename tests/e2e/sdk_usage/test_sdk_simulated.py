@@ -150,7 +150,8 @@ def own_id(entry: Mapping[str, Any]) -> str:
 
 
 @pytest.fixture(scope="module")
-def made(stack: Stack, gateway: Gateway, sdks: Sdks) -> Round:
+def made(stack_by_hand: Stack, sdks: Sdks) -> Round:
+    stack, gateway = stack_by_hand, Gateway(stack_by_hand)
     lines = Lines(stack.access_log)
     calls = [case.call for case in USED + REFUSED + BROKEN]
     made = sdks.make(stack.base_url, lambda mark: {"x-sim-marker": f"usage-{mark}"}, calls)

@@ -2,7 +2,7 @@
 
     PYTHONPATH=envoy:tests/e2e target/venv/bin/python tests/e2e/streaming/measure_uploads.py [UPLOADS [MEBIBYTES]]
 
-prints a table; `test_uploads.py` asserts on the same measure.
+prints a table, for a source with one upstream; `test_uploads.py` asserts on the same measure.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Union
 
 from raw import Header, Http1, Http2
 from stack import Stack
-from support import bearer, run_dir
+from support import bearer, by_hand, run_dir
 
 MIB = 1 << 20
 CHAT = "/v1/chat/completions"
@@ -132,7 +132,7 @@ def main() -> None:
     for wire in ("h1", "h1-chunked", "h2"):
         for name, slow_ms in (("stalled", 5000), ("slow", 2), ("fast", 0)):
             # A new stack for each: memory once taken is not all given back.
-            with Stack(run_dir("measure-uploads")) as stack:
+            with Stack(run_dir("measure-uploads"), document=by_hand()) as stack:
                 got = measure(stack, wire, count, size, slow_ms=slow_ms)
             numbers = (got.before / MIB, got.peak / MIB, got.grown / MIB, got.grown / MIB / count, got.sent / MIB)
             cells = " | ".join(f"{number:.1f}" for number in (*numbers, got.seconds))

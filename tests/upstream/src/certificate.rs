@@ -1,4 +1,4 @@
-//! A development authority and a server certificate for loopback names.
+//! A development authority and a server certificate for loopback names; also ones that no client should accept.
 
 use std::fs;
 use std::io::{self, Write};
@@ -19,6 +19,17 @@ const VALID: Duration = Duration::days(825);
 /// One that ends sooner is replaced.
 const SPARE: Duration = Duration::days(7);
 
+/// How good a certificate is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// As it should be.
+    Good,
+    /// It was valid until yesterday.
+    Expired,
+    /// It vouches for itself.
+    SelfSigned,
+}
+
 /// What [`write()`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -29,10 +40,10 @@ pub enum Outcome {
 }
 
 /// Writes `ca.crt`, `server.crt` and `server.key` to `directory`: for the loopback names unless valid
-/// ones are there, for other `names` always.
+/// ones are there, for other `names` and of another `kind` always.
 ///
 /// The key of the authority is thrown away: nothing else can ever be signed with it.
-pub fn write(directory: &Path, names: &[String]) -> Result<Outcome, String> {
+pub fn write(directory: &Path, names: &[String], kind: Kind) -> Result<Outcome, String> {
     let at = |error: io::Error| {
         format!(
             "cannot write to {}: {error}; give a writable --out DIR",
@@ -40,10 +51,10 @@ pub fn write(directory: &Path, names: &[String]) -> Result<Outcome, String> {
         )
     };
     fs::create_dir_all(directory).map_err(at)?;
-    if names.is_empty() && is_valid(directory) {
+    if names.is_empty() && kind == Kind::Good && is_valid(directory) {
         return Ok(Outcome::Kept);
     }
-    let made = make(names).map_err(|error| format!("cannot make a certificate: {error}"))?;
+    let made = make(names, kind).map_err(|error| format!("cannot make a certificate: {error}"))?;
     place(directory, "ca.crt", 0o644, &made.authority).map_err(at)?;
     place(directory, "server.key", 0o600, &made.key).map_err(at)?;
     place(directory, "server.crt", 0o644, &made.server).map_err(at)?;
@@ -57,7 +68,7 @@ struct Made {
     key: String,
 }
 
-fn make(names: &[String]) -> Result<Made, rcgen::Error> {
+fn make(names: &[String], kind: Kind) -> Result<Made, rcgen::Error> {
     let authority_key = KeyPair::generate()?;
     let mut authority = params("trilane development CA", Vec::new())?;
     authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
@@ -74,7 +85,18 @@ fn make(names: &[String]) -> Result<Made, rcgen::Error> {
     server.use_authority_key_identifier_extension = true;
     server.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-    let certificate = server.signed_by(&key, &Issuer::new(authority, authority_key))?;
+    if kind == Kind::Expired {
+        server.not_after = server.not_before - Duration::days(1);
+        server.not_before = server.not_after - Duration::days(1);
+    }
+    let certificate = if kind == Kind::SelfSigned {
+        // One that may sign nothing would not count as its own issuer.
+        server.use_authority_key_identifier_extension = false;
+        server.key_usages.clear();
+        server.self_signed(&key)?
+    } else {
+        server.signed_by(&key, &Issuer::new(authority, authority_key))?
+    };
     Ok(Made {
         authority: authority_certificate.pem(),
         server: certificate.pem(),
@@ -138,7 +160,7 @@ mod tests {
     fn writes_once_and_again_when_something_is_amiss() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("pki");
-        assert_eq!(write(&path, &[]), Ok(Outcome::Written));
+        assert_eq!(write(&path, &[], Kind::Good), Ok(Outcome::Written));
         assert_eq!(
             fs::metadata(path.join("server.key"))
                 .unwrap()
@@ -147,26 +169,56 @@ mod tests {
                 & 0o777,
             0o600
         );
-        assert_eq!(write(&path, &[]), Ok(Outcome::Kept));
+        assert_eq!(write(&path, &[], Kind::Good), Ok(Outcome::Kept));
         fs::write(
             path.join("server.key"),
             KeyPair::generate().unwrap().serialize_pem(),
         )
         .unwrap();
-        assert_eq!(write(&path, &[]), Ok(Outcome::Written));
+        assert_eq!(write(&path, &[], Kind::Good), Ok(Outcome::Written));
         fs::remove_file(path.join("ca.crt")).unwrap();
-        assert_eq!(write(&path, &[]), Ok(Outcome::Written));
-        assert_eq!(write(&path, &[]), Ok(Outcome::Kept));
+        assert_eq!(write(&path, &[], Kind::Good), Ok(Outcome::Written));
+        assert_eq!(write(&path, &[], Kind::Good), Ok(Outcome::Kept));
         assert_eq!(fs::read_dir(&path).unwrap().count(), 3);
         let other = ["other.example".to_owned()];
-        assert_eq!(write(&path, &other), Ok(Outcome::Written));
-        assert_eq!(write(&path, &other), Ok(Outcome::Written));
+        assert_eq!(write(&path, &other, Kind::Good), Ok(Outcome::Written));
+        assert_eq!(write(&path, &other, Kind::Good), Ok(Outcome::Written));
+    }
+
+    #[test]
+    fn some_are_not_to_be_accepted() {
+        let directory = tempfile::tempdir().unwrap();
+        for (kind, current, signed) in [
+            (Kind::Expired, false, true),
+            (Kind::SelfSigned, true, false),
+            (Kind::Good, true, true),
+        ] {
+            assert_eq!(
+                write(directory.path(), &[], kind),
+                Ok(Outcome::Written),
+                "{kind:?}"
+            );
+            let read = |name: &str| {
+                let text = fs::read(directory.path().join(name)).unwrap();
+                parse_x509_pem(&text).unwrap().1
+            };
+            let (authority, server) = (read("ca.crt"), read("server.crt"));
+            let (authority, server) = (authority.parse_x509(), server.parse_x509());
+            let (authority, server) = (authority.unwrap(), server.unwrap());
+            assert!(authority.validity().is_valid(), "{kind:?}");
+            assert_eq!(server.validity().is_valid(), current, "{kind:?}");
+            let by_authority = server.issuer() == authority.subject();
+            assert_eq!(by_authority, signed, "{kind:?}");
+            assert_eq!(server.issuer() == server.subject(), !signed, "{kind:?}");
+            let names = server.subject_alternative_name().unwrap().unwrap();
+            assert_eq!(names.value.general_names.len(), NAMES.len(), "{kind:?}");
+        }
     }
 
     #[test]
     fn says_what_to_do_where_it_cannot_write() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let problem = write(file.path(), &[]).unwrap_err();
+        let problem = write(file.path(), &[], Kind::Good).unwrap_err();
         assert!(problem.contains("--out"), "{problem}");
     }
 }

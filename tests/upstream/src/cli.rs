@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use lexopt::prelude::*;
 
+use crate::certificate::Kind;
 use crate::server::Address;
+use crate::tls::{Offer, Tls};
 
 /// What `--help` prints.
 pub const HELP: &str = "\
@@ -13,11 +15,17 @@ Simulates the upstreams of an AI gateway: three protocols, HTTP/1.1 and HTTP/2, 
 
 Usage:
   trilane-upstream serve --listen NAME=IP:PORT [--listen NAME=IP:PORT ...] [--journal on|off] [--threads N]
-  trilane-upstream certificate --out DIR [--name NAME ...]
+                         [--tls NAME=DIR ...] [--alpn NAME=h2|http/1.1 ...]
+  trilane-upstream certificate --out DIR [--name NAME ...] [--expired | --self-signed]
 
 serve        answers on every listener until it is stopped; prints `listening NAME ADDR` for each
+  --tls      the listener NAME speaks TLS, with server.crt and server.key in DIR
+  --alpn     in its handshakes it offers this version of HTTP only, else both
 certificate  writes ca.crt, server.crt and server.key for localhost, 127.0.0.1 and ::1, unless valid ones are there;
-             for other names always anew
+             for other names, and those that no client should accept, always anew
+  --expired  it was valid until yesterday
+  --self-signed
+             it vouches for itself; ca.crt is an authority that has signed nothing
 ";
 
 /// A command with its arguments.
@@ -38,6 +46,8 @@ pub enum Command {
         out: PathBuf,
         /// The names it is for, where they are not those of loopback.
         names: Vec<String>,
+        /// How good it is.
+        kind: Kind,
     },
     /// `--help`
     Help,
@@ -58,9 +68,12 @@ pub fn parse(arguments: impl IntoIterator<Item: Into<OsString>>) -> Result<Comma
 
 fn serve(parser: &mut lexopt::Parser) -> Result<Command, String> {
     let (mut listen, mut journal, mut threads) = (Vec::new(), true, None);
+    let (mut tls, mut alpn) = (Vec::new(), Vec::new());
     while let Some(argument) = parser.next().map_err(text)? {
         match argument {
             Long("listen") => listen.push(address(&string(parser)?)?),
+            Long("tls") => tls.push(of_listener("tls", &string(parser)?, "DIR")?),
+            Long("alpn") => alpn.push(of_listener("alpn", &string(parser)?, "h2")?),
             Long("journal") => match string(parser)?.as_str() {
                 "on" => journal = true,
                 "off" => journal = false,
@@ -84,32 +97,51 @@ fn serve(parser: &mut lexopt::Parser) -> Result<Command, String> {
         .iter()
         .enumerate()
         .find(|(index, one)| listen[..*index].iter().any(|two| two.name == one.name));
-    match repeated {
-        Some((_, Address { name, .. })) => Err(format!(
+    if let Some((_, Address { name, .. })) = repeated {
+        return Err(format!(
             "--listen {name}=…: the name is taken; give each listener its own"
-        )),
-        None => Ok(Command::Serve {
-            listen,
-            journal,
-            threads,
-        }),
+        ));
     }
+    for (name, directory) in tls {
+        let listener = listen.iter_mut().find(|listener| listener.name == name);
+        let listener = listener.ok_or_else(|| format!("--tls {name}=…: no --listen {name}=…"))?;
+        listener.tls = Some(Tls {
+            directory: directory.into(),
+            offer: Offer::Both,
+        });
+    }
+    for (name, protocol) in alpn {
+        let listener = listen.iter_mut().find(|listener| listener.name == name);
+        let tls = listener
+            .and_then(|listener| listener.tls.as_mut())
+            .ok_or_else(|| format!("--alpn {name}=…: no --tls {name}=…"))?;
+        tls.offer = Offer::only(&protocol)
+            .ok_or_else(|| format!("--alpn {name}={protocol}: h2 or http/1.1 expected"))?;
+    }
+    Ok(Command::Serve {
+        listen,
+        journal,
+        threads,
+    })
 }
 
 fn certificate(parser: &mut lexopt::Parser) -> Result<Command, String> {
     let mut out = None;
     let mut names = Vec::new();
+    let mut kind = Kind::Good;
     while let Some(argument) = parser.next().map_err(text)? {
         match argument {
             Long("name") => {
                 names.push(parser.value().map_err(text)?.to_string_lossy().into_owned())
             }
+            Long("expired") if kind == Kind::Good => kind = Kind::Expired,
+            Long("self-signed") if kind == Kind::Good => kind = Kind::SelfSigned,
             Long("out") => out = Some(PathBuf::from(parser.value().map_err(text)?)),
             Short('h') | Long("help") => return Ok(Command::Help),
             other => return Err(format!("{}; see --help", other.unexpected())),
         }
     }
-    out.map(|out| Command::Certificate { out, names })
+    out.map(|out| Command::Certificate { out, names, kind })
         .ok_or_else(|| "certificate needs --out DIR".to_owned())
 }
 
@@ -118,10 +150,21 @@ fn address(text: &str) -> Result<Address, String> {
         Some((name, address)) if !name.is_empty() && !address.is_empty() => Ok(Address {
             name: name.to_owned(),
             address: address.to_owned(),
+            tls: None,
         }),
         _ => Err(format!(
             "--listen {text}: NAME=IP:PORT expected, such as a_official=127.0.0.1:9101"
         )),
+    }
+}
+
+/// Reads what is said of one listener.
+fn of_listener(option: &str, text: &str, value: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() && !value.is_empty() => {
+            Ok((name.to_owned(), value.to_owned()))
+        }
+        _ => Err(format!("--{option} {text}: NAME={value} expected")),
     }
 }
 
@@ -142,6 +185,7 @@ mod tests {
         let address = |name: &str, address: &str| Address {
             name: name.to_owned(),
             address: address.to_owned(),
+            tls: None,
         };
         assert_eq!(
             parse([
@@ -163,10 +207,49 @@ mod tests {
             parse(["certificate", "--out", "x"]),
             Ok(Command::Certificate {
                 out: "x".into(),
-                names: Vec::new()
+                names: Vec::new(),
+                kind: Kind::Good,
+            })
+        );
+        assert_eq!(
+            parse(["certificate", "--expired", "--out=x", "--name", "y"]),
+            Ok(Command::Certificate {
+                out: "x".into(),
+                names: vec!["y".to_owned()],
+                kind: Kind::Expired,
             })
         );
         assert_eq!(parse(["--help"]), Ok(Command::Help));
+    }
+
+    #[test]
+    fn reads_what_makes_listeners_speak_tls() {
+        let command = parse([
+            "serve",
+            "--alpn",
+            "b=h2",
+            "--tls",
+            "b=two",
+            "--tls=c=any",
+            "--listen",
+            "a=x:0",
+            "--listen",
+            "b=x:0",
+            "--listen",
+            "c=x:0",
+        ]);
+        let Ok(Command::Serve { listen, .. }) = command else {
+            panic!("{command:?}");
+        };
+        let tls = |directory: &str, offer| {
+            let directory = directory.into();
+            Some(Tls { directory, offer })
+        };
+        let found: Vec<_> = listen.into_iter().map(|listener| listener.tls).collect();
+        assert_eq!(
+            found,
+            [None, tls("two", Offer::Two), tls("any", Offer::Both)]
+        );
     }
 
     #[test]
@@ -181,7 +264,24 @@ mod tests {
                 "taken",
             ),
             (&["serve", "--threads", "0"], "from 1 on"),
+            (&["serve", "--listen", "a=x:1", "--tls", "a"], "NAME=DIR"),
+            (
+                &["serve", "--listen", "a=x:1", "--tls", "b=x"],
+                "no --listen b",
+            ),
+            (
+                &["serve", "--listen", "a=x:1", "--alpn", "a=h2"],
+                "no --tls a",
+            ),
+            (
+                &["serve", "--listen=a=x:1", "--tls=a=x", "--alpn=a=h3"],
+                "h2 or http/1.1",
+            ),
             (&["certificate"], "--out"),
+            (
+                &["certificate", "--out=x", "--expired", "--self-signed"],
+                "self-signed",
+            ),
         ] {
             let problem = parse(arguments).unwrap_err();
             assert!(problem.contains(part), "{arguments:?}: {problem}");

@@ -7,6 +7,7 @@ use hyper::http::request::Parts;
 use hyper::http::{HeaderMap, Method, Uri, Version};
 
 use crate::course::Course;
+use crate::tls::Handshake;
 
 /// The largest body whose text is kept.
 const KEPT_TEXT: usize = 64 << 10;
@@ -16,6 +17,7 @@ const KEPT_TEXT: usize = 64 << 10;
 pub struct Entry {
     pub(crate) id: u64,
     pub(crate) listener: Arc<str>,
+    pub(crate) tls: Option<Arc<Handshake>>,
     pub(crate) method: Method,
     pub(crate) uri: Uri,
     pub(crate) version: Version,
@@ -39,11 +41,12 @@ pub struct Progress {
 }
 
 impl Entry {
-    /// An entry for a request whose head has just arrived.
+    /// An entry for a request whose head has just arrived; its extensions have the handshake, where there was one.
     pub fn new(id: u64, listener: Arc<str>, head: &Parts, course: Arc<Course>) -> Self {
         Self {
             id,
             listener,
+            tls: head.extensions.get().cloned(),
             method: head.method.clone(),
             uri: head.uri.clone(),
             version: head.version,

@@ -1,7 +1,8 @@
 //! A simulator of the upstreams behind the gateway, for tests and benchmarks.
 //!
 //! Every listener speaks all three protocols over HTTP/1.1 and HTTP/2 (prior knowledge), true enough for the official
-//! SDKs. All listeners share one journal.
+//! SDKs. All listeners share one journal. A listener with TLS negotiates the version of HTTP; what is not TLS, or comes
+//! to no agreement, leaves no trace in the journal.
 //!
 //! | protocol | endpoints |
 //! |---|---|
@@ -109,8 +110,8 @@
 //! | `GET /_sim/totals` | `{"requests":N,"by_state":{…},"with_usage":N,"issued":{…}}`: sums over all requests, whatever the journal keeps |
 //! | `DELETE /_sim/totals` | begins new totals; requests that have begun already do not count in them |
 //!
-//! An entry has `id`, `state`, `status`, `events_sent`, `issued`, `listener`, `method`, `path`, `authority`, `version`,
-//! `headers` (names in lower case, repeated ones together), `trailers`, `body_bytes`, `body_sha256` (once complete),
+//! An entry has `id`, `state`, `status`, `events_sent`, `issued`, `listener`, `tls` (null, or its `sni` and `alpn`, each
+//! null where there was none), `method`, `path`, `authority`, `version`, `headers` (names in lower case, repeated ones together), `trailers`, `body_bytes`, `body_sha256` (once complete),
 //! `body` (text up to 64 KiB), `chunks`, `first_byte_ms`, `last_byte_ms` (since the head). `state` is one of
 //! `receiving`, `request_complete`, `request_aborted`, `answering`, `answered`, `answer_aborted`; the last is also the
 //! end of every cut.
@@ -123,6 +124,7 @@
 pub mod certificate;
 pub mod cli;
 pub mod server;
+pub mod tls;
 
 mod answer;
 mod body;

@@ -21,16 +21,18 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<(), String> {
     match command {
         Command::Help => print(cli::HELP),
-        Command::Certificate { out, names } => match certificate::write(&out, &names)? {
-            Outcome::Written => print(&format!(
-                "wrote ca.crt, server.crt and server.key to {}\n",
-                out.display()
-            )),
-            Outcome::Kept => print(&format!(
-                "kept the certificate in {}: it is still valid\n",
-                out.display()
-            )),
-        },
+        Command::Certificate { out, names, kind } => {
+            match certificate::write(&out, &names, kind)? {
+                Outcome::Written => print(&format!(
+                    "wrote ca.crt, server.crt and server.key to {}\n",
+                    out.display()
+                )),
+                Outcome::Kept => print(&format!(
+                    "kept the certificate in {}: it is still valid\n",
+                    out.display()
+                )),
+            }
+        }
         Command::Serve {
             listen,
             journal,

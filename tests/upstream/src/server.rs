@@ -5,16 +5,20 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::http::HeaderValue;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use crate::exchange::{self, Listener};
 use crate::journal::Journal;
 use crate::socket::Socket;
+use crate::tls::{Acceptor, Handshake, Tls};
 
 /// A listener to open: its name and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,16 +27,26 @@ pub struct Address {
     pub name: String,
     /// `host:port`.
     pub address: String,
+    /// Its TLS; without it the listener is plain.
+    pub tls: Option<Tls>,
 }
 
 /// Bound listeners that share one journal.
 #[derive(Debug)]
 pub struct Server {
-    listeners: Vec<(TcpListener, Arc<Listener>)>,
+    listeners: Vec<Door>,
+}
+
+/// A bound listener.
+#[derive(Debug)]
+struct Door {
+    socket: TcpListener,
+    listener: Arc<Listener>,
+    tls: Option<Acceptor>,
 }
 
 impl Server {
-    /// Binds all addresses. The error says which could not be bound and what to do.
+    /// Binds all addresses. The error says which could not be bound, or has no certificate, and what to do.
     pub async fn bind(addresses: &[Address], journal: bool) -> Result<Self, String> {
         let names: Vec<Arc<str>> = addresses
             .iter()
@@ -40,39 +54,42 @@ impl Server {
             .collect();
         let journal = Arc::new(Journal::new(journal, names.iter().cloned()));
         let mut listeners = Vec::new();
-        for (index, (Address { address, .. }, name)) in addresses.iter().zip(names).enumerate() {
+        for (index, (Address { address, tls, .. }, name)) in addresses.iter().zip(names).enumerate()
+        {
+            let tls = tls.as_ref().map(Acceptor::new).transpose()?;
             let socket = TcpListener::bind(address)
                 .await
                 .map_err(|error| cannot_bind(&name, address, &error))?;
             let label = HeaderValue::from_str(&name)
                 .map_err(|_| format!("{name}: not a name for a header"))?;
             let journal = Arc::clone(&journal);
-            listeners.push((
+            let listener = Arc::new(Listener {
+                name,
+                label,
+                index,
+                journal,
+            });
+            listeners.push(Door {
                 socket,
-                Arc::new(Listener {
-                    name,
-                    label,
-                    index,
-                    journal,
-                }),
-            ));
+                listener,
+                tls,
+            });
         }
         Ok(Self { listeners })
     }
 
     /// Names and bound addresses, in the order given.
     pub fn addresses(&self) -> std::io::Result<Vec<(Arc<str>, SocketAddr)>> {
-        let address = |(socket, listener): &(TcpListener, Arc<Listener>)| {
-            Ok((Arc::clone(&listener.name), socket.local_addr()?))
-        };
+        let address =
+            |door: &Door| Ok((Arc::clone(&door.listener.name), door.socket.local_addr()?));
         self.listeners.iter().map(address).collect()
     }
 
     /// Serves until it is dropped.
     pub async fn serve(self) {
         let mut listeners = JoinSet::new();
-        for (socket, listener) in self.listeners {
-            listeners.spawn(accept(socket, listener));
+        for door in self.listeners {
+            listeners.spawn(accept(door));
         }
         while listeners.join_next().await.is_some() {}
     }
@@ -92,12 +109,14 @@ fn cannot_bind(name: &str, address: &str, error: &std::io::Error) -> String {
     format!("cannot listen on {address} for {name}: {error}; {advice}")
 }
 
-async fn accept(socket: TcpListener, listener: Arc<Listener>) {
+async fn accept(door: Door) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
-            accepted = socket.accept() => match accepted {
-                Ok((stream, _)) => drop(connections.spawn(converse(stream, Arc::clone(&listener)))),
+            accepted = door.socket.accept() => match accepted {
+                Ok((stream, _)) => {
+                    connections.spawn(converse(stream, Arc::clone(&door.listener), door.tls.clone()));
+                }
                 // Out of file descriptors, or the peer was too quick; the next one may do.
                 Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
             },
@@ -106,14 +125,41 @@ async fn accept(socket: TcpListener, listener: Arc<Listener>) {
     }
 }
 
-/// Serves one connection, HTTP/1.1 or HTTP/2 as its first bytes say.
-async fn converse(stream: TcpStream, listener: Arc<Listener>) {
+/// Serves one connection.
+async fn converse(stream: TcpStream, listener: Arc<Listener>, tls: Option<Acceptor>) {
     let _ = stream.set_nodelay(true);
     let reset = Arc::new(AtomicBool::new(false));
-    let socket = TokioIo::new(Socket::new(stream, Arc::clone(&reset)));
-    let service =
-        service_fn(|request| exchange::answer(request, Arc::clone(&listener), Arc::clone(&reset)));
+    let socket = Socket::new(stream, Arc::clone(&reset));
+    match tls {
+        None => speak(socket, listener, reset, None).await,
+        // A failed handshake is the peer's affair.
+        Some(tls) => {
+            if let Ok((stream, handshake)) = tls.accept(socket).await {
+                speak(stream, listener, reset, Some(Arc::new(handshake))).await;
+            }
+        }
+    }
+}
+
+/// Speaks HTTP/1.1 or HTTP/2: the negotiated one, or as the first bytes say.
+async fn speak<IO: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+    stream: IO,
+    listener: Arc<Listener>,
+    reset: Arc<AtomicBool>,
+    tls: Option<Arc<Handshake>>,
+) {
     let mut builder = auto::Builder::new(TokioExecutor::new());
+    if tls.as_ref().is_some_and(|tls| tls.is_h1()) {
+        builder = builder.http1_only();
+    } else if tls.as_ref().is_some_and(|tls| tls.is_h2()) {
+        builder = builder.http2_only();
+    }
+    let service = service_fn(|mut request: Request<Incoming>| {
+        if let Some(tls) = &tls {
+            request.extensions_mut().insert(Arc::clone(tls));
+        }
+        exchange::answer(request, Arc::clone(&listener), Arc::clone(&reset))
+    });
     builder
         .http1()
         .timer(TokioTimer::new())
@@ -132,5 +178,7 @@ async fn converse(stream: TcpStream, listener: Arc<Listener>) {
         .max_local_error_reset_streams(None)
         .max_pending_accept_reset_streams(None);
     // An error is a peer that left, or a cut: both stand in the journal.
-    let _ = builder.serve_connection(socket, service).await;
+    let _ = builder
+        .serve_connection(TokioIo::new(stream), service)
+        .await;
 }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use std::time::Duration;
 
 use crate::entry::Entry;
+use crate::tls::Handshake;
 use crate::usage::Usage;
 
 /// An entry at one moment, ready to be written.
@@ -17,6 +18,7 @@ pub struct View<'a> {
     events_sent: u64,
     issued: Option<Usage>,
     listener: &'a str,
+    tls: Option<&'a Handshake>,
     method: &'a str,
     path: String,
     authority: Option<&'a str>,
@@ -51,6 +53,7 @@ impl<'a> View<'a> {
             events_sent: stand.events_sent,
             issued: stand.issued,
             listener: &entry.listener,
+            tls: entry.tls.as_deref(),
             method: entry.method.as_str(),
             path: entry
                 .uri

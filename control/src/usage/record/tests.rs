@@ -10,11 +10,12 @@ fn parse(members: &str) -> Result<String, Unread> {
         .skip(5)
         .map(|measure| record.amount(measure));
     Ok(format!(
-        "{}/{}/{}/{}/{}/{} {:?} {:?} {} {:?}",
+        "{}/{}/{}/{}/{}/{}/{} {:?} {:?} {} {:?}",
         record.key(),
         record.group(),
         record.model(),
         record.source(),
+        record.account(),
         record.entry(),
         record.outcome(),
         record.status,
@@ -30,12 +31,12 @@ fn records() {
         (
             "refused before the filter",
             "",
-            "///// None None  [0, 0, 0, 0, 0, 0, 0, 0, 0]",
+            "////// None None  [0, 0, 0, 0, 0, 0, 0, 0, 0]",
         ),
         (
             "whole",
             r#","trilane.key.id":"k","trilane.group":"g","trilane.model":"m","trilane.source":"s",
-            "trilane.entry":"e","trilane.outcome":"finished","trilane.usage.status":"complete",
+            "trilane.account":"u","trilane.entry":"e","trilane.outcome":"finished","trilane.usage.status":"complete",
             "trilane.charge":"0.10","trilane.currency":"USD","gen_ai.usage.input_tokens":1,
             "gen_ai.usage.output_tokens":2,"gen_ai.usage.cache_read.input_tokens":3,
             "gen_ai.usage.cache_creation.input_tokens":9,
@@ -43,22 +44,22 @@ fn records() {
             "gen_ai.usage.reasoning.output_tokens":6,"trilane.usage.tool_use.input_tokens":7,
             "trilane.usage.image.input_tokens":8,"trilane.usage.images":18446744073709551615,
             "trilane.usage.reported":{"input_tokens":77,"trilane.charge":"9"},"what":["comes",{"later":null}]"#,
-            "k/g/m/s/e/finished Complete Some(\"0.10\") USD [1, 2, 3, 4, 5, 6, 7, 8, 18446744073709551615]",
+            "k/g/m/s/u/e/finished Complete Some(\"0.10\") USD [1, 2, 3, 4, 5, 6, 7, 8, 18446744073709551615]",
         ),
         (
             "cache writes without detail are for five minutes",
             r#","gen_ai.usage.cache_creation.input_tokens":9,"trilane.usage.cache_creation_1h.input_tokens":5"#,
-            "///// None None  [0, 0, 0, 4, 5, 0, 0, 0, 0]",
+            "////// None None  [0, 0, 0, 4, 5, 0, 0, 0, 0]",
         ),
         (
             "nulls, nothings and hyphens",
             r#","trilane.key.id":null,"trilane.group":"-","trilane.model":"","trilane.charge":"-","trilane.usage.status":"-""#,
-            "///// None None  [0, 0, 0, 0, 0, 0, 0, 0, 0]",
+            "////// None None  [0, 0, 0, 0, 0, 0, 0, 0, 0]",
         ),
         (
             "escapes",
             r#","trilane.\u006bey.id":"a\u00e4\"\n""#,
-            "aä\"\n///// None None  [0, 0, 0, 0, 0, 0, 0, 0, 0]",
+            "aä\"\n////// None None  [0, 0, 0, 0, 0, 0, 0, 0, 0]",
         ),
     ];
     for (case, members, want) in cases {

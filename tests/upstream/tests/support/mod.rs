@@ -51,6 +51,7 @@ pub async fn start(journal: bool) -> Simulator {
     let address = |name: &str| Address {
         name: name.to_owned(),
         address: "127.0.0.1:0".to_owned(),
+        tls: None,
     };
     let server = Server::bind(&[address("first"), address("second")], journal)
         .await

@@ -1,0 +1,169 @@
+//! The cluster of one account: its host, its TLS, its credential.
+
+use serde_json::{Map, Value, json};
+use trilane::config::account::{Account, CredentialHeader, HttpVersion};
+use trilane::config::origin::Origin;
+
+use super::envoy::{
+    any, change_requests, codec, extension, http_options, http2, keepalive, limits, secret_in,
+};
+use super::proxy;
+use super::tls::{self, Authorities};
+
+/// What a cluster needs to know that the account does not say.
+#[derive(Debug)]
+pub struct Identity<'a> {
+    /// The cluster's name.
+    pub cluster: &'a str,
+    /// The name in metrics, and of the secret.
+    pub label: &'a str,
+    /// The file that says where the credential is.
+    pub secret_file: &'a str,
+    /// The authorities, for an account reached by TLS.
+    pub authorities: Option<&'a Authorities>,
+    /// Its proxy, where it has one, with that one's cluster.
+    pub proxy: Option<(&'a Origin, &'a str)>,
+}
+
+/// An account's cluster.
+pub fn cluster(account: &Account, identity: &Identity<'_>) -> Value {
+    let mut cluster = Map::new();
+    let mut set = |field: &str, value| cluster.insert(field.to_owned(), value);
+    set("name", json!(identity.cluster));
+    set("alt_stat_name", json!(identity.label));
+    set("connect_timeout", json!("5s"));
+    set("circuit_breakers", limits());
+    if identity.proxy.is_some() {
+        set("type", json!("STATIC"));
+    } else {
+        set("upstream_connection_options", keepalive());
+        if tls::address(&account.origin.host).is_some() {
+            set("type", json!("STATIC"));
+        } else {
+            // One host, whatever the many addresses behind its name are doing.
+            set("type", json!("LOGICAL_DNS"));
+            set("dns_lookup_family", json!("ALL"));
+        }
+    }
+    set(
+        "load_assignment",
+        json!({"cluster_name": identity.cluster, "endpoints": [{"lb_endpoints": [endpoint(account, identity)]}]}),
+    );
+    if !account.origin.base_path.is_empty() {
+        // The route puts it before the path.
+        set(
+            "metadata",
+            json!({"filter_metadata": {"trilane": {"base": account.origin.base_path}}}),
+        );
+    }
+    let host = &account.origin.host;
+    let tls = identity.authorities.map(|found| tls::tls(host, found));
+    let socket = match identity.proxy {
+        Some(_) => Some(proxy::socket(tls)),
+        None => tls,
+    };
+    if let Some(socket) = socket {
+        set("transport_socket", socket);
+    }
+    set(
+        "typed_extension_protocol_options",
+        http_options(protocol(account, identity)),
+    );
+    Value::Object(cluster)
+}
+
+/// How the account is spoken to, and what is done to requests at the last moment.
+fn protocol(account: &Account, identity: &Identity<'_>) -> Value {
+    let http = match account.http {
+        HttpVersion::Negotiated => json!({"auto_config": {"http2_protocol_options": http2()}}),
+        HttpVersion::One => json!({"explicit_http_config": {"http_protocol_options": {}}}),
+        HttpVersion::Two => json!({"explicit_http_config": {"http2_protocol_options": http2()}}),
+    };
+    let mut options = json!({
+        // Shorter than what servers keep an idle connection for, most of them a minute or more: a request that
+        // meets the server's close would fail.
+        "common_http_protocol_options": {"idle_timeout": "55s"},
+        "http_filters": [last_door(), inject(account.header, identity), codec()],
+    });
+    if let (Some(options), Value::Object(http)) = (options.as_object_mut(), http) {
+        options.extend(http);
+        if account.retries > 0 {
+            let policy = json!({
+                "retry_on": "connect-failure,refused-stream,reset,reset-before-request",
+                "num_retries": account.retries,
+            });
+            options.insert("retry_policy".to_owned(), policy);
+        }
+    }
+    options
+}
+
+fn endpoint(account: &Account, identity: &Identity<'_>) -> Value {
+    let origin = &account.origin;
+    let mut metadata = Map::new();
+    metadata.insert("account".to_owned(), json!(account.id));
+    let address = match identity.proxy {
+        Some((proxy, cluster)) => {
+            let route = proxy::route(account, proxy, cluster);
+            metadata.extend(route.map(|(name, value)| (name.to_owned(), value)));
+            proxy::address(identity.cluster)
+        }
+        None => json!({"socket_address": {"address": origin.host, "port_value": origin.port}}),
+    };
+    json!({
+        // Becomes the `host` header.
+        "endpoint": {"hostname": origin.authority(), "address": address},
+        "metadata": {"filter_metadata": {"trilane": metadata}},
+    })
+}
+
+/// Nothing that concerns only the client or this gateway leaves, whatever happened before: credentials (also
+/// those of another account, from an earlier try), the client's address, our own headers.
+fn last_door() -> Value {
+    const NAMES: [&str; 6] = [
+        "authorization",
+        "x-api-key",
+        "x-goog-api-key",
+        "x-vc-api-key",
+        "forwarded",
+        "x-real-ip",
+    ];
+    const PREFIXES: [&str; 3] = ["x-forwarded-", "x-envoy-", "x-trilane-"];
+    let names = NAMES.into_iter().map(|name| json!({"remove": name}));
+    let prefixes = PREFIXES.into_iter().map(
+        |prefix| json!({"remove_on_match": {"key_matcher": {"prefix": prefix, "ignore_case": true}}}),
+    );
+    change_requests(names.chain(prefixes).collect())
+}
+
+/// Writes the credential; without one, the request ends here with 401.
+fn inject(header: CredentialHeader, identity: &Identity<'_>) -> Value {
+    let mut generic = json!({
+        "header": match header {
+            CredentialHeader::Bearer => "authorization",
+            CredentialHeader::XApiKey => "x-api-key",
+            CredentialHeader::XGoogApiKey => "x-goog-api-key",
+        },
+        "credential": {"name": identity.label, "sds_config": secret_in(identity.secret_file)},
+    });
+    if let (CredentialHeader::Bearer, Some(generic)) = (header, generic.as_object_mut()) {
+        generic.insert("header_value_prefix".to_owned(), json!("Bearer "));
+    }
+    let generic = extension(
+        "http.injected_credentials.generic",
+        any(
+            "extensions.http.injected_credentials.generic.v3.Generic",
+            generic,
+        ),
+    );
+    extension(
+        "filters.http.credential_injector",
+        any(
+            "extensions.filters.http.credential_injector.v3.CredentialInjector",
+            json!({"overwrite": true, "allow_request_without_credential": false, "credential": generic}),
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests;

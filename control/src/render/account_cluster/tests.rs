@@ -1,0 +1,131 @@
+use super::*;
+
+fn account(url: &str, http: HttpVersion, retries: u32, proxy: Option<&str>) -> Account {
+    Account {
+        id: "a".to_owned(),
+        origin: Origin::parse(url).unwrap(),
+        credential: "c".to_owned(),
+        header: CredentialHeader::Bearer,
+        weight: 1,
+        priority: 0,
+        http,
+        retries,
+        ca: None,
+        proxy: proxy.map(|url| Origin::parse(url).unwrap()),
+    }
+}
+
+fn rendered(account: &Account) -> Value {
+    let authorities = Authorities {
+        name: "ca~1".to_owned(),
+        file: "/ca.json".to_owned(),
+    };
+    let identity = Identity {
+        cluster: "account/g/a",
+        label: "account~g~a",
+        secret_file: "/g.a.json",
+        authorities: account.origin.tls.then_some(&authorities),
+        proxy: account.proxy.as_ref().map(|proxy| (proxy, "proxy/g/a")),
+    };
+    cluster(account, &identity)
+}
+
+fn options(cluster: &Value) -> &Value {
+    let options = &cluster["typed_extension_protocol_options"];
+    &options["envoy.extensions.upstreams.http.v3.HttpProtocolOptions"]
+}
+
+#[test]
+fn versions_of_http() {
+    for (http, field, want) in [
+        (
+            HttpVersion::Negotiated,
+            "auto_config",
+            json!({"http2_protocol_options": http2()}),
+        ),
+        (
+            HttpVersion::One,
+            "explicit_http_config",
+            json!({"http_protocol_options": {}}),
+        ),
+        (
+            HttpVersion::Two,
+            "explicit_http_config",
+            json!({"http2_protocol_options": http2()}),
+        ),
+    ] {
+        let cluster = rendered(&account("https://h", http, 0, None));
+        let options = options(&cluster).as_object().unwrap();
+        assert_eq!(options[field], want, "{http:?}");
+        let configs = options.keys().filter(|k| k.ends_with("_config")).count();
+        assert_eq!(configs, 1, "{http:?}: Envoy takes one of them");
+        assert_eq!(
+            options["common_http_protocol_options"]["idle_timeout"], "55s",
+            "{http:?}"
+        );
+    }
+}
+
+#[test]
+fn retries() {
+    for (retries, want) in [(0, None), (1, Some(1)), (3, Some(3))] {
+        let cluster = rendered(&account("http://h", HttpVersion::One, retries, None));
+        let policy = options(&cluster).get("retry_policy");
+        let number = policy.map(|policy| policy["num_retries"].as_u64().unwrap());
+        assert_eq!(number, want, "{retries}");
+        // An answer, whatever it says, is no broken connection.
+        let on = policy.map(|policy| policy["retry_on"].as_str().unwrap());
+        assert!(
+            on.is_none_or(|on| !on.contains("5xx") && !on.contains("status")),
+            "{on:?}"
+        );
+    }
+}
+
+#[test]
+fn an_account_behind_a_proxy() {
+    let proxy = Some("http://proxy.example:3128");
+    for (url, name, target, inner) in [
+        (
+            "https://api.example",
+            "api.example",
+            "api.example:443",
+            "envoy.transport_sockets.tls",
+        ),
+        (
+            "https://api.example:8443",
+            "api.example:8443",
+            "api.example:8443",
+            "envoy.transport_sockets.tls",
+        ),
+        (
+            "https://[2001:db8::1]",
+            "[2001:db8::1]",
+            "[2001:db8::1]:443",
+            "envoy.transport_sockets.tls",
+        ),
+        (
+            "http://api.example",
+            "api.example",
+            "api.example:80",
+            "envoy.transport_sockets.raw_buffer",
+        ),
+    ] {
+        let cluster = rendered(&account(url, HttpVersion::One, 0, proxy));
+        let host = &cluster["load_assignment"]["endpoints"][0]["lb_endpoints"][0];
+        assert_eq!(host["endpoint"]["hostname"], name, "{url}");
+        assert_eq!(
+            host["metadata"]["filter_metadata"]["trilane"],
+            json!({
+                "account": "a",
+                "proxy": "proxy/g/a",
+                "target": target,
+                "via": "http://proxy.example:3128",
+            }),
+            "{url}"
+        );
+        let socket = &cluster["transport_socket"]["typed_config"]["transport_socket"];
+        assert_eq!(socket["name"], inner, "{url}");
+        assert_eq!(cluster["type"], "STATIC", "{url}: the proxy looks it up");
+    }
+}

@@ -1,0 +1,111 @@
+//! The options of `trilane render`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Writes the files from which a running Envoy takes the upstream accounts.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Writes DIR/secrets/*.json (SDS: for each account where its credential is, never the credential itself) and \
+DIR/clusters/clusters.json (CDS). Envoy's configuration names the latter under dynamic_resources; it must be \
+there when Envoy starts. Files that are as they should be are left alone, so a second run changes nothing. \
+While anything is wrong nothing is written, and what Envoy has stays in force.
+
+Envoy reads each credential from the operator's own file, again whenever a new one is renamed (mv) into its \
+place; that needs no run of this command. The file holds the credential and perhaps an end of line.
+
+Each account costs Envoy two inotify instances (sysctl fs.inotify.max_user_instances), and so does each file \
+of authorities; an Envoy that finds none left aborts, so a document with more than there is room for is \
+refused. Accounts that are exchanged for others at once count both.
+
+With --publish the document goes into force through this command, without a moment in which a request has no cluster: \
+it adds what the document needs, then puts a copy of it at FILE (whole, by a rename, readable for everybody), and when \
+the gateway has taken that over, after the time to settle, it removes what is no longer needed. It waits only if there \
+is something to remove. Ended by a signal meanwhile, it leaves that to the next run. A document that is not as it \
+should be is not published. Whoever puts the document into force otherwise runs with --keep before and without it \
+3 seconds after.
+
+With --watch a bad or missing document is told and waited for; SIGTERM and SIGINT end it.
+
+Exit codes:
+  0  done; with --check: all is good; with --watch: ended by a signal
+  1  the document or a file that it names is not as it should be, or a file cannot be written
+     (a credential that is not there yet is a warning, and fails --check only)
+  2  wrong command line
+
+Examples:
+  trilane render --document gateway.json --check --credentials /etc/trilane/credentials
+  trilane render --document gateway.json --out /etc/trilane/upstreams \\
+    --credentials /etc/trilane/credentials --filter /etc/trilane/filter/trilane.wasm \\
+    --publish /etc/trilane/document/gateway.json --watch")]
+pub struct Args {
+    /// The gateway's configuration document
+    #[arg(long, value_name = "FILE")]
+    pub document: PathBuf,
+
+    /// Where to write, under the same path as Envoy sees it
+    #[arg(long, value_name = "DIR", required_unless_present = "check")]
+    pub out: Option<PathBuf>,
+
+    /// Where the files are that the document names without a leading slash (`credential`, `ca`), under the same
+    /// path as Envoy sees it
+    #[arg(long, value_name = "DIR")]
+    pub credentials: Option<PathBuf>,
+
+    /// The certificate authorities of accounts without a `ca` of their own
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "/etc/ssl/certs/ca-certificates.crt"
+    )]
+    pub system_ca: PathBuf,
+
+    /// The gateway's filter, under the same path as in Envoy's configuration: where a source has several accounts,
+    /// it decides which answers are tried again elsewhere
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "/etc/trilane/filter/trilane.wasm"
+    )]
+    pub filter: PathBuf,
+
+    /// How many inotify instances Envoy's user may have where Envoy runs [default: as on this host]
+    #[arg(long, value_name = "NUMBER")]
+    pub inotify_instances: Option<u64>,
+
+    /// Leave the clusters that the document no longer has, and their secrets: for as long as the one before is in force
+    #[arg(long, conflicts_with = "publish")]
+    pub keep: bool,
+
+    /// Put the document in force: a copy of it, under the path where the gateway has it
+    #[arg(long, value_name = "FILE")]
+    pub publish: Option<PathBuf>,
+
+    /// How long the gateway may take to have a published document in force, and 2 of its ticks at least
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 3,
+        requires = "publish"
+    )]
+    pub settle: u32,
+
+    /// Only say whether all is good, and with --out what would be written
+    #[arg(long)]
+    pub check: bool,
+
+    /// Stay, look once a second at the document and the files that it names, and render again after a change
+    #[arg(long, conflicts_with = "check")]
+    pub watch: bool,
+
+    /// Tell it on standard output as JSON: one object, with --watch one a line for each change
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Args {
+    /// The time that a published document takes to be in force.
+    pub fn settle(&self) -> Duration {
+        Duration::from_secs(self.settle.into())
+    }
+}

@@ -1,0 +1,88 @@
+//! Clusters that a document no longer has, while the one before may still be in force.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+/// What stays for now, by name.
+#[derive(Debug, Default)]
+pub struct Kept(BTreeMap<String, Value>);
+
+impl Kept {
+    /// The clusters of a file as it is that are not among those to come. A file that Envoy cannot have taken has
+    /// none.
+    pub fn of(present: &[u8], coming: &Value) -> Self {
+        let coming: BTreeSet<&str> = clusters(coming).iter().filter_map(name).collect();
+        let present: Value = serde_json::from_slice(present).unwrap_or_default();
+        let stays = clusters(&present).iter().filter_map(|cluster| {
+            let name = name(cluster).filter(|name| !coming.contains(name))?;
+            Some((name.to_owned(), cluster.clone()))
+        });
+        Self(stays.collect())
+    }
+
+    /// Their names, in order.
+    pub fn names(&self) -> Vec<String> {
+        self.0.keys().cloned().collect()
+    }
+
+    /// A file with these behind its own: once more with what came of it, nothing is different.
+    pub fn behind(self, coming: &Value) -> Value {
+        let mut all = coming.clone();
+        if let Some(clusters) = all.get_mut("resources").and_then(Value::as_array_mut) {
+            clusters.extend(self.0.into_values());
+        }
+        all
+    }
+}
+
+fn clusters(file: &Value) -> &[Value] {
+    let clusters = file.get("resources").and_then(Value::as_array);
+    clusters.map_or(&[], Vec::as_slice)
+}
+
+fn name(cluster: &Value) -> Option<&str> {
+    cluster.get("name")?.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_stays() {
+        let coming = json!({"version_info": "v", "resources": [{"name": "b", "new": true}]});
+        let of = |names: &[&str]| {
+            let clusters: Vec<Value> = names.iter().map(|name| json!({"name": name})).collect();
+            json!({"resources": clusters}).to_string()
+        };
+        for (case, present, want) in [
+            ("no file", String::new(), &[][..]),
+            ("no JSON", "{".to_owned(), &[]),
+            ("no list", json!({"resources": "a"}).to_string(), &[]),
+            (
+                "no names",
+                json!({"resources": [{}, 1, {"name": 2}]}).to_string(),
+                &[],
+            ),
+            ("the same", of(&["b"]), &[]),
+            (
+                "some, in any order",
+                of(&["d", "b", "c", "a"]),
+                &["a", "c", "d"],
+            ),
+            ("one twice", of(&["a", "a"]), &["a"]),
+        ] {
+            let kept = Kept::of(present.as_bytes(), &coming);
+            assert_eq!(kept.names(), want, "{case}");
+            let all = kept.behind(&coming);
+            assert_eq!(all["version_info"], "v", "{case}");
+            assert_eq!(all["resources"][0]["new"], true, "{case}");
+            assert_eq!(clusters(&all).len(), want.len() + 1, "{case}");
+            let again = Kept::of(all.to_string().as_bytes(), &coming).behind(&coming);
+            assert_eq!(again, all, "{case}: once more");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Names by which Envoy's metrics, secrets and files tell sources and accounts apart.
+//!
+//! An id may hold `.` and `:`. Envoy cuts metric names at dots and rewrites colons, so both are replaced by
+//! characters that no id may hold: two ids never get the same name. None of them has a meaning in a regular
+//! expression, a path or statsd.
+
+use std::path::Path;
+
+use sha2::{Digest as _, Sha256};
+
+/// What stands between the parts of a name; no id holds it.
+const JOINT: &str = "~";
+
+/// The metrics of what stands for accounts of a group, such as `source~<group>`.
+pub fn of(kind: &str, group: &str) -> String {
+    format!("{kind}{JOINT}{}", plain(group))
+}
+
+/// The metrics and the secret of an account: `account~<group>~<account>`.
+pub fn account(group: &str, account: &str) -> String {
+    format!("account{JOINT}{}{JOINT}{}", plain(group), plain(account))
+}
+
+/// The metrics of an account's proxy: `proxy~<group>~<account>`.
+pub fn proxy(group: &str, account: &str) -> String {
+    format!("proxy{JOINT}{}{JOINT}{}", plain(group), plain(account))
+}
+
+/// The file with the secret of an account: `<group>.<account>.json`.
+pub fn secret_file(group: &str, account: &str) -> String {
+    format!("{}.{}.json", plain(group), plain(account))
+}
+
+/// The secret of a file of authorities: `ca~<digest of its path>`, the same for all accounts that use it.
+pub fn authorities(file: &Path) -> String {
+    let digest = Sha256::digest(file.as_os_str().as_encoded_bytes());
+    let hex: String = digest.iter().take(8).map(|b| format!("{b:02x}")).collect();
+    format!("ca{JOINT}{hex}")
+}
+
+/// Whether a secret's name is one of these.
+pub fn is_of_a_secret(name: &str) -> bool {
+    ["account", "ca"].iter().any(|kind| {
+        name.strip_prefix(kind)
+            .is_some_and(|rest| rest.starts_with(JOINT))
+    })
+}
+
+fn plain(id: &str) -> String {
+    id.replace('.', "=").replace(':', "%")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn names() {
+        assert_eq!(of("source", "b-official"), "source~b-official");
+        assert_eq!(account("claude-4.5", "eu:1"), "account~claude-4=5~eu%1");
+        assert_eq!(secret_file("b-official", "one"), "b-official.one.json");
+        let longest = ":".repeat(64);
+        assert!(secret_file(&longest, &longest).len() <= 255, "NAME_MAX");
+        let system = authorities(Path::new("/etc/ssl/certs/ca-certificates.crt"));
+        assert_eq!(
+            system,
+            authorities(Path::new("/etc/ssl/certs/ca-certificates.crt"))
+        );
+        assert_ne!(system, authorities(Path::new("/etc/ssl/certs/own.crt")));
+        assert!(is_of_a_secret(&system) && is_of_a_secret(&account("a", "b")));
+        assert!(!is_of_a_secret("account") && !is_of_a_secret("cat~s"));
+    }
+
+    proptest! {
+        #[test]
+        fn different_accounts_have_different_names(
+            (a, b, c, d) in ("[ab._:-]{1,4}", "[ab._:-]{1,4}", "[ab._:-]{1,4}", "[ab._:-]{1,4}"),
+        ) {
+            let same = (&a, &b) == (&c, &d);
+            prop_assert_eq!(account(&a, &b) == account(&c, &d), same);
+            prop_assert_eq!(secret_file(&a, &b) == secret_file(&c, &d), same);
+            let name = account(&a, &b);
+            prop_assert!(!name.contains(['.', '/', ':']), "{}", name);
+        }
+    }
+}

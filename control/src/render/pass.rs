@@ -1,0 +1,52 @@
+//! One pass: read, check, and write what is different.
+
+use super::args::Args;
+use super::places::Places;
+use super::publication::{self, CleanUp};
+use super::rendering::Rendering;
+use super::report::Report;
+use super::seen::Seen;
+use super::{room, sources, writing};
+
+/// Does it once. What it looked at is noted in `seen`. With a document that is published now, or was just before,
+/// there may be something to clean up when it is in force.
+pub fn run(args: &Args, places: &Places, seen: &mut Seen) -> (Report, Option<CleanUp>) {
+    let mut report = Report {
+        check: args.check,
+        ..Report::default()
+    };
+    let (sources, document) = sources::read(&args.document, &mut report.findings, seen);
+    let rendering = Rendering::new(&sources, places, &mut report.findings, seen);
+    report.accounts = rendering.accounts;
+    report.sources = sources.len();
+    let secrets = rendering.secrets.len();
+    let room = writing::going(places, &rendering)
+        .and_then(|going| room::check(secrets, going, args.inotify_instances));
+    report.findings.problems.extend(room.err());
+    let mut clean_up = None;
+    if report.findings.problems.is_empty() {
+        match write(rendering, document, args, places, &mut report) {
+            Ok(left) => clean_up = left,
+            Err(problem) => report.findings.problems.push(problem),
+        }
+    }
+    report.done = report.findings.problems.is_empty();
+    (report, clean_up)
+}
+
+fn write(
+    rendering: Rendering,
+    document: Vec<u8>,
+    args: &Args,
+    places: &Places,
+    report: &mut Report,
+) -> Result<Option<CleanUp>, String> {
+    // Checked is what there will be in the end.
+    let publishes = places.publish.is_some() && !args.check;
+    writing::run(&rendering, places, args.keep || publishes, report)?;
+    publication::run(&document, places, report)?;
+    if !publishes {
+        return Ok(None);
+    }
+    CleanUp::new(rendering, document, places, report)
+}

@@ -1,0 +1,141 @@
+//! Upstream accounts: where a source group's requests go, and when from one account to another.
+
+use super::origin::Origin;
+use crate::lane::Protocol;
+
+/// The upstream accounts of a source group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Accounts {
+    /// The accounts, in the document's order; at least one.
+    pub accounts: Vec<Account>,
+    /// When another one is tried.
+    pub failover: Failover,
+}
+
+/// One account at a model vendor. Its credential is in a file of its own, never here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// The id, unique within the group; for records, metrics and the names of clusters.
+    pub id: String,
+    /// Where it is reached.
+    pub origin: Origin,
+    /// The file that holds the credential and nothing else.
+    pub credential: String,
+    /// The header that carries the credential.
+    pub header: CredentialHeader,
+    /// Its share among the accounts of its priority.
+    pub weight: u32,
+    /// The accounts of a greater number are used only while none of a smaller one is good.
+    pub priority: u32,
+    /// The version of HTTP that it speaks.
+    pub http: HttpVersion,
+    /// How often a request is sent to this account again when the connection breaks before the answer.
+    pub retries: u32,
+    /// The file of certificates that its own must come from; `None` for the system's.
+    pub ca: Option<String>,
+    /// The HTTP proxy through which it is reached.
+    pub proxy: Option<Origin>,
+}
+
+/// The version of HTTP that an account speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HttpVersion {
+    /// What the server chooses in the TLS handshake (ALPN, RFC 7301).
+    Negotiated,
+    /// HTTP/1.1
+    One,
+    /// HTTP/2, from the first byte.
+    Two,
+}
+
+impl HttpVersion {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Negotiated, Self::One, Self::Two];
+
+    /// The name in documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Negotiated => "auto",
+            Self::One => "1.1",
+            Self::Two => "2",
+        }
+    }
+}
+
+/// How a credential is written into a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CredentialHeader {
+    /// `authorization: Bearer …`
+    Bearer,
+    /// `x-api-key: …`
+    XApiKey,
+    /// `x-goog-api-key: …`
+    XGoogApiKey,
+}
+
+impl CredentialHeader {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Bearer, Self::XApiKey, Self::XGoogApiKey];
+
+    /// What a protocol's vendors expect.
+    pub fn of(protocol: Protocol) -> Self {
+        match protocol {
+            Protocol::A => Self::Bearer,
+            Protocol::B => Self::XApiKey,
+            Protocol::C => Self::XGoogApiKey,
+        }
+    }
+
+    /// The name in documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bearer => "bearer",
+            Self::XApiKey => "x-api-key",
+            Self::XGoogApiKey => "x-goog-api-key",
+        }
+    }
+}
+
+/// When another account is tried, and how long a failing one is set aside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Failover {
+    /// How many accounts a request is sent to, at most. None gets it twice.
+    pub tries: u32,
+    /// How long an account may take until its answer begins, in seconds. Without streaming that is when the
+    /// model has written all of it.
+    pub answer_seconds: u32,
+    /// The same for requests that ask for a stream, whose answers begin at once.
+    pub stream_answer_seconds: u32,
+    /// After how long no further account is asked, in seconds.
+    pub total_seconds: u32,
+    /// After how many failures in a row an account is set aside.
+    pub failures: u32,
+    /// For how long, in seconds; each further time longer by as much.
+    pub set_aside_seconds: u32,
+}
+
+impl Failover {
+    /// What holds for so many accounts where a document says nothing.
+    pub fn default_for(accounts: usize) -> Self {
+        /// Nobody waits for more.
+        const MOST: u32 = 10;
+        Self {
+            tries: u32::try_from(accounts).unwrap_or(MOST).min(MOST),
+            answer_seconds: 600,
+            stream_answer_seconds: 120,
+            total_seconds: 600,
+            failures: 1,
+            set_aside_seconds: 10,
+        }
+    }
+}
+
+/// The name of the cluster that stands for all accounts of a group.
+pub fn source_cluster(group: &str) -> String {
+    format!("source/{group}")
+}
+
+/// The name of the cluster of one account.
+pub fn account_cluster(group: &str, account: &str) -> String {
+    format!("account/{group}/{account}")
+}

@@ -1,0 +1,242 @@
+//! The upstream accounts of a source group.
+
+use core::ops::RangeInclusive;
+
+use super::super::account::{Account, Accounts, CredentialHeader, Failover, HttpVersion};
+use super::super::document::{AccountDocument, FailoverDocument, GroupDocument};
+use super::super::origin::Origin;
+use super::{Problems, names};
+use crate::lane::Protocol;
+
+/// How many accounts a group may have. Each is a cluster of its own in every worker of Envoy.
+const MOST: usize = 64;
+const WEIGHT: RangeInclusive<u32> = 1..=1000;
+const PRIORITY: RangeInclusive<u32> = 0..=9;
+const TRIES: RangeInclusive<u32> = 1..=10;
+const RETRIES: RangeInclusive<u32> = 0..=3;
+const FAILURES: RangeInclusive<u32> = 1..=100;
+const SECONDS: RangeInclusive<u32> = 1..=3600;
+
+/// Compiles the accounts; `None` for a group with a cluster of its own.
+pub(super) fn compile(
+    document: &GroupDocument,
+    protocol: Protocol,
+    path: &str,
+    problems: &mut Problems,
+) -> Option<Accounts> {
+    let Some(written) = &document.accounts else {
+        if document.failover.is_some() {
+            problems.push(
+                format!("{path}.failover"),
+                "has a meaning only for a group with accounts",
+            );
+        }
+        return None;
+    };
+    let path_of = |i: usize| format!("{path}.accounts[{i}]");
+    let list = format!("{path}.accounts");
+    if document.cluster.is_some() {
+        problems.push(
+            &list,
+            "cannot be there together with cluster: one of them says where requests go",
+        );
+    }
+    if written.is_empty() || written.len() > MOST {
+        problems.push(&list, format!("must be 1 to {MOST} accounts"));
+    }
+    let mut accounts: Vec<Account> = Vec::with_capacity(written.len());
+    for (i, document) in written.iter().enumerate() {
+        let path = path_of(i);
+        let account = compile_account(document, protocol, &path, problems);
+        if !account.id.is_empty() && accounts.iter().any(|other| other.id == account.id) {
+            problems.push(format!("{path}.id"), "is the id of another account too");
+        }
+        accounts.push(account);
+    }
+    let failover = failover(
+        document.failover.as_ref(),
+        Failover::default_for(accounts.len()),
+        &format!("{path}.failover"),
+        problems,
+    );
+    Some(Accounts { accounts, failover })
+}
+
+fn compile_account(
+    document: &AccountDocument,
+    protocol: Protocol,
+    path: &str,
+    problems: &mut Problems,
+) -> Account {
+    let id = names::id(&document.id, &format!("{path}.id"), problems)
+        .unwrap_or_default()
+        .to_owned();
+    let origin = origin(document.url.as_deref(), &format!("{path}.url"), problems);
+    let header = match document.header.as_deref() {
+        None => CredentialHeader::of(protocol),
+        Some(name) => CredentialHeader::ALL
+            .into_iter()
+            .find(|header| header.name() == name)
+            .unwrap_or_else(|| {
+                problems.push(
+                    format!("{path}.header"),
+                    "must be \"bearer\", \"x-api-key\" or \"x-goog-api-key\"",
+                );
+                CredentialHeader::of(protocol)
+            }),
+    };
+    let http = http_version(document.http.as_deref(), origin.tls, path, problems);
+    if document.ca.is_some() && !origin.tls {
+        problems.push(format!("{path}.ca"), "has a meaning for https only");
+    }
+    let ca = document.ca.as_deref();
+    let ca = ca.map(|file| plain_file(Some(file), &format!("{path}.ca"), problems));
+    let proxy = document.proxy.as_deref().map(|url| {
+        let path = format!("{path}.proxy");
+        let proxy = self::origin(Some(url), &path, problems);
+        if !proxy.base_path.is_empty() {
+            problems.push(path, "must be http://host:port or https://host:port");
+        }
+        proxy
+    });
+    Account {
+        id,
+        origin,
+        credential: plain_file(
+            document.credential.as_deref(),
+            &format!("{path}.credential"),
+            problems,
+        ),
+        header,
+        weight: within(
+            document.weight,
+            1,
+            WEIGHT,
+            &format!("{path}.weight"),
+            problems,
+        ),
+        priority: within(
+            document.priority,
+            0,
+            PRIORITY,
+            &format!("{path}.priority"),
+            problems,
+        ),
+        http,
+        // A request that may be sent again is held in memory until the answer begins.
+        retries: within(
+            document.retries,
+            0,
+            RETRIES,
+            &format!("{path}.retries"),
+            problems,
+        ),
+        ca,
+        proxy,
+    }
+}
+
+fn http_version(name: Option<&str>, tls: bool, path: &str, problems: &mut Problems) -> HttpVersion {
+    let default = if tls {
+        HttpVersion::Negotiated
+    } else {
+        HttpVersion::One
+    };
+    let Some(name) = name else {
+        return default;
+    };
+    let version = HttpVersion::ALL.into_iter().find(|v| v.name() == name);
+    match version {
+        Some(HttpVersion::Negotiated) if !tls => problems.push(
+            format!("{path}.http"),
+            "can be \"auto\" for https only: without TLS nothing is negotiated",
+        ),
+        None => problems.push(format!("{path}.http"), "must be \"auto\", \"1.1\" or \"2\""),
+        Some(_) => {}
+    }
+    version.unwrap_or(default)
+}
+
+fn origin(url: Option<&str>, path: &str, problems: &mut Problems) -> Origin {
+    url.map_or(Err("is missing"), Origin::parse)
+        .unwrap_or_else(|reason| {
+            problems.push(path, reason);
+            Origin {
+                tls: true,
+                host: String::new(),
+                port: 443,
+                base_path: String::new(),
+            }
+        })
+}
+
+/// The name of a file. What is in it is the renderer's business.
+fn plain_file(name: Option<&str>, path: &str, problems: &mut Problems) -> String {
+    match name {
+        None => problems.push(path, "is missing"),
+        Some(name)
+            if name.is_empty() || name.len() > 1024 || name.chars().any(char::is_control) =>
+        {
+            problems.push(path, "must be the name of a file");
+        }
+        Some(_) => {}
+    }
+    name.unwrap_or_default().to_owned()
+}
+
+fn failover(
+    document: Option<&FailoverDocument>,
+    default: Failover,
+    path: &str,
+    problems: &mut Problems,
+) -> Failover {
+    let Some(document) = document else {
+        return default;
+    };
+    let mut read = |value, default, range, field: &str| {
+        within(value, default, range, &format!("{path}.{field}"), problems)
+    };
+    let tries = read(document.tries, default.tries, TRIES, "tries");
+    let mut seconds = |value, default, field| read(value, default, SECONDS, field);
+    Failover {
+        tries,
+        answer_seconds: seconds(
+            document.answer_seconds,
+            default.answer_seconds,
+            "answer_seconds",
+        ),
+        stream_answer_seconds: seconds(
+            document.stream_answer_seconds,
+            default.stream_answer_seconds,
+            "stream_answer_seconds",
+        ),
+        total_seconds: seconds(
+            document.total_seconds,
+            default.total_seconds,
+            "total_seconds",
+        ),
+        set_aside_seconds: seconds(
+            document.set_aside_seconds,
+            default.set_aside_seconds,
+            "set_aside_seconds",
+        ),
+        failures: read(document.failures, default.failures, FAILURES, "failures"),
+    }
+}
+
+fn within(
+    value: Option<u32>,
+    default: u32,
+    range: RangeInclusive<u32>,
+    path: &str,
+    problems: &mut Problems,
+) -> u32 {
+    let value = value.unwrap_or(default);
+    if !range.contains(&value) {
+        problems.push(
+            path,
+            format!("must be between {} and {}", range.start(), range.end()),
+        );
+    }
+    value
+}
