@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import functools
 import sys
 import time
 from pathlib import Path
 
 import stack as stacks
 from soaking.books import Books
-from soaking.documents import VERSIONS, document
+from soaking.accounts import write_credentials
+from soaking.documents import ACCOUNTS, VERSIONS, document
 from soaking.h1 import Http1
 from soaking.h2c import Http2
 from soaking.metrics import Metrics, reloads, resident, scrape
@@ -141,8 +143,10 @@ class Soak:
             await asyncio.sleep(SWAP)
             if time.monotonic() < self.until:
                 version = (self.versions[-1][1] + 1) % VERSIONS
-                self.stack.publish(document(version))
-                self.versions.append((time.time(), version))
+                # It calls `trilane render`, and the clients do not wait for that.
+                at, publish = time.time(), functools.partial(self.stack.publish, document(version))
+                await asyncio.get_running_loop().run_in_executor(None, publish)
+                self.versions.append((at, version))
 
     async def _rotate(self) -> None:
         await asyncio.sleep(self.seconds / 2)
@@ -187,9 +191,14 @@ def soak(seconds: float, seed: int, clients: int, run_dir: Path) -> int:
     ledger = run_dir / "ledger.jsonl"
     for old in run_dir.glob("ledger*.jsonl"):
         old.unlink()
+    credentials = run_dir / "credentials"
+    for listed in ACCOUNTS.values():
+        write_credentials(credentials, listed)
     idle = ("idle_timeout: 600s # a stream may last", f"idle_timeout: {IDLE}s # a stream may last")
     print(f"soak: {seconds:.0f} s, {clients} clients, --seed {seed}, in {run_dir}", flush=True)
-    with stacks.Stack(run_dir, document=document(0), ledger=ledger, extra_substitutions=[idle]) as stack:
+    with stacks.Stack(
+        run_dir, document=document(0), ledger=ledger, credentials=credentials, extra_substitutions=[idle]
+    ) as stack:
 
         async def whole() -> tuple[Soak, str]:
             # Made in here: older Pythons tie events and locks to the loop that is there when they are made.

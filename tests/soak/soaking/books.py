@@ -9,11 +9,13 @@ from collections import Counter, defaultdict
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, Optional
 
-from .documents import KINDS, TOKENS
+from .accounts import SECRET, kind_of
+from .documents import ACCOUNTS, KINDS, TOKENS, source_of
 from .rules import usage_of, violations
 from .seen import Seen
 from .shapes import Plan
 from .sources import Entry
+from .tries import BY_STATUS, credential, outcomes, reached
 
 #: A record that names an upstream, yet none has seen the request: after so many seconds none will.
 GIVE_UP = 8.0
@@ -27,7 +29,7 @@ class Exchange:
     plan: Plan
     uid: str = ""
     seen: Optional[Seen] = None
-    entry: Optional[Entry] = None
+    entries: list[Entry] = dataclasses.field(default_factory=list)
     line: Optional[Line] = None
     line_at: float = 0.0
 
@@ -46,6 +48,8 @@ class Tally:
         self.lines += 1
         if "trilane.outcome" not in line:
             return  # the filter has not seen it
+        for account, outcome in outcomes(line):
+            self.metrics["account_tries_total"][line["trilane.source"], account, outcome] += 1
         group = line.get("trilane.group", "")
         labels = (group, line.get("trilane.entry", ""), line.get("trilane.model", ""))
         count = self.metrics
@@ -96,6 +100,8 @@ class Books:
         #: Of all requests that reached the upstream.
         self.entries = 0
         self.entries_issued: Counter[str] = Counter()
+        #: Failures that accounts gave themselves, as the metrics count them.
+        self.failed: Counter[tuple[str, ...]] = Counter()
         self.versions_seen: set[int] = set()
 
     def differ(self, text: str) -> None:
@@ -124,12 +130,22 @@ class Books:
         self.entries += 1
         self.entries_issued.update(entry.issued or {})
         exchange = self._open.get(entry.marker)
-        if exchange is None or exchange.entry is not None:
+        if exchange is None:
             self.differ(f"the upstream has one request more than was sent: sim-{entry.number} {entry}")
             return
-        exchange.entry = entry
+        exchange.entries.append(entry)
+        exchange.entries.sort(key=lambda entry: entry.number)
+        self._at_account(exchange.plan, entry)
         self._link(exchange, entry.uid)
         self._settle(exchange)
+
+    def _at_account(self, plan: Plan, entry: Entry) -> None:
+        for wrong in credential(plan, entry):
+            self.differ(f"{plan.marker} {wrong}: {entry}")
+        source, kind = source_of(plan.group, plan.protocol), kind_of(entry.status)
+        for account in ACCOUNTS.get(source, {}).values():
+            if account.listener == entry.listener and kind in BY_STATUS:
+                self.failed[source, account.id, kind] += 1
 
     def record(self, raw: bytes, *, joined: bool = True) -> None:
         """A line of the ledger. Those of before the first request are not `joined`."""
@@ -139,6 +155,8 @@ class Books:
         except (ValueError, KeyError, TypeError):
             self.differ(f"no ledger line: {raw[:2000]!r}")
             return
+        if SECRET.encode() in raw:
+            self.differ(f"a credential in the ledger: {raw.decode()}")
         self.tally.add(line)
         if not joined:
             self.before += 1
@@ -173,10 +191,10 @@ class Books:
     # ---- Balancing
 
     def _settle(self, exchange: Exchange, *, anyway: bool = False) -> None:
-        seen, line, entry = exchange.seen, exchange.line, exchange.entry
+        seen, line, entries = exchange.seen, exchange.line, exchange.entries
         if seen is None or line is None or exchange.plan.marker not in self._open:
             return
-        if entry is None and line.get("upstream") and not anyway:
+        if len(entries) < reached(line) and not anyway:
             self._waiting[exchange.uid] = exchange
             return
         plan = exchange.plan
@@ -185,15 +203,15 @@ class Books:
         self.settled += 1
         outcome, status = line.get("trilane.outcome", "(Envoy)"), line.get("trilane.usage.status", "")
         self.endings[plan.ending][outcome, status] += 1
-        wrong, version, computed = violations(plan, seen, entry, line, self._versions)
+        wrong, version, computed = violations(plan, seen, entries, line, self._versions)
         if wrong:
             self.differ(_told("; ".join(wrong), exchange))
         if version is not None:
             self.versions_seen.add(version)
         if status == "complete":
             self.complete += 1
-            if entry and entry.issued:
-                self.issued.update(entry.issued)
+            if entries:
+                self.issued.update(entries[-1].issued or {})
             self.recorded.update(usage_of(line) or {})
             self.computed += computed or 0
             self.charged += Decimal(line.get("trilane.charge", 0))
@@ -253,7 +271,7 @@ def _told(wrong: str, exchange: Exchange) -> str:
         "body": plan.body[:200].decode("latin-1"),
     }
     return (
-        f"{wrong}\n    request  {json.dumps(request)}\n    client   {exchange.seen}\n    upstream {exchange.entry}"
+        f"{wrong}\n    request  {json.dumps(request)}\n    client   {exchange.seen}\n    upstream {exchange.entries}"
         f"\n    record   {json.dumps(exchange.line)}"
     )
 

@@ -11,7 +11,9 @@ import hashlib
 import random
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional, Union
+
+from .accounts import Account, Upstreams, accounts, members
 
 #: As many different documents take turns.
 VERSIONS = 8
@@ -33,11 +35,11 @@ KINDS = (*TOKENS, "images")
 
 
 class Source(NamedTuple):
-    """A source group: its multiplier in ten-thousandths (of version 0), its cluster, its models."""
+    """A source group: its multiplier in ten-thousandths (of version 0), its cluster or its accounts, its models."""
 
     protocol: str
     multiplier: int
-    cluster: str
+    upstream: Union[str, Upstreams]
     models: tuple[str, ...]
     further: Mapping[str, Any]
 
@@ -47,12 +49,19 @@ B_MODELS = ("claude-opus-4-5", "claude-haiku-4-5")
 C_MODELS = ("gemini-2.5-flash", "gemini-2.5-pro")
 
 SOURCES = {
-    "a-asks": Source("A", 2000, "a_official", A_MODELS, {"image_generation": True, "include_usage": True}),
+    "a-asks": Source("A", 2000, Upstreams(4, 0, failures=1), A_MODELS, {"image_generation": True, "include_usage": True}),
     "a-plain": Source("A", 10000, "a_official", A_MODELS, {"image_generation": True}),
-    "b-one": Source("B", 20000, "b_official", B_MODELS, {"count_tokens": True}),
+    "b-one": Source("B", 20000, Upstreams(4, 1, failures=3), B_MODELS, {"count_tokens": True}),
     "b-low": Source("B", 3000, "b_low_rate", B_MODELS, {"count_tokens": True}),
-    "c-one": Source("C", 5000, "c_official", C_MODELS, {}),
-    "c-two": Source("C", 7777, "c_official", C_MODELS, {}),
+    "c-one": Source("C", 5000, Upstreams(4, 2, failures=20), C_MODELS, {}),
+    "c-two": Source("C", 7777, Upstreams(1, 3, failures=1), C_MODELS, {}),
+}
+
+#: Source -> its accounts, where it has some.
+ACCOUNTS: dict[str, dict[str, Account]] = {
+    name: accounts(name, source.protocol, source.upstream)
+    for name, source in SOURCES.items()
+    if isinstance(source.upstream, Upstreams)
 }
 
 #: Mixed groups: entry -> source and extra multiplier.
@@ -102,6 +111,11 @@ def _decimal(units: int, places: int) -> str:
     return format(Decimal(units).scaleb(-places), "f")
 
 
+def source_of(group: str, protocol: str) -> str:
+    """The source of this group for a protocol."""
+    return MIXED[group][ENTRIES[protocol]][0] if group in MIXED else group
+
+
 def multipliers(group: str, protocol: str) -> tuple[str, dict[str, int]]:
     """The source of this group for a protocol, and its final multiplier as written -> the version that has it."""
     source, extra = MIXED[group][ENTRIES[protocol]] if group in MIXED else (group, 1)
@@ -128,7 +142,7 @@ def document(version: int) -> dict[str, Any]:
             "id": name,
             "protocol": source.protocol,
             "multiplier": _decimal(source.multiplier + version, 4),
-            "cluster": source.cluster,
+            **_upstream(version, name, source),
             **source.further,
             "models": [_model(version, name, model) for model in source.models],
         })  # fmt: skip
@@ -152,6 +166,12 @@ def document(version: int) -> dict[str, Any]:
         for group, value in KEYS.items()
     ]
     return {"currency": CURRENCY, "groups": groups, "keys": keys}
+
+
+def _upstream(version: int, name: str, source: Source) -> dict[str, Any]:
+    if isinstance(source.upstream, str):
+        return {"cluster": source.upstream}
+    return members(version, source.upstream, ACCOUNTS[name])
 
 
 def _model(version: int, source: str, model: str) -> dict[str, Any]:

@@ -17,6 +17,7 @@ LABELS = {
     "tokens_total": ("group", "entry", "model", "kind"),
     "images_total": ("group", "entry", "model"),
     "charge_nanos_total": ("group", "entry", "model"),
+    "account_tries_total": ("source", "account", "outcome"),
 }
 _LINE = re.compile(r"trilane_(\w+)(?:\{(.*)\})? (\S+)")
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from .documents import B_MODELS, KEYS, SOURCES
+from .documents import ACCOUNTS, B_MODELS, KEYS, SOURCES, source_of
 from .shapes import JSON, Plan, Shapes
 
 #: Ending -> how often it is drawn, of the sum of all. The first word says whose doing it is.
@@ -21,6 +21,8 @@ ENDINGS = {
     "source ends early": 60,
     "source tells nothing": 20,
     "source status": 60,
+    "account fails": 110,
+    "account hangs": 3,
     "refused": 80,
     "refused late": 15,
     "refused by Envoy": 5,
@@ -35,7 +37,9 @@ END_MARKS = {
     "messages": b"message_stop",
     "generate": b"finishReason",
 }
-STATUSES = (400, 401, 403, 404, 408, 429, 500, 503, 529)
+STATUSES = (400, 401, 402, 403, 404, 408, 429, 500, 503, 529)
+#: How single accounts fail while others answer; 0 for a connection that breaks.
+FAILURES = (0, 0, 401, 402, 403, 429, 429, 500, 502, 503, 504, 529)
 
 
 class Planner(Shapes):
@@ -68,7 +72,8 @@ class Planner(Shapes):
         streams = ending in ("client leaves after end", "source says error")
         while True:
             plan = self._request(marker, ending)
-            if plan.events or not streams:
+            others = len(ACCOUNTS.get(source_of(plan.group, plan.protocol), ())) > 1
+            if (plan.events or not streams) and (others or not ending.startswith("account")):
                 break
         plan.headers.append(("x-sim-usage", "random"))
         if plan.events and ending != "client leaves after end" and draw.random() < 0.5:
@@ -157,6 +162,27 @@ class Planner(Shapes):
     def _source_status(self, plan: Plan) -> None:
         plan.detail = str(self._random.choice(STATUSES))
         plan.headers.append(("x-sim-status", plan.detail))
+
+    def _account_fails(self, plan: Plan) -> None:
+        """Others answer, and so does the gateway."""
+        status = self._random.choice(FAILURES)
+        plan.headers.append(("x-sim-status", str(status)) if status else ("x-sim-cut", "head"))
+        if status == 429:
+            plan.headers.append(("x-sim-retry-after", "7"))
+        self._only_at(plan, self._random.choice((1, 1, 2)))
+        plan.detail += f" {status or 'cut'}"
+
+    def _account_hangs(self, plan: Plan) -> None:
+        plan.headers.append(("x-sim-stall", "head"))
+        self._only_at(plan, 1)
+
+    def _only_at(self, plan: Plan, number: int) -> None:
+        listed = ACCOUNTS[source_of(plan.group, plan.protocol)]
+        failing = self._random.sample(sorted(listed), number)
+        plan.headers.append(("x-sim-at", ",".join(listed[name].listener for name in failing)))
+        plan.detail = ", ".join(failing)
+        if plan.form == "embed":
+            plan.told = None  # the accounts that answer are not told to tell usage
 
     def _refused_late(self, plan: Plan) -> None:
         """Whole but for its end, which spoils it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections import Counter
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from stack import TARGET
 from .books import zeros
 from .documents import KINDS
 from .metrics import unequal
+from .tries import BY_STATUS
 from .sources import get
 
 if TYPE_CHECKING:
@@ -58,6 +60,7 @@ class Result:
                 books.differ(f"complete: {books.issued[kind]} {kind} issued, {books.recorded[kind]} recorded")
         if books.computed != books.charged:
             books.differ(f"complete: {books.charged} charged instead of {books.computed}")
+        self._balance_accounts()
         await self._balance_upstream()
         await self._balance_command()
         ends = [*(at for at, _ in run.versions[1:]), run.loaded_until]
@@ -74,6 +77,15 @@ class Result:
         base = run.memory[min(2, len(run.memory) - 1)]
         if run.memory[-1] - base > GROWTH:
             books.differ(f"Envoy grew from {base:.0f} to {run.memory[-1]:.0f} MiB")
+
+    def _balance_accounts(self) -> None:
+        """Failures that accounts told of: as many as were counted."""
+        counted = self._run.metrics["account_tries_total"]
+        failed = {labels: count for labels, count in counted.items() if labels[-1] in BY_STATUS}
+        for labels in sorted(failed.keys() | self._run.books.failed.keys()):
+            if failed.get(labels, 0) != self._run.books.failed[labels]:
+                told = self._run.books.failed[labels]
+                self._run.books.differ(f"tries {labels}: {failed.get(labels, 0)} in the metrics, {told} at the account")
 
     async def _balance_upstream(self) -> None:
         run, books = self._run, self._run.books
@@ -139,6 +151,9 @@ class Result:
             *(f"{name}: {count}" for name, count in self._counts.items()),
             f"trilane usage: {self._command}",
             f"requests that reached the upstream: {books.entries}",
+            "",
+            *self._tries(),
+            "",
             f"documents published: {len(run.versions)}; ledger files: {run.ledger.files}",
             *self._connections(),
             f"Envoy's memory: {run.memory[0]:.0f} MiB at first, {max(run.memory):.0f} at most, "
@@ -146,6 +161,26 @@ class Result:
             f"rate: {books.sent / run.seconds:.0f} requests a second over {run.seconds:.0f} s",
         ]
         return "\n".join(lines)
+
+    def _tries(self) -> list[str]:
+        """Tries at accounts, by source and outcome: in the metrics, in the ledger, and those that accounts told of."""
+        books = self._run.books
+        sums: list[Counter[tuple[str, str]]] = []
+        for counts in (
+            self._run.metrics["account_tries_total"],
+            books.tally.metrics["account_tries_total"],
+            books.failed,
+        ):
+            by_source: Counter[tuple[str, str]] = Counter()
+            for (source, _, outcome), count in counts.items():
+                by_source[source, outcome] += count
+            sums.append(by_source)
+        metrics, ledger, told = sums
+        lines = [f"{'tries at accounts of':21} {'outcome':16} {'metrics':>9} {'ledger':>9} {'accounts':>9}"]
+        for source, outcome in sorted(metrics):
+            at = str(told[source, outcome]) if outcome in BY_STATUS else ""
+            lines.append(f"{source:21} {outcome:16} {metrics[source, outcome]:9} {ledger[source, outcome]:9} {at:>9}")
+        return lines
 
     def _connections(self) -> list[str]:
         by_name: dict[str, set[Any]] = {}

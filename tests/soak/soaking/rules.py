@@ -12,6 +12,7 @@ from .draw import drawn
 from .seen import Seen
 from .shapes import Plan
 from .sources import Entry
+from .tries import failed_tries, tried
 
 #: So long after its publication the last document may still decide, in seconds: the loader asks twice a second.
 SETTLING = 8.0
@@ -42,10 +43,12 @@ def usage_of(line: Mapping[str, Any]) -> Optional[dict[str, int]]:
 
 
 def violations(
-    plan: Plan, seen: Seen, entry: Optional[Entry], line: Mapping[str, Any], versions: Sequence[tuple[float, int]]
+    plan: Plan, seen: Seen, entries: Sequence[Entry], line: Mapping[str, Any], versions: Sequence[tuple[float, int]]
 ) -> tuple[list[str], Optional[int], Optional[Decimal]]:
     """What is wrong with this record; the version of the document that it was made by; its charge."""
     wrong: list[str] = []
+    # The last request that came to the upstream. Those before it were tries that failed, and cost nothing.
+    entry = entries[-1] if entries else None
     outcome, status = line.get("trilane.outcome"), line.get("trilane.usage.status")
     if seen.trouble:
         wrong.append(seen.trouble)
@@ -59,7 +62,8 @@ def violations(
         if plan.ending != "refused by Envoy":
             wrong.append("the filter has no record")
         return wrong, None, None
-    allowed = endings(plan, seen, entry)
+    allowed = endings(plan, seen, entry, _unanswered(line))
+    wrong += tried(plan, entries, line)
     if (outcome, status) not in allowed:
         wrong.append(f"{outcome}/{status} instead of {' or '.join(map('/'.join, sorted(allowed)))}")
     issued = entry.issued if entry else None
@@ -70,13 +74,19 @@ def violations(
     return wrong + more, version, computed
 
 
-def endings(plan: Plan, seen: Seen, entry: Optional[Entry]) -> set[tuple[str, str]]:
+def _unanswered(line: Mapping[str, Any]) -> bool:
+    """Whether the last account that was asked gave no answer of its own."""
+    failed = failed_tries(line)
+    return bool(failed) and len(failed) == line.get("trilane.tries") and bool(failed[-1].get("reason"))
+
+
+def endings(plan: Plan, seen: Seen, entry: Optional[Entry], unanswered: bool) -> set[tuple[str, str]]:
     """The outcomes that this ending may have, each with how good its numbers are."""
     told = plan.told if plan.told is not None else bool(entry and entry.issued)
     finished = ("finished", "complete" if told else "partial")
     answered = 200 <= seen.status < 300
     ending, detail = plan.ending, plan.detail
-    if ending == "finished" or ending == "client leaves after end":
+    if ending in ("finished", "client leaves after end", "account fails", "account hangs"):
         return {finished}
     if ending == "client leaves in request":
         return {("client_abort", "none")}
@@ -96,6 +106,8 @@ def endings(plan: Plan, seen: Seen, entry: Optional[Entry]) -> set[tuple[str, st
     if ending == "source tells nothing":
         return {finished}
     if ending == "source status":
+        if unanswered:
+            return {("upstream_failed", "failed")}
         return {("upstream_failed" if detail in ("401", "403") else "upstream_error", "failed")}
     if ending in ("refused", "refused late"):
         return {("refused", "none")}

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, Optional
 from urllib.parse import urlsplit
 
+from .accounts import SECRET_HEADERS
+
 #: As far behind the simulator's journal may be before the clients have to wait; it keeps 4096 entries.
 MOST_BEHIND = 2500
 FINAL = ("answered", "answer_aborted", "request_aborted")
@@ -96,6 +98,10 @@ class Entry:
     issued: Optional[dict[str, int]]
     #: It was told to hang.
     stalls: bool
+    #: The simulator's listener that took it.
+    listener: str = ""
+    #: The headers of it that carry a credential.
+    credentials: tuple[tuple[str, str], ...] = ()
 
 
 class Journal:
@@ -138,7 +144,9 @@ class Journal:
         number = view["id"]
         if number < self._next or number in self._final:
             return None
-        headers = {name: value for name, value in view["headers"] if isinstance(value, str)}
+        pairs = [(name, value) for name, value in view["headers"] if isinstance(value, str)]
+        headers = dict(pairs)
+        obeys = headers.get("x-sim-at", view["listener"]).split(",")
         entry = Entry(
             number,
             headers.get("x-sim-marker", ""),
@@ -146,7 +154,9 @@ class Journal:
             view["state"],
             view["status"],
             view["issued"],
-            "x-sim-stall" in headers,
+            "x-sim-stall" in headers and view["listener"] in obeys,
+            view["listener"],
+            tuple(pair for pair in pairs if pair[0] in SECRET_HEADERS),
         )
         self._pending[number] = entry
         if entry.state not in FINAL:

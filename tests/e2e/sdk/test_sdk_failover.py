@@ -1,0 +1,175 @@
+"""The official SDKs at a source some of whose accounts fail: they get clean answers, whole streams, and know nothing.
+
+All of them ask at once: the two generations in Python and the one in Node, without any retries of their own. The
+accounts stand in four tiers, so it is known which are asked, and in which order.
+"""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple, Optional
+
+import pytest
+import test_sdk_anthropic
+import test_sdk_genai
+import test_sdk_openai
+from demo import DEMO_KEYS
+from sdk_support import Bench, Driver, Sdk, judge_part
+from support import run_dir
+
+sys.path.append(str(Path("tests/e2e/accounts").resolve()))
+
+from accounts_desk import Desk, PromptStack
+from accounts_records import kinds
+from document import ACCOUNT_OF, ACCOUNTS, GROUPS, Credentials, document
+from operations import BY_NAME
+
+#: How accounts fail: what the simulator is told, and the kind in the record.
+FAILURES: dict[str, tuple[dict[str, str], str]] = {
+    "limited": ({"x-sim-status": "429", "x-sim-retry-after": "30", "x-sim-limits": "1"}, "rate_limited"),
+    "overloaded": ({"x-sim-status": "503"}, "overloaded"),
+    "cut": ({"x-sim-cut": "head"}, "connection"),
+    "hanging": ({"x-sim-stall": "head"}, "no_answer"),
+}
+_markers = itertools.count(1)
+
+
+class Call(NamedTuple):
+    """A call of an SDK, and what comes of it where nothing fails."""
+
+    protocol: str
+    call: str
+    model: str
+    stream: bool
+    want: dict[str, Any]
+
+
+CALLS = [
+    Call("A", "chat", "gpt-5.1", False, {"text": "pong", "usage": test_sdk_openai.USAGE}),
+    Call("A", "chat_stream", "gpt-5.1", True,
+         {"text": test_sdk_openai.TEXT, "deltas": 5, "usage": test_sdk_openai.USAGE}),
+    Call("A", "responses", "gpt-5.1", False, {"text": "pong", "status": "completed", "usage": test_sdk_openai.USAGE}),
+    Call("A", "responses_stream", "gpt-5.1", True,
+         {"text": test_sdk_openai.TEXT, "first": "response.created", "last": "response.completed",
+          "usage": test_sdk_openai.USAGE}),
+    Call("B", "messages", "claude-opus-4-5", False,
+         {"text": "pong", "stop_reason": "end_turn", "usage": test_sdk_anthropic.USAGE}),
+    Call("B", "messages_helper", "claude-opus-4-5", True,
+         {"text": test_sdk_anthropic.TEXT, "streamed": test_sdk_anthropic.TEXT, "stop_reason": "end_turn",
+          "usage": test_sdk_anthropic.USAGE}),
+    Call("C", "generate", "gemini-2.5-flash", False, {"text": "pong", "usage": test_sdk_genai.USAGE}),
+    Call("C", "generate_stream", "gemini-2.5-flash", True,
+         {"text": test_sdk_genai.TEXT, "several": True, "usage": test_sdk_genai.USAGE}),
+]  # fmt: skip
+MODULES = {"A": test_sdk_openai, "B": test_sdk_anthropic, "C": test_sdk_genai}
+
+
+@pytest.fixture(scope="module")
+def desk() -> Iterator[Desk]:
+    """Accounts `a1` to `a4`, asked in this order by every request: none of them is ever set aside."""
+    directory = run_dir("sdk-failover")
+    credentials = Credentials(directory / "credentials")
+    limits = {"failures": 100, "answer_seconds": 1, "stream_answer_seconds": 1}
+    wanted = document((1, 1, 1, 1), failover=limits)
+    for group in wanted["groups"]:
+        group["clients"] = "current"
+    with PromptStack(directory, document=wanted, credentials=credentials.directory) as stack:
+        with Desk(stack, credentials) as made:
+            yield made
+            assert made.journal.check() > 0
+
+
+@pytest.fixture(scope="module")
+def sdks(bench: Bench) -> dict[Sdk, tuple[str, Driver]]:
+    """Every SDK, with its protocol."""
+    node = bool(shutil.which("node") and shutil.which("npm"))  # where it is missing, others say that
+    return {
+        sdk: (protocol, bench.driver(sdk))
+        for protocol, module in MODULES.items()
+        for sdk in (*module.SDKS, *([module.NODE] if node else []))
+    }
+
+
+class Ordered(NamedTuple):
+    """A call that was made."""
+
+    sdk: Sdk
+    call: Call
+    marker: str
+    told: dict[str, Any]
+
+
+def make_all(
+    desk: Desk, sdks: dict[Sdk, tuple[str, Driver]], stream: bool, steering: dict[str, str]
+) -> list[Ordered]:
+    """Every SDK makes its calls, one after the other; all SDKs at the same time."""
+
+    def make(sdk: Sdk) -> list[Ordered]:
+        protocol, driver = sdks[sdk]
+        made = []
+        for call in CALLS:
+            if call.protocol != protocol or call.stream != stream:
+                continue
+            marker = f"failover{next(_markers)}"
+            order = {
+                "call": call.call,
+                "base_url": desk.stack.base_url + sdk.suffix,
+                "key": DEMO_KEYS[f"key_{protocol.lower()}"],
+                "model": call.model,
+                "headers": {**steering, "x-sim-marker": marker},
+                "body": {},
+                "retries": 0,
+                "api_version": None,
+            }
+            made.append(Ordered(sdk, call, marker, driver.order(order)))
+        return made
+
+    # Failures in a row would in the end set an account aside; these answers come in between.
+    for name in ("chat", "messages", "generate"):
+        assert desk.ask(BY_NAME[name]).tried == ACCOUNTS[:1]
+    with ThreadPoolExecutor(len(sdks)) as pool:
+        return [ordered for made in pool.map(make, sdks) for ordered in made]
+
+
+def judge(desk: Desk, ordered: Ordered, failing: int, kind: Optional[str]) -> None:
+    """The value is as ever; each account saw one try, and the last one's answer is the client's."""
+    __tracebackhide__ = True
+    call, sdk = ordered.call, ordered.sdk
+    where = f"{sdk.name} ({sdk.where}), {call.call}"
+    assert "value" in ordered.told, f"{where}: {ordered.told}"
+    judge_part(where, ordered.told["value"], call.want, sdk)
+    tries = desk.journal.of(ordered.marker)
+    wanted = ACCOUNTS[: failing + 1]
+    assert [ACCOUNT_OF[entry["listener"]] for entry in tries] == wanted, f"{where}: {tries}"
+    ids = {value for entry in tries for name, value in entry["headers"] if name == "x-request-id"}
+    assert len(ids) == 1, f"{where}: the SDK asked {len(ids)} times"
+    assert tries[-1]["state"] == "answered", f"{where}: {tries[-1]}"
+    record = desk.records.of(f"sim-{tries[-1]['id']}")
+    assert record["trilane.account"] == wanted[-1] and record["trilane.tries"] == len(wanted), f"{where}: {record}"
+    assert kinds(record) == [(account, kind) for account in wanted[:-1]], f"{where}: {record}"
+    assert record["trilane.source"] == GROUPS[call.protocol], f"{where}: {record}"
+    assert record["trilane.usage.status"] == "complete" and "trilane.charge" in record, f"{where}: {record}"
+
+
+@pytest.mark.parametrize("stream", (False, True), ids=("plain", "stream"))
+@pytest.mark.parametrize("failing", (1, 2))
+@pytest.mark.parametrize("how", FAILURES)
+def test_failing_accounts_are_not_noticed(
+    how: str, failing: int, stream: bool, desk: Desk, sdks: dict[Sdk, tuple[str, Driver]]
+) -> None:
+    steering, kind = FAILURES[how]
+    at = ",".join(listener for listener, account in ACCOUNT_OF.items() if account in ACCOUNTS[:failing])
+    for ordered in make_all(desk, sdks, stream, {**steering, "x-sim-at": at}):
+        judge(desk, ordered, failing, kind)
+
+
+@pytest.mark.parametrize("stream", (False, True), ids=("plain", "stream"))
+def test_nothing_fails(stream: bool, desk: Desk, sdks: dict[Sdk, tuple[str, Driver]]) -> None:
+    """The other cases could not tell a gateway that asks all accounts from one that asks when it must."""
+    for ordered in make_all(desk, sdks, stream, {}):
+        judge(desk, ordered, 0, None)
