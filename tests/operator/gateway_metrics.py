@@ -32,6 +32,10 @@ METRICS = {
     "trilane_charge_nanos_total": Metric("counter", ("group", "entry", "model"), "Charge, 10^-9 of the currency."),
     "trilane_time_to_first_token": Metric("histogram", ("group", "entry", "model"), "Of streams, microseconds."),
     "trilane_time_per_output_token": Metric("histogram", ("group", "entry", "model"), "Of streams, microseconds."),
+    "trilane_account_tries_total": Metric(
+        "counter", ("source", "account", "outcome"), "Tries at upstream accounts by how they ended."
+    ),
+    "trilane_account_time_to_first_token": Metric("histogram", ("source", "account"), "Of streams, microseconds."),
     "trilane_config_generation": Metric("gauge", (), "The policy in force; 0 is none."),
     "trilane_config_age_seconds": Metric("gauge", (), "Since the source last confirmed what is in force."),
     "trilane_config_keys": Metric("gauge", (), "Keys of the policy in force."),
@@ -41,11 +45,14 @@ METRICS = {
 #: What begins like a metric of Envoy's and is a label.
 ENVOY_LABELS = {
     "envoy_cluster_name",
+    "envoy_endpoint_address",
+    "envoy_endpoint_hostname",
     "envoy_http_conn_manager_prefix",
     "envoy_listener_address",
     "envoy_response_code",
     "envoy_response_code_class",
     "envoy_worker_id",
+    "envoy_xds_resource_name",
 }
 
 _NAME = re.compile(r"(?<![\w:])(?:trilane|envoy)_\w+(?![\w:*])")
@@ -88,7 +95,7 @@ def expressions() -> Iterator[tuple[str, str]]:
 
 def filled(expression: str) -> str:
     """A query as Grafana sends it, with everything chosen."""
-    values = {"__rate_interval": "1m", "__range": "3h", "group": ".*", "model": ".*"}
+    values = {"__rate_interval": "1m", "__range": "3h", "group": ".*", "model": ".*", "source": ".*"}
     return re.sub(r"\$(\w+)", lambda variable: values[variable[1]], expression)
 
 

@@ -10,7 +10,7 @@ from gateway_metrics import DASHBOARD, METRICS, base_name, dropped, expressions,
 from promtool import Promtool
 
 DOCUMENT = json.loads(DASHBOARD.read_text(encoding="utf-8"))
-ROWS = ["Traffic", "Usage and charge", "Latency", "Errors", "Configuration", "Envoy"]
+ROWS = ["Traffic", "Usage and charge", "Latency", "Errors", "Upstream accounts", "Configuration", "Envoy"]
 
 
 def test_queries_parse(promtool: Promtool, tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_query_keeps_to_the_gateways(place: str, expression: str) -> None:
 def test_document() -> None:
     assert DOCUMENT["uid"] == "trilane" and DOCUMENT["schemaVersion"] >= 39
     assert [panel["title"] for panel in DOCUMENT["panels"] if panel["type"] == "row"] == ROWS
-    assert [variable["name"] for variable in DOCUMENT["templating"]["list"]] == ["datasource", "group", "model"]
+    assert [variable["name"] for variable in DOCUMENT["templating"]["list"]] == ["datasource", "group", "model", "source"]
     identities = [panel["id"] for panel in DOCUMENT["panels"]]
     assert len(identities) == len(set(identities)), "each panel has an id of its own"
 

@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from metered import document
+from stack import Stack
+from support import Gateway, run_dir
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "operator"))
 
 from promtool import Promtool, Unavailable  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def stack() -> Iterator[Stack]:
+    """A stack of its own in place of the shared one: what others do to that one would be counted too."""
+    directory = run_dir("operator")
+    with Stack(directory, document=document(directory / "accounts")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def gateway(stack: Stack) -> Gateway:
+    return Gateway(stack)
 
 
 @pytest.fixture(scope="session")

@@ -8,9 +8,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Optional
 
-import httpx
 import pytest
-from gateway_metrics import METRICS, RULES, base_name, dropped, expressions, names, rules_names
+from exposition import Scrape, scrape
+from gateway_metrics import METRICS, RULES, dropped, expressions, names, rules_names
+from metered import METERED, METERED_KEY
 from promtool import Promtool
 from stack import Stack
 from support import Gateway, bearer, goog, x_api_key
@@ -25,6 +26,7 @@ B = {"model": "claude-opus-4-5", "max_tokens": 64, "messages": HELLO}
 #: Where the requests below are counted: group, entry, model.
 A_SERIES = ("a-official", "responses", "gpt-5.1")
 B_SERIES = ("b-official", "vb_messages", "claude-opus-4-5")
+METERED_SERIES = (METERED, "vb_messages", "claude-opus-4-5")
 C_SERIES = ("c-official", "vc_generate_content", "gemini-2.5-flash")
 
 
@@ -64,6 +66,7 @@ REQUESTS = [
     Request("B, stream", MESSAGES, x_api_key("key_b"), {**B, "stream": True}, B_SERIES),
     Request("C", f"{MODELS}:generateContent", goog("key_c"), CONTENTS, C_SERIES),
     Request("C, stream", f"{MODELS}:streamGenerateContent?alt=sse", goog("key_c"), CONTENTS, C_SERIES),
+    Request("accounts, stream", MESSAGES, x_api_key(METERED_KEY), {**B, "stream": True}, METERED_SERIES),
     Request(
         "429",
         CHAT,
@@ -96,48 +99,11 @@ REQUESTS = [
     ),
 ]
 
-Series = dict[tuple[str, frozenset[tuple[str, str]]], float]
-_LINE = re.compile(r"(\w+)(?:\{(.*)\})? (\S+)")
-_LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
-
-
-class Scrape:
-    """One reading of /stats/prometheus."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.kinds = dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.M))
-        self.series: Series = {}
-        for line in text.splitlines():
-            if line and not line.startswith("#"):
-                found = _LINE.fullmatch(line)
-                assert found, f"no series: {line}"
-                self.series[found[1], frozenset(_LABEL.findall(found[2] or ""))] = float(found[3])
-
-    def value(self, name: str, **labels: str) -> float:
-        """The sum of the series that have these labels."""
-        wanted = set(labels.items())
-        return sum(value for (metric, has), value in self.series.items() if metric == name and wanted <= has)
-
-    def labels(self) -> dict[str, set[frozenset[str]]]:
-        """Metric -> the label names of its series, `le` apart."""
-        found = defaultdict(set)
-        for name, labels in self.series:
-            found[base_name(name)].add(frozenset(label for label, _ in labels) - {"le"})
-        return found
-
-
-def scrape(stack: Stack) -> Scrape:
-    answer = httpx.get(f"{stack.admin_url}/stats/prometheus", timeout=30, trust_env=False)
-    # Prometheus 3 reads nothing that does not say it is text.
-    assert answer.status_code == 200 and answer.headers["content-type"].startswith("text/plain")
-    return Scrape(answer.text)
-
 
 @pytest.fixture(scope="module")
 def scrapes(stack: Stack, gateway: Gateway) -> Iterator[tuple[Scrape, Scrape]]:
     """Before and after a few requests of each protocol, once they are counted."""
-    before = scrape(stack)
+    before = scrape(stack.admin_url)
     for request in REQUESTS:
         answer = gateway.request("POST", request.path, request.headers, json=request.body)
         assert answer.status == request.status, f"{request.name}: {answer.text}"
@@ -152,7 +118,7 @@ def settled(stack: Stack, before: Scrape, requests: int) -> Scrape:
     deadline = time.monotonic() + 20
     began = time.monotonic()
     while True:
-        after = scrape(stack)
+        after = scrape(stack.admin_url)
         counted = after.value("trilane_requests_total") - before.value("trilane_requests_total")
         if counted >= requests and time.monotonic() > began + 6:
             return after
@@ -217,9 +183,6 @@ def test_requests_are_counted(scrapes: tuple[Scrape, Scrape]) -> None:
         labels = tuple(zip(("group", "entry", "model"), request.series))
         wanted["trilane_requests_total", (*labels, ("outcome", request.outcome))] += 1
         wanted["trilane_usage_records_total", (*labels, ("status", request.usage))] += 1
-        code = (("envoy_response_code", "401" if request.name == "our account refused" else str(request.status)),)
-        if request.status != 200:
-            wanted["envoy_cluster_upstream_rq", code] += 1
     wanted["trilane_requests_total", (("outcome", "refused"),)] += 2
     wanted["trilane_requests_total", (("outcome", "answered"),)] += 1
     wanted["trilane_usage_records_total", (("status", "none"),)] += 3
@@ -232,9 +195,27 @@ def test_requests_are_counted(scrapes: tuple[Scrape, Scrape]) -> None:
     assert counted == wanted
 
 
+def test_answers_of_sources_are_counted(scrapes: tuple[Scrape, Scrape]) -> None:
+    """As the alerts count them: once a request, however many accounts of the source were tried."""
+    for status in ("401", "429", "500"):
+        before, after = (final_answers(scrape, status) for scrape in scrapes)
+        assert after - before == 1, status
+
+
+def final_answers(scrape: Scrape, status: str) -> float:
+    """What sources answered in the end: without what was tried again at another account."""
+    clusters = {dict(labels).get("envoy_cluster_name", "") for _, labels in scrape.series}
+    several = tuple(f"account~{name.removeprefix('last~')}~" for name in clusters if name.startswith("last~"))
+    return sum(
+        scrape.value("envoy_cluster_upstream_rq", envoy_cluster_name=name, envoy_response_code=status)
+        for name in clusters
+        if not name.startswith(several)
+    )
+
+
 def test_usage_is_counted(scrapes: tuple[Scrape, Scrape]) -> None:
     before, after = scrapes
-    for group, entry, model in (A_SERIES, B_SERIES, C_SERIES):
+    for group, entry, model in (A_SERIES, B_SERIES, C_SERIES, METERED_SERIES):
         for name, further in (
             ("trilane_tokens_total", {"kind": "input"}),
             ("trilane_tokens_total", {"kind": "output"}),
