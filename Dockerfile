@@ -1,5 +1,6 @@
-# Two images: `envoy` is the gateway (stock Envoy, its configuration, the filter), `upstream` the simulator of the model
-# sources. docker-compose.yaml builds and joins them; each can be had alone with `docker build --target envoy .`.
+# Three images: `envoy` is the gateway (stock Envoy, its configuration, the filter), `command` the tool that puts a document
+# and the clusters of its accounts in force (and adds up the ledger), `upstream` the simulator of the model sources.
+# docker-compose.yaml builds and joins them; each can be had alone with `docker build --target envoy .`.
 #
 # Written for every builder, the old one without BuildKit as well: no cache mounts, no `COPY --chmod`.
 
@@ -19,7 +20,7 @@ COPY src src
 COPY control control
 COPY tests/upstream tests/upstream
 RUN CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
-    cargo build --locked --release --package trilane-upstream
+    cargo build --locked --release --package trilane-upstream --package trilane-control
 RUN cargo rustc --locked --release --lib --crate-type cdylib --target wasm32-wasip1 --package trilane
 
 # ---- The simulator
@@ -34,12 +35,31 @@ ENTRYPOINT ["/usr/local/bin/trilane-upstream"]
 CMD ["serve", "--listen", "a_official=0.0.0.0:9101", "--listen", "b_official=0.0.0.0:9102", \
      "--listen", "b_low_rate=0.0.0.0:9103", "--listen", "c_official=0.0.0.0:9104"]
 
+# ---- The command
+
+FROM ${ENVOY_IMAGE} AS stock
+
+FROM ${RUNTIME_IMAGE} AS command
+COPY --from=build /build/target/release/trilane /usr/local/bin/
+# It looks whether what it names in Envoy's configuration is there: so here is all of it that an image brings.
+COPY --from=build /build/target/wasm32-wasip1/release/trilane.wasm /etc/trilane/filter/
+COPY --from=stock /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
+# Again for the owner of the volumes. Envoy's user, so that a credential that this can read Envoy can read too.
+RUN install -d -o 10001 -g 10001 /etc/trilane/upstreams /etc/trilane/document
+USER 10001:10001
+ENTRYPOINT ["/usr/local/bin/trilane"]
+# The document that is edited is in a place of its own: what is in force is a copy of it.
+CMD ["render", "--watch", "--document", "/in/gateway.json", "--publish", "/etc/trilane/document/gateway.json", \
+     "--out", "/etc/trilane/upstreams", "--credentials", "/etc/trilane/credentials", \
+     "--filter", "/etc/trilane/filter/trilane.wasm"]
+
 # ---- The gateway
 #
-# It is complete but for two directories to be mounted: /etc/trilane/document with gateway.json, /etc/trilane/certs with
-# server.crt and server.key. Envoy writes no file, so the rest may be read-only.
+# It is complete but for four directories to be mounted: /etc/trilane/document with gateway.json and /etc/trilane/upstreams with
+# its clusters, both as the command puts them there, /etc/trilane/credentials with the files that the document names,
+# /etc/trilane/certs with server.crt and server.key. Envoy writes no file, so the rest may be read-only.
 
-FROM ${ENVOY_IMAGE} AS envoy
+FROM stock AS envoy
 COPY --from=build /build/target/wasm32-wasip1/release/trilane.wasm /etc/trilane/filter/
 COPY envoy/envoy.yaml /etc/trilane/
 # Not root, and the same user as above, who owns the private key. The image's own entry point would only change the user.

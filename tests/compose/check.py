@@ -7,14 +7,16 @@ compose command.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import shlex
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,9 @@ CHECKOUT = Path(sys.argv[1]).resolve()
 COMPOSE = sys.argv[2:]
 PORT, TLS_PORT = os.environ["PORT"], os.environ["TLS_PORT"]
 DOCUMENT = CHECKOUT / "envoy" / "gateway.json"
+IN_FORCE = "/etc/trilane/document/gateway.json"
+SECRETS = "/etc/trilane/upstreams/secrets"
+CREDENTIALS = CHECKOUT / "envoy" / "credentials"
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(CHECKOUT / "envoy"))
@@ -38,7 +43,9 @@ def main() -> None:
     three_lines(lines)
     tls(lines[0])
     document(lines[0])
+    accounts(lines[0])
     simulator(lines[0])
+    renderer(lines[0])
     logs()
 
 
@@ -91,23 +98,88 @@ def tls(line: str) -> None:
 
 
 def document(line: str) -> None:
-    """Edits of the mounted document by rename: taken at once, held, and refused when broken."""
+    """Edits of the document, in place and by rename: taken at once, held, and refused when broken."""
     original = DOCUMENT.read_bytes()
     changed = json.loads(original)
     digest = hashlib.sha256(demo.DEMO_KEYS["key_a"].encode()).hexdigest()
     (key,) = [key for key in changed["keys"] if key.get("sha256") == digest]
     key["disabled"] = True
-    publish(json.dumps(changed).encode())
-    eventually("key_a disabled by rename: refused", lambda: curl(line).status in (401, 403), 10)
+    check("in force is a copy of the document", in_force() == original)
+    edit(json.dumps(changed).encode())
+    eventually("key_a disabled by an edit in place: refused", lambda: curl(line).status in (401, 403), 10)
     held = [curl(line).status for _ in range(20)]
     check(f"... by every worker, each time {set(held)}", set(held) <= {401, 403})
-    publish(b"{ broken")
+    check("in force is the edited one", in_force() == DOCUMENT.read_bytes())
+    said = refusals()
+    edit(b"{ broken")
+    eventually("a broken document: the render service says so", lambda: refusals() > said, 10)
     time.sleep(2)
-    check("a broken document changes nothing", curl(line).status in (401, 403))
-    publish(original)
-    eventually("the original document again: accepted", lambda: curl(line).status == 200, 10)
+    check("... and nothing changes", curl(line).status in (401, 403) and in_force() == json.dumps(changed).encode())
+    replace(DOCUMENT, original)
+    eventually("the original document again, by rename: accepted", lambda: curl(line).status == 200, 10)
     held = [curl(line).status for _ in range(20)]
     check(f"... by every worker, each time {set(held)}", set(held) == {200})
+
+
+def accounts(line: str) -> None:
+    """Credentials by rename, an account that fails, an account that moves; and each time no request is lost."""
+    echo = f"{line} -H 'x-sim-echo: 1'"
+    value = used(echo)
+    check(f"the upstream got an account's credential, {value}", value.startswith("simulated-credential-of-a-official-"))
+    account = value.removeprefix("simulated-credential-of-")
+    file = CREDENTIALS / account
+
+    with clients(line) as answers:
+        replace(file, b"rotated-credential\n")
+        eventually("a credential replaced by rename: used", lambda: used(echo) == "rotated-credential", 3)
+        held = {used(echo) for _ in range(20)}
+        check(f"... by every worker, each time {held}", held == {"rotated-credential"})
+        replace(file, b"\n")
+        eventually("no credential in the file: another account's", lambda: used(echo) not in ("", "rotated-credential"), 3)
+        replace(file, f"{value}\n".encode())
+        eventually("the first credential again: used again", lambda: used(echo) == value, 40)
+    check(f"... and meanwhile {len(answers)} requests, each with {set(answers)}", set(answers) == {200} and len(answers) > 20)
+
+    original = DOCUMENT.read_bytes()
+    changed = json.loads(original)
+    (group,) = [group for group in changed["groups"] if group["id"] == "a-official"]
+    (failing,) = [one for one in group["accounts"] if one["id"] == account]
+    failing["url"] = "http://upstream:9199"
+    with clients(line) as answers:
+        edit(json.dumps(changed).encode())
+        eventually(f"{account} at a port where nobody listens: another account's", lambda: used(echo) not in ("", value), 10)
+        edit(original)
+        eventually("the original document again: its own", lambda: used(echo) == value, 40)
+    check(f"... and meanwhile {len(answers)} requests, each with {set(answers)}", set(answers) == {200} and len(answers) > 20)
+    for kind in ("no_credential", "connection"):
+        what = f"the ledger has the tries at it that failed ({kind}), and who answered instead"  # written every ten seconds
+        eventually(what, lambda kind=kind: failed_over(account, kind), 20)
+
+    # One more account, in a group that is new: its cluster must come before the document and go after it.
+    changed = json.loads(original)
+    changed["groups"].append({**group, "id": "a-new", "accounts": [{**failing, "url": "http://upstream:9103"}]})
+    (key,) = [key for key in changed["keys"] if key["id"] == "key_a"]
+    key["group"] = "a-new"
+    secret = f"a-new.{failing['id']}.json"
+    with clients(line) as answers:
+        edit(json.dumps(changed).encode())
+        eventually("a new group with an account: served", lambda: curl(line).headers.get("x-sim-upstream") == "b_low_rate", 10)
+        check("... by its secret", secret in secrets())
+        edit(original)
+        eventually("the original document again", lambda: curl(line).headers.get("x-sim-upstream") == "a_official", 10)
+        eventually("... and what the group left over goes", lambda: secret not in secrets(), 10)
+    check(f"... and meanwhile {len(answers)} requests, each with {set(answers)}", set(answers) == {200} and len(answers) > 20)
+
+
+def renderer(line: str) -> None:
+    """The render service is needed for changes only, and ends when it is asked to."""
+    container = service("render")
+    run(COMPOSE, "stop", "render")
+    state = inspect(container)["State"]
+    check("render stops by itself, with 0", state["ExitCode"] == 0 and not state["OOMKilled"])
+    check("... and the gateway serves without it", curl(line).status == 200)
+    run(COMPOSE, "start", "render")
+    eventually("all services are up and healthy", services, 60)
 
 
 def simulator(line: str) -> None:
@@ -132,10 +204,11 @@ def simulator(line: str) -> None:
 
 def services() -> bool:
     """Is everything as it should be?"""
-    states = {name: inspect(service(name))["State"] for name in ("envoy", "upstream", "certificate")}
+    states = {name: inspect(service(name))["State"] for name in ("envoy", "upstream", "render", "certificate")}
     return (
         states["envoy"]["Health"]["Status"] == "healthy"
         and states["upstream"]["Health"]["Status"] == "healthy"
+        and states["render"]["Health"]["Status"] == "healthy"
         and states["certificate"]["Status"] == "exited"
         and states["certificate"]["ExitCode"] == 0
     )
@@ -143,7 +216,7 @@ def services() -> bool:
 
 def hardening() -> None:
     """Not root, nothing to write to, no port for others."""
-    for name in ("envoy", "upstream"):
+    for name in ("envoy", "upstream", "render"):
         found = run(COMPOSE, "exec", "-T", name, "bash", "-c", "id -u; if : > /tmp/x; then echo writable; fi 2>/dev/null; exit 0")
         check(f"{name}: user 10001, nothing writable", found.split() == ["10001"])
     ports = inspect(service("envoy"))["NetworkSettings"]["Ports"]
@@ -158,6 +231,8 @@ def logs() -> None:
     check("logs: access log lines", '"url.path":"/v1/chat/completions"' in text)
     check("logs: nothing critical", "[critical]" not in text)
     check("logs: no key", not any(value in text for value in demo.DEMO_KEYS.values()))
+    text += run(COMPOSE, "logs", "--no-color", "render")
+    check("logs: no credential", "simulated-credential" not in text and "rotated-credential" not in text)
 
 
 # ---- Tools
@@ -199,12 +274,75 @@ def curl(line: str, show: bool = False) -> Answer:
     return Answer(int(status), version, headers, body, float(first_byte), float(seconds))
 
 
-def publish(content: bytes) -> None:
-    """The way that docker-compose.yaml tells people: written beside it, then renamed."""
-    part = DOCUMENT.with_name("new.json")
+def edit(content: bytes) -> None:
+    """The document, as most editors write it: in place."""
+    DOCUMENT.write_bytes(content)
+
+
+def in_force() -> bytes:
+    """The document as Envoy has it."""
+    return run(COMPOSE, "exec", "-T", "envoy", "cat", IN_FORCE).encode()
+
+
+def secrets() -> list[str]:
+    """The files of secrets."""
+    return run(COMPOSE, "exec", "-T", "envoy", "ls", SECRETS).split()
+
+
+def refusals() -> int:
+    """How often the render service has refused something."""
+    return run(COMPOSE, "logs", "--no-color", "render").count("error: ")
+
+
+def replace(file: Path, content: bytes) -> None:
+    """Written beside it, then renamed: what docker-compose.yaml asks for with credentials."""
+    part = file.with_name("new")
     part.write_bytes(content)
     part.chmod(0o644)
-    part.rename(DOCUMENT)
+    part.rename(file)
+
+
+def used(echo: str) -> str:
+    """The credential that a request reached the upstream with."""
+    headers = dict(curl(echo).json.get("headers", []))
+    return headers.get("authorization", "").removeprefix("Bearer ")
+
+
+@contextlib.contextmanager
+def clients(line: str) -> Iterator[list[int]]:
+    """Repeats a request all the while; the statuses, complete at the end."""
+    answers: list[int] = []
+    over = threading.Event()
+
+    def ask() -> None:
+        while not over.is_set():
+            answers.append(curl(line).status)
+
+    threads = [threading.Thread(target=ask, daemon=True) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield answers
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join(60)
+
+
+def failed_over(account: str, kind: str) -> bool:
+    """Is there a line about a try that failed like this, and are all of them about requests that another answered?"""
+    lines = [
+        line
+        for line in ledger()
+        if any((one["account"], one["kind"]) == (account, kind) for one in line.get("trilane.tries.failed", ()))
+    ]
+    return bool(lines) and all(line["trilane.account"] != account for line in lines)
+
+
+def ledger() -> list[dict[str, Any]]:
+    """All lines so far."""
+    text = run(COMPOSE, "logs", "--no-color", "--no-log-prefix", "envoy")
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
 
 
 def service(name: str) -> str:
