@@ -16,6 +16,7 @@ FROM ${RUST_IMAGE} AS build
 RUN rustup target add wasm32-wasip1
 WORKDIR /build
 COPY Cargo.toml Cargo.lock ./
+COPY .cargo .cargo
 COPY src src
 COPY control control
 COPY tests/upstream tests/upstream

@@ -1,105 +1,153 @@
 //! A record as JSON members. Names are OpenTelemetry's where it has them (`gen_ai.*`, `http.*`,
 //! `url.*`, `error.*`), else ours (`trilane.*`).
 
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use core::fmt::Write as _;
+
+use serde::Serialize;
 
 use super::Record;
+use crate::text::plain_run;
 use crate::usage::{Kind, Usage};
+
+/// About the size of the members of one record, in bytes.
+const USUAL_SIZE: usize = 1536;
 
 impl Record {
     /// The record as members of a JSON object, each with a comma before it: to be put into the
     /// object of members that Envoy writes, `{"time":"…"` + this + `}`.
+    ///
+    /// Numbers are JSON numbers, amounts and multipliers are strings. What is unknown is left out.
     pub fn to_members(&self) -> Vec<u8> {
-        // Writing strings and integers into memory cannot fail; should it ever, no members are
-        // better than half of them.
-        let mut object = serde_json::to_vec(self).unwrap_or_default();
-        match object.first_mut() {
-            Some(brace) => *brace = b',',
-            None => return object,
+        let mut members = Members(Vec::with_capacity(USUAL_SIZE));
+        members.text("http.request.method", &self.method);
+        members.text("url.path", &self.path);
+        members.text("trilane.outcome", self.ending.name());
+        members.text("trilane.usage.status", self.status.name());
+        members.text_if("error.type", self.error.as_deref());
+        members.text_if("trilane.endpoint", self.endpoint.as_deref());
+        if let Some(protocol) = self.protocol {
+            members.shown("trilane.protocol", &protocol);
         }
-        object.pop();
-        object
+        members.text_if("trilane.key.id", self.key.as_deref());
+        members.text_if("trilane.group", self.group.as_deref());
+        self.put_route(&mut members);
+        members.text_if("gen_ai.operation.name", self.operation);
+        members.text_if("gen_ai.request.model", self.requested_model.as_deref());
+        members.text_if("trilane.model", self.model.as_deref());
+        members.text_if("trilane.upstream_model", self.upstream_model.as_deref());
+        if self.operation.is_some() {
+            members.json("trilane.stream", &self.stream);
+        }
+        self.put_answer(&mut members);
+        members.number("http.request.body.size", self.request_bytes);
+        if self.operation.is_some() {
+            members.number("http.response.body.size", self.response_bytes);
+        }
+        if let Some(time) = self.first_byte_us {
+            members.number("trilane.time_to_first_byte_us", time);
+        }
+        members.0
     }
-}
 
-/// Numbers are JSON numbers, amounts and multipliers are strings. What is unknown is left out.
-impl Serialize for Record {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = Members(serializer.serialize_map(None)?);
-        members.put("http.request.method", &self.method)?;
-        members.put("url.path", &self.path)?;
-        members.put("trilane.outcome", self.ending.name())?;
-        members.put("trilane.usage.status", self.status.name())?;
-        members.put_some("error.type", self.error.as_ref())?;
-        members.put_some("trilane.endpoint", self.endpoint.as_ref())?;
-        members.put_some("trilane.protocol", self.protocol.map(|p| p.to_string()))?;
-        members.put_some("trilane.key.id", self.key.as_ref())?;
-        members.put_some("trilane.group", self.group.as_ref())?;
+    /// Where the request went.
+    fn put_route(&self, members: &mut Members) {
         if let Some(route) = &self.route {
-            members.put("trilane.source", &route.source)?;
-            members.put("trilane.entry", route.entry.name())?;
-            members.put("trilane.cluster", &route.cluster)?;
-            members.put("trilane.multiplier", &route.multiplier.to_string())?;
+            members.text("trilane.source", &route.source);
+            members.text("trilane.entry", route.entry.name());
+            members.text("trilane.cluster", &route.cluster);
+            members.shown("trilane.multiplier", &route.multiplier);
         }
         if let Some(asked) = &self.asked {
-            members.put_some("trilane.account", asked.last.as_ref())?;
-            members.put("trilane.tries", &asked.tries)?;
+            members.text_if("trilane.account", asked.last.as_deref());
+            members.number("trilane.tries", asked.tries);
             if !asked.failed.is_empty() {
-                members.put("trilane.tries.failed", &asked.failed)?;
+                members.json("trilane.tries.failed", &asked.failed);
             }
         }
-        members.put_some("gen_ai.operation.name", self.operation)?;
-        members.put_some("gen_ai.request.model", self.requested_model.as_ref())?;
-        members.put_some("trilane.model", self.model.as_ref())?;
-        members.put_some("trilane.upstream_model", self.upstream_model.as_ref())?;
-        if self.operation.is_some() {
-            members.put("trilane.stream", &self.stream)?;
-        }
+    }
+
+    /// What came back.
+    fn put_answer(&self, members: &mut Members) {
         let reading = &self.reading;
-        members.put_some("gen_ai.response.model", reading.response_model.as_ref())?;
-        members.put_some("gen_ai.response.id", reading.response_id.as_ref())?;
-        let reasons = reading.finish_reason.as_ref().map(|reason| [reason]);
-        members.put_some("gen_ai.response.finish_reasons", reasons)?;
-        members.put_some("trilane.service_tier", reading.service_tier.as_ref())?;
-        let upstream_id = self.upstream_request_id.as_ref();
-        members.put_some("trilane.upstream_request_id", upstream_id)?;
-        members.put_some("trilane.upstream_status", self.replaced_status)?;
-        members.put_some("trilane.upstream_failure", self.upstream_failure.as_ref())?;
+        members.text_if("gen_ai.response.model", reading.response_model.as_deref());
+        members.text_if("gen_ai.response.id", reading.response_id.as_deref());
+        if let Some(reason) = &reading.finish_reason {
+            members.json("gen_ai.response.finish_reasons", &[reason]);
+        }
+        members.text_if("trilane.service_tier", reading.service_tier.as_deref());
+        members.text_if(
+            "trilane.upstream_request_id",
+            self.upstream_request_id.as_deref(),
+        );
+        if let Some(status) = self.replaced_status {
+            members.number("trilane.upstream_status", status.into());
+        }
+        members.text_if("trilane.upstream_failure", self.upstream_failure.as_deref());
         if let Some(usage) = &reading.usage {
-            members.put_usage(usage)?;
+            members.usage(usage);
         }
-        if reading.reported.iter().any(|(_, count)| *count > 0) {
-            members.put("trilane.usage.reported", &Reported(&reading.reported))?;
-        }
+        members.reported(&reading.reported);
         if let Some(charge) = &self.charge {
-            members.put("trilane.charge", &charge.to_string())?;
-            members.put_some("trilane.currency", self.currency.as_deref())?;
+            members.shown("trilane.charge", charge);
+            members.text_if("trilane.currency", self.currency.as_deref());
         }
-        members.put("http.request.body.size", &self.request_bytes)?;
-        if self.operation.is_some() {
-            members.put("http.response.body.size", &self.response_bytes)?;
-        }
-        members.put_some("trilane.time_to_first_byte_us", self.first_byte_us)?;
-        members.0.end()
     }
 }
 
-/// A JSON object being written.
-struct Members<M>(M);
+/// Members of a JSON object being written. All names are plain.
+struct Members(Vec<u8>);
 
-impl<M: SerializeMap> Members<M> {
-    fn put<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> Result<(), M::Error> {
-        self.0.serialize_entry(name, value)
+impl Members {
+    fn name(&mut self, name: &str) {
+        self.0.extend_from_slice(b",\"");
+        self.0.extend_from_slice(name.as_bytes());
+        self.0.extend_from_slice(b"\":");
     }
 
-    fn put_some<T: Serialize>(&mut self, name: &str, value: Option<T>) -> Result<(), M::Error> {
-        value.map_or(Ok(()), |value| self.put(name, &value))
+    fn text(&mut self, name: &str, value: &str) {
+        if plain_run(value.as_bytes()) < value.len() {
+            self.json(name, value);
+            return;
+        }
+        self.name(name);
+        self.0.push(b'"');
+        self.0.extend_from_slice(value.as_bytes());
+        self.0.push(b'"');
+    }
+
+    fn text_if(&mut self, name: &str, value: Option<&str>) {
+        if let Some(value) = value {
+            self.text(name, value);
+        }
+    }
+
+    /// A value whose text is plain.
+    fn shown(&mut self, name: &str, value: &impl core::fmt::Display) {
+        let mut text = String::new();
+        // Writing into memory does not fail.
+        let _ = write!(text, "{value}");
+        self.text(name, &text);
+    }
+
+    fn number(&mut self, name: &str, value: u64) {
+        self.name(name);
+        let mut digits = itoa::Buffer::new();
+        self.0.extend_from_slice(digits.format(value).as_bytes());
+    }
+
+    fn json<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) {
+        let before = self.0.len();
+        self.name(name);
+        // Strings and numbers, into memory: it cannot fail. Should it ever, the member is left out whole.
+        if serde_json::to_writer(&mut self.0, value).is_err() {
+            self.0.truncate(before);
+        }
     }
 
     /// Totals always, parts where there are any.
-    fn put_usage(&mut self, usage: &Usage) -> Result<(), M::Error> {
-        self.put("gen_ai.usage.input_tokens", &usage.input_tokens())?;
-        self.put("gen_ai.usage.output_tokens", &usage.output_tokens())?;
+    fn usage(&mut self, usage: &Usage) {
+        self.number("gen_ai.usage.input_tokens", usage.input_tokens());
+        self.number("gen_ai.usage.output_tokens", usage.output_tokens());
         let written_5m = usage.tokens(Kind::CacheWrite5m);
         let written_1h = usage.tokens(Kind::CacheWrite1h);
         let parts = [
@@ -129,18 +177,22 @@ impl<M: SerializeMap> Members<M> {
         ];
         for (name, count) in parts {
             if count > 0 {
-                self.put(name, &count)?;
+                self.number(name, count);
             }
         }
-        Ok(())
     }
-}
 
-/// Numbers under the names that the protocol gave them.
-struct Reported<'a>(&'a [(&'static str, u64)]);
-
-impl Serialize for Reported<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().copied().filter(|(_, count)| *count > 0))
+    /// The protocol's own numbers, those that are not 0, under the names that it gave them.
+    fn reported(&mut self, reported: &[(&str, u64)]) {
+        let mut object = Self(Vec::new());
+        for (name, count) in reported.iter().filter(|(_, count)| *count > 0) {
+            object.number(name, *count);
+        }
+        if let Some((_, members)) = object.0.split_first() {
+            self.name("trilane.usage.reported");
+            self.0.push(b'{');
+            self.0.extend_from_slice(members);
+            self.0.push(b'}');
+        }
     }
 }

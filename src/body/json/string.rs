@@ -2,14 +2,17 @@
 
 use super::{Cursor, JsonScanner, State, Text};
 use crate::body::BodyError;
-use crate::text::{plain_run, unescaped};
+use crate::text::{passable_run, plain_run, unescaped};
 
 impl JsonScanner {
     /// Reads on in a string; gives what is left of the chunk.
     pub(super) fn text<'a>(&mut self, mut cursor: Cursor<'a>) -> Result<&'a [u8], BodyError> {
         loop {
             if !self.utf8.is_inside() {
-                let plain = plain_run(cursor.rest);
+                let plain = match self.text {
+                    Text::Value | Text::NestedKey => passable_run(cursor.rest),
+                    Text::Key | Text::Model => plain_run(cursor.rest),
+                };
                 cursor.rest = self.take(cursor, plain)?;
                 match cursor.rest.split_first() {
                     None => return Ok(cursor.rest),

@@ -1,7 +1,7 @@
 //! Strings: those that are kept, and those that are passed over.
 
 use super::{Picker, State};
-use crate::text::{plain_run, unescaped};
+use crate::text::{passable_run, plain_run, unescaped};
 use crate::usage::short_text::MAX_TEXT;
 use crate::usage::sse::is_line_break;
 use crate::usage::table::Node;
@@ -12,7 +12,7 @@ impl Picker {
     pub(super) fn pass_text<'a>(&mut self, bytes: &'a [u8], lines: bool) -> &'a [u8] {
         let mut rest = bytes;
         loop {
-            rest = rest.get(plain_run(rest)..).unwrap_or_default();
+            rest = rest.get(passable_run(rest)..).unwrap_or_default();
             rest = match rest {
                 [] => return rest,
                 [b'"', tail @ ..] => {

@@ -1,0 +1,74 @@
+"""What is measured: the request, and how the load is made."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from bodies import chat
+from contestants import WRONG_KEY, Contestant
+from driving import Call
+
+CHAT = "/v1/chat/completions"
+LIST = "/v1/models"
+#: Events of a stream.
+EVENTS = 200
+#: Between two events of a paced stream, in microseconds: a fast model.
+GAP_US = 2000
+#: Paced streams begun in a second: some eight at a time, and never in step, whose events would wait for each other.
+STREAMS = 19.0
+
+_SIZES = (("1k", "1 KB", 1024, 16), ("100k", "100 KB", 100 * 1024, 8), ("1m", "1 MB", 1024 * 1024, 4))
+
+
+class Case(NamedTuple):
+    name: str
+    title: str
+    call: Call
+    #: In the closed loop. Few, where each moves much: more would only wait for each other.
+    connections: int
+    #: Whether the open loop is run as well.
+    latency: bool = False
+    #: Whether it is a paced stream, at a rate of its own.
+    paced: bool = False
+    #: Whether the wrong key makes it, which bare Envoy has another path for.
+    rejected: bool = False
+
+    def call_to(self, contestant: Contestant) -> Call:
+        """The request as this contestant takes it."""
+        path = contestant.rejected_path if self.rejected else None
+        return self.call._replace(path=path or self.call.path)
+
+
+def all_cases() -> list[Case]:
+    """In the order in which they run and are shown."""
+    cases = []
+    for name, title, size, connections in _SIZES:
+        for place in ("first", "last"):
+            body = chat(size, model_first=place == "first")
+            cases.append(Case(f"{name}-{place}", f"{title}, model {place}", Call(CHAT, body), connections, latency=True))
+    asked = chat(1024, model_first=True, stream=True)
+    cases += [
+        Case("sse-unpaced", f"stream of {EVENTS} events at once", Call(CHAT, asked, events=EVENTS), 8),
+        Case(
+            "sse-paced",
+            f"stream of {EVENTS} events, one every {GAP_US / 1000:g} ms",
+            Call(CHAT, asked, events=EVENTS, gap_us=GAP_US),
+            32,
+            paced=True,
+        ),
+        Case("list", "model list", Call(LIST), 16),
+        Case("rejected", "wrong key, no body", Call(LIST, key=WRONG_KEY, expect=401), 16, rejected=True),
+        Case(
+            "rejected-body",
+            "wrong key, 1 KB (each ends its connection)",
+            Call(CHAT, chat(1024, model_first=True), key=WRONG_KEY, expect=401),
+            16,
+            rejected=True,
+        ),
+    ]
+    return cases
+
+
+def keys_case() -> Case:
+    """The smallest request, a different key each time; for contestants with many keys."""
+    return Case("keys", "1 KB, model first, by number of keys", Call(CHAT, chat(1024, model_first=True)), 16, latency=True)

@@ -1,0 +1,116 @@
+"""The figures: every single one, their medians and spreads, and the ratios within each pair."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Any, Optional
+
+#: Figure -> what it is.
+FIGURES = {
+    "busy": "busy",
+    "cpu_us": "CPU µs",
+    "per_second": "requests/s",
+    "events_per_second": "events/s",
+    "p50_us": "p50 µs",
+    "p99_us": "p99 µs",
+    "p99.9_us": "p99.9 µs",
+    "added_p50_us": "p50 added µs",
+    "delay_p50_us": "event p50 µs",
+    "delay_p99_us": "event p99 µs",
+    "added_delay_p50_us": "event p50 added µs",
+    "added_delay_p99_us": "event p99 added µs",
+}
+#: Figures that are the difference to the baseline in the same pair, with what they are the difference of.
+ADDED = {"added_p50_us": "p50_us", "added_delay_p50_us": "delay_p50_us", "added_delay_p99_us": "delay_p99_us"}
+#: A gateway that is busy for less than this in a closed loop waits for the load generator, and could do more.
+BUSY = 0.9
+#: Figures of which a ratio says something.
+RATIOS = ("cpu_us", "per_second", "events_per_second")
+
+
+class Results:
+    """Collects what the runs report."""
+
+    def __init__(self, about: dict[str, Any]) -> None:
+        self.about = about
+        #: Contestant -> title.
+        self.contestants: dict[str, str] = {}
+        #: Case -> title and the contestant that the others are compared with.
+        self.cases: dict[str, dict[str, str]] = {}
+        #: (case, contestant) -> figure -> pair -> value.
+        self.values: dict[tuple[str, str], dict[str, dict[int, float]]] = {}
+        #: (case, contestant) of open loops that were not kept up with.
+        self.overloaded: dict[tuple[str, str], str] = {}
+        self.memory: dict[str, int] = {}
+        self.failures: list[str] = []
+        self.not_measured: list[dict[str, str]] = []
+
+    def add(self, case: str, contestant: str, pair: int, report: dict[str, Any]) -> None:
+        """What one run of the load generator says."""
+        if report["failed"] or not report["requests"]:
+            self.failures.append(f"{case}, {contestant}, pair {pair + 1}, {report['mode']} loop: {report['failures'] or 'no answer'}")
+        if not report["requests"]:
+            return
+        figures: dict[str, float] = {}
+        latency, delay = report.get("latency_us"), report.get("event_delay_us")
+        if report["mode"] == "closed":
+            figures["cpu_us"] = report["cpu_us"]["gateway"] / report["requests"]
+            figures["per_second"] = report["per_second"]
+            figures["busy"] = report["cpu_us"]["gateway"] / 1e6 / report["cpu_seconds"]
+            if "events" in report:
+                figures["events_per_second"] = report["per_second"] * report["events"] / report["requests"]
+        elif delay:
+            figures["delay_p50_us"], figures["delay_p99_us"] = delay["p50"], delay["p99"]
+            figures["cpu_us"] = report["cpu_us"]["gateway"] / report["requests"]
+        else:
+            figures["p50_us"], figures["p99_us"], figures["p99.9_us"] = latency["p50"], latency["p99"], latency["p99.9"]
+        if report["mode"] == "open" and (report["unfinished"] or report["per_second"] < 0.9 * report["rate"]) and not delay:
+            self.overloaded[case, contestant] = f"{report['per_second']:.0f} of {report['rate']:.0f} requests/s"
+        known = self.values.setdefault((case, contestant), {})
+        for figure, value in figures.items():
+            known.setdefault(figure, {})[pair] = value
+
+    def figure(self, case: str, contestant: str, name: str) -> Optional[dict[str, Any]]:
+        """Median, spread and all values of a figure, with the ratio to the baseline; `None` where there is none."""
+        values = self._pairs(case, contestant, name)
+        if not values:
+            return None
+        found: dict[str, Any] = _spread(list(values.values()))
+        base = self._pairs(case, self.cases[case]["baseline"], name)
+        if name in RATIOS and base:
+            found["ratio"] = _spread([value / base[pair] for pair, value in values.items() if base.get(pair)])
+        return found
+
+    def _pairs(self, case: str, contestant: str, name: str) -> dict[int, float]:
+        if name not in ADDED:
+            return self.values.get((case, contestant), {}).get(name, {})
+        source = ADDED[name]
+        base = self._pairs(case, self.cases[case]["baseline"], source)
+        own = self._pairs(case, contestant, source)
+        return {pair: value - base[pair] for pair, value in own.items() if pair in base}
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it, as `results.json` has it."""
+        cases = {}
+        for case, about in self.cases.items():
+            rows = {}
+            for contestant in self.contestants:
+                if (case, contestant) not in self.values:
+                    continue
+                figures = {name: self.figure(case, contestant, name) for name in FIGURES}
+                rows[contestant] = {name: figure for name, figure in figures.items() if figure}
+                if (case, contestant) in self.overloaded:
+                    rows[contestant]["overloaded"] = self.overloaded[case, contestant]
+            cases[case] = {**about, "contestants": rows}
+        return {
+            "about": self.about,
+            "contestants": self.contestants,
+            "cases": cases,
+            "resident_bytes": self.memory,
+            "not_measured": self.not_measured,
+            "failures": self.failures,
+        }
+
+
+def _spread(values: list[float]) -> dict[str, Any]:
+    return {"median": statistics.median(values), "min": min(values), "max": max(values), "values": values}

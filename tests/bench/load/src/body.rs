@@ -1,0 +1,176 @@
+//! The framing of HTTP/1.1 bodies (RFC 9112, section 6), read as it comes.
+
+use httparse::Status;
+
+/// How a body ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// After so many bytes.
+    Length(u64),
+    /// With the last chunk.
+    Chunked,
+}
+
+impl Framing {
+    /// What the head says. A message without either has no body.
+    ///
+    /// # Errors
+    /// A length that is no number.
+    pub fn of(headers: &[httparse::Header<'_>]) -> Result<Self, String> {
+        let mut framing = Self::Length(0);
+        for header in headers {
+            if header.name.eq_ignore_ascii_case("content-length") {
+                let length = std::str::from_utf8(header.value)
+                    .ok()
+                    .and_then(|v| v.parse().ok());
+                framing = Self::Length(length.ok_or("a content-length that is no number")?);
+            } else if header.name.eq_ignore_ascii_case("transfer-encoding") {
+                return Ok(Self::Chunked);
+            }
+        }
+        Ok(framing)
+    }
+}
+
+/// A body being read.
+#[derive(Debug)]
+pub struct Body(State);
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum State {
+    /// So many bytes are to come.
+    Length(u64),
+    /// The line with a chunk's size is to come.
+    Size,
+    /// So many bytes of a chunk, with the line end behind it.
+    Chunk(u64),
+    /// Trailers, up to the empty line.
+    Trailers,
+    Done,
+}
+
+impl Body {
+    /// A body of which nothing has come yet.
+    pub fn new(framing: Framing) -> Self {
+        Self(match framing {
+            Framing::Length(0) => State::Done,
+            Framing::Length(length) => State::Length(length),
+            Framing::Chunked => State::Size,
+        })
+    }
+
+    /// Whether all of it has come.
+    pub fn is_done(&self) -> bool {
+        self.0 == State::Done
+    }
+
+    /// Reads what has come, hands the content to `sink`, and says how much is done with. The rest is to be given again
+    /// with more behind it.
+    ///
+    /// # Errors
+    /// A chunk without a size.
+    pub fn feed(&mut self, bytes: &[u8], mut sink: impl FnMut(&[u8])) -> Result<usize, String> {
+        let mut at = 0;
+        loop {
+            let rest = &bytes[at..];
+            match self.0 {
+                State::Done => return Ok(at),
+                State::Length(left) => {
+                    let taken = rest.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+                    if taken > 0 {
+                        sink(&rest[..taken]);
+                    }
+                    let left = left - taken as u64;
+                    self.0 = if left == 0 {
+                        State::Done
+                    } else {
+                        State::Length(left)
+                    };
+                    return Ok(at + taken);
+                }
+                State::Size => match httparse::parse_chunk_size(rest) {
+                    Ok(Status::Complete((line, 0))) => {
+                        at += line;
+                        self.0 = State::Trailers;
+                    }
+                    Ok(Status::Complete((line, size))) => {
+                        at += line;
+                        self.0 = State::Chunk(size + 2);
+                    }
+                    Ok(Status::Partial) => return Ok(at),
+                    Err(_) => return Err("a chunk without a size".to_owned()),
+                },
+                State::Chunk(left) => {
+                    let taken = rest.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+                    let content = taken.min(left.saturating_sub(2) as usize);
+                    if content > 0 {
+                        sink(&rest[..content]);
+                    }
+                    at += taken;
+                    let left = left - taken as u64;
+                    if left > 0 {
+                        self.0 = State::Chunk(left);
+                        return Ok(at);
+                    }
+                    self.0 = State::Size;
+                }
+                State::Trailers => {
+                    let Some(end) = memchr::memchr(b'\n', rest) else {
+                        return Ok(at);
+                    };
+                    at += end + 1;
+                    if rest[..end].trim_ascii().is_empty() {
+                        self.0 = State::Done;
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bodies_come_out_whole_however_they_are_cut() {
+        let cases: [(&str, Framing, &str, &str, usize); 4] = [
+            ("length", Framing::Length(5), "helloHTTP", "hello", 4),
+            (
+                "chunks",
+                Framing::Chunked,
+                "5\r\nhello\r\n7\r\n, world\r\n0\r\n\r\nX",
+                "hello, world",
+                1,
+            ),
+            (
+                "trailers",
+                Framing::Chunked,
+                "1\r\na\r\n0\r\nx: y\r\n\r\n",
+                "a",
+                0,
+            ),
+            ("nothing", Framing::Length(0), "X", "", 1),
+        ];
+        for (name, framing, wire, want, left) in cases {
+            for step in 1..=wire.len() {
+                let (mut body, mut got, mut buffer) = (Body::new(framing), Vec::new(), Vec::new());
+                let mut over = 0;
+                for piece in wire.as_bytes().chunks(step) {
+                    buffer.extend_from_slice(piece);
+                    let done = body.feed(&buffer, |b| got.extend_from_slice(b)).unwrap();
+                    buffer.drain(..done);
+                    over = buffer.len();
+                }
+                assert!(body.is_done(), "{name}, {step} at a time");
+                assert_eq!(got, want.as_bytes(), "{name}, {step} at a time");
+                assert_eq!(over, left, "{name}, {step} at a time");
+            }
+        }
+    }
+
+    #[test]
+    fn a_size_that_is_none_is_an_error() {
+        assert!(Body::new(Framing::Chunked).feed(b"zz\r\n", |_| {}).is_err());
+    }
+}

@@ -1,0 +1,164 @@
+//! The command line.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use lexopt::prelude::*;
+
+/// What `--help` prints.
+pub const HELP: &str = "\
+Usage:
+  trilane-load mock --listen IP:PORT
+  trilane-load load --to IP:PORT --path PATH [options]
+
+mock  a model source that answers from memory; prints `listening ADDR`. The request header `x-bench-events: N` asks
+      for a stream of N events instead of JSON, `x-bench-gap-us: T` for T microseconds between two of them
+load  keeps a gateway busy and prints one JSON object:
+  --method NAME            POST with a body, else GET
+  --header 'name: value'   may be repeated; a run of # in a value becomes a number below --keys, padded with zeros
+  --keys N                 how many numbers there are (1)
+  --body FILE              the request's body
+  --connections N          kept alive (8)
+  --seconds S              for how long (1)
+  --warmup S               before that, not counted (0)
+  --rate R                 open loop: R requests a second. Without it closed loop
+  --expect STATUS          anything else is a failure (200)
+  --events N               answers are streams of N events
+  --cpu NAME=PID           the processor time of that process while it was counted; may be repeated
+";
+
+/// What to do.
+#[derive(Debug)]
+pub enum Command {
+    /// `mock`
+    Mock(SocketAddr),
+    /// `load`
+    Load(Box<Plan>),
+    /// `--help`
+    Help,
+}
+
+/// The load to make.
+#[derive(Debug)]
+pub struct Plan {
+    /// The gateway.
+    pub to: SocketAddr,
+    /// The request target.
+    pub path: String,
+    /// The method, where it is not what the body suggests.
+    pub method: Option<String>,
+    /// Header lines.
+    pub headers: Vec<String>,
+    /// How many numbers may stand for a run of `#`.
+    pub keys: u64,
+    /// The file with the body.
+    pub body: Option<PathBuf>,
+    /// Connections at once.
+    pub connections: usize,
+    /// For how long it is counted.
+    pub time: Duration,
+    /// For how long before that it is not.
+    pub warmup: Duration,
+    /// Requests a second; `None` for as many as come.
+    pub rate: Option<f64>,
+    /// The status that every answer must have.
+    pub expect: u16,
+    /// How many events every answer must have, where it is a stream.
+    pub events: Option<u64>,
+    /// Processes whose processor time is asked for.
+    pub cpu: Vec<(String, u32)>,
+}
+
+/// Reads the arguments after the program's name.
+///
+/// # Errors
+/// What is wrong with them.
+pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
+    let mut parser = lexopt::Parser::from_args(arguments);
+    match parser.next().map_err(text)? {
+        Some(Value(command)) if command == "mock" => mock(&mut parser),
+        Some(Value(command)) if command == "load" => load(&mut parser).map_err(text),
+        Some(Short('h') | Long("help")) => Ok(Command::Help),
+        Some(other) => Err(format!("{}; see --help", other.unexpected())),
+        None => Err("a command is missing: mock or load; see --help".to_owned()),
+    }
+}
+
+fn mock(parser: &mut lexopt::Parser) -> Result<Command, String> {
+    let mut listen = None;
+    while let Some(argument) = parser.next().map_err(text)? {
+        match argument {
+            Long("listen") => listen = Some(parser.value().and_then(|v| v.parse()).map_err(text)?),
+            other => return Err(text(other.unexpected())),
+        }
+    }
+    listen
+        .map(Command::Mock)
+        .ok_or_else(|| "--listen is missing".to_owned())
+}
+
+fn load(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
+    let mut plan = Plan {
+        to: ([127, 0, 0, 1], 0).into(),
+        path: String::new(),
+        method: None,
+        headers: Vec::new(),
+        keys: 1,
+        body: None,
+        connections: 8,
+        time: Duration::from_secs(1),
+        warmup: Duration::ZERO,
+        rate: None,
+        expect: 200,
+        events: None,
+        cpu: Vec::new(),
+    };
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("to") => plan.to = parser.value()?.parse()?,
+            Long("path") => plan.path = parser.value()?.string()?,
+            Long("method") => plan.method = Some(parser.value()?.string()?),
+            Long("header") => plan.headers.push(parser.value()?.string()?),
+            Long("keys") => plan.keys = parser.value()?.parse()?,
+            Long("body") => plan.body = Some(parser.value()?.into()),
+            Long("connections") => plan.connections = parser.value()?.parse()?,
+            Long("seconds") => plan.time = parser.value()?.parse_with(seconds)?,
+            Long("warmup") => plan.warmup = parser.value()?.parse_with(seconds)?,
+            Long("rate") => plan.rate = Some(parser.value()?.parse_with(rate)?),
+            Long("expect") => plan.expect = parser.value()?.parse()?,
+            Long("events") => plan.events = Some(parser.value()?.parse()?),
+            Long("cpu") => plan.cpu.push(parser.value()?.parse_with(process)?),
+            other => return Err(other.unexpected()),
+        }
+    }
+    if plan.to.port() == 0 || plan.path.is_empty() || plan.connections == 0 || plan.keys == 0 {
+        return Err("--to and --path are needed, --connections and --keys not 0".into());
+    }
+    Ok(Command::Load(Box::new(plan)))
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let number: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    Duration::try_from_secs_f64(number).map_err(|error| error.to_string())
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (0.01..=1e6).contains(&number) {
+        Ok(number)
+    } else {
+        Err("not between 0.01 and 1000000".to_owned())
+    }
+}
+
+fn process(text: &str) -> Result<(String, u32), String> {
+    let (name, pid) = text.split_once('=').ok_or("not NAME=PID")?;
+    let pid = pid.parse().map_err(|_| "not a process id".to_owned())?;
+    Ok((name.to_owned(), pid))
+}
+
+fn text(error: lexopt::Error) -> String {
+    error.to_string()
+}

@@ -1,0 +1,206 @@
+//! A model source that answers from memory.
+
+use std::net::SocketAddr;
+
+use httparse::Status;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::spawn_local;
+
+use crate::body::{Body, Framing};
+use crate::clock::{self, Timer};
+use crate::sse;
+
+/// How much is read at once.
+const BUFFER: usize = 256 * 1024;
+/// More headers than any request here has.
+const HEADERS: usize = 64;
+
+/// A chat answer; `content` makes it 1 KB in all.
+const ANSWER: (&str, &str) = (
+    concat!(
+        r#"{"id":"chatcmpl-9k2","object":"chat.completion","created":1763700000,"model":"gpt-5.1-2025-11-13","#,
+        r#""choices":[{"index":0,"message":{"role":"assistant","content":""#
+    ),
+    concat!(
+        r#"","refusal":null,"annotations":[]},"logprobs":null,"finish_reason":"stop"}],"#,
+        r#""usage":{"prompt_tokens":212,"completion_tokens":98,"total_tokens":310,"#,
+        r#""prompt_tokens_details":{"cached_tokens":128,"audio_tokens":0},"#,
+        r#""completion_tokens_details":{"reasoning_tokens":0,"audio_tokens":0}},"#,
+        r#""service_tier":"default","system_fingerprint":null}"#
+    ),
+);
+
+/// What a request asks for.
+#[derive(Debug, Clone, Copy, Default)]
+struct Asked {
+    /// A stream of so many events.
+    events: Option<usize>,
+    /// Nanoseconds between two of them.
+    gap: u64,
+}
+
+/// Answers for ever.
+///
+/// # Errors
+/// The address cannot be had.
+pub async fn serve(listen: SocketAddr) -> Result<(), String> {
+    let listener = TcpListener::bind(listen)
+        .await
+        .map_err(|error| format!("{listen}: {error}"))?;
+    let at = listener.local_addr().map_err(|error| error.to_string())?;
+    println!("listening {at}");
+    loop {
+        let (stream, _) = listener.accept().await.map_err(|error| error.to_string())?;
+        spawn_local(async move {
+            let _ = stream.set_nodelay(true);
+            // A client that goes in the middle is nothing to tell of: the generator counts what is missing.
+            let _ = connection(stream).await;
+        });
+    }
+}
+
+async fn connection(mut stream: TcpStream) -> Result<(), String> {
+    let json = json_answer();
+    let timer = Timer::new().map_err(text)?;
+    let mut buffer = vec![0; BUFFER];
+    let mut end = 0;
+    loop {
+        let (length, asked, mut body) = loop {
+            if let Some(head) = head(&buffer[..end])? {
+                break head;
+            }
+            let count = stream.read(&mut buffer[end..]).await.map_err(text)?;
+            if count == 0 {
+                return Ok(());
+            }
+            end += count;
+        };
+        buffer.copy_within(length..end, 0);
+        end -= length;
+        loop {
+            let read = body.feed(&buffer[..end], |_| {})?;
+            buffer.copy_within(read..end, 0);
+            end -= read;
+            if body.is_done() {
+                break;
+            }
+            let count = stream.read(&mut buffer[end..]).await.map_err(text)?;
+            if count == 0 {
+                return Ok(());
+            }
+            end += count;
+        }
+        match asked.events {
+            None => stream.write_all(&json).await.map_err(text)?,
+            Some(events) if asked.gap == 0 => {
+                stream.write_all(&at_once(events)).await.map_err(text)?;
+            }
+            Some(events) => paced(&mut stream, &timer, events, asked.gap).await?,
+        }
+    }
+}
+
+/// A request's head: its length, what it asks for, and the body to come. `None` if it is not complete.
+fn head(bytes: &[u8]) -> Result<Option<(usize, Asked, Body)>, String> {
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS];
+    let mut request = httparse::Request::new(&mut headers);
+    match request.parse(bytes) {
+        Ok(Status::Partial) => Ok(None),
+        Ok(Status::Complete(length)) => {
+            let number = |name: &str| {
+                let header = request
+                    .headers
+                    .iter()
+                    .find(|h| h.name.eq_ignore_ascii_case(name))?;
+                std::str::from_utf8(header.value)
+                    .ok()?
+                    .parse::<usize>()
+                    .ok()
+            };
+            let asked = Asked {
+                events: number("x-bench-events"),
+                gap: number("x-bench-gap-us").map_or(0, |gap| gap as u64 * 1000),
+            };
+            Ok(Some((
+                length,
+                asked,
+                Body::new(Framing::of(request.headers)?),
+            )))
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// 1 KB of JSON with its head.
+fn json_answer() -> Vec<u8> {
+    let (before, after) = ANSWER;
+    let prose = "The quick brown fox jumps over the lazy dog. ".repeat(24);
+    let content = &prose[..1024 - before.len() - after.len()];
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nx-request-id: req_mock\r\ncontent-length: 1024\r\n\r\n";
+    format!("{head}{before}{content}{after}").into_bytes()
+}
+
+const STREAM_HEAD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n\
+cache-control: no-cache\r\nx-request-id: req_mock\r\ntransfer-encoding: chunked\r\n\r\n";
+
+/// One event as a chunk, and where in it the time stands.
+fn event_chunk() -> (Vec<u8>, usize) {
+    let size = format!("{:x}\r\n", sse::EVENT.len());
+    let chunk = [size.as_bytes(), sse::EVENT, b"\r\n"].concat();
+    (chunk, size.len() + sse::place())
+}
+
+/// The end of the stream and the end of the chunks.
+fn last_chunks() -> Vec<u8> {
+    let size = format!("{:x}\r\n", sse::END.len());
+    [size.as_bytes(), sse::END, b"\r\n0\r\n\r\n"].concat()
+}
+
+/// The whole stream: every event a chunk, all sent now.
+fn at_once(events: usize) -> Vec<u8> {
+    let (mut chunk, place) = event_chunk();
+    sse::stamp(&mut chunk[place..], clock::now());
+    let mut all = Vec::with_capacity(STREAM_HEAD.len() + events * chunk.len() + 512);
+    all.extend_from_slice(STREAM_HEAD);
+    for _ in 0..events {
+        all.extend_from_slice(&chunk);
+    }
+    all.extend_from_slice(&last_chunks());
+    all
+}
+
+/// The stream, an event every `gap` nanoseconds.
+async fn paced(
+    stream: &mut TcpStream,
+    timer: &Timer,
+    events: usize,
+    gap: u64,
+) -> Result<(), String> {
+    let (mut chunk, place) = event_chunk();
+    stream.write_all(STREAM_HEAD).await.map_err(text)?;
+    let begun = clock::now();
+    for number in 1..=events as u64 {
+        timer.until(begun + number * gap).await.map_err(text)?;
+        sse::stamp(&mut chunk[place..], clock::now());
+        stream.write_all(&chunk).await.map_err(text)?;
+    }
+    stream.write_all(&last_chunks()).await.map_err(text)
+}
+
+fn text(error: std::io::Error) -> String {
+    error.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_is_json_of_1024_bytes() {
+        let answer = json_answer();
+        let body = &answer[answer.len() - 1024..];
+        let value: serde_json::Value = serde_json::from_slice(body).unwrap();
+        assert_eq!(value["usage"]["total_tokens"], 310);
+    }
+}

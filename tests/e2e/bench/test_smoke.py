@@ -1,0 +1,67 @@
+"""The benchmark (`make bench`) in its short form: it works and every figure is there. No figure is judged."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from support import run_dir
+
+BENCH = Path("tests/bench/gateway/bench.py")
+#: Of each turn: enough for some answers of the slowest contestant to the largest request.
+SECONDS = "0.2"
+
+EVERYBODY = {"bare", "noop", "trilane", "accounts", "native"}
+CROWD = {"trilane", "native", "trilane-10000", "native-10000"}
+CLOSED = {"busy", "cpu_us", "per_second"}
+OPEN = {"p50_us", "p99_us", "p99.9_us", "added_p50_us"}
+PACED = {"cpu_us", "delay_p50_us", "delay_p99_us", "added_delay_p50_us", "added_delay_p99_us"}
+CASES = {
+    **{f"{size}-{place}": (EVERYBODY, CLOSED | OPEN) for size in ("1k", "100k", "1m") for place in ("first", "last")},
+    "sse-unpaced": (EVERYBODY, CLOSED | {"events_per_second"}),
+    "sse-paced": (EVERYBODY, PACED),
+    "list": (EVERYBODY, CLOSED),
+    "rejected": (EVERYBODY, CLOSED),
+    "rejected-body": (EVERYBODY, CLOSED),
+    "keys": (CROWD, CLOSED | OPEN),
+}
+
+
+@pytest.fixture(scope="module")
+def out() -> Path:
+    """Where a short run has left its results."""
+    directory = run_dir("bench")
+    command = [sys.executable, str(BENCH), "--short", "--seconds", SECONDS, "--out", str(directory)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    for title in ("bare Envoy", "no-op wasm filter", "trilane", "Envoy's AI filters", "Resident memory"):
+        assert title in done.stdout, f"{title}\n{done.stdout}"
+    return directory
+
+
+def test_every_figure_is_there_and_no_request_failed(out: Path) -> None:
+    results = json.loads((out / "results.json").read_text(encoding="utf-8"))
+    assert results["failures"] == []
+    assert results["cases"].keys() == CASES.keys()
+    for case, (contestants, figures) in CASES.items():
+        rows = results["cases"][case]["contestants"]
+        assert rows.keys() == contestants, case
+        for contestant, row in rows.items():
+            assert row.keys() - {"overloaded"} == figures, f"{case}, {contestant}"
+            for figure in figures - {name for name in figures if name.startswith("added")}:
+                assert row[figure]["median"] > 0, f"{case}, {contestant}: {figure} is {row[figure]}"
+    assert results["resident_bytes"].keys() == EVERYBODY | CROWD
+    assert re.fullmatch(r"Envoy \d+\.\d+\.\d+", results["about"]["envoy"]), results["about"]
+
+
+def test_the_chart_is_a_picture_of_it(out: Path) -> None:
+    chart = ElementTree.parse(out / "chart.svg").getroot()
+    said = " ".join("".join(text.itertext()) for text in chart.iter("{http://www.w3.org/2000/svg}text"))
+    for expected in ("bare Envoy", "trilane", "Envoy's AI filters", "1 MB request", "model list"):
+        assert expected in said, expected
+    assert "not measured" not in said, said
