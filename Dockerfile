@@ -20,6 +20,7 @@ COPY .cargo .cargo
 COPY src src
 COPY control control
 COPY tests/upstream tests/upstream
+COPY tests/bench tests/bench
 RUN CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
     cargo build --locked --release --package trilane-upstream --package trilane-control
 RUN cargo rustc --locked --release --lib --crate-type cdylib --target wasm32-wasip1 --package trilane

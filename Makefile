@@ -103,6 +103,7 @@ lint: wasm-target python ## format, clippy (native and WebAssembly), documentati
 	@$(CARGO) clippy $(LOCKED) --workspace --all-targets -- -D warnings
 	@$(CARGO) clippy $(LOCKED) --package trilane --lib --target wasm32-wasip1 -- -D warnings
 	@$(CARGO) clippy $(LOCKED) --package trilane --test wasm -- -D warnings
+	@$(CARGO) clippy $(LOCKED) --package trilane-noop --target wasm32-wasip1 -- -D warnings
 	@RUSTDOCFLAGS='-D warnings' $(CARGO) doc $(LOCKED) --quiet --workspace --no-deps
 	@# Only these rooms may know Envoy: everything else is pure and runs natively, in tests and tools.
 	@if grep -rn proxy_wasm src --include='*.rs' | grep -vE '^src/(filter/|entry\.rs:)'; then \
@@ -112,7 +113,8 @@ lint: wasm-target python ## format, clippy (native and WebAssembly), documentati
 	@if grep -rnE '\bf(32|64)\b' src control/src --include='*.rs'; then \
 		echo 'error: a float (above).' >&2; exit 1; \
 	fi
-	@$(PYTHON) -m py_compile envoy/*.py tests/compose/*.py tests/operator/*.py tests/soak/*.py tests/soak/soaking/*.py
+	@$(PYTHON) -m py_compile envoy/*.py tests/compose/*.py tests/operator/*.py tests/soak/*.py tests/soak/soaking/*.py \
+		tests/bench/gateway/*.py tests/bench/instructions/*.py
 
 .PHONY: unit
 unit: rust ## unit and property tests
@@ -131,7 +133,7 @@ operator-test: venv ## alert rules, dashboard, Prometheus configuration (promtoo
 	@$(VENV)/bin/python -m pytest tests/operator -rs
 
 .PHONY: e2e
-e2e: build simulator command envoy venv node-modules ## end-to-end tests on a real Envoy (PYTEST_ARGS='-k name')
+e2e: build simulator command bench-tools envoy venv node-modules ## end-to-end tests on a real Envoy (PYTEST_ARGS='-k name')
 	$(call say,end-to-end tests)
 	@PYTHONPATH=envoy $(VENV)/bin/python -m pytest tests/e2e $(PYTEST_ARGS)
 
@@ -180,9 +182,26 @@ soak: build simulator command envoy venv ## every ending at load for SOAK_SECOND
 	$(call say,soak: $(SOAK_SECONDS) s)
 	@PYTHONPATH=envoy $(VENV)/bin/python tests/soak/soak.py --seconds '$(SOAK_SECONDS)'
 
+# Not part of `test`, which runs a short form of it: figures are worth something on an idle machine only.
 .PHONY: bench
-bench: rust ## how fast the pure core is (rates, native)
+bench: build bench-tools simulator command envoy venv ## what trilane costs, beside bare Envoy and Envoy's own AI filters (SHORT=1 BENCH_ARGS='--only 1k')
+	$(call say,the pure core)
 	@$(CARGO) bench $(LOCKED) --bench micro
+	$(call say,the gateway$(if $(SHORT),: short form))
+	@PYTHONPATH=envoy $(VENV)/bin/python tests/bench/gateway/bench.py $(if $(SHORT),--short) $(BENCH_ARGS)
+
+# The load generator with its mock, and a filter that does nothing.
+.PHONY: bench-tools
+bench-tools: wasm-target
+	$(call say,building the load generator and the empty filter)
+	@$(CARGO) build $(LOCKED) --release --package trilane-load
+	@$(CARGO) rustc $(LOCKED) --release --lib --target wasm32-wasip1 --package trilane-noop
+
+.PHONY: instructions
+instructions: rust python ## instructions of exchanges against their budget (valgrind; skipped with a warning without it; RENEW=1)
+	$(call say,instructions)
+	@$(CARGO) build $(LOCKED) --release --package trilane-instructions
+	@$(PYTHON) tests/bench/instructions/count.py $(if $(RENEW),--renew)
 
 # ---- Tidying
 
