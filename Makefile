@@ -113,7 +113,7 @@ lint: wasm-target python ## format, clippy (native and WebAssembly), documentati
 	@if grep -rnE '\bf(32|64)\b' src control/src --include='*.rs'; then \
 		echo 'error: a float (above).' >&2; exit 1; \
 	fi
-	@$(PYTHON) -m py_compile envoy/*.py tests/compose/*.py tests/operator/*.py tests/soak/*.py tests/soak/soaking/*.py \
+	@$(PYTHON) -m py_compile envoy/*.py tests/compose/*.py tests/operator/*.py tests/soak/*.py tests/soak/soaking/*.py tests/*.py \
 		tests/bench/gateway/*.py tests/bench/instructions/*.py
 
 .PHONY: unit

@@ -16,18 +16,17 @@ import sys
 import tempfile
 from pathlib import Path
 from subprocess import PIPE, STDOUT, CompletedProcess
-from typing import Optional
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+
+from debian_package import Unavailable, require_tools, unpack  # noqa: E402
+
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target").resolve()
 CACHED = TARGET / "promtool" / "promtool"
 PACKAGE = "prometheus"
 #: The oldest that the rules and their tests were tried with.
 OLDEST = (2, 42)
-
-
-class Unavailable(Exception):
-    """There is no promtool, and none can be fetched; the text says why."""
 
 
 class Promtool:
@@ -74,65 +73,16 @@ def _checked(binary: Path) -> Path:
 
 
 def _fetch() -> None:
-    for program in ("apt-get", "dpkg"):
-        if not shutil.which(program):
-            raise Unavailable(f"{program} is not there to fetch it with. Say where one is: PROMTOOL=/path/to/promtool")
+    require_tools("Say where one is: PROMTOOL=/path/to/promtool")
     print(f"fetching promtool (about 20 MB) into {CACHED.parent}", file=sys.stderr, flush=True)
     CACHED.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHED.parent) as scratch:
-        package = _download(Path(scratch))
-        unpacked = Path(scratch) / "unpacked"
-        done = _run(["dpkg", "-x", str(package), str(unpacked)], Path(scratch))
-        binary = unpacked / "usr" / "bin" / "promtool"
-        if done or not binary.exists():
-            raise Unavailable(f"the package {PACKAGE} has no promtool in it. {done or ''}")
+        otherwise = "Install Prometheus, or say where its promtool is: PROMTOOL=/path/to/promtool"
+        binary = unpack(PACKAGE, Path(scratch), otherwise) / "usr" / "bin" / "promtool"
+        if not binary.exists():
+            raise Unavailable(f"the package {PACKAGE} has no promtool in it.")
         # In one step: an interrupted fetch leaves nothing that looks complete.
         _checked(binary).replace(CACHED)
-
-
-def _download(scratch: Path) -> Path:
-    """The package file, by the system's package lists, or else by fresh ones of our own."""
-    failed = _run(["apt-get", "download", PACKAGE], scratch)
-    if failed:
-        lists, cache = scratch / "lists", scratch / "cache"
-        for directory in (lists / "partial", cache / "archives" / "partial"):
-            directory.mkdir(parents=True)
-        options = [
-            f"Dir::State::lists={lists}",
-            f"Dir::Cache={cache}",
-            # Users other than root cannot hand the download over to another user.
-            f"APT::Sandbox::User={_user()}",
-            "Acquire::Languages=none",
-            "Acquire::http::Timeout=20",
-            "Acquire::https::Timeout=20",
-            "Acquire::Retries=1",
-        ]
-        apt = ["apt-get", *(word for option in options for word in ("-o", option))]
-        failed = _run([*apt, "update"], scratch) or _run([*apt, "download", PACKAGE], scratch)
-    packages = list(scratch.glob(f"{PACKAGE}_*.deb"))
-    if failed or not packages:
-        raise Unavailable(
-            f"apt could not fetch the package {PACKAGE}: {failed or 'no file'}\n"
-            "Install Prometheus, or say where its promtool is: PROMTOOL=/path/to/promtool"
-        )
-    return packages[0]
-
-
-def _user() -> str:
-    import pwd
-
-    return pwd.getpwuid(os.getuid()).pw_name
-
-
-def _run(command: list[str], directory: Path) -> Optional[str]:
-    """Nothing, or what went wrong."""
-    try:
-        done = subprocess.run(
-            command, cwd=directory, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    return None if done.returncode == 0 else done.stderr.strip() or f"{command[0]} ended with {done.returncode}"
 
 
 def main() -> int:

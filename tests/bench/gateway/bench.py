@@ -173,7 +173,7 @@ def _not_tried(kind: str, keys: int) -> Optional[str]:
         return None
     if kind == "native":
         return "each key is a part of Envoy's configuration itself, which is not made for so many"
-    # Tried: with that limit raised, Envoy's own HTTP client gives up on such an answer.
+    # With that limit raised the loader got no answer either.
     return f"its document would have {size / 1e6:.0f} MB, and envoy.yaml serves {DOCUMENT_LIMIT / 1e6:.0f} MB to the loader at most"
 
 

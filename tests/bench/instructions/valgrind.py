@@ -14,16 +14,16 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from debian_package import Unavailable, require_tools, unpack  # noqa: E402
+
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target").resolve()
 CACHED = TARGET / "valgrind"
 PACKAGE = "valgrind"
-
-
-class Unavailable(Exception):
-    """There is no valgrind, and none can be fetched; the text says why."""
 
 
 class Valgrind(NamedTuple):
@@ -82,61 +82,11 @@ def _output(command: list[str], environment: dict[str, str]) -> str:
 
 
 def _fetch() -> None:
-    for program in ("apt-get", "dpkg"):
-        if not shutil.which(program):
-            raise Unavailable(f"{program} is not there to fetch it with. Say where one is: VALGRIND=/path/to/valgrind")
+    require_tools("Say where one is: VALGRIND=/path/to/valgrind")
     print(f"fetching valgrind (about 30 MB) into {CACHED}", file=sys.stderr, flush=True)
     TARGET.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=TARGET) as scratch:
-        unpacked = Path(scratch) / "unpacked"
-        failed = _run(["dpkg", "-x", str(_download(Path(scratch))), str(unpacked)], Path(scratch))
-        if failed:
-            raise Unavailable(f"the package {PACKAGE} cannot be unpacked: {failed}")
+        unpacked = unpack(PACKAGE, Path(scratch), "Install valgrind, or say where it is: VALGRIND=/path/to/valgrind")
         # In one step: an interrupted fetch leaves nothing that looks complete.
         _checked(_unpacked(unpacked))
         unpacked.rename(CACHED)
-
-
-def _download(scratch: Path) -> Path:
-    """The package file, by the system's package lists, or else by fresh ones of our own."""
-    failed = _run(["apt-get", "download", PACKAGE], scratch)
-    if failed:
-        lists, cache = scratch / "lists", scratch / "cache"
-        for directory in (lists / "partial", cache / "archives" / "partial"):
-            directory.mkdir(parents=True)
-        options = [
-            f"Dir::State::lists={lists}",
-            f"Dir::Cache={cache}",
-            # Users other than root cannot hand the download over to another user.
-            f"APT::Sandbox::User={_user()}",
-            "Acquire::Languages=none",
-            "Acquire::http::Timeout=20",
-            "Acquire::https::Timeout=20",
-            "Acquire::Retries=1",
-        ]
-        apt = ["apt-get", *(word for option in options for word in ("-o", option))]
-        failed = _run([*apt, "update"], scratch) or _run([*apt, "download", PACKAGE], scratch)
-    packages = list(scratch.glob(f"{PACKAGE}_*.deb"))
-    if failed or not packages:
-        raise Unavailable(
-            f"apt could not fetch the package {PACKAGE}: {failed or 'no file'}\n"
-            "Install valgrind, or say where it is: VALGRIND=/path/to/valgrind"
-        )
-    return packages[0]
-
-
-def _user() -> str:
-    import pwd
-
-    return pwd.getpwuid(os.getuid()).pw_name
-
-
-def _run(command: list[str], directory: Path) -> Optional[str]:
-    """Nothing, or what went wrong."""
-    try:
-        done = subprocess.run(
-            command, cwd=directory, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    return None if done.returncode == 0 else done.stderr.strip() or f"{command[0]} ended with {done.returncode}"
