@@ -12,6 +12,9 @@ pub const TRY_LIMIT_HEADER: &str = "x-envoy-upstream-rq-per-try-timeout-ms";
 /// The header that tells the filter of tries how far it may go; see [`Bounds`](super::Bounds). It leaves with
 /// no request.
 pub const BOUNDS_HEADER: &str = "x-trilane-bounds";
+/// The header of an account's answer after which Envoy makes another try. The filter of tries sets it, and no
+/// account can.
+pub const AGAIN_HEADER: &str = "x-trilane-again";
 /// What the names of this gateway's own headers begin with; no client may send them.
 pub const INTERNAL_PREFIX: &str = "x-trilane-";
 

@@ -24,7 +24,7 @@ mod request;
 mod upload;
 
 pub use answer::AnswerHead;
-pub use edits::{BOUNDS_HEADER, BodyEdit, Edits, HeaderEdit};
+pub use edits::{AFFINITY_HEADER, AGAIN_HEADER, BOUNDS_HEADER, BodyEdit, Edits, HeaderEdit};
 pub use pace::Bounds;
 
 use answer::Answer;

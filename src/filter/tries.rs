@@ -5,12 +5,9 @@ use proxy_wasm::traits::{Context, HttpContext, RootContext};
 use proxy_wasm::types::{Action, ContextType};
 
 use super::host;
-use crate::exchange::{BOUNDS_HEADER, Bounds};
+use crate::exchange::{AGAIN_HEADER, BOUNDS_HEADER, Bounds};
 use crate::ledger::{FailedTry, Failure};
 
-/// What an answer that is not the last one has in it, so that Envoy makes another try: the word is that of
-/// `retriable_headers` in the source's cluster. No account can write it.
-const AGAIN: &str = "x-trilane-again";
 /// What makes the way to an account turn back at once: the route there answers for it.
 ///
 /// Not this filter: Envoy makes no other try after an answer of its own filters.
@@ -28,6 +25,7 @@ impl RootContext for TriesRoot {
     fn create_http_context(&self, _context_id: u32) -> Option<Box<dyn HttpContext>> {
         Some(Box::new(Try {
             bounds: None,
+            failed_before: 0,
             skipped: false,
             over: false,
         }))
@@ -45,6 +43,8 @@ impl RootContext for TriesRoot {
 #[derive(Debug)]
 struct Try {
     bounds: Option<Bounds>,
+    /// How many tries of the request have failed.
+    failed_before: usize,
     /// Its account has failed already.
     skipped: bool,
     /// Nothing more is to be noted of it.
@@ -72,7 +72,8 @@ impl HttpContext for Try {
         }
         let failed = FailedTry::take_over(&handed);
         let account = host::upstream_account().unwrap_or_default();
-        let more = self.may_go_on(failed.len());
+        self.failed_before = failed.len();
+        let more = self.may_go_on(self.failed_before);
         if !more || self.is_late() {
             // After a try that came to no answer Envoy makes another by itself, whatever the bounds are.
             if more {
@@ -94,16 +95,17 @@ impl HttpContext for Try {
         }
         let report = host::take_hop_report();
         if self.skipped {
-            host::set_response_header(AGAIN, "1");
+            host::set_response_header(AGAIN_HEADER, "1");
             return Action::Continue;
         }
         let status = host::response_status();
         if status >= 400 {
             let account = host::upstream_account().unwrap_or_default();
             let failed = FailedTry::answered(account, status, &report);
-            let more = self.may_go_on(note(&failed));
+            note(&failed);
+            let more = self.may_go_on(self.failed_before.saturating_add(1));
             if failed.kind != Failure::Request && more && !self.is_late() {
-                host::set_response_header(AGAIN, "1");
+                host::set_response_header(AGAIN_HEADER, "1");
             }
         }
         Action::Continue
@@ -123,9 +125,7 @@ impl Try {
     }
 }
 
-/// Leaves a failed try for the exchange's record; gives how many there are now.
-fn note(failed: &FailedTry) -> usize {
-    let all = failed.hand_over(host::failed_tries());
-    host::publish_tries(&all);
-    FailedTry::take_over(&all).len()
+/// Leaves a failed try for the exchange's record.
+fn note(failed: &FailedTry) {
+    host::publish_tries(&failed.hand_over(host::failed_tries()));
 }

@@ -16,6 +16,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use trilane::config::account::{Account, Accounts, account_cluster, source_cluster};
+use trilane::exchange::{AFFINITY_HEADER, AGAIN_HEADER};
+use trilane::ledger::Failure;
 
 use super::envoy::{any, change_requests, codec, extension, http_options, http2, limits, set};
 use super::label;
@@ -24,13 +26,7 @@ use super::label;
 pub const HOP: &str = "account_hop";
 /// The header that tells it the account's cluster. No client can send it, and it leaves no account's cluster.
 pub const ACCOUNT: &str = "x-trilane-account";
-/// The header of an answer after which there is another try. The filter of tries sets it.
-pub const AGAIN: &str = "x-trilane-again";
-/// The header that conversations are told apart by.
-pub const AFFINITY: &str = "x-trilane-affinity";
 
-/// What ends a try and is a failure of the account: its credential, its limits, its servers.
-const FAILURES: [u16; 9] = [401, 402, 403, 429, 500, 502, 503, 504, 529];
 /// How much rather an account of the first priority is taken when all are set aside.
 const PREFERENCE: u32 = 50;
 
@@ -177,12 +173,17 @@ fn aggregate(group: &str, clusters: &[String], options: Value) -> Value {
 
 /// What holds for every try. Only the aggregate's own are heeded, none of its clusters'.
 fn options(retry_policy: Value, filter: &Path) -> Value {
-    let codes = FAILURES.map(|code| code.to_string()).join("|");
+    let is_failure = |status: &u16| Failure::of_status(*status) != Failure::Request;
+    let codes: Vec<String> = (400..600)
+        .filter(is_failure)
+        .map(|status| status.to_string())
+        .collect();
+    let codes = codes.join("|");
     let failed = json!({"name": ":status", "string_match": {"safe_regex": {"regex": codes}}});
     let to_account = change_requests(vec![set(ACCOUNT, "%UPSTREAM_METADATA(trilane:cluster)%")]);
     http_options(json!({
         "explicit_http_config": hop_protocol(),
-        "hash_policy": [{"header": {"header_name": AFFINITY}}],
+        "hash_policy": [{"header": {"header_name": AFFINITY_HEADER}}],
         "outlier_detection": {"error_matcher": {"http_response_headers_match": {"headers": [failed]}}},
         "retry_policy": retry_policy,
         "http_filters": [to_account, tries_filter(filter), codec()],
@@ -220,7 +221,7 @@ fn retry_policy(tiers: &[Vec<&Account>], last: &[(&Account, u32)]) -> Value {
     let largest = tiers.iter().map(Vec::len).max().unwrap_or(1);
     json!({
         "retry_on": "connect-failure,refused-stream,reset,reset-before-request,retriable-headers",
-        "retriable_headers": [{"name": AGAIN, "present_match": true}],
+        "retriable_headers": [{"name": AGAIN_HEADER, "present_match": true}],
         "num_retries": choices(last.len()),
         // A choice that fell on an account again is made anew at once.
         "retry_back_off": {"base_interval": "0.005s", "max_interval": "0.025s"},
