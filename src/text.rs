@@ -4,7 +4,7 @@ mod block;
 mod run;
 mod utf8;
 
-pub(crate) use run::{passable_run, plain_run};
+pub(crate) use run::{common_prefix, passable_run, plain_run};
 pub(crate) use utf8::Utf8;
 
 /// The bytes after the whitespace (RFC 8259, 2) at the start.

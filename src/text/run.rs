@@ -1,10 +1,11 @@
 //! How far a JSON string goes on without anything that must be looked at.
 
-use super::block::{Block, has_special, is_special, specials};
+use super::block::{Block, Marks, Piece, has_special, is_special, marks, specials};
 use super::unescaped;
 
-/// The place of a block's last byte.
-const LAST: usize = size_of::<Block>() - 1;
+/// The places of the last bytes.
+const LAST_OF_BLOCK: usize = size_of::<Block>() - 1;
+const LAST_OF_PIECE: usize = size_of::<Piece>() - 1;
 
 /// How many bytes at the start are plain characters of a JSON string: ASCII, no `"`, no `\`, no control
 /// character under 0x20.
@@ -34,7 +35,7 @@ pub(crate) fn passable_run(bytes: &[u8]) -> usize {
             let from = rest.get(at..).unwrap_or_default();
             let escape = escape_length(from);
             match from.get(escape..) {
-                Some(after) if escape > 2 || (escape == 2 && at == LAST) => {
+                Some(after) if escape > 2 || (escape == 2 && at == LAST_OF_BLOCK) => {
                     rest = after;
                     continue 'blocks;
                 }
@@ -43,7 +44,11 @@ pub(crate) fn passable_run(bytes: &[u8]) -> usize {
                 _ => return length_before(bytes, from),
             }
         }
-        rest = skip_plain_blocks(tail);
+        // Most strings are short; one that is not may well be long.
+        match pass_pieces(tail) {
+            Passed::UpTo(stop) => return length_before(bytes, stop),
+            Passed::All(after) => rest = after,
+        }
     }
     loop {
         let plain = rest.iter().position(|&byte| is_special(byte));
@@ -56,15 +61,96 @@ pub(crate) fn passable_run(bytes: &[u8]) -> usize {
     }
 }
 
+/// How many bytes at the start of both are the same.
+pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    let (blocks_a, rest_a) = a.as_chunks::<16>();
+    let (blocks_b, _) = b.as_chunks::<16>();
+    let mut same = 0_usize;
+    for (x, y) in blocks_a.iter().zip(blocks_b) {
+        let differ = u128::from_le_bytes(*x) ^ u128::from_le_bytes(*y);
+        if differ != 0 {
+            return same.saturating_add((differ.trailing_zeros() / 8) as usize);
+        }
+        same = same.saturating_add(x.len());
+    }
+    let tail_a = a.get(same..).unwrap_or(rest_a);
+    let tail_b = b.get(same..).unwrap_or_default();
+    let tail = tail_a.iter().zip(tail_b).take_while(|(x, y)| x == y);
+    same.saturating_add(tail.count())
+}
+
+/// How far whole pieces could be passed over.
+enum Passed<'a> {
+    /// To the end of the last one; what is left is shorter than a piece.
+    All(&'a [u8]),
+    /// To something that is no plain character and no whole escape.
+    UpTo(&'a [u8]),
+}
+
+/// Passes over plain characters and whole escapes, a piece at a time.
+fn pass_pieces(bytes: &[u8]) -> Passed<'_> {
+    let mut rest = bytes;
+    while let Some((piece, tail)) = split_piece(rest) {
+        if !has_special(piece) {
+            rest = tail;
+            continue;
+        }
+        let Marks {
+            quotes,
+            backslashes,
+            others,
+            ens,
+        } = marks(piece);
+        let (escaping, escaped) = escapes(backslashes);
+        let stops = (quotes & !escaped) | others;
+        let before_stop = stops.wrapping_sub(1) & !stops;
+        // Nearly all escapes are `\"`, `\\` and `\n`; the others are looked at one by one.
+        let plain = (escaped & (quotes | backslashes | ens)) >> 1;
+        let mut left = escaping & before_stop & !plain;
+        while left != 0 {
+            let at = left.trailing_zeros() as usize;
+            left &= left.wrapping_sub(1);
+            let from = rest.get(at..).unwrap_or_default();
+            match escape_length(from) {
+                0 => return Passed::UpTo(from),
+                2 if at == LAST_OF_PIECE => rest = from.get(2..).unwrap_or_default(),
+                _ => {}
+            }
+        }
+        if stops != 0 {
+            let at = stops.trailing_zeros() as usize;
+            return Passed::UpTo(rest.get(at..).unwrap_or_default());
+        }
+        // An escape over the border may have taken the first byte of the next piece already.
+        if rest.len() > tail.len() {
+            rest = tail;
+        }
+    }
+    Passed::All(rest)
+}
+
+fn split_piece(bytes: &[u8]) -> Option<(&Piece, &[u8])> {
+    let (piece, tail) = bytes.split_first_chunk::<64>()?;
+    let (blocks, _) = piece.as_chunks::<16>();
+    Some((blocks.first_chunk()?, tail))
+}
+
+/// Of the backslashes of a piece: those that begin an escape, and the places of the bytes that they escape. A
+/// backslash that follows an escaping one is itself escaped.
+fn escapes(backslashes: u64) -> (u64, u64) {
+    /// Every other bit.
+    const ODD: u64 = 0xAAAA_AAAA_AAAA_AAAA;
+    // The subtraction borrows through each run of backslashes; where it stops tells whether the run's length was
+    // odd (simdjson, Langdale and Lemire 2019, 3.1.1).
+    let ends = ((backslashes << 1) | ODD).wrapping_sub(backslashes) ^ ODD;
+    (ends & backslashes, ends ^ backslashes)
+}
+
 /// The bytes after as many blocks without anything special as can be told from at once.
 fn skip_plain_blocks(bytes: &[u8]) -> &[u8] {
     let mut rest = bytes;
-    while let Some((piece, tail)) = rest.split_first_chunk::<64>() {
-        let (blocks, _) = piece.as_chunks::<16>();
-        let Some(blocks) = blocks.first_chunk() else {
-            break;
-        };
-        if has_special(blocks) {
+    while let Some((piece, tail)) = split_piece(rest) {
+        if has_special(piece) {
             break;
         }
         rest = tail;
@@ -113,6 +199,48 @@ mod tests {
         }
     }
 
+    #[test]
+    fn escapes_are_told_from_what_they_escape() {
+        let cases = [
+            ("none", 0b0, 0b0, 0b0),
+            ("one", 0b1, 0b1, 0b10),
+            ("two: the first escapes the second", 0b11, 0b01, 0b10),
+            ("three", 0b111, 0b101, 0b1010),
+            ("two apart", 0b1001, 0b1001, 0b10010),
+            ("one at an odd place", 0b10, 0b10, 0b100),
+            ("two at an odd place", 0b110, 0b010, 0b100),
+            ("at the end", 1 << 63, 1 << 63, 0),
+            (
+                "all",
+                u64::MAX,
+                0x5555_5555_5555_5555,
+                0xAAAA_AAAA_AAAA_AAAA,
+            ),
+        ];
+        for (case, backslashes, escaping, escaped) in cases {
+            assert_eq!(escapes(backslashes), (escaping, escaped), "{case}");
+        }
+    }
+
+    #[test]
+    fn common_prefixes_of_every_length() {
+        let text: Vec<u8> = (0..70).collect();
+        for len in 0..70 {
+            for same in 0..=len {
+                let mut other = text[..len].to_vec();
+                if let Some(byte) = other.get_mut(same) {
+                    *byte ^= 0x80;
+                }
+                assert_eq!(common_prefix(&text, &other), same, "{same} of {len}");
+                assert_eq!(
+                    common_prefix(&other, &text),
+                    same,
+                    "{same} of {len}, turned"
+                );
+            }
+        }
+    }
+
     /// The slow way.
     fn passed(bytes: &[u8]) -> usize {
         let mut at = 0;
@@ -154,9 +282,9 @@ mod tests {
         ];
         for first in escapes {
             for second in escapes {
-                for place in 0..70 {
-                    for gap in [0, 1, 13, 14, 15, 16, 40] {
-                        for end in [0, 1, 70] {
+                for place in 0..150 {
+                    for gap in [0, 1, 14, 15, 62, 63] {
+                        for end in [0, 140] {
                             let text = [
                                 &"a".repeat(place),
                                 first,
