@@ -14,6 +14,7 @@ mod messages;
 mod meter;
 mod numbers;
 mod picker;
+mod quiet;
 mod responses;
 mod short_text;
 mod sse;

@@ -7,6 +7,7 @@ mod path;
 mod string;
 mod word;
 
+use super::quiet::Strings;
 use super::short_text::ShortText;
 use super::sse::is_line_break;
 use super::table::Node;
@@ -32,6 +33,8 @@ pub(super) struct Picker {
     too_long: bool,
     /// The escaped first half of a surrogate pair, when a second one must follow.
     high_surrogate: Option<u16>,
+    /// The strings that were passed over since the last [`reset`](Self::reset).
+    passed: Strings,
 }
 
 /// What may come next.
@@ -74,6 +77,7 @@ impl Picker {
             scratch: ShortText::default(),
             too_long: false,
             high_surrogate: None,
+            passed: Strings::default(),
         }
     }
 
@@ -83,7 +87,13 @@ impl Picker {
         self.node = root;
         self.path.clear();
         self.depth = 0;
+        self.passed.clear();
         self.clear_scratch();
+    }
+
+    /// The strings of the value that were passed over in one piece.
+    pub(super) fn passed(&self) -> &Strings {
+        &self.passed
     }
 
     /// Whether one value was read, whole, and nothing but whitespace behind it.

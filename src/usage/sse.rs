@@ -3,6 +3,7 @@
 //! Only `data` counts: every protocol here repeats in it what its `event` fields say.
 
 use super::picker::Picker;
+use super::quiet::Quiet;
 use super::tally::Tally;
 use memchr::memchr2;
 
@@ -14,6 +15,10 @@ pub(super) struct Events {
     after_cr: bool,
     /// The event has a line of data.
     has_data: bool,
+    /// Something of the event stood in a chunk before.
+    begun: bool,
+    /// The last event that said nothing new.
+    quiet: Quiet,
 }
 
 /// Where in a line the bytes so far end.
@@ -37,6 +42,7 @@ impl Events {
     pub(super) fn in_other_line() -> Self {
         Self {
             line: Line::Other,
+            begun: true,
             ..Self::default()
         }
     }
@@ -51,6 +57,12 @@ impl Events {
             self.after_cr = false;
             rest = rest.strip_prefix(b"\n").unwrap_or(rest);
         }
+        // From the first byte of the event on, where all of it so far is in this chunk.
+        let mut event = None;
+        if !self.begun {
+            rest = self.skip_quiet(rest);
+            event = Some(rest);
+        }
         while let Some((&byte, tail)) = rest.split_first() {
             match self.line {
                 Line::Start => {
@@ -58,11 +70,22 @@ impl Events {
                         self.line = Line::Colon;
                         rest = value;
                     } else if is_line_break(byte) {
-                        self.dispatch(picker, tally);
+                        let told = tally.is_told();
+                        let is_one = self.dispatch(picker, tally);
                         if tally.is_done() {
                             return;
                         }
                         rest = self.end_line(rest);
+                        if told {
+                            self.quiet.forget();
+                        } else if let Some(event) = event.filter(|_| is_one && !self.after_cr) {
+                            self.quiet.learn(event, rest.len(), picker.passed());
+                        }
+                        if is_one {
+                            picker.reset(&tally.table().event);
+                        }
+                        rest = self.skip_quiet(rest);
+                        event = Some(rest);
                     } else {
                         self.line = Line::Name(0);
                     }
@@ -101,6 +124,16 @@ impl Events {
                 }
             }
         }
+        self.begun = event.is_none_or(|event| !event.is_empty());
+    }
+
+    /// Passes over the events at the start that are like the last one that said nothing new.
+    fn skip_quiet<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+        let mut rest = bytes;
+        while let Some(after) = self.quiet.skip(rest) {
+            rest = after;
+        }
+        rest
     }
 
     /// A line of data begins; it and the one before are joined by an LF.
@@ -124,10 +157,10 @@ impl Events {
         rest
     }
 
-    /// A blank line: the event is whole.
-    fn dispatch(&mut self, picker: &mut Picker, tally: &mut Tally) {
+    /// A blank line: the event is whole. Whether it is one: it had a line of data.
+    fn dispatch(&mut self, picker: &Picker, tally: &mut Tally) -> bool {
         if !self.has_data {
-            return;
+            return false;
         }
         self.has_data = false;
         if picker.is_closed() {
@@ -135,7 +168,7 @@ impl Events {
         } else {
             tally.discard();
         }
-        picker.reset(&tally.table().event);
+        true
     }
 }
 

@@ -146,6 +146,11 @@ impl Tally {
 
     // === When it has ended ===
 
+    /// Whether the event told anything that is not known yet.
+    pub(super) fn is_told(&self) -> bool {
+        self.staged.touched
+    }
+
     /// The event ends here and was whole.
     pub(super) fn commit(&mut self) {
         if !self.staged.touched {

@@ -16,6 +16,7 @@ impl Picker {
             rest = match rest {
                 [] => return rest,
                 [b'"', tail @ ..] => {
+                    self.passed.note(bytes.len(), rest.len());
                     if self.depth == 0 {
                         self.end_value();
                     } else {
