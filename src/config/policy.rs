@@ -1,6 +1,7 @@
 //! The policy: what the filter decides by. Built by [`super::compile()`] alone, so every reference in
 //! it is resolved and every name in it is checked.
 
+use core::cell::OnceCell;
 use std::rc::Rc;
 
 use hashbrown::HashMap;
@@ -37,6 +38,17 @@ pub struct Group {
     pub clients: Clients,
     /// What it gives access to.
     pub kind: GroupKind,
+    /// The answers to its keys that ask for the whole list of models.
+    pub lists: Lists,
+}
+
+/// Answers that are the same for every key of a group: written when first asked for, in this policy's lifetime.
+#[derive(Debug, Clone, Default)]
+pub struct Lists {
+    /// For protocols A and B.
+    pub shared: OnceCell<Rc<[u8]>>,
+    /// For protocol C.
+    pub generate: OnceCell<Rc<[u8]>>,
 }
 
 /// Which credential forms, versions and paths a group's keys take.

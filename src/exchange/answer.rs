@@ -43,8 +43,8 @@ pub(super) struct Answer {
 
 impl Answer {
     /// Its head goes to the client.
-    fn begin(&mut self, head: &impl AnswerHead, facts: &Facts) {
-        self.relayed = Some(head.status());
+    fn begin(&mut self, status: u16, facts: &Facts) {
+        self.relayed = Some(status);
         self.meter = facts.wire().map(|wire| Box::new(Meter::new(wire)));
     }
 
@@ -130,20 +130,21 @@ impl Phase {
             // Our own local reply, or Envoy's before the filter saw a head.
             other @ (Self::Start | Self::Replied | Self::Done) => return (other, Outcome::pass()),
         };
-        if head.status() >= 400 {
+        let status = head.status();
+        if status >= 400 {
             let details = head.details();
             let relayed = details == VIA_UPSTREAM;
-            let hop = hop_failure(head, relayed, facts);
+            let hop = hop_failure(head, status, relayed, facts);
             let by_upstream = relayed && hop.is_none();
             let verdict = match &hop {
                 // On the way to an account there is nothing that the client could have done wrong.
                 Some(_) => Verdict::Replace(Rejection::UpstreamFailed),
-                None => verdict(head.status(), by_upstream),
+                None => verdict(status, by_upstream),
             };
             match verdict {
                 Verdict::Replace(rejection) if by_upstream => {
                     answer.identify(head, facts, None);
-                    answer.replaced = Some(head.status());
+                    answer.replaced = Some(status);
                     return upload.asker.refuse(rejection, facts);
                 }
                 Verdict::Replace(rejection) => {
@@ -152,13 +153,13 @@ impl Phase {
                     return upload.asker.refuse(rejection, facts);
                 }
                 Verdict::Envoys => {
-                    facts.refused = Some(envoys_refusal(head.status()));
+                    facts.refused = Some(envoys_refusal(status));
                     return (Self::Relaying(upload), Outcome::pass());
                 }
                 Verdict::Relay => {}
             }
         }
-        answer.begin(head, facts);
+        answer.begin(status, facts);
         let edits = answer.identify(head, facts, upload.asker.request_id.as_deref());
         (Self::Relaying(upload), Outcome::Continue(edits))
     }
@@ -166,10 +167,15 @@ impl Phase {
 
 /// Why an error that seems to be an account's is not: on the way to one of several accounts Envoy passes
 /// through itself, and its own answers there look like the account's.
-fn hop_failure(head: &impl AnswerHead, relayed: bool, facts: &Facts) -> Option<String> {
+fn hop_failure(
+    head: &impl AnswerHead,
+    status: u16,
+    relayed: bool,
+    facts: &Facts,
+) -> Option<String> {
     facts.route.as_ref()?.source.alternatives()?;
     match FailedTry::take_over(&head.failed_tries()).pop() {
-        Some(last) if last.status == head.status() => None,
+        Some(last) if last.status == status => None,
         Some(last) if !last.reason.is_empty() => Some(last.reason),
         // The account's answer would be the last that was noted.
         _ => relayed.then(|| "no_other_account".to_owned()),

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use crate::config::policy::{Group, GroupKind};
+use crate::config::policy::{Group, GroupKind, Lists};
 use crate::lane::{Entry, Protocol};
 use crate::protocol::listing::{Listed, generate_list, shared_list};
 use crate::protocol::page::{self, Page};
@@ -27,12 +27,41 @@ pub(super) fn answer(
     protocol: Protocol,
     asked: Asked<'_>,
     target: &Target<'_>,
-) -> Result<Value, Rejection> {
+) -> Result<Vec<u8>, Rejection> {
     let of_c = protocol == Protocol::C;
     if let (true, GroupKind::Source(_)) = (of_c, &group.kind) {
         // A source of another protocol has no list in C's shape.
         Route::find(group, protocol)?;
     }
+    let first = || written(group, asked, target, of_c);
+    if !matches!(asked, Asked::List) || target.query.is_some() {
+        return first();
+    }
+    let Lists { shared, generate } = &group.lists;
+    let list = if of_c { generate } else { shared };
+    if list.get().is_none() {
+        let _ = list.set(first()?.into());
+    }
+    list.get().map_or_else(first, |list| Ok(list.to_vec()))
+}
+
+/// The body, written anew.
+fn written(
+    group: &Group,
+    asked: Asked<'_>,
+    target: &Target<'_>,
+    of_c: bool,
+) -> Result<Vec<u8>, Rejection> {
+    let body = value(group, asked, target, of_c)?;
+    Ok(body.to_string().into_bytes())
+}
+
+fn value(
+    group: &Group,
+    asked: Asked<'_>,
+    target: &Target<'_>,
+    of_c: bool,
+) -> Result<Value, Rejection> {
     let models = visible(group, of_c);
     match asked {
         Asked::One(name) => {

@@ -145,7 +145,7 @@ fn decide(
             Protocol::C => Dialect::Native(Protocol::C),
             Protocol::A | Protocol::B => asker.dialect,
         };
-        let reply = Reply::json(200, &body, dialect, asker.request_id.as_deref());
+        let reply = Reply::written(200, body, dialect, asker.request_id.as_deref());
         return Ok((Phase::Replied, Outcome::Reply(reply)));
     }
     let route = admission::authorize(head, endpoint, protocol, &group)?;

@@ -51,6 +51,11 @@ impl Rejection {
 impl Reply {
     /// A JSON answer with the ids that clients of the dialect look for.
     pub fn json(status: u16, body: &Value, dialect: Dialect, request_id: Option<&str>) -> Self {
+        Self::written(status, body.to_string().into_bytes(), dialect, request_id)
+    }
+
+    /// The same with a body that is JSON already.
+    pub fn written(status: u16, body: Vec<u8>, dialect: Dialect, request_id: Option<&str>) -> Self {
         let mut headers = vec![("content-type", "application/json".to_owned())];
         if let Some(id) = request_id {
             headers.push(("x-request-id", id.to_owned()));
@@ -61,7 +66,7 @@ impl Reply {
         Self {
             status,
             headers,
-            body: body.to_string().into_bytes(),
+            body,
         }
     }
 }

@@ -8,7 +8,7 @@ use time::format_description::well_known::Rfc3339;
 use super::super::account;
 use super::super::document::{GroupDocument, ModelDocument};
 use super::super::multiplier::Multiplier;
-use super::super::policy::{Clients, Group, GroupKind, Source};
+use super::super::policy::{Clients, Group, GroupKind, Lists, Source};
 use super::{Compiler, Problems, accounts, names, prices};
 use crate::lane::Protocol;
 use crate::model::catalog::Kind;
@@ -141,6 +141,7 @@ pub(super) fn frame(
         name,
         clients,
         kind,
+        lists: Lists::default(),
     }
 }
 
