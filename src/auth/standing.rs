@@ -3,14 +3,18 @@
 use std::rc::Rc;
 
 use super::AccountKey;
+use crate::config::feed::record::FedRecord;
 use crate::config::policy::Group;
-use crate::config::record::{KeyDigest, KeyRecord, Stamped};
+use crate::config::record::{KeyDigest, KeyRecord, Stamped, Unreadable};
 use crate::config::snapshot::InForce;
 
 /// What a decision needs from outside: the published key records, and the time.
 pub trait World {
-    /// The bytes of a key's record, or `None` where none was ever published.
+    /// The bytes of the record of a key that the document names, or `None` where none was ever
+    /// published.
     fn key_record(&self, digest: &KeyDigest) -> Option<Vec<u8>>;
+    /// The same of a key that a feed has given.
+    fn fed_record(&self, digest: &KeyDigest) -> Option<Vec<u8>>;
     /// Seconds since the Unix epoch.
     fn now(&self) -> i64;
     /// The policy in force, looked at again: one may have been published since the request came.
@@ -29,21 +33,57 @@ pub enum Standing {
     },
     /// Unknown, removed, disabled or expired. Clients are not told which.
     Refused,
-    /// Its record cannot be judged by the policy in force: a publication is under way, or another
-    /// release wrote it. The key may be good, so this is never a 401.
+    /// It cannot be judged by the policy in force: a publication is under way, another release wrote
+    /// the record, or the feed has not been read to its end yet. The key may be good, so this is never
+    /// a 401.
     Undecided,
 }
 
-/// Looks an account key up.
+/// Looks an account key up: among those that the document names, then among those of its feed.
 pub fn standing(key: &AccountKey, in_force: &InForce, world: &impl World) -> Standing {
-    let Some(bytes) = world.key_record(&key.digest()) else {
-        return Standing::Refused;
+    match find(&key.digest(), in_force, world) {
+        Ok(Some(record)) => judge(record, in_force, world),
+        Ok(None) if in_force.knows_all_keys() => Standing::Refused,
+        Ok(None) | Err(Unreadable) => Standing::Undecided,
+    }
+}
+
+/// What is known of a key; `None` where nothing is.
+fn find(
+    digest: &KeyDigest,
+    in_force: &InForce,
+    world: &impl World,
+) -> Result<Option<Known>, Unreadable> {
+    let alone = in_force.feed.is_some_and(|feed| feed.alone);
+    if !alone && let Some(bytes) = world.key_record(digest) {
+        let named = Stamped::decode(&bytes)?.filter(|record| record.epoch >= in_force.epoch);
+        // What the document says of a key holds, whatever a feed says of it.
+        if let Some(named) = named {
+            return Ok(Some(Known::Key(named.record)));
+        }
+    }
+    let Some(feed) = in_force.feed else {
+        return Ok(None);
     };
-    let record = match Stamped::decode(&bytes) {
-        Err(_) => return Standing::Undecided,
-        Ok(None) => return Standing::Refused,
-        Ok(Some(stamped)) if stamped.epoch < in_force.epoch => return Standing::Refused,
-        Ok(Some(stamped)) => stamped.record,
+    let Some(bytes) = world.fed_record(digest) else {
+        return Ok(None);
+    };
+    let fed = FedRecord::decode(&bytes)?;
+    if fed.stamp.epoch < feed.floor {
+        return Ok(None);
+    }
+    Ok(Some(fed.key.map_or(Known::Removed, Known::Key)))
+}
+
+/// A key that something is known of.
+enum Known {
+    Key(KeyRecord),
+    Removed,
+}
+
+fn judge(known: Known, in_force: &InForce, world: &impl World) -> Standing {
+    let Known::Key(record) = known else {
+        return Standing::Refused;
     };
     // The clock is asked only where something hangs on it: it is a call out of the filter.
     let expired = record.expires_at.is_some_and(|end| end <= world.now());
@@ -59,3 +99,6 @@ pub fn standing(key: &AccountKey, in_force: &InForce, world: &impl World) -> Sta
         None => Standing::Undecided,
     }
 }
+
+#[cfg(test)]
+mod tests;

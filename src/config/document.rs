@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::error::Problems;
+use super::form;
 
 /// The whole document.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -32,6 +32,9 @@ pub struct Document {
     /// The account keys, by digest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keys: Option<Vec<KeyDocument>>,
+    /// Where more account keys come from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keys_feed: Option<KeysFeedDocument>,
 }
 
 /// A group: a source of one protocol, or a Mixed group over such sources.
@@ -216,8 +219,21 @@ pub struct KeyDocument {
     pub disabled: Option<bool>,
 }
 
-/// How many problems of form are listed before the rest is left unsaid.
-const MAX_PROBLEMS: usize = 100;
+/// A feed of account keys: an HTTP service that tells which there are and what changes.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[allow(
+    missing_docs,
+    reason = "the fields are documented where they get their meaning: feed/mod.rs"
+)]
+pub struct KeysFeedDocument {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authority: Option<String>,
+}
 
 impl Document {
     /// Reads a document.
@@ -227,18 +243,7 @@ impl Document {
     /// every value of a wrong type (the first 100). No value of the document is quoted: an operator
     /// may have put a secret in a wrong place.
     pub fn parse(bytes: &[u8]) -> Result<Self, Problems> {
-        let mut reader = serde_json::Deserializer::from_slice(bytes);
-        let first = match serde_path_to_error::deserialize(&mut reader) {
-            Ok(document) => match reader.end() {
-                Ok(()) => return Ok(document),
-                Err(error) => return Err(not_json(&error)),
-            },
-            Err(error) => error,
-        };
-        match serde_json::from_slice::<Value>(bytes) {
-            Err(error) => Err(not_json(&error)),
-            Ok(value) => Err(problems_of_form(value, &first)),
-        }
+        form::read::<Form>(bytes)
     }
 
     /// This document without its keys: what the policy snapshot carries.
@@ -247,97 +252,17 @@ impl Document {
             keys: None,
             groups: self.groups.clone(),
             currency: self.currency.clone(),
+            keys_feed: self.keys_feed.clone(),
             ..*self
         }
     }
 }
 
-fn not_json(error: &serde_json::Error) -> Problems {
-    let mut problems = Problems::default();
-    problems.push(
-        "",
-        format!(
-            "is not valid JSON (line {}, column {})",
-            error.line(),
-            error.column()
-        ),
-    );
-    problems
-}
+/// The form of a document.
+struct Form;
 
-/// Finds every problem of form: reads, notes where reading failed, takes that place out, reads on.
-fn problems_of_form(
-    mut value: Value,
-    first: &serde_path_to_error::Error<serde_json::Error>,
-) -> Problems {
-    let mut problems = Problems::default();
-    while problems.0.len() < MAX_PROBLEMS {
-        let Err(error) = serde_path_to_error::deserialize::<_, Document>(&value) else {
-            break;
-        };
-        let path = error.path().to_string();
-        let taken_out = take_out(&mut value, error.path());
-        problems.push(path, without_values(&error.inner().to_string()));
-        if !taken_out {
-            break;
-        }
-    }
-    // A field written twice is an error in the text that the parsed value no longer shows.
-    if problems.is_empty() {
-        problems.push(
-            first.path().to_string(),
-            without_values(&first.inner().to_string()),
-        );
-    }
-    problems
-}
-
-/// Removes what stands at `path`; false where nothing does.
-fn take_out(value: &mut Value, path: &serde_path_to_error::Path) -> bool {
-    use serde_path_to_error::Segment;
-    let mut segments: Vec<&Segment> = path.iter().collect();
-    let Some(last) = segments.pop() else {
-        return false;
-    };
-    let mut place = value;
-    for segment in segments {
-        let next = match segment {
-            Segment::Map { key } => place.get_mut(key.as_str()),
-            Segment::Seq { index } => place.get_mut(*index),
-            _ => None,
-        };
-        match next {
-            Some(next) => place = next,
-            None => return false,
-        }
-    }
-    match (last, place) {
-        (Segment::Map { key }, Value::Object(map)) => map.remove(key).is_some(),
-        // Taking an element out would shift the paths of those behind it.
-        (Segment::Seq { index }, Value::Array(list)) => {
-            list.get_mut(*index).is_some_and(|element| {
-                !core::mem::replace(element, Value::Object(serde_json::Map::new())).is_object()
-            })
-        }
-        _ => false,
-    }
-}
-
-/// serde's message, less the value it quotes: `invalid type: string "x", expected a boolean`.
-fn without_values(message: &str) -> String {
-    let message = message
-        .split_once(" at line ")
-        .map_or(message, |(text, _)| text);
-    match message.split_once(", expected ") {
-        Some((found, expected)) if !found.starts_with("unknown field") => {
-            format!("expected {expected}")
-        }
-        Some((found, expected)) => format!(
-            "{found} (known: {})",
-            expected.trim_start_matches("one of ")
-        ),
-        None => message.to_owned(),
-    }
+impl form::Form for Form {
+    type Read<'a> = Document;
 }
 
 #[cfg(test)]

@@ -1,12 +1,15 @@
 //! Configuration: the document as written, the policy as compiled, and both as published.
 //!
 //! [`document`] mirrors the JSON; [`policy`] is what the filter decides by, every reference
-//! resolved; [`record`] and [`snapshot`] are how keys and policy stand in Envoy's shared data.
+//! resolved; [`record`] and [`snapshot`] are how keys and policy stand in Envoy's shared data; [`feed`]
+//! reads the keys that the document does not name itself.
 
 pub mod account;
 pub mod compile;
 pub mod document;
 pub mod error;
+pub mod feed;
+mod form;
 pub mod lease;
 pub mod multiplier;
 pub mod origin;

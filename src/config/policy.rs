@@ -7,6 +7,7 @@ use std::rc::Rc;
 use hashbrown::HashMap;
 
 use super::account::Accounts;
+use super::feed::FeedSource;
 use super::multiplier::Multiplier;
 use crate::lane::{Entry, Protocol};
 use crate::model::{Catalog, Model};
@@ -23,6 +24,8 @@ pub struct Policy {
     pub max_body: u64,
     /// The currency of all prices, such as `USD`; for records, nothing is converted.
     pub currency: Option<Rc<str>>,
+    /// Where more account keys come from than the document names.
+    pub keys_feed: Option<FeedSource>,
     pub(super) groups: Vec<Rc<Group>>,
     pub(super) index: HashMap<String, usize>,
 }

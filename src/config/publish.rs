@@ -9,6 +9,7 @@ use hashbrown::HashMap;
 
 use super::compile::Compiled;
 use super::document::{Document, GroupDocument};
+use super::feed::Gate;
 use super::record::{KeyDigest, KeyRecord, Stamped};
 use super::shared::SharedData;
 use super::snapshot;
@@ -21,7 +22,10 @@ pub struct Publisher {
     epoch_in_force: u64,
     generation: u64,
     published: HashMap<KeyDigest, KeyRecord>,
-    groups: Vec<GroupDocument>,
+    /// The document in force, without its keys.
+    document: Document,
+    /// What is in force for the feed's records.
+    feed: Option<Gate>,
 }
 
 /// What one publication did.
@@ -43,45 +47,97 @@ impl Publisher {
             .and_then(|bytes| snapshot::decode_generation(&bytes))
             .unwrap_or(0);
         // The policy in force: records of its epoch and its groups are about.
-        let (epoch_in_force, groups) = shared
-            .get(snapshot::POLICY)
-            .0
+        let policy = shared.get(snapshot::POLICY).0;
+        let (epoch_in_force, document, feed) = policy
             .and_then(|bytes| snapshot::peek(&bytes))
-            .map(|(epoch, document)| (epoch, document.groups.unwrap_or_default()))
+            .map(|policy| (policy.epoch, policy.document, policy.feed))
             .unwrap_or_default();
         Self {
             epoch: generation.max(epoch_in_force).saturating_add(1),
             epoch_in_force,
             generation,
             published: HashMap::new(),
-            groups,
+            document,
+            feed,
         }
     }
 
-    /// Publishes a document; `compiled` is its compiled form.
+    /// Goes on where somebody else has published this very document, in its epoch. `None` where what
+    /// is in force cannot be read.
+    pub fn go_on(compiled: Compiled, shared: &impl SharedData) -> Option<Self> {
+        let generation = snapshot::decode_generation(&shared.get(snapshot::GENERATION).0?)?;
+        let policy = snapshot::peek(&shared.get(snapshot::POLICY).0?)?;
+        Some(Self {
+            epoch: policy.epoch,
+            epoch_in_force: policy.epoch,
+            generation,
+            published: compiled.keys.into_iter().collect(),
+            document: policy.document,
+            feed: policy.feed,
+        })
+    }
+
+    /// Publishes a document; `compiled` is its compiled form, `feed` what is to be known of the feed
+    /// that it names.
     pub fn publish(
         &mut self,
         document: &Document,
         compiled: &Compiled,
+        feed: Option<Gate>,
         shared: &impl SharedData,
     ) -> Published {
         if let Some(both) = self.between(document) {
-            // Until the records are rewritten, those of the epoch in force must count.
-            self.put_policy(&both, self.epoch_in_force, shared);
+            // Until the records are rewritten, those of the epoch in force must count; and so must
+            // what the feed in force has given, for a key may move from there to the document.
+            let feed = self.feed.map(|feed| Gate {
+                alone: false,
+                ..feed
+            });
+            self.put_policy(&both, self.epoch_in_force, feed, shared);
         }
         let records = self.put_records(compiled, shared);
-        self.put_policy(document, self.epoch, shared);
+        self.document = document.without_keys();
         self.epoch_in_force = self.epoch;
-        self.groups = document.groups.clone().unwrap_or_default();
+        self.put(self.gate(feed), shared);
         Published {
             generation: self.generation,
             records,
         }
     }
 
+    /// Publishes what is to be known of the feed from now on; `None` where that is in force already. No
+    /// record is written.
+    pub fn open(&mut self, feed: Gate, shared: &impl SharedData) -> Option<u64> {
+        let feed = self.gate(Some(feed));
+        if feed == self.feed {
+            return None;
+        }
+        self.put(feed, shared);
+        Some(self.generation)
+    }
+
+    /// How many keys the document names.
+    pub fn keys(&self) -> usize {
+        self.published.len()
+    }
+
+    fn gate(&self, feed: Option<Gate>) -> Option<Gate> {
+        let alone = self.published.is_empty();
+        feed.map(|feed| Gate { alone, ..feed })
+    }
+
+    /// Publishes the document with this for the feed.
+    fn put(&mut self, feed: Option<Gate>, shared: &impl SharedData) {
+        let document = core::mem::take(&mut self.document);
+        self.put_policy(&document, self.epoch, feed, shared);
+        self.document = document;
+        self.feed = feed;
+    }
+
     /// The policy to decide by while the records are rewritten; `None` where the one in force
     /// knows every group that a new record names, or where no policy can know both.
     fn between(&self, document: &Document) -> Option<Document> {
+        let old = self.document.groups.as_deref().unwrap_or_default();
         let new = document.groups.as_deref().unwrap_or_default();
         let with = |first: &[GroupDocument], second: &[GroupDocument]| {
             let more = second
@@ -93,15 +149,13 @@ impl Publisher {
                 ..document.without_keys()
             }
         };
-        let adds = new
-            .iter()
-            .any(|g| !self.groups.iter().any(|old| old.id == g.id));
-        if self.groups.is_empty() || !adds {
+        let adds = new.iter().any(|g| !old.iter().any(|old| old.id == g.id));
+        if old.is_empty() || !adds {
             return None;
         }
         // The groups in force decide as before. Only where a new Mixed group needs what is new in
         // its sources do the new definitions come first.
-        [with(&self.groups, new), with(new, &self.groups)]
+        [with(old, new), with(new, old)]
             .into_iter()
             .find(|both| super::compile::compile_policy(both).is_ok())
     }
@@ -130,9 +184,16 @@ impl Publisher {
         written
     }
 
-    fn put_policy(&mut self, document: &Document, epoch: u64, shared: &impl SharedData) {
+    fn put_policy(
+        &mut self,
+        document: &Document,
+        epoch: u64,
+        feed: Option<Gate>,
+        shared: &impl SharedData,
+    ) {
         self.generation = self.generation.saturating_add(1);
-        set(shared, snapshot::POLICY, &snapshot::encode(document, epoch));
+        let policy = snapshot::encode(document, epoch, feed);
+        set(shared, snapshot::POLICY, &policy);
         set(shared, snapshot::GENERATION, &self.generation.to_le_bytes());
     }
 }
@@ -172,7 +233,7 @@ mod tests {
         shared: &FakeSharedData,
     ) -> Published {
         let compiled = compile(document).unwrap();
-        publisher.publish(document, &compiled, shared)
+        publisher.publish(document, &compiled, None, shared)
     }
 
     /// The group under which a reader of this shared data sees a key.
@@ -272,7 +333,7 @@ mod tests {
                 inner: &shared,
                 steps: std::cell::RefCell::default(),
             };
-            publisher.publish(&after, &compile(&after).unwrap(), &watching);
+            publisher.publish(&after, &compile(&after).unwrap(), None, &watching);
             let steps = watching.steps.borrow();
             assert!(steps.len() > 4, "{case}: {steps:?}");
             assert!(

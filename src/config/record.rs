@@ -25,12 +25,32 @@ impl KeyDigest {
         (text.len() == 64).then_some(Self(bytes))
     }
 
-    /// The name of this key's record in the shared data.
+    /// The name of this key's record in the shared data, where the document names the key.
     pub fn shared_name(&self) -> String {
         let mut name = String::with_capacity(76);
-        name.push_str("trilane/key/");
-        name.push_str(&hex::encode(self.0));
+        self.write_name("trilane/key/", &mut name);
         name
+    }
+
+    /// The name of this key's record in the shared data, where a feed gives the key.
+    pub fn fed_name(&self) -> String {
+        let mut name = String::with_capacity(77);
+        self.write_fed_name(&mut name);
+        name
+    }
+
+    /// The same in place of what stands in `name`, for whoever needs many.
+    pub(super) fn write_fed_name(&self, name: &mut String) {
+        self.write_name("trilane/feed/", name);
+    }
+
+    fn write_name(&self, start: &str, name: &mut String) {
+        let mut digits = [0; 64];
+        name.clear();
+        name.push_str(start);
+        if hex::encode_to_slice(self.0, &mut digits).is_ok() {
+            name.push_str(core::str::from_utf8(&digits).unwrap_or_default());
+        }
     }
 }
 
@@ -87,12 +107,7 @@ impl Stamped {
         bytes.push(FORMAT);
         bytes.push(if record.disabled { DISABLED } else { 0 });
         bytes.extend_from_slice(&self.epoch.to_le_bytes());
-        bytes.extend_from_slice(&record.expires_at.unwrap_or(NEVER).to_le_bytes());
-        for text in [&record.group, &record.id] {
-            // Ids are at most 64 bytes (compile.rs); a longer one could not be read back.
-            bytes.push(u8::try_from(text.len()).unwrap_or(u8::MAX));
-            bytes.extend_from_slice(text.as_bytes());
-        }
+        put_terms(record.expires_at, &record.group, &record.id, &mut bytes);
         bytes
     }
 
@@ -113,20 +128,35 @@ impl Stamped {
             return None;
         }
         let (epoch, rest) = rest.split_first_chunk::<8>()?;
-        let (expires_at, rest) = rest.split_first_chunk::<8>()?;
-        let expires_at = i64::from_le_bytes(*expires_at);
-        let (group, rest) = take_text(rest)?;
-        let (id, rest) = take_text(rest)?;
-        rest.is_empty().then(|| Self {
+        Some(Self {
             epoch: u64::from_le_bytes(*epoch),
-            record: KeyRecord {
-                id,
-                group,
-                expires_at: (expires_at != NEVER).then_some(expires_at),
-                disabled: flags == DISABLED,
-            },
+            record: take_terms(rest, flags == DISABLED)?,
         })
     }
+}
+
+/// Writes what the records of both formats end with: expiry, then both ids with their lengths.
+pub(super) fn put_terms(expires_at: Option<i64>, group: &str, id: &str, bytes: &mut Vec<u8>) {
+    bytes.extend_from_slice(&expires_at.unwrap_or(NEVER).to_le_bytes());
+    for text in [group, id] {
+        // Ids are at most 64 bytes (names.rs); a longer one could not be read back.
+        bytes.push(u8::try_from(text.len()).unwrap_or(u8::MAX));
+        bytes.extend_from_slice(text.as_bytes());
+    }
+}
+
+/// Reads it; `None` where it is anything else.
+pub(super) fn take_terms(bytes: &[u8], disabled: bool) -> Option<KeyRecord> {
+    let (expires_at, rest) = bytes.split_first_chunk::<8>()?;
+    let expires_at = i64::from_le_bytes(*expires_at);
+    let (group, rest) = take_text(rest)?;
+    let (id, rest) = take_text(rest)?;
+    rest.is_empty().then_some(KeyRecord {
+        id,
+        group,
+        expires_at: (expires_at != NEVER).then_some(expires_at),
+        disabled,
+    })
 }
 
 fn take_text(bytes: &[u8]) -> Option<(String, &[u8])> {

@@ -3,11 +3,15 @@
 //! A snapshot is the document's own text without its keys: each worker compiles it with the code
 //! that validated it, once a generation. All workers of an Envoy share one `vm_id`, hence one
 //! namespace; every name starts with `trilane/`.
+//!
+//! Format 1 is that of a policy without a feed of keys, format 2 that of one with it: a filter that
+//! knows nothing of feeds refuses the latter, and keeps what it has.
 
 use serde::{Deserialize, Serialize};
 
 use super::compile::compile_policy;
 use super::document::Document;
+use super::feed::{Coverage, Gate};
 use super::policy::Policy;
 
 /// The name of the generation: 8 bytes, little endian, written last.
@@ -20,30 +24,63 @@ pub const LEASE: &str = "trilane/lease";
 /// The name of the digest of the document last published.
 pub const DOCUMENT: &str = "trilane/document";
 
-/// The format that this release writes and reads.
+/// The format of a policy without a feed.
 const FORMAT: u32 = 1;
+/// The format of a policy with one.
+const FORMAT_FED: u32 = 2;
 
 #[derive(Serialize, Deserialize)]
 struct Snapshot {
     format: u32,
     epoch: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    feed: Option<Gate>,
     document: Document,
+}
+
+/// What a published snapshot says, whether or not this release accepts its document.
+#[derive(Debug, Clone)]
+pub struct Peeked {
+    /// Records of keys that the document names are void if they are of an older epoch.
+    pub epoch: u64,
+    /// What there is to know of the feed's records; `None` where none is read.
+    pub feed: Option<Gate>,
+    /// The document, without its keys.
+    pub document: Document,
 }
 
 /// A policy in force.
 #[derive(Debug, Clone)]
 pub struct InForce {
-    /// Key records of an older epoch are void.
+    /// Records of keys that the document names are void if they are of an older epoch.
     pub epoch: u64,
+    /// What decides over the records of a feed; `None` where they are not looked at.
+    pub feed: Option<Gate>,
     /// The policy.
     pub policy: Policy,
 }
 
+impl InForce {
+    /// Whether a key of which nothing is known is none.
+    pub fn knows_all_keys(&self) -> bool {
+        self.feed
+            .is_none_or(|feed| feed.coverage == Coverage::Whole)
+    }
+
+    /// Whether requests can be decided: all of them, or all but those with keys that are new in a feed
+    /// named in place of another.
+    pub fn is_ready(&self) -> bool {
+        self.feed
+            .is_none_or(|feed| feed.coverage != Coverage::Nothing)
+    }
+}
+
 /// The bytes to publish for a document that [`compile_policy`] accepts.
-pub fn encode(document: &Document, epoch: u64) -> Vec<u8> {
+pub fn encode(document: &Document, epoch: u64, feed: Option<Gate>) -> Vec<u8> {
     let snapshot = Snapshot {
-        format: FORMAT,
+        format: if feed.is_some() { FORMAT_FED } else { FORMAT },
         epoch,
+        feed,
         document: document.without_keys(),
     };
     // Plain structs of strings, numbers and maps with string keys: writing them cannot fail, and
@@ -58,25 +95,109 @@ pub fn encode(document: &Document, epoch: u64) -> Vec<u8> {
 pub fn decode(bytes: &[u8]) -> Result<InForce, String> {
     let snapshot: Snapshot =
         serde_json::from_slice(bytes).map_err(|error| format!("unreadable snapshot: {error}"))?;
-    if snapshot.format != FORMAT {
+    if !snapshot.is_known() {
         return Err(format!("snapshot has format {}", snapshot.format));
     }
     match compile_policy(&snapshot.document) {
         Ok((policy, _warnings)) => Ok(InForce {
             epoch: snapshot.epoch,
+            feed: snapshot.feed,
             policy,
         }),
         Err(problems) => Err(format!("snapshot was refused: {problems}")),
     }
 }
 
-/// The epoch and the document of a published snapshot, whether or not this release accepts it.
-pub fn peek(bytes: &[u8]) -> Option<(u64, Document)> {
+impl Snapshot {
+    fn is_known(&self) -> bool {
+        let format = if self.feed.is_some() {
+            FORMAT_FED
+        } else {
+            FORMAT
+        };
+        self.format == format
+    }
+}
+
+/// What a published snapshot says, whether or not this release accepts its document.
+pub fn peek(bytes: &[u8]) -> Option<Peeked> {
     let snapshot: Snapshot = serde_json::from_slice(bytes).ok()?;
-    (snapshot.format == FORMAT).then_some((snapshot.epoch, snapshot.document))
+    snapshot.is_known().then_some(Peeked {
+        epoch: snapshot.epoch,
+        feed: snapshot.feed,
+        document: snapshot.document,
+    })
 }
 
 /// Reads the published generation; `None` where nothing is published.
 pub fn decode_generation(bytes: &[u8]) -> Option<u64> {
     bytes.try_into().ok().map(u64::from_le_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    /// What the release before feeds reads.
+    #[derive(Deserialize)]
+    struct Before {
+        format: u32,
+    }
+
+    #[test]
+    fn a_policy_with_a_feed_has_a_format_of_its_own() {
+        let mut text = json!({
+            "groups": [{"id": "g", "protocol": "A", "multiplier": "1", "cluster": "c"}],
+            "keys_feed": {"cluster": "f"}
+        });
+        let gate = Gate {
+            floor: 7,
+            coverage: Coverage::Former,
+            alone: true,
+        };
+        for (case, feed, format) in [("with", Some(gate), 2), ("without", None, 1)] {
+            if feed.is_none() {
+                text["keys_feed"] = Value::Null;
+            }
+            let document = Document::parse(text.to_string().as_bytes()).unwrap();
+            let bytes = encode(&document, 3, feed);
+            let before: Before = serde_json::from_slice(&bytes).unwrap();
+            assert_eq!(before.format, format, "{case}");
+            let in_force = decode(&bytes).unwrap();
+            assert_eq!((in_force.epoch, in_force.feed), (3, feed), "{case}");
+            let peeked = peek(&bytes).unwrap();
+            assert_eq!((peeked.epoch, peeked.feed), (3, feed), "{case}");
+            let mut other: Value = serde_json::from_slice(&bytes).unwrap();
+            for format in [0, 3 - format, 3] {
+                other["format"] = json!(format);
+                let bytes = other.to_string();
+                assert!(decode(bytes.as_bytes()).is_err(), "{case}, {format}");
+                assert!(peek(bytes.as_bytes()).is_none(), "{case}, {format}");
+            }
+        }
+    }
+
+    #[test]
+    fn when_all_keys_are_known() {
+        let group = r#"{"id": "g", "protocol": "A", "multiplier": "1", "cluster": "c"}"#;
+        let text = format!(r#"{{"groups": [{group}]}}"#);
+        let document = Document::parse(text.as_bytes()).unwrap();
+        // (coverage, whether an unknown key is none, whether the gateway is ready)
+        let cases = [
+            (None, true, true),
+            (Some(Coverage::Nothing), false, false),
+            (Some(Coverage::Former), false, true),
+            (Some(Coverage::Whole), true, true),
+        ];
+        for (coverage, known, ready) in cases {
+            let feed = coverage.map(|coverage| Gate {
+                coverage,
+                ..Gate::default()
+            });
+            let in_force = decode(&encode(&document, 1, feed)).unwrap();
+            assert_eq!(in_force.knows_all_keys(), known, "{coverage:?}");
+            assert_eq!(in_force.is_ready(), ready, "{coverage:?}");
+        }
+    }
 }

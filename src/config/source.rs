@@ -54,8 +54,8 @@ pub struct PluginConfig {
     pub tick: Duration,
 }
 
-/// Envoy fails an HTTP call whose answer passes 32 MiB; a document near that is refused by name.
-const MAX_BYTES: usize = 31_000_000;
+/// Envoy fails an HTTP call whose answer passes 32 MiB; an answer near that is refused by name.
+pub const MAX_BYTES: usize = 31_000_000;
 const TICK_MS: u64 = 500;
 
 impl PluginConfig {
@@ -84,16 +84,25 @@ impl PluginConfig {
     }
 }
 
+/// Whether this can stand in a head: visible ASCII, and some of it.
+pub(super) fn is_plain(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic())
+}
+
+/// Whether this can be asked for.
+pub(super) fn is_path(text: &str) -> bool {
+    is_plain(text) && text.starts_with('/')
+}
+
 impl HttpSource {
     fn parse(source: SourceDocument) -> Result<Self, String> {
         let path = source.path.unwrap_or_else(|| "/gateway.json".to_owned());
         let authority = source.authority.unwrap_or_else(|| source.cluster.clone());
         let max_bytes = source.max_bytes.unwrap_or(MAX_BYTES);
-        let plain = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic());
-        if !plain(&source.cluster) || !plain(&authority) {
+        if !is_plain(&source.cluster) || !is_plain(&authority) {
             return Err("source.cluster: must name an Envoy cluster".to_owned());
         }
-        if !plain(&path) || !path.starts_with('/') {
+        if !is_path(&path) {
             return Err("source.path: must start with /".to_owned());
         }
         if max_bytes == 0 || max_bytes > MAX_BYTES {

@@ -55,7 +55,7 @@ mod tests {
         let text = format!(
             r#"{{"inspect_window": {window}, "groups": [{{"id": "g", "protocol": "A", "multiplier": "1", "cluster": "c"}}]}}"#
         );
-        snapshot::encode(&Document::parse(text.as_bytes()).unwrap(), 1)
+        snapshot::encode(&Document::parse(text.as_bytes()).unwrap(), 1, None)
     }
 
     #[test]

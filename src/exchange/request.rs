@@ -210,7 +210,9 @@ fn refuse_mismatch(
 }
 
 fn health(in_force: Option<&InForce>, asker: &Asker) -> Result<(Phase, Outcome), Rejection> {
-    in_force.ok_or(Rejection::NotReady)?;
+    in_force
+        .filter(|p| p.is_ready())
+        .ok_or(Rejection::NotReady)?;
     let reply = Reply::json(200, &json!({"status": "ok"}), asker.dialect, None);
     Ok((Phase::Replied, Outcome::Reply(reply)))
 }

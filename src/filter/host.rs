@@ -12,12 +12,11 @@ use proxy_wasm::hostcalls;
 use proxy_wasm::types::{BufferType, MapType, MetricType};
 
 use crate::config::shared::{Conflict, SharedData};
-use crate::config::source::HttpSource;
 use crate::exchange::{AnswerHead, BodyEdit, HeaderEdit, StreamEnd};
 use crate::head::Head;
 use crate::reply::Reply;
 
-/// How long a fetch of the document may take.
+/// How long a fetch of the document, or of a page of keys, may take.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The `root_id` of the root being created.
@@ -265,17 +264,22 @@ pub(super) fn set_response_header(name: &str, value: &str) {
     let _ = hostcalls::set_map_value_bytes(MapType::HttpResponseHeaders, name, value);
 }
 
-/// Asks for the document. The answer comes in `on_http_call_response` with this token; `None`
-/// where the cluster is unknown or cannot be asked.
-pub(super) fn fetch(source: &HttpSource, etag: Option<&str>) -> Option<u32> {
+/// Asks a cluster for what is at `path`, with one more header. The answer comes in
+/// `on_http_call_response` with this token; `None` where the cluster is unknown or cannot be asked.
+pub(super) fn fetch(
+    cluster: &str,
+    authority: &str,
+    path: &str,
+    more: Option<(&str, &str)>,
+) -> Option<u32> {
     let mut headers = vec![
         (":method", "GET"),
-        (":path", source.path.as_str()),
-        (":authority", source.authority.as_str()),
+        (":path", path),
+        (":authority", authority),
         ("accept", "application/json"),
     ];
-    headers.extend(etag.map(|etag| ("if-none-match", etag)));
-    hostcalls::dispatch_http_call(&source.cluster, headers, None, vec![], FETCH_TIMEOUT).ok()
+    headers.extend(more);
+    hostcalls::dispatch_http_call(cluster, headers, None, vec![], FETCH_TIMEOUT).ok()
 }
 
 /// A header of a fetched answer; legal in `on_http_call_response` where the answer has headers.

@@ -5,7 +5,9 @@ use core::time::Duration;
 use sha2::{Digest, Sha256};
 
 use super::config_stats::{ConfigStats, Reason};
+use super::feeding::Feeding;
 use super::host::{self, Host};
+use crate::config::feed::Gate;
 use crate::config::lease::{Claim, Lease};
 use crate::config::publish::Publisher;
 use crate::config::shared::SharedData;
@@ -40,6 +42,8 @@ pub(super) struct Loading {
     stats: ConfigStats,
     /// `None` while another VM loads.
     publisher: Option<Publisher>,
+    /// The keys that the document does not name itself.
+    feeding: Feeding,
     /// The answer awaited.
     call: Option<u32>,
     /// The digest of the last document looked at, good or bad: the same again costs nothing.
@@ -89,6 +93,7 @@ impl Loading {
             },
             stats: ConfigStats::new(),
             publisher: None,
+            feeding: Feeding::new(role),
             call: None,
             last: None,
             etag: None,
@@ -122,17 +127,26 @@ impl Loading {
         if !self.may_load(now) {
             return;
         }
-        if let Source::Inline(_) = self.source {
+        if let Source::Inline(bytes) = &self.source {
             self.confirmed_ms = now;
+            if self.last.is_none() {
+                self.go_on(&bytes.clone());
+            }
         }
         self.stats.age(now.saturating_sub(self.confirmed_ms));
+        self.fetch();
+        self.feeding.on_tick();
+    }
+
+    fn fetch(&mut self) {
         let Source::Http(source) = &self.source else {
             return;
         };
         if self.call.is_some() {
             return;
         }
-        self.call = host::fetch(source, self.etag.as_deref());
+        let etag = self.etag.as_deref().map(|etag| ("if-none-match", etag));
+        self.call = host::fetch(&source.cluster, &source.authority, &source.path, etag);
         if self.call.is_none() {
             self.fail(Reason::Unreachable, "its cluster is unknown or has no host");
         }
@@ -140,6 +154,10 @@ impl Loading {
 
     /// The source has answered, or the call has failed.
     pub(super) fn on_answer(&mut self, token: u32, num_headers: usize, body_size: usize) {
+        if self.feeding.awaits(token) {
+            self.on_page(token, num_headers, body_size);
+            return;
+        }
         if self.call != Some(token) {
             return;
         }
@@ -177,6 +195,45 @@ impl Loading {
         }
     }
 
+    /// A page of keys has come, or its call has failed.
+    fn on_page(&mut self, token: u32, num_headers: usize, body_size: usize) {
+        if !self.may_load(host::now_ms()) {
+            self.feeding.forget_call();
+        }
+        // Where another VM has loaded since it was asked for, all has been forgotten.
+        if self.feeding.awaits(token) {
+            let gate = self.feeding.on_answer(num_headers, body_size);
+            self.open(gate);
+        }
+    }
+
+    /// Publishes what is to be known of the feed from now on, if it has changed.
+    fn open(&mut self, gate: Option<Gate>) {
+        if let (Some(gate), Some(publisher)) = (gate, &mut self.publisher)
+            && let Some(generation) = publisher.open(gate, &Host)
+        {
+            self.stats.published(generation, publisher.keys());
+        }
+    }
+
+    /// Goes on with an inline document that another VM has published, for the feed that it names.
+    fn go_on(&mut self, bytes: &[u8]) {
+        let digest: Sha256Bytes = Sha256::digest(bytes).into();
+        self.last = Some(digest);
+        if Host.get(DOCUMENT).0.as_deref() != Some(&digest) {
+            return;
+        }
+        let compiled = Document::parse(bytes).and_then(|document| compile(&document));
+        let Ok(compiled) = compiled else {
+            return;
+        };
+        if let Some(source) = compiled.policy.keys_feed.clone() {
+            self.publisher = Publisher::go_on(compiled, &Host);
+            let gate = self.feeding.follow(Some(&source));
+            self.open(gate);
+        }
+    }
+
     fn may_load(&mut self, now: u64) -> bool {
         match self.role {
             Role::Singleton => {
@@ -189,6 +246,7 @@ impl Loading {
                 // What is in force now may be another's: begin anew.
                 Claim::Taken => {
                     self.publisher = None;
+                    self.feeding.forget();
                     self.last = None;
                     self.etag = None;
                     self.in_force = false;
@@ -222,7 +280,8 @@ impl Loading {
         let publisher = self
             .publisher
             .get_or_insert_with(|| Publisher::take_over(&Host));
-        let published = publisher.publish(&document, &compiled, &Host);
+        let gate = self.feeding.follow(compiled.policy.keys_feed.as_ref());
+        let published = publisher.publish(&document, &compiled, gate, &Host);
         let _ = Host.set(DOCUMENT, &digest, None);
         self.in_force = true;
         self.confirm();

@@ -3,6 +3,8 @@
 mod account_stats;
 mod config_stats;
 mod exchange_stats;
+mod feed_stats;
+mod feeding;
 mod gateway;
 mod host;
 mod http;

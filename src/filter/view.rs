@@ -34,6 +34,10 @@ impl World for SharedView {
         Host.get(&digest.shared_name()).0
     }
 
+    fn fed_record(&self, digest: &KeyDigest) -> Option<Vec<u8>> {
+        Host.get(&digest.fed_name()).0
+    }
+
     fn now(&self) -> i64 {
         i64::try_from(host::now_ms() / 1000).unwrap_or(i64::MAX)
     }

@@ -22,6 +22,7 @@ mod chaos;
 mod damage;
 mod documents;
 mod fallback;
+mod feed;
 mod host;
 mod loader;
 mod publication;

@@ -284,11 +284,14 @@ fn add_model(
 
 /// An RFC 3339 time, as seconds since the Unix epoch.
 pub(super) fn timestamp(text: &str, path: &str, problems: &mut Problems) -> Option<i64> {
-    match OffsetDateTime::parse(text, &Rfc3339) {
-        Ok(time) => Some(time.unix_timestamp()),
-        Err(_) => {
-            problems.push(path, "must be a time such as \"2027-01-01T00:00:00Z\"");
-            None
-        }
-    }
+    checked_timestamp(text)
+        .map_err(|reason| problems.push(path, reason))
+        .ok()
+}
+
+/// The same, for whoever names the place only where something is wrong with it.
+pub(super) fn checked_timestamp(text: &str) -> Result<i64, &'static str> {
+    OffsetDateTime::parse(text, &Rfc3339)
+        .map(OffsetDateTime::unix_timestamp)
+        .map_err(|_| "must be a time such as \"2027-01-01T00:00:00Z\"")
 }

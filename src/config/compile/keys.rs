@@ -1,4 +1,4 @@
-//! Account keys.
+//! Account keys, in the document and in a feed.
 
 use hashbrown::{HashMap, HashSet};
 
@@ -6,6 +6,83 @@ use super::super::document::KeyDocument;
 use super::super::policy::Policy;
 use super::super::record::{KeyDigest, KeyRecord};
 use super::{Problems, group, names};
+
+/// An account key as written, wherever that is.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::config) struct KeyFields<'a> {
+    pub id: Option<&'a str>,
+    pub sha256: Option<&'a str>,
+    pub group: Option<&'a str>,
+    pub expires_at: Option<&'a str>,
+}
+
+/// What is good of it.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::config) struct Checked<'a> {
+    pub id: Option<&'a str>,
+    pub digest: Option<KeyDigest>,
+    pub group: Option<&'a str>,
+    pub expires_at: Option<i64>,
+}
+
+/// Where a key is written: the list and the place in it.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::config) struct Place(pub &'static str, pub usize);
+
+impl Place {
+    /// The path of one of its fields.
+    pub(in crate::config) fn field(self, name: &str) -> String {
+        format!("{}[{}].{name}", self.0, self.1)
+    }
+}
+
+impl<'a> KeyFields<'a> {
+    /// Checks every field by itself; a path is only written where something is wrong there.
+    pub(in crate::config) fn check(
+        &self,
+        good_group: impl FnOnce(Option<&'a str>) -> Result<&'a str, &'static str>,
+        place: Place,
+        problems: &mut Problems,
+    ) -> Checked<'a> {
+        let id = names::checked_id(self.id);
+        let digest = digest(self.sha256);
+        let group = good_group(self.group);
+        let expires_at = self.expires_at.map(group::checked_timestamp).transpose();
+        for (field, problem) in [
+            ("id", id.err()),
+            ("sha256", digest.err()),
+            ("group", group.err()),
+            ("expires_at", expires_at.err()),
+        ] {
+            if let Some(reason) = problem {
+                problems.push(place.field(field), reason);
+            }
+        }
+        Checked {
+            id: id.ok(),
+            digest: digest.ok(),
+            group: group.ok(),
+            expires_at: expires_at.ok().flatten(),
+        }
+    }
+}
+
+/// The digest by which a key is named.
+pub(in crate::config) fn digest(sha256: Option<&str>) -> Result<KeyDigest, &'static str> {
+    sha256
+        .and_then(KeyDigest::from_hex)
+        .ok_or("must be the 64 hexadecimal digits of the key's SHA-256")
+}
+
+/// A group that may be named before a policy knows it.
+pub(in crate::config) fn any_group(id: Option<&str>) -> Result<&str, &'static str> {
+    names::checked_id(id)
+}
+
+fn known_group<'a>(id: Option<&'a str>, policy: &Policy) -> Result<&'a str, &'static str> {
+    id.filter(|id| policy.index.contains_key(*id))
+        .ok_or("names no group of this document")
+}
 
 pub(super) fn compile(
     documents: &[KeyDocument],
@@ -17,35 +94,36 @@ pub(super) fn compile(
     let mut records = Vec::with_capacity(documents.len());
     for (position, document) in documents.iter().enumerate() {
         let before = problems.0.len();
-        let at = |field: &str| format!("keys[{position}].{field}");
-        let id = names::id(&document.id, &at("id"), problems).unwrap_or_default();
-        if !id.is_empty() && !ids.insert(id) {
-            problems.push(at("id"), "is the id of another key too");
+        let place = Place("keys", position);
+        let fields = KeyFields {
+            id: document.id.as_deref(),
+            sha256: document.sha256.as_deref(),
+            group: document.group.as_deref(),
+            expires_at: document.expires_at.as_deref(),
+        };
+        let checked = fields.check(|id| known_group(id, policy), place, problems);
+        if checked.id.is_some_and(|id| !ids.insert(id)) {
+            problems.push(place.field("id"), "is the id of another key too");
         }
-        let digest = document.sha256.as_deref().and_then(KeyDigest::from_hex);
-        match digest {
-            None => problems.push(
-                at("sha256"),
-                "must be the 64 hexadecimal digits of the key's SHA-256",
-            ),
-            Some(digest) => {
-                if let Some(other) = digests.insert(digest, position) {
-                    problems.push(at("sha256"), format!("is the digest of keys[{other}] too"));
-                }
-            }
+        if let Some(other) = checked.digest.and_then(|d| digests.insert(d, position)) {
+            problems.push(
+                place.field("sha256"),
+                format!("is the digest of keys[{other}] too"),
+            );
         }
-        let group = document.group.clone().unwrap_or_default();
-        if !policy.index.contains_key(&group) {
-            problems.push(at("group"), "names no group of this document");
-        }
-        let expires_at = document
-            .expires_at
-            .as_deref()
-            .and_then(|text| group::timestamp(text, &at("expires_at"), problems));
-        if let (Some(digest), true) = (digest, problems.0.len() == before) {
+        if let (
+            Checked {
+                id: Some(id),
+                digest: Some(digest),
+                group: Some(group),
+                expires_at,
+            },
+            true,
+        ) = (checked, problems.0.len() == before)
+        {
             let record = KeyRecord {
                 id: id.to_owned(),
-                group,
+                group: group.to_owned(),
                 expires_at,
                 disabled: document.disabled.unwrap_or(false),
             };

@@ -4,8 +4,9 @@
 //! accepts the others accept.
 
 mod accounts;
+mod feed;
 mod group;
-mod keys;
+pub(in crate::config) mod keys;
 mod mixed;
 mod names;
 mod prices;
@@ -135,6 +136,7 @@ impl Compiler {
             ),
             max_body: self.bounded(document.max_body, Policy::MAX_BODY, BODY, "max_body"),
             currency: self.currency(document),
+            keys_feed: feed::compile(document.keys_feed.as_ref(), &mut self.problems),
             groups: all.into_iter().flatten().map(Rc::new).collect(),
             index,
         }

@@ -15,15 +15,18 @@ pub(super) fn id<'a>(
     path: &str,
     problems: &mut Problems,
 ) -> Option<&'a str> {
-    let Some(id) = id.as_deref() else {
-        problems.push(path, "is missing");
-        return None;
-    };
+    checked_id(id.as_deref())
+        .map_err(|reason| problems.push(path, reason))
+        .ok()
+}
+
+/// The same, for whoever names the place only where something is wrong with it.
+pub(super) fn checked_id(id: Option<&str>) -> Result<&str, &'static str> {
+    let id = id.ok_or("is missing")?;
     if id.is_empty() || id.len() > MAX_ID || !id.bytes().all(is_id_byte) {
-        problems.push(path, "must be 1 to 64 letters, digits or any of - _ . :");
-        return None;
+        return Err("must be 1 to 64 letters, digits or any of - _ . :");
     }
-    Some(id)
+    Ok(id)
 }
 
 fn is_id_byte(b: u8) -> bool {

@@ -62,6 +62,31 @@ fn references_are_resolved() {
 }
 
 #[test]
+fn where_a_feed_is() {
+    let cases = [
+        ("none", json!(null), None),
+        (
+            "defaults",
+            json!({"cluster": "c"}),
+            Some(("c", "/keys", "c")),
+        ),
+        (
+            "all of it",
+            json!({"cluster": "outbound|80||keys", "path": "/k?tenant=1", "authority": "keys.internal:80"}),
+            Some(("outbound|80||keys", "/k?tenant=1", "keys.internal:80")),
+        ),
+    ];
+    for (case, feed, want) in cases {
+        let mut document = sample();
+        document["keys_feed"] = feed;
+        let compiled = compile_value(&document).unwrap();
+        let source = compiled.policy.keys_feed.as_ref();
+        let got = source.map(|s| (&*s.cluster, &*s.path, &*s.authority));
+        assert_eq!(got, want, "{case}");
+    }
+}
+
+#[test]
 fn every_problem_is_named() {
     // (case, JSON pointer, what to put there, or null to take it out, the problem)
     let cases = [
@@ -83,6 +108,36 @@ fn every_problem_is_named() {
             "/max_body",
             json!(1),
             "max_body: must be between",
+        ),
+        (
+            "feed without a cluster",
+            "/keys_feed",
+            json!({}),
+            "keys_feed.cluster: must be 1 to 128",
+        ),
+        (
+            "feed with an odd cluster",
+            "/keys_feed",
+            json!({"cluster": "a b"}),
+            "keys_feed.cluster: must be 1 to 128",
+        ),
+        (
+            "feed with an odd path",
+            "/keys_feed",
+            json!({"cluster": "c", "path": "keys"}),
+            "keys_feed.path: must start with /",
+        ),
+        (
+            "feed with a fragment",
+            "/keys_feed",
+            json!({"cluster": "c", "path": "/keys#a"}),
+            "keys_feed.path: must start with /",
+        ),
+        (
+            "feed with an odd authority",
+            "/keys_feed",
+            json!({"cluster": "c", "authority": "a\nb"}),
+            "keys_feed.authority: must be visible ASCII",
         ),
         (
             "currency",

@@ -37,6 +37,10 @@ impl World for FakeWorld {
         self.records.get(&digest.shared_name()).cloned()
     }
 
+    fn fed_record(&self, digest: &KeyDigest) -> Option<Vec<u8>> {
+        self.records.get(&digest.fed_name()).cloned()
+    }
+
     fn now(&self) -> i64 {
         self.clock_reads.set(self.clock_reads.get() + 1);
         NOW
@@ -174,6 +178,7 @@ fn setting() -> (InForce, FakeWorld) {
     }
     let in_force = InForce {
         epoch: 3,
+        feed: None,
         policy: compiled.policy,
     };
     (in_force, world)

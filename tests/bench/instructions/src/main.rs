@@ -139,6 +139,10 @@ impl World for Memory {
         self.records.get(&digest.shared_name()).cloned()
     }
 
+    fn fed_record(&self, digest: &KeyDigest) -> Option<Vec<u8>> {
+        self.records.get(&digest.fed_name()).cloned()
+    }
+
     fn now(&self) -> i64 {
         1_800_000_000
     }
@@ -166,6 +170,7 @@ fn setting() -> (InForce, Memory) {
         .collect();
     let in_force = InForce {
         epoch: 1,
+        feed: None,
         policy: compiled.policy,
     };
     let micros = Cell::new(0);

@@ -1,0 +1,214 @@
+use super::*;
+use crate::auth::Form;
+use crate::auth::Presented;
+use crate::config::Document;
+use crate::config::compile::compile_policy;
+use crate::config::feed::record::{Terms, encode};
+use crate::config::feed::{Coverage, Gate};
+use crate::head::Head;
+use crate::protocol::query::Target;
+
+const NOW: i64 = 1_800_000_000;
+
+/// What stands for one key: in the name of the document, and in that of the feed.
+#[derive(Debug, Default)]
+struct Records {
+    named: Option<Vec<u8>>,
+    fed: Option<Vec<u8>>,
+    /// How often the former was looked for.
+    looks: std::cell::Cell<u32>,
+}
+
+impl World for Records {
+    fn key_record(&self, _: &KeyDigest) -> Option<Vec<u8>> {
+        self.looks.set(self.looks.get() + 1);
+        self.named.clone()
+    }
+
+    fn fed_record(&self, _: &KeyDigest) -> Option<Vec<u8>> {
+        self.fed.clone()
+    }
+
+    fn now(&self) -> i64 {
+        NOW
+    }
+
+    fn in_force_again(&self) -> Option<Rc<InForce>> {
+        None
+    }
+}
+
+fn key() -> AccountKey {
+    let head = Head::new(vec![("x-api-key".to_owned(), b"k".to_vec())]);
+    match Form::XApiKey.read(&head, &Target::parse(b"/")) {
+        Presented::Key(key) => key,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn in_force(feed: Option<Gate>) -> InForce {
+    let group = |id: &str| {
+        format!(r#"{{"id": "{id}", "protocol": "A", "multiplier": "1", "cluster": "c"}}"#)
+    };
+    let text = format!(r#"{{"groups": [{}, {}]}}"#, group("named"), group("fed"));
+    let document = Document::parse(text.as_bytes()).unwrap();
+    InForce {
+        epoch: 5,
+        feed,
+        policy: compile_policy(&document).unwrap().0,
+    }
+}
+
+fn named(epoch: u64, disabled: bool) -> Vec<u8> {
+    let record = KeyRecord {
+        id: "n".to_owned(),
+        group: "named".to_owned(),
+        expires_at: None,
+        disabled,
+    };
+    Stamped { epoch, record }.encode()
+}
+
+fn fed(epoch: u64, group: &str, expires_at: Option<i64>, disabled: bool) -> Vec<u8> {
+    let terms = Terms {
+        id: "f",
+        group,
+        expires_at,
+        disabled,
+    };
+    let mut bytes = Vec::new();
+    encode(epoch, 1, Some(&terms), &mut bytes);
+    bytes
+}
+
+/// The group, `401` or `503`.
+fn verdict(feed: Option<Gate>, world: &Records) -> String {
+    match standing(&key(), &in_force(feed), world) {
+        Standing::Good { group, .. } => group.id.clone(),
+        Standing::Refused => "401".to_owned(),
+        Standing::Undecided => "503".to_owned(),
+    }
+}
+
+#[test]
+fn the_document_goes_before_the_feed() {
+    let removed = {
+        let mut bytes = Vec::new();
+        encode(7, 9, None, &mut bytes);
+        bytes
+    };
+    let good = || Some(fed(7, "fed", None, false));
+    // (case, the document's record, the feed's, the verdict when all is read, and before that)
+    let cases = [
+        ("known to neither", None, None, "401", "503"),
+        ("named", Some(named(5, false)), None, "named", "named"),
+        (
+            "named by both",
+            Some(named(5, false)),
+            good(),
+            "named",
+            "named",
+        ),
+        ("named, off", Some(named(5, true)), good(), "401", "401"),
+        ("named, unreadable", Some(vec![9]), good(), "503", "503"),
+        ("no longer named", Some(vec![]), good(), "fed", "fed"),
+        (
+            "named long ago",
+            Some(named(4, false)),
+            good(),
+            "fed",
+            "fed",
+        ),
+        (
+            "named long ago, only",
+            Some(named(4, false)),
+            None,
+            "401",
+            "503",
+        ),
+        ("fed", None, good(), "fed", "fed"),
+        (
+            "fed, off",
+            None,
+            Some(fed(7, "fed", None, true)),
+            "401",
+            "401",
+        ),
+        (
+            "fed, over",
+            None,
+            Some(fed(7, "fed", Some(NOW), false)),
+            "401",
+            "401",
+        ),
+        (
+            "fed, to end",
+            None,
+            Some(fed(8, "fed", Some(NOW + 1), false)),
+            "fed",
+            "fed",
+        ),
+        (
+            "fed long ago",
+            None,
+            Some(fed(6, "fed", None, false)),
+            "401",
+            "503",
+        ),
+        ("removed", None, Some(removed), "401", "401"),
+        ("fed, unreadable", None, Some(vec![2, 0]), "503", "503"),
+        ("fed, empty", None, Some(vec![]), "503", "503"),
+        (
+            "its group comes later",
+            None,
+            Some(fed(7, "later", None, false)),
+            "503",
+            "503",
+        ),
+    ];
+    for (case, named, fed, read, before) in cases {
+        let world = Records {
+            named,
+            fed,
+            ..Records::default()
+        };
+        for (coverage, want) in [
+            (Coverage::Whole, read),
+            (Coverage::Former, before),
+            (Coverage::Nothing, before),
+        ] {
+            let gate = Gate {
+                floor: 7,
+                coverage,
+                alone: false,
+            };
+            assert_eq!(verdict(Some(gate), &world), want, "{case}, {coverage:?}");
+        }
+    }
+}
+
+#[test]
+fn where_no_feed_is_named_its_records_are_not_looked_at() {
+    let world = Records {
+        fed: Some(fed(7, "fed", None, false)),
+        ..Records::default()
+    };
+    assert_eq!(verdict(None, &world), "401");
+}
+
+#[test]
+fn where_the_document_names_no_keys_one_look_is_enough() {
+    for (alone, looks) in [(false, 1), (true, 0)] {
+        let world = Records {
+            fed: Some(fed(7, "fed", None, false)),
+            ..Records::default()
+        };
+        let gate = Gate {
+            floor: 7,
+            coverage: Coverage::Whole,
+            alone,
+        };
+        assert_eq!(verdict(Some(gate), &world), "fed");
+        assert_eq!(world.looks.get(), looks, "alone: {alone}");
+    }
+}

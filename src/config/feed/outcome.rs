@@ -1,0 +1,91 @@
+//! What came of an answer, for whoever asked.
+
+use core::fmt;
+
+use super::Gate;
+
+/// What came of an answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Whether to ask again at once; else at the next tick.
+    pub at_once: bool,
+    /// What filters must know from now on, to be published.
+    pub gate: Option<Gate>,
+    /// How many changes were written.
+    pub taken: u64,
+    /// How many changes were older than what is known.
+    pub stale: u64,
+    /// Why the answer was not used, or not all of it.
+    pub refused: Option<(Reason, String)>,
+    /// What is worth a line in the log.
+    pub event: Option<Event>,
+    /// Whether the feed said that there is nothing more.
+    pub up_to_date: bool,
+}
+
+/// Why an answer was not used, or not all of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// None came, or one of another status.
+    Unreachable,
+    /// It is no page, or one with problems.
+    Invalid,
+    /// It is longer than allowed.
+    Oversize,
+    /// It tells less than the feed has told before.
+    Behind,
+    /// The feed does not know the cursor, or has another identity.
+    Cursor,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unreachable => "no page can be had",
+            Self::Invalid => "a page is refused",
+            Self::Oversize => "a page is too long",
+            Self::Behind => "it is behind what it told before",
+            Self::Cursor => "it cannot go on where it was",
+        })
+    }
+}
+
+/// What happened to the reading.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// A full reading begins.
+    Begun(&'static str),
+    /// A full reading is complete.
+    Complete {
+        /// The feed's version.
+        version: u64,
+        /// How many keys there are that are not switched off.
+        keys: u64,
+    },
+    /// A full reading is complete, of a service that has lost versions.
+    CompleteButBehind {
+        /// The version it is at.
+        version: u64,
+        /// The version it was at.
+        head: u64,
+    },
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Begun(why) => write!(f, "a full reading begins: {why}"),
+            Self::Complete { version, keys } => {
+                write!(
+                    f,
+                    "a full reading is complete: version {version}, {keys} keys"
+                )
+            }
+            Self::CompleteButBehind { version, head } => write!(
+                f,
+                "a full reading is complete at version {version}, and no key is dropped for it, because the feed \
+                 was at {head} before; it is read once more when it is there again, or has another identity"
+            ),
+        }
+    }
+}

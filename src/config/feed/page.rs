@@ -1,0 +1,208 @@
+//! A page of changes as the feed's service writes it.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use super::record::Terms;
+use crate::config::compile::keys::{self, Checked, KeyFields, Place};
+use crate::config::error::Problems;
+use crate::config::form;
+use crate::config::record::KeyDigest;
+
+/// The longest identity of a feed, in bytes.
+const MAX_FEED: usize = 64;
+/// The longest cursor, in bytes.
+const MAX_CURSOR: usize = 256;
+/// A page with more problems is as bad as one with this many.
+const MAX_PROBLEMS: usize = 20;
+
+/// A page that passed every check. It borrows from the text where that needs no unescaping.
+#[derive(Debug)]
+pub struct Page<'a> {
+    /// Which sequence of versions this is.
+    pub feed: Cow<'a, str>,
+    /// The greatest version that the feed has given away.
+    pub version: u64,
+    /// Where the next page begins.
+    pub cursor: Cow<'a, str>,
+    /// Whether there is a next page already.
+    pub more: bool,
+    changes: Vec<ChangeDocument<'a>>,
+    checked: Vec<(KeyDigest, Option<i64>)>,
+}
+
+/// What a page says of one key.
+#[derive(Debug, Clone, Copy)]
+pub struct Change<'a> {
+    /// The key's digest.
+    pub digest: KeyDigest,
+    /// The version of what is said.
+    pub version: u64,
+    /// The key as it is now; `None` where it was removed.
+    pub terms: Option<Terms<'a>>,
+}
+
+/// Text, borrowed where it can be. (serde borrows a bare `Cow` only, not one in an `Option`.)
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct PageDocument<'a> {
+    #[serde(borrow)]
+    feed: Option<Text<'a>>,
+    version: Option<u64>,
+    #[serde(borrow)]
+    cursor: Option<Text<'a>>,
+    more: Option<bool>,
+    #[serde(borrow)]
+    changes: Option<Vec<ChangeDocument<'a>>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct ChangeDocument<'a> {
+    version: Option<u64>,
+    #[serde(borrow)]
+    sha256: Option<Text<'a>>,
+    #[serde(borrow)]
+    id: Option<Text<'a>>,
+    #[serde(borrow)]
+    group: Option<Text<'a>>,
+    #[serde(borrow)]
+    expires_at: Option<Text<'a>>,
+    disabled: Option<bool>,
+    removed: Option<bool>,
+}
+
+/// The form of a page.
+struct Form;
+
+impl form::Form for Form {
+    type Read<'a> = PageDocument<'a>;
+    const MAX_PROBLEMS: usize = MAX_PROBLEMS;
+}
+
+impl<'a> Page<'a> {
+    /// Reads a page.
+    ///
+    /// # Errors
+    /// Every problem found, with its place, until there are many; nothing of such a page may be
+    /// used. No value is quoted.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, Problems> {
+        let document = form::read::<Form>(bytes)?;
+        let mut problems = Problems::default();
+        let feed = plain(document.feed, MAX_FEED, "feed", &mut problems);
+        let cursor = plain(document.cursor, MAX_CURSOR, "cursor", &mut problems);
+        let version = required(document.version, "version", &mut problems);
+        let more = required(document.more, "more", &mut problems);
+        let changes = required(document.changes, "changes", &mut problems);
+        let mut checked = Vec::with_capacity(changes.len());
+        for (position, change) in changes.iter().enumerate() {
+            checked.extend(change.check(version, Place("changes", position), &mut problems));
+            if problems.0.len() >= MAX_PROBLEMS {
+                break;
+            }
+        }
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        Ok(Self {
+            feed,
+            version,
+            cursor,
+            more,
+            changes,
+            checked,
+        })
+    }
+
+    /// What it says, in the order in which it is written.
+    pub fn changes(&self) -> impl Iterator<Item = Change<'_>> {
+        let both = self.changes.iter().zip(&self.checked);
+        both.map(|(change, (digest, expires_at))| Change {
+            digest: *digest,
+            version: change.version.unwrap_or_default(),
+            terms: (change.removed != Some(true)).then(|| Terms {
+                id: text(&change.id).unwrap_or_default(),
+                group: text(&change.group).unwrap_or_default(),
+                expires_at: *expires_at,
+                disabled: change.disabled.unwrap_or(false),
+            }),
+        })
+    }
+}
+
+impl ChangeDocument<'_> {
+    /// What of it has to be worked out; `None` where a problem was found.
+    fn check(
+        &self,
+        head: u64,
+        place: Place,
+        problems: &mut Problems,
+    ) -> Option<(KeyDigest, Option<i64>)> {
+        let before = problems.0.len();
+        match self.version {
+            None | Some(0) => problems.push(place.field("version"), "must be 1 or more"),
+            Some(version) if version > head => {
+                problems.push(place.field("version"), "is above the page's own version");
+            }
+            Some(_) => {}
+        }
+        let (digest, expires_at) = if self.removed == Some(true) {
+            let digest = keys::digest(text(&self.sha256));
+            if let Err(reason) = digest {
+                problems.push(place.field("sha256"), reason);
+            }
+            (digest.ok(), None)
+        } else {
+            let fields = KeyFields {
+                id: text(&self.id),
+                sha256: text(&self.sha256),
+                group: text(&self.group),
+                expires_at: text(&self.expires_at),
+            };
+            let Checked {
+                digest, expires_at, ..
+            } = fields.check(keys::any_group, place, problems);
+            (digest, expires_at)
+        };
+        digest
+            .filter(|_| problems.0.len() == before)
+            .map(|digest| (digest, expires_at))
+    }
+}
+
+fn text<'a>(text: &'a Option<Text<'_>>) -> Option<&'a str> {
+    text.as_ref().map(|text| &*text.0)
+}
+
+fn required<T: Default>(value: Option<T>, path: &str, problems: &mut Problems) -> T {
+    if value.is_none() {
+        problems.push(path, "is missing");
+    }
+    value.unwrap_or_default()
+}
+
+/// 1 to `longest` visible ASCII characters.
+fn plain<'a>(
+    value: Option<Text<'a>>,
+    longest: usize,
+    path: &str,
+    problems: &mut Problems,
+) -> Cow<'a, str> {
+    let value = value.map(|text| text.0).unwrap_or_default();
+    let good = value.bytes().all(|b| b.is_ascii_graphic());
+    if value.is_empty() || value.len() > longest || !good {
+        problems.push(
+            path,
+            format!("must be 1 to {longest} visible ASCII characters"),
+        );
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests;

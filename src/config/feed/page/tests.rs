@@ -1,0 +1,228 @@
+use super::*;
+use serde_json::{Value, json};
+
+const DIGEST: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+fn sample() -> Value {
+    json!({
+        "feed": "8f3a", "version": 18, "cursor": "f/18?&", "more": false,
+        "changes": [
+            {"version": 17, "sha256": DIGEST, "id": "key_01", "group": "mixed", "expires_at": "2027-01-01T00:00:00Z",
+             "disabled": true},
+            {"version": 18, "sha256": DIGEST, "removed": true},
+            {"version": 1, "sha256": DIGEST, "id": "k", "group": "g", "removed": false},
+        ],
+    })
+}
+
+fn problems(text: &str) -> Vec<String> {
+    match Page::parse(text.as_bytes()) {
+        Ok(_) => Vec::new(),
+        Err(problems) => problems.0.iter().map(ToString::to_string).collect(),
+    }
+}
+
+#[test]
+fn a_page() {
+    let text = sample().to_string();
+    let page = Page::parse(text.as_bytes()).unwrap();
+    assert_eq!((&*page.feed, page.version), ("8f3a", 18));
+    assert_eq!((&*page.cursor, page.more), ("f/18?&", false));
+    assert!(matches!(page.feed, Cow::Borrowed(_)), "nothing is copied");
+    let changes: Vec<_> = page.changes().map(|c| (c.version, c.terms)).collect();
+    let first = Terms {
+        id: "key_01",
+        group: "mixed",
+        expires_at: Some(1_798_761_600),
+        disabled: true,
+    };
+    let third = Terms {
+        id: "k",
+        group: "g",
+        expires_at: None,
+        disabled: false,
+    };
+    assert_eq!(changes, [(17, Some(first)), (18, None), (1, Some(third))]);
+    let digest = KeyDigest::from_hex(DIGEST).unwrap();
+    assert!(page.changes().all(|change| change.digest == digest));
+}
+
+#[test]
+fn an_escaped_text_is_read_too() {
+    let text = sample().to_string().replace("key_01", "\\u006bey_01");
+    let page = Page::parse(text.as_bytes()).unwrap();
+    let first = page.changes().next().unwrap();
+    assert_eq!(first.terms.map(|terms| terms.id), Some("key_01"));
+}
+
+#[test]
+fn every_problem_is_named() {
+    let long = |length: usize| json!("f".repeat(length));
+    // (case, JSON pointer, what to put there, or null to take it out, the problem)
+    let cases = [
+        ("no feed", "/feed", Value::Null, "feed: must be 1 to 64"),
+        ("feed too long", "/feed", long(65), "feed: must be 1 to 64"),
+        ("feed odd", "/feed", json!("a b"), "feed: must be 1 to 64"),
+        ("feed no text", "/feed", json!(1), "feed: expected"),
+        ("no version", "/version", Value::Null, "version: is missing"),
+        (
+            "version below 0",
+            "/version",
+            json!(-1),
+            "version: expected u64",
+        ),
+        (
+            "no cursor",
+            "/cursor",
+            json!(""),
+            "cursor: must be 1 to 256",
+        ),
+        (
+            "cursor too long",
+            "/cursor",
+            long(257),
+            "cursor: must be 1 to 256",
+        ),
+        ("more unsaid", "/more", Value::Null, "more: is missing"),
+        ("no changes", "/changes", Value::Null, "changes: is missing"),
+        (
+            "typo",
+            "/feeed",
+            json!("sk-secret"),
+            "feeed: unknown field `feeed`",
+        ),
+        (
+            "change's typo",
+            "/changes/1/gone",
+            json!("sk-secret"),
+            "changes[1].gone: unknown field `gone`",
+        ),
+        (
+            "no object",
+            "/changes/1",
+            json!("sk-secret"),
+            "changes[1]: expected",
+        ),
+        (
+            "no version of it",
+            "/changes/1/version",
+            Value::Null,
+            "changes[1].version: must be 1 or more",
+        ),
+        (
+            "version 0",
+            "/changes/1/version",
+            json!(0),
+            "changes[1].version: must be 1 or more",
+        ),
+        (
+            "above the page's",
+            "/changes/0/version",
+            json!(19),
+            "changes[0].version: is above",
+        ),
+        (
+            "no digest",
+            "/changes/0/sha256",
+            Value::Null,
+            "changes[0].sha256: must be the 64",
+        ),
+        (
+            "odd digest",
+            "/changes/0/sha256",
+            json!("sk-secret"),
+            "changes[0].sha256: must be the 64",
+        ),
+        (
+            "removed, odd digest",
+            "/changes/1/sha256",
+            json!("sk-secret"),
+            "changes[1].sha256: must be the 64",
+        ),
+        (
+            "no id",
+            "/changes/0/id",
+            Value::Null,
+            "changes[0].id: is missing",
+        ),
+        (
+            "odd id",
+            "/changes/0/id",
+            json!("sk secret"),
+            "changes[0].id: must be 1 to 64",
+        ),
+        (
+            "no group",
+            "/changes/2/group",
+            Value::Null,
+            "changes[2].group: is missing",
+        ),
+        (
+            "odd group",
+            "/changes/2/group",
+            long(65),
+            "changes[2].group: must be 1 to 64",
+        ),
+        (
+            "no time",
+            "/changes/0/expires_at",
+            json!("sk-secret"),
+            "changes[0].expires_at: must be a time",
+        ),
+        (
+            "not said so",
+            "/changes/1/removed",
+            json!(false),
+            "changes[1].id: is missing",
+        ),
+    ];
+    for (case, pointer, put, want) in cases {
+        let mut page = sample();
+        let (parent, name) = pointer.rsplit_once('/').unwrap();
+        match page.pointer_mut(parent).unwrap() {
+            Value::Object(map) if put.is_null() => drop(map.remove(name)),
+            Value::Object(map) => drop(map.insert(name.to_owned(), put)),
+            Value::Array(list) => list[name.parse::<usize>().unwrap()] = put,
+            other => panic!("{case}: {other}"),
+        }
+        let got = problems(&page.to_string());
+        assert!(
+            got.iter().any(|problem| problem.starts_with(want)),
+            "{case}: {got:?}, want {want}"
+        );
+        assert!(
+            got.iter().all(|problem| !problem.contains("secret")),
+            "{case}: {got:?}"
+        );
+    }
+}
+
+#[test]
+fn problems_come_all_at_once_until_there_are_many() {
+    let mut page = sample();
+    page["changes"][0]["group"] = json!("no group");
+    page["changes"][0]["id"] = json!("");
+    page["changes"][1]["version"] = json!(0);
+    assert_eq!(problems(&page.to_string()).len(), 3);
+    for (case, change) in [("form", json!(1)), ("contents", json!({"version": 1}))] {
+        page["changes"] = json!(vec![change; 5000]);
+        let count = problems(&page.to_string()).len();
+        assert!((20..=23).contains(&count), "{case}: {count}");
+    }
+}
+
+#[test]
+fn what_is_no_page() {
+    for text in [
+        "",
+        "{",
+        "<html>",
+        "[]",
+        "null",
+        "{\"feed\": \"a\", \"feed\": \"b\"}",
+        "{} {}",
+    ] {
+        assert!(!problems(text).is_empty(), "{text}");
+    }
+    assert!(Page::parse(&[0xff; 100]).is_err());
+}

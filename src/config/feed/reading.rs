@@ -1,0 +1,257 @@
+//! Reading a feed, as a state machine that knows nothing of Envoy: what to ask, and what to do with an
+//! answer.
+//!
+//! ```text
+//!                 more: true             more: false              either
+//!  full reading ────────────► (goes on) ────────────► following ─────────► (goes on)
+//!       ▲                                                 │
+//!       └── 410, another identity, a key that should have been known, a service that was set back
+//! ```
+//!
+//! # A service that tells less than before
+//!
+//! A page whose version is below the greatest one ever told comes from a replica that lags, from a
+//! cache, or from a service that was set back: restored, or started from zero without taking another
+//! identity. Of such a page only what is newer than a key's own record counts. In the middle of a full
+//! reading it is not used at all, and asked for again. After [`PATIENCE`] of them on end all is read
+//! anew; if the first page of that is behind too, the service is set back: it is read for what is
+//! newer there, without voiding anything. When it tells as much as before again, all is read once
+//! more, as usual.
+
+use core::fmt::Write;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use sha2::{Digest, Sha256};
+
+use super::judge::Trust;
+use super::page::Page;
+use super::state::State;
+use super::{Event, FeedSource, Gate, Outcome, Reason};
+use crate::config::shared::SharedData;
+
+/// How many pages on end may tell less than before until the service counts as set back.
+pub const PATIENCE: u32 = 4;
+
+/// The least time between two full readings that are begun because a key was missed, in milliseconds: a
+/// feed that goes on contradicting itself shall not be read without end.
+const DOUBT_MS: u64 = 60_000;
+
+/// The characters of a cursor that a query does not hold as they are: all but RFC 3986's `unreserved`.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// What became of a question.
+#[derive(Debug, Clone, Copy)]
+pub enum Answer<'a> {
+    /// There was none that could be used, for this reason.
+    None(&'a str),
+    /// One longer than allowed: so many bytes.
+    TooLong(usize),
+    /// One of a status other than 200.
+    Status(&'a str),
+    /// One of status 200, with this body.
+    Page(&'a [u8]),
+}
+
+/// The reading of one feed.
+#[derive(Debug)]
+pub struct Reading {
+    pub(super) state: State,
+    /// How many pages on end told less than before.
+    behind: u32,
+    /// Whether the feed has told of a key that it should have given before.
+    pub(super) doubt: bool,
+    /// When that last made a full reading begin.
+    doubted_ms: Option<u64>,
+    /// The digest of the page refused last: the same again is not looked at.
+    refused: Option<[u8; 32]>,
+    /// Used again and again: a record's name, and its bytes.
+    pub(super) name: String,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Reading {
+    /// Goes on from here.
+    pub(super) fn of(state: State) -> Self {
+        Self {
+            state,
+            behind: 0,
+            doubt: false,
+            doubted_ms: None,
+            refused: None,
+            name: String::new(),
+            bytes: Vec::new(),
+        }
+    }
+
+    pub(super) fn into_state(self) -> State {
+        self.state
+    }
+
+    /// How far it is.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// What filters must know.
+    pub fn gate(&self) -> Gate {
+        self.state.gate()
+    }
+
+    /// The feed that is read.
+    pub fn source(&self) -> Option<&FeedSource> {
+        self.state.source.as_ref()
+    }
+
+    /// The path of the next question: for a page of at most `limit` changes.
+    pub fn question(&self, limit: u32) -> String {
+        let mut path = self.source().map(|s| s.path.clone()).unwrap_or_default();
+        path.push(if path.contains('?') { '&' } else { '?' });
+        let _ = write!(path, "limit={limit}");
+        if let Some(cursor) = &self.state.cursor {
+            path.push_str("&cursor=");
+            path.extend(utf8_percent_encode(cursor, ESCAPED));
+        }
+        path
+    }
+
+    /// Takes what became of the question.
+    pub fn answer(&mut self, answer: Answer<'_>, shared: &impl SharedData, now_ms: u64) -> Outcome {
+        match answer {
+            Answer::None(why) => refused(Reason::Unreachable, why),
+            Answer::TooLong(size) => refused(
+                Reason::Oversize,
+                format!("it has {size} bytes, which is more than is taken"),
+            ),
+            Answer::Status("410") if self.state.cursor.is_some() => {
+                let event = self.begin("the feed does not know how far it was", shared, now_ms);
+                Outcome {
+                    event: Some(event),
+                    ..refused(Reason::Cursor, "status 410")
+                }
+            }
+            Answer::Status(status) => refused(Reason::Unreachable, format!("status {status}")),
+            Answer::Page(bytes) => self.body(bytes, shared, now_ms),
+        }
+    }
+
+    fn body(&mut self, bytes: &[u8], shared: &impl SharedData, now_ms: u64) -> Outcome {
+        // Naming problems takes long, and a bad page is asked for again at every tick.
+        let digest = || <[u8; 32]>::from(Sha256::digest(bytes));
+        if self.refused.is_some() && self.refused == Some(digest()) {
+            return refused(Reason::Invalid, "it is the same as before");
+        }
+        match Page::parse(bytes) {
+            Err(problems) => {
+                self.refused = Some(digest());
+                refused(Reason::Invalid, problems.to_string())
+            }
+            Ok(page) => {
+                self.refused = None;
+                self.page(&page, shared, now_ms)
+            }
+        }
+    }
+
+    fn page(&mut self, page: &Page<'_>, shared: &impl SharedData, now_ms: u64) -> Outcome {
+        let asked = self.state.cursor.as_deref();
+        if page.more && asked == Some(&*page.cursor) {
+            let why = "cursor: is the one asked with, and there is more: that would go on for ever";
+            return refused(Reason::Invalid, why);
+        }
+        if self.state.feed.as_deref() != Some(&*page.feed) {
+            // An identity is only ever taken from the first page of a full reading.
+            if !self.state.full || asked.is_some() {
+                let event = self.begin("the feed has another identity", shared, now_ms);
+                return Outcome {
+                    event: Some(event),
+                    ..refused(Reason::Cursor, "it is of another identity")
+                };
+            }
+            self.state.adopt(Some(&page.feed));
+        }
+        let behind = (page.version < self.state.head).then(|| {
+            let (version, head) = (page.version, self.state.head);
+            (
+                Reason::Behind,
+                format!("its version is {version}, and it was {head} before"),
+            )
+        });
+        let (trust, anew) = self.trust(behind.is_some());
+        let mut outcome = Outcome {
+            refused: behind,
+            ..Outcome::default()
+        };
+        if let Some(trust) = trust {
+            self.apply(page, trust, shared, &mut outcome);
+        }
+        if let Some(why) = anew.or_else(|| self.doubts(now_ms)) {
+            outcome.event = Some(self.begin(why, shared, now_ms));
+            outcome.at_once = false;
+        } else if trust.is_some() {
+            self.state.store(shared);
+        }
+        outcome
+    }
+
+    /// How far a page is trusted, `None` where it is not used at all; and why all must be read anew
+    /// after it, where it must.
+    fn trust(&mut self, behind: bool) -> (Option<Trust>, Option<&'static str>) {
+        let state = &mut self.state;
+        if !behind {
+            self.behind = 0;
+            return if core::mem::take(&mut state.set_back) {
+                (
+                    Some(Trust::SetBack),
+                    Some("the feed is where it was before"),
+                )
+            } else if state.full {
+                (Some(Trust::Full), None)
+            } else {
+                (Some(Trust::Further), None)
+            };
+        }
+        if state.set_back {
+            return (Some(Trust::SetBack), None);
+        }
+        if state.full && state.cursor.is_none() {
+            state.set_back = true;
+            return (Some(Trust::SetBack), None);
+        }
+        self.behind = self.behind.saturating_add(1);
+        let anew = (self.behind >= PATIENCE).then_some("the feed stays behind what it told before");
+        ((!state.full).then_some(Trust::Further), anew)
+    }
+
+    /// Whether a full reading must tell what there is, and there has been none for this reason just
+    /// now.
+    fn doubts(&mut self, now_ms: u64) -> Option<&'static str> {
+        let since = self.doubted_ms.map(|then| now_ms.saturating_sub(then));
+        let due = self.doubt && !self.state.full && since.is_none_or(|ms| ms >= DOUBT_MS);
+        due.then(|| {
+            self.doubt = false;
+            self.doubted_ms = Some(now_ms);
+            "the feed names a key that it should have given before"
+        })
+    }
+
+    fn begin(&mut self, why: &'static str, shared: &impl SharedData, now_ms: u64) -> Event {
+        self.behind = 0;
+        self.state.begin(now_ms);
+        self.state.store(shared);
+        Event::Begun(why)
+    }
+}
+
+fn refused(reason: Reason, why: impl Into<String>) -> Outcome {
+    Outcome {
+        refused: Some((reason, why.into())),
+        ..Outcome::default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,366 @@
+//! Single things that happen to a reading.
+
+use serde_json::{Value, json};
+
+use super::gateway::{Gateway, Judged, digest};
+use super::service::Service;
+use super::*;
+
+fn good(group: &str) -> Judged {
+    Judged::Good(group.to_owned())
+}
+
+/// A gateway that has read this service to its end.
+fn settled(service: &Service) -> Gateway {
+    let mut gateway = Gateway::new();
+    gateway.publish(Some("/keys"), &|| ());
+    read(&mut gateway, service, 1000);
+    gateway
+}
+
+fn ask(gateway: &mut Gateway, service: &Service, limit: usize) -> Outcome {
+    gateway.now_ms += 500;
+    let (status, page) = service.answer(gateway.cursor().as_deref(), limit);
+    give(gateway, status, &page)
+}
+
+fn give(gateway: &mut Gateway, status: &str, page: &Value) -> Outcome {
+    let body = page.to_string();
+    let answer = match status {
+        "200" => Answer::Page(body.as_bytes()),
+        status => Answer::Status(status),
+    };
+    gateway.answer(answer, &|| ())
+}
+
+fn read(gateway: &mut Gateway, service: &Service, limit: usize) {
+    while !ask(gateway, service, limit).up_to_date {}
+}
+
+fn service(keys: u8) -> Service {
+    let mut service = Service::new("f");
+    for key in 0..keys {
+        service.say(key, Some(("g", false)));
+    }
+    service
+}
+
+fn reason(outcome: &Outcome) -> Option<Reason> {
+    outcome.refused.as_ref().map(|(reason, _)| *reason)
+}
+
+#[test]
+fn what_is_asked() {
+    let cases = [
+        ("/keys", None, "/keys?limit=250"),
+        ("/keys?tenant=1", None, "/keys?tenant=1&limit=250"),
+        ("/keys", Some("a-_.~9"), "/keys?limit=250&cursor=a-_.~9"),
+        (
+            "/k?x",
+            Some("a/b?c&d=e%f+#"),
+            "/k?x&limit=250&cursor=a%2Fb%3Fc%26d%3De%25f%2B%23",
+        ),
+    ];
+    for (path, cursor, want) in cases {
+        let state = State {
+            source: Some(FeedSource {
+                path: path.to_owned(),
+                ..FeedSource::default()
+            }),
+            cursor: cursor.map(str::to_owned),
+            ..State::default()
+        };
+        assert_eq!(Reading::of(state).question(250), want);
+    }
+}
+
+#[test]
+fn the_first_reading() {
+    let mut gateway = Gateway::new();
+    assert!(!gateway.filter.is_ready());
+    gateway.publish(Some("/keys"), &|| ());
+    assert!(!gateway.filter.is_ready(), "the feed is unread");
+    assert_eq!(gateway.filter.judge(0), Judged::Undecided);
+    let service = service(5);
+    let first = ask(&mut gateway, &service, 2);
+    assert!(first.at_once, "there is more: {first:?}");
+    assert_eq!((first.taken, first.gate), (2, None));
+    assert_eq!(gateway.filter.judge(0), good("g"), "what has come counts");
+    assert_eq!(
+        gateway.filter.judge(4),
+        Judged::Undecided,
+        "the rest may come"
+    );
+    assert!(!gateway.filter.is_ready());
+    assert_eq!(gateway.state().head, 5);
+    ask(&mut gateway, &service, 2);
+    let last = ask(&mut gateway, &service, 2);
+    assert!(
+        !last.at_once && last.up_to_date && last.gate.is_some(),
+        "{last:?}"
+    );
+    assert_eq!(
+        last.event,
+        Some(Event::Complete {
+            version: 5,
+            keys: 5
+        })
+    );
+    assert_eq!(gateway.filter.judge(9), Judged::Refused);
+    assert!(gateway.filter.is_ready());
+}
+
+#[test]
+fn a_page_that_changes_nothing_writes_no_record() {
+    let service = service(3);
+    let mut gateway = settled(&service);
+    gateway.shared.written.borrow_mut().clear();
+    ask(&mut gateway, &service, 9);
+    assert_eq!(*gateway.shared.written.borrow(), ["trilane/feed"]);
+}
+
+#[test]
+fn a_complete_reading_writes_no_record_for_its_floor() {
+    let service = service(3);
+    let mut gateway = Gateway::new();
+    gateway.publish(Some("/keys"), &|| ());
+    gateway.shared.written.borrow_mut().clear();
+    ask(&mut gateway, &service, 9);
+    let written = gateway.shared.written.borrow();
+    let records: Vec<_> = (0..3).map(|key| digest(key).fed_name()).collect();
+    assert_eq!(written[..3], records);
+    assert_eq!(
+        written[3..],
+        ["trilane/feed", "trilane/policy", "trilane/generation"]
+    );
+}
+
+#[test]
+fn answers_that_are_of_no_use() {
+    let service = service(3);
+    let mut gateway = settled(&service);
+    let cursor = gateway.cursor().unwrap();
+    let page = |change: &dyn Fn(&mut Value)| {
+        let mut page =
+            json!({"feed": "f", "version": 4, "cursor": "f/4", "more": false, "changes": []});
+        change(&mut page);
+        page.to_string()
+    };
+    let same = page(&|page| {
+        page["more"] = json!(true);
+        page["cursor"] = json!(cursor);
+    });
+    let typo = page(&|page| page["typo"] = json!(1));
+    let cases = [
+        ("none", Answer::None("lost"), Reason::Unreachable, "lost"),
+        (
+            "500",
+            Answer::Status("500"),
+            Reason::Unreachable,
+            "status 500",
+        ),
+        (
+            "304",
+            Answer::Status("304"),
+            Reason::Unreachable,
+            "status 304",
+        ),
+        (
+            "too long",
+            Answer::TooLong(40_000_000),
+            Reason::Oversize,
+            "40000000 bytes",
+        ),
+        (
+            "no page",
+            Answer::Page(b"{"),
+            Reason::Invalid,
+            "not valid JSON",
+        ),
+        (
+            "a typo",
+            Answer::Page(typo.as_bytes()),
+            Reason::Invalid,
+            "typo: unknown field",
+        ),
+        (
+            "it again",
+            Answer::Page(typo.as_bytes()),
+            Reason::Invalid,
+            "the same as before",
+        ),
+        (
+            "without end",
+            Answer::Page(same.as_bytes()),
+            Reason::Invalid,
+            "cursor: is the one asked",
+        ),
+    ];
+    let before = gateway.state();
+    gateway.shared.written.borrow_mut().clear();
+    for (case, answer, want, said) in cases {
+        let outcome = gateway.answer(answer, &|| ());
+        let (reason, why) = outcome.refused.clone().unwrap();
+        assert_eq!(reason, want, "{case}");
+        assert!(why.contains(said), "{case}: {why}");
+        let rest = Outcome {
+            refused: None,
+            ..outcome
+        };
+        assert_eq!(rest, Outcome::default(), "{case}");
+        assert_eq!(gateway.state(), before, "{case}");
+    }
+    assert!(gateway.shared.written.borrow().is_empty());
+}
+
+#[test]
+fn a_cursor_that_is_not_known() {
+    let mut service = service(3);
+    let mut gateway = settled(&service);
+    service.say(0, None);
+    service.compact();
+    let outcome = ask(&mut gateway, &service, 9);
+    assert_eq!(reason(&outcome), Some(Reason::Cursor));
+    assert!(
+        matches!(outcome.event, Some(Event::Begun(_))),
+        "{outcome:?}"
+    );
+    assert_eq!(gateway.filter.judge(0), good("g"), "until all is read");
+    assert_eq!(gateway.filter.judge(9), Judged::Refused, "still");
+    assert_eq!(gateway.cursor(), None);
+    let outcome = give(&mut gateway, "410", &Value::Null);
+    assert_eq!(
+        reason(&outcome),
+        Some(Reason::Unreachable),
+        "no cursor was given"
+    );
+    ask(&mut gateway, &service, 9);
+    assert_eq!(gateway.filter.judge(0), Judged::Refused);
+    assert_eq!(gateway.filter.judge(1), good("g"));
+    assert_eq!(gateway.state().keys, 2);
+}
+
+#[test]
+fn a_service_set_back_under_its_identity() {
+    let mut service = service(4);
+    let backup = service.clone();
+    service.say(0, None);
+    service.say(5, Some(("g", false)));
+    service.say(1, Some(("h", false)));
+    for knows_ahead in [true, false] {
+        let mut gateway = settled(&backup);
+        ask(&mut gateway, &service, 9);
+        let mut restored = backup.clone();
+        restored.knows_ahead = knows_ahead;
+        restored.say(6, Some(("g", false)));
+        for tick in 0..8 {
+            ask(&mut gateway, &restored, 9);
+            let judged = [0, 1, 5].map(|key| gateway.filter.judge(key));
+            let want = [Judged::Refused, good("h"), good("g")];
+            assert_eq!(judged, want, "tick {tick}, knows ahead: {knows_ahead}");
+        }
+        assert!(gateway.state().set_back);
+        assert_eq!(gateway.filter.judge(6), good("g"), "new since");
+        restored.say(2, None);
+        ask(&mut gateway, &restored, 9);
+        assert_eq!(gateway.filter.judge(2), Judged::Refused, "removed since");
+        // It is past where it was: what it does not list is gone.
+        restored.version = 20;
+        restored.say(7, Some(("h", false)));
+        ask(&mut gateway, &restored, 9);
+        assert_eq!(gateway.filter.judge(7), good("h"));
+        ask(&mut gateway, &restored, 9);
+        let judged = [0, 1, 3, 5].map(|key| gateway.filter.judge(key));
+        let want = [Judged::Refused, good("h"), good("g"), Judged::Refused];
+        assert_eq!(judged, want, "knows ahead: {knows_ahead}");
+        assert_eq!(gateway.state().keys, 4);
+    }
+}
+
+/// A replica that lags now and then must not make all keys be read again.
+#[test]
+fn a_replica_that_lags() {
+    let mut service = service(4);
+    let mut gateway = settled(&service);
+    let epoch = gateway.state().epoch;
+    for round in 0..10 {
+        let mut late = service.clone();
+        late.knows_ahead = false;
+        service.say(round % 4, Some(("h", false)));
+        ask(&mut gateway, &service, 9);
+        let outcome = ask(&mut gateway, &late, 9);
+        assert_eq!(reason(&outcome), Some(Reason::Behind));
+        assert_eq!((outcome.taken, outcome.event), (0, None));
+        ask(&mut gateway, &service, 9);
+    }
+    assert_eq!(gateway.state().epoch, epoch);
+    assert_eq!(
+        (0..4)
+            .map(|key| gateway.filter.judge(key))
+            .collect::<Vec<_>>(),
+        vec![good("h"); 4]
+    );
+}
+
+#[test]
+fn a_key_that_should_have_been_given_before() {
+    let mut service = service(4);
+    // The page of a reading in which one key was forgotten.
+    let mut gateway = Gateway::new();
+    gateway.publish(Some("/keys"), &|| ());
+    let mut less = service.clone();
+    less.keys.remove(&2);
+    read(&mut gateway, &less, 9);
+    assert_eq!(gateway.filter.judge(2), Judged::Refused);
+    let page = |service: &Service| service.answer(Some("f/2"), 9).1;
+    let outcome = give(&mut gateway, "200", &page(&service));
+    assert_eq!((outcome.taken, outcome.stale), (0, 1));
+    assert!(
+        matches!(outcome.event, Some(Event::Begun(_))),
+        "{outcome:?}"
+    );
+    ask(&mut gateway, &service, 9);
+    assert_eq!(gateway.filter.judge(2), good("g"));
+    // A feed that goes on like that is not read without end.
+    service.keys.remove(&2);
+    let mut begun = 0;
+    for _ in 0..300 {
+        gateway.now_ms += 500;
+        let contradiction = json!({
+            "feed": "f", "version": 4, "cursor": "f/4", "more": false,
+            "changes": [{"version": 1, "sha256": "00".repeat(32), "id": "k", "group": "g"}],
+        });
+        let full = gateway.state().full;
+        let page = if full {
+            service.answer(None, 9).1
+        } else {
+            contradiction
+        };
+        let outcome = give(&mut gateway, "200", &page);
+        begun += u32::from(matches!(outcome.event, Some(Event::Begun(_))));
+    }
+    assert!((2..=4).contains(&begun), "{begun}");
+}
+
+#[test]
+fn another_identity() {
+    let mut service = service(6);
+    let mut gateway = settled(&service);
+    service.say(0, None);
+    service.begin_anew("other");
+    // It knows nothing of the cursor, but does not say so.
+    let page = service.answer(None, 9).1;
+    let outcome = give(&mut gateway, "200", &page);
+    assert_eq!(reason(&outcome), Some(Reason::Cursor));
+    assert_eq!(
+        (outcome.taken, gateway.filter.judge(0)),
+        (0, good("g")),
+        "it is not used"
+    );
+    ask(&mut gateway, &service, 3);
+    assert_eq!(gateway.filter.judge(0), good("g"), "until all is read");
+    ask(&mut gateway, &service, 3);
+    assert_eq!(gateway.filter.judge(0), Judged::Refused);
+    assert_eq!(gateway.state().keys, 5);
+    assert_eq!(gateway.state().feed.as_deref(), Some("other"));
+}

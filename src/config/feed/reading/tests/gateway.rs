@@ -1,0 +1,196 @@
+//! A gateway: a loader with a document in force, and a filter that judges keys.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use super::*;
+use crate::auth::{AccountKey, Form, Presented, Standing, World, standing};
+use crate::config::publish::Publisher;
+use crate::config::record::KeyDigest;
+use crate::config::shared::Conflict;
+use crate::config::shared::fake::FakeSharedData;
+use crate::config::snapshot::InForce;
+use crate::config::view::View;
+use crate::config::{Document, compile};
+use crate::head::Head;
+use crate::protocol::query::Target;
+
+fn value(key: u8) -> Vec<u8> {
+    format!("key-{key}").into_bytes()
+}
+
+pub(super) fn digest(key: u8) -> KeyDigest {
+    KeyDigest::of(&value(key))
+}
+
+/// How a filter judges a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Judged {
+    /// Good, for this group.
+    Good(String),
+    /// 401
+    Refused,
+    /// 503
+    Undecided,
+}
+
+/// A filter, which looks at shared data alone.
+#[derive(Debug, Default)]
+pub(super) struct Filter {
+    shared: Rc<FakeSharedData>,
+    view: RefCell<View>,
+}
+
+impl Filter {
+    pub(super) fn judge(&self, key: u8) -> Judged {
+        let in_force = self.view.borrow_mut().refresh(&*self.shared);
+        let Some(in_force) = in_force else {
+            return Judged::Undecided;
+        };
+        match standing(&account_key(key), &in_force, self) {
+            Standing::Good { group, .. } => Judged::Good(group.id.clone()),
+            Standing::Refused => Judged::Refused,
+            Standing::Undecided => Judged::Undecided,
+        }
+    }
+
+    pub(super) fn is_ready(&self) -> bool {
+        let in_force = self.view.borrow_mut().refresh(&*self.shared);
+        in_force.is_some_and(|in_force| in_force.is_ready())
+    }
+}
+
+fn account_key(key: u8) -> AccountKey {
+    let head = Head::new(vec![("x-api-key".to_owned(), value(key))]);
+    match Form::XApiKey.read(&head, &Target::parse(b"/")) {
+        Presented::Key(key) => key,
+        other => panic!("{other:?}"),
+    }
+}
+
+impl World for Filter {
+    fn key_record(&self, digest: &KeyDigest) -> Option<Vec<u8>> {
+        self.shared.get(&digest.shared_name()).0
+    }
+
+    fn fed_record(&self, digest: &KeyDigest) -> Option<Vec<u8>> {
+        self.shared.get(&digest.fed_name()).0
+    }
+
+    fn now(&self) -> i64 {
+        1_800_000_000
+    }
+
+    fn in_force_again(&self) -> Option<Rc<InForce>> {
+        self.view.borrow_mut().refresh(&*self.shared)
+    }
+}
+
+/// Shared data, and somebody who looks at it after every write.
+struct Watched<'a> {
+    shared: &'a FakeSharedData,
+    look: &'a dyn Fn(),
+}
+
+impl SharedData for Watched<'_> {
+    fn get(&self, name: &str) -> (Option<Vec<u8>>, Option<u32>) {
+        self.shared.get(name)
+    }
+
+    fn set(&self, name: &str, value: &[u8], version: Option<u32>) -> Result<(), Conflict> {
+        self.shared.set(name, value, version)?;
+        (self.look)();
+        Ok(())
+    }
+}
+
+/// A loader and its filter.
+pub(super) struct Gateway {
+    pub(super) shared: Rc<FakeSharedData>,
+    pub(super) filter: Filter,
+    pub(super) reading: Option<Reading>,
+    publisher: Publisher,
+    pub(super) now_ms: u64,
+}
+
+impl Gateway {
+    /// Without a document.
+    pub(super) fn new() -> Self {
+        let shared = Rc::new(FakeSharedData::default());
+        Self {
+            filter: Filter {
+                shared: Rc::clone(&shared),
+                view: RefCell::default(),
+            },
+            publisher: Publisher::take_over(&*shared),
+            reading: None,
+            shared,
+            now_ms: 1_000,
+        }
+    }
+
+    /// Brings a document into force whose feed is at `path`.
+    pub(super) fn publish(&mut self, path: Option<&str>, look: &dyn Fn()) {
+        let watched = Watched {
+            shared: &self.shared,
+            look,
+        };
+        let group = |id: &str| {
+            format!(r#"{{"id": "{id}", "protocol": "A", "multiplier": "1", "cluster": "c"}}"#)
+        };
+        let feed = path.map_or("null".to_owned(), |path| {
+            format!(r#"{{"cluster": "feed", "path": "{path}"}}"#)
+        });
+        let (g, h) = (group("g"), group("h"));
+        let text = format!(r#"{{"groups": [{g}, {h}], "keys": [], "keys_feed": {feed}}}"#);
+        let document = Document::parse(text.as_bytes()).unwrap();
+        let compiled = compile(&document).unwrap();
+        let gate = match &compiled.policy.keys_feed {
+            None => {
+                self.reading = None;
+                Reading::end(&watched);
+                None
+            }
+            Some(source) => {
+                let reading = match self.reading.take() {
+                    Some(reading) if reading.source() == Some(source) => reading,
+                    Some(reading) => reading.turn_to(source, &watched, self.now_ms).0,
+                    None => Reading::take_up(source, &watched, self.now_ms).0,
+                };
+                let gate = reading.gate();
+                self.reading = Some(reading);
+                Some(gate)
+            }
+        };
+        self.publisher.publish(&document, &compiled, gate, &watched);
+    }
+
+    /// Another loader begins, with the same document.
+    pub(super) fn taken_over(&mut self, path: Option<&str>, look: &dyn Fn()) {
+        self.reading = None;
+        self.publisher = Publisher::take_over(&*self.shared);
+        self.publish(path, look);
+    }
+
+    /// The cursor of the next question.
+    pub(super) fn cursor(&self) -> Option<String> {
+        self.state().cursor
+    }
+
+    pub(super) fn state(&self) -> State {
+        self.reading.as_ref().unwrap().state().clone()
+    }
+
+    pub(super) fn answer(&mut self, answer: Answer<'_>, look: &dyn Fn()) -> Outcome {
+        let watched = Watched {
+            shared: &self.shared,
+            look,
+        };
+        let reading = self.reading.as_mut().unwrap();
+        let outcome = reading.answer(answer, &watched, self.now_ms);
+        if let Some(gate) = outcome.gate {
+            self.publisher.open(gate, &watched);
+        }
+        outcome
+    }
+}

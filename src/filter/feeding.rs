@@ -1,0 +1,197 @@
+//! Reading the feed of keys that the document names: one call at a time, each answer to [`Reading`].
+
+use super::feed_stats::FeedStats;
+use super::host::{self, Host};
+use super::loading::Role;
+use crate::config::feed::{Answer, FeedSource, Gate, Outcome, Reading, Reason};
+use crate::config::source::MAX_BYTES;
+
+/// The reading side of a loader.
+#[derive(Debug)]
+pub(super) struct Feeding {
+    /// How many changes a page may have. A filter that loads does so between two requests of its
+    /// worker, so it takes little at a time.
+    limit: u32,
+    reading: Option<Reading>,
+    /// Defined when a feed is first named.
+    stats: Option<FeedStats>,
+    /// The answer awaited.
+    call: Option<u32>,
+    /// When the feed last said that there is nothing more, or reading began.
+    confirmed_ms: u64,
+    /// Whether a failure has been logged since the feed last answered well.
+    failure_logged: bool,
+    /// Whether it has been logged that the feed tells less than before.
+    behind_logged: bool,
+}
+
+impl Feeding {
+    pub(super) fn new(role: Role) -> Self {
+        Self {
+            limit: match role {
+                Role::Singleton => 5000,
+                Role::Fallback => 250,
+            },
+            reading: None,
+            stats: None,
+            call: None,
+            confirmed_ms: 0,
+            failure_logged: false,
+            behind_logged: false,
+        }
+    }
+
+    /// Another VM loads, or has loaded since: what is known here may be old.
+    pub(super) fn forget(&mut self) {
+        self.reading = None;
+        self.call = None;
+    }
+
+    /// Reads the feed that the document names, from now on. Gives what is to be published with the
+    /// document.
+    pub(super) fn follow(&mut self, source: Option<&FeedSource>) -> Option<Gate> {
+        let Some(source) = source else {
+            self.forget();
+            Reading::end(&Host);
+            if let Some(stats) = self.stats.take() {
+                stats.stands(0, 0);
+                stats.age(0);
+            }
+            return None;
+        };
+        let now = host::now_ms();
+        let (reading, event) = match self.reading.take() {
+            Some(reading) if reading.source() == Some(source) => (reading, None),
+            former => {
+                // An answer to what was asked before is of no use any more.
+                self.call = None;
+                self.confirmed_ms = now;
+                self.failure_logged = false;
+                match former {
+                    Some(former) => former.turn_to(source, &Host, now),
+                    None => Reading::take_up(source, &Host, now),
+                }
+            }
+        };
+        if let Some(event) = event {
+            log::info!("keys feed: {event}");
+        }
+        let gate = reading.gate();
+        self.reading = Some(reading);
+        self.stats.get_or_insert_with(FeedStats::new);
+        self.show();
+        Some(gate)
+    }
+
+    /// Asks for the next page, if none is awaited.
+    pub(super) fn on_tick(&mut self) {
+        let (Some(_), Some(stats)) = (&self.reading, &self.stats) else {
+            return;
+        };
+        stats.age(host::now_ms().saturating_sub(self.confirmed_ms));
+        if self.call.is_none() {
+            self.ask();
+        }
+    }
+
+    /// Whether this is the answer awaited.
+    pub(super) fn awaits(&self, token: u32) -> bool {
+        self.call == Some(token)
+    }
+
+    /// The answer awaited has come, or its call has failed. Gives what is to be published from now on,
+    /// where that has changed.
+    pub(super) fn on_answer(&mut self, num_headers: usize, body_size: usize) -> Option<Gate> {
+        self.call = None;
+        // A failed call has no headers, and asking for one would be fatal.
+        let outcome = if num_headers == 0 {
+            self.take(Answer::None("no answer, or one longer than Envoy takes"))
+        } else {
+            match host::fetched_header(":status").unwrap_or_default().as_str() {
+                "200" if body_size > MAX_BYTES => self.take(Answer::TooLong(body_size)),
+                "200" => self.take(Answer::Page(&host::fetched_body(body_size))),
+                status => self.take(Answer::Status(status)),
+            }
+        };
+        let (gate, at_once) = (outcome.gate, outcome.at_once);
+        self.report(outcome);
+        if at_once {
+            self.ask();
+        }
+        gate
+    }
+
+    /// Awaits no answer any more.
+    pub(super) fn forget_call(&mut self) {
+        self.call = None;
+    }
+
+    fn ask(&mut self) {
+        let Some(reading) = &self.reading else {
+            return;
+        };
+        let path = reading.question(self.limit);
+        self.call = reading.source().and_then(|source| {
+            // What a cache remembers is not what the feed says.
+            let more = ("cache-control", "no-cache");
+            host::fetch(&source.cluster, &source.authority, &path, Some(more))
+        });
+        if self.call.is_none() {
+            let outcome = self.take(Answer::None("its cluster is unknown or has no host"));
+            self.report(outcome);
+        }
+    }
+
+    fn take(&mut self, answer: Answer<'_>) -> Outcome {
+        match &mut self.reading {
+            Some(reading) => reading.answer(answer, &Host, host::now_ms()),
+            None => Outcome::default(),
+        }
+    }
+
+    /// Tells of what came: in the log, failures once until it goes well again, and in the stats.
+    fn report(&mut self, outcome: Outcome) {
+        if outcome.up_to_date {
+            self.confirmed_ms = host::now_ms();
+        }
+        if let Some(stats) = &self.stats {
+            stats.changes(outcome.taken, outcome.stale);
+            if let Some((reason, _)) = &outcome.refused {
+                stats.rejected(*reason);
+            }
+        }
+        self.complain(outcome.refused);
+        if let Some(event) = outcome.event {
+            log::info!("keys feed: {event}");
+        }
+        self.show();
+    }
+
+    /// Says what is wrong when it begins to be.
+    fn complain(&mut self, refused: Option<(Reason, String)>) {
+        let behind = matches!(refused, Some((Reason::Behind, _)));
+        match refused {
+            None => self.failure_logged = false,
+            Some((reason @ Reason::Behind, why)) => {
+                if !self.behind_logged {
+                    log::warn!("keys feed: {reason}, no key is dropped for it: {why}");
+                }
+            }
+            // The full reading that begins now is told of by itself.
+            Some((Reason::Cursor, _)) => return,
+            Some((reason, why)) => {
+                if !core::mem::replace(&mut self.failure_logged, true) {
+                    log::error!("keys feed: {reason}, what is known of keys stays: {why}");
+                }
+                return;
+            }
+        }
+        self.behind_logged = behind;
+    }
+
+    fn show(&self) {
+        if let (Some(reading), Some(stats)) = (&self.reading, &self.stats) {
+            stats.stands(reading.state().head, reading.state().keys);
+        }
+    }
+}
