@@ -93,7 +93,7 @@ validate: build simulator command envoy ## let Envoy check its configuration
 # ---- Testing
 
 .PHONY: test
-test: lint unit wasm-test validate operator-test e2e ## every check and test there is
+test: lint unit wasm-test instructions validate operator-test e2e ## every check and test there is
 	$(call say,all tests passed)
 
 .PHONY: lint
@@ -184,9 +184,9 @@ soak: build simulator command envoy venv ## every ending at load for SOAK_SECOND
 
 # Not part of `test`, which runs a short form of it: figures are worth something on an idle machine only.
 .PHONY: bench
-bench: build bench-tools simulator command envoy venv ## what trilane costs, beside bare Envoy and Envoy's own AI filters (SHORT=1 BENCH_ARGS='--only 1k')
+bench: build bench-tools simulator command envoy venv ## what trilane costs, beside bare Envoy and Envoy's own AI filters (SHORT=1 BENCH_ARGS=--publish)
 	$(call say,the pure core)
-	@$(CARGO) bench $(LOCKED) --bench micro
+	@$(CARGO) bench $(LOCKED) --package trilane-micro --bench micro -- $(if $(SHORT),--test,--quiet)
 	$(call say,the gateway$(if $(SHORT),: short form))
 	@PYTHONPATH=envoy $(VENV)/bin/python tests/bench/gateway/bench.py $(if $(SHORT),--short) $(BENCH_ARGS)
 
@@ -197,6 +197,7 @@ bench-tools: wasm-target
 	@$(CARGO) build $(LOCKED) --release --package trilane-load
 	@$(CARGO) rustc $(LOCKED) --release --lib --target wasm32-wasip1 --package trilane-noop
 
+# It counts, so it need not be alone on the machine.
 .PHONY: instructions
 instructions: rust python ## instructions of exchanges against their budget (valgrind; skipped with a warning without it; RENEW=1)
 	$(call say,instructions)

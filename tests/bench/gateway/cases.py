@@ -72,3 +72,8 @@ def all_cases() -> list[Case]:
 def keys_case() -> Case:
     """The smallest request, a different key each time; for contestants with many keys."""
     return Case("keys", "1 KB, model first, by number of keys", Call(CHAT, chat(1024, model_first=True)), 16, latency=True)
+
+
+def credential_case() -> Case:
+    """The smallest request, with and without the credential that everybody puts in."""
+    return Case("credential", "1 KB, model first, with and without the source's credential", Call(CHAT, chat(1024, model_first=True)), 16)

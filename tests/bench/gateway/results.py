@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 #: Figure -> what it is.
 FIGURES = {
@@ -22,10 +22,23 @@ FIGURES = {
 }
 #: Figures that are the difference to the baseline in the same pair, with what they are the difference of.
 ADDED = {"added_p50_us": "p50_us", "added_delay_p50_us": "delay_p50_us", "added_delay_p99_us": "delay_p99_us"}
+#: Figures of the open loop, which say nothing where it was not kept up with.
+LATENCIES = ("p50_us", "p99_us", "p99.9_us", "added_p50_us")
 #: A gateway that is busy for less than this in a closed loop waits for the load generator, and could do more.
 BUSY = 0.9
 #: Figures of which a ratio says something.
 RATIOS = ("cpu_us", "per_second", "events_per_second")
+
+
+class Table(NamedTuple):
+    """Figures that are not of that kind, one row a thing."""
+
+    title: str
+    #: The first column is the row's name.
+    columns: list[str]
+    rows: list[list[Any]]
+    #: What must be known to read it.
+    note: str = ""
 
 
 class Results:
@@ -39,17 +52,33 @@ class Results:
         self.cases: dict[str, dict[str, str]] = {}
         #: (case, contestant) -> figure -> pair -> value.
         self.values: dict[tuple[str, str], dict[str, dict[int, float]]] = {}
-        #: (case, contestant) of open loops that were not kept up with.
-        self.overloaded: dict[tuple[str, str], str] = {}
+        #: (case, contestant) -> pair -> what of its open loop was not kept up with.
+        self.not_kept_up: dict[tuple[str, str], dict[int, str]] = {}
         self.memory: dict[str, int] = {}
         self.failures: list[str] = []
         self.not_measured: list[dict[str, str]] = []
+        #: Name -> table.
+        self.tables: dict[str, Table] = {}
+        #: Turns that count, turns that were run again because the machine was not quiet, and those that never had quiet.
+        self.turns = 0
+        self.repeated = 0
+        self.disturbed: list[str] = []
+
+    def begin(self, case: str, title: str, contestants: list[tuple[str, str]]) -> None:
+        """A case of these contestants (name and title), the first of which the others are compared with."""
+        self.cases[case] = {"title": title, "baseline": contestants[0][0]}
+        for name, told in contestants:
+            self.contestants.setdefault(name, told)
 
     def add(self, case: str, contestant: str, pair: int, report: dict[str, Any]) -> None:
         """What one run of the load generator says."""
         if report["failed"] or not report["requests"]:
             self.failures.append(f"{case}, {contestant}, pair {pair + 1}, {report['mode']} loop: {report['failures'] or 'no answer'}")
         if not report["requests"]:
+            return
+        late = report["unfinished"] or report["per_second"] < 0.9 * report["rate"] if report["mode"] == "open" else False
+        if late and not report.get("event_delay_us"):
+            self.overload(case, contestant, pair, report["per_second"], report["rate"])
             return
         figures: dict[str, float] = {}
         latency, delay = report.get("latency_us"), report.get("event_delay_us")
@@ -64,16 +93,24 @@ class Results:
             figures["cpu_us"] = report["cpu_us"]["gateway"] / report["requests"]
         else:
             figures["p50_us"], figures["p99_us"], figures["p99.9_us"] = latency["p50"], latency["p99"], latency["p99.9"]
-        if report["mode"] == "open" and (report["unfinished"] or report["per_second"] < 0.9 * report["rate"]) and not delay:
-            self.overloaded[case, contestant] = f"{report['per_second']:.0f} of {report['rate']:.0f} requests/s"
         known = self.values.setdefault((case, contestant), {})
         for figure, value in figures.items():
             known.setdefault(figure, {})[pair] = value
 
+    def overload(self, case: str, contestant: str, pair: int, able: float, rate: float) -> None:
+        """It cannot do so many requests a second: its latencies would only say how long the turn was."""
+        self.not_kept_up.setdefault((case, contestant), {})[pair] = f"{able:.0f} of {rate:.0f} requests/s"
+
+    def overloaded(self, case: str, contestant: str) -> str:
+        """What it does of the rate, where it did not keep up in half of the pairs or more; else empty."""
+        pairs = self.not_kept_up.get((case, contestant), {})
+        kept_up = self.values.get((case, contestant), {}).get("p50_us", {})
+        return min(pairs.values()) if pairs and len(pairs) >= len(kept_up) else ""
+
     def figure(self, case: str, contestant: str, name: str) -> Optional[dict[str, Any]]:
         """Median, spread and all values of a figure, with the ratio to the baseline; `None` where there is none."""
         values = self._pairs(case, contestant, name)
-        if not values:
+        if not values or (name in LATENCIES and self.overloaded(case, contestant)):
             return None
         found: dict[str, Any] = _spread(list(values.values()))
         base = self._pairs(case, self.cases[case]["baseline"], name)
@@ -99,18 +136,28 @@ class Results:
                     continue
                 figures = {name: self.figure(case, contestant, name) for name in FIGURES}
                 rows[contestant] = {name: figure for name, figure in figures.items() if figure}
-                if (case, contestant) in self.overloaded:
-                    rows[contestant]["overloaded"] = self.overloaded[case, contestant]
+                if self.overloaded(case, contestant):
+                    rows[contestant]["overloaded"] = self.overloaded(case, contestant)
             cases[case] = {**about, "contestants": rows}
         return {
             "about": self.about,
             "contestants": self.contestants,
             "cases": cases,
             "resident_bytes": self.memory,
+            "tables": {name: table._asdict() for name, table in self.tables.items()},
+            "noise": {"turns": self.turns, "repeated": self.repeated, "disturbed": self.disturbed},
             "not_measured": self.not_measured,
             "failures": self.failures,
         }
 
 
 def _spread(values: list[float]) -> dict[str, Any]:
-    return {"median": statistics.median(values), "min": min(values), "max": max(values), "values": values}
+    quartiles = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
+    return {
+        "median": statistics.median(values),
+        "q1": quartiles[0],
+        "q3": quartiles[2],
+        "min": min(values),
+        "max": max(values),
+        "values": values,
+    }

@@ -7,14 +7,17 @@ from typing import Any, Optional
 
 from results import BUSY, FIGURES, RATIOS, Results
 
+#: A ratio of which half the pairs differ by more than this share says little.
+WIDE = 0.1
+
 
 def lines(results: Results) -> Iterator[str]:
-    """One block a case: a row a contestant, medians with the least and the greatest behind them."""
+    """One block a case: a row a contestant, medians with the quartiles behind them."""
     about = results.about
     yield f"{about['envoy']} on one core of {about['cores']} ({about['cpu']}), load and mock on another" + (
         "" if about["pinned"] else ": NOT PINNED"
     )
-    yield f"{about['pairs']} pairs of {about['seconds']:g} s: medians (least to greatest); × is the ratio to the first row in the same pair."
+    yield f"{about['pairs']} pairs of {about['seconds']:g} s: medians (the middle half of the pairs); × is the ratio to the first row in the same pair."
     for case, told in results.cases.items():
         rows = [name for name in results.contestants if (case, name) in results.values]
         shown = [figure for figure in FIGURES if figure != "busy" and any(results.figure(case, row, figure) for row in rows)]
@@ -39,15 +42,45 @@ def lines(results: Results) -> Iterator[str]:
             told_of = ", ".join(f"{results.contestants[row]} {_share(results.figure(case, row, 'busy')):.0%}" for row in waited)
             yield f"  Not always busy, but waiting for the load generator or for other work on the core: {told_of}"
         for row in rows:
-            if (case, row) in results.overloaded:
-                yield f"  {results.contestants[row]} did not keep up with that rate: {results.overloaded[case, row]}"
+            if results.overloaded(case, row):
+                yield f"  {results.contestants[row]} does not keep up with that rate: {results.overloaded(case, row)}"
     yield ""
     yield "Resident memory after all that, MB"
-    yield from _aligned([["", "MB"], *([results.contestants[name], f"{size / 1e6:.1f}"] for name, size in results.memory.items())])
+    memory = results.memory
+    told_of_memory = [[title, f"{memory[name] / 1e6:.1f}"] for name, title in results.contestants.items() if name in memory]
+    yield from _aligned([["", "MB"], *told_of_memory])
+    for shown_last in results.tables.values():
+        yield ""
+        yield shown_last.title
+        yield from _aligned([shown_last.columns, *([_plain(cell) for cell in row] for row in shown_last.rows)])
+        if shown_last.note:
+            yield f"  {shown_last.note}"
+    yield ""
+    yield from _noise(results)
     for left in results.not_measured:
         yield f"Not measured: {left['what']}: {left['why']}"
     for failure in results.failures:
         yield f"FAILED: {failure}"
+
+
+def _noise(results: Results) -> Iterator[str]:
+    """How far the figures can be trusted."""
+    if results.repeated:
+        yield f"The machine was not quiet: {results.repeated} turns were run again ({results.turns} count)."
+    for turn in results.disturbed:
+        yield f"WARNING: disturbed: {turn}"
+    wide = []
+    for case in results.cases:
+        for contestant, title in results.contestants.items():
+            ratio = (results.figure(case, contestant, "cpu_us") or {}).get("ratio")
+            if ratio and ratio["q3"] > (1 + WIDE) * ratio["q1"]:
+                wide.append(f"{case} {title} {_spread(ratio, '{:.2f}'.format)}")
+    if wide:
+        yield f"Ratios of CPU time whose middle half spreads by more than {WIDE:.0%}: {'; '.join(wide)}."
+
+
+def _plain(cell: object) -> str:
+    return number(cell) if isinstance(cell, float) else "-" if cell is None else str(cell)
 
 
 def _aligned(table: list[list[str]]) -> Iterator[str]:
@@ -75,7 +108,7 @@ def _ratio(figure: Optional[dict[str, Any]]) -> str:
 def _spread(figure: dict[str, Any], said: Callable[[float], str]) -> str:
     if len(figure["values"]) == 1:
         return said(figure["median"])
-    return f"{said(figure['median'])} ({said(figure['min'])}–{said(figure['max'])})"
+    return f"{said(figure['median'])} ({said(figure['q1'])}–{said(figure['q3'])})"
 
 
 def number(value: float) -> str:

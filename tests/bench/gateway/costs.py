@@ -1,0 +1,22 @@
+"""What a request costs each of the contestants, case by case."""
+
+from __future__ import annotations
+
+from cases import all_cases, credential_case
+from house import House
+
+
+def run(house: House) -> None:
+    """All cases that compare everybody with bare Envoy, and what the credential alone costs that one."""
+    cases = [case for case in all_cases() if house.wanted(case.name)]
+    if cases:
+        contestants = house.lineup()
+        if not house.options.short:
+            house.rounds.warm([case for case in cases if not case.paced], contestants)
+        for case in cases:
+            house.rounds.case(case, contestants, "trilane")
+    case = credential_case()
+    if house.wanted(case.name):
+        plain, bare = house.contestant("plain"), house.contestant("bare")
+        house.rounds.case(case, [plain, bare], "bare")
+        house.stop(plain)

@@ -1,0 +1,188 @@
+//! One exchange after another, as `filter::http` drives them, without a proxy around it.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::rc::Rc;
+
+use trilane::auth::World;
+use trilane::config::record::{KeyDigest, Stamped};
+use trilane::config::snapshot::InForce;
+use trilane::config::{Document, compile};
+use trilane::exchange::{AnswerHead, Clock, Exchange, Outcome, StreamEnd};
+use trilane::head::Head;
+use trilane::ledger::{Record, UsageStatus};
+
+use crate::head;
+use crate::kinds::Kind;
+
+const DOCUMENT: &[u8] = include_bytes!("../../../../envoy/gateway.json");
+/// How much of a request Envoy hands over at a time, in bytes.
+const REQUEST_PIECE: usize = 64 * 1024;
+/// How much of an answer: what one read of the upstream's connection brings.
+pub const ANSWER_PIECE: usize = 16 * 1024;
+
+/// The sample document in force, and all around it that an exchange asks.
+#[derive(Debug)]
+pub struct Setting {
+    /// The policy.
+    pub in_force: InForce,
+    /// Key records and the clock.
+    pub world: Memory,
+}
+
+impl Setting {
+    /// As the loader would publish it.
+    pub fn of_sample() -> Self {
+        let document = Document::parse(DOCUMENT).expect("the sample document is one");
+        let compiled = compile(&document).expect("the sample document is good");
+        let stamped = |record| Stamped { epoch: 1, record }.encode();
+        let records = compiled
+            .keys
+            .into_iter()
+            .map(|(digest, record)| (digest.shared_name(), stamped(record)))
+            .collect();
+        Self {
+            in_force: InForce {
+                epoch: 1,
+                feed: None,
+                policy: compiled.policy,
+            },
+            world: Memory {
+                records,
+                micros: Cell::new(0),
+            },
+        }
+    }
+}
+
+/// Runs one exchange and gives its record. Panics where it does not end as its kind says, for then something else
+/// would be counted.
+pub fn run(kind: &Kind, setting: &Setting) -> Record {
+    let Setting { in_force, world } = setting;
+    let mut exchange = Exchange::default();
+    let head = Head::new(head::pairs(black_box(&kind.head)));
+    let mut outcome = exchange.on_request_head(&head, kind.body.is_empty(), Some(in_force), world);
+    let mut pieces = kind.body.chunks(REQUEST_PIECE).peekable();
+    while let (Outcome::Pause, Some(piece)) = (&outcome, pieces.next()) {
+        outcome = exchange.on_request_body(piece, pieces.peek().is_none());
+    }
+    // What follows after the model is known is read as well.
+    while let (Outcome::Continue(_), Some(piece)) = (&outcome, pieces.next()) {
+        outcome = exchange.on_request_body(piece, pieces.peek().is_none());
+    }
+    match &outcome {
+        Outcome::Reply(reply) => assert_eq!(Some(reply.status), kind.reply, "{}", kind.name),
+        Outcome::Continue(_) => answer(&mut exchange, kind, world),
+        Outcome::Pause => panic!("{}: still undecided", kind.name),
+    }
+    black_box(outcome);
+    let record = exchange
+        .on_done(&Whole, world)
+        .expect("every exchange has a record");
+    if kind.reply.is_none() {
+        assert_eq!(record.status, UsageStatus::Complete, "{}", kind.name);
+        assert!(record.charge.is_some(), "{}", kind.name);
+    }
+    record
+}
+
+fn answer(exchange: &mut Exchange, kind: &Kind, world: &Memory) {
+    let head = exchange.on_answer_head(&Good, false);
+    assert!(matches!(head, Outcome::Continue(_)), "{}", kind.name);
+    for piece in kind.answer.chunks(ANSWER_PIECE) {
+        assert!(exchange.reads_answer(), "{}", kind.name);
+        exchange.on_answer_body(piece, piece.len(), false, world);
+    }
+    exchange.on_answer_body(&[], 0, true, world);
+}
+
+/// The head of a good answer.
+struct Good;
+
+impl AnswerHead for Good {
+    fn status(&self) -> u16 {
+        200
+    }
+
+    fn details(&self) -> Vec<u8> {
+        b"via_upstream".to_vec()
+    }
+
+    fn failed_tries(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn header(&self, name: &'static str) -> Option<String> {
+        (name == "x-request-id").then(|| "req_0123456789".to_owned())
+    }
+}
+
+/// A stream that ended by itself, at the first account.
+struct Whole;
+
+impl StreamEnd for Whole {
+    fn details(&self) -> Vec<u8> {
+        b"via_upstream".to_vec()
+    }
+
+    fn account(&self) -> Option<String> {
+        Some("one".to_owned())
+    }
+
+    fn tries(&self) -> u64 {
+        1
+    }
+
+    fn failed_tries(&self) -> Vec<u8> {
+        Vec::new()
+    }
+}
+
+/// Key records in memory, and a clock that is always a millisecond later.
+#[derive(Debug)]
+pub struct Memory {
+    records: BTreeMap<String, Vec<u8>>,
+    micros: Cell<u64>,
+}
+
+impl World for Memory {
+    fn key_record(&self, digest: &KeyDigest) -> Option<Vec<u8>> {
+        self.records.get(&digest.shared_name()).cloned()
+    }
+
+    fn now(&self) -> i64 {
+        1_800_000_000
+    }
+
+    fn fed_record(&self, _: &KeyDigest) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn in_force_again(&self) -> Option<Rc<InForce>> {
+        None
+    }
+}
+
+impl Clock for Memory {
+    fn now_us(&self) -> u64 {
+        self.micros.set(self.micros.get() + 1000);
+        self.micros.get()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::{KINDS, kind};
+
+    #[test]
+    fn every_kind_ends_as_it_says() {
+        let setting = Setting::of_sample();
+        for name in KINDS {
+            let kind = kind(name).expect(name);
+            let record = run(&kind, &setting);
+            assert_eq!(record.usage().is_some(), kind.reply.is_none(), "{name}");
+        }
+    }
+}

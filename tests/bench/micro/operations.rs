@@ -1,0 +1,95 @@
+//! What is done once a request, as operations by the second.
+
+use std::hint::black_box;
+use std::rc::Rc;
+
+use criterion::{Criterion, Throughput};
+use trilane::config::record::{KeyDigest, KeyRecord, Stamped};
+use trilane::lane::Protocol;
+use trilane::model::name::fold_tier;
+use trilane::protocol::match_request;
+use trilane::routing::Route;
+use trilane_instructions::exchange::{Setting, run};
+use trilane_instructions::head;
+use trilane_instructions::kinds::kind;
+
+pub fn benchmarks(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("operation");
+    group.throughput(Throughput::Elements(1));
+
+    let bytes = head::handed_over(
+        "POST",
+        "/v1/messages",
+        ("x-api-key", "trilane-demo-b"),
+        1024,
+    );
+    group.bench_function("head, 21 headers", |b| {
+        b.iter(|| head::pairs(black_box(&bytes)))
+    });
+    let path = b"/v1beta/models/gemini-2.5-flash:generateContent";
+    group.bench_function("endpoint", |b| {
+        b.iter(|| match_request(b"POST", black_box(path)))
+    });
+
+    for (name, model) in [
+        ("canonical", "claude-opus-4-5"),
+        ("dated", "claude-opus-4-5-20251101"),
+        ("everything", "claude-opus-4.5-20251101-thinking[1m]"),
+    ] {
+        group.bench_function(format!("model name folded, {name}"), |b| {
+            b.iter(|| fold_tier(black_box(model)).len())
+        });
+    }
+    policy(&mut group);
+    key(&mut group);
+
+    let setting = Setting::of_sample();
+    for name in ["chat", "messages-stream", "refused"] {
+        let record = run(&kind(name).expect("a kind"), &setting);
+        group.bench_function(format!("ledger line, {name}"), |b| {
+            b.iter(|| black_box(&record).to_members())
+        });
+    }
+    group.finish();
+}
+
+type Group<'a> = criterion::BenchmarkGroup<'a, criterion::measurement::WallTime>;
+
+/// From the id of a key's group to the model that a name means.
+fn policy(group: &mut Group<'_>) {
+    let policy = Setting::of_sample().in_force.policy;
+    for (name, id, protocol, model) in [
+        ("A", "a-official", Protocol::A, "gpt-5.1"),
+        ("B", "b-official", Protocol::B, "claude-opus-4.5-20251101"),
+        ("Mixed", "mixed", Protocol::B, "claude-opus-4-5"),
+    ] {
+        group.bench_function(format!("policy, {name}"), |b| {
+            b.iter(|| {
+                let group = policy.group(black_box(id)).expect("the group is there");
+                let route = Route::find(group, protocol).expect("it serves the protocol");
+                Rc::clone(route.model(black_box(model)).expect("it has the model"))
+            });
+        });
+    }
+}
+
+/// From a key as it was sent to its record.
+fn key(group: &mut Group<'_>) {
+    let sent = b"sk-0123456789abcdef0123456789abcdef";
+    group.bench_function("key digest (SHA-256)", |b| {
+        b.iter(|| KeyDigest::of(black_box(sent)))
+    });
+    let record = KeyRecord {
+        id: "key_0123".to_owned(),
+        group: "a-official".to_owned(),
+        expires_at: Some(1_900_000_000),
+        disabled: false,
+    };
+    let bytes = Stamped { epoch: 1, record }.encode();
+    group.bench_function("key digest and record", |b| {
+        b.iter(|| {
+            let name = KeyDigest::of(black_box(sent)).shared_name();
+            (name, Stamped::decode(black_box(&bytes)))
+        });
+    });
+}
