@@ -46,6 +46,17 @@ SOURCES = {"a_official": 9101, "b_official": 9102, "b_low_rate": 9103, "c_offici
 STDOUT_LOGGER = '"@type": type.googleapis.com/envoy.extensions.access_loggers.stream.v3.StdoutAccessLog'
 FILE_LOGGER = '"@type": type.googleapis.com/envoy.extensions.access_loggers.file.v3.FileAccessLog'
 
+#: Where the clusters of `envoy.yaml` begin, and the one of the keys' feed.
+CLUSTERS = "  clusters:\n"
+KEY_FEED = """\
+    - name: key_feed
+      type: STATIC
+      connect_timeout: 1s
+      load_assignment:
+        cluster_name: key_feed
+        endpoints: [{{lb_endpoints: [{{endpoint: {{address: {{socket_address: {{address: {}, port_value: {}}}}}}}}}]}}]
+"""
+
 #: Seconds that the loader may take to have a document in force: two of its ticks, and some.
 SETTLE = 3.0
 
@@ -78,6 +89,7 @@ class Stack:
         tls_port: int = 0,
         admin_port: int = 0,
         upstream: str | None = None,
+        key_feed: str | None = None,
         ledger: Path | None = None,
         credentials: Path | None = None,
         strict: bool = False,
@@ -91,6 +103,7 @@ class Stack:
     ) -> None:
         """`upstream` is a `host:port` that takes the place of the simulator for all sources.
 
+        `key_feed` is the `host:port` of a feed of keys: Envoy gets a cluster of that name for it.
         `ledger` is a file that gets the access log's lines, which else go to `access.log` in `run_dir`.
         `credentials` is where accounts' credentials are that the document names by a relative path: else
         `credentials/` beside a document that is a file, and a copy of the sample's for any other document.
@@ -116,6 +129,7 @@ class Stack:
         self._document = _document_bytes(document)
         self._wanted_ports = {"PORT": port, "TLS_PORT": tls_port, "ADMIN_PORT": admin_port}
         self._upstream = _host_and_port(upstream) if upstream else None
+        self._key_feed = _host_and_port(key_feed) if key_feed else None
         self._ledger = ledger is not None
         self._concurrency = concurrency
         self._envoy_log_level = envoy_log_level
@@ -361,6 +375,8 @@ class Stack:
         ]
         if self._ledger:
             pairs.append((STDOUT_LOGGER, f"{FILE_LOGGER}\n{' ' * 22}path: {_yaml(self.access_log)}"))
+        if self._key_feed:
+            pairs.append((CLUSTERS, CLUSTERS + KEY_FEED.format(*self._key_feed)))
         endpoint = "hostname: {}, address: {{socket_address: {{address: {}, port_value: {}}}}}"
         for source, port in SOURCES.items():
             host, number, name = self._source_address(source)

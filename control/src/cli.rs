@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::failure::Failure;
-use crate::{render, usage};
+use crate::{render, serve, usage};
 
 /// Tools for operating the trilane gateway.
 #[derive(Debug, Parser)]
@@ -21,6 +21,8 @@ pub enum Command {
     Usage(usage::Args),
     /// Turn the document's upstream accounts into files that Envoy reads: clusters and secrets
     Render(render::Args),
+    /// Serve the document and a feed of keys to gateways, from files or from SQLite
+    Serve(serve::Args),
 }
 
 impl Command {
@@ -32,6 +34,7 @@ impl Command {
         match self {
             Self::Usage(args) => usage::run(&args),
             Self::Render(args) => render::run(&args),
+            Self::Serve(args) => serve::run(args),
         }
     }
 }

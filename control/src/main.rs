@@ -11,6 +11,7 @@
 mod cli;
 mod failure;
 mod render;
+mod serve;
 mod terminal;
 mod usage;
 

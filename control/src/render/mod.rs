@@ -25,7 +25,7 @@ mod rendering;
 mod report;
 mod room;
 mod secret;
-mod seen;
+pub mod seen;
 mod source_cluster;
 mod sources;
 mod stop;

@@ -3,8 +3,6 @@
 use std::io::{self, Write as _};
 use std::time::{Duration, Instant};
 
-use time::OffsetDateTime;
-
 use super::args::Args;
 use super::findings::Findings;
 use super::pass;
@@ -14,7 +12,7 @@ use super::report::Report;
 use super::seen::Seen;
 use super::stop::Stop;
 use crate::failure::Failure;
-use crate::terminal::{printable, say};
+use crate::terminal::{now, printable, say};
 
 /// How often the files are looked at.
 const EVERY: Duration = Duration::from_secs(1);
@@ -113,16 +111,4 @@ fn tell(report: &Report, json: bool, told: Option<&Findings>) {
         let _ = writeln!(out, "{time} {line}");
     }
     let _ = out.flush();
-}
-
-/// The time, to the second.
-fn now() -> String {
-    let now = OffsetDateTime::now_utc();
-    let (date, time) = (now.date(), now.time());
-    format!(
-        "{date}T{:02}:{:02}:{:02}Z",
-        time.hour(),
-        time.minute(),
-        time.second()
-    )
 }

@@ -21,6 +21,7 @@ from pathlib import Path
 import costs
 import fetch
 import keys
+import keys_feed
 from chart import svg
 from house import House
 from machine import choose_cores, description
@@ -32,7 +33,7 @@ from table import lines
 #: What is measured, in this order. Each section asks the house for whom it needs (`House.lineup`, `contestant`, `make`),
 #: whether its cases are wanted (`House.wanted`), and leaves its figures in `House.results`: cases by way of
 #: `House.rounds`, anything else as a `Table` in `results.tables`.
-SECTIONS: list[Callable[[House], None]] = [costs.run, keys.run]
+SECTIONS: list[Callable[[House], None]] = [costs.run, keys.run, keys_feed.run]
 
 
 def measure(options: argparse.Namespace) -> Results:

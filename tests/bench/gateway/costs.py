@@ -11,8 +11,7 @@ def run(house: House) -> None:
     cases = [case for case in all_cases() if house.wanted(case.name)]
     if cases:
         contestants = house.lineup()
-        if not house.options.short:
-            house.rounds.warm([case for case in cases if not case.paced], contestants)
+        house.rounds.warm([case for case in cases if not case.paced], contestants)
         for case in cases:
             house.rounds.case(case, contestants, "trilane")
     case = credential_case()

@@ -36,8 +36,7 @@ def _not_tried(kind: str, keys: int) -> Optional[str]:
         return None
     if kind == "native":
         return "each key is a part of Envoy's configuration itself, which is not made for so many"
-    # With that limit raised the loader got no answer either.
-    return f"its document would have {size / 1e6:.0f} MB, and envoy.yaml serves {DOCUMENT_LIMIT / 1e6:.0f} MB to the loader at most"
+    return f"its document would have {size / 1e6:.0f} MB, and envoy.yaml serves {DOCUMENT_LIMIT / 1e6:.0f} MB at most: so many come by a feed"
 
 
 def _join(house: House, crowd: list[Contestant], kind: str, keys: int) -> Optional[str]:

@@ -17,6 +17,7 @@ BENCH = Path("tests/bench/gateway/bench.py")
 SECONDS = "0.2"
 
 EVERYBODY = {"bare", "noop", "trilane", "accounts", "native"}
+FED = {"fed-10", "fed-20000"}
 CROWD = {"trilane", "native", "trilane-10000", "native-10000"}
 #: By whom the credential is put in, and by whom not.
 CREDENTIAL = {"plain", "bare"}
@@ -33,6 +34,7 @@ CASES = {
     "rejected-body": (EVERYBODY, CLOSED),
     "credential": (CREDENTIAL, CLOSED),
     "keys": (CROWD, CLOSED | OPEN),
+    "keys_feed": (FED, CLOSED),
 }
 
 
@@ -65,7 +67,8 @@ def test_every_figure_is_there_and_no_request_failed(out: Path) -> None:
             turns += ("busy" in row) + bool({"p50_us", "delay_p50_us"} & row.keys())
     assert results["noise"]["turns"] >= turns, "every turn is watched"
     assert "p50_us" in results["cases"]["1k-first"]["contestants"]["bare"], "which can do half of what trilane does"
-    assert results["resident_bytes"].keys() == EVERYBODY | CREDENTIAL | CROWD
+    assert results["resident_bytes"].keys() == EVERYBODY | CREDENTIAL | CROWD | FED
+    assert [row[0] for row in results["tables"]["keys_feed"]["rows"]] == [10, 20_000]
     assert re.fullmatch(r"Envoy \d+\.\d+\.\d+", results["about"]["envoy"]), results["about"]
 
 

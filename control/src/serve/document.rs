@@ -1,0 +1,121 @@
+//! The document as it is served: the last good one.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use bytes::Bytes;
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+use trilane::config::{Document, compile};
+
+use super::tell::Teller;
+use super::watch::{Settled, Watched};
+use crate::render::seen::Seen;
+
+/// What the gateway reads at most, in bytes (its `source.max_bytes`).
+const MAX_BYTES: usize = 31_000_000;
+
+/// A document that passed every check of the gateway's.
+#[derive(Debug)]
+pub struct Served {
+    /// Its bytes, as they are in the file.
+    pub bytes: Bytes,
+    /// The digest of them, in quotes.
+    pub etag: String,
+}
+
+/// The document's file, and what was good of it last.
+#[derive(Debug)]
+pub struct Shelf {
+    file: PathBuf,
+    teller: Teller,
+    served: RwLock<Option<Arc<Served>>>,
+}
+
+impl Shelf {
+    /// Nothing so far.
+    pub fn new(file: PathBuf, teller: Teller) -> Self {
+        Self {
+            file,
+            teller,
+            served: RwLock::default(),
+        }
+    }
+
+    /// The last good one.
+    pub fn served(&self) -> Option<Arc<Served>> {
+        self.served
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn read(&self) -> Result<(Served, [usize; 2], Vec<String>), Vec<String>> {
+        let bytes =
+            fs::read(&self.file).map_err(|error| vec![format!("cannot be read: {error}")])?;
+        if bytes.len() > MAX_BYTES {
+            let problem =
+                format!("is longer than {MAX_BYTES} bytes, which is all that the gateway reads");
+            return Err(vec![problem]);
+        }
+        let compiled = Document::parse(&bytes)
+            .and_then(|document| compile(&document))
+            .map_err(|problems| {
+                problems
+                    .0
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect::<Vec<_>>()
+            })?;
+        let etag = format!("\"{}\"", hex::encode(Sha256::digest(&bytes)));
+        let sizes = [compiled.policy.groups().len(), compiled.keys.len()];
+        let notes = compiled.warnings.iter().map(ToString::to_string).collect();
+        let bytes = Bytes::from(bytes);
+        Ok((Served { bytes, etag }, sizes, notes))
+    }
+}
+
+impl Watched for Shelf {
+    fn file(&self) -> PathBuf {
+        self.file.clone()
+    }
+
+    fn take_up(&self) -> Settled {
+        let mut seen = Seen::default();
+        seen.note(&self.file);
+        let read = self.read();
+        if seen.is_old() {
+            return Settled::No;
+        }
+        let name = self.file.display().to_string();
+        match read {
+            Ok((document, [groups, keys], notes)) => {
+                let mut served = self.served.write().unwrap_or_else(PoisonError::into_inner);
+                if served
+                    .as_ref()
+                    .is_some_and(|served| served.etag == document.etag)
+                {
+                    return Settled::Yes;
+                }
+                let facts = json!({"file": name, "etag": document.etag, "groups": groups, "keys": keys, "notes": notes});
+                let mut text = format!("document {name}: groups {groups}, keys {keys}");
+                for note in notes {
+                    text.push_str("; note: ");
+                    text.push_str(&note);
+                }
+                *served = Some(Arc::new(document));
+                drop(served);
+                self.teller.news("document", &text, facts);
+            }
+            Err(problems) => {
+                let left = match self.served() {
+                    Some(_) => "the last good one goes on being served",
+                    None => "503 is answered until it is good",
+                };
+                self.teller.refused("the document", &name, &problems, left);
+            }
+        }
+        Settled::Yes
+    }
+}

@@ -1,0 +1,163 @@
+//! The keys with their versions, in memory.
+
+use core::ops::Bound::{Excluded, Unbounded};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use hashbrown::HashMap;
+
+use super::key::{Digest, Key};
+use super::reading::Reading;
+use crate::serve::cursor::{Gone, Standing};
+use crate::serve::page::{self, Page};
+use crate::serve::query::Asked;
+
+/// Keys, and removals of keys. Each has a version of its own.
+#[derive(Debug)]
+pub struct Store {
+    standing: Standing,
+    entries: HashMap<Digest, Entry>,
+    order: BTreeMap<u64, Digest>,
+    keys: usize,
+}
+
+#[derive(Debug)]
+struct Entry {
+    version: u64,
+    /// The key, or when it was removed.
+    state: Result<Key, Instant>,
+}
+
+/// What another state of the file has changed.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Changes {
+    /// Keys that were not there.
+    pub added: usize,
+    /// Keys that are not as they were.
+    pub changed: usize,
+    /// Keys that are not there any longer.
+    pub removed: usize,
+}
+
+impl Store {
+    /// An empty one: the sequence `feed`. Its first version says that there is nothing.
+    pub fn new(feed: String) -> Self {
+        Self {
+            standing: Standing {
+                feed,
+                head: 1,
+                compacted: 0,
+            },
+            entries: HashMap::new(),
+            order: BTreeMap::new(),
+            keys: 0,
+        }
+    }
+
+    /// How many keys there are.
+    pub fn keys(&self) -> usize {
+        self.keys
+    }
+
+    /// Where it stands.
+    pub fn standing(&self) -> &Standing {
+        &self.standing
+    }
+
+    /// Whether keys are here that are not there.
+    pub fn would_lose(&self, reading: &Reading) -> bool {
+        self.lost(reading).next().is_some()
+    }
+
+    fn lost(&self, reading: &Reading) -> impl Iterator<Item = Digest> {
+        let keys = self.entries.iter().filter(|(_, entry)| entry.state.is_ok());
+        keys.map(|(digest, _)| *digest)
+            .filter(|digest| !reading.lines.contains_key(digest))
+    }
+
+    /// Makes it what the file is. What is as it was keeps its version.
+    pub fn take_up(&mut self, reading: Reading, now: Instant) -> Changes {
+        let lost: Vec<Digest> = self.lost(&reading).collect();
+        let mut changes = Changes {
+            removed: lost.len(),
+            ..Changes::default()
+        };
+        self.keys = reading.keys.len();
+        for digest in lost {
+            self.put(digest, Err(now));
+        }
+        for (digest, key) in reading.keys {
+            match self.entries.get(&digest).map(|entry| entry.state.as_ref()) {
+                Some(Ok(old)) if *old == key => continue,
+                Some(Ok(_)) => changes.changed = changes.changed.saturating_add(1),
+                Some(Err(_)) | None => changes.added = changes.added.saturating_add(1),
+            }
+            self.put(digest, Ok(key));
+        }
+        changes
+    }
+
+    fn put(&mut self, digest: Digest, state: Result<Key, Instant>) {
+        let version = self.standing.head.saturating_add(1);
+        self.standing.head = version;
+        self.order.insert(version, digest);
+        if let Some(old) = self.entries.insert(digest, Entry { version, state }) {
+            self.order.remove(&old.version);
+        }
+    }
+
+    /// Forgets removals that are older than `age`.
+    pub fn compact(&mut self, age: Duration, now: Instant) {
+        let Self {
+            standing,
+            entries,
+            order,
+            ..
+        } = self;
+        entries.retain(|_, entry| {
+            let keep =
+                !matches!(entry.state, Err(then) if now.saturating_duration_since(then) > age);
+            if !keep {
+                order.remove(&entry.version);
+                standing.compacted = standing.compacted.max(entry.version);
+            }
+            keep
+        });
+    }
+
+    /// A page.
+    ///
+    /// # Errors
+    /// The cursor leads nowhere.
+    pub fn page(&self, asked: &Asked) -> Result<Vec<u8>, Gone> {
+        let range = self.standing.range(asked.cursor.as_ref())?;
+        let mut page = Page::new(asked.limit);
+        for (&version, digest) in self.order.range((Excluded(range.after), Unbounded)) {
+            let Some(entry) = self.entries.get(digest) else {
+                continue;
+            };
+            if entry.state.is_err() && version <= range.removals_after {
+                continue;
+            }
+            if !page.has_room() {
+                break;
+            }
+            let sha256 = hex::encode(digest);
+            match &entry.state {
+                Err(_) => page.removed(version, &sha256),
+                Ok(key) => {
+                    let expires_at = key.expiry();
+                    let key = page::Key {
+                        sha256: &sha256,
+                        id: &key.id,
+                        group: &key.group,
+                        expires_at: expires_at.as_deref(),
+                        disabled: key.disabled,
+                    };
+                    page.key(version, key);
+                }
+            }
+        }
+        Ok(page.finish(&self.standing, range))
+    }
+}

@@ -1,0 +1,185 @@
+//! `trilane serve`: the document and a feed of keys over HTTP.
+//!
+//! What is served is a [`site`]: the [`document`], and a [`feed`] from a file ([`keys_file`]) or a database ([`sqlite`]).
+//! Files are taken up when they are others ([`watch`]). A [`server`] takes connections; each [`answer`] goes out in pieces
+//! ([`body`]), and who does not take it is cut off ([`pulse`]). A reader of the feed comes with a [`query`], in it perhaps a
+//! [`cursor`], and gets a [`page`]. docs/keys-feed.md has the protocol.
+
+mod answer;
+mod args;
+mod body;
+mod cursor;
+mod document;
+mod feed;
+mod keys_file;
+mod page;
+mod pulse;
+mod query;
+mod server;
+mod site;
+mod sqlite;
+mod tell;
+mod watch;
+
+use core::time::Duration;
+use std::io::Read as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::json;
+use tokio::runtime::Builder;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
+
+pub use args::Args;
+use document::Shelf;
+use feed::Feed;
+use keys_file::KeysFile;
+use site::Site;
+use sqlite::Database;
+use tell::Teller;
+use watch::Watch;
+
+use crate::failure::Failure;
+
+/// The path that says whether all is well.
+const HEALTH: &str = "/healthz";
+/// How often old removals are looked for.
+const COMPACT: Duration = Duration::from_secs(3600);
+/// A day.
+const DAY: Duration = Duration::from_secs(86_400);
+/// How many threads may wait for disks.
+const BLOCKING: usize = 8;
+
+/// Serves until SIGTERM or SIGINT.
+///
+/// # Errors
+/// It cannot listen, or not open the database.
+pub fn run(args: Args) -> Result<(), Failure> {
+    if args.document.is_some() && args.path == args.document_path {
+        let text = format!(
+            "--path and --document-path are both {}: name two",
+            args.path
+        );
+        return Err(Failure::Usage(text));
+    }
+    let runtime = Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(BLOCKING)
+        .build()
+        .map_err(|error| Failure::Data(format!("cannot begin: {error}")))?;
+    let ended = runtime.block_on(serve(args));
+    // A file that is being read, or a transaction, is not waited for: what is in memory goes, and SQLite takes no harm.
+    runtime.shutdown_background();
+    ended
+}
+
+async fn serve(args: Args) -> Result<(), Failure> {
+    let teller = Teller::new(args.json);
+    // From here on, for a signal shall find nothing half done.
+    let no_signals = |error| Failure::Data(format!("cannot listen to signals: {error}"));
+    let mut terminate = signal(SignalKind::terminate()).map_err(no_signals)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signals)?;
+    let listener = server::bind(&args.listen).await.map_err(Failure::Data)?;
+    let address = listener.local_addr();
+    let address = address.map_err(|error| Failure::Data(format!("cannot listen: {error}")))?;
+
+    let begin = async {
+        let site = Arc::new(furnish(args, teller).await?);
+        teller.listening(address);
+        Ok(site)
+    };
+    let site = tokio::select! {
+        site = begin => site?,
+        _ = terminate.recv() => return Ok(()),
+        _ = interrupt.recv() => return Ok(()),
+    };
+    let (stop, stopped) = tokio::sync::watch::channel(false);
+    let serving = tokio::spawn(server::serve(listener, site, stopped));
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    let _ = stop.send(true);
+    let _ = serving.await;
+    teller.news("stopped", "stopped", json!({}));
+    Ok(())
+}
+
+/// Opens and reads all that there is to serve, and keeps looking at it.
+async fn furnish(args: Args, teller: Teller) -> Result<Site, Failure> {
+    let age = DAY.saturating_mul(args.keep_removals);
+    let mut feed = None;
+    if let Some(file) = args.sqlite {
+        feed = Some(Arc::new(Feed::Sqlite(database(&file, age, teller).await?)));
+    } else if let Some(file) = args.keys {
+        let name = random_name()
+            .map_err(|error| Failure::Data(format!("cannot get random bytes: {error}")))?;
+        let file = Arc::new(KeysFile::new(file, name, age, teller));
+        tokio::spawn(Watch::begin(Arc::clone(&file)).await.go_on());
+        feed = Some(Arc::new(Feed::File(file)));
+    }
+    let mut document = None;
+    if let Some(file) = args.document {
+        let shelf = Arc::new(Shelf::new(file, teller));
+        tokio::spawn(Watch::begin(Arc::clone(&shelf)).await.go_on());
+        document = Some((args.document_path, shelf));
+    }
+    if let Some(feed) = &feed {
+        tokio::spawn(compact(Arc::clone(feed), age, teller));
+    }
+    Ok(Site::new(
+        document,
+        feed.map(|feed| (args.path, feed)),
+        teller,
+    ))
+}
+
+async fn database(file: &Path, age: Duration, teller: Teller) -> Result<Database, Failure> {
+    let name = file.display().to_string();
+    let file = file.to_owned();
+    let opened = spawn_blocking(move || {
+        let database = Database::open(file)?;
+        // Before anybody reads, so that a restart settles who has to begin anew.
+        let _ = database.compact(age);
+        Ok::<_, String>(database)
+    });
+    let opened = opened.await.unwrap_or_else(|error| Err(error.to_string()));
+    let database =
+        opened.map_err(|problem| Failure::Data(format!("the database {name}: {problem}")))?;
+    if let Ok(standing) = database.standing() {
+        let text = format!("keys {name}: version {}", standing.head);
+        teller.news(
+            "keys",
+            &text,
+            json!({"file": name, "version": standing.head}),
+        );
+    }
+    Ok(database)
+}
+
+/// Forgets old removals again and again.
+async fn compact(feed: Arc<Feed>, age: Duration, teller: Teller) {
+    loop {
+        sleep(COMPACT).await;
+        let feed = Arc::clone(&feed);
+        let done = spawn_blocking(move || match &*feed {
+            Feed::File(file) => {
+                file.compact();
+                Ok(())
+            }
+            Feed::Sqlite(database) => database.compact(age),
+        });
+        if let Ok(Err(problem)) = done.await {
+            teller.trouble(&format!("old removals stay for now: {problem}"));
+        }
+    }
+}
+
+/// A name that no feed ever had.
+fn random_name() -> std::io::Result<String> {
+    let mut bytes = [0; 16];
+    std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(hex::encode(bytes))
+}

@@ -1,0 +1,121 @@
+//! One page of the feed, as JSON.
+
+use serde::Serialize;
+
+use super::cursor::{Range, Standing};
+
+/// A key as a page gives it.
+#[derive(Debug, Clone, Copy)]
+pub struct Key<'a> {
+    /// The digest, 64 hexadecimal digits.
+    pub sha256: &'a str,
+    /// The key's id.
+    pub id: &'a str,
+    /// The id of its group.
+    pub group: &'a str,
+    /// When it ends: RFC 3339.
+    pub expires_at: Option<&'a str>,
+    /// Whether it is switched off.
+    pub disabled: bool,
+}
+
+#[derive(Serialize)]
+struct Head<'a> {
+    feed: &'a str,
+    version: u64,
+    cursor: &'a str,
+    more: bool,
+}
+
+/// A page while changes are put into it.
+#[derive(Debug)]
+pub struct Page {
+    changes: Vec<u8>,
+    given: u32,
+    limit: u32,
+    last: u64,
+    more: bool,
+}
+
+impl Page {
+    /// An empty one that takes `limit` changes.
+    pub fn new(limit: u32) -> Self {
+        Self {
+            changes: Vec::new(),
+            given: 0,
+            limit,
+            last: 0,
+            more: false,
+        }
+    }
+
+    /// Whether another change fits in. If not, it is noted that there is one.
+    pub fn has_room(&mut self) -> bool {
+        self.more = self.given >= self.limit;
+        !self.more
+    }
+
+    /// A key as it is since this version.
+    pub fn key(&mut self, version: u64, key: Key<'_>) {
+        self.begin(version, key.sha256);
+        self.member("id", key.id);
+        self.member("group", key.group);
+        if let Some(expires_at) = key.expires_at {
+            self.member("expires_at", expires_at);
+        }
+        self.put(if key.disabled {
+            r#","disabled":true}"#
+        } else {
+            "}"
+        });
+    }
+
+    /// A key that is gone since this version.
+    pub fn removed(&mut self, version: u64, sha256: &str) {
+        self.begin(version, sha256);
+        self.put(r#","removed":true}"#);
+    }
+
+    fn begin(&mut self, version: u64, sha256: &str) {
+        self.put(if self.given == 0 { "\n" } else { ",\n" });
+        self.put(r#"{"version":"#);
+        json(&mut self.changes, &version);
+        self.member("sha256", sha256);
+        self.given = self.given.saturating_add(1);
+        self.last = version;
+    }
+
+    fn member(&mut self, name: &str, value: &str) {
+        for part in [",\"", name, "\":"] {
+            self.put(part);
+        }
+        json(&mut self.changes, value);
+    }
+
+    fn put(&mut self, text: &str) {
+        self.changes.extend_from_slice(text.as_bytes());
+    }
+
+    /// The page's bytes.
+    pub fn finish(self, standing: &Standing, range: Range) -> Vec<u8> {
+        let cursor = standing.next(range, self.more.then_some(self.last));
+        let head = Head {
+            feed: &standing.feed,
+            version: standing.head,
+            cursor: &cursor.to_string(),
+            more: self.more,
+        };
+        let mut page = Vec::with_capacity(self.changes.len().saturating_add(400));
+        json(&mut page, &head);
+        page.pop();
+        page.extend_from_slice(br#","changes":["#);
+        page.extend_from_slice(&self.changes);
+        page.extend_from_slice(b"]}\n");
+        page
+    }
+}
+
+/// Writes a value. Neither writing to memory nor turning text and numbers into JSON can fail.
+fn json<T: Serialize + ?Sized>(to: &mut Vec<u8>, value: &T) {
+    let _ = serde_json::to_writer(to, value);
+}

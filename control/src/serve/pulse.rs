@@ -1,0 +1,56 @@
+//! Whether a connection lives: one that asks nothing for long, or does not take its answer, is closed.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long a connection may be idle. The slowest loader asks every minute.
+const IDLE: Duration = Duration::from_secs(90);
+/// How long an answer may be on its way.
+const ANSWER: Duration = Duration::from_secs(30);
+
+/// The last sign of life of a connection.
+#[derive(Debug, Clone)]
+pub struct Pulse(Arc<Mutex<Beat>>);
+
+#[derive(Debug, Clone, Copy)]
+struct Beat {
+    since: Instant,
+    patience: Duration,
+}
+
+/// While this is held an answer is on its way.
+#[derive(Debug)]
+pub struct Answering(Pulse);
+
+impl Pulse {
+    /// A connection that begins.
+    pub fn new() -> Self {
+        Self(Arc::new(Mutex::new(Beat {
+            since: Instant::now(),
+            patience: IDLE,
+        })))
+    }
+
+    /// A request has come.
+    pub fn answering(&self) -> Answering {
+        self.beat(ANSWER);
+        Answering(self.clone())
+    }
+
+    fn beat(&self, patience: Duration) {
+        let since = Instant::now();
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Beat { since, patience };
+    }
+
+    /// Whether it has been still for too long.
+    pub fn is_over(&self) -> bool {
+        let beat = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        beat.since.elapsed() > beat.patience
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.0.beat(IDLE);
+    }
+}

@@ -1,0 +1,113 @@
+//! What a reader of the feed asks for.
+
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
+
+use super::cursor::{Cursor, Gone};
+
+/// The greatest page, in changes: some 2 MB.
+const MOST: u32 = 10_000;
+/// A page for those who do not say.
+const DEFAULT: u32 = 1000;
+
+/// A request for a page.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// How far the reader has come; `None` for a full reading.
+    pub cursor: Option<Cursor>,
+    /// How many changes it takes.
+    pub limit: u32,
+}
+
+/// A request that no page answers.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Unfit {
+    /// 400: what is wrong with it.
+    Bad(&'static str),
+    /// 410: the cursor leads nowhere.
+    Gone(Gone),
+}
+
+impl Asked {
+    /// Reads a query. Parameters of other names are passed over: a path in a document may have some.
+    ///
+    /// # Errors
+    /// What the answer is then.
+    pub fn parse(query: &str) -> Result<Self, Unfit> {
+        let mut cursor = None;
+        let mut limit = None;
+        for pair in query.split('&') {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let place = match name {
+                "cursor" => &mut cursor,
+                "limit" => &mut limit,
+                _ => continue,
+            };
+            if place.replace(value).is_some() {
+                return Err(Unfit::Bad("limit and cursor may be given once each"));
+            }
+        }
+        let limit = match limit {
+            None => DEFAULT,
+            Some(text) => {
+                number(text).ok_or(Unfit::Bad("limit must be a number from 1 to 10000"))?
+            }
+        };
+        let decoded = cursor.map(|text| percent_decode_str(text).decode_utf8());
+        let cursor = match decoded {
+            None => None,
+            Some(text) => {
+                let text = text.unwrap_or(Cow::Borrowed(""));
+                Some(Cursor::parse(&text).map_err(Unfit::Gone)?)
+            }
+        };
+        Ok(Self { cursor, limit })
+    }
+}
+
+fn number(text: &str) -> Option<u32> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = text.parse().ok().filter(|_| digits)?;
+    (1..=MOST).contains(&number).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queries() {
+        let bad_limit = || Err(Unfit::Bad("limit must be a number from 1 to 10000"));
+        let twice = || Err(Unfit::Bad("limit and cursor may be given once each"));
+        let asked = |cursor: Option<&str>, limit| {
+            let cursor = cursor.map(|text| Cursor::parse(text).unwrap());
+            Ok(Asked { cursor, limit })
+        };
+        let gone = || Err(Unfit::Gone(Gone::Malformed));
+        let cases = [
+            ("", asked(None, 1000)),
+            ("limit=1", asked(None, 1)),
+            ("limit=10000&tenant=7&", asked(None, 10_000)),
+            ("tenant=7&cursor=f.1&limit=5", asked(Some("f.1"), 5)),
+            ("cursor=%66%2E1", asked(Some("f.1"), 1000)),
+            ("limit=0", bad_limit()),
+            ("limit=10001", bad_limit()),
+            ("limit=", bad_limit()),
+            ("limit", bad_limit()),
+            ("limit=-1", bad_limit()),
+            ("limit=+1", bad_limit()),
+            ("limit=1e3", bad_limit()),
+            ("limit=99999999999999999999", bad_limit()),
+            ("limit=1&limit=1", twice()),
+            ("cursor=f.1&cursor=f.1", twice()),
+            ("cursor=", gone()),
+            ("cursor=f", gone()),
+            ("cursor=%ff.1", gone()),
+            ("cursor=f.1&limit=x", bad_limit()),
+        ];
+        for (query, want) in cases {
+            assert_eq!(Asked::parse(query), want, "{query}");
+        }
+    }
+}

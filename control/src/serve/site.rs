@@ -1,0 +1,84 @@
+//! What is served, and where.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::spawn_blocking;
+
+use super::document::Shelf;
+use super::feed::{Feed, Refusal};
+use super::tell::Teller;
+
+/// How many pages may be in memory at a time, each of some 3 MB at most. Further readers wait.
+const PAGES: usize = 16;
+
+/// A page's share of the memory, given back when this is dropped.
+pub type Busy = OwnedSemaphorePermit;
+
+/// What is served, each with its path.
+#[derive(Debug)]
+pub struct Site {
+    /// The document.
+    pub document: Option<(String, Arc<Shelf>)>,
+    /// The feed.
+    pub feed: Option<(String, Arc<Feed>)>,
+    teller: Teller,
+    pages: Arc<Semaphore>,
+    /// The trouble with the feed that was told last, while it lasts.
+    told: Mutex<Option<String>>,
+}
+
+impl Site {
+    /// A site with these.
+    pub fn new(
+        document: Option<(String, Arc<Shelf>)>,
+        feed: Option<(String, Arc<Feed>)>,
+        teller: Teller,
+    ) -> Self {
+        Self {
+            document,
+            feed,
+            teller,
+            pages: Arc::new(Semaphore::new(PAGES)),
+            told: Mutex::default(),
+        }
+    }
+
+    /// Waits until there is room for another page.
+    pub async fn busy(&self) -> Option<Busy> {
+        Arc::clone(&self.pages).acquire_owned().await.ok()
+    }
+
+    /// Asks the feed, on a thread of its own: a disk may be slow. What it cannot answer is told once, until it can again.
+    pub async fn ask<T: Send + 'static>(
+        self: &Arc<Self>,
+        what: impl FnOnce(&Feed) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let unready = |text: &str| Err(Refusal::Unready(text.to_owned()));
+        let Some((_, feed)) = &self.feed else {
+            return unready("there is no feed");
+        };
+        let feed = Arc::clone(feed);
+        let answer = spawn_blocking(move || what(&feed)).await;
+        let answer = answer.unwrap_or_else(|_| unready("it is about to end"));
+        self.note(answer.as_ref().err());
+        answer
+    }
+
+    /// Tells of trouble that is new.
+    pub fn note(&self, refusal: Option<&Refusal>) {
+        let trouble = match refusal {
+            Some(Refusal::Unready(problem)) => Some(problem),
+            Some(Refusal::Gone(_)) | None => None,
+        };
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.as_ref() != trouble {
+            if let Some(problem) = trouble {
+                self.teller.trouble(&format!(
+                    "{problem}; the feed answers 503 until this is over"
+                ));
+            }
+            *told = trouble.cloned();
+        }
+    }
+}

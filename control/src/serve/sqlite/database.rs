@@ -1,0 +1,131 @@
+//! The database file: opened, or made.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavior};
+
+/// The tables and triggers.
+const SCHEMA: &str = include_str!("schema.sql");
+/// The release of [`SCHEMA`].
+const FORMAT: i64 = 1;
+/// How long to wait for another program that writes.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A connection, and which file it goes to.
+#[derive(Debug)]
+pub struct Open {
+    /// The connection.
+    pub connection: Connection,
+    inode: Option<(u64, u64)>,
+}
+
+impl Open {
+    /// Opens the database, and makes it if it is not there.
+    ///
+    /// # Errors
+    /// Why it cannot be used, and what to do.
+    pub fn new(file: &Path) -> Result<Self, String> {
+        // SQLite would take an empty name, or one that looks like an address, for something else than a file.
+        let absolute = std::path::absolute(file).map_err(|error| error.to_string())?;
+        let mut connection = Connection::open(&absolute).map_err(|error| match error.sqlite_error_code() {
+            Some(ErrorCode::CannotOpen) => {
+                format!("{error}; its directory must exist and be writable, for SQLite keeps files beside it")
+            }
+            _ => error.to_string(),
+        })?;
+        prepare(&mut connection).map_err(|problem| match problem {
+            Problem::Sqlite(error)
+                if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) =>
+            {
+                "is not a SQLite database; name another file, which will be made".to_owned()
+            }
+            Problem::Sqlite(error) => error.to_string(),
+            Problem::Other(text) => text.to_owned(),
+        })?;
+        let inode = inode(&absolute);
+        Ok(Self { connection, inode })
+    }
+
+    /// Whether another file is in its place now, such as a restored backup.
+    pub fn is_old(&self, file: &Path) -> bool {
+        inode(file) != self.inode
+    }
+}
+
+fn inode(file: &Path) -> Option<(u64, u64)> {
+    let found = fs::metadata(file).ok()?;
+    Some((found.dev(), found.ino()))
+}
+
+enum Problem {
+    Sqlite(rusqlite::Error),
+    Other(&'static str),
+}
+
+impl From<rusqlite::Error> for Problem {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+fn prepare(connection: &mut Connection) -> Result<(), Problem> {
+    connection.busy_timeout(PATIENCE)?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    if write_ahead(connection)? != "wal" {
+        return Err(Problem::Other(
+            "SQLite cannot keep a write-ahead log there; put the database on a disk of this machine",
+        ));
+    }
+    // Without a lock at first: another program may be writing for long.
+    if !is_ours(connection)? {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if !is_ours(&transaction)? {
+            transaction.execute_batch(SCHEMA)?;
+        }
+        transaction.commit()?;
+    }
+    Ok(())
+}
+
+/// Whether the feed's tables are there. They can be made if not.
+fn is_ours(connection: &Connection) -> Result<bool, Problem> {
+    let table = "SELECT 1 FROM sqlite_master WHERE name = ?1";
+    let has = |name: &str| connection.query_row(table, [name], |_| Ok(())).optional();
+    if has("key_feed")?.is_none() {
+        return match has("keys")? {
+            None => Ok(false),
+            Some(()) => Err(Problem::Other(
+                "has a table keys that is no feed's; name another file, which will be made, and copy the keys into its table keys",
+            )),
+        };
+    }
+    match connection.query_row("SELECT format FROM key_feed", [], |row| row.get(0))? {
+        FORMAT => Ok(true),
+        _ => Err(Problem::Other(
+            "was made by another release of trilane, which this one cannot read",
+        )),
+    }
+}
+
+/// Turns the write-ahead log on. For this SQLite does not wait by itself when another process is just doing the same.
+fn write_ahead(connection: &Connection) -> rusqlite::Result<String> {
+    let mut left = PATIENCE;
+    let pause = Duration::from_millis(20);
+    loop {
+        let mode = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0));
+        match mode {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && !left.is_zero() =>
+            {
+                sleep(pause);
+                left = left.saturating_sub(pause);
+            }
+            mode => return mode,
+        }
+    }
+}

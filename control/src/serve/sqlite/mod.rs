@@ -1,0 +1,171 @@
+//! The feed from a SQLite database: its triggers (`schema.sql`) give each change of a key its version, whoever makes it.
+//!
+//! All that the feed is stands in the database, so several processes may serve it, and a restart changes nothing.
+
+mod database;
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use self::database::Open;
+use super::cursor::Standing;
+use super::feed::Refusal;
+use super::page::{Key, Page};
+use super::query::Asked;
+
+/// How many removals are forgotten at once: nobody else can write meanwhile.
+const BATCH: u32 = 5000;
+
+/// The database.
+#[derive(Debug)]
+pub struct Database {
+    file: PathBuf,
+    open: Mutex<Option<Open>>,
+}
+
+impl Database {
+    /// Opens the database, and makes it if it is not there.
+    ///
+    /// # Errors
+    /// Why it cannot be used, and what to do.
+    pub fn open(file: PathBuf) -> Result<Self, String> {
+        let open = Open::new(&file)?;
+        let open = Mutex::new(Some(open));
+        Ok(Self { file, open })
+    }
+
+    /// A page.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn page(&self, asked: &Asked) -> Result<Vec<u8>, Refusal> {
+        self.with(|connection| {
+            // Both readings in one transaction: of one state of the database.
+            let transaction = connection.transaction().map_err(unready)?;
+            let standing = standing(&transaction).map_err(unready)?;
+            let range = standing.range(asked.cursor.as_ref())?;
+            let mut page = Page::new(asked.limit);
+            fill(&mut page, &transaction, range.after, range.removals_after).map_err(unready)?;
+            Ok(page.finish(&standing, range))
+        })
+    }
+
+    /// Where it stands.
+    ///
+    /// # Errors
+    /// Why that cannot be said.
+    pub fn standing(&self) -> Result<Standing, Refusal> {
+        self.with(|connection| standing(connection).map_err(unready))
+    }
+
+    /// Forgets removals that are older than `age`. By a connection of its own: it may have to wait for another program that
+    /// writes, and no reader shall wait with it.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn compact(&self, age: Duration) -> Result<(), String> {
+        let seconds = i64::try_from(age.as_secs()).unwrap_or(i64::MAX);
+        if !self.file.exists() {
+            return Ok(());
+        }
+        let mut open = Open::new(&self.file)?;
+        while compact(&mut open.connection, seconds).map_err(|error| error.to_string())? {}
+        Ok(())
+    }
+
+    /// Does something with the database that is there now.
+    fn with<T>(
+        &self,
+        what: impl FnOnce(&mut Connection) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.as_ref().is_none_or(|open| open.is_old(&self.file)) {
+            *open = None;
+            // Not made here if it is not there: an operator is just putting another one into its place.
+            if !self.file.exists() {
+                return Err(Refusal::Unready("the database is not there".to_owned()));
+            }
+            let text = |problem| Refusal::Unready(format!("the database {problem}"));
+            *open = Some(Open::new(&self.file).map_err(text)?);
+        }
+        match &mut *open {
+            Some(open) => what(&mut open.connection),
+            None => Err(Refusal::Unready("the database is not open".to_owned())),
+        }
+    }
+}
+
+fn unready(error: rusqlite::Error) -> Refusal {
+    Refusal::Unready(format!("the database cannot be read: {error}"))
+}
+
+fn standing(connection: &Connection) -> rusqlite::Result<Standing> {
+    let mut statement = connection.prepare_cached("SELECT feed, head, compacted FROM key_feed")?;
+    statement.query_row([], |row| {
+        Ok(Standing {
+            feed: row.get(0)?,
+            head: row.get(1)?,
+            compacted: row.get(2)?,
+        })
+    })
+}
+
+fn fill(
+    page: &mut Page,
+    transaction: &Transaction<'_>,
+    after: u64,
+    removals_after: u64,
+) -> rusqlite::Result<()> {
+    let mut statement = transaction.prepare_cached(
+        "SELECT version, sha256, id, group_id, expires_at, disabled FROM key_changes \
+         WHERE version > ?1 AND (removed_at IS NULL OR version > ?2) ORDER BY version",
+    )?;
+    let mut rows = statement.query([after, removals_after])?;
+    while let Some(row) = rows.next()? {
+        if !page.has_room() {
+            break;
+        }
+        let version = row.get(0)?;
+        let sha256 = row.get_ref(1)?.as_str()?;
+        match row.get_ref(2)?.as_str_or_null()? {
+            None => page.removed(version, sha256),
+            Some(id) => {
+                let key = Key {
+                    sha256,
+                    id,
+                    group: row.get_ref(3)?.as_str()?,
+                    expires_at: row.get_ref(4)?.as_str_or_null()?,
+                    disabled: row.get(5)?,
+                };
+                page.key(version, key);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Forgets some; false when there are no more.
+fn compact(connection: &mut Connection, seconds: i64) -> rusqlite::Result<bool> {
+    let old = "removed_at IS NOT NULL AND removed_at < CAST(strftime('%s', 'now') AS INTEGER) - ?1";
+    let any = format!("SELECT EXISTS (SELECT 1 FROM key_changes WHERE {old})");
+    if !connection.query_row(&any, [seconds], |row| row.get(0))? {
+        return Ok(false);
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let forgotten: Vec<u64> = transaction
+        .prepare(&format!(
+            "DELETE FROM key_changes WHERE version IN \
+             (SELECT version FROM key_changes WHERE {old} ORDER BY removed_at LIMIT ?2) RETURNING version"
+        ))?
+        .query_map((seconds, BATCH), |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    if let Some(greatest) = forgotten.iter().max() {
+        let sql = "UPDATE key_feed SET compacted = max(compacted, ?1)";
+        transaction.execute(sql, [greatest])?;
+    }
+    transaction.commit()?;
+    Ok(true)
+}

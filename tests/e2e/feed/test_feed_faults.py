@@ -1,0 +1,178 @@
+"""A feed that fails: what is known stays in force, and is caught up with once the feed is well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from demo import DEMO_KEYS
+from feed_desk import Desk, new
+from feed_keys import digest
+from feed_service import Fault, body, cut, half, hang_up, spoilt, status
+from variants import CALLS, client, generation, until
+
+
+def change(**fields: Any) -> Callable[[Any], None]:
+    """Spoils the second change of a page, or takes fields out of it (`None`)."""
+
+    def spoil(page: Any) -> None:
+        target = page["changes"][1]
+        target.update(fields)
+        for name in [name for name, value in fields.items() if value is None]:
+            del target[name]
+
+    return spoil
+
+
+def page(**fields: Any) -> Callable[[Any], None]:
+    return lambda whole: whole.update(fields)
+
+
+def without(name: str) -> Callable[[Any], Any]:
+    return lambda whole: {field: value for field, value in whole.items() if field != name}
+
+
+def no_progress(asked: Any, _status: int, whole: Any) -> Any:
+    """More is to come, and nothing comes."""
+    return spoilt(page(more=True, changes=[], cursor=asked.cursor))(asked, 200, whole)
+
+
+#: The fault, the reason that the metric gives, and what the log says.
+FAULTS: dict[str, tuple[Fault, str, list[str]]] = {
+    "500": (status(500), "unreachable", ["status 500"]),
+    "503": (status(503), "unreachable", ["status 503"]),
+    "404": (status(404), "unreachable", ["status 404"]),
+    "401": (status(401), "unreachable", ["status 401"]),
+    "a redirect is not followed": (status(302, location="/elsewhere"), "unreachable", ["status 302"]),
+    "204": (status(204), "unreachable", ["status 204"]),
+    "206": (status(206), "unreachable", ["status 206"]),
+    "304": (status(304), "unreachable", ["status 304"]),
+    "no answer": (hang_up, "unreachable", []),
+    "cut off": (cut, "unreachable", []),
+    "no body": (body(b""), "invalid", []),
+    "no JSON": (body(b"<html>Sign in"), "invalid", []),
+    "no text": (body(b"\x00\xff\xfe"), "invalid", []),
+    "half of the JSON": (half, "invalid", []),
+    "a list": (spoilt(lambda whole: [whole]), "invalid", []),
+    "no identity": (spoilt(without("feed")), "invalid", ["feed"]),
+    "an identity that is too long": (spoilt(page(feed="f" * 65)), "invalid", ["feed"]),
+    "no version": (spoilt(without("version")), "invalid", ["version"]),
+    "a version below zero": (spoilt(page(version=-1)), "invalid", ["version"]),
+    "no cursor": (spoilt(without("cursor")), "invalid", ["cursor"]),
+    "an empty cursor": (spoilt(page(cursor="")), "invalid", ["cursor"]),
+    "a cursor that is too long": (spoilt(page(cursor="c" * 257)), "invalid", ["cursor"]),
+    "a cursor of two lines": (spoilt(page(cursor="one\r\ntwo: x")), "invalid", ["cursor"]),
+    "not told whether there is more": (spoilt(without("more")), "invalid", ["more"]),
+    "an unknown field": (spoilt(page(surprise=1)), "invalid", ["surprise"]),
+    "an unknown field of a change": (spoilt(change(surprise=1)), "invalid", ["changes[1]", "surprise"]),
+    "a key that is no digest": (spoilt(change(sha256="abc")), "invalid", ["changes[1].sha256"]),
+    "no digest": (spoilt(change(sha256=None)), "invalid", ["changes[1].sha256"]),
+    "no id": (spoilt(change(id=None)), "invalid", ["changes[1].id"]),
+    "no group": (spoilt(change(group=None)), "invalid", ["changes[1].group"]),
+    "a group that cannot be": (spoilt(change(group="no group")), "invalid", ["changes[1].group"]),
+    "an end that is no time": (spoilt(change(expires_at="soon")), "invalid", ["changes[1].expires_at"]),
+    "version 0": (spoilt(change(version=0)), "invalid", ["changes[1].version"]),
+    "no version of a change": (spoilt(change(version=None)), "invalid", ["changes[1].version"]),
+    "several problems": (
+        spoilt(change(sha256="abc", group="no group")),
+        "invalid",
+        ["changes[1].sha256", "changes[1].group"],
+    ),
+    "more without an end": (no_progress, "invalid", []),
+}
+
+
+@pytest.mark.parametrize(("fault", "reason", "said"), FAULTS.values(), ids=FAULTS)
+def test_a_page_is_taken_whole_or_not_at_all(desk: Desk, fault: Fault, reason: str, said: list[str]) -> None:
+    steady, removed, moved = new(3)
+    first, second = new(2)
+    desk.keys.put(steady, removed, moved)
+    desk.settle()
+    counted, logged, before = desk.rejected(reason), len(desk.log()), generation(desk.stack)
+    with desk.watch(steady, removed, moved, DEMO_KEYS["key_a"]) as watch:
+        desk.service.fault = fault
+        # The first of these is not what is wrong with the page.
+        desk.keys.put(first, second)
+        desk.keys.remove(removed)
+        desk.keys.put(moved, group="mixed")
+        until(lambda: desk.rejected(reason) >= counted + 3, desk.stack.check)
+        assert desk.statuses(steady, removed, moved, first, second) == [{200}, {200}, {200}, {401}, {401}]
+        assert generation(desk.stack) == before
+        assert client(desk.stack).request("GET", "/healthz").status == 200
+        until(lambda: len(desk.log()) > logged)
+        lines = desk.log()[logged:]
+        assert len(lines) == 1, f"each failure is counted, and the first is logged: {lines}"
+        for part in ["feed", *said]:
+            assert part in lines[0], lines[0]
+        for value in (steady, removed, moved, first, second):
+            assert digest(value)[:16] not in lines[0], "a digest is in the log"
+        watch.let_go(removed)
+        desk.service.fault = None
+        desk.settle()
+        assert desk.statuses(steady, removed, moved, first, second) == [{200}, {401}, {200}, {200}, {200}]
+        watch.never_again(removed)
+        watch.also(first, second)
+        desk.settle()
+
+
+def test_down_and_back(desk: Desk) -> None:
+    steady, removed, later = new(3)
+    desk.keys.put(steady, removed)
+    desk.settle()
+    logged = len(desk.log())
+    with desk.watch(steady) as watch:
+        desk.service.down()
+        desk.wait_rejected("unreachable", 3)
+        desk.keys.put(later)
+        desk.keys.remove(removed)
+        until(lambda: desk.metric("age_ms") >= 400)
+        assert desk.statuses(steady, removed, later) == [{200}, {200}, {401}]
+        assert all(CALLS[protocol].send(client(desk.stack)).status == 200 for protocol in CALLS)
+        desk.service.up()
+        desk.settle()
+        assert desk.statuses(steady, removed, later) == [{200}, {401}, {200}]
+        watch.never_again(removed)
+        until(lambda: desk.metric("age_ms") < 400)
+        assert desk.service.asked[-1].cursor is not None, "it went on where it was"
+    until(lambda: len(desk.log()) >= logged + 1)
+    errors = [line for line in desk.log()[logged:] if "[error]" in line]
+    assert len(errors) == 1, errors
+
+
+def test_a_feed_that_stalls(desk: Desk) -> None:
+    """One question at a time, given up after five seconds; its late answer is nobody's."""
+    steady, later = new(2)
+    desk.keys.put(steady)
+    desk.settle()
+    with desk.watch(steady):
+        desk.service.go.clear()
+        desk.wait_asked(1)
+        asked = len(desk.service.asked)
+        desk.keys.put(later)
+        desk.wait_rejected("unreachable", 1)
+        assert len(desk.service.asked) <= asked + 1, "one question at a time"
+        desk.service.go.set()
+        desk.settle()
+        assert desk.statuses(steady, later) == [{200}, {200}]
+
+
+def test_a_page_that_fails_in_the_middle_of_many(desk: Desk) -> None:
+    """Every second answer fails: what came before counts, and nothing is asked for twice that was taken."""
+    steady = new(3)
+    values = new(40)
+    desk.keys.put(*steady)
+    desk.settle()
+    with desk.watch(*steady):
+        fail = iter(range(1_000_000))
+        desk.service.fault = lambda asked, code, whole: None if next(fail) % 2 else spoilt(lambda _: None)(asked, code, whole)
+        desk.keys.most = 4
+        begin = len(desk.service.asked)
+        desk.keys.put(*values)
+        until(lambda: desk.statuses(*values) == [{200}] * 40, desk.stack.check)
+        desk.service.fault = None
+        desk.settle()
+    taken = [asked.cursor for asked in desk.service.asked[begin:] if asked.status == 200]
+    assert len(taken) >= 10
+    pages = [cursor for cursor in taken if cursor != desk.keys.cursor(desk.keys.version)]
+    assert len(pages) - len(set(pages)) <= 1, "a page that was taken is asked for again"

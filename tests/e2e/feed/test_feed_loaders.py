@@ -1,0 +1,138 @@
+"""Who reads the feed: filters without a singleton, and another filter that takes over from one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from demo import DEMO_KEYS
+from feed_desk import TICK_MS, Desk, new, new_one
+from support import run_dir
+from variants import Edit, filter_configuration, no_loader, until
+from vitals import machines
+
+PLUGIN = {"source": {"cluster": "config_source", "path": "/gateway.json"}, "tick_ms": TICK_MS}
+
+
+@pytest.fixture(scope="module")
+def leased() -> Iterator[Desk]:
+    """The filters of the workers agree on one of them that loads."""
+    with Desk(run_dir("feed-leased"), no_loader, filter_configuration(PLUGIN), paced=True) as desk:
+        yield desk
+
+
+def test_filters_read_the_feed_where_nobody_else_does(leased: Desk) -> None:
+    desk = leased
+    steady, removed, moved = new(3)
+    desk.keys.put(steady, removed, moved)
+    desk.settle()
+    with desk.watch(steady, DEMO_KEYS["key_a"]) as watch:
+        many = new(600)
+        desk.keys.put(*many)
+        desk.keys.remove(removed)
+        desk.keys.put(moved, group="c-official")
+        begin = len(desk.service.asked)
+        desk.settle()
+        watch.never_again(removed)
+        assert desk.statuses(steady, removed, moved, many[0], many[-1]) == [{200}, {401}, {401}, {200}, {200}]
+        asked = desk.service.asked[begin:]
+        assert {one.limit for one in asked} == {250}, "pages are small where requests wait for them"
+        # One of them asks, once a tick.
+        first = len(desk.service.asked)
+        desk.wait_asked(10)
+        ten = desk.service.asked[first : first + 10]
+        each = (ten[-1].at - ten[0].at) / 9
+        assert each > TICK_MS * 0.75 / 1000, f"asked every {each * 1000:.0f} ms"
+        desk.service.down()
+        desk.wait_rejected("unreachable", 3)
+        later = new_one()
+        desk.keys.put(later)
+        desk.service.up()
+        desk.settle()
+        assert desk.statuses(steady, removed, later) == [{200}, {401}, {200}]
+
+
+# ---- The filter is swapped while it runs (an operator's update): the VM that held the lease goes
+
+
+def discovered(file: Path) -> Edit:
+    """The filter's configuration comes from a file that Envoy watches (ECDS)."""
+
+    def edit(text: str) -> str:
+        start = text.index("                  - name: trilane\n")
+        end = text.index("                  - name: envoy.filters.http.router\n", start)
+        told = {
+            "name": "trilane",
+            "config_discovery": {
+                "config_source": {
+                    "path_config_source": {"path": str(file), "watched_directory": {"path": str(file.parent)}},
+                    "resource_api_version": "V3",
+                },
+                "type_urls": ["type.googleapis.com/envoy.extensions.filters.http.wasm.v3.Wasm"],
+            },
+        }
+        return f"{text[:start]}{' ' * 18}- {json.dumps(told)}\n{text[end:]}"
+
+    return edit
+
+
+def string(value: str) -> dict[str, str]:
+    return {"@type": "type.googleapis.com/google.protobuf.StringValue", "value": value}
+
+
+def put_filter(file: Path, wasm: Path, number: int) -> None:
+    """Another VM for each number, of the same program, as for another release of it."""
+    config: dict[str, Any] = {
+        "name": "trilane",
+        "root_id": "gateway",
+        "allow_on_headers_stop_iteration": True,
+        "failure_policy": "FAIL_RELOAD",
+        "configuration": string(json.dumps(PLUGIN)),
+        "vm_config": {
+            "vm_id": "trilane",
+            "configuration": string(f"filter {number}"),
+            "runtime": "envoy.wasm.runtime.v8",
+            "code": {"local": {"filename": str(wasm)}},
+        },
+    }
+    resource = {
+        "@type": "type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig",
+        "name": "trilane",
+        "typed_config": {"@type": "type.googleapis.com/envoy.extensions.filters.http.wasm.v3.Wasm", "config": config},
+    }
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_suffix(".part")
+    part.write_text(json.dumps({"resources": [resource]}))
+    part.replace(file)
+
+
+def test_a_filter_that_takes_over_goes_on_from_the_cursor() -> None:
+    directory = run_dir("feed-swapped")
+    file = directory.resolve() / "filters" / "trilane.json"
+    desk = Desk(directory, no_loader, discovered(file), paced=True)
+    put_filter(file, desk.stack._wasm, 1)
+    with desk:
+        steady, removed = new(2)
+        desk.keys.put(steady, removed)
+        desk.settle()
+        desk.keys.remove(removed)
+        desk.settle()
+        with desk.watch(steady) as watch:
+            watch.never_again(removed)
+            for number in (2, 3):
+                made = machines(desk.stack)["wasm.envoy.wasm.runtime.v8.created"]
+                begin = len(desk.service.asked)
+                put_filter(file, desk.stack._wasm, number)
+                until(lambda: machines(desk.stack)["wasm.envoy.wasm.runtime.v8.created"] > made, desk.stack.check)
+                # The lease of the one that went must run out first.
+                later, gone = new(2)
+                desk.keys.put(later, gone)
+                desk.settle()
+                desk.keys.remove(gone)
+                desk.settle()
+                assert desk.statuses(steady, removed, later, gone) == [{200}, {401}, {200}, {401}]
+                watch.never_again(gone)
+                assert None not in [asked.cursor for asked in desk.service.asked[begin:]], "a full reading was not needed"
