@@ -114,7 +114,7 @@ lint: wasm-target python ## format, clippy (native and WebAssembly), documentati
 		echo 'error: a float (above).' >&2; exit 1; \
 	fi
 	@$(PYTHON) -m py_compile envoy/*.py tests/compose/*.py tests/operator/*.py tests/soak/*.py tests/soak/soaking/*.py tests/*.py \
-		tests/bench/gateway/*.py tests/bench/instructions/*.py
+		tests/bench/gateway/*.py tests/bench/drills/*.py tests/bench/instructions/*.py
 
 .PHONY: unit
 unit: rust ## unit and property tests
@@ -189,6 +189,12 @@ bench: build bench-tools simulator command envoy venv ## what trilane costs, bes
 	@$(CARGO) bench $(LOCKED) --package trilane-micro --bench micro -- $(if $(SHORT),--test,--quiet)
 	$(call say,the gateway$(if $(SHORT),: short form))
 	@PYTHONPATH=envoy $(VENV)/bin/python tests/bench/gateway/bench.py $(if $(SHORT),--short) $(BENCH_ARGS)
+
+# Not part of `test`, which runs a short form of it.
+.PHONY: drills
+drills: build bench-tools simulator command envoy venv ## what failures cost under load, and memory (SHORT=1 DRILLS_ARGS='--only crash')
+	$(call say,drills$(if $(SHORT),: short form))
+	@PYTHONPATH=envoy $(VENV)/bin/python tests/bench/drills/drills.py $(if $(SHORT),--short) $(DRILLS_ARGS)
 
 # The load generator with its mock, and a filter that does nothing.
 .PHONY: bench-tools

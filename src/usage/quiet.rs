@@ -124,7 +124,7 @@ mod tests {
 
     /// Remembers `text`, in which the strings between `«` and `»` may differ, and asks for `other`.
     fn skipped<'a>(text: &str, other: &'a str) -> Option<&'a str> {
-        let event = text.replace('«', "").replace('»', "");
+        let event = text.replace(['«', '»'], "");
         let mut strings = Strings::default();
         let mut seen = 0;
         let mut start = 0;

@@ -7,15 +7,19 @@ use std::time::Duration;
 
 use lexopt::prelude::*;
 
+use crate::client::Slowness;
+use crate::target::Target;
+
 /// What `--help` prints.
 pub const HELP: &str = "\
 Usage:
   trilane-load mock --listen IP:PORT
   trilane-load load --to IP:PORT --path PATH [options]
+  trilane-load mix --to IP:PORT --requests N --every N --connections N FILE
 
 mock  a model source that answers from memory; prints `listening ADDR`. The request header `x-bench-events: N` asks
       for a stream of N events instead of JSON, `x-bench-gap-us: T` for T microseconds between two of them
-load  keeps a gateway busy and prints one JSON object:
+load  keeps a gateway busy and prints one JSON object; `--to @FILE` reads the address from a file for each connection:
   --method NAME            POST with a body, else GET
   --header 'name: value'   may be repeated; a run of # in a value becomes a number below --keys, padded with zeros
   --keys N                 how many numbers there are (1)
@@ -27,6 +31,14 @@ load  keeps a gateway busy and prints one JSON object:
   --expect STATUS          anything else is a failure (200)
   --events N               answers are streams of N events
   --cpu NAME=PID           the processor time of that process while it was counted; may be repeated
+  --patience S             for how long after its time an exchange may go on (5)
+  --timeline MS            also what ended, failed, and took longest in every so many milliseconds
+  --slow S                 for so long, from the beginning of each exchange, a client is slow:
+  --send-piece N           it sends N bytes of the request a second
+  --read-piece N           it reads N bytes of the answer a second
+mix   sends requests of the kinds in FILE, a JSON array, drawn by their weight, and prints one JSON object each `--every`
+      requests; the last tells each kind apart. A kind has `name`, `weight`, `path`, and, where they are not the usual,
+      `method`, `headers`, `body` (a file), `abort_after_ms` (the client leaves) and `expect` (a status, or how it fails)
 ";
 
 /// What to do.
@@ -36,6 +48,8 @@ pub enum Command {
     Mock(SocketAddr),
     /// `load`
     Load(Box<Plan>),
+    /// `mix`
+    Mix(Mixture),
     /// `--help`
     Help,
 }
@@ -44,7 +58,7 @@ pub enum Command {
 #[derive(Debug)]
 pub struct Plan {
     /// The gateway.
-    pub to: SocketAddr,
+    pub to: Target,
     /// The request target.
     pub path: String,
     /// The method, where it is not what the body suggests.
@@ -69,6 +83,27 @@ pub struct Plan {
     pub events: Option<u64>,
     /// Processes whose processor time is asked for.
     pub cpu: Vec<(String, u32)>,
+    /// How long after its time an exchange may go on.
+    pub patience: Duration,
+    /// The width of a step of the timeline; `None` for no timeline.
+    pub step: Option<Duration>,
+    /// How slow the clients are.
+    pub slow: Slowness,
+}
+
+/// Requests of many kinds.
+#[derive(Debug)]
+pub struct Mixture {
+    /// The gateway.
+    pub to: Target,
+    /// The file with the kinds.
+    pub kinds: PathBuf,
+    /// How many requests in all.
+    pub requests: u64,
+    /// After how many it is told how it stands.
+    pub every: u64,
+    /// Connections at once.
+    pub connections: usize,
 }
 
 /// Reads the arguments after the program's name.
@@ -80,9 +115,10 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, S
     match parser.next().map_err(text)? {
         Some(Value(command)) if command == "mock" => mock(&mut parser),
         Some(Value(command)) if command == "load" => load(&mut parser).map_err(text),
+        Some(Value(command)) if command == "mix" => mix(&mut parser).map_err(text),
         Some(Short('h') | Long("help")) => Ok(Command::Help),
         Some(other) => Err(format!("{}; see --help", other.unexpected())),
-        None => Err("a command is missing: mock or load; see --help".to_owned()),
+        None => Err("a command is missing: mock, load or mix; see --help".to_owned()),
     }
 }
 
@@ -100,8 +136,9 @@ fn mock(parser: &mut lexopt::Parser) -> Result<Command, String> {
 }
 
 fn load(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
+    let mut to = None;
     let mut plan = Plan {
-        to: ([127, 0, 0, 1], 0).into(),
+        to: Target::At(([127, 0, 0, 1], 0).into()),
         path: String::new(),
         method: None,
         headers: Vec::new(),
@@ -114,10 +151,13 @@ fn load(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
         expect: 200,
         events: None,
         cpu: Vec::new(),
+        patience: Duration::from_secs(5),
+        step: None,
+        slow: Slowness::default(),
     };
     while let Some(argument) = parser.next()? {
         match argument {
-            Long("to") => plan.to = parser.value()?.parse()?,
+            Long("to") => to = Some(parser.value()?.parse_with(Target::parse)?),
             Long("path") => plan.path = parser.value()?.string()?,
             Long("method") => plan.method = Some(parser.value()?.string()?),
             Long("header") => plan.headers.push(parser.value()?.string()?),
@@ -130,13 +170,55 @@ fn load(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
             Long("expect") => plan.expect = parser.value()?.parse()?,
             Long("events") => plan.events = Some(parser.value()?.parse()?),
             Long("cpu") => plan.cpu.push(parser.value()?.parse_with(process)?),
+            Long("patience") => plan.patience = parser.value()?.parse_with(seconds)?,
+            Long("timeline") => {
+                let step: std::num::NonZeroU32 = parser.value()?.parse()?;
+                plan.step = Some(Duration::from_millis(step.get().into()));
+            }
+            Long("slow") => plan.slow.time = parser.value()?.parse_with(seconds)?,
+            Long("send-piece") => plan.slow.send = Some(parser.value()?.parse_with(piece)?),
+            Long("read-piece") => plan.slow.read = Some(parser.value()?.parse_with(piece)?),
             other => return Err(other.unexpected()),
         }
     }
-    if plan.to.port() == 0 || plan.path.is_empty() || plan.connections == 0 || plan.keys == 0 {
-        return Err("--to and --path are needed, --connections and --keys not 0".into());
+    match to {
+        Some(to) if !plan.path.is_empty() && plan.connections > 0 && plan.keys > 0 => plan.to = to,
+        _ => return Err("--to and --path are needed, --connections and --keys not 0".into()),
     }
     Ok(Command::Load(Box::new(plan)))
+}
+
+fn mix(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
+    let (mut to, mut kinds, mut requests, mut every, mut connections) = (None, None, 0, 0, 0);
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("to") => to = Some(parser.value()?.parse_with(Target::parse)?),
+            Long("requests") => requests = parser.value()?.parse()?,
+            Long("every") => every = parser.value()?.parse()?,
+            Long("connections") => connections = parser.value()?.parse()?,
+            Value(file) if kinds.is_none() => kinds = Some(file.into()),
+            other => return Err(other.unexpected()),
+        }
+    }
+    match (to, kinds) {
+        (Some(to), Some(kinds)) if requests > 0 && every > 0 && connections > 0 => {
+            Ok(Command::Mix(Mixture {
+                to,
+                kinds,
+                requests,
+                every,
+                connections,
+            }))
+        }
+        _ => Err("--to, --requests, --every, --connections and a file are needed".into()),
+    }
+}
+
+fn piece(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err("not a number above 0".to_owned()),
+    }
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

@@ -16,9 +16,7 @@ use crate::latency::Times;
 use crate::report::Report;
 use crate::request::Request;
 use crate::sse::Reader;
-
-/// How long after its time an exchange may go on.
-const PATIENCE: Duration = Duration::from_secs(5);
+use crate::timeline::Timeline;
 
 /// Makes the load that the plan describes.
 ///
@@ -26,13 +24,17 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The system or the plan does not allow it. What the gateway does wrong is in the report.
 pub async fn run(plan: Plan) -> Result<Report, String> {
     let begun = clock::now();
-    let from = begun + nanos(plan.warmup);
-    let until = from + nanos(plan.time);
+    let from = begun + clock::nanos(plan.warmup);
+    let until = from + clock::nanos(plan.time);
+    let counted = Counted {
+        timeline: plan.step.map(|step| Timeline::new(from, step)),
+        ..Counted::default()
+    };
     let shared = Rc::new(Shared {
         plan,
         from,
         until,
-        counted: RefCell::default(),
+        counted: RefCell::new(counted),
         due: RefCell::default(),
         in_flight: Cell::new(0),
         all_due: Cell::new(false),
@@ -51,7 +53,7 @@ pub async fn run(plan: Plan) -> Result<Report, String> {
     let timer = Timer::new().map_err(|error| format!("no timer: {error}"))?;
     timer.until(from).await.map_err(|error| error.to_string())?;
     let (cpu_from, before) = (clock::now(), shared.cpu()?);
-    let rest = Duration::from_nanos(until.saturating_sub(clock::now())) + PATIENCE;
+    let rest = Duration::from_nanos(until.saturating_sub(clock::now())) + shared.plan.patience;
     let all = async { while workers.join_next().await.is_some() {} };
     let in_time = tokio::time::timeout(rest, all).await.is_ok();
     let (cpu_until, after) = (clock::now(), shared.cpu()?);
@@ -91,11 +93,13 @@ struct Counted {
     events: u64,
     delays: Times,
     connects: u64,
+    stale: u64,
+    timeline: Option<Timeline>,
 }
 
 /// One connection: exchange after exchange.
 async fn work(shared: &Shared, mut request: Request) {
-    let mut client = Client::new(shared.plan.to);
+    let mut client = Client::new(shared.plan.to.clone(), shared.plan.slow);
     let mut first = true;
     while let Some(due) = shared.next(first).await {
         first = false;
@@ -122,7 +126,9 @@ async fn work(shared: &Shared, mut request: Request) {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
-    shared.counted.borrow_mut().connects += client.connects;
+    let counted = &mut *shared.counted.borrow_mut();
+    counted.connects += client.connects;
+    counted.stale += client.stale;
 }
 
 /// Lets requests fall due, by the clock and by nothing else.
@@ -187,6 +193,9 @@ impl Shared {
                 (!reader.is_whole(events)).then(|| "a stream that is not whole".to_owned())
             }),
         };
+        if let Some(timeline) = &mut counted.timeline {
+            timeline.add(now, now - due, wrong.is_some());
+        }
         if let Some(wrong) = wrong {
             counted.fail(wrong);
             return;
@@ -237,6 +246,8 @@ impl Shared {
             failures: counted.failures.clone(),
             unfinished: if in_time { 0 } else { left },
             connects: counted.connects,
+            stale: counted.stale,
+            timeline: counted.timeline.take().map(Timeline::steps),
             latency_us: counted.latency.summary(),
             events: self.plan.events.map(|_| counted.events),
             event_delay_us: counted.delays.summary(),
@@ -250,8 +261,4 @@ impl Counted {
     fn fail(&mut self, wrong: String) {
         *self.failures.entry(wrong).or_default() += 1;
     }
-}
-
-fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX / 4)
 }

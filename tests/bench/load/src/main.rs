@@ -4,7 +4,8 @@
 //! The generator keeps a number of connections (HTTP/1.1, one thread) busy: *closed loop*, each sends
 //! its next request when the answer is there, which finds the most that a gateway can do; or *open
 //! loop*, requests fall due at a fixed rate whether or not the gateway keeps up, and a request's
-//! latency counts from the moment it was due. It prints one JSON object ([`report`]).
+//! latency counts from the moment it was due. It prints one JSON object ([`report`]). Or it sends a
+//! number of requests of many kinds, however fast that goes ([`mix`]).
 //!
 //! The mock reads each request whole and answers from memory: a chat answer of 1 KB, or a stream of
 //! events that each bear the time they were sent. Both read the same clock, so the generator knows
@@ -17,10 +18,13 @@ mod clock;
 mod cpu;
 mod latency;
 mod load;
+mod mix;
 mod mock;
 mod report;
 mod request;
 mod sse;
+mod target;
+mod timeline;
 
 use std::process::ExitCode;
 
@@ -46,6 +50,7 @@ fn main() -> ExitCode {
                         Ok(())
                     }
                     cli::Command::Mock(listen) => mock::serve(listen).await,
+                    cli::Command::Mix(mixture) => mix::run(&mixture).await,
                     cli::Command::Load(plan) => load::run(*plan).await.map(|report| {
                         println!("{}", report.to_json());
                     }),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::latency::Summary;
+use crate::timeline::Step;
 
 /// One run.
 #[derive(Debug, Serialize)]
@@ -28,6 +29,11 @@ pub struct Report {
     pub unfinished: u64,
     /// Connections made.
     pub connects: u64,
+    /// Kept connections that were found closed before anything was sent: nothing was lost.
+    pub stale: u64,
+    /// What happened when, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<Vec<Step>>,
     /// From when a request was due (open) or sent (closed) to the last byte of its answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_us: Option<Summary>,

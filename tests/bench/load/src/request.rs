@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::ops::Range;
+use std::path::Path;
 
 use crate::cli::Plan;
 
@@ -23,22 +24,39 @@ impl Request {
     /// # Errors
     /// The body cannot be read.
     pub fn new(plan: &Plan, seed: u64) -> Result<Self, String> {
-        let body = match &plan.body {
+        let (method, body) = (plan.method.as_deref(), plan.body.as_deref());
+        let mut request = Self::of(method, &plan.path, &plan.headers, body)?;
+        request.keys = plan.keys;
+        request.draw = seed;
+        Ok(request)
+    }
+
+    /// A request with these header lines, and the body that is in this file. Without a method it is a POST if it has
+    /// a body, else a GET.
+    ///
+    /// # Errors
+    /// The body cannot be read.
+    pub fn of(
+        method: Option<&str>,
+        path: &str,
+        headers: &[String],
+        body: Option<&Path>,
+    ) -> Result<Self, String> {
+        let content = match body {
             Some(file) => fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?,
             None => Vec::new(),
         };
-        let default = if plan.body.is_some() { "POST" } else { "GET" };
-        let method = plan.method.as_deref().unwrap_or(default);
-        let mut head = format!("{method} {} HTTP/1.1\r\nhost: gateway\r\n", plan.path);
-        for line in &plan.headers {
+        let method = method.unwrap_or(if body.is_some() { "POST" } else { "GET" });
+        let mut head = format!("{method} {path} HTTP/1.1\r\nhost: gateway\r\n");
+        for line in headers {
             head.push_str(line);
             head.push_str("\r\n");
         }
-        if plan.body.is_some() {
+        if body.is_some() {
             let _ = write!(
                 head,
                 "content-type: application/json\r\ncontent-length: {}\r\n",
-                body.len()
+                content.len()
             );
         }
         head.push_str("\r\n");
@@ -47,12 +65,12 @@ impl Request {
             start..start + length
         });
         let mut bytes = head.into_bytes();
-        bytes.extend_from_slice(&body);
+        bytes.extend_from_slice(&content);
         Ok(Self {
             bytes,
             number,
-            keys: plan.keys,
-            draw: seed,
+            keys: 1,
+            draw: 1,
         })
     }
 
