@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from table import number
+from printed import number
 from traffic import Seen
 
 

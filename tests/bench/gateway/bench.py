@@ -28,7 +28,7 @@ from machine import choose_cores, description
 from publish import commit, publish, refused
 from results import Results
 from stack import TARGET, StackError
-from table import lines
+from printed import lines
 
 #: What is measured, in this order. Each section asks the house for whom it needs (`House.lineup`, `contestant`, `make`),
 #: whether its cases are wanted (`House.wanted`), and leaves its figures in `House.results`: cases by way of

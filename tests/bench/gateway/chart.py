@@ -12,7 +12,7 @@ from html import escape
 from typing import Any, NamedTuple, Optional
 
 from results import Results
-from table import number
+from printed import number
 
 #: Case -> what its panel is called.
 PANELS = {
