@@ -28,29 +28,17 @@ impl KeyDigest {
     /// The name of this key's record in the shared data, where the document names the key.
     pub fn shared_name(&self) -> String {
         let mut name = String::with_capacity(76);
-        self.write_name("trilane/key/", &mut name);
-        name
-    }
-
-    /// The name of this key's record in the shared data, where a feed gives the key.
-    pub fn fed_name(&self) -> String {
-        let mut name = String::with_capacity(77);
-        self.write_fed_name(&mut name);
-        name
-    }
-
-    /// The same in place of what stands in `name`, for whoever needs many.
-    pub(super) fn write_fed_name(&self, name: &mut String) {
-        self.write_name("trilane/feed/", name);
-    }
-
-    fn write_name(&self, start: &str, name: &mut String) {
+        name.push_str("trilane/key/");
         let mut digits = [0; 64];
-        name.clear();
-        name.push_str(start);
         if hex::encode_to_slice(self.0, &mut digits).is_ok() {
             name.push_str(core::str::from_utf8(&digits).unwrap_or_default());
         }
+        name
+    }
+
+    /// The digest itself.
+    pub(super) fn bytes(&self) -> &[u8; 32] {
+        &self.0
     }
 }
 

@@ -1,17 +1,25 @@
 //! Reading the feed of keys that the document names: one call at a time, each answer to [`Reading`].
 
+use core::time::Duration;
+
 use super::feed_stats::FeedStats;
 use super::host::{self, Host};
 use super::loading::Role;
 use crate::config::feed::{Answer, FeedSource, Gate, Outcome, Reading, Reason};
 use crate::config::source::MAX_BYTES;
 
+/// The time between two pages where there is more: pages are small and come at this distance, so that the
+/// requests of an Envoy that has one core only, or of the worker that loads, wait for one page at most.
+pub(super) const PACE: Duration = Duration::from_millis(10);
+
 /// The reading side of a loader.
 #[derive(Debug)]
 pub(super) struct Feeding {
     /// How many changes a page may have. A filter that loads does so between two requests of its
-    /// worker, so it takes little at a time.
+    /// worker, so it takes less at a time.
     limit: u32,
+    /// Whether the feed has said that there is more, and the next page is to be asked for.
+    more: bool,
     reading: Option<Reading>,
     /// Defined when a feed is first named.
     stats: Option<FeedStats>,
@@ -29,9 +37,10 @@ impl Feeding {
     pub(super) fn new(role: Role) -> Self {
         Self {
             limit: match role {
-                Role::Singleton => 5000,
-                Role::Fallback => 250,
+                Role::Singleton => 500,
+                Role::Fallback => 100,
             },
+            more: false,
             reading: None,
             stats: None,
             call: None,
@@ -44,6 +53,7 @@ impl Feeding {
     /// Another VM loads, or has loaded since: what is known here may be old.
     pub(super) fn forget(&mut self) {
         self.reading = None;
+        self.more = false;
         self.call = None;
     }
 
@@ -94,6 +104,23 @@ impl Feeding {
         }
     }
 
+    /// Whether there is more to read than a page a tick: [`on_pace`](Self::on_pace) is to be called.
+    pub(super) fn has_more(&self) -> bool {
+        self.more
+    }
+
+    /// Asks for the next page where there is more.
+    pub(super) fn on_pace(&mut self) {
+        if self.more && self.call.is_none() {
+            self.ask();
+        }
+    }
+
+    /// Whether a page is awaited.
+    pub(super) fn is_asking(&self) -> bool {
+        self.call.is_some()
+    }
+
     /// Whether this is the answer awaited.
     pub(super) fn awaits(&self, token: u32) -> bool {
         self.call == Some(token)
@@ -113,11 +140,9 @@ impl Feeding {
                 status => self.take(Answer::Status(status)),
             }
         };
-        let (gate, at_once) = (outcome.gate, outcome.at_once);
+        let gate = outcome.gate;
+        self.more = outcome.at_once;
         self.report(outcome);
-        if at_once {
-            self.ask();
-        }
         gate
     }
 
@@ -127,6 +152,7 @@ impl Feeding {
     }
 
     fn ask(&mut self) {
+        self.more = false;
         let Some(reading) = &self.reading else {
             return;
         };

@@ -5,7 +5,7 @@ use core::time::Duration;
 use sha2::{Digest, Sha256};
 
 use super::config_stats::{ConfigStats, Reason};
-use super::feeding::Feeding;
+use super::feeding::{Feeding, PACE};
 use super::host::{self, Host};
 use crate::config::feed::Gate;
 use crate::config::lease::{Claim, Lease};
@@ -38,6 +38,12 @@ type Sha256Bytes = [u8; 32];
 pub(super) struct Loading {
     source: Source,
     role: Role,
+    tick: Duration,
+    /// When to look at the document again, in milliseconds since the Unix epoch; until then ticks are for
+    /// pages of the feed.
+    look_ms: u64,
+    /// Whether ticks come at the pace of pages.
+    paced: bool,
     lease: Lease,
     stats: ConfigStats,
     /// `None` while another VM loads.
@@ -87,6 +93,9 @@ impl Loading {
         Self {
             source,
             role,
+            tick,
+            look_ms: 0,
+            paced: false,
             lease: Lease {
                 holder: host::random(),
                 duration_ms: tick_ms.saturating_mul(3).max(2000),
@@ -124,7 +133,14 @@ impl Loading {
     /// Looks whether the document has changed.
     pub(super) fn on_tick(&mut self) {
         let now = host::now_ms();
+        if self.paced && now < self.look_ms {
+            self.feeding.on_pace();
+            return;
+        }
+        let tick_ms = u64::try_from(self.tick.as_millis()).unwrap_or(u64::MAX);
+        self.look_ms = now.saturating_add(tick_ms);
         if !self.may_load(now) {
+            self.pace();
             return;
         }
         if let Source::Inline(bytes) = &self.source {
@@ -136,6 +152,17 @@ impl Loading {
         self.stats.age(now.saturating_sub(self.confirmed_ms));
         self.fetch();
         self.feeding.on_tick();
+        self.pace();
+    }
+
+    /// Lets ticks come as often as there is something to do.
+    fn pace(&mut self) {
+        let more = self.feeding.has_more();
+        // While a page is awaited nothing is known of the next: the pace stays until it says.
+        if more != self.paced && !(self.paced && self.feeding.is_asking()) {
+            self.paced = more;
+            host::tick_every(if more { PACE } else { self.tick });
+        }
     }
 
     fn fetch(&mut self) {
@@ -204,6 +231,7 @@ impl Loading {
         if self.feeding.awaits(token) {
             let gate = self.feeding.on_answer(num_headers, body_size);
             self.open(gate);
+            self.pace();
         }
     }
 

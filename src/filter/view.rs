@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::host::{self, Host};
 use crate::auth::World;
+use crate::config::feed::bucket;
 use crate::config::record::KeyDigest;
 use crate::config::shared::SharedData;
 use crate::config::snapshot::InForce;
@@ -35,7 +36,7 @@ impl World for SharedView {
     }
 
     fn fed_record(&self, digest: &KeyDigest) -> Option<Vec<u8>> {
-        Host.get(&digest.fed_name()).0
+        bucket::record(digest, &Host)
     }
 
     fn now(&self) -> i64 {

@@ -105,7 +105,7 @@ fn keys_come_change_and_go() {
     let (mut loader, call) = begun(&process, "config-loader");
     let mut gateway = Vm::configured(&process, "gateway", "{}");
     assert_eq!(call.cluster, "key_feed");
-    assert_eq!(path(&call), "/keys?limit=5000");
+    assert_eq!(path(&call), "/keys?limit=500");
     assert_eq!(
         header(&call.headers, ":authority"),
         Some(&b"keys.internal"[..])
@@ -127,9 +127,15 @@ fn keys_come_change_and_go() {
     loader
         .answer(call.token, page(2, true, &["one>a", "two>b"]))
         .unwrap();
+    assert!(
+        loader.calls().is_empty(),
+        "not before requests had their turn"
+    );
+    process.pass(10);
+    loader.tick();
     let next = loader.calls();
-    assert_eq!(next.len(), 1, "at once");
-    assert_eq!(path(&next[0]), "/keys?limit=5000&cursor=c%2F2");
+    assert_eq!(next.len(), 1, "the next page, and not the document");
+    assert_eq!(path(&next[0]), "/keys?limit=500&cursor=c%2F2");
     assert_eq!(statuses(&mut gateway), [200, 200, 200, 503]);
     let generation = process.generation();
     loader
@@ -156,7 +162,7 @@ fn keys_come_change_and_go() {
 
     let generation = process.generation();
     let call = tick(&mut loader, &process, &document("/keys")).remove(0);
-    assert_eq!(path(&call), "/keys?limit=5000&cursor=c%2F3");
+    assert_eq!(path(&call), "/keys?limit=500&cursor=c%2F3");
     loader
         .answer(call.token, page(5, false, &["one", "two>a"]))
         .unwrap();
@@ -264,7 +270,7 @@ fn a_cursor_that_is_not_known_and_a_cluster_that_is_not_there() {
     let mut gateway = Vm::configured(&process, "gateway", "{}");
     assert_eq!(status(&mut gateway, "one"), 200, "until all is read");
     let call = tick(&mut loader, &process, &document("/keys")).remove(0);
-    assert_eq!(path(&call), "/keys?limit=5000");
+    assert_eq!(path(&call), "/keys?limit=500");
     loader
         .answer(call.token, page(5, false, &["two>a"]))
         .unwrap();
@@ -302,7 +308,7 @@ fn one_call_at_a_time_and_no_answer_but_its_own() {
         "the former feed's"
     );
     let other = tick(&mut loader, &process, &document("/other")).remove(0);
-    assert_eq!(path(&other), "/other?limit=5000");
+    assert_eq!(path(&other), "/other?limit=500");
     // And then none.
     process.pass(500);
     loader.tick();
@@ -333,7 +339,7 @@ fn a_document_that_is_refused_changes_nothing() {
         .answer(call.token, page(1, false, &["one>a"]))
         .unwrap();
     let call = tick(&mut loader, &process, &bad).remove(0);
-    assert_eq!(path(&call), "/keys?limit=5000&cursor=c%2F1");
+    assert_eq!(path(&call), "/keys?limit=500&cursor=c%2F1");
     let mut gateway = Vm::configured(&process, "gateway", "{}");
     assert_eq!(status(&mut gateway, "one"), 200);
 }
@@ -342,8 +348,10 @@ fn a_document_that_is_refused_changes_nothing() {
 fn filters_read_it_where_nobody_else_does() {
     let process = Process::new();
     let (mut first, call) = begun(&process, "gateway");
-    assert_eq!(path(&call), "/keys?limit=250", "little at a time");
+    assert_eq!(path(&call), "/keys?limit=100", "little at a time");
     first.answer(call.token, page(1, true, &["one>a"])).unwrap();
+    process.pass(10);
+    first.tick();
     let late = first.calls().remove(0);
     let mut second = Vm::configured(&process, "gateway", LOADER);
     assert!(
@@ -354,7 +362,7 @@ fn filters_read_it_where_nobody_else_does() {
     process.pass(10_000);
     tick(&mut second, &process, &document("/keys"));
     let call = tick(&mut second, &process, &document("/keys")).remove(0);
-    assert_eq!(path(&call), "/keys?limit=250&cursor=c%2F1");
+    assert_eq!(path(&call), "/keys?limit=100&cursor=c%2F1");
     second
         .answer(call.token, page(3, false, &["two>a", "one"]))
         .unwrap();
@@ -374,7 +382,7 @@ fn filters_read_it_where_nobody_else_does() {
     process.pass(10_000);
     tick(&mut first, &process, &document("/keys"));
     let call = tick(&mut first, &process, &document("/keys")).remove(0);
-    assert_eq!(path(&call), "/keys?limit=250&cursor=c%2F3");
+    assert_eq!(path(&call), "/keys?limit=100&cursor=c%2F3");
 }
 
 #[test]
@@ -435,7 +443,7 @@ fn damage() {
         let mut loader = Vm::configured(&process, "config-loader", LOADER);
         tick(&mut loader, &process, &document("/keys"));
         let call = tick(&mut loader, &process, &document("/keys")).remove(0);
-        assert_eq!(path(&call), "/keys?limit=5000", "anew");
+        assert_eq!(path(&call), "/keys?limit=500", "anew");
         assert_eq!(
             ["one", "two", "six"].map(|key| status(&mut gateway, key)),
             [503, 200, 401]

@@ -1,11 +1,16 @@
 //! Writing what a page says.
 
+use super::bucket;
 use super::judge::{Bench, Trust, Verdict};
 use super::page::{Change, Page};
 use super::reading::Reading;
 use super::record::{Stamp, encode};
 use super::{Coverage, Event, Outcome};
+use crate::config::record::Unreadable;
 use crate::config::shared::SharedData;
+
+/// How often a bucket is written anew that a loader which has just lost its lease writes at the same time.
+const ATTEMPTS: u32 = 8;
 
 impl Reading {
     /// Takes a page that is trusted so far.
@@ -59,31 +64,49 @@ impl Reading {
 
     /// Writes what a change says, where it is to be.
     fn change(&mut self, bench: &Bench, change: &Change<'_>, shared: &impl SharedData) -> Verdict {
-        change.digest.write_fed_name(&mut self.name);
-        let record = shared.get(&self.name).0;
-        let stored = record.as_deref().and_then(Stamp::peek);
-        let verdict = bench.judge(stored, change.version);
-        let good = match verdict {
-            Verdict::Taken => {
-                let terms = change.terms.as_ref();
-                encode(bench.epoch, change.version, terms, &mut self.bytes);
-                set(shared, &self.name, &self.bytes);
-                terms.is_some_and(|terms| !terms.disabled)
+        bucket::write_name(&change.digest, &mut self.name);
+        for _ in 0..ATTEMPTS {
+            let (old, version) = shared.get(&self.name);
+            let old = old.unwrap_or_default();
+            let (found, old) = match bucket::find(&old, &change.digest) {
+                Ok(found) => (found, old.as_slice()),
+                Err(Unreadable) => {
+                    // Others' records are gone with it: a full reading brings them back.
+                    self.doubt = true;
+                    (None, Default::default())
+                }
+            };
+            let stored = found.and_then(|found| Stamp::peek(found.record));
+            let verdict = bench.judge(stored, change.version);
+            let good = match verdict {
+                Verdict::Taken => {
+                    let terms = change.terms.as_ref();
+                    encode(bench.epoch, change.version, terms, &mut self.bytes);
+                    terms.is_some_and(|terms| !terms.disabled)
+                }
+                Verdict::Confirmed => {
+                    self.bytes.clear();
+                    let record = found.map_or(&[][..], |found| found.record);
+                    self.bytes.extend_from_slice(record);
+                    Stamp::confirm(bench.epoch, &mut self.bytes);
+                    stored.is_some_and(Stamp::is_good)
+                }
+                Verdict::Known | Verdict::Stale { .. } => return verdict,
+            };
+            bucket::put(old, found, &change.digest, &self.bytes, &mut self.bucket);
+            if shared.set(&self.name, &self.bucket, version).is_err() {
+                continue;
             }
-            Verdict::Confirmed => {
-                let mut record = record.unwrap_or_default();
-                Stamp::confirm(bench.epoch, &mut record);
-                set(shared, &self.name, &record);
-                stored.is_some_and(Stamp::is_good)
-            }
-            Verdict::Known | Verdict::Stale { .. } => return verdict,
-        };
-        let was = stored.filter(|stamp| stamp.is_good());
-        let lived = bench.is_live(was);
-        let given = was.is_some_and(|stamp| stamp.epoch == bench.epoch);
-        count(&mut self.state.keys, lived, good);
-        count(&mut self.state.given, given, good);
-        verdict
+            let was = stored.filter(|stamp| stamp.is_good());
+            let lived = bench.is_live(was);
+            let given = was.is_some_and(|stamp| stamp.epoch == bench.epoch);
+            count(&mut self.state.keys, lived, good);
+            count(&mut self.state.given, given, good);
+            return verdict;
+        }
+        // Somebody else writes all the time: what is missed now comes with a full reading.
+        self.doubt = true;
+        Verdict::Known
     }
 
     /// The full reading has come to its end.
@@ -102,11 +125,6 @@ impl Reading {
             keys: state.keys,
         }
     }
-}
-
-/// Sets unconditionally, which has no conflict.
-fn set(shared: &impl SharedData, name: &str, value: &[u8]) {
-    let _ = shared.set(name, value, None);
 }
 
 /// One more or one less, where that changes.

@@ -1,7 +1,7 @@
 //! The feed: account keys that an HTTP service gives, in pages of changes.
 //!
 //! A loader reads it ([`reading`]): first every key there is (a *full reading*), then what changes.
-//! Each key has a record of its own in shared data ([`record`]); nothing else of it is kept. How far
+//! Each key has a record of its own ([`record`]) in the shared data ([`bucket`]); nothing else of it is kept. How far
 //! the reading is stands in shared data too ([`state`]), so that any loader can go on with it.
 //!
 //! Nothing is good or lost by an accident of the way, because of two numbers in each record. Its
@@ -10,6 +10,7 @@
 //! complete, records of an older epoch are void ([`Gate::floor`]), and not one moment before.
 
 mod apply;
+pub mod bucket;
 mod judge;
 mod outcome;
 pub mod page;

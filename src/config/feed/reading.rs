@@ -68,9 +68,10 @@ pub struct Reading {
     doubted_ms: Option<u64>,
     /// The digest of the page refused last: the same again is not looked at.
     refused: Option<[u8; 32]>,
-    /// Used again and again: a record's name, and its bytes.
+    /// Used again and again: a bucket's name, a record's bytes, a bucket's.
     pub(super) name: String,
     pub(super) bytes: Vec<u8>,
+    pub(super) bucket: Vec<u8>,
 }
 
 impl Reading {
@@ -84,6 +85,7 @@ impl Reading {
             refused: None,
             name: String::new(),
             bytes: Vec::new(),
+            bucket: Vec::new(),
         }
     }
 

@@ -39,7 +39,7 @@ def test_filters_read_the_feed_where_nobody_else_does(leased: Desk) -> None:
         watch.never_again(removed)
         assert desk.statuses(steady, removed, moved, many[0], many[-1]) == [{200}, {401}, {401}, {200}, {200}]
         asked = desk.service.asked[begin:]
-        assert {one.limit for one in asked} == {250}, "pages are small where requests wait for them"
+        assert {one.limit for one in asked} == {100}, "pages are small where requests wait for them"
         # One of them asks, once a tick.
         first = len(desk.service.asked)
         desk.wait_asked(10)

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::gateway::{Gateway, Judged, digest};
 use super::service::Service;
 use super::*;
+use crate::config::feed::bucket;
 
 fn good(group: &str) -> Judged {
     Judged::Good(group.to_owned())
@@ -127,7 +128,12 @@ fn a_complete_reading_writes_no_record_for_its_floor() {
     gateway.shared.written.borrow_mut().clear();
     ask(&mut gateway, &service, 9);
     let written = gateway.shared.written.borrow();
-    let records: Vec<_> = (0..3).map(|key| digest(key).fed_name()).collect();
+    let name = |key| {
+        let mut name = String::new();
+        bucket::write_name(&digest(key), &mut name);
+        name
+    };
+    let records: Vec<_> = (0..3).map(name).collect();
     assert_eq!(written[..3], records);
     assert_eq!(
         written[3..],

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::*;
 use crate::auth::{AccountKey, Form, Presented, Standing, World, standing};
+use crate::config::feed::bucket;
 use crate::config::publish::Publisher;
 use crate::config::record::KeyDigest;
 use crate::config::shared::Conflict;
@@ -74,7 +75,7 @@ impl World for Filter {
     }
 
     fn fed_record(&self, digest: &KeyDigest) -> Option<Vec<u8>> {
-        self.shared.get(&digest.fed_name()).0
+        bucket::record(digest, &*self.shared)
     }
 
     fn now(&self) -> i64 {

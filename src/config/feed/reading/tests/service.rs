@@ -136,7 +136,7 @@ impl Service {
 }
 
 fn written((version, key, says): (u64, u8, Says)) -> Value {
-    let sha256 = digest(key).fed_name().replace("trilane/feed/", "");
+    let sha256 = digest(key).shared_name().replace("trilane/key/", "");
     match says {
         None => json!({"version": version, "sha256": sha256, "removed": true}),
         Some((group, off)) => {
