@@ -14,7 +14,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "loading"))
 from feed_desk import Desk  # noqa: E402
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def shared_desk() -> Iterator[Desk]:
     with Desk(run_dir("feed-shared")) as running:
         yield running
