@@ -1,4 +1,4 @@
-"""One gateway with a feed for all tests that can share it."""
+"""One gateway with a feed for all tests of a module: each gateway takes inotify instances, of which a user has 128."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "loading"))
 from feed_desk import Desk  # noqa: E402
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def shared_desk() -> Iterator[Desk]:
     with Desk(run_dir("feed-shared")) as running:
         yield running
