@@ -398,3 +398,16 @@ fn a_meter_is_small_and_brackets_are_free() {
         assert!(got.finished, "{open}");
     }
 }
+
+/// Events that say what is known are not read again; what they say must be known at that moment.
+#[test]
+fn what_was_known_before_is_news_after_something_else() {
+    for order in ["a", "aaa", "aaab", "aaaba", "aabbaabab", "aaabbba"] {
+        let event = |id| format!("data: {{\"id\":\"{id}\",\"choices\":[],\"object\":\"x\"}}\n\n");
+        let stream: String = order.chars().map(event).collect();
+        let mut meter = Meter::new(Wire::Chat);
+        meter.feed(stream.as_bytes());
+        let last = order.chars().last().map(String::from);
+        assert_eq!(meter.finish().response_id, last, "{order}");
+    }
+}
