@@ -42,6 +42,7 @@ def main() -> int:
             tls_port=0 if options.validate else options.tls_port,
             admin_port=0 if options.validate else options.admin_port,
             upstream=options.upstream,
+            limits_service=options.limits_service,
             ledger=options.ledger,
             credentials=options.credentials,
             strict=True,
@@ -69,6 +70,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--admin-port", type=int, default=9901)
     parser.add_argument(
         "--upstream", default=None, metavar="HOST:PORT", help="use this instead of the simulator"
+    )
+    parser.add_argument(
+        "--limits-service", default=None, metavar="HOST:PORT", help="ask this rate limit service, as well"
     )
     parser.add_argument(
         "--ledger", type=Path, default=None, metavar="FILE", help="add one line of JSON a request to this file"

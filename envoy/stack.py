@@ -28,6 +28,7 @@ from types import TracebackType
 from typing import Any, Union
 
 import fetch
+import limits_service as limits_parts
 
 HERE = Path(__file__).resolve().parent
 TARGET = fetch.TARGET
@@ -90,6 +91,8 @@ class Stack:
         admin_port: int = 0,
         upstream: str | None = None,
         key_feed: str | None = None,
+        limits_service: str | None = None,
+        limits_timeout: float | None = None,
         ledger: Path | None = None,
         credentials: Path | None = None,
         strict: bool = False,
@@ -104,6 +107,8 @@ class Stack:
         """`upstream` is a `host:port` that takes the place of the simulator for all sources.
 
         `key_feed` is the `host:port` of a feed of keys: Envoy gets a cluster of that name for it.
+        `limits_service` is the `host:port` of a rate limit service: Envoy gets the filters that ask it, and waits
+        `limits_timeout` seconds for each answer.
         `ledger` is a file that gets the access log's lines, which else go to `access.log` in `run_dir`.
         `credentials` is where accounts' credentials are that the document names by a relative path: else
         `credentials/` beside a document that is a file, and a copy of the sample's for any other document.
@@ -130,6 +135,8 @@ class Stack:
         self._wanted_ports = {"PORT": port, "TLS_PORT": tls_port, "ADMIN_PORT": admin_port}
         self._upstream = _host_and_port(upstream) if upstream else None
         self._key_feed = _host_and_port(key_feed) if key_feed else None
+        self._limits_service = _host_and_port(limits_service) if limits_service else None
+        self._limits_timeout = limits_timeout
         self._ledger = ledger is not None
         self._concurrency = concurrency
         self._envoy_log_level = envoy_log_level
@@ -344,6 +351,8 @@ class Stack:
     def render(self) -> Path:
         """Writes the configuration to run: `envoy.yaml` with the literal values of this stack."""
         text = _replaced(ENVOY_YAML.read_text(encoding="utf-8"), self._substitutions())
+        if self._limits_service:
+            text = limits_parts.added(text, *self._limits_service, self._limits_timeout)
         for pair in self._extra_substitutions:
             text = _replaced(text, [pair])
         self.envoy_yaml.write_text(text, encoding="utf-8")

@@ -100,6 +100,8 @@ fn json() {
         "{ \"mod\\u0065l\" : \"gpt-\u{e9}\u{20ac}\u{1f600}\" ,\r\n\t\"x\" : { } , \"stream\":false }",
         r#"{"model":"m1","stream_options":{"a":{"include_usage":1},"include_usage":null ,"b":[]},"c":false}"#,
         r#"{"stream_options":{"x":[{}],"y":null},"model":"m1","include_usage":true}"#,
+        r#"{"max_tokens":1024,"model":"m1","max_output_tokens":null,"max\u005ftokens":7.5}"#,
+        r#"{"generationConfig":{"a":[{}],"maxOutputTokens":64 },"generation_config":{"max_output_tokens":0}}"#,
     ];
     let long = "m".repeat(250);
     let words: &[&[u8]] = &[
@@ -111,6 +113,11 @@ fn json() {
         b"\"stream_options\":",
         b"\"include_usage\":null,",
         b"\"include_usage\":true",
+        b"\"max_tokens\":10,",
+        b"\"max_output_tokens\":9",
+        b"\"maxOutputTokens\":18446744073709551616,",
+        b"\"generationConfig\":{",
+        b"MAX_TOKENS",
         b"stream_options",
         b"include_usage",
         b"Include_U",

@@ -17,6 +17,8 @@ mod file;
 mod http;
 #[path = "serve/life.rs"]
 mod life;
+#[path = "serve/limits.rs"]
+mod limits;
 #[path = "serve/model.rs"]
 mod model;
 #[path = "serve/queries.rs"]

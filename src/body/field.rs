@@ -78,11 +78,11 @@ impl Seen {
     }
 }
 
-/// Longest key that can be a field or a case variant of one: `stream_options` with two long s of two
-/// bytes each, and one more byte to tell that a key is longer.
-const KEY_BYTES: usize = 17;
+/// Longest key that is known, `max_completion_tokens`, and one more byte to tell that a key is longer. The
+/// longest case variant of a field is shorter: `stream_options` with two long s of two bytes each.
+const KEY_BYTES: usize = 22;
 
-/// The first bytes of a key that may be a field, unescaped.
+/// The first bytes of a key that may be known, unescaped.
 #[derive(Debug, Default)]
 pub(super) struct Key {
     bytes: [u8; KEY_BYTES],
@@ -94,7 +94,7 @@ impl Key {
         self.len = 0;
     }
 
-    /// Adds the next bytes; what does not fit is dropped, for such a key can be no field.
+    /// Adds the next bytes; what does not fit is dropped, for such a key is none that is known.
     // Few keys are kept: this stays out of what every string runs through.
     #[inline(never)]
     pub(super) fn push(&mut self, piece: &[u8]) {
@@ -106,14 +106,19 @@ impl Key {
         self.len = self.len.saturating_add(len);
     }
 
-    /// Adds half a surrogate pair: no field has one, so any byte that no text has will do.
+    /// Adds half a surrogate pair: no known key has one, so any byte that no text has will do.
     pub(super) fn push_lone_surrogate(&mut self) {
         self.push(&[0xFF]);
     }
 
     /// The field that the whole key names; see [`field_of`].
     pub(super) fn field(&self, among: &[Field]) -> Result<Option<Field>, BodyError> {
-        field_of(self.bytes.get(..self.len).unwrap_or_default(), among)
+        field_of(self.bytes(), among)
+    }
+
+    /// The whole key, unless it is longer than any that is known; then it equals none of them.
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.bytes.get(..self.len).unwrap_or_default()
     }
 }
 

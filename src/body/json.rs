@@ -1,17 +1,21 @@
 //! The scanner for JSON bodies: RFC 8259, strictly, as one pushdown automaton.
 
+mod member;
 mod number;
+mod output_cap;
 mod string;
 mod usage_option;
 
 pub use usage_option::{UsageEdit, UsageOption};
 
-use super::field::{Key, Name, STREAM_OPTIONS, Seen, TOP_LEVEL};
+use super::field::{Key, Name, Seen};
 use super::nesting::{Container, Nesting};
 use super::progress::{Progress, Stage};
-use super::{BodyError, Field, FoundModel};
+use super::{BodyError, FoundModel};
 use crate::text::{Utf8, is_whitespace, skip_whitespace};
+use member::Member;
 use number::Number;
+use output_cap::CapReader;
 use usage_option::UsageReader;
 
 /// Watches one JSON body; see [`BodyScanner`](super::BodyScanner) for what its methods promise.
@@ -30,8 +34,8 @@ pub struct JsonScanner {
     /// The escaped first half of a surrogate pair, when a second one must follow.
     high_surrogate: Option<u16>,
     key: Key,
-    /// The field whose value comes next.
-    field: Option<Field>,
+    /// What the value is that comes next, if its key is known.
+    member: Option<Member>,
     name: Name,
     /// Where the opening quote of the model's value is.
     model_start: u64,
@@ -39,6 +43,7 @@ pub struct JsonScanner {
     model: Option<FoundModel>,
     stream: Option<bool>,
     usage: UsageReader,
+    cap: CapReader,
 }
 
 /// What may come next.
@@ -61,6 +66,8 @@ enum State {
     /// In `\uXXXX`: how many digits are left, and the value of those before.
     Unicode(u8, u16),
     Number(Number),
+    /// A number that is a cap on the output, and all digits so far.
+    Cap(Number),
     /// What is left of `true`, `false` or `null`.
     Literal(&'static [u8]),
     /// After the outermost object.
@@ -71,7 +78,7 @@ enum State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Text {
     Value,
-    /// A key that can be no field.
+    /// A key that is not compared.
     NestedKey,
     Key,
     Model,
@@ -109,13 +116,14 @@ impl JsonScanner {
             utf8: Utf8::default(),
             high_surrogate: None,
             key: Key::default(),
-            field: None,
+            member: None,
             name: Name::default(),
             model_start: 0,
             seen: Seen::default(),
             model: None,
             stream: None,
             usage: UsageReader::default(),
+            cap: CapReader::default(),
         }
     }
 
@@ -175,6 +183,7 @@ impl JsonScanner {
                     cursor.rest = tail;
                 }
                 State::Number(number) => cursor.rest = self.number(number, cursor)?,
+                State::Cap(number) => cursor.rest = self.cap(number, cursor.rest),
                 State::Literal(word) => {
                     let after = match word.split_first() {
                         Some((&want, after)) if want == byte => after,
@@ -202,7 +211,7 @@ impl JsonScanner {
     fn token(&mut self, state: State, byte: u8, at: u64) -> Result<(), BodyError> {
         match (state, byte) {
             (State::FirstKey | State::Key, b'"') => {
-                self.text = if self.fields().is_empty() {
+                self.text = if self.object().is_none() {
                     Text::NestedKey
                 } else {
                     self.key.clear();
@@ -257,36 +266,9 @@ impl JsonScanner {
             _ => {}
         }
         self.state = state;
-        match self.field.take() {
-            Some(field) => self.begin_field(field, byte, at),
+        match self.member.take() {
+            Some(member) => self.begin_member(member, byte, at),
             None => Ok(()),
-        }
-    }
-
-    /// The first byte of the value of a field.
-    // Few values are: this stays out of what every value runs through.
-    #[inline(never)]
-    fn begin_field(&mut self, field: Field, byte: u8, at: u64) -> Result<(), BodyError> {
-        match field {
-            Field::Model if byte == b'"' => {
-                self.text = Text::Model;
-                self.model_start = at;
-            }
-            Field::Model => return Err(BodyError::ModelNotString),
-            // Nothing but `true` can begin so.
-            Field::Stream => self.stream = Some(byte == b't'),
-            Field::StreamOptions => self.usage.begin_options(byte, at),
-            Field::IncludeUsage => self.usage.begin_flag(byte, at),
-        }
-        Ok(())
-    }
-
-    /// The fields that a key can be that begins here.
-    fn fields(&self) -> &'static [Field] {
-        match self.nesting.depth() {
-            1 => TOP_LEVEL,
-            2 if self.usage.in_options() => STREAM_OPTIONS,
-            _ => &[],
         }
     }
 
@@ -299,10 +281,7 @@ impl JsonScanner {
                 self.usage.end_body(at, empty);
                 self.state = State::End;
             }
-            1 if self.usage.in_options() => {
-                let lacking = !self.seen.has(Field::IncludeUsage);
-                self.usage.end_options(lacking.then_some((at, empty)));
-            }
+            1 => self.end_member(at, empty),
             _ => {}
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! A scanner reads the bytes in whatever chunks they come, keeps next to nothing of them, and never
 //! changes one. It finds the top-level `model`, tells where its bytes are so that they alone can be
-//! replaced, tells where the body could be made to ask for its usage ([`UsageOption`]), and proves the rest of the document: what it accepts, every parser behind the gateway
+//! replaced, tells where the body could be made to ask for its usage ([`UsageOption`]) and what cap it sets
+//! to its output, and proves the rest of the document: what it accepts, every parser behind the gateway
 //! reads the same way. Nothing here builds a tree, recurses, or grows with the body.
 
 mod error;
@@ -137,6 +138,16 @@ impl BodyScanner {
         match self {
             Self::Json(scanner) => scanner.stream(),
             Self::Multipart(scanner) => scanner.stream(),
+        }
+    }
+
+    /// The cap that the body sets to the tokens of the output: the greatest of those read so far, so it may
+    /// grow until the body is [`complete`](Self::complete). What is no plain non-negative integer says
+    /// nothing, and is not refused. A form sets none.
+    pub fn output_cap(&self) -> Option<u64> {
+        match self {
+            Self::Json(scanner) => scanner.output_cap(),
+            Self::Multipart(_) => None,
         }
     }
 

@@ -35,6 +35,9 @@ pub struct Document {
     /// Where more account keys come from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keys_feed: Option<KeysFeedDocument>,
+    /// Whether requests are counted by a service that many Envoys share, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits_service: Option<LimitsServiceDocument>,
 }
 
 /// A group: a source of one protocol, or a Mixed group over such sources.
@@ -73,6 +76,8 @@ pub struct GroupDocument {
     pub entries: Option<BTreeMap<String, EntryDocument>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub models: Option<Vec<ModelDocument>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<LimitsDocument>,
 }
 
 /// An upstream account of a source group.
@@ -217,6 +222,72 @@ pub struct KeyDocument {
     pub expires_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disabled: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<LimitsDocument>,
+}
+
+/// How much a key may use, or all keys of a group together.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[allow(
+    missing_docs,
+    reason = "the fields are documented where they get their meaning: limits/"
+)]
+pub struct LimitsDocument {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests_per_minute: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_tokens_per_minute: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_tokens_per_minute: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub concurrent_requests: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget: Option<BudgetDocument>,
+}
+
+/// How much money a day and a month may cost: decimals in strings, in the prices' currency.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[allow(
+    missing_docs,
+    reason = "the fields are documented where they get their meaning: limits/budget.rs"
+)]
+pub struct BudgetDocument {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_day: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_month: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spent: Option<SpentDocument>,
+}
+
+/// What was spent of a budget until some moment.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[allow(
+    missing_docs,
+    reason = "the fields are documented where they get their meaning: limits/budget.rs"
+)]
+pub struct SpentDocument {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_day: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_month: Option<String>,
+}
+
+/// A service that counts the requests of many Envoys: Envoy's configuration says where it is.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[allow(
+    missing_docs,
+    reason = "the fields are documented where they get their meaning: policy.rs"
+)]
+pub struct LimitsServiceDocument {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
 }
 
 /// A feed of account keys: an HTTP service that tells which there are and what changes.
@@ -253,6 +324,7 @@ impl Document {
             groups: self.groups.clone(),
             currency: self.currency.clone(),
             keys_feed: self.keys_feed.clone(),
+            limits_service: self.limits_service.clone(),
             ..*self
         }
     }

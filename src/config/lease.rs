@@ -4,8 +4,8 @@
 //! by compare-and-swap, so of several VMs that find it free one gets it. The singleton loader takes
 //! it unasked: where there is one, the filters' own loaders stand back.
 
-use super::shared::SharedData;
 use super::snapshot::LEASE;
+use crate::shared_data::SharedData;
 
 /// A claim to the lease.
 #[derive(Debug, Clone, Copy)]
@@ -75,7 +75,7 @@ fn decode(bytes: &[u8]) -> Option<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::shared::fake::FakeSharedData;
+    use crate::shared_data::fake::FakeSharedData;
 
     #[test]
     fn one_holder_at_a_time() {

@@ -16,7 +16,6 @@ pub mod origin;
 pub mod policy;
 pub mod publish;
 pub mod record;
-pub mod shared;
 pub mod snapshot;
 pub mod source;
 pub mod view;

@@ -10,6 +10,8 @@ use super::account::Accounts;
 use super::feed::FeedSource;
 use super::multiplier::Multiplier;
 use crate::lane::{Entry, Protocol};
+use crate::limits::Subject;
+use crate::limits::shared::OnFailure;
 use crate::model::{Catalog, Model};
 
 /// A document, compiled. Account keys are not in it: each has a record of its own
@@ -26,6 +28,9 @@ pub struct Policy {
     pub currency: Option<Rc<str>>,
     /// Where more account keys come from than the document names.
     pub keys_feed: Option<FeedSource>,
+    /// Whether a service that many Envoys share counts requests, too, and what becomes of them while
+    /// it does not answer.
+    pub limits_service: Option<OnFailure>,
     pub(super) groups: Vec<Rc<Group>>,
     pub(super) index: HashMap<String, usize>,
 }
@@ -41,6 +46,8 @@ pub struct Group {
     pub clients: Clients,
     /// What it gives access to.
     pub kind: GroupKind,
+    /// What all of its keys together may use, where that is limited.
+    pub limits: Option<Subject>,
     /// The answers to its keys that ask for the whole list of models.
     pub lists: Lists,
 }

@@ -11,8 +11,8 @@ use super::compile::Compiled;
 use super::document::{Document, GroupDocument};
 use super::feed::Gate;
 use super::record::{KeyDigest, KeyRecord, Stamped};
-use super::shared::SharedData;
 use super::snapshot;
+use crate::shared_data::SharedData;
 
 /// Publishes one document after the other, and writes only what changed.
 #[derive(Debug)]
@@ -207,8 +207,8 @@ fn set(shared: &impl SharedData, name: &str, value: &[u8]) {
 mod tests {
     use super::*;
     use crate::config::compile;
-    use crate::config::shared::fake::FakeSharedData;
     use crate::config::view::View;
+    use crate::shared_data::fake::FakeSharedData;
     use serde_json::{Value, json};
 
     fn document(keys: &[(&str, &str)], groups: &[&str]) -> Document {
@@ -309,7 +309,7 @@ mod tests {
                 name: &str,
                 value: &[u8],
                 version: Option<u32>,
-            ) -> Result<(), crate::config::shared::Conflict> {
+            ) -> Result<(), crate::shared_data::Conflict> {
                 self.inner.set(name, value, version)?;
                 let mut view = View::default();
                 let group = group_of("k1", self.inner);

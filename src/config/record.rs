@@ -8,6 +8,8 @@ use core::fmt;
 
 use sha2::{Digest as _, Sha256};
 
+use crate::limits::Limits;
+
 /// The SHA-256 digest of an account key's bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KeyDigest([u8; 32]);
@@ -37,7 +39,7 @@ impl KeyDigest {
     }
 
     /// The digest itself.
-    pub(super) fn bytes(&self) -> &[u8; 32] {
+    pub fn bytes(&self) -> &[u8; 32] {
         &self.0
     }
 }
@@ -61,6 +63,8 @@ pub struct KeyRecord {
     pub expires_at: Option<i64>,
     /// Whether it is switched off.
     pub disabled: bool,
+    /// What it may use; `None` for without limit.
+    pub limits: Option<Box<Limits>>,
 }
 
 /// A record and the epoch of the loader that wrote it.
@@ -81,10 +85,13 @@ pub struct Unreadable;
 
 const FORMAT: u8 = 1;
 const DISABLED: u8 = 1;
+/// The terms end with limits. A release that knows of none cannot read such a record, in either format:
+/// better than to let everything through.
+pub(super) const LIMITED: u8 = 4;
 const NEVER: i64 = i64::MAX;
 
 impl Stamped {
-    /// The record's bytes: format, flags, epoch, expiry, then both ids with their lengths.
+    /// The record's bytes: format, flags, epoch, then the terms.
     pub fn encode(&self) -> Vec<u8> {
         let record = &self.record;
         let mut bytes = Vec::with_capacity(
@@ -93,9 +100,17 @@ impl Stamped {
                 .saturating_add(record.group.len()),
         );
         bytes.push(FORMAT);
-        bytes.push(if record.disabled { DISABLED } else { 0 });
+        let limited = if record.limits.is_some() { LIMITED } else { 0 };
+        bytes.push(limited | if record.disabled { DISABLED } else { 0 });
         bytes.extend_from_slice(&self.epoch.to_le_bytes());
-        put_terms(record.expires_at, &record.group, &record.id, &mut bytes);
+        let limits = record.limits.as_deref();
+        put_terms(
+            record.expires_at,
+            &record.group,
+            &record.id,
+            limits,
+            &mut bytes,
+        );
         bytes
     }
 
@@ -112,39 +127,59 @@ impl Stamped {
 
     fn decode_present(bytes: &[u8]) -> Option<Self> {
         let (&[format, flags], rest) = bytes.split_first_chunk::<2>()?;
-        if format != FORMAT || flags > DISABLED {
+        if format != FORMAT || flags & !(DISABLED | LIMITED) != 0 {
             return None;
         }
         let (epoch, rest) = rest.split_first_chunk::<8>()?;
         Some(Self {
             epoch: u64::from_le_bytes(*epoch),
-            record: take_terms(rest, flags == DISABLED)?,
+            record: take_terms(rest, flags & DISABLED != 0, flags & LIMITED != 0)?,
         })
     }
 }
 
-/// Writes what the records of both formats end with: expiry, then both ids with their lengths.
-pub(super) fn put_terms(expires_at: Option<i64>, group: &str, id: &str, bytes: &mut Vec<u8>) {
+/// Writes what the records of both formats end with: expiry, both ids with their lengths, and limits
+/// where there are some.
+pub(super) fn put_terms(
+    expires_at: Option<i64>,
+    group: &str,
+    id: &str,
+    limits: Option<&Limits>,
+    bytes: &mut Vec<u8>,
+) {
     bytes.extend_from_slice(&expires_at.unwrap_or(NEVER).to_le_bytes());
     for text in [group, id] {
         // Ids are at most 64 bytes (names.rs); a longer one could not be read back.
         bytes.push(u8::try_from(text.len()).unwrap_or(u8::MAX));
         bytes.extend_from_slice(text.as_bytes());
     }
+    if let Some(limits) = limits {
+        limits.encode(bytes);
+    }
 }
 
 /// Reads it; `None` where it is anything else.
-pub(super) fn take_terms(bytes: &[u8], disabled: bool) -> Option<KeyRecord> {
+pub(super) fn take_terms(bytes: &[u8], disabled: bool, limited: bool) -> Option<KeyRecord> {
     let (expires_at, rest) = bytes.split_first_chunk::<8>()?;
     let expires_at = i64::from_le_bytes(*expires_at);
     let (group, rest) = take_text(rest)?;
     let (id, rest) = take_text(rest)?;
-    rest.is_empty().then_some(KeyRecord {
+    Some(KeyRecord {
         id,
         group,
         expires_at: (expires_at != NEVER).then_some(expires_at),
         disabled,
+        limits: take_limits(rest, limited)?,
     })
+}
+
+/// The limits that a record ends with; `None` where something else is there.
+fn take_limits(bytes: &[u8], limited: bool) -> Option<Option<Box<Limits>>> {
+    if !limited {
+        return bytes.is_empty().then_some(None);
+    }
+    let (limits, rest) = Limits::decode(bytes)?;
+    rest.is_empty().then(|| Some(Box::new(limits)))
 }
 
 fn take_text(bytes: &[u8]) -> Option<(String, &[u8])> {
@@ -156,6 +191,7 @@ fn take_text(bytes: &[u8]) -> Option<(String, &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::terms::tests::limits;
     use proptest::prelude::*;
 
     #[test]
@@ -194,8 +230,10 @@ mod tests {
             group in "[a-z0-9-]{1,64}",
             expires_at in proptest::option::of(0i64..4_000_000_000),
             disabled in any::<bool>(),
+            limits in proptest::option::of(limits()),
         ) -> Stamped {
-            Stamped { epoch, record: KeyRecord { id, group, expires_at, disabled } }
+            let limits = limits.map(Box::new);
+            Stamped { epoch, record: KeyRecord { id, group, expires_at, disabled, limits } }
         }
     }
 
@@ -206,7 +244,7 @@ mod tests {
         }
 
         #[test]
-        fn a_damaged_record_is_never_taken_for_absent(stamped in stamped(), cut in 1usize..200, format in 2u8..) {
+        fn a_damaged_record_is_never_taken_for_absent(stamped in stamped(), cut in 1usize..300, format in 2u8..) {
             let bytes = stamped.encode();
             if cut < bytes.len() {
                 prop_assert_eq!(Stamped::decode(&bytes[..cut]), Err(Unreadable));

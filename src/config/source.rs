@@ -12,6 +12,7 @@ struct PluginDocument {
     source: Option<SourceDocument>,
     inline: Option<Box<RawValue>>,
     tick_ms: Option<u64>,
+    limits_service: Option<bool>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -52,6 +53,9 @@ pub struct PluginConfig {
     pub source: Option<Source>,
     /// How often to look.
     pub tick: Duration,
+    /// Whether the filters that ask the limits service stand behind this one, as Envoy's configuration
+    /// declares: a filter cannot see those behind it.
+    pub limits_service: bool,
 }
 
 /// Envoy fails an HTTP call whose answer passes 32 MiB; an answer near that is refused by name.
@@ -80,6 +84,7 @@ impl PluginConfig {
         Ok(Self {
             source,
             tick: Duration::from_millis(tick_ms),
+            limits_service: plugin.limits_service.unwrap_or(false),
         })
     }
 }
@@ -122,6 +127,20 @@ impl HttpSource {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_limits_service_is_declared() {
+        let cases = [
+            ("{}", false),
+            (r#"{"limits_service": false}"#, false),
+            (r#"{"limits_service": true}"#, true),
+        ];
+        for (text, want) in cases {
+            let got = PluginConfig::parse(text.as_bytes()).map(|plugin| plugin.limits_service);
+            assert_eq!(got, Ok(want), "{text}");
+        }
+        assert!(PluginConfig::parse(br#"{"limits_service": "yes"}"#).is_err());
+    }
 
     #[test]
     fn plugin_configurations() {

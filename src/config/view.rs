@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use super::shared::SharedData;
 use super::snapshot::{self, InForce};
+use crate::shared_data::SharedData;
 
 /// What one VM knows of the published policy.
 #[derive(Debug, Default)]
@@ -43,7 +43,7 @@ impl View {
 mod tests {
     use super::*;
     use crate::config::Document;
-    use crate::config::shared::fake::FakeSharedData;
+    use crate::shared_data::fake::FakeSharedData;
 
     fn publish(shared: &FakeSharedData, generation: u64, policy: &[u8]) {
         shared.set(snapshot::POLICY, policy, None).unwrap();

@@ -1,5 +1,6 @@
 //! The answer on its way back: which answers are replaced, and the meter that watches the others.
 
+use super::descriptors;
 use super::edits::{Edits, HeaderEdit};
 use super::facts::Facts;
 use super::{Clock, Outcome, Phase};
@@ -18,6 +19,8 @@ pub trait AnswerHead {
     fn failed_tries(&self) -> Vec<u8>;
     /// A header, where it is there and is text.
     fn header(&self, name: &'static str) -> Option<String>;
+    /// The names of the headers that speak of the upstream's own limits.
+    fn limit_headers(&self) -> Vec<String>;
 }
 
 /// What is known of the answer.
@@ -133,6 +136,9 @@ impl Phase {
         let status = head.status();
         if status >= 400 {
             let details = head.details();
+            if let Some(rejection) = descriptors::refusal(&details, head) {
+                return upload.asker.refuse(rejection, facts);
+            }
             let relayed = details == VIA_UPSTREAM;
             let hop = hop_failure(head, status, relayed, facts);
             let by_upstream = relayed && hop.is_none();
@@ -160,7 +166,10 @@ impl Phase {
             }
         }
         answer.begin(status, facts);
-        let edits = answer.identify(head, facts, upload.asker.request_id.as_deref());
+        let mut edits = answer.identify(head, facts, upload.asker.request_id.as_deref());
+        // They speak of our account with the upstream.
+        let limits = head.limit_headers().into_iter().map(HeaderEdit::Remove);
+        edits.headers.extend(limits);
         (Self::Relaying(upload), Outcome::Continue(edits))
     }
 }

@@ -2,9 +2,10 @@
 
 use super::answer::Answer;
 use super::facts::Facts;
-use super::{Clock, Phase, StreamEnd};
+use super::{Clock, Phase, StreamEnd, descriptors};
 use crate::billing;
 use crate::ledger::{Asked, Ending, FailedTry, Failure, Record, UsageStatus};
+use crate::limits::Settled;
 use crate::usage::Reading;
 
 /// The record of an exchange that is over.
@@ -34,6 +35,7 @@ pub(super) fn conclude(
         }
         _ => None,
     };
+    let counted = descriptors::used(phase, &facts, &reading, status);
     let asked = asked(&facts, &answer, ending, stream);
     let operation = facts.operation().filter(|_| facts.route.is_some());
     Record {
@@ -61,6 +63,9 @@ pub(super) fn conclude(
         upstream_failure: answer.failure,
         reading,
         charge,
+        limit: facts.limit,
+        settled: Settled::default(),
+        counted,
         currency: facts.currency,
         request_bytes: facts.request_bytes,
         response_bytes: answer.bytes,

@@ -2,6 +2,8 @@
 
 use core::ops::Range;
 
+use crate::limits::shared::Descriptors;
+
 /// The header by which Envoy's route finds the cluster. Envoy takes it off again.
 pub const CLUSTER_HEADER: &str = "x-trilane-cluster";
 /// The header that Envoy hashes to choose among a source's accounts. Envoy takes it off again.
@@ -43,4 +45,6 @@ pub struct Edits {
     pub headers: Vec<HeaderEdit>,
     /// Body changes, in the order of their places, which do not overlap.
     pub body: Vec<BodyEdit>,
+    /// What the limits service counts the request under, where it is asked.
+    pub descriptors: Option<Descriptors>,
 }

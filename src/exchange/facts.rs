@@ -6,6 +6,9 @@ use crate::config::policy::Group;
 use crate::head::Head;
 use crate::lane::Protocol;
 use crate::ledger::RouteTaken;
+use crate::limits::Limit;
+use crate::limits::shared::OnFailure;
+use crate::limits::{Grant, Scope, Subject};
 use crate::model::Model;
 use crate::protocol::Endpoint;
 use crate::protocol::query::Target;
@@ -25,12 +28,23 @@ pub(super) struct Facts {
     pub path: String,
     /// What was asked for.
     pub endpoint: Option<Endpoint>,
+    wire: Option<Wire>,
     /// The protocol that the request spoke.
     pub protocol: Option<Protocol>,
     /// The id of the account key.
     pub key: Option<String>,
     /// The key's group.
     pub group: Option<Rc<Group>>,
+    /// Whose limits the request meets; nobody's, for most.
+    pub subjects: Vec<Subject>,
+    /// The leave that the limits gave.
+    pub grant: Option<Grant>,
+    /// Whether the limits service is to be asked, and what becomes of the request where that fails.
+    pub limits_service: Option<OnFailure>,
+    /// Whether it has been asked.
+    pub service_asked: bool,
+    /// The limit that refused the request.
+    pub limit: Option<(Scope, Limit)>,
     /// The way to the source.
     pub route: Option<Route>,
     /// The currency of the source's prices.
@@ -78,11 +92,19 @@ impl Facts {
         {
             self.note_model(name, None);
         }
+        if let Rejection::LimitReached { scope, limit, .. } = rejection {
+            self.limit = Some((*scope, *limit));
+        }
     }
 
     /// How the answer reports what was used; `None` where it is not metered.
     pub(super) fn wire(&self) -> Option<Wire> {
-        match self.endpoint.as_ref()? {
+        self.wire
+    }
+
+    /// Notes how the answer of this endpoint reports what was used.
+    pub(super) fn note_wire(&mut self, endpoint: &Endpoint) {
+        self.wire = match endpoint {
             Endpoint::ChatCompletions => Some(Wire::Chat),
             Endpoint::Responses => Some(Wire::Responses),
             Endpoint::ImagesGenerations | Endpoint::ImagesEdits => Some(Wire::Images),
@@ -96,7 +118,7 @@ impl Facts {
             | Endpoint::GenerateModel { .. }
             | Endpoint::CountTokens
             | Endpoint::AccountResource => None,
-        }
+        };
     }
 
     /// The operation, in the words of OpenTelemetry's conventions for generative AI.

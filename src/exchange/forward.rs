@@ -73,6 +73,6 @@ pub(super) fn head_edits(
     }
     Edits {
         headers,
-        body: Vec::new(),
+        ..Edits::default()
     }
 }

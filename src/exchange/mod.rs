@@ -15,17 +15,20 @@ mod admission;
 mod affinity;
 mod answer;
 mod conclusion;
+mod descriptors;
 mod edits;
 mod facts;
 mod forward;
 mod lists;
 mod pace;
+mod quota;
 mod request;
 mod upload;
 
 pub use answer::AnswerHead;
 pub use edits::{AFFINITY_HEADER, AGAIN_HEADER, BOUNDS_HEADER, BodyEdit, Edits, HeaderEdit};
 pub use pace::Bounds;
+pub use quota::Quotas;
 
 use answer::Answer;
 use facts::Facts;
@@ -74,9 +77,11 @@ impl Exchange {
         head: &Head,
         end: bool,
         in_force: Option<&InForce>,
-        world: &(impl World + Clock),
+        world: &(impl World + Clock + Quotas),
     ) -> Outcome {
-        self.step(|phase, facts| phase.on_request_head(head, end, in_force, world, facts))
+        self.step(world, |phase, facts| {
+            phase.on_request_head(head, end, in_force, world, facts)
+        })
     }
 
     /// Part of what has come of the body; the rest of it follows at once with
@@ -86,24 +91,41 @@ impl Exchange {
     }
 
     /// The next bytes of the body have come; `end` says that they are the last.
-    pub fn on_request_body(&mut self, bytes: &[u8], end: bool) -> Outcome {
-        self.step(|phase, facts| phase.on_request_body(bytes, end, facts))
+    pub fn on_request_body(&mut self, bytes: &[u8], end: bool, quotas: &impl Quotas) -> Outcome {
+        self.step(quotas, |phase, facts| {
+            phase.on_request_body(bytes, end, facts, quotas)
+        })
     }
 
     /// The body has ended with trailers: HTTP/2 requests may, decompressed ones do.
-    pub fn on_request_trailers(&mut self) -> Outcome {
-        self.on_request_body(&[], true)
+    pub fn on_request_trailers(&mut self, quotas: &impl Quotas) -> Outcome {
+        self.on_request_body(&[], true, quotas)
     }
 
-    /// The answer's head has come; `end` says that no body follows. It goes on, perhaps with one more
-    /// header, or is replaced by ours.
-    pub fn on_answer_head(&mut self, head: &impl AnswerHead, end: bool) -> Outcome {
-        let (phase, outcome) =
-            self.phase
-                .take()
-                .on_response_head(head, &mut self.facts, &mut self.answer);
-        self.phase = phase;
-        self.answer.ended |= end;
+    /// The answer's head has come; `end` says that no body follows. It goes on with a few headers
+    /// changed, or is replaced by ours.
+    pub fn on_answer_head(
+        &mut self,
+        head: &impl AnswerHead,
+        end: bool,
+        quotas: &impl Quotas,
+    ) -> Outcome {
+        let Self {
+            phase,
+            facts,
+            answer,
+        } = self;
+        let phase_then = phase.take();
+        // What we answered has been told what is left already.
+        let ours = matches!(phase_then, Phase::Replied);
+        let (next, mut outcome) = phase_then.on_response_head(head, facts, answer);
+        *phase = next;
+        answer.ended |= end;
+        match &mut outcome {
+            Outcome::Continue(edits) if !ours => quota::add_to_answer(edits, facts, quotas),
+            Outcome::Reply(reply) => quota::add_to_reply(reply, facts, quotas),
+            Outcome::Continue(_) | Outcome::Pause => {}
+        }
         outcome
     }
 
@@ -126,17 +148,34 @@ impl Exchange {
 
     /// The exchange is over, however it ended: gives its record, once. `None` for a request whose
     /// head never came here.
-    pub fn on_done(&mut self, stream: &impl StreamEnd, clock: &impl Clock) -> Option<Record> {
+    pub fn on_done(
+        &mut self,
+        stream: &impl StreamEnd,
+        world: &(impl Clock + Quotas),
+    ) -> Option<Record> {
         let phase = self.phase.take();
-        let facts = core::mem::take(&mut self.facts);
+        let mut facts = core::mem::take(&mut self.facts);
         let answer = core::mem::take(&mut self.answer);
-        let begun = !matches!(phase, Phase::Start | Phase::Done);
-        begun.then(|| conclusion::conclude(&phase, facts, answer, stream, clock))
+        if matches!(phase, Phase::Start | Phase::Done) {
+            return None;
+        }
+        let grant = facts.grant.take();
+        let mut record = conclusion::conclude(&phase, facts, answer, stream, world);
+        quota::settle(grant, &mut record, world);
+        Some(record)
     }
 
-    fn step(&mut self, transition: impl FnOnce(Phase, &mut Facts) -> (Phase, Outcome)) -> Outcome {
-        let (phase, outcome) = transition(self.phase.take(), &mut self.facts);
+    /// Lets the request take a step, and tells whoever is answered what is left of the limits.
+    fn step(
+        &mut self,
+        quotas: &impl Quotas,
+        transition: impl FnOnce(Phase, &mut Facts) -> (Phase, Outcome),
+    ) -> Outcome {
+        let (phase, mut outcome) = transition(self.phase.take(), &mut self.facts);
         self.phase = phase;
+        if let Outcome::Reply(reply) = &mut outcome {
+            quota::add_to_reply(reply, &self.facts, quotas);
+        }
         outcome
     }
 }

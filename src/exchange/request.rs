@@ -6,9 +6,11 @@ use std::rc::Rc;
 use serde_json::json;
 
 use super::admission::{self, Admitted};
+use super::descriptors;
 use super::facts::Facts;
 use super::forward::head_edits;
 use super::lists::{self, Asked};
+use super::quota::{self, Quotas};
 use super::upload::{Expectation, Step, Upload};
 use super::{Asker, Clock, Outcome, Phase};
 use crate::auth::World;
@@ -28,7 +30,7 @@ impl Phase {
         head: &Head,
         end: bool,
         in_force: Option<&InForce>,
-        world: &(impl World + Clock),
+        world: &(impl World + Clock + Quotas),
         facts: &mut Facts,
     ) -> (Self, Outcome) {
         match self {
@@ -50,6 +52,7 @@ impl Phase {
         };
         let asker = asker(Dialect::of(endpoint.protocol(), head));
         facts.protocol = endpoint.protocol();
+        facts.note_wire(&endpoint);
         let decided = if endpoint == Endpoint::Health {
             health(in_force, &asker)
         } else {
@@ -71,6 +74,7 @@ impl Phase {
         bytes: &[u8],
         end: bool,
         facts: &mut Facts,
+        quotas: &impl Quotas,
     ) -> (Self, Outcome) {
         let next = match self {
             Self::AwaitingModel(_) | Self::Forwarding(_) => Self::Forwarding,
@@ -78,7 +82,7 @@ impl Phase {
         };
         match self {
             Self::AwaitingModel(upload) | Self::Forwarding(upload) | Self::Relaying(upload) => {
-                read(upload, bytes, end, next, facts)
+                read(upload, bytes, end, next, facts, quotas)
             }
             // Refused: what the client still sends goes nowhere.
             Self::Replied => (Self::Replied, Outcome::Pause),
@@ -116,7 +120,7 @@ struct Request<'a> {
 fn decide(
     request: &Request<'_>,
     in_force: Option<&InForce>,
-    world: &(impl World + Clock),
+    world: &(impl World + Clock + Quotas),
     asker: &Asker,
     facts: &mut Facts,
 ) -> Result<(Phase, Outcome), Rejection> {
@@ -137,6 +141,7 @@ fn decide(
     let policy = &in_force.ok_or(Rejection::NotReady)?.policy;
     let protocol = admission::protocol_of(endpoint, form);
     facts.key = Some(key.id.clone());
+    facts.subjects = quota::subjects(&key, &group);
     facts.group = Some(Rc::clone(&group));
     facts.protocol = Some(protocol);
     if let Some(asked) = list_asked(endpoint) {
@@ -155,6 +160,8 @@ fn decide(
     let content_length = check_body_head(head, policy.max_body, end && needs_body)?;
     facts.route = Some(route.clone());
     facts.currency = policy.currency.clone();
+    facts.limits_service = policy.limits_service;
+    descriptors::require_service(facts, world)?;
     facts.began_us = Some(world.now_us());
     let ask_usage = *endpoint == Endpoint::ChatCompletions && route.source.include_usage;
     let mut upload = Upload::new(
@@ -169,9 +176,10 @@ fn decide(
     if ask_usage {
         upload.ask_for_usage();
     }
+    upload.hold_for(quota::needs(facts));
     let upload = Box::new(upload);
     Ok(if end {
-        read(upload, &[], true, Phase::Forwarding, facts)
+        read(upload, &[], true, Phase::Forwarding, facts, world)
     } else {
         (Phase::AwaitingModel(upload), Outcome::Pause)
     })
@@ -183,8 +191,18 @@ fn read(
     end: bool,
     next: fn(Box<Upload>) -> Phase,
     facts: &mut Facts,
+    quotas: &impl Quotas,
 ) -> (Phase, Outcome) {
-    match upload.read(bytes, end, facts) {
+    let held = !upload.head_gone();
+    let mut step = upload.read(bytes, end, facts);
+    if held && matches!(step, Ok(Step::Release(_))) {
+        // Limits come last: a request that is refused for another reason costs nothing.
+        step = quota::admit(&upload, facts, quotas).and(step);
+        if let Ok(Step::Release(edits)) = &mut step {
+            edits.descriptors = descriptors::of(facts);
+        }
+    }
+    match step {
         Err(rejection) => upload.asker.refuse(rejection, facts),
         Ok(Step::Hold) if upload.head_gone() => (next(upload), Outcome::Pause),
         Ok(Step::Hold) => (Phase::AwaitingModel(upload), Outcome::Pause),

@@ -9,6 +9,7 @@ use core::ops::Range;
 use super::edits::{BodyEdit, Edits, HeaderEdit};
 use super::facts::Facts;
 use super::pace;
+use super::quota::Needs;
 use crate::body::{BodyScanner, UsageOption};
 use crate::config::Policy;
 use crate::reply::Rejection;
@@ -34,6 +35,10 @@ pub(super) enum Expectation {
     Met,
 }
 
+// Every stream with a body has one: docs/memory.md says what that comes to.
+#[cfg(target_arch = "wasm32")]
+const _: () = assert!(size_of::<Upload>() <= 512);
+
 /// A request body being read.
 #[derive(Debug)]
 pub struct Upload {
@@ -52,6 +57,8 @@ pub struct Upload {
     released: u64,
     /// Whether the body is still to be made to ask for its usage, if it streams.
     ask_usage: bool,
+    /// What must be known before the request can be counted against its limits.
+    needs: Needs,
     /// Changes among the bytes held, to be made when they go.
     changes: Vec<BodyEdit>,
 }
@@ -88,6 +95,7 @@ impl Upload {
             seen: 0,
             released: 0,
             ask_usage: false,
+            needs: Needs::default(),
             changes: Vec::new(),
         }
     }
@@ -95,6 +103,28 @@ impl Upload {
     /// Makes a Chat Completions body that streams ask for its usage, which it else would not tell.
     pub(super) fn ask_for_usage(&mut self) {
         self.ask_usage = true;
+    }
+
+    /// Holds the head until what is needed is known, or the inspect window is full.
+    pub(super) fn hold_for(&mut self, needs: Needs) {
+        self.needs = needs;
+    }
+
+    /// The length of the body, in bytes, as far as it is known.
+    pub(super) fn length(&self) -> u64 {
+        self.content_length.unwrap_or(self.seen)
+    }
+
+    /// The cap that the body sets to the output, in tokens, as far as it is known.
+    pub(super) fn output_cap(&self) -> Option<u64> {
+        self.scanner.output_cap()
+    }
+
+    /// Whether something is still missing for the estimate.
+    fn awaits_estimate(&self) -> bool {
+        let length = self.needs.length && self.content_length.is_none();
+        // After one cap a greater one may come.
+        (length || self.needs.cap) && !self.scanner.complete()
     }
 
     /// Whether the head has gone upstream.
@@ -261,7 +291,10 @@ impl Upload {
         // It cannot grow beyond bounds: the scanner reports a name that is too long at once.
         let inside_name = self.may_rename() && self.scanner.inside_model();
         let inside_option = self.ask_usage && self.scanner.inside_usage_option();
-        let awaits = awaits_model || self.awaits_stream() || self.awaits_pace(stream);
+        let awaits = awaits_model
+            || self.awaits_stream()
+            || self.awaits_pace(stream)
+            || self.awaits_estimate();
         (awaits && in_window) || inside_name || inside_option
     }
 

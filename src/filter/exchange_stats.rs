@@ -10,6 +10,7 @@ use proxy_wasm::types::MetricType::{Counter, Histogram};
 
 use super::account_stats::AccountStats;
 use super::host;
+use super::limit_stats::LimitStats;
 use super::metric::Metric;
 use crate::ledger::{Ending, Record, UsageStatus};
 use crate::usage::Kind;
@@ -23,6 +24,7 @@ struct Tables {
     series: HashMap<Labels<String>, Series>,
     rejections: HashMap<(String, String), Metric>,
     accounts: AccountStats,
+    limits: LimitStats,
 }
 
 /// What tells one set of series from another: borrowed from a record to look it up, owned to keep it.
@@ -66,6 +68,7 @@ impl ExchangeStats {
 impl Tables {
     fn count(&mut self, record: &Record) {
         self.accounts.count(record);
+        self.limits.count(record);
         let group = record.group.as_deref().unwrap_or_default();
         if let (Ending::Refused, Some(reason)) = (record.ending, &record.error) {
             self.count_rejection(group, reason);

@@ -4,20 +4,18 @@ use core::time::Duration;
 
 use super::feed_stats::FeedStats;
 use super::host::{self, Host};
-use super::loading::Role;
 use crate::config::feed::{Answer, FeedSource, Gate, Outcome, Reading, Reason};
 use crate::config::source::MAX_BYTES;
 
-/// The time between two pages where there is more: pages are small and come at this distance, so that the
-/// requests of an Envoy that has one core only, or of the worker that loads, wait for one page at most.
-pub(super) const PACE: Duration = Duration::from_millis(10);
+/// The time between two pages where there is more, and how many changes a page may have: pages are small
+/// and come at this distance, so that the requests of an Envoy that has one core only, or of the worker that
+/// loads, wait for one page at most, and most of the time for none.
+pub(super) const PACE: Duration = Duration::from_millis(5);
+const PAGE: u32 = 100;
 
 /// The reading side of a loader.
 #[derive(Debug)]
 pub(super) struct Feeding {
-    /// How many changes a page may have. A filter that loads does so between two requests of its
-    /// worker, so it takes less at a time.
-    limit: u32,
     /// Whether the feed has said that there is more, and the next page is to be asked for.
     more: bool,
     reading: Option<Reading>,
@@ -34,12 +32,8 @@ pub(super) struct Feeding {
 }
 
 impl Feeding {
-    pub(super) fn new(role: Role) -> Self {
+    pub(super) fn new() -> Self {
         Self {
-            limit: match role {
-                Role::Singleton => 500,
-                Role::Fallback => 100,
-            },
             more: false,
             reading: None,
             stats: None,
@@ -156,7 +150,7 @@ impl Feeding {
         let Some(reading) = &self.reading else {
             return;
         };
-        let path = reading.question(self.limit);
+        let path = reading.question(PAGE);
         self.call = reading.source().and_then(|source| {
             // What a cache remembers is not what the feed says.
             let more = ("cache-control", "no-cache");

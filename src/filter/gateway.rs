@@ -1,5 +1,6 @@
 //! The filter's root: makes streams, and loads the configuration where nobody else does.
 
+use core::time::Duration;
 use std::rc::Rc;
 
 use proxy_wasm::traits::{Context, HttpContext, RootContext};
@@ -10,6 +11,8 @@ use super::host;
 use super::http::HttpExchange;
 use super::loading::{Loading, Role};
 use super::view::SharedView;
+use crate::config::source::PluginConfig;
+use crate::limits::lease::RENEWAL_MS;
 
 /// The root with the id `gateway`.
 #[derive(Debug, Default)]
@@ -17,6 +20,8 @@ pub(super) struct GatewayRoot {
     view: Rc<SharedView>,
     stats: Rc<ExchangeStats>,
     loading: Option<Loading>,
+    /// When the leases were renewed last, in milliseconds since the Unix epoch.
+    renewed_ms: u64,
 }
 
 impl Context for GatewayRoot {
@@ -30,13 +35,25 @@ impl Context for GatewayRoot {
 impl RootContext for GatewayRoot {
     fn on_configure(&mut self, size: usize) -> bool {
         let configuration = host::plugin_configuration(size);
+        let declared =
+            PluginConfig::parse(&configuration).is_ok_and(|plugin| plugin.limits_service);
+        self.view.declare_service(declared);
         let loading = Loading::configure(&configuration, Role::Fallback);
         let accepted = loading.is_ok();
         self.loading = loading.unwrap_or_default();
+        if self.loading.is_none() {
+            host::tick_every(Duration::from_millis(RENEWAL_MS));
+        }
         accepted
     }
 
     fn on_tick(&mut self) {
+        let now = host::now_ms();
+        // Ticks may come more often, or a little early.
+        if now.abs_diff(self.renewed_ms) >= RENEWAL_MS / 2 {
+            self.renewed_ms = now;
+            self.view.renew_leases();
+        }
         if let Some(loading) = &mut self.loading {
             loading.on_tick();
         }

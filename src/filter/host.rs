@@ -4,6 +4,7 @@
 //! bytes that are not UTF-8. So headers are read as bytes only, and each call stands here with the
 //! phases in which the host allows it.
 
+use core::cell::OnceCell;
 use core::time::Duration;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,10 +12,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use proxy_wasm::hostcalls;
 use proxy_wasm::types::{BufferType, MapType, MetricType};
 
-use crate::config::shared::{Conflict, SharedData};
 use crate::exchange::{AnswerHead, BodyEdit, HeaderEdit, StreamEnd};
 use crate::head::Head;
+use crate::protocol::limits::speaks_of_limits;
 use crate::reply::Reply;
+use crate::shared_data::{Conflict, SharedData};
 
 /// How long a fetch of the document, or of a page of keys, may take.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
@@ -81,20 +83,29 @@ pub(super) fn request_header(name: &str) -> Option<Vec<u8>> {
         .flatten()
 }
 
-/// The answer's head; legal in `on_http_response_headers`.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ResponseHead;
+/// The answer's head, read whole when it is first looked at; legal in `on_http_response_headers`.
+#[derive(Debug, Default)]
+pub(super) struct ResponseHead(OnceCell<Head>);
 
 impl ResponseHead {
-    fn text(name: &str) -> Option<String> {
-        let value = hostcalls::get_map_value_bytes(MapType::HttpResponseHeaders, name);
-        String::from_utf8(value.ok()??).ok()
+    fn head(&self) -> &Head {
+        self.0.get_or_init(|| {
+            let pairs = hostcalls::get_map_bytes(MapType::HttpResponseHeaders);
+            Head::new(pairs.unwrap_or_default())
+        })
     }
+}
+
+/// The first value of an answer's header, where it is text; legal in `on_http_response_headers`.
+fn response_header(name: &str) -> Option<String> {
+    let value = hostcalls::get_map_value_bytes(MapType::HttpResponseHeaders, name);
+    String::from_utf8(value.ok()??).ok()
 }
 
 impl AnswerHead for ResponseHead {
     fn status(&self) -> u16 {
-        response_status()
+        let status = self.header(":status");
+        status.and_then(|s| s.parse().ok()).unwrap_or(0)
     }
 
     fn details(&self) -> Vec<u8> {
@@ -106,13 +117,19 @@ impl AnswerHead for ResponseHead {
     }
 
     fn header(&self, name: &'static str) -> Option<String> {
-        Self::text(name)
+        let value = self.head().get(name)?;
+        core::str::from_utf8(value).ok().map(str::to_owned)
+    }
+
+    fn limit_headers(&self) -> Vec<String> {
+        let names = self.head().names().filter(|name| speaks_of_limits(name));
+        names.map(str::to_owned).collect()
     }
 }
 
 /// The answer's status; legal in `on_http_response_headers`.
 pub(super) fn response_status() -> u16 {
-    ResponseHead::text(":status")
+    response_header(":status")
         .and_then(|status| status.parse().ok())
         .unwrap_or(0)
 }
@@ -121,7 +138,7 @@ pub(super) fn response_status() -> u16 {
 /// `on_http_response_headers` of a try.
 pub(super) fn take_hop_report() -> String {
     const NAME: &str = "x-trilane-hop";
-    let report = ResponseHead::text(NAME);
+    let report = response_header(NAME);
     if report.is_some() {
         let _ = hostcalls::set_map_value_bytes(MapType::HttpResponseHeaders, NAME, None);
     }
@@ -202,6 +219,12 @@ pub(super) fn publish_record(members: &[u8]) {
     let _ = hostcalls::set_property(vec!["ledger"], Some(members));
 }
 
+/// Leaves an object in the stream's filter state, where its name begins with `wasm.`. The rate limit
+/// filters read those of a request when its head goes on, and those of its tokens after `on_log`.
+pub(super) fn publish_state(name: &'static str, value: &str) {
+    let _ = hostcalls::set_property(vec![name], Some(value.as_bytes()));
+}
+
 /// Bytes of the request body now held; legal in `on_http_request_body`.
 pub(super) fn request_body(start: usize, size: usize) -> Vec<u8> {
     buffer(BufferType::HttpRequestBody, start, size)
@@ -235,6 +258,22 @@ pub(super) fn edit_request_body(edit: &BodyEdit) {
     let mut bytes = request_body(0, edit.span.start);
     bytes.extend_from_slice(&edit.bytes);
     let _ = hostcalls::set_buffer(BufferType::HttpRequestBody, 0, edit.span.end, &bytes);
+}
+
+/// Puts the `size` bytes of a body that is held into as little memory as they need; legal in `on_http_request_body`.
+///
+/// Each `piece` is taken from the front and put to the end, until the first is the first again.
+pub(super) fn pack_request_body(size: usize, piece: usize) {
+    let mut left = size;
+    while left > 0 {
+        let bytes = request_body(0, piece.min(left));
+        if bytes.is_empty() {
+            return;
+        }
+        let _ = hostcalls::set_buffer(BufferType::HttpRequestBody, 0, bytes.len(), &[]);
+        let _ = hostcalls::set_buffer(BufferType::HttpRequestBody, size, 0, &bytes);
+        left = left.saturating_sub(bytes.len());
+    }
 }
 
 /// Answers the client; legal in every request callback and in `on_http_response_headers`.

@@ -9,10 +9,18 @@ use super::exchange_stats::ExchangeStats;
 use super::host::{self, ResponseHead, StreamOver};
 use super::view::SharedView;
 use crate::exchange::{Exchange, Outcome};
+use crate::limits::shared::{Descriptors, Tokens};
 
 /// How much of a body is copied out of Envoy at a time, in bytes. An inflated body may come by the
 /// hundred megabytes at once, and the memory of a VM never shrinks again.
 const PIECE: usize = 64 * 1024;
+/// After so many chunks of a held body it is packed, if they were small.
+const LOOSE: usize = 8;
+/// What Envoy has in memory for a chunk that it was handed by HTTP/1, however small, in bytes.
+const CHUNK: usize = 16 * 1024;
+
+// Every stream has one: docs/memory.md says what that comes to.
+const _: () = assert!(size_of::<HttpExchange>() <= 320);
 
 /// One stream.
 #[derive(Debug)]
@@ -22,6 +30,10 @@ pub(super) struct HttpExchange {
     exchange: Exchange,
     /// Bytes of the request body that the host holds and the exchange has read.
     held: usize,
+    /// How many of them were there when they were packed last.
+    packed: usize,
+    /// Chunks that have come since.
+    loose: usize,
 }
 
 impl HttpExchange {
@@ -31,7 +43,24 @@ impl HttpExchange {
             stats,
             exchange: Exchange::default(),
             held: 0,
+            packed: 0,
+            loose: 0,
         }
+    }
+
+    /// A part of the body is held. One that comes in small chunks, as from any slow client, would take up many times its
+    /// length otherwise: Envoy keeps each chunk in the memory that it was read into.
+    fn pack(&mut self) {
+        self.loose = self.loose.saturating_add(1);
+        if self.loose < LOOSE {
+            return;
+        }
+        let new = self.held.saturating_sub(self.packed);
+        if new < self.loose.saturating_mul(CHUNK) / 2 {
+            host::pack_request_body(self.held, PIECE);
+        }
+        self.packed = self.held;
+        self.loose = 0;
     }
 
     /// The one place where outcomes turn into host calls.
@@ -39,6 +68,9 @@ impl HttpExchange {
         match outcome {
             Outcome::Continue(edits) => {
                 host::edit_request_head(&edits.headers);
+                for (name, value) in edits.descriptors.iter().flat_map(Descriptors::state) {
+                    host::publish_state(name, value);
+                }
                 // From the last place to the first, so that none moves before its turn.
                 for edit in edits.body.iter().rev() {
                     host::edit_request_body(edit);
@@ -78,18 +110,25 @@ impl HttpContext for HttpExchange {
             at = at.saturating_add(PIECE);
         }
         let new = host::request_body(at, body_size.saturating_sub(at));
-        let outcome = self.exchange.on_request_body(&new, end_of_stream);
+        let outcome = self
+            .exchange
+            .on_request_body(&new, end_of_stream, &*self.view);
         self.held = body_size;
+        if matches!(outcome, Outcome::Pause) {
+            self.pack();
+        }
         self.apply(outcome)
     }
 
     fn on_http_request_trailers(&mut self, _num_trailers: usize) -> Action {
-        let outcome = self.exchange.on_request_trailers();
+        let outcome = self.exchange.on_request_trailers(&*self.view);
         self.apply(outcome)
     }
 
     fn on_http_response_headers(&mut self, _num_headers: usize, end_of_stream: bool) -> Action {
-        match self.exchange.on_answer_head(&ResponseHead, end_of_stream) {
+        let head = ResponseHead::default();
+        let view = &*self.view;
+        match self.exchange.on_answer_head(&head, end_of_stream, view) {
             Outcome::Continue(edits) => {
                 host::edit_response_head(&edits.headers);
                 Action::Continue
@@ -130,6 +169,9 @@ impl HttpContext for HttpExchange {
     fn on_log(&mut self) {
         if let Some(record) = self.exchange.on_done(&StreamOver, &*self.view) {
             host::publish_record(&record.to_members());
+            for (name, value) in record.counted.into_iter().flat_map(Tokens::state) {
+                host::publish_state(name, &value);
+            }
             self.stats.count(&record);
         }
     }

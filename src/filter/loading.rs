@@ -10,10 +10,11 @@ use super::host::{self, Host};
 use crate::config::feed::Gate;
 use crate::config::lease::{Claim, Lease};
 use crate::config::publish::Publisher;
-use crate::config::shared::SharedData;
 use crate::config::snapshot::DOCUMENT;
 use crate::config::source::{HttpSource, PluginConfig, Source};
 use crate::config::{Document, Problems, compile};
+use crate::limits::lease::RENEWAL_MS;
+use crate::shared_data::SharedData;
 
 /// Whose job loading is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +85,7 @@ impl Loading {
         };
         let mut loading = Self::new(source, config.tick, role);
         loading.start()?;
-        host::tick_every(config.tick);
+        host::tick_every(loading.period());
         Ok(Some(loading))
     }
 
@@ -102,7 +103,7 @@ impl Loading {
             },
             stats: ConfigStats::new(),
             publisher: None,
-            feeding: Feeding::new(role),
+            feeding: Feeding::new(),
             call: None,
             last: None,
             etag: None,
@@ -133,8 +134,10 @@ impl Loading {
     /// Looks whether the document has changed.
     pub(super) fn on_tick(&mut self) {
         let now = host::now_ms();
-        if self.paced && now < self.look_ms {
-            self.feeding.on_pace();
+        if self.comes_between(now) {
+            if self.paced {
+                self.feeding.on_pace();
+            }
             return;
         }
         let tick_ms = u64::try_from(self.tick.as_millis()).unwrap_or(u64::MAX);
@@ -161,8 +164,27 @@ impl Loading {
         // While a page is awaited nothing is known of the next: the pace stays until it says.
         if more != self.paced && !(self.paced && self.feeding.is_asking()) {
             self.paced = more;
-            host::tick_every(if more { PACE } else { self.tick });
+            host::tick_every(self.period());
         }
+    }
+
+    /// Whether this tick is one of those between two looks at the document.
+    fn comes_between(&self, now: u64) -> bool {
+        let period = self.period();
+        // It may come a little early.
+        let early = u64::try_from(period.as_millis() / 2).unwrap_or(0);
+        period < self.tick && now.saturating_add(early) < self.look_ms
+    }
+
+    /// How often ticks come: as often as pages may be asked for while there are some, else as often as
+    /// the document is looked at, or a part of that, since leases are renewed with the same ticks.
+    fn period(&self) -> Duration {
+        if self.paced {
+            return PACE;
+        }
+        let renewals = self.tick.as_millis().div_ceil(u128::from(RENEWAL_MS));
+        let parts = u32::try_from(renewals).unwrap_or(u32::MAX).max(1);
+        self.tick.checked_div(parts).unwrap_or(self.tick)
     }
 
     fn fetch(&mut self) {

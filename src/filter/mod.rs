@@ -8,6 +8,7 @@ mod feeding;
 mod gateway;
 mod host;
 mod http;
+mod limit_stats;
 mod loader;
 mod loading;
 mod metric;

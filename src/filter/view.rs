@@ -1,31 +1,56 @@
 //! What a worker knows of what is published: the policy, seen once for all its streams, and the key records.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use super::host::{self, Host};
 use crate::auth::World;
 use crate::config::feed::bucket;
 use crate::config::record::KeyDigest;
-use crate::config::shared::SharedData;
 use crate::config::snapshot::InForce;
 use crate::config::view::View;
-use crate::exchange::Clock;
+use crate::exchange::{Clock, Quotas};
+use crate::limits::{Estimate, Figures, Grant, Limiter, Refused, Settled, Subject, Used};
+use crate::shared_data::SharedData;
 
 /// One view for all streams of a VM.
-#[derive(Debug, Default)]
-pub(super) struct SharedView(RefCell<View>);
+#[derive(Debug)]
+pub(super) struct SharedView {
+    view: RefCell<View>,
+    limiter: Limiter,
+    reach_service: Cell<bool>,
+}
+
+impl Default for SharedView {
+    fn default() -> Self {
+        Self {
+            view: RefCell::default(),
+            limiter: Limiter::new(host::random()),
+            reach_service: Cell::new(false),
+        }
+    }
+}
 
 impl SharedView {
     /// The policy in force now.
     pub(super) fn refresh(&self) -> Option<Rc<InForce>> {
         // Held for this call only, which calls nothing that could come back here.
-        let mut view = self.0.try_borrow_mut().ok()?;
+        let mut view = self.view.try_borrow_mut().ok()?;
         let in_force = view.refresh(&Host);
         if let Some(complaint) = view.take_complaint() {
             log::error!("the last good policy stays in force: {complaint}");
         }
         in_force
+    }
+
+    /// Notes whether the rate limit filters stand behind this one.
+    pub(super) fn declare_service(&self, declared: bool) {
+        self.reach_service.set(declared);
+    }
+
+    /// Renews what this VM holds of concurrent requests.
+    pub(super) fn renew_leases(&self) {
+        self.limiter.renew(&Host, host::now_us());
     }
 }
 
@@ -45,6 +70,25 @@ impl World for SharedView {
 
     fn in_force_again(&self) -> Option<Rc<InForce>> {
         self.refresh()
+    }
+}
+
+impl Quotas for SharedView {
+    fn admit(&self, subjects: &[Subject], estimate: Estimate) -> Result<Grant, Refused> {
+        self.limiter
+            .admit(subjects, estimate, &Host, host::now_us())
+    }
+
+    fn settle(&self, grant: Grant, used: Used) -> Settled {
+        self.limiter.settle(grant, used, &Host, host::now_us())
+    }
+
+    fn figures(&self, subjects: &[Subject]) -> Figures {
+        self.limiter.figures(subjects, &Host, host::now_us())
+    }
+
+    fn reach_service(&self) -> bool {
+        self.reach_service.get()
     }
 }
 

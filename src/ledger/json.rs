@@ -6,6 +6,7 @@ use core::fmt::Write as _;
 use serde::Serialize;
 
 use super::Record;
+use crate::limits::Scope;
 use crate::text::plain_run;
 use crate::usage::{Kind, Usage};
 
@@ -39,6 +40,7 @@ impl Record {
             members.json("trilane.stream", &self.stream);
         }
         self.put_answer(&mut members);
+        self.put_limits(&mut members);
         members.number("http.request.body.size", self.request_bytes);
         if self.operation.is_some() {
             members.number("http.response.body.size", self.response_bytes);
@@ -63,6 +65,22 @@ impl Record {
             if !asked.failed.is_empty() {
                 members.json("trilane.tries.failed", &asked.failed);
             }
+        }
+    }
+
+    /// What the limits said, and what is spent of budgets.
+    fn put_limits(&self, members: &mut Members) {
+        if let Some((scope, limit)) = self.limit {
+            members.text("trilane.limit", limit.name());
+            members.text("trilane.limit.scope", scope.name());
+        }
+        for spent in &self.settled.spent {
+            let [day, month] = match spent.scope {
+                Scope::Key => ["trilane.spent.key.day", "trilane.spent.key.month"],
+                Scope::Group => ["trilane.spent.group.day", "trilane.spent.group.month"],
+            };
+            members.shown(day, &spent.in_day);
+            members.shown(month, &spent.in_month);
         }
     }
 

@@ -15,6 +15,9 @@ use std::rc::Rc;
 use crate::billing::Charge;
 use crate::config::Multiplier;
 use crate::lane::{Entry, Protocol};
+use crate::limits::Limit;
+use crate::limits::shared::Tokens;
+use crate::limits::{Scope, Settled};
 use crate::usage::{Reading, Usage};
 
 /// What is known of an exchange when it is over.
@@ -64,6 +67,12 @@ pub struct Record {
     pub charge: Option<Charge>,
     /// The currency of the charge, where the document names one.
     pub currency: Option<Rc<str>>,
+    /// The limit that refused the request, and whose it is.
+    pub limit: Option<(Scope, Limit)>,
+    /// What became of the request's counting.
+    pub settled: Settled,
+    /// What the limits service is to be told was used, where it was asked and something was used.
+    pub counted: Option<Tokens>,
     /// Bytes of the request's body, inflated.
     pub request_bytes: u64,
     /// Bytes of the answer's body, where the upstream gave it.

@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::limits::{Amount, Rate, Spent, Window};
 use crate::usage::Kind;
 
 fn record() -> Record {
@@ -30,6 +31,9 @@ fn record() -> Record {
         upstream_failure: None,
         asked: None,
         reading: Reading::default(),
+        limit: None,
+        settled: Settled::default(),
+        counted: None,
         charge: None,
         currency: Some(Rc::from("USD")),
         request_bytes: 10,
@@ -102,6 +106,71 @@ fn a_record_becomes_members_of_one_line() {
         "trilane.time_to_first_byte_us": 3,
     });
     assert_eq!(line(&record), want);
+}
+
+#[test]
+fn what_the_limits_said() {
+    let spent = |scope, in_day: &str, in_month: &str| Spent {
+        scope,
+        in_day: Amount::parse(in_day).unwrap(),
+        in_month: Amount::parse(in_month).unwrap(),
+    };
+    let both = vec![
+        spent(Scope::Key, "0.5", "12"),
+        spent(Scope::Group, "0", "99.00000000000000000001"),
+    ];
+    let day = "trilane.spent.key.day";
+    let month = "trilane.spent.key.month";
+    let group_day = "trilane.spent.group.day";
+    let group_month = "trilane.spent.group.month";
+    let limited = |scope, limit| (Some((scope, limit)), Vec::new());
+    // (limit and what is spent, members)
+    let cases = [
+        ((None, Vec::new()), json!({})),
+        (
+            limited(Scope::Key, Limit::Rate(Rate::Requests)),
+            json!({"trilane.limit": "requests", "trilane.limit.scope": "key"}),
+        ),
+        (
+            limited(Scope::Group, Limit::Rate(Rate::InputTokens)),
+            json!({"trilane.limit": "input_tokens", "trilane.limit.scope": "group"}),
+        ),
+        (
+            limited(Scope::Group, Limit::Rate(Rate::OutputTokens)),
+            json!({"trilane.limit": "output_tokens", "trilane.limit.scope": "group"}),
+        ),
+        (
+            limited(Scope::Key, Limit::Concurrency),
+            json!({"trilane.limit": "concurrent_requests", "trilane.limit.scope": "key"}),
+        ),
+        (
+            limited(Scope::Key, Limit::Budget(Window::Day)),
+            json!({"trilane.limit": "budget_per_day", "trilane.limit.scope": "key"}),
+        ),
+        (
+            limited(Scope::Group, Limit::Budget(Window::Month)),
+            json!({"trilane.limit": "budget_per_month", "trilane.limit.scope": "group"}),
+        ),
+        ((None, both[..1].to_vec()), json!({day: "0.5", month: "12"})),
+        (
+            (None, both),
+            json!({day: "0.5", month: "12", group_day: "0", group_month: "99.00000000000000000001"}),
+        ),
+    ];
+    let without = line(&record());
+    for ((limit, spent), want) in cases {
+        let settled = Settled { spent, lost: false };
+        let mut with = line(&Record {
+            limit,
+            settled,
+            ..record()
+        });
+        let members = with.as_object_mut().unwrap();
+        for (name, value) in want.as_object().unwrap() {
+            assert_eq!(members.remove(name).as_ref(), Some(value), "{name}");
+        }
+        assert_eq!(with, without, "{want}: nothing else");
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{generate, messages, responses};
 use crate::head::Head;
 use crate::lane::Protocol;
+use crate::limits::Window;
 
 /// The shape of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +30,17 @@ pub struct ErrorFacts<'a> {
     pub param: Option<&'static str>,
     /// The id of the request.
     pub request_id: Option<&'a str>,
+    /// What is used up, where that is the reason.
+    pub quota: Option<Quota>,
+}
+
+/// A quota that is used up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quota {
+    /// In how many seconds it will suffice again.
+    pub retry_after_s: u64,
+    /// The budget that is spent, where it is one: waiting a little does not help.
+    pub spent: Option<Window>,
 }
 
 impl Dialect {
@@ -77,7 +89,7 @@ fn shared_error_body(protocol: Protocol, facts: &ErrorFacts<'_>) -> Value {
     };
     // The one field that two protocols use differently: a list in C, an object in B.
     let details = match protocol {
-        Protocol::C => generate::error_details(facts.code),
+        Protocol::C => generate::error_details(facts),
         Protocol::A | Protocol::B => json!({"error_code": facts.code}),
     };
     json!({

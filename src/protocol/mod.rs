@@ -6,11 +6,12 @@
 pub mod dialect;
 pub mod endpoint;
 pub mod generate;
+pub mod limits;
 pub mod listing;
 pub mod messages;
 pub mod page;
 pub mod query;
 pub mod responses;
 
-pub use dialect::{Dialect, ErrorFacts};
+pub use dialect::{Dialect, ErrorFacts, Quota};
 pub use endpoint::{Endpoint, Mismatch, match_request};

@@ -23,6 +23,7 @@ pub fn error_body(facts: &ErrorFacts<'_>) -> Value {
 pub(super) fn error_type(facts: &ErrorFacts<'_>) -> &'static str {
     match (facts.status, facts.code) {
         (404, "images_not_supported" | "count_tokens_not_supported") => "not_found_error",
+        (429, "insufficient_quota") => "insufficient_quota",
         (429, _) => "rate_limit_error",
         (500.., _) => "server_error",
         _ => "invalid_request_error",

@@ -2,6 +2,8 @@
 
 use super::rejection::{Rejection, Spoken};
 use crate::lane::{Entry, Protocol};
+use crate::limits::Limit;
+use crate::limits::{Rate, Scope};
 
 /// The longest part of a client's model name that a message repeats, in characters.
 const MAX_ECHO: usize = 128;
@@ -90,6 +92,18 @@ impl Rejection {
             Self::BadParameter(name) => {
                 format!("The query parameter {name} has a value that cannot be honoured.")
             }
+            Self::LimitReached {
+                scope,
+                limit,
+                retry_after_s,
+            } => used_up(*scope, *limit, *retry_after_s),
+            Self::ServiceLimit { retry_after_s } => format!(
+                "Rate limit reached: a limit of this key, its group or the model is used up. Try again \
+                 in {retry_after_s} s."
+            ),
+            Self::NotCounted => {
+                "The gateway could not count this request. Try again in a moment.".to_owned()
+            }
             Self::UpstreamFailed => {
                 "The upstream source could not be reached or did not answer properly.".to_owned()
             }
@@ -98,6 +112,32 @@ impl Rejection {
             }
             Self::Internal => "The gateway failed on this request.".to_owned(),
         }
+    }
+}
+
+fn used_up(scope: Scope, limit: Limit, retry_after_s: u64) -> String {
+    let whose = match scope {
+        Scope::Key => "this key",
+        Scope::Group => "this key's group",
+    };
+    let per_minute = |what: &str| {
+        format!(
+            "Rate limit reached: the {what} per minute of {whose} are used up. Try again in \
+             {retry_after_s} s."
+        )
+    };
+    match limit {
+        Limit::Rate(Rate::Requests) => per_minute("requests"),
+        Limit::Rate(Rate::InputTokens) => per_minute("input tokens"),
+        Limit::Rate(Rate::OutputTokens) => per_minute("output tokens"),
+        Limit::Concurrency => format!(
+            "Rate limit reached: {whose} has as many requests under way as it may. Try again when \
+             one has ended."
+        ),
+        Limit::Budget(window) => format!(
+            "Quota exceeded: the budget of {whose} for this {} (UTC) is spent.",
+            window.name()
+        ),
     }
 }
 

@@ -31,6 +31,7 @@ impl Rejection {
             message: &self.message(dialect.protocol()),
             param: self.param(),
             request_id,
+            quota: self.quota(),
         };
         let mut reply = Reply::json(status, &dialect.error_body(&facts), dialect, request_id);
         reply
@@ -41,7 +42,14 @@ impl Rejection {
         }
         match self {
             Self::WrongMethod { allow } => reply.headers.push(("allow", allow.to_owned())),
-            Self::NotReady => reply.headers.push(("retry-after", "1".to_owned())),
+            Self::NotReady | Self::NotCounted => {
+                reply.headers.push(("retry-after", "1".to_owned()));
+            }
+            Self::LimitReached { retry_after_s, .. } | Self::ServiceLimit { retry_after_s } => {
+                reply
+                    .headers
+                    .push(("retry-after", retry_after_s.to_string()));
+            }
             _ => {}
         }
         reply

@@ -2,6 +2,9 @@
 
 use crate::body::BodyError;
 use crate::lane::{Entry, Protocol};
+use crate::limits::Limit;
+use crate::limits::{Refused, Scope};
+use crate::protocol::Quota;
 
 /// Why the gateway does not forward a request, or does not relay its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,6 +72,23 @@ pub enum Rejection {
     },
     /// A parameter of a list request cannot be honoured.
     BadParameter(&'static str),
+    /// A limit of the key or of its group is used up.
+    LimitReached {
+        /// Whose.
+        scope: Scope,
+        /// Which.
+        limit: Limit,
+        /// In how many seconds it will suffice again.
+        retry_after_s: u64,
+    },
+    /// A limit that many Envoys share is used up, says the service that counts there.
+    ServiceLimit {
+        /// In how many seconds it will suffice again.
+        retry_after_s: u64,
+    },
+    /// The request could not be counted: too many others at the same time, or the limits service does
+    /// not answer.
+    NotCounted,
     /// The upstream could not be reached, broke off, or refused our own account.
     UpstreamFailed,
     /// The upstream says that our account may not do this.
@@ -109,9 +129,10 @@ impl Rejection {
             Self::TooLarge { .. } => 413,
             Self::EncodingNotSupported => 415,
             Self::UpgradeRequired => 426,
+            Self::LimitReached { .. } | Self::ServiceLimit { .. } => 429,
             Self::Internal => 500,
             Self::UpstreamFailed => 502,
-            Self::NotReady => 503,
+            Self::NotReady | Self::NotCounted => 503,
         }
     }
 
@@ -123,7 +144,12 @@ impl Rejection {
             Self::BadTarget => "bad_path",
             Self::UpgradeRequired => "upgrade_required",
             Self::Unauthenticated => "invalid_api_key",
-            Self::NotReady => "server_is_overloaded",
+            Self::NotReady | Self::NotCounted => "server_is_overloaded",
+            Self::LimitReached {
+                limit: Limit::Budget(_),
+                ..
+            } => "insufficient_quota",
+            Self::LimitReached { .. } | Self::ServiceLimit { .. } => "rate_limit_exceeded",
             Self::ProtocolNotAllowed { .. } => "protocol_not_allowed",
             Self::Version { .. } => "invalid_version",
             Self::ImagesNotSupported => "images_not_supported",
@@ -156,6 +182,44 @@ impl Rejection {
 
     /// Whether asking again, unchanged, could end otherwise. The SDKs of A and B obey.
     pub(super) fn is_final(&self) -> bool {
-        self.status() < 500
+        match self.quota() {
+            Some(quota) => quota.spent.is_some(),
+            None => self.status() < 500,
+        }
+    }
+
+    /// What a request meets at a limit.
+    pub fn of_limit(refused: Refused) -> Self {
+        match refused {
+            Refused::Contended => Self::NotCounted,
+            Refused::Full {
+                scope,
+                limit,
+                wait_us,
+            } => Self::LimitReached {
+                scope,
+                limit,
+                retry_after_s: wait_us.div_ceil(1_000_000),
+            },
+        }
+    }
+
+    /// What is used up, where that is the reason.
+    pub(super) fn quota(&self) -> Option<Quota> {
+        let (spent, retry_after_s) = match *self {
+            Self::LimitReached {
+                limit: Limit::Budget(window),
+                retry_after_s,
+                ..
+            } => (Some(window), retry_after_s),
+            Self::LimitReached { retry_after_s, .. } | Self::ServiceLimit { retry_after_s } => {
+                (None, retry_after_s)
+            }
+            _ => return None,
+        };
+        Some(Quota {
+            retry_after_s,
+            spent,
+        })
     }
 }

@@ -1,7 +1,19 @@
+use serde_json::json;
+
 use super::*;
 use crate::body::BodyError;
 use crate::lane::Entry;
+use crate::limits::{Limit, Rate, Refused, Scope, Window};
 use Protocol::{A, B, C};
+
+/// A limit of a key, to be had again in 9 s.
+fn used_up(limit: Limit) -> Rejection {
+    Rejection::LimitReached {
+        scope: Scope::Key,
+        limit,
+        retry_after_s: 9,
+    }
+}
 
 fn body(rejection: Rejection, dialect: Dialect) -> Value {
     serde_json::from_slice(&rejection.into_reply(dialect, Some("req-1")).body).unwrap()
@@ -171,6 +183,38 @@ fn every_rejection_has_its_row_of_the_error_table() {
             "UNIMPLEMENTED",
         ),
         (
+            used_up(Limit::Rate(Rate::Requests)),
+            429,
+            "rate_limit_error",
+            "rate_limit_exceeded",
+            "rate_limit_error",
+            "RESOURCE_EXHAUSTED",
+        ),
+        (
+            used_up(Limit::Concurrency),
+            429,
+            "rate_limit_error",
+            "rate_limit_exceeded",
+            "rate_limit_error",
+            "RESOURCE_EXHAUSTED",
+        ),
+        (
+            used_up(Limit::Budget(Window::Day)),
+            429,
+            "insufficient_quota",
+            "insufficient_quota",
+            "rate_limit_error",
+            "RESOURCE_EXHAUSTED",
+        ),
+        (
+            Rejection::NotCounted,
+            503,
+            "server_error",
+            "server_is_overloaded",
+            "api_error",
+            "UNAVAILABLE",
+        ),
+        (
             Rejection::Internal,
             500,
             "server_error",
@@ -185,6 +229,14 @@ fn every_rejection_has_its_row_of_the_error_table() {
             "bad_gateway",
             "api_error",
             "UNAVAILABLE",
+        ),
+        (
+            Rejection::ServiceLimit { retry_after_s: 9 },
+            429,
+            "rate_limit_error",
+            "rate_limit_exceeded",
+            "rate_limit_error",
+            "RESOURCE_EXHAUSTED",
         ),
         (
             Rejection::NotReady,
@@ -236,16 +288,56 @@ fn headers_say_whether_to_try_again() {
         ),
         ("502 is not", Rejection::UpstreamFailed, None, None),
         ("503 says when", Rejection::NotReady, None, Some("1")),
+        ("so does this one", Rejection::NotCounted, None, Some("1")),
+        (
+            "a rate comes back",
+            used_up(Limit::Rate(Rate::OutputTokens)),
+            None,
+            Some("9"),
+        ),
+        (
+            "a slot comes back",
+            used_up(Limit::Concurrency),
+            None,
+            Some("9"),
+        ),
+        (
+            "a budget does not, for a while",
+            used_up(Limit::Budget(Window::Day)),
+            Some("false"),
+            Some("9"),
+        ),
+        (
+            "nor that of a month",
+            used_up(Limit::Budget(Window::Month)),
+            Some("false"),
+            Some("9"),
+        ),
+        (
+            "a shared limit says when",
+            Rejection::ServiceLimit { retry_after_s: 9 },
+            None,
+            Some("9"),
+        ),
     ];
-    for (case, rejection, should_retry, retry_after) in cases {
+    let dialects = [
+        Dialect::Native(A),
+        Dialect::Native(B),
+        Dialect::Native(C),
+        Dialect::Shared(A),
+    ];
+    let each = cases
+        .iter()
+        .flat_map(|case| dialects.map(|dialect| (dialect, case)));
+    for (dialect, (case, rejection, should_retry, retry_after)) in each {
         let code = rejection.code();
-        let reply = rejection.into_reply(Dialect::Native(A), None);
+        let reply = rejection.clone().into_reply(dialect, None);
         let get = |name: &str| {
             let mut found = reply.headers.iter().filter(|(n, _)| *n == name);
             found.next().map(|(_, v)| v.as_str())
         };
-        assert_eq!(get("x-should-retry"), should_retry, "{case}");
-        assert_eq!(get("retry-after"), retry_after, "{case}");
+        assert_eq!(get("x-should-retry"), *should_retry, "{case}");
+        assert_eq!(get("retry-after"), *retry_after, "{case}");
         assert_eq!(get("x-trilane-error"), Some(code), "{case}");
         assert_eq!(get("x-request-id"), None, "{case}");
     }
@@ -281,4 +373,104 @@ fn the_words_that_the_specification_fixes() {
         served_by: Some(Entry::VbMessages),
     };
     assert!(message(elsewhere, A).contains("vb_messages: POST /v1/messages"));
+}
+
+#[test]
+fn protocol_c_says_how_long_to_wait_and_which_budget_is_spent() {
+    let retry = json!({"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "9s"});
+    let spent = |id: &str, window: &str| {
+        let words =
+            format!("Quota exceeded: the budget of this key for this {window} (UTC) is spent.");
+        json!({
+            "@type": "type.googleapis.com/google.rpc.QuotaFailure",
+            "violations": [{"quotaId": id, "description": words}],
+        })
+    };
+    let cases = [
+        (used_up(Limit::Rate(Rate::Requests)), vec![retry.clone()]),
+        (used_up(Limit::Rate(Rate::InputTokens)), vec![retry.clone()]),
+        (used_up(Limit::Concurrency), vec![retry.clone()]),
+        (
+            used_up(Limit::Budget(Window::Day)),
+            vec![spent("BudgetPerDay", "day"), retry.clone()],
+        ),
+        (
+            used_up(Limit::Budget(Window::Month)),
+            vec![spent("BudgetPerMonth", "month"), retry],
+        ),
+        (Rejection::NotCounted, vec![]),
+        (Rejection::Unauthenticated, vec![]),
+    ];
+    for (rejection, want) in cases {
+        for dialect in [Dialect::Native(C), Dialect::Shared(C)] {
+            let details = body(rejection.clone(), dialect)["error"]["details"].clone();
+            let Value::Array(details) = details else {
+                panic!("{rejection:?}: {details}");
+            };
+            let info = "type.googleapis.com/google.rpc.ErrorInfo";
+            assert_eq!(details[0]["@type"], info, "{rejection:?}");
+            assert_eq!(details[1..], want, "{rejection:?}");
+        }
+    }
+}
+
+#[test]
+fn a_limit_that_is_met_becomes_a_refusal() {
+    let full = |wait_us| Refused::Full {
+        scope: Scope::Group,
+        limit: Limit::Concurrency,
+        wait_us,
+    };
+    for (wait_us, retry_after_s) in [
+        (1, 1),
+        (1_000_000, 1),
+        (1_000_001, 2),
+        (86_400_000_000, 86_400),
+    ] {
+        let want = Rejection::LimitReached {
+            scope: Scope::Group,
+            limit: Limit::Concurrency,
+            retry_after_s,
+        };
+        assert_eq!(Rejection::of_limit(full(wait_us)), want, "{wait_us}");
+    }
+    assert_eq!(
+        Rejection::of_limit(Refused::Contended),
+        Rejection::NotCounted
+    );
+}
+
+#[test]
+fn a_limit_is_named_and_whose_it_is() {
+    let cases = [
+        (Limit::Rate(Rate::Requests), "the requests per minute of"),
+        (
+            Limit::Rate(Rate::InputTokens),
+            "the input tokens per minute of",
+        ),
+        (
+            Limit::Rate(Rate::OutputTokens),
+            "the output tokens per minute of",
+        ),
+        (Limit::Concurrency, "as many requests under way"),
+        (Limit::Budget(Window::Day), "for this day (UTC)"),
+        (Limit::Budget(Window::Month), "for this month (UTC)"),
+    ];
+    for (limit, words) in cases {
+        for (scope, whose) in [
+            (Scope::Key, "this key "),
+            (Scope::Group, "this key's group "),
+        ] {
+            let rejection = Rejection::LimitReached {
+                scope,
+                limit,
+                retry_after_s: 9,
+            };
+            let said = body(rejection, Dialect::Native(A))["error"]["message"].to_string();
+            assert!(said.contains(words), "{limit:?}: {said}");
+            assert!(said.contains(whose), "{limit:?}, {scope:?}: {said}");
+            let rate = matches!(limit, Limit::Rate(_));
+            assert_eq!(said.contains("in 9 s"), rate, "{limit:?}: {said}");
+        }
+    }
 }

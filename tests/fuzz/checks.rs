@@ -19,6 +19,8 @@ use trilane::body::{
     BodyError, BodyScanner, FoundModel, MAX_DEPTH, MAX_MODEL_BYTES, UsageEdit, UsageOption,
 };
 
+#[path = "output_cap.rs"]
+mod output_cap;
 #[path = "usage_option.rs"]
 mod usage_option;
 
@@ -35,6 +37,7 @@ pub struct Verdict {
     pub usage: UsageOption,
     pub edit: Option<UsageEdit>,
     pub object_end: Option<u64>,
+    pub cap: Option<u64>,
 }
 
 impl Verdict {
@@ -64,6 +67,7 @@ pub fn scan<'a>(form: Form, chunks: impl IntoIterator<Item = &'a [u8]>) -> Verdi
     let mut scanner = form.scanner();
     let mut model: Option<FoundModel> = None;
     let mut usage = UsageOption::Absent;
+    let mut cap = None;
     for chunk in chunks {
         let fed = scanner.feed(chunk);
         if usage != UsageOption::Absent {
@@ -74,6 +78,8 @@ pub fn scan<'a>(form: Form, chunks: impl IntoIterator<Item = &'a [u8]>) -> Verdi
             );
         }
         usage = scanner.usage_option().clone();
+        assert!(scanner.output_cap() >= cap, "a cap only grows");
+        cap = scanner.output_cap();
         if let Some(model) = &model {
             assert_eq!(scanner.model(), Some(model), "a model that is found stays");
         }
@@ -103,11 +109,12 @@ pub fn scan<'a>(form: Form, chunks: impl IntoIterator<Item = &'a [u8]>) -> Verdi
         usage,
         edit: scanner.usage_edit(),
         object_end: scanner.object_end(),
+        cap: scanner.output_cap(),
     }
 }
 
-/// Checks a JSON body: against `serde_json`, in several chunkings, with its model renamed, and with its
-/// usage asked for.
+/// Checks a JSON body: against `serde_json`, in several chunkings, with its model renamed, with its usage
+/// asked for, and with another cap on its output.
 pub fn json(body: &[u8]) -> Verdict {
     let verdict = any_chunks(Form::Json, body);
     let want = expected_json(body);
@@ -126,6 +133,7 @@ pub fn json(body: &[u8]) -> Verdict {
         }
         renamed(Form::Json, body, &verdict);
         usage_option::check(body, &verdict);
+        output_cap::check(body, &verdict);
     }
     verdict
 }
@@ -148,6 +156,7 @@ pub fn multipart(body: &[u8]) -> Verdict {
         renamed(Form::Multipart, body, &verdict);
         assert_eq!(verdict.usage, UsageOption::Absent, "{}", context());
         assert_eq!((&verdict.edit, verdict.object_end), (&None, None));
+        assert_eq!(verdict.cap, None, "{}", context());
     }
     verdict
 }
@@ -167,6 +176,7 @@ fn any_chunks(form: Form, body: &[u8]) -> Verdict {
             assert_eq!(verdict.usage, other.usage, "{how}");
             assert_eq!(verdict.edit, other.edit, "{how}");
             assert_eq!(verdict.object_end, other.object_end, "{how}");
+            assert_eq!(verdict.cap, other.cap, "{how}");
             assert_eq!(verdict.name(), other.name(), "{how}");
             let span = |verdict: &Verdict| {
                 let model = verdict.model.clone()?;

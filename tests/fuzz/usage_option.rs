@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use trilane::body::{UsageEdit, UsageOption};
 
 /// The members of an object in their order: each key, and the value's own bytes.
-type Members<'a> = Vec<(Vec<u8>, &'a str)>;
+pub type Members<'a> = Vec<(Vec<u8>, &'a str)>;
 
 /// Checks what the scanner says of the option, when it says so, and what its edit makes of the body.
 pub fn check(body: &[u8], verdict: &Verdict) {
@@ -26,7 +26,7 @@ pub fn check(body: &[u8], verdict: &Verdict) {
 }
 
 /// Where the brace is that closes a text.
-fn end(text: &str) -> usize {
+pub fn end(text: &str) -> usize {
     text.trim_ascii_end().len() - 1
 }
 
@@ -133,7 +133,7 @@ fn find<'a>(members: &Members<'a>, key: &[u8]) -> Option<&'a str> {
 }
 
 /// Reads one object, and of its values no more than where they are.
-fn members(text: &str) -> Members<'_> {
+pub fn members(text: &str) -> Members<'_> {
     serde_json::Deserializer::from_str(text)
         .deserialize_map(Object)
         .expect("an object")

@@ -36,6 +36,8 @@ METRICS = {
         "counter", ("source", "account", "outcome"), "Tries at upstream accounts by how they ended."
     ),
     "trilane_account_time_to_first_token": Metric("histogram", ("source", "account"), "Of streams, microseconds."),
+    "trilane_limited_total": Metric("counter", ("group", "limit", "scope"), "Requests refused by limits."),
+    "trilane_limit_lost_total": Metric("counter", (), "Exchanges whose use could not be counted against limits."),
     "trilane_config_generation": Metric("gauge", (), "The policy in force; 0 is none."),
     "trilane_config_age_seconds": Metric("gauge", (), "Since the source last confirmed what is in force."),
     "trilane_config_keys": Metric("gauge", (), "Keys of the policy in force."),

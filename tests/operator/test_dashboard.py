@@ -10,7 +10,7 @@ from gateway_metrics import DASHBOARD, METRICS, base_name, dropped, expressions,
 from promtool import Promtool
 
 DOCUMENT = json.loads(DASHBOARD.read_text(encoding="utf-8"))
-ROWS = ["Traffic", "Usage and charge", "Latency", "Errors", "Upstream accounts", "Configuration", "Envoy"]
+ROWS = ["Traffic", "Usage and charge", "Latency", "Errors", "Upstream accounts", "Limits", "Configuration", "Envoy"]
 
 
 def test_queries_parse(promtool: Promtool, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def test_rules_do_what_they_should(promtool: Promtool) -> None:
 
 @pytest.mark.parametrize("name, block", ALERTS, ids=[f"{name}-{n}" for n, (name, _) in enumerate(ALERTS)])
 def test_alert(name: str, block: str) -> None:
-    severity = re.search(r"labels: \{severity: (critical|warning)\}", block)
+    severity = re.search(r"labels: \{severity: (critical|warning|info)\}", block)
     assert severity, "a severity"
     assert re.search(r"^          summary: \S", block, re.M), "what happens"
     description = re.search(r"^          description: >-\n((?:            .*\n)+)", block, re.M)

@@ -21,10 +21,12 @@ from soaking.accounts import write_credentials
 from soaking.documents import ACCOUNTS, VERSIONS, document
 from soaking.h1 import Http1
 from soaking.h2c import Http2
+from soaking.limits import SLOTS
 from soaking.metrics import Metrics, reloads, resident, scrape
 from soaking.plans import Planner
 from soaking.result import Result
 from soaking.seen import Seen
+from soaking.shapes import Plan
 from soaking.sources import Journal, Ledger, get
 
 #: Clients that share one HTTP/2 connection.
@@ -74,6 +76,8 @@ class Soak:
         try:
             await asyncio.gather(*clients)
             await self._quiet()
+            await self._slots()
+            await self._quiet()
         finally:
             for helper in helpers:
                 helper.cancel()
@@ -113,16 +117,24 @@ class Soak:
         planner = Planner(self.seed, f"c{number}")
         while time.monotonic() < self.until:
             await self.journal.gate.wait()
-            plan = planner.next()
-            self.books.open(plan)
-            self.in_flight += 1
-            try:
-                seen = await transport.exchange(plan)
-            except (OSError, asyncio.TimeoutError) as error:
-                seen = Seen(trouble=f"no connection: {error!r}", began=time.time(), ended=time.time())
-                await asyncio.sleep(0.1)
-            self.in_flight -= 1
-            self.books.client(plan, seen)
+            await self._exchange(planner.next(), transport)
+
+    async def _exchange(self, plan: Plan, transport: Http1 | Http2) -> None:
+        self.books.open(plan)
+        self.in_flight += 1
+        try:
+            seen = await transport.exchange(plan)
+        except (OSError, asyncio.TimeoutError) as error:
+            seen = Seen(trouble=f"no connection: {error!r}", began=time.time(), ended=time.time())
+            await asyncio.sleep(0.1)
+        self.in_flight -= 1
+        self.books.client(plan, seen)
+
+    async def _slots(self) -> None:
+        """Nothing is under way any more: every slot of the keys and groups with few of them is free."""
+        planner = Planner(self.seed, "slots")
+        plans = [planner.probe(key) for key, slots in SLOTS.items() for _ in range(slots)]
+        await asyncio.gather(*map(self._exchange, plans, self.transports))
 
     # ---- Meanwhile
 

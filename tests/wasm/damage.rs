@@ -77,6 +77,7 @@ fn damage_before_the_first_request() {
             group: "nobody".to_owned(),
             expires_at: None,
             disabled: false,
+            limits: None,
         },
     }
     .encode();

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::documents::{LOADER, sample, sha256};
 use crate::host::{CallAnswer, HttpCall, Process, Vm, header, headers};
-use crate::stream::exchange;
+use crate::stream::{chat, exchange};
 
 const BEHIND: &str = "trilane_keys_feed_rejections_total;reason=behind;";
 const CURSOR: &str = "trilane_keys_feed_rejections_total;reason=cursor;";
@@ -105,7 +105,7 @@ fn keys_come_change_and_go() {
     let (mut loader, call) = begun(&process, "config-loader");
     let mut gateway = Vm::configured(&process, "gateway", "{}");
     assert_eq!(call.cluster, "key_feed");
-    assert_eq!(path(&call), "/keys?limit=500");
+    assert_eq!(path(&call), "/keys?limit=100");
     assert_eq!(
         header(&call.headers, ":authority"),
         Some(&b"keys.internal"[..])
@@ -135,7 +135,7 @@ fn keys_come_change_and_go() {
     loader.tick();
     let next = loader.calls();
     assert_eq!(next.len(), 1, "the next page, and not the document");
-    assert_eq!(path(&next[0]), "/keys?limit=500&cursor=c%2F2");
+    assert_eq!(path(&next[0]), "/keys?limit=100&cursor=c%2F2");
     assert_eq!(statuses(&mut gateway), [200, 200, 200, 503]);
     let generation = process.generation();
     loader
@@ -162,7 +162,7 @@ fn keys_come_change_and_go() {
 
     let generation = process.generation();
     let call = tick(&mut loader, &process, &document("/keys")).remove(0);
-    assert_eq!(path(&call), "/keys?limit=500&cursor=c%2F3");
+    assert_eq!(path(&call), "/keys?limit=100&cursor=c%2F3");
     loader
         .answer(call.token, page(5, false, &["one", "two>a"]))
         .unwrap();
@@ -185,6 +185,53 @@ fn keys_come_change_and_go() {
     process.pass(7000);
     loader.tick();
     assert_eq!(process.metric("trilane_keys_feed_age_ms"), Some(7000));
+}
+
+/// Limits come with the key, and count in whatever VM asks.
+#[test]
+fn limits_of_a_fed_key() {
+    let process = Process::new();
+    let (mut loader, call) = begun(&process, "config-loader");
+    let limited = |version: u64, requests: u32| {
+        let mut one = change(version, "one>a");
+        one["limits"] = json!({"requests_per_minute": requests});
+        let page = json!({"feed": "f", "version": version + 1, "cursor": "c", "more": false,
+            "changes": [one, change(version + 1, "two>a")]});
+        CallAnswer::ok(page.to_string())
+    };
+    let body = br#"{"model": "gpt-x", "messages": []}"#;
+    let ask = |vm: &mut Vm, key: &str| {
+        let stream = exchange(vm, chat(key, Some(body.len())), body);
+        assert_eq!(
+            stream.upstream.head.is_some(),
+            stream.reply.is_none(),
+            "{key}"
+        );
+        stream.status()
+    };
+    loader.answer(call.token, limited(1, 3)).unwrap();
+    let mut first = Vm::configured(&process, "gateway", "{}");
+    let mut second = Vm::configured(&process, "gateway", "{}");
+    let statuses = [&mut first, &mut second].map(|vm| [0; 2].map(|_| ask(vm, "one")));
+    assert_eq!(
+        statuses,
+        [[0, 0], [0, 429]],
+        "three, whoever asks; 0 is forwarded"
+    );
+    assert_eq!(ask(&mut first, "two"), 0, "another key");
+    // A change of nothing but the limits; what was used stays used.
+    let call = tick(&mut loader, &process, &document("/keys")).remove(0);
+    loader.answer(call.token, limited(3, 4)).unwrap();
+    assert_eq!([0; 2].map(|_| ask(&mut second, "one")), [0, 429]);
+    let call = tick(&mut loader, &process, &document("/keys")).remove(0);
+    loader
+        .answer(call.token, page(5, false, &["one>a"]))
+        .unwrap();
+    assert_eq!(
+        [0; 2].map(|_| ask(&mut first, "one")),
+        [0, 0],
+        "no limits any more"
+    );
 }
 
 #[test]
@@ -270,7 +317,7 @@ fn a_cursor_that_is_not_known_and_a_cluster_that_is_not_there() {
     let mut gateway = Vm::configured(&process, "gateway", "{}");
     assert_eq!(status(&mut gateway, "one"), 200, "until all is read");
     let call = tick(&mut loader, &process, &document("/keys")).remove(0);
-    assert_eq!(path(&call), "/keys?limit=500");
+    assert_eq!(path(&call), "/keys?limit=100");
     loader
         .answer(call.token, page(5, false, &["two>a"]))
         .unwrap();
@@ -308,7 +355,7 @@ fn one_call_at_a_time_and_no_answer_but_its_own() {
         "the former feed's"
     );
     let other = tick(&mut loader, &process, &document("/other")).remove(0);
-    assert_eq!(path(&other), "/other?limit=500");
+    assert_eq!(path(&other), "/other?limit=100");
     // And then none.
     process.pass(500);
     loader.tick();
@@ -339,7 +386,7 @@ fn a_document_that_is_refused_changes_nothing() {
         .answer(call.token, page(1, false, &["one>a"]))
         .unwrap();
     let call = tick(&mut loader, &process, &bad).remove(0);
-    assert_eq!(path(&call), "/keys?limit=500&cursor=c%2F1");
+    assert_eq!(path(&call), "/keys?limit=100&cursor=c%2F1");
     let mut gateway = Vm::configured(&process, "gateway", "{}");
     assert_eq!(status(&mut gateway, "one"), 200);
 }
@@ -443,7 +490,7 @@ fn damage() {
         let mut loader = Vm::configured(&process, "config-loader", LOADER);
         tick(&mut loader, &process, &document("/keys"));
         let call = tick(&mut loader, &process, &document("/keys")).remove(0);
-        assert_eq!(path(&call), "/keys?limit=500", "anew");
+        assert_eq!(path(&call), "/keys?limit=100", "anew");
         assert_eq!(
             ["one", "two", "six"].map(|key| status(&mut gateway, key)),
             [503, 200, 401]

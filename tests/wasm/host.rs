@@ -41,6 +41,8 @@ pub struct Shared {
     pub now_ms: u64,
     pub entropy: u64,
     pub last_token: u32,
+    /// Names that begin so are changed by another VM between any look at them and any change.
+    pub contended: Option<&'static str>,
 }
 
 impl Process {
@@ -95,6 +97,9 @@ impl Process {
 impl Shared {
     /// As Envoy: 0 is unconditional; a version given for a name that was never set does not matter.
     pub fn set(&mut self, name: &str, value: &[u8], cas: u32) -> bool {
+        if cas != 0 && self.contended.is_some_and(|part| name.starts_with(part)) {
+            return false;
+        }
         if let Some((_, current)) = self.data.get(name)
             && cas != 0
             && cas != *current

@@ -24,6 +24,7 @@ mod documents;
 mod fallback;
 mod feed;
 mod host;
+mod limits;
 mod loader;
 mod publication;
 mod records;

@@ -10,8 +10,8 @@ gateway would refuse is told, every problem by its place, and the last good one 
 
 The feed of keys is served at --path, in pages of changes, to gateways whose document has keys_feed. It comes from
 
-  --keys FILE     one JSON object a line: {\"id\": \"key_01\", \"sha256\": \"<64 hex>\", \"group\": \"mixed\"}, with expires_at \
-and disabled if wanted, as keys are in a document. Rename (mv) a new file into its place, or append to it. What is in \
+  --keys FILE     one JSON object a line: {\"id\": \"key_01\", \"sha256\": \"<64 hex>\", \"group\": \"mixed\"}, with \
+expires_at, disabled and limits if wanted, as keys are in a document. Rename (mv) a new file into its place, or append to it. What is in \
 the file is what there is. A bad file is told and refused whole.
                   A restart begins a new feed, so that every gateway reads all keys again (none is refused meanwhile).
   --sqlite FILE   a database, which is made where there is none. Any program may change its table keys by plain SQL; \

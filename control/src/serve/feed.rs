@@ -19,7 +19,7 @@ pub enum Feed {
 pub enum Refusal {
     /// 410.
     Gone(Gone),
-    /// 503: nothing was read yet, or the database is not to be reached.
+    /// 503: nothing was read yet, or the database is not to be reached, or has a key that is not good.
     Unready(String),
 }
 

@@ -17,6 +17,8 @@ pub struct Key<'a> {
     pub expires_at: Option<&'a str>,
     /// Whether it is switched off.
     pub disabled: bool,
+    /// What it may use: a JSON object.
+    pub limits: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -62,6 +64,10 @@ impl Page {
         self.member("group", key.group);
         if let Some(expires_at) = key.expires_at {
             self.member("expires_at", expires_at);
+        }
+        if let Some(limits) = key.limits {
+            self.put(",\"limits\":");
+            self.put(limits);
         }
         self.put(if key.disabled {
             r#","disabled":true}"#

@@ -60,6 +60,11 @@ pub struct Args {
     #[arg(long, value_name = "PLACES", value_parser = clap::value_parser!(u32).range(..=28))]
     pub round: Option<u32>,
 
+    /// Print what keys and groups have spent in the day and month (UTC) of the last request, as JSON: what a document
+    /// says in limits.budget.spent
+    #[arg(long, conflicts_with_all = ["by", "format", "since", "until", "group", "key", "model", "round"])]
+    pub spent: bool,
+
     /// Exit with 1 if any line is no whole ledger line
     #[arg(long)]
     pub strict: bool,

@@ -2,7 +2,7 @@
 //!
 //! Lines are read one at a time ([`source`], [`lines`]), each is a request ([`record`]) or not
 //! ([`reading`], [`tally`]), and is added to the totals of its group ([`groups`]), which are shown at the end
-//! ([`render`]). So memory grows with the number of different groups, and with nothing else.
+//! ([`render`]), or to what its key and group have [`spent`]. So memory grows with the number of different groups, and with nothing else.
 
 mod args;
 mod charge;
@@ -17,6 +17,7 @@ mod record;
 mod render;
 mod report;
 mod source;
+mod spent;
 mod tally;
 mod totals;
 
@@ -25,12 +26,14 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::rc::Rc;
 
 pub use args::Args;
+use groups::Groups;
 use lines::Read;
 use measure::Measure;
 use progress::Progress;
-use reading::{Place, Reading};
+use reading::{Book, Place, Reading};
 use report::Report;
 use source::Source;
+use spent::Spent;
 use tally::Tally;
 
 use crate::failure::Failure;
@@ -48,8 +51,18 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let why = "no FILE, and standard input is a terminal: name ledger files, or pipe lines in";
         return Err(Failure::Usage(why.to_owned()));
     }
-    let (report, tally) = read(args, &sources)?;
     let mut out = io::BufWriter::new(io::stdout().lock());
+    if args.spent {
+        let (spent, tally) = read(args, &sources, Spent::default())?;
+        spent
+            .write(&mut out)
+            .and_then(|()| out.flush())
+            .map_err(|error| Failure::of_output(&error))?;
+        tally.tell();
+        return verdict(args, &tally);
+    }
+    let (groups, tally) = read(args, &sources, Groups::new(&args.by))?;
+    let report = groups.into_report();
     render::write(&mut out, args, &report, &tally)
         .and_then(|()| out.flush())
         .map_err(|error| Failure::of_output(&error))?;
@@ -58,9 +71,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     verdict(args, &tally)
 }
 
-/// Reads all sources.
-fn read(args: &Args, sources: &[Source]) -> Result<(Report, Tally), Failure> {
-    let mut reading = Reading::new(args);
+/// Enters what all sources have in a book.
+fn read<B: Book>(args: &Args, sources: &[Source], book: B) -> Result<(B, Tally), Failure> {
+    let mut reading = Reading::new(args, book);
     let taken = Rc::new(Cell::new(0));
     let size = sources.iter().map(Source::size).sum();
     let mut progress = Progress::new(Rc::clone(&taken), size).filter(|_| !args.no_progress);

@@ -1,7 +1,7 @@
 //! Points in time, always UTC.
 
 use time::format_description::well_known::Rfc3339;
-use time::{Date, Month, OffsetDateTime, Time, UtcOffset};
+use time::{Date, Duration, Month, OffsetDateTime, Time, UtcOffset};
 
 /// A point in time of the years 0 to 9999, UTC.
 ///
@@ -16,6 +16,11 @@ pub struct Moment {
 }
 
 impl Moment {
+    /// Bytes of a [`day`](Self::day).
+    pub const DAY: usize = 10;
+    /// Bytes of a [`month`](Self::month).
+    pub const MONTH: usize = 7;
+
     /// Reads an RFC 3339 timestamp with any offset.
     pub fn parse(text: &str) -> Option<Self> {
         Self::parse_zulu(text.as_bytes()).or_else(|| {
@@ -37,7 +42,7 @@ impl Moment {
 
     /// The day as `YYYY-MM-DD`.
     pub fn day(&self) -> &[u8] {
-        self.first(10)
+        self.first(Self::DAY)
     }
 
     /// The hour as `YYYY-MM-DDTHH`.
@@ -47,7 +52,23 @@ impl Moment {
 
     /// The month as `YYYY-MM`.
     pub fn month(&self) -> &[u8] {
-        self.first(7)
+        self.first(Self::MONTH)
+    }
+
+    /// To the second: RFC 3339.
+    pub fn text(&self) -> String {
+        format!("{}Z", String::from_utf8_lossy(&self.second))
+    }
+
+    /// The moment so much later; `None` where that is beyond the years.
+    pub fn after(&self, milliseconds: u64) -> Option<Self> {
+        let moment = OffsetDateTime::parse(&self.text(), &Rfc3339).ok()?;
+        let milliseconds = i64::try_from(milliseconds).ok()?;
+        let later = moment
+            .replace_nanosecond(self.nano)
+            .ok()?
+            .checked_add(Duration::milliseconds(milliseconds))?;
+        Self::of(later).filter(|_| later.year() <= 9999)
     }
 
     fn first(&self, length: usize) -> &[u8] {
@@ -214,6 +235,31 @@ mod tests {
         assert_eq!(moment.month(), b"2026-10");
         assert_eq!(moment.day(), b"2026-10-31");
         assert_eq!(moment.hour(), b"2026-10-31T23");
+    }
+
+    #[test]
+    fn later() {
+        let cases = [
+            ("2026-11-21T17:00:00.250Z", 0, Some("2026-11-21T17:00:00Z")),
+            (
+                "2026-11-21T23:59:59.250Z",
+                749,
+                Some("2026-11-21T23:59:59Z"),
+            ),
+            (
+                "2026-11-21T23:59:59.250Z",
+                750,
+                Some("2026-11-22T00:00:00Z"),
+            ),
+            ("2026-12-31T23:59:59Z", 1000, Some("2027-01-01T00:00:00Z")),
+            ("9999-12-31T23:59:59Z", 1000, None),
+            ("2026-11-21T17:00:00Z", u64::MAX, None),
+        ];
+        for (text, milliseconds, want) in cases {
+            let later = Moment::parse(text).unwrap().after(milliseconds);
+            let later = later.map(|moment| moment.text());
+            assert_eq!(later.as_deref(), want, "{text} {milliseconds}");
+        }
     }
 
     #[test]

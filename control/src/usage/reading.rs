@@ -3,13 +3,14 @@
 use std::fmt;
 
 use super::args::Args;
+use super::charge::Inexact;
 use super::groups::Groups;
 use super::lines::LONGEST;
 use super::record::{Record, Unread};
-use super::report::Report;
 use super::source::Source;
 use super::tally::Tally;
 use crate::failure::Failure;
+use crate::terminal::printable;
 
 /// A line of a source.
 #[derive(Debug, Clone, Copy)]
@@ -26,20 +27,50 @@ impl fmt::Display for Place<'_> {
     }
 }
 
+/// What records are entered in.
+pub trait Book {
+    /// Adds a record.
+    ///
+    /// # Errors
+    /// It cannot be added up with the others. The sums are of no use then.
+    fn add(&mut self, record: &Record<'_>) -> Result<(), Unsummed>;
+}
+
+/// Why a charge cannot be added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unsummed {
+    /// The sum would not be exact.
+    Inexact,
+    /// It is not of the currency of those before.
+    OtherCurrency,
+}
+
+impl From<Inexact> for Unsummed {
+    fn from(_: Inexact) -> Self {
+        Self::Inexact
+    }
+}
+
+impl Book for Groups {
+    fn add(&mut self, record: &Record<'_>) -> Result<(), Unsummed> {
+        Ok(Self::add(self, record)?)
+    }
+}
+
 /// What has been read so far.
 #[derive(Debug)]
-pub struct Reading<'a> {
+pub struct Reading<'a, B> {
     args: &'a Args,
-    groups: Groups,
+    book: B,
     tally: Tally,
 }
 
-impl<'a> Reading<'a> {
+impl<'a, B: Book> Reading<'a, B> {
     /// Nothing yet.
-    pub fn new(args: &'a Args) -> Self {
+    pub fn new(args: &'a Args, book: B) -> Self {
         Self {
             args,
-            groups: Groups::new(&args.by),
+            book,
             tally: Tally::default(),
         }
     }
@@ -60,9 +91,9 @@ impl<'a> Reading<'a> {
         self.count();
         match Record::parse(line) {
             Ok(record) if self.args.wants(&record) => {
-                self.groups
+                self.book
                     .add(&record)
-                    .map_err(|_| inexact(&record, place))?;
+                    .map_err(|why| unsummed(why, &record, place))?;
             }
             Ok(_) => self.tally.left_out = self.tally.left_out.saturating_add(1),
             Err(Unread::Cut) if !ended => self.tally.torn.push(place, "ends within a JSON object"),
@@ -89,16 +120,22 @@ impl<'a> Reading<'a> {
     }
 
     /// What came of it.
-    pub fn finish(self) -> (Report, Tally) {
-        (self.groups.into_report(), self.tally)
+    pub fn finish(self) -> (B, Tally) {
+        (self.book, self.tally)
     }
 }
 
-fn inexact(record: &Record<'_>, place: Place<'_>) -> Failure {
+fn unsummed(why: Unsummed, record: &Record<'_>, place: Place<'_>) -> Failure {
     let charge = record.charge.unwrap_or_default();
-    let currency = record.currency();
-    Failure::Data(format!(
-        "{place}: with this charge of {charge} {currency} a sum needs more than 28 digits, and nothing is rounded: \
-         add up shorter periods (--since, --until) or single groups (--group)"
-    ))
+    let currency = printable(record.currency());
+    Failure::Data(match why {
+        Unsummed::Inexact => format!(
+            "{place}: with this charge of {charge} {currency} a sum needs more than 28 digits, and nothing is rounded: \
+             add up shorter periods (--since, --until) or single groups (--group)"
+        ),
+        Unsummed::OtherCurrency => format!(
+            "{place}: this charge of {charge} {currency} is not of the currency of those before: a budget has one. Give the \
+             ledger from where the currency changed"
+        ),
+    })
 }

@@ -72,6 +72,15 @@ impl<'a> Record<'a> {
         line.into_record().map_err(Unread::Damaged)
     }
 
+    /// When the request ended, as far as that is told.
+    pub fn end(&self) -> Moment {
+        let later = match self.line.duration {
+            Some(Lasted::Milliseconds(milliseconds)) => self.moment.after(milliseconds),
+            Some(Lasted::Other(_)) | None => None,
+        };
+        later.unwrap_or(self.moment)
+    }
+
     /// The account key's id.
     pub fn key(&self) -> &str {
         present(&self.line.key)
@@ -145,6 +154,8 @@ struct Line<'a> {
     timestamp: Option<Text<'a>>,
     #[serde(rename = "http.response.status_code")]
     status_code: Option<u16>,
+    #[serde(rename = "duration_ms")]
+    duration: Option<Lasted>,
     #[serde(borrow, rename = "trilane.usage.status")]
     status: Option<Text<'a>>,
     #[serde(borrow, rename = "trilane.outcome")]
@@ -185,6 +196,14 @@ struct Line<'a> {
     input_image: Option<u64>,
     #[serde(rename = "trilane.usage.images")]
     images: Option<u64>,
+}
+
+/// How long a request took. No line is refused for it: few ask.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Lasted {
+    Milliseconds(u64),
+    Other(IgnoredAny),
 }
 
 /// A string that is borrowed from the line unless it has escapes. (A type of its own, because serde

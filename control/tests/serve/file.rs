@@ -114,6 +114,70 @@ fn replaced_appended_and_refused() {
 }
 
 #[test]
+fn limits() {
+    let site = site();
+    let with = |number: u64, limits: &str| {
+        line(number, "g").replace('}', &format!(r#","limits":{limits}}}"#))
+    };
+    let put = |lines: [String; 3]| replace(&site.file, &lines.concat());
+    put([
+        line(0, "g"),
+        line(1, "g"),
+        with(2, r#"{"requests_per_minute": 6}"#),
+    ]);
+    let mut serve = site.serve(&[]);
+    let mut reader = Reader::new();
+    let mut read = |serve: &Serve| {
+        reader.finish(7, serve.ask());
+        [0, 1, 2].map(|number| reader.keys()[&sha256(number)]["limits"].clone())
+    };
+    assert_eq!(
+        read(&serve),
+        [json!(null), json!(null), json!({"requests_per_minute": 6})]
+    );
+    // A change of limits alone is one; the same in other words is none.
+    let budget = r#"{"per_day": "1.50", "spent": {"at": "2026-11-22T00:00:00Z", "in_day": "0.1"}}"#;
+    let version = serve.version();
+    put([
+        line(0, "g"),
+        with(1, &format!(r#"{{"budget": {budget}}}"#)),
+        with(
+            2,
+            r#"{ "concurrent_requests": null, "requests_per_minute":6 }"#,
+        ),
+    ]);
+    serve.until("keys keys.jsonl: 3 (added 0, changed 1, removed 0), version");
+    assert_eq!(serve.version(), version + 1);
+    let budget: serde_json::Value = serde_json::from_str(budget).unwrap();
+    let want = [
+        json!(null),
+        json!({"budget": budget}),
+        json!({"requests_per_minute": 6}),
+    ];
+    assert_eq!(read(&serve), want);
+    serve.rest();
+    put([
+        with(0, "{}"),
+        with(1, r#"{"budget": {"per_day": "secret"}}"#),
+        with(2, r#"{"requests_per_minute": 0, "concurrent_requests": 0}"#),
+    ]);
+    let said = serve.until("the file of keys keys.jsonl is refused: the keys of before stay");
+    for problem in [
+        "line 1: limits: limits nothing",
+        "line 2: limits.budget.per_day: must be a plain decimal number",
+        "line 3: limits.requests_per_minute: must be between 1 and 1000000000",
+        "line 3: limits.concurrent_requests: must be between 1 and 1000000000",
+    ] {
+        assert!(said.contains(problem), "{problem}: {said}");
+    }
+    assert!(!said.contains("secret"), "{said}");
+    assert_eq!(read(&serve), want);
+    put([0, 1, 2].map(|number| line(number, "g")));
+    serve.until("keys keys.jsonl: 3 (added 0, changed 2, removed 0), version");
+    assert_eq!(read(&serve), [json!(null), json!(null), json!(null)]);
+}
+
+#[test]
 fn a_file_that_is_being_written_loses_nothing() {
     let site = site();
     let keys: BTreeMap<u64, &str> = (0..50).map(|number| (number, "g")).collect();

@@ -13,6 +13,7 @@ use super::sqlite::{program, serve, table};
 enum Act {
     Put(u64, u8),
     Disable(u64),
+    Limit(u64, Option<u8>),
     Remove(u64),
     Exchange(u64, u64),
     RemoveMany(u64),
@@ -30,6 +31,7 @@ fn act() -> impl Strategy<Value = Act> {
     prop_oneof![
         6 => (key.clone(), any::<u8>()).prop_map(|(key, group)| Act::Put(key, group % 3)),
         2 => key.clone().prop_map(Act::Disable),
+        2 => (key.clone(), any::<Option<u8>>()).prop_map(|(key, limit)| Act::Limit(key, limit)),
         3 => key.clone().prop_map(Act::Remove),
         1 => (key.clone(), key.clone()).prop_map(|(old, new)| Act::Exchange(old, new)),
         1 => key.prop_map(Act::RemoveMany),
@@ -55,6 +57,14 @@ fn change(program: &Connection, act: &Act) {
         Act::Disable(key) => program.execute(
             "UPDATE keys SET disabled = 1 WHERE sha256 = ?1",
             [sha256(*key)],
+        ),
+        Act::Limit(key, limit) => program.execute(
+            "UPDATE keys SET limits = ?2 WHERE sha256 = ?1",
+            (
+                sha256(*key),
+                limit
+                    .map(|limit| format!(r#"{{"requests_per_minute": {}}}"#, u32::from(limit) + 1)),
+            ),
         ),
         Act::Remove(key) => program.execute("DELETE FROM keys WHERE sha256 = ?1", [sha256(*key)]),
         Act::Exchange(old, new) => program.execute(

@@ -36,7 +36,7 @@ pub fn insert(program: &Connection, numbers: std::ops::Range<u64>) {
 /// The keys as the table has them, in the form of a change.
 pub fn table(program: &Connection) -> BTreeMap<String, Value> {
     let mut statement = program
-        .prepare("SELECT sha256, id, group_id, expires_at, disabled FROM keys")
+        .prepare("SELECT sha256, id, group_id, expires_at, disabled, limits FROM keys")
         .unwrap();
     let rows = statement.query_map([], |row| {
         let (id, group): (String, String) = (row.get(1)?, row.get(2)?);
@@ -47,9 +47,23 @@ pub fn table(program: &Connection) -> BTreeMap<String, Value> {
         if row.get::<_, i64>(4)? == 1 {
             terms["disabled"] = true.into();
         }
+        if let Some(limits) = row.get::<_, Option<String>>(5)? {
+            terms["limits"] = without_nulls(serde_json::from_str(&limits).unwrap());
+        }
         Ok((row.get(0)?, terms))
     });
     rows.unwrap().map(Result::unwrap).collect()
+}
+
+/// A member that is null is none.
+fn without_nulls(mut value: Value) -> Value {
+    if let Some(members) = value.as_object_mut() {
+        members.retain(|_, value| !value.is_null());
+        for value in members.values_mut() {
+            *value = without_nulls(value.take());
+        }
+    }
+    value
 }
 
 #[test]
@@ -282,7 +296,7 @@ fn databases_that_are_none() {
     assert_eq!(line.get("/keys", &[]).status, 200);
     assert_eq!(server.rest().matches("error:").count(), 1, "told once");
     program(at)
-        .execute("UPDATE key_feed SET format = 2", [])
+        .execute("UPDATE key_feed SET format = 3", [])
         .unwrap();
     drop(server);
     fails("was made by another release of trilane");

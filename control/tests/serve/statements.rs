@@ -8,13 +8,13 @@ use super::sqlite::{insert, program, serve, table};
 
 /// What a statement does to the feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Does {
+pub enum Does {
     /// So many changes.
     Changes(usize),
     /// It is refused, with this.
     Fails(&'static str),
 }
-use Does::{Changes, Fails};
+pub use Does::{Changes, Fails};
 
 #[test]
 fn every_statement() {
@@ -26,10 +26,10 @@ fn every_statement() {
     let expiry = "expires_at must be NULL or a time such as 2027-01-01T00:00:00Z";
     let twice = "keys.id: is the id of another key too";
     let put = |verb: &str, sha256: &str, id: &str| {
-        format!("{verb} INTO keys VALUES ('{sha256}', '{id}', 'g', NULL, 0)")
+        format!("{verb} INTO keys VALUES ('{sha256}', '{id}', 'g', NULL, 0, NULL)")
     };
     let with = |sha256: &str, id: &str, group: &str, more: &str| {
-        format!("INSERT INTO keys VALUES ({sha256}, {id}, {group}, {more})")
+        format!("INSERT INTO keys VALUES ({sha256}, {id}, {group}, {more}, NULL)")
     };
     let quoted = format!("'{new}'");
     // Keys 1 to 3 are there, with the ids k1 to k3 in group g; key 4 was removed.
@@ -178,10 +178,15 @@ fn every_statement() {
             Fails("disabled must be 0 or 1"),
         ),
     ];
+    all(&cases);
+}
+
+/// Whatever is set about recursive triggers.
+pub fn all(cases: &[(String, Does)]) {
     let directory = tempfile::tempdir().unwrap();
     let server = serve(directory.path(), &[]);
     for recursive in ["OFF", "ON"] {
-        for (statement, does) in &cases {
+        for (statement, does) in cases {
             let program = program(directory.path());
             program
                 .pragma_update(None, "recursive_triggers", recursive)

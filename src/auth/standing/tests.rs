@@ -65,6 +65,7 @@ fn named(epoch: u64, disabled: bool) -> Vec<u8> {
         group: "named".to_owned(),
         expires_at: None,
         disabled,
+        limits: None,
     };
     Stamped { epoch, record }.encode()
 }
@@ -75,6 +76,7 @@ fn fed(epoch: u64, group: &str, expires_at: Option<i64>, disabled: bool) -> Vec<
         group,
         expires_at,
         disabled,
+        limits: None,
     };
     let mut bytes = Vec::new();
     encode(epoch, 1, Some(&terms), &mut bytes);

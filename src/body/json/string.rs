@@ -181,12 +181,4 @@ impl JsonScanner {
         };
         Ok(())
     }
-
-    /// The end of a key that may be a field.
-    // Few are: this stays out of the loop that reads all the others.
-    #[inline(never)]
-    fn end_key(&mut self) -> Result<(), BodyError> {
-        self.field = self.key.field(self.fields())?;
-        self.field.map_or(Ok(()), |field| self.seen.note(field))
-    }
 }

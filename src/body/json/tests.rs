@@ -1,5 +1,5 @@
 use super::*;
-use crate::body::MAX_DEPTH;
+use crate::body::{Field, MAX_DEPTH};
 
 fn scan(chunks: &[&[u8]]) -> (Result<(), BodyError>, JsonScanner) {
     let mut scanner = JsonScanner::new();

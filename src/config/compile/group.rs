@@ -9,8 +9,9 @@ use super::super::account;
 use super::super::document::{GroupDocument, ModelDocument};
 use super::super::multiplier::Multiplier;
 use super::super::policy::{Clients, Group, GroupKind, Lists, Source};
-use super::{Compiler, Problems, accounts, names, prices};
+use super::{Compiler, Problems, accounts, limits, names, prices};
 use crate::lane::Protocol;
+use crate::limits::{Scope, Subject};
 use crate::model::catalog::Kind;
 use crate::model::name::NameRule;
 use crate::model::{Catalog, Model};
@@ -109,7 +110,7 @@ pub(super) fn compile_source(
         document,
         path,
         GroupKind::Source(Rc::new(source)),
-        &mut compiler.problems,
+        compiler,
     ))
 }
 
@@ -118,8 +119,9 @@ pub(super) fn frame(
     document: &GroupDocument,
     path: &str,
     kind: GroupKind,
-    problems: &mut Problems,
+    compiler: &mut Compiler,
 ) -> Group {
+    let problems = &mut compiler.problems;
     let id = document.id.clone().unwrap_or_default();
     let name = document.name.clone().unwrap_or_else(|| id.clone());
     if document.name.is_some() {
@@ -136,7 +138,18 @@ pub(super) fn frame(
             Clients::Strict
         }
     };
+    let limits = document
+        .limits
+        .as_ref()
+        .and_then(|limits| limits::compile(limits, &format!("{path}.limits"), problems));
+    if limits.as_ref().is_some_and(|l| l.budget.is_set()) && !prices::any(&kind) {
+        compiler.warnings.push(
+            format!("{path}.limits.budget"),
+            "counts nothing: no model of the group has prices",
+        );
+    }
     Group {
+        limits: limits.map(|limits| Subject::new(Scope::Group, &id, *limits)),
         id,
         name,
         clients,

@@ -5,7 +5,7 @@ use hashbrown::{HashMap, HashSet};
 use super::super::document::KeyDocument;
 use super::super::policy::Policy;
 use super::super::record::{KeyDigest, KeyRecord};
-use super::{Problems, group, names};
+use super::{Problems, group, limits, names};
 
 /// An account key as written, wherever that is.
 #[derive(Debug, Clone, Copy)]
@@ -25,14 +25,22 @@ pub(in crate::config) struct Checked<'a> {
     pub expires_at: Option<i64>,
 }
 
-/// Where a key is written: the list and the place in it.
+/// Where a key is written.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::config) struct Place(pub &'static str, pub usize);
+pub(in crate::config) enum Place {
+    /// In this list, at this position.
+    In(&'static str, usize),
+    /// By itself.
+    Alone,
+}
 
 impl Place {
     /// The path of one of its fields.
     pub(in crate::config) fn field(self, name: &str) -> String {
-        format!("{}[{}].{name}", self.0, self.1)
+        match self {
+            Self::In(list, position) => format!("{list}[{position}].{name}"),
+            Self::Alone => name.to_owned(),
+        }
     }
 }
 
@@ -94,7 +102,7 @@ pub(super) fn compile(
     let mut records = Vec::with_capacity(documents.len());
     for (position, document) in documents.iter().enumerate() {
         let before = problems.0.len();
-        let place = Place("keys", position);
+        let place = Place::In("keys", position);
         let fields = KeyFields {
             id: document.id.as_deref(),
             sha256: document.sha256.as_deref(),
@@ -111,6 +119,10 @@ pub(super) fn compile(
                 format!("is the digest of keys[{other}] too"),
             );
         }
+        let limits = document
+            .limits
+            .as_ref()
+            .and_then(|limits| limits::compile(limits, &place.field("limits"), problems));
         if let (
             Checked {
                 id: Some(id),
@@ -126,6 +138,7 @@ pub(super) fn compile(
                 group: group.to_owned(),
                 expires_at,
                 disabled: document.disabled.unwrap_or(false),
+                limits,
             };
             records.push((digest, record));
         }

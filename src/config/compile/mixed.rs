@@ -73,7 +73,7 @@ pub(super) fn compile(
         );
     }
     let mixed = GroupKind::Mixed(Mixed { entries, models });
-    group::frame(document, path, mixed, &mut compiler.problems)
+    group::frame(document, path, mixed, compiler)
 }
 
 fn refuse_source_fields(document: &GroupDocument, path: &str, problems: &mut Problems) {

@@ -7,9 +7,11 @@ mod accounts;
 mod feed;
 mod group;
 pub(in crate::config) mod keys;
+pub(in crate::config) mod limits;
 mod mixed;
 mod names;
 mod prices;
+mod service;
 
 use std::rc::Rc;
 
@@ -137,6 +139,7 @@ impl Compiler {
             max_body: self.bounded(document.max_body, Policy::MAX_BODY, BODY, "max_body"),
             currency: self.currency(document),
             keys_feed: feed::compile(document.keys_feed.as_ref(), &mut self.problems),
+            limits_service: service::compile(document.limits_service.as_ref(), &mut self.problems),
             groups: all.into_iter().flatten().map(Rc::new).collect(),
             index,
         }

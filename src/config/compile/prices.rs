@@ -1,8 +1,9 @@
 //! The prices of a model.
 
 use super::super::document::PricesDocument;
+use super::super::policy::GroupKind;
 use super::Compiler;
-use crate::model::{Price, Prices};
+use crate::model::{Model, Price, Prices};
 use crate::usage::Kind;
 
 /// Compiles prices; a wrong one is a problem, a price that seems forgotten a warning.
@@ -54,4 +55,17 @@ pub(super) fn compile(document: &PricesDocument, path: &str, compiler: &mut Comp
         );
     }
     prices
+}
+
+/// Whether anything that a group's keys may use has a price.
+pub(super) fn any(kind: &GroupKind) -> bool {
+    let priced = |model: &Model| model.prices.is_some();
+    match kind {
+        GroupKind::Source(source) => source.catalog.models().iter().any(|model| priced(model)),
+        GroupKind::Mixed(mixed) => mixed.models.iter().any(|shown| {
+            let entry = mixed.entry(shown.entry);
+            let mut models = entry.iter().flat_map(|entry| entry.source.catalog.models());
+            models.any(|model| model.id == shown.id && priced(model))
+        }),
+    }
 }

@@ -7,7 +7,7 @@ use super::reading::Reading;
 use super::record::{Stamp, encode};
 use super::{Coverage, Event, Outcome};
 use crate::config::record::Unreadable;
-use crate::config::shared::SharedData;
+use crate::shared_data::SharedData;
 
 /// How often a bucket is written anew that a loader which has just lost its lease writes at the same time.
 const ATTEMPTS: u32 = 8;

@@ -5,7 +5,7 @@
 //! The number of buckets is fixed, so the table stays small, and so does what a key costs.
 
 use crate::config::record::{KeyDigest, Unreadable};
-use crate::config::shared::SharedData;
+use crate::shared_data::SharedData;
 
 /// The first byte of a bucket, before its records: digest, length (16 bits, little endian), bytes of each.
 const FORMAT: u8 = 1;
@@ -89,7 +89,7 @@ pub(super) fn put(
     new.clear();
     new.extend_from_slice(before);
     new.extend_from_slice(digest.bytes());
-    // Two ids of at most 64 bytes and some numbers: a record is far from that long.
+    // Two ids of at most 64 bytes and some numbers: with all limits there are 245 bytes.
     let len = u16::try_from(record.len()).unwrap_or(u16::MAX);
     new.extend_from_slice(&len.to_le_bytes());
     new.extend_from_slice(record);

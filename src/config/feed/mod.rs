@@ -12,6 +12,7 @@
 mod apply;
 pub mod bucket;
 mod judge;
+mod key;
 mod outcome;
 pub mod page;
 pub mod reading;
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use super::document::KeysFeedDocument;
 
+pub use key::Meaning;
 pub use outcome::{Event, Outcome, Reason};
 pub use reading::{Answer, Reading};
 

@@ -4,8 +4,10 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
+use super::key::Meaning;
 use super::record::Terms;
-use crate::config::compile::keys::{self, Checked, KeyFields, Place};
+use crate::config::compile::keys::{KeyFields, Place};
+use crate::config::document::LimitsDocument;
 use crate::config::error::Problems;
 use crate::config::form;
 use crate::config::record::KeyDigest;
@@ -29,7 +31,7 @@ pub struct Page<'a> {
     /// Whether there is a next page already.
     pub more: bool,
     changes: Vec<ChangeDocument<'a>>,
-    checked: Vec<(KeyDigest, Option<i64>)>,
+    meanings: Vec<Meaning>,
 }
 
 /// What a page says of one key.
@@ -74,6 +76,8 @@ struct ChangeDocument<'a> {
     #[serde(borrow)]
     expires_at: Option<Text<'a>>,
     disabled: Option<bool>,
+    /// Most keys have none, and shall not carry the room for them.
+    limits: Option<Box<LimitsDocument>>,
     removed: Option<bool>,
 }
 
@@ -99,9 +103,10 @@ impl<'a> Page<'a> {
         let version = required(document.version, "version", &mut problems);
         let more = required(document.more, "more", &mut problems);
         let changes = required(document.changes, "changes", &mut problems);
-        let mut checked = Vec::with_capacity(changes.len());
+        let mut meanings = Vec::with_capacity(changes.len());
         for (position, change) in changes.iter().enumerate() {
-            checked.extend(change.check(version, Place("changes", position), &mut problems));
+            let place = Place::In("changes", position);
+            meanings.extend(change.check(version, place, &mut problems));
             if problems.0.len() >= MAX_PROBLEMS {
                 break;
             }
@@ -115,34 +120,30 @@ impl<'a> Page<'a> {
             cursor,
             more,
             changes,
-            checked,
+            meanings,
         })
     }
 
     /// What it says, in the order in which it is written.
     pub fn changes(&self) -> impl Iterator<Item = Change<'_>> {
-        let both = self.changes.iter().zip(&self.checked);
-        both.map(|(change, (digest, expires_at))| Change {
-            digest: *digest,
+        let both = self.changes.iter().zip(&self.meanings);
+        both.map(|(change, meaning)| Change {
+            digest: meaning.digest,
             version: change.version.unwrap_or_default(),
             terms: (change.removed != Some(true)).then(|| Terms {
                 id: text(&change.id).unwrap_or_default(),
                 group: text(&change.group).unwrap_or_default(),
-                expires_at: *expires_at,
+                expires_at: meaning.expires_at,
                 disabled: change.disabled.unwrap_or(false),
+                limits: meaning.limits.as_deref(),
             }),
         })
     }
 }
 
 impl ChangeDocument<'_> {
-    /// What of it has to be worked out; `None` where a problem was found.
-    fn check(
-        &self,
-        head: u64,
-        place: Place,
-        problems: &mut Problems,
-    ) -> Option<(KeyDigest, Option<i64>)> {
+    /// What it means; `None` where a problem was found.
+    fn check(&self, head: u64, place: Place, problems: &mut Problems) -> Option<Meaning> {
         let before = problems.0.len();
         match self.version {
             None | Some(0) => problems.push(place.field("version"), "must be 1 or more"),
@@ -151,12 +152,8 @@ impl ChangeDocument<'_> {
             }
             Some(_) => {}
         }
-        let (digest, expires_at) = if self.removed == Some(true) {
-            let digest = keys::digest(text(&self.sha256));
-            if let Err(reason) = digest {
-                problems.push(place.field("sha256"), reason);
-            }
-            (digest.ok(), None)
+        let meaning = if self.removed == Some(true) {
+            Meaning::of_removed(text(&self.sha256), place, problems)
         } else {
             let fields = KeyFields {
                 id: text(&self.id),
@@ -164,14 +161,9 @@ impl ChangeDocument<'_> {
                 group: text(&self.group),
                 expires_at: text(&self.expires_at),
             };
-            let Checked {
-                digest, expires_at, ..
-            } = fields.check(keys::any_group, place, problems);
-            (digest, expires_at)
+            Meaning::check(fields, self.limits.as_deref(), place, problems)
         };
-        digest
-            .filter(|_| problems.0.len() == before)
-            .map(|digest| (digest, expires_at))
+        meaning.filter(|_| problems.0.len() == before)
     }
 }
 

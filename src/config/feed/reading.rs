@@ -27,7 +27,7 @@ use super::judge::Trust;
 use super::page::Page;
 use super::state::State;
 use super::{Event, FeedSource, Gate, Outcome, Reason};
-use crate::config::shared::SharedData;
+use crate::shared_data::SharedData;
 
 /// How many pages on end may tell less than before until the service counts as set back.
 pub const PATIENCE: u32 = 4;

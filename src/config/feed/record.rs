@@ -1,6 +1,7 @@
 //! One key of a feed as it stands in shared data.
 
-use crate::config::record::{KeyRecord, Unreadable, put_terms, take_terms};
+use crate::config::record::{KeyRecord, LIMITED, Unreadable, put_terms, take_terms};
+use crate::limits::Limits;
 
 /// A record of a key that a feed gives, or gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub struct Terms<'a> {
     pub expires_at: Option<i64>,
     /// Whether it is switched off.
     pub disabled: bool,
+    /// What it may use; `None` for without limit.
+    pub limits: Option<&'a Limits>,
 }
 
 /// Records of keys that a document names have format 1.
@@ -51,13 +54,16 @@ pub fn encode(epoch: u64, version: u64, terms: Option<&Terms<'_>>, bytes: &mut V
     bytes.push(FORMAT);
     bytes.push(match terms {
         None => REMOVED,
-        Some(terms) if terms.disabled => DISABLED,
-        Some(_) => 0,
+        Some(terms) => {
+            let disabled = if terms.disabled { DISABLED } else { 0 };
+            let limited = if terms.limits.is_some() { LIMITED } else { 0 };
+            disabled | limited
+        }
     });
     bytes.extend_from_slice(&epoch.to_le_bytes());
     bytes.extend_from_slice(&version.to_le_bytes());
     if let Some(terms) = terms {
-        put_terms(terms.expires_at, terms.group, terms.id, bytes);
+        put_terms(terms.expires_at, terms.group, terms.id, terms.limits, bytes);
     }
 }
 
@@ -91,9 +97,18 @@ impl FedRecord {
             let record = Self { stamp, key: None };
             return rest.is_empty().then_some(record).ok_or(Unreadable);
         }
-        let key = Some(take_terms(rest, stamp.disabled).ok_or(Unreadable)?);
-        Ok(Self { stamp, key })
+        let limited = flags(bytes) & LIMITED != 0;
+        let key = take_terms(rest, stamp.disabled, limited).ok_or(Unreadable)?;
+        Ok(Self {
+            stamp,
+            key: Some(key),
+        })
     }
+}
+
+/// The byte of flags.
+fn flags(bytes: &[u8]) -> u8 {
+    bytes.get(1).copied().unwrap_or_default()
 }
 
 /// The stamp, and what follows.
@@ -105,15 +120,17 @@ fn take_stamp(bytes: &[u8]) -> Option<(Stamp, &[u8])> {
         epoch: u64::from_le_bytes(*epoch),
         version: u64::from_le_bytes(*version),
         removed: flags == REMOVED,
-        disabled: flags == DISABLED,
+        disabled: flags & DISABLED != 0,
     };
-    (format == FORMAT && flags <= REMOVED).then_some((stamp, rest))
+    let known = stamp.removed || flags & !(DISABLED | LIMITED) == 0;
+    (format == FORMAT && known).then_some((stamp, rest))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::config::record::Stamped;
+    use crate::limits::terms::tests::limits;
     use proptest::prelude::*;
 
     prop_compose! {
@@ -124,9 +141,11 @@ mod tests {
             group in "[a-z0-9-]{1,64}",
             expires_at in proptest::option::of(0i64..4_000_000_000),
             disabled in any::<bool>(),
+            limits in proptest::option::of(limits()),
             removed in any::<bool>(),
         ) -> FedRecord {
-            let key = KeyRecord { id, group, expires_at, disabled };
+            let limits = limits.map(Box::new);
+            let key = KeyRecord { id, group, expires_at, disabled, limits };
             FedRecord {
                 stamp: Stamp { epoch, version, removed, disabled: disabled && !removed },
                 key: (!removed).then_some(key),
@@ -140,6 +159,7 @@ mod tests {
             group: &key.group,
             expires_at: key.expires_at,
             disabled: key.disabled,
+            limits: key.limits.as_deref(),
         });
         // What stood in the buffer before must not matter.
         let mut bytes = vec![7; 30];
@@ -165,7 +185,7 @@ mod tests {
         }
 
         #[test]
-        fn a_damaged_record_is_never_taken_for_another(record in record(), cut in 0usize..200, format in 3u8.., flags in 3u8..) {
+        fn a_damaged_record_is_never_taken_for_another(record in record(), cut in 0usize..200, format in 3u8.., flags in prop_oneof![Just(3u8), 6u8..]) {
             let bytes = bytes_of(&record);
             if cut < bytes.len() {
                 prop_assert_eq!(FedRecord::decode(&bytes[..cut]), Err(Unreadable));

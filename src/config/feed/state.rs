@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Coverage, FeedSource, Gate};
-use crate::config::shared::SharedData;
+use crate::shared_data::SharedData;
 
 /// The name of the state.
 pub const STATE: &str = "trilane/feed";

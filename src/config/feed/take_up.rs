@@ -3,8 +3,8 @@
 use super::reading::Reading;
 use super::state::{State, Stored};
 use super::{Coverage, Event, FeedSource};
-use crate::config::shared::SharedData;
 use crate::config::snapshot::{self, Peeked};
+use crate::shared_data::SharedData;
 
 impl Reading {
     /// Takes the reading of this feed up where whoever loaded before has left it, as far as that is

@@ -62,7 +62,7 @@ fn send(client: &Client<'_>, chunks: &[&[u8]], trailers: bool) -> (Upstream, Opt
     }
     for (chunk, end) in steps {
         held.extend_from_slice(chunk);
-        let outcome = exchange.on_request_body(chunk, end);
+        let outcome = exchange.on_request_body(chunk, end, &Unlimited);
         match outcome {
             Outcome::Pause => {}
             Outcome::Continue(edits) => {
@@ -452,8 +452,8 @@ fn answers() {
         let head = head(B.request, B.headers);
         let mut exchange = Exchange::default();
         exchange.on_request_head(&head, false, Some(&in_force), &world);
-        exchange.on_request_body(br#"{"model":"claude-z-2"}"#, true);
-        let outcome = exchange.on_answer_head(&FakeHead { status, details }, false);
+        exchange.on_request_body(br#"{"model":"claude-z-2"}"#, true, &Unlimited);
+        let outcome = exchange.on_answer_head(&FakeHead { status, details }, false, &Unlimited);
         let got = reply_of(&outcome);
         assert_eq!(got.as_ref().map(|(s, ..)| *s), want, "{case}");
         if let Outcome::Continue(edits) = &outcome {
@@ -466,7 +466,7 @@ fn answers() {
                 status: want.unwrap(),
                 details: ENVOY,
             };
-            let again = exchange.on_answer_head(&ours, false);
+            let again = exchange.on_answer_head(&ours, false, &Unlimited);
             assert_eq!(
                 again,
                 Outcome::pass(),
@@ -483,12 +483,15 @@ fn answers_of_other_protocols_are_left_as_they_are() {
     let head = head(A.request, A.headers);
     let mut exchange = Exchange::default();
     exchange.on_request_head(&head, false, Some(&in_force), &world);
-    exchange.on_request_body(br#"{"model":"gpt-x"}"#, true);
+    exchange.on_request_body(br#"{"model":"gpt-x"}"#, true, &Unlimited);
     let good = FakeHead {
         status: 200,
         details: UPSTREAM,
     };
-    assert_eq!(exchange.on_answer_head(&good, false), Outcome::pass());
+    assert_eq!(
+        exchange.on_answer_head(&good, false, &Unlimited),
+        Outcome::pass()
+    );
 }
 
 #[test]
@@ -497,15 +500,16 @@ fn an_early_answer_does_not_end_the_guard() {
     let head = head(A.request, A.headers);
     let mut exchange = Exchange::default();
     exchange.on_request_head(&head, false, Some(&in_force), &world);
-    exchange.on_request_body(br#"{"model":"gpt-x","#, false);
+    exchange.on_request_body(br#"{"model":"gpt-x","#, false, &Unlimited);
     exchange.on_answer_head(
         &FakeHead {
             status: 200,
             details: UPSTREAM,
         },
         false,
+        &Unlimited,
     );
-    let outcome = exchange.on_request_body(br#""model":"gpt-r"}"#, true);
+    let outcome = exchange.on_request_body(br#""model":"gpt-r"}"#, true, &Unlimited);
     assert_eq!(reply_of(&outcome).map(|(s, ..)| s), Some(400));
 }
 
@@ -555,11 +559,11 @@ proptest! {
                     head_came = true;
                     exchange.on_request_head(&head(A.request, A.headers), end, Some(&in_force), &world)
                 }
-                Call::Body(bytes, end) => exchange.on_request_body(&bytes, end),
-                Call::Trailers => exchange.on_request_trailers(),
+                Call::Body(bytes, end) => exchange.on_request_body(&bytes, end, &Unlimited),
+                Call::Trailers => exchange.on_request_trailers(&Unlimited),
                 Call::Response(status, upstream) => {
                     let details = if upstream { UPSTREAM } else { ENVOY };
-                    exchange.on_answer_head(&FakeHead { status, details }, false)
+                    exchange.on_answer_head(&FakeHead { status, details }, false, &Unlimited)
                 }
                 Call::Answer(bytes, end) => {
                     exchange.on_answer_body(&bytes, bytes.len(), end, &world);

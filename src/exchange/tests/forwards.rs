@@ -186,7 +186,7 @@ fn what_leaves() {
             "cb" => r#"{"model":"claude-z-2"}"#,
             _ => r#"{"contents":[]}"#,
         };
-        let outcome = exchange.on_request_body(model.as_bytes(), true);
+        let outcome = exchange.on_request_body(model.as_bytes(), true, &Unlimited);
         let Outcome::Continue(edits) = outcome else {
             panic!("{case}: {outcome:?}");
         };
@@ -222,7 +222,7 @@ fn the_version_that_leaves() {
         let head = head("POST /v1/messages", headers);
         let mut exchange = Exchange::default();
         exchange.on_request_head(&head, false, Some(&in_force), &world);
-        let outcome = exchange.on_request_body(br#"{"model":"claude-z-2"}"#, true);
+        let outcome = exchange.on_request_body(br#"{"model":"claude-z-2"}"#, true, &Unlimited);
         let Outcome::Continue(edits) = outcome else {
             panic!("{case}: {outcome:?}");
         };
@@ -238,7 +238,7 @@ fn what_chooses_among_accounts() {
         let head = head("POST /v1/messages", &[&key, V, session]);
         let mut exchange = Exchange::default();
         exchange.on_request_head(&head, false, Some(&in_force), &world);
-        let outcome = exchange.on_request_body(br#"{"model":"claude-z-2"}"#, true);
+        let outcome = exchange.on_request_body(br#"{"model":"claude-z-2"}"#, true, &Unlimited);
         let Outcome::Continue(edits) = outcome else {
             panic!("{outcome:?}");
         };
@@ -289,7 +289,7 @@ fn how_long_an_account_may_take() {
         let mut gone = Vec::new();
         for (i, piece) in pieces.iter().enumerate() {
             let end = i + 1 == pieces.len();
-            match exchange.on_request_body(piece.as_bytes(), end) {
+            match exchange.on_request_body(piece.as_bytes(), end, &Unlimited) {
                 Outcome::Continue(edits) if !edits.headers.is_empty() => gone.push(edits),
                 Outcome::Continue(_) | Outcome::Pause => {}
                 Outcome::Reply(reply) => panic!("{case}: {reply:?}"),
@@ -316,7 +316,7 @@ fn how_long_an_account_may_take() {
     let mut exchange = Exchange::default();
     exchange.on_request_head(&head, false, Some(&in_force), &world);
     let long = format!(r#"{{"model":"claude-z-2","x":"{}"#, "x".repeat(1024));
-    let outcome = exchange.on_request_body(long.as_bytes(), false);
+    let outcome = exchange.on_request_body(long.as_bytes(), false, &Unlimited);
     let Outcome::Continue(edits) = outcome else {
         panic!("{outcome:?}");
     };

@@ -2,9 +2,11 @@
 
 mod bodies;
 mod forwards;
+mod limits;
 mod lists;
 mod records;
 mod refusals;
+mod service;
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -18,6 +20,7 @@ use crate::config::record::{KeyDigest, Stamped};
 use crate::config::snapshot::InForce;
 use crate::config::{Document, compile};
 use crate::head::Head;
+use crate::limits::{Estimate, Figures, Grant, Refused, Settled, Subject, Used};
 
 /// Key records in a map, and a clock that counts how often it is asked.
 #[derive(Debug, Default)]
@@ -28,6 +31,8 @@ struct FakeWorld {
     micros: Cell<u64>,
     /// A policy published since the request came.
     newer: Option<Rc<InForce>>,
+    /// Whether the limits service can be asked.
+    service: bool,
 }
 
 const NOW: i64 = 1_800_000_000;
@@ -55,6 +60,42 @@ impl Clock for FakeWorld {
     fn now_us(&self) -> u64 {
         self.micros.set(self.micros.get() + 1000);
         self.micros.get()
+    }
+}
+
+/// Where nothing is limited, nothing is counted.
+#[derive(Debug)]
+struct Unlimited;
+
+impl Quotas for Unlimited {
+    fn admit(&self, subjects: &[Subject], _: Estimate) -> Result<Grant, Refused> {
+        panic!("counted: {subjects:?}");
+    }
+
+    fn settle(&self, grant: Grant, _: Used) -> Settled {
+        panic!("settled: {grant:?}");
+    }
+
+    fn figures(&self, subjects: &[Subject]) -> Figures {
+        panic!("looked at: {subjects:?}");
+    }
+}
+
+impl Quotas for FakeWorld {
+    fn admit(&self, subjects: &[Subject], estimate: Estimate) -> Result<Grant, Refused> {
+        Unlimited.admit(subjects, estimate)
+    }
+
+    fn settle(&self, grant: Grant, used: Used) -> Settled {
+        Unlimited.settle(grant, used)
+    }
+
+    fn figures(&self, subjects: &[Subject]) -> Figures {
+        Unlimited.figures(subjects)
+    }
+
+    fn reach_service(&self) -> bool {
+        self.service
     }
 }
 
@@ -88,6 +129,10 @@ impl AnswerHead for FakeHead {
 
     fn header(&self, name: &'static str) -> Option<String> {
         (name == "x-request-id").then(|| "up-1".to_owned())
+    }
+
+    fn limit_headers(&self) -> Vec<String> {
+        Vec::new()
     }
 }
 
@@ -169,7 +214,12 @@ fn document() -> Value {
 
 /// The policy above in force, and the world that belongs to it.
 fn setting() -> (InForce, FakeWorld) {
-    let document = Document::parse(document().to_string().as_bytes()).unwrap();
+    setting_of(&document())
+}
+
+/// A policy in force, and the world that belongs to it.
+fn setting_of(document: &Value) -> (InForce, FakeWorld) {
+    let document = Document::parse(document.to_string().as_bytes()).unwrap();
     let compiled = compile(&document).unwrap();
     let mut world = FakeWorld::default();
     for (digest, record) in compiled.keys {

@@ -4,23 +4,23 @@ use super::*;
 use crate::ledger::{Asked, Ending, FailedTry, Failure, UsageStatus};
 use crate::usage::Kind;
 
-const MESSAGE: &str = concat!(
+pub(super) const MESSAGE: &str = concat!(
     "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"model\":\"claude-z-2\",",
     "\"usage\":{\"input_tokens\":210,\"cache_read_input_tokens\":1024,\"output_tokens\":1}}}\n\n",
     "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"delta\":{\"text\":\"\\\"usage\\\":9\"}}\n\n",
 );
-const MESSAGE_END: &str = concat!(
+pub(super) const MESSAGE_END: &str = concat!(
     "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},",
     "\"usage\":{\"output_tokens\":56}}\n\n",
     "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
 );
 const MESSAGE_ERROR: &str = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"x\"}}\n\n";
-const WHOLE: &[u8] = br#"{"model":"claude-z-2","stream":true,"messages":[]}"#;
-const HALF: &[u8] = br#"{"model":"claude-z-2","stream":true,"#;
+pub(super) const WHOLE: &[u8] = br#"{"model":"claude-z-2","stream":true,"messages":[]}"#;
+pub(super) const HALF: &[u8] = br#"{"model":"claude-z-2","stream":true,"#;
 
 /// What comes, in order.
 #[derive(Debug, Clone, Copy)]
-enum Event<'a> {
+pub(super) enum Event<'a> {
     /// Bytes of the request; whether they are its last.
     Body(&'a [u8], bool),
     /// The answer's head.
@@ -42,13 +42,13 @@ fn play(request: &str, headers: &[&str], events: &[Event<'_>], details: &str) ->
     exchange.on_request_head(&head(request, headers), false, Some(&in_force), &world);
     for event in events {
         match event {
-            Body(bytes, end) => drop(exchange.on_request_body(bytes, *end)),
+            Body(bytes, end) => drop(exchange.on_request_body(bytes, *end, &Unlimited)),
             Head(status, details) => {
                 let head = FakeHead {
                     status: *status,
                     details,
                 };
-                exchange.on_answer_head(&head, false);
+                exchange.on_answer_head(&head, false, &Unlimited);
             }
             Chunk(text) => exchange.on_answer_body(text.as_bytes(), text.len(), false, &world),
             End => exchange.on_answer_body(&[], 0, true, &world),
@@ -513,8 +513,8 @@ fn what_fails_on_the_way_to_an_account_is_no_answer_of_it() {
         let mut exchange = Exchange::default();
         let head = head("POST /v1/messages", &headers);
         exchange.on_request_head(&head, false, Some(&in_force), &world);
-        exchange.on_request_body(WHOLE, true);
-        let outcome = exchange.on_answer_head(&FakeHead { status, details }, false);
+        exchange.on_request_body(WHOLE, true, &Unlimited);
+        let outcome = exchange.on_answer_head(&FakeHead { status, details }, false, &Unlimited);
         assert_eq!(reply_of(&outcome).map(|(s, ..)| s), want, "{case}");
     }
 }

@@ -21,6 +21,8 @@ FED = {"fed-10", "fed-20000"}
 CROWD = {"trilane", "native", "trilane-10000", "native-10000"}
 #: By whom the credential is put in, and by whom not.
 CREDENTIAL = {"plain", "bare"}
+_LIMITS = ("requests", "input-tokens", "output-tokens", "concurrent-requests", "budget", "all-of-these")
+LIMITED = {f"limits-{whose}-{kind}" for whose in ("key", "group") for kind in _LIMITS} | {"limits-none", "limits-both-all"}
 CLOSED = {"busy", "cpu_us", "per_second"}
 OPEN = {"p50_us", "p99_us", "p99.9_us", "added_p50_us"}
 PACED = {"cpu_us", "delay_p50_us", "delay_p99_us", "added_delay_p50_us", "added_delay_p99_us"}
@@ -35,6 +37,17 @@ CASES = {
     "credential": (CREDENTIAL, CLOSED),
     "keys": (CROWD, CLOSED | OPEN),
     "keys_feed": (FED, CLOSED),
+    "limits": (LIMITED, CLOSED),
+}
+#: Whether exactly so much is admitted and no more, by limit.
+KEPT = {
+    "requests a minute": True,
+    "requests a minute, of the group": True,
+    "concurrent requests": True,
+    "input tokens a minute": False,
+    "output tokens a minute": False,
+    "input tokens a minute, estimated too low": False,
+    "budget, in requests": False,
 }
 
 
@@ -70,6 +83,16 @@ def test_every_figure_is_there_and_no_request_failed(out: Path) -> None:
     assert results["resident_bytes"].keys() == EVERYBODY | CREDENTIAL | CROWD | FED
     assert [row[0] for row in results["tables"]["keys_feed"]["rows"]] == [10, 20_000]
     assert re.fullmatch(r"Envoy \d+\.\d+\.\d+", results["about"]["envoy"]), results["about"]
+
+
+def test_limits_are_kept(out: Path) -> None:
+    table = json.loads((out / "results.json").read_text(encoding="utf-8"))["tables"]["limits_kept"]
+    rows = [dict(zip(table["columns"], row)) for row in table["rows"]]
+    assert [(row["limit"], row["workers"]) for row in rows] == [(limit, workers) for limit in KEPT for workers in (2, 8)]
+    for row in rows:
+        assert 0 < row["used"] and row["over"] <= row["may be over"], row
+        assert not (KEPT[row["limit"]] and row["may be over"]), row
+        assert row["refused"] > 0, row
 
 
 def test_the_chart_is_a_picture_of_it(out: Path) -> None:

@@ -91,7 +91,7 @@ def test_how_the_feed_is_asked(desk: Desk) -> None:
     desk.settle()
     asked = [one for one in desk.service.asked[begin:] if "tenant" in one.target]
     first, second = asked[0], asked[1]
-    assert parse_qs(urlsplit(first.target).query) == {"tenant": ["1"], "limit": ["500"]}
+    assert parse_qs(urlsplit(first.target).query) == {"tenant": ["1"], "limit": ["100"]}
     assert set(parse_qs(urlsplit(second.target).query)) == {"tenant", "limit", "cursor"}
     assert second.cursor in [desk.keys.cursor(version) for version in range(desk.keys.version + 1)]
     for one in asked:

@@ -1,4 +1,4 @@
-"""The sample document and a source with several accounts, so that every metric there is can be seen."""
+"""The sample document, a source with accounts and a key with a limit, so that every metric there is can be seen."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from stack import SAMPLE_DOCUMENT, SIMULATOR
 #: The source with accounts, and the key to it.
 METERED = "metered"
 METERED_KEY = "sk-metered"
+#: A key to it that gets one answer a minute.
+LIMITED_KEY = "sk-metered-limited"
 
 
 def document(directory: Path) -> dict[str, Any]:
@@ -31,6 +33,8 @@ def document(directory: Path) -> dict[str, Any]:
     model = {"id": "claude-opus-4-5", "prices": {"input": "5", "output": "25"}}
     group = {"id": METERED, "protocol": "B", "multiplier": "1.0000", "accounts": accounts, "models": [model]}
     key = {"id": METERED, "sha256": hashlib.sha256(METERED_KEY.encode()).hexdigest(), "group": METERED}
+    digest = hashlib.sha256(LIMITED_KEY.encode()).hexdigest()
+    limited = {**key, "id": "limited", "sha256": digest, "limits": {"requests_per_minute": 1}}
     document["groups"].append(group)
-    document["keys"].append(key)
+    document["keys"] += [key, limited]
     return document

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Optional
 import pytest
 from exposition import Scrape, scrape
 from gateway_metrics import METRICS, RULES, dropped, expressions, names, rules_names
-from metered import METERED, METERED_KEY
+from metered import LIMITED_KEY, METERED, METERED_KEY
 from promtool import Promtool
 from stack import Stack
 from support import Gateway, bearer, goog, x_api_key
@@ -67,6 +67,8 @@ REQUESTS = [
     Request("C", f"{MODELS}:generateContent", goog("key_c"), CONTENTS, C_SERIES),
     Request("C, stream", f"{MODELS}:streamGenerateContent?alt=sse", goog("key_c"), CONTENTS, C_SERIES),
     Request("accounts, stream", MESSAGES, x_api_key(METERED_KEY), {**B, "stream": True}, METERED_SERIES),
+    Request("limits", MESSAGES, x_api_key(LIMITED_KEY), B, METERED_SERIES),
+    Request("limits, one more", MESSAGES, x_api_key(LIMITED_KEY), B, METERED_SERIES, 429, "refused", "none"),
     Request(
         "429",
         CHAT,
@@ -183,9 +185,13 @@ def test_requests_are_counted(scrapes: tuple[Scrape, Scrape]) -> None:
         labels = tuple(zip(("group", "entry", "model"), request.series))
         wanted["trilane_requests_total", (*labels, ("outcome", request.outcome))] += 1
         wanted["trilane_usage_records_total", (*labels, ("status", request.usage))] += 1
-    wanted["trilane_requests_total", (("outcome", "refused"),)] += 2
+    wanted["trilane_requests_total", (("outcome", "refused"),)] += 3
     wanted["trilane_requests_total", (("outcome", "answered"),)] += 1
-    wanted["trilane_usage_records_total", (("status", "none"),)] += 3
+    wanted["trilane_usage_records_total", (("status", "none"),)] += 4
+    wanted["trilane_rejections_total", (("group", METERED), ("reason", "rate_limit_exceeded"))] += 1
+    wanted["trilane_limited_total", (("group", METERED), ("limit", "requests"), ("scope", "key"))] += 1
+    wanted["trilane_limited_total", ()] += 1
+    wanted["trilane_limit_lost_total", ()] += 0
     wanted["trilane_rejections_total", (("group", ""), ("reason", "invalid_api_key"))] += 1
     wanted["trilane_rejections_total", (("group", "a-official"), ("reason", "model_not_found"))] += 1
     counted = {

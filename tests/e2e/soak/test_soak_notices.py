@@ -7,6 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from soaking.accounts import SECRET
 from soaking.books import Books, Tally
 from soaking.documents import ACCOUNTS, KINDS, charge
 from soaking.draw import drawn
+from soaking.limited import Admitted, Spending
 from soaking.metrics import unequal
 from soaking.seen import Seen
 from soaking.shapes import Plan
@@ -26,7 +28,10 @@ from soaking.sources import Entry
 
 ISSUED = {**dict.fromkeys(KINDS, 0), "input": 210, "cache_read": 1024, "output": 24, "reasoning": 32}
 CHARGE = charge(0, "a-plain", "A", "gpt-5.1", ISSUED)
+AMOUNT = f"{CHARGE.normalize():f}" if CHARGE else ""
 LINE: dict[str, Any] = {
+    "timestamp": "2026-11-22T12:00:00.000Z",
+    "duration_ms": 12,
     "request_id": "u-1",
     "http.response.status_code": 200,
     "upstream": "127.0.0.1:9101",
@@ -48,8 +53,12 @@ LINE: dict[str, Any] = {
     "gen_ai.usage.output_tokens": 56,
     "gen_ai.usage.cache_read.input_tokens": 1024,
     "gen_ai.usage.reasoning.output_tokens": 32,
-    "trilane.charge": f"{CHARGE.normalize():f}" if CHARGE else "",
+    "trilane.charge": AMOUNT,
     "trilane.currency": "USD",
+    "trilane.spent.key.day": AMOUNT,
+    "trilane.spent.key.month": AMOUNT,
+    "trilane.spent.group.day": AMOUNT,
+    "trilane.spent.group.month": AMOUNT,
     "http.request.body.size": 2,
     "http.response.body.size": 900,
 }
@@ -73,6 +82,23 @@ TRIED: dict[str, Any] = {
     "trilane.tries.failed": FAILED,
     "trilane.charge": f"{CHARGE_TRIED.normalize():f}" if CHARGE_TRIED else "",
 }
+TRIED.update({name: TRIED["trilane.charge"] for name in LINE if name.startswith("trilane.spent")})
+
+#: A request that a limit of its key has refused.
+LIMITED: dict[str, Any] = {
+    **{name: LINE[name] for name in LINE if not name.startswith(("gen_ai.usage", "trilane.spent", "trilane.charge"))},
+    "http.response.status_code": 429,
+    "upstream": None,
+    "trilane.outcome": "refused",
+    "trilane.usage.status": "none",
+    "error.type": "rate_limit_exceeded",
+    "trilane.key.id": "key-few-requests",
+    "trilane.group": "mixed-two",
+    "trilane.multiplier": "2.0000",
+    "trilane.limit": "requests",
+    "trilane.limit.scope": "key",
+}
+del LIMITED["trilane.currency"], LIMITED["trilane.upstream_request_id"]
 
 
 class Case:
@@ -86,6 +112,7 @@ class Case:
             "/v1/chat/completions",
             [],
             b"{}",
+            key="a-plain",
             group="a-plain",
             protocol="A",
             endpoint="chat_completions",
@@ -121,7 +148,7 @@ class TriedCase(Case):
 
     def __init__(self) -> None:
         super().__init__()
-        self.plan.group, self.plan.ending = "a-asks", "account fails"
+        self.plan.key, self.plan.group, self.plan.ending = "a-asks", "a-asks", "account fails"
         self.lines = [copy.deepcopy(TRIED)]
         states = {"a-asks-1": ("answered", 429), "a-asks-3": ("answer_aborted", None), "a-asks-4": ("answered", 200)}
         self.entries = []
@@ -139,6 +166,16 @@ class TriedCase(Case):
         return self.lines[0]["trilane.tries.failed"]
 
 
+class LimitedCase(Case):
+    """A request that a limit of its key has refused."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.plan.key, self.plan.group = "few-requests", "mixed-two"
+        self.seen.status, self.seen.error = 429, "rate_limit_exceeded"
+        self.entries, self.lines = [], [copy.deepcopy(LIMITED)]
+
+
 def put(**members: Any) -> Callable[[Case], None]:
     """Other values in the record; names have `__` for dots."""
     return lambda case: case.lines[0].update({name.replace("__", "."): value for name, value in members.items()})
@@ -146,6 +183,10 @@ def put(**members: Any) -> Callable[[Case], None]:
 
 def drop(name: str) -> Callable[[Case], None]:
     return lambda case: case.lines[0].pop(name)
+
+
+#: What is spent, as `put` has names.
+SPENT = [name.replace(".", "__") for name in LINE if name.startswith("trilane.spent")]
 
 
 def cut(case: Case) -> None:
@@ -176,6 +217,13 @@ SPOILED: dict[str, Callable[[Case], Any]] = {
     "the last digit of the charge": put(trilane__charge=str(Decimal(LINE["trilane.charge"]) + Decimal("1e-16"))),
     "a charge in another notation": put(trilane__charge=LINE["trilane.charge"] + "0"),
     "no charge": drop("trilane.charge"),
+    "a charge that is not in what is spent": put(**dict.fromkeys(SPENT, "0")),
+    "a charge that is in what is spent twice": put(**dict.fromkeys(SPENT, str(2 * Decimal(AMOUNT)))),
+    "a charge that is in the key's spent day twice": put(trilane__spent__key__day=str(2 * Decimal(AMOUNT))),
+    "the last digit of what is spent": put(trilane__spent__group__month=str(Decimal(AMOUNT) + Decimal("1e-16"))),
+    "nothing said of what is spent": lambda case: [case.lines[0].pop(name.replace("__", ".")) for name in SPENT],
+    "nothing said of what the group has spent in the month": drop("trilane.spent.group.month"),
+    "a limit that was not met": put(trilane__limit="requests", trilane__limit__scope="key"),
     "the multiplier of another document": put(trilane__multiplier="1.0001"),
     "a multiplier of no document": put(trilane__multiplier="1.0009"),
     "another key": put(**{"trilane__key__id": "key-a-asks"}),
@@ -207,6 +255,7 @@ def all_failed(case: TriedCase) -> None:
     line = case.lines[0]
     for name in [name for name in line if name.startswith("gen_ai.usage") or name == "trilane.charge"]:
         del line[name]
+    line.update({name: "0" for name in line if name.startswith("trilane.spent")})
     line.update(
         {"http.response.status_code": 529, "trilane.outcome": "upstream_error", "trilane.usage.status": "failed"}
     )
@@ -266,6 +315,115 @@ SPOILED.update({
 })  # fmt: skip
 
 
+def later(case: Case, seconds: float, change: Callable[[dict[str, Any]], None]) -> None:
+    """A second exchange, otherwise the same, of which the books have only the line."""
+    began = datetime.fromisoformat("2026-11-22T12:00:00+00:00") + timedelta(seconds=seconds)
+    line = {**copy.deepcopy(LINE), "timestamp": began.isoformat(timespec="milliseconds").replace("+00:00", "Z")}
+    change(line)
+    case.lines.append(line)
+
+
+SPOILED_LIMITS: dict[str, Callable[[LimitedCase], Any]] = {
+    "a limit that the key does not have": put(trilane__limit="output_tokens"),
+    "a limit of the group, which has none that small": put(trilane__limit__scope="group"),
+    "no limit": drop("trilane.limit"),
+    "it was let through": lambda case: case.entries.append(
+        Entry(7, "1-c0-1", "u-1", "answered", 200, dict(ISSUED), False, "a_official")
+    ),
+    "the client saw the source's own 429": lambda case: setattr(case.seen, "error", ""),
+    "the client saw another code": lambda case: setattr(case.seen, "error", "insufficient_quota"),
+    "the client saw 200": lambda case: setattr(case.seen, "status", 200),
+    "another status": put(**{"http__response__status_code": 503}),
+    "usage": put(gen_ai__usage__input_tokens=1, gen_ai__usage__output_tokens=1),
+    "another outcome": put(trilane__outcome="answered"),
+    "it is in what is spent": put(**dict.fromkeys(SPENT, "0")),
+    "a key that nothing limits": lambda case: [
+        setattr(case.plan, "key", "mixed-two"),
+        put(trilane__key__id="key-mixed-two")(case),
+    ],
+    "a slot that is not free": lambda case: setattr(case.plan, "ending", "slot is free"),
+}
+
+
+def test_a_refusal_by_a_limit_balances() -> None:
+    books = LimitedCase().books()
+    assert books.differences == []
+    assert books.tally.metrics["limited_total"] == {("mixed-two", "requests", "key"): 1}
+    assert books.limited.read == {"rate_limit_exceeded": 1}
+
+
+def test_a_refusal_that_only_one_side_knows_is_noticed() -> None:
+    sides: dict[str, Callable[[Books], None]] = {
+        "the client": lambda books: books.limited.client(429, "rate_limit_exceeded"),
+        "the ledger": lambda books: books.limited.record(LIMITED, was_read=True),
+    }
+    for name, tell in sides.items():
+        books = LimitedCase().books()
+        tell(books)
+        books.close()
+        assert books.found, name
+    # A source's own 429, and a refusal whose client had left, are on one side by nature.
+    books = LimitedCase().books()
+    books.limited.client(429, "")
+    books.limited.record(LIMITED, was_read=False)
+    books.close()
+    assert books.differences == []
+
+
+@pytest.mark.parametrize("name", SPOILED_LIMITS)
+def test_noticed_of_limits(name: str) -> None:
+    case = LimitedCase()
+    SPOILED_LIMITS[name](case)
+    assert case.books().found, name
+
+
+def test_what_is_spent_is_the_sum_of_the_charges() -> None:
+    """Of two lines in either order, the greater spent amount is the last; and a new day begins with nothing."""
+    amount = Decimal(AMOUNT)
+
+    def spent(line: dict[str, Any], day: Decimal, month: Decimal) -> None:
+        for name in line:
+            if name.startswith("trilane.spent"):
+                line[name] = str(day if name.endswith("day") else month)
+
+    cases: list[tuple[str, float, Decimal, Decimal, bool]] = [
+        ("the same day", 60, 2 * amount, 2 * amount, True),
+        ("the second is not counted", 60, amount, amount, False),
+        ("the second is counted twice", 60, 3 * amount, 3 * amount, False),
+        ("the next day", 86_400, amount, 2 * amount, True),
+        ("a day that goes on after midnight", 86_400, 2 * amount, 2 * amount, False),
+        ("the next month", 10 * 86_400, amount, amount, True),
+        ("a month that goes on", 10 * 86_400, amount, 2 * amount, False),
+    ]
+    for name, seconds, day, month, balances in cases:
+        for turned in (False, True):
+            case = Case()
+            later(case, seconds, lambda line: spent(line, day, month))
+            spending = Spending()
+            for line in case.lines[:: -1 if turned else 1]:
+                spending.add(line)
+            assert (spending.wrong() == []) == balances, f"{name}, turned: {turned}: {spending.wrong()}"
+
+
+def test_more_than_a_limit_admits_is_noticed() -> None:
+    """Twelve requests a minute: a whole limit at once, then one every five seconds."""
+    cases: list[tuple[str, list[float], bool]] = [
+        ("a limit at once", [0.0] * 12, True),
+        ("one more", [0.0] * 13, False),
+        ("and then as it drains", [0.0] * 12 + [5.0 * number for number in range(1, 20)], True),
+        ("and then faster", [0.0] * 12 + [4.0 * number for number in range(1, 20)], False),
+    ]
+    for name, times, balances in cases:
+        case = Case()
+        case.lines.clear()
+        for seconds in times:
+            later(case, seconds, lambda line: line.update({"trilane.key.id": "key-few-requests"}))
+        admitted = Admitted()
+        for line in case.lines:
+            admitted.add(line)
+        assert (admitted.wrong() == []) == balances, f"{name}: {admitted.wrong()}"
+
+
 def test_an_exchange_balances() -> None:
     assert Case().books().differences == []
 
@@ -304,6 +462,11 @@ def test_a_metric_that_differs_is_noticed() -> None:
     assert unequal(tally.metrics, other.metrics) == []
     other.metrics["charge_nanos_total"]["a-plain", "responses", "gpt-5.1"] += 1
     assert len(unequal(tally.metrics, other.metrics)) == 1
+    # A metric of limits that counts what the ledger does not have: a refusal, and use that could not be counted.
+    for name, labels in (("limited_total", ("a-plain", "requests", "key")), ("limit_lost_total", ())):
+        other.metrics = copy.deepcopy(tally.metrics)
+        other.metrics[name][labels] += 1
+        assert len(unequal(other.metrics, tally.metrics)) == 1, name
 
 
 def test_tries_are_counted_as_the_metrics_count_them() -> None:

@@ -11,6 +11,7 @@ from typing import Any, Optional
 
 from .accounts import SECRET, kind_of
 from .documents import ACCOUNTS, KINDS, TOKENS, source_of
+from .limited import Admitted, Limited, Spending, refused_by
 from .rules import usage_of, violations
 from .seen import Seen
 from .shapes import Plan
@@ -42,6 +43,8 @@ class Tally:
         #: Metric -> labels -> value.
         self.metrics: dict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
         self.charge = Decimal(0)
+        self.spending = Spending()
+        self.admitted = Admitted()
 
     def add(self, line: Line) -> None:
         """One line."""
@@ -57,6 +60,11 @@ class Tally:
         count["usage_records_total"][(*labels, line["trilane.usage.status"])] += 1
         if line["trilane.outcome"] == "refused":
             count["rejections_total"][group, line.get("error.type", "")] += 1
+        by = refused_by(line)
+        if by:
+            count["limited_total"][group, by[1], by[0]] += 1
+        self.spending.add(line)
+        self.admitted.add(line)
         usage = usage_of(line)
         if usage:
             for kind in TOKENS:
@@ -103,6 +111,7 @@ class Books:
         #: Failures that accounts gave themselves, as the metrics count them.
         self.failed: Counter[tuple[str, ...]] = Counter()
         self.versions_seen: set[int] = set()
+        self.limited = Limited()
 
     def differ(self, text: str) -> None:
         """Something does not balance."""
@@ -121,6 +130,7 @@ class Books:
         """A client is done."""
         exchange = self._open[plan.marker]
         exchange.seen = seen
+        self.limited.client(seen.status, seen.error)
         if seen.uid:
             self._link(exchange, seen.uid)
         self._settle(exchange)
@@ -203,6 +213,7 @@ class Books:
         self.settled += 1
         outcome, status = line.get("trilane.outcome", "(Envoy)"), line.get("trilane.usage.status", "")
         self.endings[plan.ending][outcome, status] += 1
+        self.limited.record(line, was_read=bool(seen.status))
         wrong, version, computed = violations(plan, seen, entries, line, self._versions)
         if wrong:
             self.differ(_told("; ".join(wrong), exchange))
@@ -238,13 +249,19 @@ class Books:
         for line in self._lines.values():
             lines[line.get("http.request.method", ""), line.get("url.path", "")] += 1
             outcome, status = line.get("trilane.outcome"), line.get("trilane.usage.status")
-            if (outcome, status) not in (("client_abort", "none"), ("client_abort", "partial")) or usage_of(line):
+            ends = (("client_abort", "none"), ("client_abort", "partial"))
+            if refused_by(line):
+                ends = (("refused", "none"),)
+                self.limited.record(line, was_read=False)
+            if (outcome, status) not in ends or usage_of(line):
                 self.differ(f"a record of no known request: {json.dumps(line)}")
             self.endings["client leaves, unseen upstream"][str(outcome), str(status)] += 1
         self.settled += min(sum(left.values()), sum(lines.values()))
         for key in left.keys() | lines.keys():
             if left[key] != lines[key]:
                 self.differ(f"{key}: {left[key]} clients left unseen, {lines[key]} records")
+        for text in [*self.tally.spending.wrong(), *self.tally.admitted.wrong(), *self.limited.wrong()]:
+            self.differ(text)
 
     def _close_nameless(self) -> None:
         refused = [ex for ex in self._open.values() if ex.plan.ending == "refused by Envoy" and ex.seen and not ex.line]

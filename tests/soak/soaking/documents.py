@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple, Optional, Union
 
 from .accounts import Account, Upstreams, accounts, members
+from .limits import TIGHT_KEYS, group_of, of_group, of_key
 
 #: As many different documents take turns.
 VERSIONS = 8
@@ -68,19 +69,21 @@ ACCOUNTS: dict[str, dict[str, Account]] = {
 MIXED = {
     "mixed-one": {"responses": ("a-asks", 1), "vb_messages": ("b-one", 2), "vc_generate_content": ("c-one", 3)},
     "mixed-two": {"responses": ("a-plain", 2), "vb_messages": ("b-low", 3), "vc_generate_content": ("c-two", 1)},
+    "mixed-narrow": {"responses": ("a-plain", 3), "vb_messages": ("b-one", 1), "vc_generate_content": ("c-one", 1)},
+    "mixed-poor": {"responses": ("a-plain", 1), "vb_messages": ("b-low", 1), "vc_generate_content": ("c-two", 2)},
 }
 ENTRIES = {"A": "responses", "B": "vb_messages", "C": "vc_generate_content"}
 
 #: What is sent upstream for these.
 RENAMED = {"claude-opus-4-5": "claude-opus-4-5-20251101", "gpt-5.4-nano": "gpt-5.4-nano-2026-03-17"}
 
-#: Group -> the value of its key; the key's id is `key-` and the group.
-KEYS = {group: f"soak-{group}-0123456789" for group in (*SOURCES, *MIXED)}
+#: The values of keys by their names: one for each group, named as that, and those that meet limits.
+KEYS = {name: f"soak-{name}-0123456789" for name in (*SOURCES, *MIXED, *TIGHT_KEYS)}
 
 
-def key_id(group: str) -> str:
-    """The id of the group's only key."""
-    return f"key-{group}"
+def key_id(name: str) -> str:
+    """The id of the key with this name."""
+    return f"key-{name}"
 
 
 def _prices(source: str, model: str) -> dict[str, int]:
@@ -144,12 +147,14 @@ def document(version: int) -> dict[str, Any]:
             "multiplier": _decimal(source.multiplier + version, 4),
             **_upstream(version, name, source),
             **source.further,
+            **of_group(version, name),
             "models": [_model(version, name, model) for model in source.models],
         })  # fmt: skip
     for name, entries in MIXED.items():
         groups.append({
             "id": name,
             "protocol": "Mixed",
+            **of_group(version, name),
             "entries": {
                 entry: {"source": source, "extra_multiplier": _decimal(extra * 10000, 4)}
                 for entry, (source, extra) in entries.items()
@@ -162,8 +167,13 @@ def document(version: int) -> dict[str, Any]:
             ],
         })  # fmt: skip
     keys = [
-        {"id": key_id(group), "sha256": hashlib.sha256(value.encode()).hexdigest(), "group": group}
-        for group, value in KEYS.items()
+        {
+            "id": key_id(name),
+            "sha256": hashlib.sha256(value.encode()).hexdigest(),
+            "group": group_of(name),
+            **of_key(version, name),
+        }
+        for name, value in KEYS.items()
     ]
     return {"currency": CURRENCY, "groups": groups, "keys": keys}
 

@@ -18,6 +18,9 @@ LABELS = {
     "images_total": ("group", "entry", "model"),
     "charge_nanos_total": ("group", "entry", "model"),
     "account_tries_total": ("source", "account", "outcome"),
+    "limited_total": ("group", "limit", "scope"),
+    # Never counted: there is nothing like it in the ledger.
+    "limit_lost_total": (),
 }
 _LINE = re.compile(r"trilane_(\w+)(?:\{(.*)\})? (\S+)")
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from .documents import ACCOUNTS, B_MODELS, KEYS, SOURCES, source_of
+from .limits import group_of
 from .shapes import JSON, Plan, Shapes
 
 #: Ending -> how often it is drawn, of the sum of all. The first word says whose doing it is.
@@ -62,6 +63,16 @@ class Planner(Shapes):
             plan = self._counting(marker)
         else:
             plan = self._call(marker, ending)
+        plan.inflated = plan.inflated or len(plan.body)
+        return plan
+
+    def probe(self, key: str) -> Plan:
+        """A request that finds a free slot, if nothing else limits this key."""
+        self._count += 1
+        marker = f"{self._prefix}-{self._count}"
+        plan = Plan(marker, "slot is free", "POST", "", self._credential("B", KEYS[key]), b"", key, group_of(key), "B")
+        plan.headers += [("x-sim-marker", marker), ("x-sim-usage", "random"), ("x-sim-delay-ms", "300")]
+        self._shape_b(plan)
         plan.inflated = plan.inflated or len(plan.body)
         return plan
 
@@ -188,6 +199,7 @@ class Planner(Shapes):
         """Whole but for its end, which spoils it."""
         draw = self._random
         plan.group, plan.protocol, plan.model = draw.choice(("b-one", "b-low", "mixed-one")), "B", B_MODELS[0]
+        plan.key = plan.group
         plan.path, plan.endpoint, plan.form, plan.inflated = "/v1/messages", "messages", "messages", 0
         messages = [{"role": "user", "content": self._text()}]
         body = json.dumps({"model": plan.model, "max_tokens": 5, "messages": messages}).encode()
@@ -230,13 +242,14 @@ class Planner(Shapes):
 
     def _list(self, marker: str) -> Plan:
         draw = self._random
-        group = draw.choice(list(KEYS))
+        key = draw.choice(list(KEYS))
+        group = group_of(key)
         protocol = SOURCES[group].protocol if group in SOURCES else draw.choice("ABC")
         path = "/v1beta/models" if protocol == "C" else "/v1/models"
         if draw.random() < 0.2:
             return Plan(marker, "list", "GET", "/healthz", [], b"")
-        headers = [*self._credential(protocol, KEYS[group]), ("x-sim-marker", marker)]
-        return Plan(marker, "list", "GET", path, headers, b"", group, protocol)
+        headers = [*self._credential(protocol, KEYS[key]), ("x-sim-marker", marker)]
+        return Plan(marker, "list", "GET", path, headers, b"", key, group, protocol)
 
     def _counting(self, marker: str) -> Plan:
         plan = self._request(marker, "count")

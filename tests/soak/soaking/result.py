@@ -154,6 +154,8 @@ class Result:
             "",
             *self._tries(),
             "",
+            *self._limits(),
+            "",
             f"documents published: {len(run.versions)}; ledger files: {run.ledger.files}",
             *self._connections(),
             f"Envoy's memory: {run.memory[0]:.0f} MiB at first, {max(run.memory):.0f} at most, "
@@ -180,6 +182,23 @@ class Result:
         for source, outcome in sorted(metrics):
             at = str(told[source, outcome]) if outcome in BY_STATUS else ""
             lines.append(f"{source:21} {outcome:16} {metrics[source, outcome]:9} {ledger[source, outcome]:9} {at:>9}")
+        return lines
+
+    def _limits(self) -> list[str]:
+        """What limits refused: in the metrics, in the ledger, and as clients read it; and what is spent of budgets."""
+        books = self._run.books
+        metrics, ledger = (of["limited_total"] for of in (self._run.metrics, books.tally.metrics))
+        lines = [f"{'refused by limits of':21} {'limit':20} {'scope':5} {'metrics':>9} {'ledger':>9}"]
+        for group, limit, scope in sorted(metrics):
+            labels = group, limit, scope
+            lines.append(f"{group:21} {limit:20} {scope:5} {metrics[labels]:9} {ledger[labels]:9}")
+        read = ", ".join(f"{count} {code}" for code, count in sorted(books.limited.read.items()))
+        lines.append(f"of these read by clients: {read}; not read, the client had left: {books.limited.unread}")
+        spending = books.tally.spending
+        lines.append(f"{'spent by':21} {'told':>30} {'charged':>30}")
+        for (scope, name), charged in sorted(spending.charged.items()):
+            told = sum(spending.told[scope, name]["month"].values(), Decimal(0))
+            lines.append(f"{scope} {name:{20 - len(scope)}} {told.normalize():30f} {charged.normalize():30f}")
         return lines
 
     def _connections(self) -> list[str]:

@@ -9,6 +9,8 @@ from typing import Any, Optional
 
 from .documents import CURRENCY, KINDS, TOKENS, charge, key_id, multipliers
 from .draw import drawn
+from .limited import refused_by, spent
+from .limits import refusing
 from .seen import Seen
 from .shapes import Plan
 from .sources import Entry
@@ -63,7 +65,10 @@ def violations(
             wrong.append("the filter has no record")
         return wrong, None, None
     allowed = endings(plan, seen, entry, _unanswered(line))
-    wrong += tried(plan, entries, line)
+    if "trilane.limit" in line:
+        wrong += _limited(plan, seen, entries, line)
+        allowed = {("refused", "none")}
+    wrong += tried(plan, entries, line) + spent(line)
     if (outcome, status) not in allowed:
         wrong.append(f"{outcome}/{status} instead of {' or '.join(map('/'.join, sorted(allowed)))}")
     issued = entry.issued if entry else None
@@ -72,6 +77,19 @@ def violations(
     wrong += _identity(plan, seen, entry, line)
     version, computed, more = _money(plan, seen, usage, line, versions)
     return wrong + more, version, computed
+
+
+def _limited(plan: Plan, seen: Seen, entries: Sequence[Entry], line: Mapping[str, Any]) -> list[str]:
+    """What is wrong with a refusal by a limit."""
+    by = refused_by(line)
+    wrong = []
+    if by not in refusing(plan.key) or plan.ending in ("refused", "list", "slot is free"):
+        wrong.append(f"refused by {by}")
+    if line["http.response.status_code"] != 429 or (seen.status and seen.error != line.get("error.type")):
+        wrong.append(f"refused by {by} with {seen.status} {seen.error!r}")
+    if entries or line.get("upstream"):
+        wrong.append(f"refused by {by}, and sent upstream")
+    return wrong
 
 
 def _unanswered(line: Mapping[str, Any]) -> bool:
@@ -86,7 +104,7 @@ def endings(plan: Plan, seen: Seen, entry: Optional[Entry], unanswered: bool) ->
     finished = ("finished", "complete" if told else "partial")
     answered = 200 <= seen.status < 300
     ending, detail = plan.ending, plan.detail
-    if ending in ("finished", "client leaves after end", "account fails", "account hangs"):
+    if ending in ("finished", "client leaves after end", "account fails", "account hangs", "slot is free"):
         return {finished}
     if ending == "client leaves in request":
         return {("client_abort", "none")}
@@ -162,11 +180,14 @@ def _identity(plan: Plan, seen: Seen, entry: Optional[Entry], line: Mapping[str,
         want |= {
             "trilane.endpoint": plan.endpoint,
             "trilane.protocol": plan.protocol,
-            "trilane.key.id": key_id(plan.group),
+            "trilane.key.id": key_id(plan.key),
             "trilane.group": plan.group,
         }
         # A client that leaves soon may not have been heard out.
-        if plan.ending != "client leaves before answer" or "trilane.model" in line:
+        if "trilane.limit" in line:
+            # Refused before all of the body was there.
+            want |= {"trilane.source": source, "trilane.model": plan.model}
+        elif plan.ending != "client leaves before answer" or "trilane.model" in line:
             want |= {"trilane.source": source, "trilane.model": plan.model, "http.request.body.size": plan.inflated}
             if plan.form:
                 want["trilane.stream"] = plan.stream

@@ -9,9 +9,12 @@ import random
 from typing import Any, Optional
 
 from .documents import A_MODELS, B_MODELS, C_MODELS, KEYS, MIXED, SOURCES
+from .limits import TIGHT_GROUPS, TIGHT_KEYS
 
 BOUNDARY = "soak-boundary-0123456789"
 JSON = ("content-type", "application/json")
+#: The share of requests whose key may be refused by limits.
+TIGHT = 0.08
 
 
 @dataclasses.dataclass
@@ -24,6 +27,8 @@ class Plan:
     path: str
     headers: list[tuple[str, str]]
     body: bytes
+    #: The name of the key; empty where there is none.
+    key: str = ""
     group: str = ""
     protocol: str = ""
     endpoint: str = ""
@@ -57,8 +62,11 @@ class Shapes:
     def _request(self, marker: str, ending: str) -> Plan:
         protocol = self._random.choice("AABBCC")
         groups = [name for name, source in SOURCES.items() if source.protocol == protocol]
-        group = self._random.choice([*groups, *groups, *MIXED])
-        plan = Plan(marker, ending, "POST", "", self._credential(protocol, KEYS[group]), b"", group, protocol)
+        key = group = self._random.choice([*groups, *groups, *(name for name in MIXED if name not in TIGHT_GROUPS)])
+        if self._random.random() < TIGHT:
+            key = self._random.choice(list(TIGHT_KEYS))
+            group = TIGHT_KEYS[key].group
+        plan = Plan(marker, ending, "POST", "", self._credential(protocol, KEYS[key]), b"", key, group, protocol)
         plan.headers.append(("x-sim-marker", marker))
         getattr(self, "_shape_" + protocol.lower())(plan)
         return plan

@@ -35,6 +35,14 @@ impl State {
         Self::AnswerAborted,
     ];
 
+    /// Whether nothing more comes.
+    pub fn is_over(self) -> bool {
+        matches!(
+            self,
+            Self::RequestAborted | Self::Answered | Self::AnswerAborted
+        )
+    }
+
     /// Its name in answers.
     pub fn name(self) -> &'static str {
         match self {

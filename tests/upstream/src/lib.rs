@@ -107,7 +107,7 @@
 //! | `GET /_sim/count` | `{"requests":N,"by_listener":{…}}`, counted when a head arrives |
 //! | `GET /_sim/requests` | the last 4096 entries, oldest first; `?last=N`, `?marker=VALUE` (compared as it is written) |
 //! | `DELETE /_sim/requests` | clears entries and counts |
-//! | `GET /_sim/totals` | `{"requests":N,"by_state":{…},"with_usage":N,"issued":{…}}`: sums over all requests, whatever the journal keeps |
+//! | `GET /_sim/totals` | `{"requests":N,"by_state":{…},"most_at_once":N,"with_usage":N,"issued":{…}}`: sums over all requests, whatever the journal keeps, and how many were under way at the same time |
 //! | `DELETE /_sim/totals` | begins new totals; requests that have begun already do not count in them |
 //!
 //! An entry has `id`, `state`, `status`, `events_sent`, `issued`, `listener`, `tls` (null, or its `sni` and `alpn`, each

@@ -11,6 +11,8 @@ use crate::usage::{Kind, Usage};
 #[derive(Debug, Default)]
 pub struct Totals {
     requests: [AtomicU64; State::ALL.len()],
+    under_way: AtomicU64,
+    most_at_once: AtomicU64,
     with_usage: AtomicU64,
     issued: [AtomicU64; Kind::ALL.len()],
 }
@@ -19,12 +21,17 @@ impl Totals {
     /// A request has begun in this state.
     pub fn begun(&self, state: State) {
         self.requests[state as usize].fetch_add(1, Ordering::Relaxed);
+        let under_way = self.under_way.fetch_add(1, Ordering::AcqRel) + 1;
+        self.most_at_once.fetch_max(under_way, Ordering::AcqRel);
     }
 
     /// A request has gone from one state to another: in between it is in both, never in none.
     pub fn moved(&self, from: State, to: State) {
         self.requests[to as usize].fetch_add(1, Ordering::Release);
         self.requests[from as usize].fetch_sub(1, Ordering::Release);
+        if to.is_over() && !from.is_over() {
+            self.under_way.fetch_sub(1, Ordering::AcqRel);
+        }
     }
 
     /// What a request has issued is now `all`, and was `before`.
@@ -59,6 +66,7 @@ impl Totals {
         json!({
             "requests": requests,
             "by_state": by_state,
+            "most_at_once": self.most_at_once.load(Ordering::Acquire),
             "with_usage": self.with_usage.load(Ordering::Relaxed),
             "issued": issued,
         })

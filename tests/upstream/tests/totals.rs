@@ -112,3 +112,33 @@ async fn a_reset_forgets_what_is_under_way() {
     );
     assert_eq!(totals["by_state"]["answer_aborted"], 1);
 }
+
+#[tokio::test]
+async fn the_most_at_a_time_is_remembered() {
+    let simulator = start(false).await;
+    let body = r#"{"model":"m","stream":true}"#;
+    let stall = || {
+        let headers = [VERSION, "x-sim-stall: after=1"];
+        request("POST /v1/messages", &headers, body)
+    };
+    for (wanted, http) in [(3, Http::Two), (2, Http::One)] {
+        simulator.control("DELETE /_sim/totals").await;
+        let mut held = Vec::new();
+        for _ in 0..wanted {
+            held.push(head(http, simulator.first, stall()).await.unwrap());
+        }
+        drop(held);
+        settled(&simulator).await;
+        for _ in 0..wanted + 1 {
+            send(
+                http,
+                simulator.first,
+                request("POST /v1/messages", &[VERSION], body),
+            )
+            .await;
+        }
+        let totals = settled(&simulator).await;
+        assert_eq!(totals["most_at_once"], wanted, "{totals}");
+        assert_eq!(totals["requests"], 2 * wanted + 1);
+    }
+}

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use hashbrown::HashSet;
-use time::format_description::well_known::Rfc3339;
-use time::{OffsetDateTime, UtcOffset};
-use trilane::config::Document;
+use time::OffsetDateTime;
 use trilane::config::document::KeyDocument;
+use trilane::config::feed::Meaning;
+use trilane::config::{Document, Problem};
 
 use crate::terminal::moment;
 
@@ -22,6 +22,8 @@ pub struct Key {
     pub group: Arc<str>,
     /// When it ends: seconds since the Unix epoch, of a year that has four digits.
     pub expires_at: Option<i64>,
+    /// What it may use: a JSON object, always written in the same way.
+    pub limits: Option<Arc<str>>,
     /// Whether it is switched off.
     pub disabled: bool,
 }
@@ -34,14 +36,23 @@ impl Key {
     }
 }
 
-/// The ids of groups: a million keys have few.
-pub type Groups = HashSet<Arc<str>>;
+/// Texts that many keys have in common: the ids of groups, and limits.
+#[derive(Debug, Default)]
+pub struct Texts(HashSet<Arc<str>>);
+
+impl Texts {
+    /// The text, once in memory for all that have it.
+    fn common(&mut self, text: &str) -> Arc<str> {
+        let known = self.0.get_or_insert_with(text, |text| Arc::from(text));
+        Arc::clone(known)
+    }
+}
 
 /// Reads a line.
 ///
 /// # Errors
 /// Everything that is wrong with it; no value is quoted.
-pub fn parse(line: &[u8], groups: &mut Groups) -> Result<(Digest, Key), Vec<String>> {
+pub fn parse(line: &[u8], texts: &mut Texts) -> Result<(Digest, Key), Vec<String>> {
     // serde would also take a list, for the fields in their order.
     if !line.trim_ascii_start().starts_with(b"{") {
         return Err(vec!["must be a JSON object".to_owned()]);
@@ -49,65 +60,32 @@ pub fn parse(line: &[u8], groups: &mut Groups) -> Result<(Digest, Key), Vec<Stri
     let Ok(key) = serde_json::from_slice::<KeyDocument>(line) else {
         return Err(problems_of_form(line));
     };
-    let mut problems = Vec::new();
-    let mut wrong = |field: &str, what: &str| problems.push(format!("{field}: {what}"));
-    let mut digest = Digest::default();
-    if !key
-        .sha256
-        .as_deref()
-        .is_some_and(|text| hex_digest(text, &mut digest))
-    {
-        wrong(
-            "sha256",
-            "must be the 64 hexadecimal digits of the key's SHA-256",
-        );
+    let meaning = Meaning::of(&key).map_err(|problems| {
+        problems
+            .0
+            .iter()
+            .map(Problem::to_string)
+            .collect::<Vec<_>>()
+    })?;
+    if meaning.expires_at.is_some_and(|at| !can_be_written(at)) {
+        let problem = "expires_at: must be a time of the years 0 to 9999 in UTC";
+        return Err(vec![problem.to_owned()]);
     }
-    for (field, id) in [("id", &key.id), ("group", &key.group)] {
-        match id.as_deref() {
-            None => wrong(field, "is missing"),
-            Some(id) if !is_id(id) => {
-                wrong(field, "must be 1 to 64 letters, digits or any of - _ . :")
-            }
-            Some(_) => {}
-        }
-    }
-    let expires_at = key.expires_at.as_deref().map(seconds);
-    if expires_at == Some(None) {
-        wrong(
-            "expires_at",
-            "must be a time such as \"2027-01-01T00:00:00Z\"",
-        );
-    }
-    if !problems.is_empty() {
-        return Err(problems);
-    }
-    let group = key.group.unwrap_or_default();
-    let group = groups.get_or_insert_with(group.as_str(), |group| Arc::from(group));
+    let limits = key.limits.as_ref().map(serde_json::to_string);
     let key = Key {
         id: key.id.unwrap_or_default().into_boxed_str(),
-        group: Arc::clone(group),
-        expires_at: expires_at.flatten(),
+        group: texts.common(&key.group.unwrap_or_default()),
+        expires_at: meaning.expires_at,
+        limits: limits.map(|text| texts.common(&text.unwrap_or_default())),
         disabled: key.disabled.unwrap_or(false),
     };
-    Ok((digest, key))
+    Ok((*meaning.digest.bytes(), key))
 }
 
-fn hex_digest(text: &str, digest: &mut Digest) -> bool {
-    text.len() == 64 && hex::decode_to_slice(text, digest).is_ok()
-}
-
-fn is_id(id: &str) -> bool {
-    let good = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
-    (1..=64).contains(&id.len()) && id.bytes().all(good)
-}
-
-fn seconds(text: &str) -> Option<i64> {
-    let time = OffsetDateTime::parse(text, &Rfc3339).ok()?;
-    // In UTC it may be of another year, which then could not be written.
-    let time = time.checked_to_offset(UtcOffset::UTC)?;
-    (0..=9999)
-        .contains(&time.year())
-        .then_some(time.unix_timestamp())
+/// Whether a moment is of a year with four digits.
+fn can_be_written(seconds: i64) -> bool {
+    let time = OffsetDateTime::from_unix_timestamp(seconds);
+    time.is_ok_and(|time| (0..=9999).contains(&time.year()))
 }
 
 /// What is no JSON, or a field of no key, or a value of a wrong type, in the words in which the gateway tells it of a
@@ -138,7 +116,7 @@ mod tests {
 
     fn read(more: &str) -> Result<(Digest, Key), Vec<String>> {
         let line = format!(r#"{{"id":"k:1","sha256":"{SHA}","group":"g.1"{more}}}"#);
-        parse(line.as_bytes(), &mut Groups::default())
+        parse(line.as_bytes(), &mut Texts::default())
     }
 
     #[test]
@@ -176,6 +154,38 @@ mod tests {
     }
 
     #[test]
+    fn years_that_cannot_be_written() {
+        let line =
+            |time: &str| read(&format!(r#","expires_at":"{time}""#)).map(|(_, key)| key.expiry());
+        let bad = Err(vec![
+            "expires_at: must be a time of the years 0 to 9999 in UTC".to_owned(),
+        ]);
+        assert_eq!(line("0000-01-01T00:00:00+01:00"), bad);
+        assert_eq!(line("9999-12-31T23:59:59-01:00"), bad);
+        let last = "9999-12-31T23:59:59Z";
+        assert_eq!(line(last), Ok(Some(last.to_owned())));
+    }
+
+    #[test]
+    fn limits_are_kept_as_they_mean() {
+        let limits = |text: &str| read(&format!(r#","limits":{text}"#)).unwrap().1.limits;
+        let cases = [
+            (r"null", None),
+            (
+                r#"{"requests_per_minute":6}"#,
+                Some(r#"{"requests_per_minute":6}"#),
+            ),
+            (
+                r#"{ "budget" : {"spent":null, "per_day":"1.0"},"input_tokens_per_minute":null,"requests_per_minute":6}"#,
+                Some(r#"{"requests_per_minute":6,"budget":{"per_day":"1.0"}}"#),
+            ),
+        ];
+        for (text, want) in cases {
+            assert_eq!(limits(text).as_deref(), want, "{text}");
+        }
+    }
+
+    #[test]
     fn bad_keys() {
         let cases = [
             ("x", vec!["must be a JSON object"]),
@@ -185,31 +195,34 @@ mod tests {
             (
                 "{}",
                 vec![
-                    "sha256: must be the 64 hexadecimal digits of the key's SHA-256",
                     "id: is missing",
+                    "sha256: must be the 64 hexadecimal digits of the key's SHA-256",
                     "group: is missing",
                 ],
             ),
             ("7", vec!["must be a JSON object"]),
             (
-                r#"{"id":"secret value","sha256":"ab","group":"","expires_at":"0000-01-01T00:00:00+01:00"}"#,
+                r#"{"id":"secret value","sha256":"ab","group":"","expires_at":"secret","limits":{"requests_per_minute":0}}"#,
                 vec![
-                    "sha256: must be the 64 hexadecimal digits of the key's SHA-256",
                     "id: must be 1 to 64 letters, digits or any of - _ . :",
+                    "sha256: must be the 64 hexadecimal digits of the key's SHA-256",
                     "group: must be 1 to 64 letters, digits or any of - _ . :",
                     "expires_at: must be a time such as \"2027-01-01T00:00:00Z\"",
+                    "limits.requests_per_minute: must be between 1 and 1000000000 (leave it out for no limit; a key \
+                     that may do nothing is disabled)",
                 ],
             ),
             (
-                r#"{"key":"secret","disabled":"secret"}"#,
+                r#"{"key":"secret","disabled":"secret","limits":{"requests_per_minute":"secret"}}"#,
                 vec![
                     "disabled: expected a boolean",
-                    "key: unknown field `key` (known: `id`, `sha256`, `group`, `expires_at`, `disabled`)",
+                    "key: unknown field `key` (known: `id`, `sha256`, `group`, `expires_at`, `disabled`, `limits`)",
+                    "limits.requests_per_minute: expected u32",
                 ],
             ),
         ];
         for (line, want) in cases {
-            let got = parse(line.as_bytes(), &mut Groups::default()).unwrap_err();
+            let got = parse(line.as_bytes(), &mut Texts::default()).unwrap_err();
             assert_eq!(got, want, "{line}");
         }
     }

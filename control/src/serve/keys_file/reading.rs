@@ -6,10 +6,10 @@ use std::path::Path;
 
 use hashbrown::HashMap;
 
-use super::key::{self, Digest, Groups, Key};
+use super::key::{self, Digest, Key, Texts};
 use crate::serve::tell::MOST;
 
-/// The longest line, in bytes. A key has no more than some 300.
+/// The longest line, in bytes. A key has no more than some 700.
 const LONGEST: u64 = 64 * 1024;
 
 /// The keys of a file, in its order, no two of one digest or one id.
@@ -34,7 +34,7 @@ pub fn read(file: &Path) -> Result<Reading, Vec<String>> {
 fn from(mut file: impl io::BufRead) -> Result<Reading, Vec<String>> {
     let mut reading = Reading::default();
     let mut problems = Vec::new();
-    let mut groups = Groups::default();
+    let mut texts = Texts::default();
     let mut line = Vec::new();
     for number in 1_usize.. {
         line.clear();
@@ -56,7 +56,7 @@ fn from(mut file: impl io::BufRead) -> Result<Reading, Vec<String>> {
         if line.trim_ascii().is_empty() {
             continue;
         }
-        match key::parse(&line, &mut groups) {
+        match key::parse(&line, &mut texts) {
             Err(found) => problems.extend(found.into_iter().map(at)),
             Ok((digest, key)) => match reading.lines.insert(digest, number) {
                 Some(other) => {
@@ -132,8 +132,8 @@ mod tests {
                 "several",
                 format!("{{}}\n{a}[]\n"),
                 Err(vec![
-                    "line 1: sha256: must be the 64 hexadecimal digits of the key's SHA-256",
                     "line 1: id: is missing",
+                    "line 1: sha256: must be the 64 hexadecimal digits of the key's SHA-256",
                     "line 1: group: is missing",
                     "line 3: must be a JSON object",
                 ]),

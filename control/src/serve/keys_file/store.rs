@@ -153,6 +153,7 @@ impl Store {
                         group: &key.group,
                         expires_at: expires_at.as_deref(),
                         disabled: key.disabled,
+                        limits: key.limits.as_deref(),
                     };
                     page.key(version, key);
                 }

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavior};
 
-/// The tables and triggers.
+/// The tables and triggers of format 1.
 const SCHEMA: &str = include_str!("schema.sql");
-/// The release of [`SCHEMA`].
-const FORMAT: i64 = 1;
+/// What brings them up to format 2.
+const LIMITS: &str = include_str!("limits.sql");
 /// How long to wait for another program that writes.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -81,30 +81,45 @@ fn prepare(connection: &mut Connection) -> Result<(), Problem> {
         ));
     }
     // Without a lock at first: another program may be writing for long.
-    if !is_ours(connection)? {
+    if form(connection)? != Form::Current {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        if !is_ours(&transaction)? {
-            transaction.execute_batch(SCHEMA)?;
+        match form(&transaction)? {
+            Form::None => transaction.execute_batch(&[SCHEMA, LIMITS].concat())?,
+            Form::WithoutLimits => transaction.execute_batch(LIMITS)?,
+            Form::Current => {}
         }
         transaction.commit()?;
     }
     Ok(())
 }
 
-/// Whether the feed's tables are there. They can be made if not.
-fn is_ours(connection: &Connection) -> Result<bool, Problem> {
+/// What of the feed's tables is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Nothing; they can be made.
+    None,
+    /// Format 1: keys have no limits.
+    WithoutLimits,
+    /// Format 2.
+    Current,
+}
+
+fn form(connection: &Connection) -> Result<Form, Problem> {
     let table = "SELECT 1 FROM sqlite_master WHERE name = ?1";
     let has = |name: &str| connection.query_row(table, [name], |_| Ok(())).optional();
     if has("key_feed")?.is_none() {
         return match has("keys")? {
-            None => Ok(false),
+            None => Ok(Form::None),
             Some(()) => Err(Problem::Other(
                 "has a table keys that is no feed's; name another file, which will be made, and copy the keys into its table keys",
             )),
         };
     }
-    match connection.query_row("SELECT format FROM key_feed", [], |row| row.get(0))? {
-        FORMAT => Ok(true),
+    match connection.query_row("SELECT format FROM key_feed", [], |row| {
+        row.get::<_, i64>(0)
+    })? {
+        1 => Ok(Form::WithoutLimits),
+        2 => Ok(Form::Current),
         _ => Err(Problem::Other(
             "was made by another release of trilane, which this one cannot read",
         )),

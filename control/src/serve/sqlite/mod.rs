@@ -1,4 +1,4 @@
-//! The feed from a SQLite database: its triggers (`schema.sql`) give each change of a key its version, whoever makes it.
+//! The feed from a SQLite database: its triggers (`schema.sql`, `limits.sql`) give each change of a key its version, whoever makes it.
 //!
 //! All that the feed is stands in the database, so several processes may serve it, and a restart changes nothing.
 
@@ -8,7 +8,10 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
+use trilane::config::document::{KeyDocument, LimitsDocument};
+use trilane::config::feed::Meaning;
 
 use self::database::Open;
 use super::cursor::Standing;
@@ -44,11 +47,11 @@ impl Database {
     pub fn page(&self, asked: &Asked) -> Result<Vec<u8>, Refusal> {
         self.with(|connection| {
             // Both readings in one transaction: of one state of the database.
-            let transaction = connection.transaction().map_err(unready)?;
-            let standing = standing(&transaction).map_err(unready)?;
+            let transaction = connection.transaction()?;
+            let standing = standing(&transaction)?;
             let range = standing.range(asked.cursor.as_ref())?;
             let mut page = Page::new(asked.limit);
-            fill(&mut page, &transaction, range.after, range.removals_after).map_err(unready)?;
+            fill(&mut page, &transaction, range.after, range.removals_after)?;
             Ok(page.finish(&standing, range))
         })
     }
@@ -58,7 +61,7 @@ impl Database {
     /// # Errors
     /// Why that cannot be said.
     pub fn standing(&self) -> Result<Standing, Refusal> {
-        self.with(|connection| standing(connection).map_err(unready))
+        self.with(|connection| Ok(standing(connection)?))
     }
 
     /// Forgets removals that are older than `age`. By a connection of its own: it may have to wait for another program that
@@ -98,8 +101,10 @@ impl Database {
     }
 }
 
-fn unready(error: rusqlite::Error) -> Refusal {
-    Refusal::Unready(format!("the database cannot be read: {error}"))
+impl From<rusqlite::Error> for Refusal {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Unready(format!("the database cannot be read: {error}"))
+    }
 }
 
 fn standing(connection: &Connection) -> rusqlite::Result<Standing> {
@@ -118,9 +123,9 @@ fn fill(
     transaction: &Transaction<'_>,
     after: u64,
     removals_after: u64,
-) -> rusqlite::Result<()> {
+) -> Result<(), Refusal> {
     let mut statement = transaction.prepare_cached(
-        "SELECT version, sha256, id, group_id, expires_at, disabled FROM key_changes \
+        "SELECT version, sha256, id, group_id, expires_at, disabled, limits FROM key_changes \
          WHERE version > ?1 AND (removed_at IS NULL OR version > ?2) ORDER BY version",
     )?;
     let mut rows = statement.query([after, removals_after])?;
@@ -133,18 +138,48 @@ fn fill(
         match row.get_ref(2)?.as_str_or_null()? {
             None => page.removed(version, sha256),
             Some(id) => {
+                let group = row.get_ref(3)?.as_str()?;
+                let limits = match row.get_ref(6)?.as_str_or_null()? {
+                    None => None,
+                    Some(text) => Some(limits(sha256, id, group, text)?),
+                };
                 let key = Key {
                     sha256,
                     id,
-                    group: row.get_ref(3)?.as_str()?,
+                    group,
                     expires_at: row.get_ref(4)?.as_str_or_null()?,
                     disabled: row.get(5)?,
+                    limits: limits.as_deref(),
                 };
                 page.key(version, key);
             }
         }
     }
     Ok(())
+}
+
+impl From<FromSqlError> for Refusal {
+    fn from(error: FromSqlError) -> Self {
+        rusqlite::Error::from(error).into()
+    }
+}
+
+/// A key's limits, as a gateway takes them. The database holds no others, unless somebody went round its triggers: and
+/// without its limits the key must not be given.
+fn limits(sha256: &str, id: &str, group: &str, text: &str) -> Result<String, Refusal> {
+    let bad = |problem: &str| Refusal::Unready(format!("the key {id} is not good: {problem}"));
+    let limits: LimitsDocument =
+        serde_json::from_str(text).map_err(|_| bad("limits: are not as in a document"))?;
+    let written = serde_json::to_string(&limits).unwrap_or_default();
+    let key = KeyDocument {
+        id: Some(id.to_owned()),
+        sha256: Some(sha256.to_owned()),
+        group: Some(group.to_owned()),
+        limits: Some(limits),
+        ..KeyDocument::default()
+    };
+    Meaning::of(&key).map_err(|problems| bad(&problems.to_string()))?;
+    Ok(written)
 }
 
 /// Forgets some; false when there are no more.

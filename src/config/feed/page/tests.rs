@@ -35,12 +35,14 @@ fn a_page() {
         group: "mixed",
         expires_at: Some(1_798_761_600),
         disabled: true,
+        limits: None,
     };
     let third = Terms {
         id: "k",
         group: "g",
         expires_at: None,
         disabled: false,
+        limits: None,
     };
     assert_eq!(changes, [(17, Some(first)), (18, None), (1, Some(third))]);
     let digest = KeyDigest::from_hex(DIGEST).unwrap();
@@ -53,6 +55,105 @@ fn an_escaped_text_is_read_too() {
     let page = Page::parse(text.as_bytes()).unwrap();
     let first = page.changes().next().unwrap();
     assert_eq!(first.terms.map(|terms| terms.id), Some("key_01"));
+}
+
+#[test]
+fn limits() {
+    use crate::limits::{Amount, Limit, Rate, Window};
+
+    let mut text = sample();
+    text["changes"][0]["limits"] = json!({
+        "requests_per_minute": 60, "input_tokens_per_minute": null, "concurrent_requests": 4,
+        "budget": {"per_day": "10.00", "spent": {"at": "2026-11-22T00:00:00Z", "in_day": "0.5"}},
+    });
+    // Of a key that is gone nothing else is looked at.
+    text["changes"][1]["limits"] = json!({"requests_per_minute": 0});
+    text["changes"][2]["limits"] = Value::Null;
+    let text = text.to_string();
+    let page = Page::parse(text.as_bytes()).unwrap();
+    let found: Vec<_> = page.changes().map(|change| change.terms).collect();
+    let limits = found[0].unwrap().limits.unwrap();
+    let spent = limits.budget.spent.unwrap();
+    let of = |limit| match limit {
+        Limit::Rate(rate) => limits.per_minute(rate),
+        Limit::Concurrency => limits.concurrent_requests,
+        Limit::Budget(_) => None,
+    };
+    assert_eq!(of(Limit::Rate(Rate::Requests)), Some(60));
+    assert_eq!(of(Limit::Rate(Rate::InputTokens)), None);
+    assert_eq!(of(Limit::Concurrency), Some(4));
+    assert_eq!(limits.budget.of(Window::Day), Amount::parse("10").ok());
+    assert_eq!(
+        (spent.at, spent.in_day.to_string()),
+        (1_795_305_600, "0.5".to_owned())
+    );
+    assert_eq!(found[1], None);
+    assert_eq!(found[2].unwrap().limits, None, "null is none");
+}
+
+#[test]
+fn every_problem_of_limits_is_named() {
+    let cases = [
+        (json!({}), "changes[2].limits: limits nothing"),
+        (
+            json!({"requests_per_minute": 0}),
+            "changes[2].limits.requests_per_minute: must be between 1",
+        ),
+        (
+            json!({"requests_per_minute": "sk-secret"}),
+            "changes[2].limits.requests_per_minute: expected u32",
+        ),
+        (
+            json!({"output_tokens_per_minute": 5_000_000_000_u64}),
+            "changes[2].limits.output_tokens_per_minute: expected u32",
+        ),
+        (
+            json!({"requests_per_hour": 7}),
+            "changes[2].limits.requests_per_hour: unknown field `requests_per_hour`",
+        ),
+        (
+            json!({"concurrent_requests": 0}),
+            "changes[2].limits.concurrent_requests: must be between 1",
+        ),
+        (
+            json!({"budget": {}}),
+            "changes[2].limits.budget: needs per_day or per_month",
+        ),
+        (
+            json!({"budget": {"per_day": "sk-secret"}}),
+            "changes[2].limits.budget.per_day: must be a plain decimal",
+        ),
+        (
+            json!({"budget": {"per_month": 7}}),
+            "changes[2].limits.budget.per_month: expected a string",
+        ),
+        (
+            json!({"budget": {"per_day": "1", "spent": {"in_day": "1"}}}),
+            "changes[2].limits.budget.spent.at: is missing",
+        ),
+        (
+            json!({"budget": {"per_day": "1",
+                "spent": {"at": "2026-11-22T00:00:00Z", "in_day": "2", "in_month": "1"}}}),
+            "changes[2].limits.budget.spent.in_month: is less than in_day",
+        ),
+        (
+            json!({"budget": {"per_day": "1", "spent": {"at": "sk-secret"}}}),
+            "changes[2].limits.budget.spent.at: must be a time",
+        ),
+    ];
+    for (limits, want) in cases {
+        let mut page = sample();
+        page["changes"][2]["limits"] = limits.clone();
+        let got = problems(&page.to_string());
+        assert_eq!(got.len(), 1, "{limits}: {got:?}");
+        assert!(got[0].starts_with(want), "{limits}: {got:?}, want {want}");
+        assert!(!got[0].contains("secret"), "{limits}: {got:?}");
+    }
+    // One bad key spoils the page; all that is wrong with it is told at once.
+    let mut page = sample();
+    page["changes"][0]["group"] = json!("no group");
+    page["changes"][0]["limits"] = json!({"requests_per_minute": 0, "budget": {"per_day": "0"}});
+    assert_eq!(problems(&page.to_string()).len(), 3);
 }
 
 #[test]

@@ -9,9 +9,10 @@ use trilane::auth::World;
 use trilane::config::record::{KeyDigest, Stamped};
 use trilane::config::snapshot::InForce;
 use trilane::config::{Document, compile};
-use trilane::exchange::{AnswerHead, Clock, Exchange, Outcome, StreamEnd};
+use trilane::exchange::{AnswerHead, Clock, Exchange, Outcome, Quotas, StreamEnd};
 use trilane::head::Head;
 use trilane::ledger::{Record, UsageStatus};
+use trilane::limits::{Estimate, Figures, Grant, Refused, Settled, Subject, Used};
 
 use crate::head;
 use crate::kinds::Kind;
@@ -65,11 +66,11 @@ pub fn run(kind: &Kind, setting: &Setting) -> Record {
     let mut outcome = exchange.on_request_head(&head, kind.body.is_empty(), Some(in_force), world);
     let mut pieces = kind.body.chunks(REQUEST_PIECE).peekable();
     while let (Outcome::Pause, Some(piece)) = (&outcome, pieces.next()) {
-        outcome = exchange.on_request_body(piece, pieces.peek().is_none());
+        outcome = exchange.on_request_body(piece, pieces.peek().is_none(), world);
     }
     // What follows after the model is known is read as well.
     while let (Outcome::Continue(_), Some(piece)) = (&outcome, pieces.next()) {
-        outcome = exchange.on_request_body(piece, pieces.peek().is_none());
+        outcome = exchange.on_request_body(piece, pieces.peek().is_none(), world);
     }
     match &outcome {
         Outcome::Reply(reply) => assert_eq!(Some(reply.status), kind.reply, "{}", kind.name),
@@ -88,7 +89,7 @@ pub fn run(kind: &Kind, setting: &Setting) -> Record {
 }
 
 fn answer(exchange: &mut Exchange, kind: &Kind, world: &Memory) {
-    let head = exchange.on_answer_head(&Good, false);
+    let head = exchange.on_answer_head(&Good, false, world);
     assert!(matches!(head, Outcome::Continue(_)), "{}", kind.name);
     for piece in kind.answer.chunks(ANSWER_PIECE) {
         assert!(exchange.reads_answer(), "{}", kind.name);
@@ -115,6 +116,10 @@ impl AnswerHead for Good {
 
     fn header(&self, name: &'static str) -> Option<String> {
         (name == "x-request-id").then(|| "req_0123456789".to_owned())
+    }
+
+    fn limit_headers(&self) -> Vec<String> {
+        Vec::new()
     }
 }
 
@@ -161,6 +166,21 @@ impl World for Memory {
 
     fn in_force_again(&self) -> Option<Rc<InForce>> {
         None
+    }
+}
+
+/// Nothing is limited.
+impl Quotas for Memory {
+    fn admit(&self, _: &[Subject], _: Estimate) -> Result<Grant, Refused> {
+        Err(Refused::Contended)
+    }
+
+    fn settle(&self, _: Grant, _: Used) -> Settled {
+        Settled::default()
+    }
+
+    fn figures(&self, _: &[Subject]) -> Figures {
+        Figures::default()
     }
 }
 

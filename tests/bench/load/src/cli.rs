@@ -18,7 +18,8 @@ Usage:
   trilane-load mix --to IP:PORT --requests N --every N --connections N FILE
 
 mock  a model source that answers from memory; prints `listening ADDR`. The request header `x-bench-events: N` asks
-      for a stream of N events instead of JSON, `x-bench-gap-us: T` for T microseconds between two of them
+      for a stream of N events instead of JSON, `x-bench-gap-us: T` for T microseconds between two of them. `GET
+      /bench/seen` tells how many requests it has had since it was last asked, and how many at once at the most
 load  keeps a gateway busy and prints one JSON object; `--to @FILE` reads the address from a file for each connection:
   --method NAME            POST with a body, else GET
   --header 'name: value'   may be repeated; a run of # in a value becomes a number below --keys, padded with zeros
@@ -29,6 +30,7 @@ load  keeps a gateway busy and prints one JSON object; `--to @FILE` reads the ad
   --warmup S               before that, not counted (0)
   --rate R                 open loop: R requests a second. Without it closed loop
   --expect STATUS          anything else is a failure (200)
+  --also STATUS            but for this, which is as good; a stream is only of the other. May be repeated
   --events N               answers are streams of N events
   --cpu NAME=PID           the processor time of that process while it was counted; may be repeated
   --patience S             for how long after its time an exchange may go on (5)
@@ -79,6 +81,8 @@ pub struct Plan {
     pub rate: Option<f64>,
     /// The status that every answer must have.
     pub expect: u16,
+    /// Further statuses that it may have.
+    pub also: Vec<u16>,
     /// How many events every answer must have, where it is a stream.
     pub events: Option<u64>,
     /// Processes whose processor time is asked for.
@@ -149,6 +153,7 @@ fn load(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
         warmup: Duration::ZERO,
         rate: None,
         expect: 200,
+        also: Vec::new(),
         events: None,
         cpu: Vec::new(),
         patience: Duration::from_secs(5),
@@ -168,6 +173,7 @@ fn load(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
             Long("warmup") => plan.warmup = parser.value()?.parse_with(seconds)?,
             Long("rate") => plan.rate = Some(parser.value()?.parse_with(rate)?),
             Long("expect") => plan.expect = parser.value()?.parse()?,
+            Long("also") => plan.also.push(parser.value()?.parse()?),
             Long("events") => plan.events = Some(parser.value()?.parse()?),
             Long("cpu") => plan.cpu.push(parser.value()?.parse_with(process)?),
             Long("patience") => plan.patience = parser.value()?.parse_with(seconds)?,

@@ -88,6 +88,7 @@ struct Counted {
     requests: u64,
     /// Those that ended before the time was over.
     in_time: u64,
+    statuses: BTreeMap<u16, u64>,
     failures: BTreeMap<String, u64>,
     latency: Times,
     events: u64,
@@ -186,8 +187,12 @@ impl Shared {
 
     fn count(&self, answer: Result<u16, String>, due: u64, now: u64, reader: &Reader) {
         let counted = &mut *self.counted.borrow_mut();
+        if let Ok(status) = &answer {
+            *counted.statuses.entry(*status).or_default() += 1;
+        }
         let wrong = match answer {
             Err(error) => Some(error),
+            Ok(status) if self.plan.also.contains(&status) => None,
             Ok(status) if status != self.plan.expect => Some(format!("status {status}")),
             Ok(_) => self.plan.events.and_then(|events| {
                 (!reader.is_whole(events)).then(|| "a stream that is not whole".to_owned())
@@ -242,6 +247,7 @@ impl Shared {
             requests: counted.requests,
             per_second,
             rate: self.plan.rate,
+            statuses: counted.statuses.clone(),
             failed: counted.failures.values().sum(),
             failures: counted.failures.clone(),
             unfinished: if in_time { 0 } else { left },

@@ -1,6 +1,8 @@
 //! A model source that answers from memory.
 
+use std::cell::Cell;
 use std::net::SocketAddr;
+use std::rc::Rc;
 
 use httparse::Status;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -38,6 +40,44 @@ struct Asked {
     events: Option<usize>,
     /// Nanoseconds between two of them.
     gap: u64,
+    /// No answer of a model, but what was seen.
+    seen: bool,
+}
+
+/// What all connections together have seen since somebody asked.
+#[derive(Debug, Default)]
+struct Seen {
+    requests: Cell<u64>,
+    /// Requests whose head was there and whose answer was not yet sent whole: now, and at the most.
+    now: Cell<u64>,
+    most: Cell<u64>,
+}
+
+/// A request that is being answered.
+struct Answering<'a>(&'a Seen);
+
+impl Seen {
+    fn begin(&self) -> Answering<'_> {
+        self.requests.set(self.requests.get() + 1);
+        self.now.set(self.now.get() + 1);
+        self.most.set(self.most.get().max(self.now.get()));
+        Answering(self)
+    }
+
+    /// The answer that tells it. After it counting begins anew.
+    fn tell(&self) -> Vec<u8> {
+        let (requests, most) = (self.requests.take(), self.most.replace(self.now.get()));
+        let body = format!("{{\"requests\":{requests},\"most_at_once\":{most}}}");
+        let length = body.len();
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json";
+        format!("{head}\r\ncontent-length: {length}\r\n\r\n{body}").into_bytes()
+    }
+}
+
+impl Drop for Answering<'_> {
+    fn drop(&mut self) {
+        self.0.now.set(self.0.now.get() - 1);
+    }
 }
 
 /// Answers for ever.
@@ -50,17 +90,19 @@ pub async fn serve(listen: SocketAddr) -> Result<(), String> {
         .map_err(|error| format!("{listen}: {error}"))?;
     let at = listener.local_addr().map_err(|error| error.to_string())?;
     println!("listening {at}");
+    let seen = Rc::new(Seen::default());
     loop {
         let (stream, _) = listener.accept().await.map_err(|error| error.to_string())?;
+        let seen = Rc::clone(&seen);
         spawn_local(async move {
             let _ = stream.set_nodelay(true);
             // A client that goes in the middle is nothing to tell of: the generator counts what is missing.
-            let _ = connection(stream).await;
+            let _ = connection(stream, &seen).await;
         });
     }
 }
 
-async fn connection(mut stream: TcpStream) -> Result<(), String> {
+async fn connection(mut stream: TcpStream, seen: &Seen) -> Result<(), String> {
     let json = json_answer();
     let timer = Timer::new().map_err(text)?;
     let mut buffer = vec![0; BUFFER];
@@ -78,6 +120,11 @@ async fn connection(mut stream: TcpStream) -> Result<(), String> {
         };
         buffer.copy_within(length..end, 0);
         end -= length;
+        if asked.seen {
+            stream.write_all(&seen.tell()).await.map_err(text)?;
+            continue;
+        }
+        let _answering = seen.begin();
         loop {
             let read = body.feed(&buffer[..end], |_| {})?;
             buffer.copy_within(read..end, 0);
@@ -121,6 +168,7 @@ fn head(bytes: &[u8]) -> Result<Option<(usize, Asked, Body)>, String> {
             let asked = Asked {
                 events: number("x-bench-events"),
                 gap: number("x-bench-gap-us").map_or(0, |gap| gap as u64 * 1000),
+                seen: request.path == Some("/bench/seen"),
             };
             Ok(Some((
                 length,
@@ -195,6 +243,23 @@ fn text(error: std::io::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn it_is_told_how_many_were_answered_at_once() {
+        let seen = Seen::default();
+        let told = |seen: &Seen| {
+            let answer = String::from_utf8(seen.tell()).unwrap();
+            answer.split("\r\n\r\n").nth(1).unwrap().to_owned()
+        };
+        let first = seen.begin();
+        drop(seen.begin());
+        drop(seen.begin());
+        assert_eq!(told(&seen), r#"{"requests":3,"most_at_once":2}"#);
+        assert_eq!(told(&seen), r#"{"requests":0,"most_at_once":1}"#, "anew");
+        drop(first);
+        assert_eq!(told(&seen), r#"{"requests":0,"most_at_once":1}"#);
+        assert_eq!(told(&seen), r#"{"requests":0,"most_at_once":0}"#);
+    }
 
     #[test]
     fn the_answer_is_json_of_1024_bytes() {

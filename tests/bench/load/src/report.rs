@@ -21,6 +21,8 @@ pub struct Report {
     /// Open loop: requests due, by the second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
+    /// Answers by their status, warm-up included.
+    pub statuses: BTreeMap<u16, u64>,
     /// Exchanges that failed, warm-up included.
     pub failed: u64,
     /// What went wrong, and how often.

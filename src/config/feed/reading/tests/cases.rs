@@ -6,6 +6,8 @@ use super::gateway::{Gateway, Judged, digest};
 use super::service::Service;
 use super::*;
 use crate::config::feed::bucket;
+use crate::config::feed::record::FedRecord;
+use crate::limits::Limits;
 
 fn good(group: &str) -> Judged {
     Judged::Good(group.to_owned())
@@ -369,4 +371,70 @@ fn another_identity() {
     assert_eq!(gateway.filter.judge(0), Judged::Refused);
     assert_eq!(gateway.state().keys, 5);
     assert_eq!(gateway.state().feed.as_deref(), Some("other"));
+}
+
+/// A page that says this of key 1.
+fn page_of(version: u64, limits: &Value) -> Value {
+    let sha256 = digest(1).shared_name().replace("trilane/key/", "");
+    let longest = |letter: &str| letter.repeat(64);
+    let change = json!({"version": version, "sha256": sha256, "id": longest("i"), "group": longest("g"),
+        "expires_at": "2099-01-01T00:00:00Z", "limits": limits});
+    json!({"feed": "f", "version": version, "cursor": format!("f/{version}"), "more": false, "changes": [change]})
+}
+
+#[test]
+fn limits_of_a_key_stand_in_its_bucket() {
+    use crate::limits::{Amount, Rate};
+
+    let all = json!({
+        "requests_per_minute": 1, "input_tokens_per_minute": 2, "output_tokens_per_minute": 3, "concurrent_requests": 4,
+        "budget": {"per_day": "5", "per_month": "6",
+            "spent": {"at": "2026-11-22T00:00:00Z", "in_day": "0.7", "in_month": "0.70000000000000000008"}},
+    });
+    let mut gateway = Gateway::new();
+    gateway.publish(Some("/keys"), &|| ());
+    let of_key = |gateway: &Gateway| {
+        let record = bucket::record(&digest(1), &*gateway.shared).unwrap();
+        (
+            record.len(),
+            FedRecord::decode(&record).unwrap().key.unwrap().limits,
+        )
+    };
+    give(&mut gateway, "200", &page_of(1, &all));
+    let (len, limits) = of_key(&gateway);
+    let limits = limits.unwrap();
+    assert_eq!(len, 245, "the longest record there is");
+    assert_eq!(
+        Rate::ALL.map(|rate| limits.per_minute(rate)),
+        [Some(1), Some(2), Some(3)]
+    );
+    assert_eq!(limits.concurrent_requests, Some(4));
+    let budget = limits.budget;
+    assert_eq!(
+        budget.per_day.zip(budget.per_month),
+        Amount::parse("5").ok().zip(Amount::parse("6").ok())
+    );
+    assert_eq!(
+        budget.spent.unwrap().in_month.to_string(),
+        "0.70000000000000000008"
+    );
+
+    // Nothing but limits changes; a page with bad ones changes nothing; and then there are none.
+    let outcome = give(
+        &mut gateway,
+        "200",
+        &page_of(2, &json!({"requests_per_minute": 9})),
+    );
+    assert_eq!(outcome.taken, 1);
+    let requests =
+        |limits: Option<Box<Limits>>| limits.and_then(|limits| limits.per_minute(Rate::Requests));
+    assert_eq!(requests(of_key(&gateway).1), Some(9));
+    let bad = page_of(3, &json!({"requests_per_minute": 0}));
+    assert_eq!(
+        reason(&give(&mut gateway, "200", &bad)),
+        Some(Reason::Invalid)
+    );
+    assert_eq!(requests(of_key(&gateway).1), Some(9));
+    give(&mut gateway, "200", &page_of(4, &Value::Null));
+    assert_eq!(of_key(&gateway).1, None);
 }

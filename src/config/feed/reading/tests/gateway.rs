@@ -8,13 +8,13 @@ use crate::auth::{AccountKey, Form, Presented, Standing, World, standing};
 use crate::config::feed::bucket;
 use crate::config::publish::Publisher;
 use crate::config::record::KeyDigest;
-use crate::config::shared::Conflict;
-use crate::config::shared::fake::FakeSharedData;
 use crate::config::snapshot::InForce;
 use crate::config::view::View;
 use crate::config::{Document, compile};
 use crate::head::Head;
 use crate::protocol::query::Target;
+use crate::shared_data::Conflict;
+use crate::shared_data::fake::FakeSharedData;
 
 fn value(key: u8) -> Vec<u8> {
     format!("key-{key}").into_bytes()

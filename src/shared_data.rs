@@ -1,4 +1,4 @@
-//! Envoy's shared data, as a seam: what publishing and reading the configuration need of it.
+//! Envoy's shared data, as a seam: what publishing and reading the configuration, and counting, need of it.
 
 /// The key-value store that all VMs of one `vm_id` in an Envoy share.
 pub trait SharedData {

@@ -1,0 +1,146 @@
+//! What keys and groups have spent: what a document says in `limits.budget.spent`.
+
+use std::io::{self, Write};
+
+use hashbrown::HashMap;
+use rust_decimal::Decimal;
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+
+use super::charge::Sum;
+use super::moment::Moment;
+use super::reading::{Book, Unsummed};
+use super::record::Record;
+
+/// Charges by key and by group, in the day and the month (UTC) of the last record. A request belongs to the day in which it
+/// ended, for that is when a gateway counts it. Grows with the number of keys and groups.
+#[derive(Debug, Default)]
+pub struct Spent {
+    /// The end of the last request.
+    last: Option<Moment>,
+    /// Of all charges; a budget has but one.
+    currency: Option<Box<str>>,
+    keys: HashMap<Box<str>, Spending>,
+    groups: HashMap<Box<str>, Spending>,
+}
+
+/// Of one key or group, in the last day in which it was charged, and in its month.
+#[derive(Debug, Default)]
+struct Spending {
+    /// `YYYY-MM-DD`.
+    day: [u8; Moment::DAY],
+    in_day: Sum,
+    in_month: Sum,
+}
+
+impl Spending {
+    /// Adds a charge, unless it is of an earlier month than the last.
+    fn add(&mut self, moment: &Moment, charge: Decimal) -> Result<(), Unsummed> {
+        let (kept, day) = (self.day, moment.day());
+        if month(&kept) > month(day) {
+            return Ok(());
+        }
+        if month(&kept) < month(day) {
+            self.in_month = Sum::default();
+        }
+        if kept.as_slice() < day {
+            self.in_day = Sum::default();
+            self.day.copy_from_slice(day);
+        }
+        self.in_month.add(charge)?;
+        if kept.as_slice() <= day {
+            self.in_day.add(charge)?;
+        }
+        Ok(())
+    }
+}
+
+/// The `YYYY-MM` of a day.
+fn month(day: &[u8]) -> &[u8] {
+    day.get(..Moment::MONTH).unwrap_or_default()
+}
+
+impl Book for Spent {
+    fn add(&mut self, record: &Record<'_>) -> Result<(), Unsummed> {
+        let end = record.end();
+        self.last = self.last.max(Some(end));
+        let Some(charge) = record.charge.filter(|charge| !charge.is_zero()) else {
+            return Ok(());
+        };
+        let currency = self
+            .currency
+            .get_or_insert_with(|| Box::from(record.currency()));
+        if **currency != *record.currency() {
+            return Err(Unsummed::OtherCurrency);
+        }
+        for (all, id) in [
+            (&mut self.keys, record.key()),
+            (&mut self.groups, record.group()),
+        ] {
+            if !id.is_empty() {
+                all.entry_ref(id).or_default().add(&end, charge)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Spent {
+    /// Writes it as one JSON object: by id, what to put into a document. Who was not charged in the month is not there.
+    ///
+    /// # Errors
+    /// As the output gives them.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let last = self.last.as_ref();
+        let document = Document {
+            keys: ByMoment(&self.keys, last),
+            groups: ByMoment(&self.groups, last),
+        };
+        serde_json::to_writer(&mut *out, &document)?;
+        out.write_all(b"\n")
+    }
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    keys: ByMoment<'a>,
+    groups: ByMoment<'a>,
+}
+
+/// What was spent by a moment.
+struct ByMoment<'a>(&'a HashMap<Box<str>, Spending>, Option<&'a Moment>);
+
+impl Serialize for ByMoment<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(all, Some(last)) = *self else {
+            return serializer.serialize_map(Some(0))?.end();
+        };
+        let mut all: Vec<_> = all
+            .iter()
+            .filter(|(_, spending)| month(&spending.day) == last.month())
+            .collect();
+        all.sort_by_key(|(id, _)| *id);
+        serializer.collect_map(all.into_iter().map(|(id, spending)| {
+            let today = spending.day.as_slice() == last.day();
+            let in_day = if today {
+                spending.in_day
+            } else {
+                Sum::default()
+            };
+            let entry = Entry {
+                at: last.text(),
+                in_day: in_day.text(),
+                in_month: spending.in_month.text(),
+            };
+            (id, entry)
+        }))
+    }
+}
+
+/// The form of a document's `limits.budget.spent`.
+#[derive(Serialize)]
+struct Entry {
+    at: String,
+    in_day: String,
+    in_month: String,
+}

@@ -1,0 +1,75 @@
+//! The limits service in the course of an exchange: whether it must be asked, under which descriptors, what
+//! its refusals mean, what it is told at the end.
+
+use super::facts::Facts;
+use super::{AnswerHead, Phase, Quotas};
+use crate::ledger::UsageStatus;
+use crate::limits::Estimate;
+use crate::limits::shared::{Descriptors, OnFailure, Tokens};
+use crate::reply::Rejection;
+use crate::usage::Reading;
+
+/// Refuses what must be counted by the service, where this Envoy has no filters that would ask it.
+pub(super) fn require_service(facts: &Facts, quotas: &impl Quotas) -> Result<(), Rejection> {
+    let wanted = facts.limits_service == Some(OnFailure::Closed);
+    if wanted && !quotas.reach_service() {
+        return Err(Rejection::NotCounted);
+    }
+    Ok(())
+}
+
+/// What a request that is about to go upstream is counted under; `None` where the service is not asked.
+pub(super) fn of(facts: &mut Facts) -> Option<Descriptors> {
+    let descriptors = Descriptors {
+        failure: facts.limits_service?,
+        key: facts.key.clone()?,
+        group: facts.group.as_ref()?.id.clone(),
+        model: facts.model.as_ref().map(|model| model.id.clone()),
+    };
+    facts.service_asked = true;
+    Some(descriptors)
+}
+
+/// Why the rate limit filters answered, where it was them: by their details, which no upstream can give.
+pub(super) fn refusal(details: &[u8], head: &impl AnswerHead) -> Option<Rejection> {
+    match details {
+        b"request_rate_limited" => {
+            let reset = head.header("x-ratelimit-reset");
+            let retry_after_s = reset.and_then(|seconds| seconds.parse().ok()).unwrap_or(1);
+            Some(Rejection::ServiceLimit { retry_after_s })
+        }
+        b"rate_limiter_error" => Some(Rejection::NotCounted),
+        _ => None,
+    }
+}
+
+/// What the service is to be told was used; `None` where nothing was, or it was not asked.
+pub(super) fn used(
+    phase: &Phase,
+    facts: &Facts,
+    reading: &Reading,
+    status: UsageStatus,
+) -> Option<Tokens> {
+    if !facts.service_asked || facts.wire().is_none() {
+        return None;
+    }
+    let tokens = match (&reading.usage, status) {
+        (Some(usage), _) => Tokens {
+            input: usage.input_tokens(),
+            output: usage.output_tokens(),
+        },
+        // The upstream was at work, and what that came to nobody knows.
+        (None, UsageStatus::Partial) => {
+            let cap = match phase {
+                Phase::AwaitingModel(upload)
+                | Phase::Forwarding(upload)
+                | Phase::Relaying(upload) => upload.output_cap(),
+                Phase::Start | Phase::Replied | Phase::Done => None,
+            };
+            let Estimate { input, output } = Estimate::of(facts.request_bytes, cap);
+            Tokens { input, output }
+        }
+        (None, _) => Tokens::default(),
+    };
+    (tokens != Tokens::default()).then_some(tokens)
+}

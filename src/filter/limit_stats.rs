@@ -1,0 +1,44 @@
+//! The Envoy stats of limits: which of them refuse requests, and how often counting failed.
+//!
+//! A key's id is no label: keys are many, and stats never expire. The ledger tells whose limit it was.
+
+use hashbrown::HashMap;
+use proxy_wasm::types::MetricType::Counter;
+
+use super::host;
+use super::metric::Metric;
+use crate::ledger::Record;
+use crate::limits::{Limit, Scope};
+
+/// The stats of the limits of all groups and of their keys.
+#[derive(Debug, Default)]
+pub(super) struct LimitStats {
+    /// By the group's id: the limits that a document names, so there are never many.
+    limited: HashMap<String, HashMap<(Scope, Limit), Metric>>,
+    lost: Metric,
+}
+
+impl LimitStats {
+    /// Counts what limits did to one exchange.
+    pub(super) fn count(&mut self, record: &Record) {
+        // There before its first event: a counter that begins with one shows no increase.
+        let lost = self
+            .lost
+            .id(Counter, || "trilane_limit_lost_total".to_owned());
+        if record.settled.lost {
+            host::add(lost, 1);
+        }
+        let Some((scope, limit)) = record.limit else {
+            return;
+        };
+        let group = record.group.as_deref().unwrap_or_default();
+        // By what is borrowed: an id is copied only when it is new.
+        let limits = self.limited.entry_ref(group).or_default();
+        let metric = limits.entry((scope, limit)).or_default();
+        let name = || {
+            let (limit, scope) = (limit.name(), scope.name());
+            format!("trilane_limited_total;group={group};limit={limit};scope={scope};")
+        };
+        host::add(metric.id(Counter, name), 1);
+    }
+}

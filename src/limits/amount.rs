@@ -1,0 +1,142 @@
+//! Sums of money, exact.
+
+use core::fmt;
+
+use rust_decimal::Decimal;
+
+use crate::billing::Charge;
+use crate::decimal;
+
+/// A sum of charges in the document's currency, not negative.
+///
+/// Counted in units of 10^-20, in which every charge is a whole number: a price has six fractional
+/// digits, tokens are priced by the million, and the multipliers of a Mixed group have eight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Amount(u128);
+
+/// Fractional digits of an amount.
+const PLACES: u32 = 20;
+/// Units of one of the currency.
+const ONE: u128 = 10_u128.pow(PLACES);
+
+impl Amount {
+    /// Nothing.
+    pub const ZERO: Self = Self(0);
+    /// The greatest amount that a document may write; beyond it a slip of the pen is likelier.
+    pub const MAX: u32 = 1_000_000_000;
+    /// Fractional digits that a document may write.
+    pub const WRITTEN_PLACES: usize = 20;
+
+    /// Reads an amount as a document writes it, such as `10.00`.
+    ///
+    /// # Errors
+    /// The reason, where the text is no plain decimal number with at most 20 fractional digits
+    /// between 0 and [`Amount::MAX`].
+    pub fn parse(text: &str) -> Result<Self, &'static str> {
+        use crate::decimal::Fault;
+        let value = decimal::bounded(text, Self::WRITTEN_PLACES, Self::MAX);
+        match value.map(Self::of_decimal) {
+            Ok(Some(amount)) => Ok(amount),
+            Err(Fault::NotPlain) => {
+                Err("must be a plain decimal number in a string, such as \"10.00\"")
+            }
+            Err(Fault::TooManyPlaces) => Err("has more than 20 fractional digits"),
+            Ok(None) | Err(Fault::OutOfRange) => Err("is out of range (at most 1000000000)"),
+        }
+    }
+
+    /// What a charge is; `None` for one with more digits than prices and multipliers can give it.
+    pub fn of(charge: Charge) -> Option<Self> {
+        Self::of_decimal(charge.value())
+    }
+
+    fn of_decimal(value: Decimal) -> Option<Self> {
+        let value = value.normalize();
+        let shift = PLACES.checked_sub(value.scale())?;
+        let mantissa = u128::try_from(value.mantissa()).ok()?;
+        mantissa.checked_mul(10_u128.checked_pow(shift)?).map(Self)
+    }
+
+    /// This and that. A sum beyond 10^18 of the currency stays there.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+
+    /// The bytes that stand for it.
+    pub(super) fn to_bytes(self) -> [u8; 16] {
+        self.0.to_le_bytes()
+    }
+
+    /// The amount that bytes stand for.
+    pub(super) fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(u128::from_le_bytes(bytes))
+    }
+}
+
+/// All digits, no trailing zeros.
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let whole = self.0.checked_div(ONE).unwrap_or_default();
+        let rest = self.0.checked_rem(ONE).unwrap_or_default();
+        if rest == 0 {
+            return write!(f, "{whole}");
+        }
+        let digits = format!("{rest:020}");
+        write!(f, "{whole}.{}", digits.trim_end_matches('0'))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn amounts_as_written() {
+        let cases = [
+            ("10.00", Ok("10")),
+            ("0.5", Ok("0.5")),
+            ("0", Ok("0")),
+            ("1000000000", Ok("1000000000")),
+            ("0.00000000000000000001", Ok("0.00000000000000000001")),
+            (
+                "0.000000000000000000001",
+                Err("has more than 20 fractional digits"),
+            ),
+            ("1000000000.01", Err("is out of range (at most 1000000000)")),
+            (
+                "-1",
+                Err("must be a plain decimal number in a string, such as \"10.00\""),
+            ),
+            (
+                "1e3",
+                Err("must be a plain decimal number in a string, such as \"10.00\""),
+            ),
+        ];
+        for (text, want) in cases {
+            let got = Amount::parse(text).map(|amount| amount.to_string());
+            assert_eq!(got.as_deref().map_err(|e| *e), want, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn sums_are_exact(parts in proptest::collection::vec((0u64..1_000_000_000_000, 0u32..=20), 0..20)) {
+            let mut sum = Amount::ZERO;
+            let mut want = 0u128;
+            for (mantissa, scale) in parts {
+                let value = Decimal::from_i128_with_scale(i128::from(mantissa), scale);
+                sum = sum.plus(Amount::of_decimal(value).unwrap());
+                want += u128::from(mantissa) * 10u128.pow(20 - scale);
+            }
+            prop_assert_eq!(sum, Amount(want));
+            prop_assert_eq!(Amount::from_bytes(sum.to_bytes()), sum);
+            let (whole, fraction) = (want / ONE, want % ONE);
+            let written = format!("{whole}.{fraction:020}");
+            let shown = sum.to_string();
+            prop_assert!(written.starts_with(&shown), "{} {}", written, shown);
+            prop_assert!(written[shown.len()..].trim_start_matches('.').bytes().all(|b| b == b'0'));
+        }
+    }
+}

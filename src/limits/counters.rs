@@ -1,0 +1,271 @@
+//! What one key or group has used: its running counters, and what they say to a request.
+
+use super::amount::Amount;
+use super::budget::{self, Spending, Window};
+use super::bytes::Reader;
+use super::figures::{Figures, Gauge};
+use super::lease::{Lease, Leases};
+use super::rate::{Bucket, Share};
+use super::{Count, Estimate, Limits, Rate};
+
+/// The running counters of one key or group.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Counters {
+    buckets: [Bucket; Rate::ALL.len()],
+    spending: Spending,
+    leases: Leases,
+}
+
+/// The limit that a request meets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Full {
+    /// Which.
+    pub limit: Limit,
+    /// How long until it would let the request pass if nobody else came, in microseconds.
+    pub wait_us: u64,
+}
+
+/// One of the limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Limit {
+    /// What is counted by the minute.
+    Rate(Rate),
+    /// Concurrent requests.
+    Concurrency,
+    /// Money.
+    Budget(Window),
+}
+
+impl Limit {
+    /// Its name, as metrics have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rate(rate) => rate.name(),
+            Self::Concurrency => "concurrent_requests",
+            Self::Budget(Window::Day) => "budget_per_day",
+            Self::Budget(Window::Month) => "budget_per_month",
+        }
+    }
+}
+
+/// How long a client is told to wait for a slot: nobody knows when one will be free.
+const SLOT_WAIT_US: u64 = 1_000_000;
+
+/// What was put into the buckets for a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reserved([Share; Rate::ALL.len()]);
+
+impl Counters {
+    /// As they are now, for a subject that may use `limits`.
+    pub fn advance(&mut self, limits: &Limits, now_us: u64) {
+        for (rate, bucket) in self.rates() {
+            // What has no limit at this moment is left alone: it may have one the next.
+            if let Some(limit) = limits.per_minute(rate) {
+                *bucket = bucket.drained(limit, now_us);
+            }
+        }
+        self.advance_rest(limits, now_us);
+    }
+
+    /// As they are now, for a request that came when `limits` held: it is over, and they may have
+    /// changed since.
+    pub fn catch_up(&mut self, limits: &Limits, now_us: u64) {
+        for (_, bucket) in self.rates() {
+            *bucket = bucket.caught_up(now_us);
+        }
+        self.advance_rest(limits, now_us);
+    }
+
+    fn advance_rest(&mut self, limits: &Limits, now_us: u64) {
+        if limits.budget.is_set() {
+            self.spending = self.spending.at(seconds(now_us), limits.budget.spent);
+        }
+        self.leases.expire(now_us / 1000);
+    }
+
+    /// The limit that keeps a request out now: of several the hardest, and how long any of them does.
+    /// `held` is how many slots `holder` holds itself.
+    pub fn meets(
+        &self,
+        limits: &Limits,
+        estimate: Estimate,
+        (holder, held): (u64, u32),
+        now_us: u64,
+    ) -> Option<Full> {
+        let rates = Rate::ALL.into_iter().zip(&self.buckets);
+        let rates = rates.filter_map(|(rate, bucket)| {
+            let limit = limits.per_minute(rate)?;
+            let wait_us = bucket.wait_us(limit, estimate.units(rate, limit), now_us);
+            (wait_us > 0).then_some(Full {
+                limit: Limit::Rate(rate),
+                wait_us,
+            })
+        });
+        let slots = self.held_by_others(holder).saturating_add(held.into());
+        let no_slot = limits
+            .concurrent_requests
+            .is_some_and(|limit| slots >= u64::from(limit));
+        let no_slot = no_slot.then_some(Full {
+            limit: Limit::Concurrency,
+            wait_us: SLOT_WAIT_US,
+        });
+        let spent = self.spending.exceeds(&limits.budget).map(|window| Full {
+            limit: Limit::Budget(window),
+            wait_us: budget::until_next(window, seconds(now_us)).saturating_mul(1_000_000),
+        });
+        rates.chain(no_slot).chain(spent).reduce(Full::and)
+    }
+
+    /// Puts a request into the buckets, and writes down how many slots its holder then holds.
+    pub fn enter(
+        &mut self,
+        limits: &Limits,
+        estimate: Estimate,
+        (holder, held): (u64, u32),
+        now_us: u64,
+    ) -> Reserved {
+        let mut reserved = Reserved::default();
+        for ((rate, bucket), share) in self.rates().zip(&mut reserved.0) {
+            if let Some(limit) = limits.per_minute(rate) {
+                (*bucket, *share) = bucket.with_share(estimate.units(rate, limit));
+            }
+        }
+        if limits.concurrent_requests.is_some() {
+            self.hold((holder, held), now_us);
+        }
+        reserved
+    }
+
+    /// Takes a request out again that was not forwarded after all.
+    pub fn withdraw(&mut self, reserved: Reserved) {
+        for ((_, bucket), share) in self.rates().zip(reserved.0) {
+            *bucket = bucket.settled(share, 0);
+        }
+    }
+
+    /// Puts what a request has used in the place of what was reserved for it: input and output tokens.
+    pub fn settle(&mut self, limits: &Limits, reserved: Reserved, used: [Count; 2]) {
+        let [input, output] = used;
+        // It was one request, and is.
+        let used = [Count::AtLeast(0), input, output];
+        for (((rate, bucket), share), used) in self.rates().zip(reserved.0).zip(used) {
+            // Where there was no limit when it came, nothing was put in.
+            if limits.per_minute(rate).is_some() {
+                *bucket = bucket.settled(share, used.settled(share.units()));
+            }
+        }
+    }
+
+    /// Adds a charge.
+    pub fn charge(&mut self, charge: Amount) {
+        self.spending = self.spending.plus(charge);
+    }
+
+    /// Writes down how many slots a VM holds.
+    pub fn hold(&mut self, (holder, held): (u64, u32), now_us: u64) {
+        self.leases.set(holder, held, now_us / 1000);
+    }
+
+    /// How many slots others than `holder` hold.
+    pub fn held_by_others(&self, holder: u64) -> u64 {
+        self.leases.held_by_others(holder)
+    }
+
+    /// What was spent in the current day and month.
+    pub fn spending(&self) -> Spending {
+        self.spending
+    }
+
+    /// What is left of the rates.
+    pub fn figures(&self, limits: &Limits, now_us: u64) -> Figures {
+        let [requests, input_tokens, output_tokens] = Rate::ALL.map(|rate| {
+            let limit = limits.per_minute(rate)?;
+            let bucket = self.buckets.get(rate as usize)?;
+            Some(Gauge {
+                limit,
+                remaining: bucket.remaining(limit),
+                reset_us: bucket.reset_us(limit, now_us),
+            })
+        });
+        Figures {
+            requests,
+            input_tokens,
+            output_tokens,
+            at_us: now_us,
+        }
+    }
+
+    fn rates(&mut self) -> impl Iterator<Item = (Rate, &mut Bucket)> {
+        Rate::ALL.into_iter().zip(&mut self.buckets)
+    }
+
+    /// The bytes of the record. Their form is told by the record's name.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(256);
+        for bucket in self.buckets {
+            bucket.encode(&mut bytes);
+        }
+        let (day, month, in_day, in_month) = self.spending.parts();
+        bytes.extend_from_slice(&day.to_le_bytes());
+        bytes.extend_from_slice(&month.to_le_bytes());
+        bytes.extend_from_slice(&in_day.to_bytes());
+        bytes.extend_from_slice(&in_month.to_bytes());
+        for lease in &self.leases.0 {
+            bytes.extend_from_slice(&lease.holder.to_le_bytes());
+            bytes.extend_from_slice(&lease.slots.to_le_bytes());
+            bytes.extend_from_slice(&lease.until_ms.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// Reads a record; `None` for bytes that are none.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut reader = Reader(bytes);
+        let mut counters = Self::default();
+        for bucket in &mut counters.buckets {
+            *bucket = Bucket::decode(&mut reader)?;
+        }
+        counters.spending = Spending::from_parts((
+            reader.u32()?,
+            reader.u32()?,
+            Amount::from_bytes(reader.array()?),
+            Amount::from_bytes(reader.array()?),
+        ));
+        while !reader.0.is_empty() {
+            counters.leases.0.push(Lease {
+                holder: reader.u64()?,
+                slots: reader.u32()?,
+                until_ms: reader.u64()?,
+            });
+        }
+        Some(counters)
+    }
+}
+
+impl Full {
+    /// What both together say: the harder one is named, and it takes until neither keeps out.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let harder = if other.rank() >= self.rank() {
+            other
+        } else {
+            self
+        };
+        Self {
+            wait_us: self.wait_us.max(other.wait_us),
+            ..harder
+        }
+    }
+
+    /// How hard it is: a budget does not come back by waiting a little, whatever the clock says.
+    pub fn rank(&self) -> (bool, u64) {
+        (matches!(self.limit, Limit::Budget(_)), self.wait_us)
+    }
+}
+
+fn seconds(now_us: u64) -> i64 {
+    i64::try_from(now_us / 1_000_000).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,69 @@
+//! How much is left, for the headers that clients read.
+
+/// What is left of the limits of a key and its group, the tighter of both for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Figures {
+    /// Of requests a minute.
+    pub requests: Option<Gauge>,
+    /// Of input tokens a minute.
+    pub input_tokens: Option<Gauge>,
+    /// Of output tokens a minute.
+    pub output_tokens: Option<Gauge>,
+    /// When this was so, in microseconds since the Unix epoch.
+    pub at_us: u64,
+}
+
+/// What is left of one limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gauge {
+    /// Units a minute.
+    pub limit: u32,
+    /// Units that may be used now.
+    pub remaining: u64,
+    /// How long until all of them may be, in microseconds.
+    pub reset_us: u64,
+}
+
+impl Gauge {
+    /// The one that leaves less, where there are both.
+    pub fn tighter(a: Option<Self>, b: Option<Self>) -> Option<Self> {
+        match (a, b) {
+            (Some(a), Some(b)) if (b.remaining, b.limit) < (a.remaining, a.limit) => Some(b),
+            (a, b) => a.or(b),
+        }
+    }
+}
+
+impl Figures {
+    /// What is left of the tokens, where one figure must do for both kinds.
+    pub fn tokens(&self) -> Option<Gauge> {
+        Gauge::tighter(self.input_tokens, self.output_tokens)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tighter_limit_is_told() {
+        let gauge = |limit, remaining| {
+            Some(Gauge {
+                limit,
+                remaining,
+                reset_us: 0,
+            })
+        };
+        let cases = [
+            (None, None, None),
+            (gauge(9, 1), None, gauge(9, 1)),
+            (None, gauge(9, 1), gauge(9, 1)),
+            (gauge(9, 1), gauge(5, 2), gauge(9, 1)),
+            (gauge(9, 3), gauge(5, 2), gauge(5, 2)),
+            (gauge(9, 2), gauge(5, 2), gauge(5, 2)),
+        ];
+        for (a, b, want) in cases {
+            assert_eq!(Gauge::tighter(a, b), want, "{a:?}, {b:?}");
+        }
+    }
+}

@@ -1,0 +1,527 @@
+//! What a request meets, what it costs, and what is left when it is over.
+
+mod races;
+
+use super::*;
+use crate::limits::lease::{LEASE_MS, RENEWAL_MS};
+use crate::limits::{Limits, Rate};
+use crate::shared_data::Conflict;
+use crate::shared_data::fake::FakeSharedData;
+
+const SECOND: u64 = 1_000_000;
+/// Noon of a Sunday, UTC.
+const NOON: u64 = 1_795_348_800 * SECOND;
+const DAY: u64 = 86_400 * SECOND;
+
+fn amount(text: &str) -> Amount {
+    Amount::parse(text).unwrap()
+}
+
+fn limits(requests: u32, input: u32, output: u32, slots: u32) -> Limits {
+    let some = |limit| (limit > 0).then_some(limit);
+    let mut limits = Limits::default();
+    limits.set_per_minute(Rate::Requests, some(requests));
+    limits.set_per_minute(Rate::InputTokens, some(input));
+    limits.set_per_minute(Rate::OutputTokens, some(output));
+    limits.concurrent_requests = some(slots);
+    limits
+}
+
+fn budget(per_day: &str, per_month: &str) -> Limits {
+    let some = |text: &str| (!text.is_empty()).then(|| amount(text));
+    let mut limits = Limits::default();
+    limits.budget.per_day = some(per_day);
+    limits.budget.per_month = some(per_month);
+    limits
+}
+
+fn key(limits: Limits) -> Subject {
+    Subject::new(Scope::Key, "same", limits)
+}
+
+fn group(limits: Limits) -> Subject {
+    Subject::new(Scope::Group, "same", limits)
+}
+
+fn tokens(input: u64, output: u64) -> Estimate {
+    Estimate { input, output }
+}
+
+fn used(input: u64, output: u64, charge: &str) -> Used {
+    Used {
+        input: Count::Exactly(input),
+        output: Count::Exactly(output),
+        charge: (!charge.is_empty()).then(|| amount(charge)),
+    }
+}
+
+const NOTHING_KNOWN: Used = Used {
+    input: Count::AtLeast(0),
+    output: Count::AtLeast(0),
+    charge: None,
+};
+
+fn refused(scope: Scope, limit: Limit, wait_us: u64) -> Refused {
+    Refused::Full {
+        scope,
+        limit,
+        wait_us,
+    }
+}
+
+/// Requests, input tokens and output tokens that are left.
+fn left(subjects: &[Subject], shared: &impl SharedData, now: u64) -> [Option<u64>; 3] {
+    let figures = Limiter::new(0).figures(subjects, shared, now);
+    [
+        figures.requests,
+        figures.input_tokens,
+        figures.output_tokens,
+    ]
+    .map(|gauge| gauge.map(|gauge| gauge.remaining))
+}
+
+fn slots(subject: &Subject, shared: &impl SharedData, now: u64) -> u64 {
+    look(subject, shared, now).held_by_others(0)
+}
+
+#[test]
+fn each_limit_keeps_out_in_each_scope() {
+    let plenty = limits(1000, 1_000_000, 1_000_000, 1000);
+    let mut both = limits(1, 0, 0, 0);
+    both.budget = budget("1", "").budget;
+    // (case, limits, what came before and its charge if it is over, what comes, the limit, the wait)
+    type Earlier = (Estimate, Option<&'static str>);
+    type Case<'a> = (&'a str, Limits, &'a [Earlier], Estimate, Limit, u64);
+    let cases: [Case<'_>; 9] = [
+        (
+            "requests",
+            limits(2, 0, 0, 0),
+            &[(tokens(9, 9), Some("")), (tokens(9, 9), None)],
+            tokens(0, 0),
+            Limit::Rate(Rate::Requests),
+            30 * SECOND,
+        ),
+        (
+            "input tokens",
+            limits(0, 100, 0, 0),
+            &[(tokens(60, 900), None), (tokens(40, 900), None)],
+            tokens(1, 900),
+            Limit::Rate(Rate::InputTokens),
+            600_000,
+        ),
+        (
+            "output tokens",
+            limits(0, 0, 100, 0),
+            &[(tokens(900, 99), None)],
+            tokens(900, 2),
+            Limit::Rate(Rate::OutputTokens),
+            600_000,
+        ),
+        (
+            "more tokens than there ever are",
+            limits(0, 100, 0, 0),
+            &[(tokens(1, 0), None)],
+            tokens(1_000_000, 0),
+            Limit::Rate(Rate::InputTokens),
+            600_000,
+        ),
+        (
+            "the longer wait of two",
+            limits(1, 100, 0, 0),
+            &[(tokens(100, 0), None)],
+            tokens(100, 0),
+            Limit::Rate(Rate::InputTokens),
+            60 * SECOND,
+        ),
+        (
+            "concurrent requests",
+            limits(0, 0, 0, 1),
+            &[(tokens(0, 0), Some("")), (tokens(0, 0), None)],
+            tokens(0, 0),
+            Limit::Concurrency,
+            SECOND,
+        ),
+        (
+            "the budget of a day",
+            budget("1.5", "2"),
+            &[(tokens(0, 0), Some("0.5")), (tokens(0, 0), Some("1"))],
+            tokens(0, 0),
+            Limit::Budget(Window::Day),
+            DAY / 2,
+        ),
+        (
+            "the budget of a month",
+            budget("1.5", "1.50000000000000000001"),
+            &[(tokens(0, 0), Some("1.50000000000000000001"))],
+            tokens(0, 0),
+            Limit::Budget(Window::Month),
+            8 * DAY + DAY / 2,
+        ),
+        (
+            "a budget is named before a rate",
+            both,
+            &[(tokens(0, 0), Some("1"))],
+            tokens(0, 0),
+            Limit::Budget(Window::Day),
+            DAY / 2,
+        ),
+    ];
+    for (case, tight, before, estimate, limit, wait) in cases {
+        for scope in [Scope::Key, Scope::Group] {
+            let subjects = match scope {
+                Scope::Key => [key(tight), group(plenty)],
+                Scope::Group => [key(plenty), group(tight)],
+            };
+            let shared = FakeSharedData::default();
+            let limiter = Limiter::new(1);
+            let mut under_way = Vec::new();
+            for (estimate, charge) in before {
+                let grant = limiter.admit(&subjects, *estimate, &shared, NOON);
+                let grant = grant.unwrap_or_else(|met| panic!("{case}, {scope:?}: {met:?}"));
+                match charge {
+                    Some(charge) => {
+                        let used = used(estimate.input, estimate.output, charge);
+                        let settled = limiter.settle(grant, used, &shared, NOON);
+                        assert!(!settled.lost, "{case}, {scope:?}");
+                    }
+                    None => under_way.push(grant),
+                }
+            }
+            let before = shared.values.borrow().clone();
+            let got = limiter.admit(&subjects, estimate, &shared, NOON);
+            assert_eq!(got.unwrap_err(), refused(scope, limit, wait), "{case}");
+            assert_eq!(*shared.values.borrow(), before, "{case}, {scope:?}: free");
+            for grant in under_way {
+                let _ = limiter.settle(grant, NOTHING_KNOWN, &shared, NOON);
+            }
+            let after = limiter.admit(&subjects, estimate, &shared, NOON + wait);
+            assert!(after.is_ok(), "{case}, {scope:?}, after the wait");
+        }
+    }
+}
+
+#[test]
+fn what_is_used_takes_the_place_of_the_estimate() {
+    let subjects = [
+        key(limits(10, 1000, 1000, 5)),
+        group(limits(20, 3000, 2000, 0)),
+    ];
+    let none_output = Used {
+        output: Count::AtLeast(0),
+        ..used(50, 0, "")
+    };
+    // (case, used, left of the key's limits, the same for the group)
+    let cases = [
+        ("as estimated", used(100, 200, ""), [900, 800], [2900, 1800]),
+        ("less", used(10, 20, ""), [990, 980], [2990, 1980]),
+        ("nothing", used(0, 0, ""), [1000, 1000], [3000, 2000]),
+        ("more", used(700, 1100, ""), [300, 0], [2300, 900]),
+        ("nobody knows", NOTHING_KNOWN, [900, 800], [2900, 1800]),
+        ("one is known", none_output, [950, 800], [2950, 1800]),
+    ];
+    for (case, used, of_key, of_group) in cases {
+        let shared = FakeSharedData::default();
+        let limiter = Limiter::new(1);
+        let estimate = tokens(100, 200);
+        let grant = limiter.admit(&subjects, estimate, &shared, NOON).unwrap();
+        let [own, all] = [&subjects[..1], &subjects[1..]];
+        assert_eq!(
+            left(own, &shared, NOON),
+            [Some(9), Some(900), Some(800)],
+            "{case}"
+        );
+        assert_eq!(slots(&subjects[0], &shared, NOON), 1, "{case}");
+        let settled = limiter.settle(grant, used, &shared, NOON);
+        assert_eq!(settled, Settled::default(), "{case}");
+        for (subject, requests, [input, output]) in [(own, 9, of_key), (all, 19, of_group)] {
+            let want = [Some(requests), Some(input), Some(output)];
+            assert_eq!(left(subject, &shared, NOON), want, "{case}");
+        }
+        let tighter = left(&subjects, &shared, NOON);
+        assert_eq!(tighter, [9, of_key[0], of_key[1]].map(Some), "{case}");
+        assert_eq!(slots(&subjects[0], &shared, NOON), 0, "{case}");
+    }
+}
+
+#[test]
+fn charges_add_up_and_days_pass() {
+    let subjects = [key(budget("10", "")), group(budget("", "100"))];
+    let shared = FakeSharedData::default();
+    let limiter = Limiter::new(1);
+    let spend = |charge: &str, now: u64| {
+        let grant = limiter.admit(&subjects, tokens(1, 1), &shared, now);
+        let settled = limiter.settle(grant.unwrap(), used(1, 1, charge), &shared, now);
+        let shown = |spent: &Spent| (spent.scope, spent.in_day, spent.in_month);
+        let spent: Vec<_> = settled.spent.iter().map(shown).collect();
+        let [of_key, of_group] = spent[..] else {
+            panic!("{spent:?}");
+        };
+        assert_eq!((of_key.0, of_group.0), (Scope::Key, Scope::Group));
+        assert_eq!((of_key.1, of_key.2), (of_group.1, of_group.2));
+        (of_key.1.to_string(), of_key.2.to_string())
+    };
+    let pair = |day: &str, month: &str| (day.to_owned(), month.to_owned());
+    let tiny = "0.00000000000000000001";
+    assert_eq!(spend("1.5", NOON), pair("1.5", "1.5"));
+    assert_eq!(spend("", NOON), pair("1.5", "1.5"), "no charge");
+    assert_eq!(
+        spend(tiny, NOON),
+        pair("1.50000000000000000001", "1.50000000000000000001")
+    );
+    let next = NOON + DAY / 2;
+    assert_eq!(spend("2", next), pair("2", "3.50000000000000000001"));
+    assert_eq!(spend("1", NOON + 9 * DAY), pair("1", "1"), "December");
+}
+
+#[test]
+fn what_a_document_knows_to_be_spent_counts() {
+    let mut told = budget("10", "");
+    told.budget.spent = Some(crate::limits::budget::SpentBy {
+        at: 1_795_348_800,
+        in_day: amount("9"),
+        in_month: amount("90"),
+    });
+    let shared = FakeSharedData::default();
+    let limiter = Limiter::new(1);
+    let mut settled = Settled::default();
+    for charge in ["0.5", "0.5"] {
+        let grant = limiter.admit(&[key(told)], tokens(1, 1), &shared, NOON);
+        settled = limiter.settle(grant.unwrap(), used(1, 1, charge), &shared, NOON);
+    }
+    assert_eq!(settled.spent[0].in_day, amount("10"));
+    assert_eq!(settled.spent[0].in_month, amount("91"));
+    let met = limiter.admit(&[key(told)], tokens(1, 1), &shared, NOON);
+    let day = Limit::Budget(Window::Day);
+    assert_eq!(met.unwrap_err(), refused(Scope::Key, day, DAY / 2));
+}
+
+#[test]
+fn the_hardest_of_several_is_told_and_the_longest_wait() {
+    let shared = FakeSharedData::default();
+    let limiter = Limiter::new(1);
+    let subjects = [key(limits(1, 0, 0, 0)), group(budget("1", ""))];
+    let grant = limiter.admit(&subjects, tokens(0, 0), &shared, NOON);
+    let _ = limiter.settle(grant.unwrap(), used(0, 0, "1"), &shared, NOON);
+    let day = Limit::Budget(Window::Day);
+    let met = limiter.admit(&subjects, tokens(0, 0), &shared, NOON);
+    assert_eq!(met.unwrap_err(), refused(Scope::Group, day, DAY / 2));
+    // Just before midnight a minute's limit may take longer than the budget.
+    let late = NOON + DAY / 2 - SECOND;
+    let shared = FakeSharedData::default();
+    let grant = limiter.admit(&subjects, tokens(0, 0), &shared, late);
+    let _ = limiter.settle(grant.unwrap(), used(0, 0, "1"), &shared, late);
+    let met = limiter.admit(&subjects, tokens(0, 0), &shared, late);
+    assert_eq!(met.unwrap_err(), refused(Scope::Group, day, 60 * SECOND));
+    assert!(
+        limiter
+            .admit(&subjects, tokens(0, 0), &shared, late + 60 * SECOND)
+            .is_ok()
+    );
+}
+
+#[test]
+fn a_dead_vm_holds_its_slots_no_longer_than_a_lease() {
+    let subject = [key(limits(0, 0, 0, 3))];
+    let shared = FakeSharedData::default();
+    let admit = |limiter: &Limiter, now| limiter.admit(&subject, tokens(0, 0), &shared, now);
+    let (dies, lives) = (Limiter::new(1), Limiter::new(2));
+    let lost = [admit(&dies, NOON).unwrap(), admit(&dies, NOON).unwrap()];
+    let kept = admit(&lives, NOON).unwrap();
+    let mut now = NOON;
+    while now + RENEWAL_MS * 1000 < NOON + LEASE_MS * 1000 {
+        now += RENEWAL_MS * 1000;
+        lives.renew(&shared, now);
+        assert!(admit(&lives, now).is_err(), "{now}: three are under way");
+    }
+    let over = NOON + LEASE_MS * 1000;
+    assert!(admit(&lives, over - 1000).is_err());
+    let others_see = slots(&subject[0], &shared, over);
+    assert_eq!(others_see, 1, "that of the living was renewed");
+    let regained = [admit(&lives, over).unwrap(), admit(&lives, over).unwrap()];
+    assert!(admit(&lives, over).is_err(), "it has one of its own");
+    for grant in regained.into_iter().chain([kept]) {
+        let _ = lives.settle(grant, NOTHING_KNOWN, &shared, over);
+    }
+    assert_eq!(slots(&subject[0], &shared, over), 0);
+    // It was not dead after all, only late: what it gives back it has no more.
+    for grant in lost {
+        let _ = dies.settle(grant, NOTHING_KNOWN, &shared, over);
+        assert!(slots(&subject[0], &shared, over) <= 1);
+    }
+    assert_eq!(slots(&subject[0], &shared, over), 0);
+    dies.renew(&shared, over);
+    assert_eq!(slots(&subject[0], &shared, over), 0, "nothing is renewed");
+}
+
+#[test]
+fn slots_are_of_those_requests_that_took_one() {
+    let limited = [key(limits(9, 0, 0, 2))];
+    let free = [key(limits(9, 0, 0, 0))];
+    let admit = |limiter: &Limiter, subjects: &[Subject], shared: &FakeSharedData| {
+        limiter.admit(subjects, tokens(0, 0), shared, NOON).unwrap()
+    };
+    // The limit comes or goes while the first request is under way, and the other ends before it.
+    for (case, first, second, held) in [
+        ("the limit went", &limited, &free, 1),
+        ("the limit came", &free, &limited, 0),
+    ] {
+        let shared = FakeSharedData::default();
+        let limiter = Limiter::new(1);
+        let (early, late) = (
+            admit(&limiter, first, &shared),
+            admit(&limiter, second, &shared),
+        );
+        let _ = limiter.settle(late, NOTHING_KNOWN, &shared, NOON);
+        assert_eq!(slots(&limited[0], &shared, NOON), held, "{case}");
+        assert_eq!(u64::from(limiter.held(&limited[0])), held, "{case}");
+        let _ = limiter.settle(early, NOTHING_KNOWN, &shared, NOON);
+        assert_eq!(slots(&limited[0], &shared, NOON), 0, "{case}");
+        assert_eq!(limiter.held(&limited[0]), 0, "{case}");
+        let (early, late) = (
+            admit(&limiter, first, &shared),
+            admit(&limiter, second, &shared),
+        );
+        let _ = limiter.settle(early, NOTHING_KNOWN, &shared, NOON);
+        assert_eq!(slots(&limited[0], &shared, NOON), 1 - held, "{case}");
+        assert_eq!(u64::from(limiter.held(&limited[0])), 1 - held, "{case}");
+        let _ = limiter.settle(late, NOTHING_KNOWN, &shared, NOON);
+        assert_eq!(slots(&limited[0], &shared, NOON), 0, "{case}");
+    }
+}
+
+#[test]
+fn changed_limits_go_on_from_what_was_counted() {
+    let shared = FakeSharedData::default();
+    let limiter = Limiter::new(1);
+    let wide = [key(limits(0, 60_000, 0, 0))];
+    let long = limiter.admit(&wide, tokens(100, 0), &shared, NOON).unwrap();
+    let grant = limiter.admit(&wide, tokens(59_900, 0), &shared, NOON);
+    let _ = limiter.settle(grant.unwrap(), NOTHING_KNOWN, &shared, NOON);
+    assert_eq!(left(&wide, &shared, NOON), [None, Some(0), None]);
+    let raised = [key(limits(0, 90_000, 0, 0))];
+    assert_eq!(left(&raised, &shared, NOON), [None, Some(30_000), None]);
+    let narrow = [key(limits(0, 60, 0, 0))];
+    let met = limiter.admit(&narrow, tokens(60, 0), &shared, NOON);
+    let rate = Limit::Rate(Rate::InputTokens);
+    assert_eq!(
+        met.unwrap_err(),
+        refused(Scope::Key, rate, 60_000 * SECOND),
+        "lowered"
+    );
+    let now = NOON + 60_000 * SECOND;
+    let grant = limiter.admit(&narrow, tokens(60, 0), &shared, now).unwrap();
+    // The first one came when the limit was wide. It ends, and nothing drains at its limit.
+    let settled = limiter.settle(long, used(100, 0, ""), &shared, now + SECOND);
+    assert!(!settled.lost);
+    assert_eq!(
+        left(&narrow, &shared, now + SECOND),
+        [None, Some(1), None],
+        "drained at the limit of now"
+    );
+    let _ = limiter.settle(grant, used(0, 0, ""), &shared, now + SECOND);
+}
+
+#[test]
+fn who_is_refused_by_a_faster_one_costs_nothing() {
+    let subjects = [key(limits(10, 100, 100, 10)), group(limits(1, 0, 0, 0))];
+    let data = FakeSharedData::default();
+    let (one, other) = (Limiter::new(1), Limiter::new(2));
+    // Between the look at the group and the writing of the key, another VM takes the group's last.
+    let overtakes = || {
+        let all = &subjects[1..];
+        let _ = other.admit(all, tokens(1, 1), &data, NOON).unwrap();
+    };
+    let shared = Before(&data, RefCell::new(Some(&overtakes)));
+    let met = one.admit(&subjects, tokens(10, 10), &shared, NOON);
+    let rate = Limit::Rate(Rate::Requests);
+    assert_eq!(met.unwrap_err(), refused(Scope::Group, rate, 60 * SECOND));
+    let own = left(&subjects[..1], &data, NOON);
+    assert_eq!(own, [Some(10), Some(100), Some(100)]);
+    assert_eq!(slots(&subjects[0], &data, NOON), 0);
+    assert_eq!(one.held(&subjects[0]), 0);
+    let written = data.written.borrow();
+    assert_eq!(written.len(), 3, "entered, taken, withdrawn: {written:?}");
+}
+
+/// Shared data in which something happens before the first change.
+struct Before<'a>(&'a FakeSharedData, RefCell<Option<&'a dyn Fn()>>);
+
+impl SharedData for Before<'_> {
+    fn get(&self, name: &str) -> (Option<Vec<u8>>, Option<u32>) {
+        self.0.get(name)
+    }
+
+    fn set(&self, name: &str, value: &[u8], version: Option<u32>) -> Result<(), Conflict> {
+        let happens = self.1.borrow_mut().take();
+        if let Some(happens) = happens {
+            happens();
+        }
+        self.0.set(name, value, version)
+    }
+}
+
+/// Shared data that others always change first.
+struct Contended<'a>(&'a FakeSharedData);
+
+impl SharedData for Contended<'_> {
+    fn get(&self, name: &str) -> (Option<Vec<u8>>, Option<u32>) {
+        self.0.get(name)
+    }
+
+    fn set(&self, _: &str, _: &[u8], _: Option<u32>) -> Result<(), Conflict> {
+        Err(Conflict)
+    }
+}
+
+#[test]
+fn who_is_always_overtaken_is_told() {
+    let subjects = [key(limits(2, 0, 0, 2))];
+    let data = FakeSharedData::default();
+    let limiter = Limiter::new(1);
+    let grant = limiter.admit(&subjects, tokens(0, 0), &data, NOON).unwrap();
+    let met = limiter.admit(&subjects, tokens(0, 0), &Contended(&data), NOON);
+    assert_eq!(met.unwrap_err(), Refused::Contended);
+    assert_eq!(limiter.held(&subjects[0]), 1);
+    let settled = limiter.settle(grant, NOTHING_KNOWN, &Contended(&data), NOON);
+    assert!(settled.lost);
+    limiter.renew(&data, NOON + 1);
+    let over = NOON + LEASE_MS * 1000;
+    assert_eq!(slots(&subjects[0], &data, over), 0, "not renewed any more");
+}
+
+#[test]
+fn a_record_that_is_absent_cleared_or_damaged_counts_from_nothing() {
+    let subjects = [key(limits(2, 0, 0, 0))];
+    for bytes in [None, Some(&b""[..]), Some(&b"damaged"[..])] {
+        let shared = FakeSharedData::default();
+        if let Some(bytes) = bytes {
+            shared.set(&subjects[0].name, bytes, None).unwrap();
+        }
+        let limiter = Limiter::new(1);
+        for _ in 0..2 {
+            let _ = limiter
+                .admit(&subjects, tokens(0, 0), &shared, NOON)
+                .unwrap();
+        }
+        let third = limiter.admit(&subjects, tokens(0, 0), &shared, NOON);
+        assert!(third.is_err(), "{bytes:?}");
+    }
+}
+
+#[test]
+fn subjects_have_counters_of_their_own() {
+    let same = limits(1, 0, 0, 0);
+    let subjects = [
+        key(same),
+        group(same),
+        Subject::new(Scope::Key, "other", same),
+        Subject::new(Scope::Group, "other", same),
+    ];
+    let shared = FakeSharedData::default();
+    let limiter = Limiter::new(1);
+    for subject in &subjects {
+        let subject = core::slice::from_ref(subject);
+        assert!(limiter.admit(subject, tokens(0, 0), &shared, NOON).is_ok());
+        assert!(limiter.admit(subject, tokens(0, 0), &shared, NOON).is_err());
+    }
+}

@@ -1,0 +1,193 @@
+//! What is counted by the minute.
+//!
+//! The Generic Cell Rate Algorithm of ITU-T Recommendation I.371 (Annex A) in its continuous-state
+//! leaky-bucket form: what is used fills a bucket that drains steadily, a whole limit each minute,
+//! and what does not fit is refused. So nothing happens on the stroke of a minute, a whole limit may
+//! be used at once, and from then on as much as has drained.
+//!
+//! The bucket is filled with what was used, not with time: a limit that changes finds in it what it
+//! found before.
+
+use super::bytes::Reader;
+
+/// What is counted by the minute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Rate {
+    /// Requests that went to a source.
+    Requests,
+    /// Tokens that models read, cached or not.
+    InputTokens,
+    /// Tokens that models wrote, their reasoning included.
+    OutputTokens,
+}
+
+impl Rate {
+    /// All of them, in the order in which records hold them.
+    pub const ALL: [Self; 3] = [Self::Requests, Self::InputTokens, Self::OutputTokens];
+
+    /// Its name, as metrics and messages have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Requests => "requests",
+            Self::InputTokens => "input_tokens",
+            Self::OutputTokens => "output_tokens",
+        }
+    }
+}
+
+/// Parts of one unit in a bucket: microseconds of a minute, so that what drains in a microsecond is
+/// a whole number for every limit.
+const UNIT: u64 = 60_000_000;
+
+/// By how much the clock readings of two VMs may seem to differ, in microseconds: each reads its clock
+/// before it changes a record, and may be overtaken in between. What differs by more was set back.
+const SKEW_US: u64 = 1_000_000;
+
+/// What one rate has used and not yet been forgiven.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Bucket {
+    /// How full it is, in parts of a unit.
+    level: u64,
+    /// Until when it has been drained, in microseconds since the Unix epoch.
+    at_us: u64,
+    /// The limit that it last drained for, in units a minute.
+    limit: u32,
+    /// How often it has run empty.
+    emptied: u32,
+}
+
+/// What was put into a bucket for a request that is to be settled later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Share {
+    units: u64,
+    /// How often the bucket had run empty by then.
+    emptied: u32,
+}
+
+impl Share {
+    /// How many units it is.
+    pub(super) fn units(self) -> u64 {
+        self.units
+    }
+}
+
+impl Bucket {
+    /// Drains what `limit` a minute has drained until now. A clock that was set back drains nothing,
+    /// and holds nobody up for longer.
+    #[must_use]
+    pub fn drained(self, limit: u32, now_us: u64) -> Self {
+        Self { limit, ..self }.caught_up(now_us)
+    }
+
+    /// The same at the limit that it had last: who only settles may know an older one.
+    #[must_use]
+    pub fn caught_up(self, now_us: u64) -> Self {
+        if self.ahead_us(now_us) > SKEW_US {
+            let at_us = now_us;
+            return Self { at_us, ..self };
+        }
+        // What another VM has drained for, with a later reading of the clock, must not drain again.
+        let at_us = now_us.max(self.at_us);
+        let elapsed = at_us.saturating_sub(self.at_us);
+        let drained = elapsed.saturating_mul(u64::from(self.limit));
+        let level = self.level.saturating_sub(drained);
+        let runs_empty = level == 0 && self.level > 0;
+        Self {
+            level,
+            at_us,
+            emptied: self.emptied.wrapping_add(u32::from(runs_empty)),
+            ..self
+        }
+    }
+
+    /// For how long it has been drained beyond `now_us`, in microseconds.
+    fn ahead_us(self, now_us: u64) -> u64 {
+        self.at_us.saturating_sub(now_us)
+    }
+
+    /// How long until `cost` would fit, in microseconds; 0 where it fits now. A cost beyond the limit
+    /// would never fit: it must be cut to the limit before.
+    pub fn wait_us(self, limit: u32, cost: u64, now_us: u64) -> u64 {
+        let wanted = self.level.saturating_add(cost.saturating_mul(UNIT));
+        self.until_drained_us(wanted.saturating_sub(room(limit)), limit, now_us)
+    }
+
+    /// With `cost` in it.
+    #[must_use]
+    pub fn filled(self, cost: u64) -> Self {
+        let level = self.level.saturating_add(cost.saturating_mul(UNIT));
+        Self { level, ..self }
+    }
+
+    /// With `cost` taken out again, as far as it has not drained.
+    #[must_use]
+    fn relieved(self, cost: u64) -> Self {
+        let level = self.level.saturating_sub(cost.saturating_mul(UNIT));
+        Self { level, ..self }
+    }
+
+    /// With `units` in it, which [`settled`](Self::settled) corrects.
+    #[must_use]
+    pub fn with_share(self, units: u64) -> (Self, Share) {
+        let emptied = self.emptied;
+        (self.filled(units), Share { units, emptied })
+    }
+
+    /// With what was `used` in the place of a share of it.
+    #[must_use]
+    pub fn settled(self, share: Share, used: u64) -> Self {
+        if used >= share.units {
+            self.filled(used.saturating_sub(share.units))
+        } else if self.emptied == share.emptied {
+            self.relieved(share.units.saturating_sub(used))
+        } else {
+            // The share has drained since then: what is in the bucket now is of others.
+            self
+        }
+    }
+
+    /// How many units fit now.
+    pub fn remaining(self, limit: u32) -> u64 {
+        let free = room(limit).saturating_sub(self.level);
+        free.checked_div(UNIT).unwrap_or_default()
+    }
+
+    /// How long until it is empty, in microseconds.
+    pub fn reset_us(self, limit: u32, now_us: u64) -> u64 {
+        self.until_drained_us(self.level, limit, now_us)
+    }
+
+    /// How long until `parts` of what is in it have drained, in microseconds.
+    fn until_drained_us(self, parts: u64, limit: u32, now_us: u64) -> u64 {
+        match parts.div_ceil(u64::from(limit.max(1))) {
+            0 => 0,
+            wait => wait.saturating_add(self.ahead_us(now_us)),
+        }
+    }
+
+    /// Adds the bytes that stand for it.
+    pub(super) fn encode(self, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(&self.level.to_le_bytes());
+        bytes.extend_from_slice(&self.at_us.to_le_bytes());
+        bytes.extend_from_slice(&self.limit.to_le_bytes());
+        bytes.extend_from_slice(&self.emptied.to_le_bytes());
+    }
+
+    /// The bucket that bytes stand for.
+    pub(super) fn decode(reader: &mut Reader<'_>) -> Option<Self> {
+        Some(Self {
+            level: reader.u64()?,
+            at_us: reader.u64()?,
+            limit: reader.u32()?,
+            emptied: reader.u32()?,
+        })
+    }
+}
+
+/// How much a bucket of `limit` units holds.
+fn room(limit: u32) -> u64 {
+    u64::from(limit).saturating_mul(UNIT)
+}
+
+#[cfg(test)]
+mod tests;

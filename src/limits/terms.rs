@@ -1,0 +1,149 @@
+//! What a document grants a key or a group, and the bytes that say so in a key's record.
+
+use super::budget::{Budget, SpentBy};
+use super::bytes::Reader;
+use super::{Amount, Rate};
+
+/// Limits of one key or group. `None` is unlimited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Limits {
+    per_minute: [Option<u32>; Rate::ALL.len()],
+    /// How many requests may be under way at a time.
+    pub concurrent_requests: Option<u32>,
+    /// How much money they may cost.
+    pub budget: Budget,
+}
+
+impl Limits {
+    /// The greatest rate that a document may write, and number of concurrent requests.
+    pub const MAX: u32 = 1_000_000_000;
+
+    /// The units of `rate` a minute.
+    pub fn per_minute(&self, rate: Rate) -> Option<u32> {
+        self.per_minute.get(rate as usize).copied().flatten()
+    }
+
+    /// Sets the units of `rate` a minute.
+    pub fn set_per_minute(&mut self, rate: Rate, limit: Option<u32>) {
+        if let Some(place) = self.per_minute.get_mut(rate as usize) {
+            *place = limit;
+        }
+    }
+
+    /// Whether anything is limited by the minute.
+    pub fn has_rates(&self) -> bool {
+        self.per_minute.iter().any(Option::is_some)
+    }
+
+    /// Whether nothing is limited.
+    pub fn is_unlimited(&self) -> bool {
+        !self.has_rates() && self.concurrent_requests.is_none() && !self.budget.is_set()
+    }
+
+    /// The bytes that stand for them: a byte that tells which are there, then those.
+    pub fn encode(&self, bytes: &mut Vec<u8>) {
+        let counts = self.per_minute.iter().copied();
+        let counts: Vec<Option<u32>> = counts.chain([self.concurrent_requests]).collect();
+        let amounts = [self.budget.per_day, self.budget.per_month];
+        let mut present = 0_u8;
+        let there = counts.iter().map(Option::is_some);
+        let there = there.chain(amounts.iter().map(Option::is_some));
+        for (bit, there) in there.chain([self.budget.spent.is_some()]).enumerate() {
+            present |= u8::from(there) << bit;
+        }
+        bytes.push(present);
+        for count in counts.into_iter().flatten() {
+            bytes.extend_from_slice(&count.to_le_bytes());
+        }
+        for amount in amounts.into_iter().flatten() {
+            bytes.extend_from_slice(&amount.to_bytes());
+        }
+        if let Some(spent) = self.budget.spent {
+            bytes.extend_from_slice(&spent.at.to_le_bytes());
+            bytes.extend_from_slice(&spent.in_day.to_bytes());
+            bytes.extend_from_slice(&spent.in_month.to_bytes());
+        }
+    }
+
+    /// The limits that bytes stand for, and what follows them; `None` where they stand for none.
+    pub fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
+        let mut reader = Reader(bytes);
+        let present = reader.u8()?;
+        if present >> 7 != 0 {
+            return None;
+        }
+        let has = |bit: u32| present & 1_u8.wrapping_shl(bit) != 0;
+        let mut limits = Self::default();
+        for (bit, rate) in (0..).zip(Rate::ALL) {
+            if has(bit) {
+                limits.set_per_minute(rate, Some(reader.u32()?));
+            }
+        }
+        if has(3) {
+            limits.concurrent_requests = Some(reader.u32()?);
+        }
+        if has(4) {
+            limits.budget.per_day = Some(Amount::from_bytes(reader.array()?));
+        }
+        if has(5) {
+            limits.budget.per_month = Some(Amount::from_bytes(reader.array()?));
+        }
+        if has(6) {
+            limits.budget.spent = Some(SpentBy {
+                at: i64::from_le_bytes(reader.array()?),
+                in_day: Amount::from_bytes(reader.array()?),
+                in_month: Amount::from_bytes(reader.array()?),
+            });
+        }
+        Some((limits, reader.0))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    prop_compose! {
+        fn amount()(bytes in any::<[u8; 16]>()) -> Amount { Amount::from_bytes(bytes) }
+    }
+
+    prop_compose! {
+        fn spent()(at in any::<i64>(), in_day in amount(), in_month in amount()) -> SpentBy {
+            SpentBy { at, in_day, in_month }
+        }
+    }
+
+    prop_compose! {
+        /// Any limits.
+        pub(crate) fn limits()(
+            per_minute in any::<[Option<u32>; 3]>(),
+            concurrent_requests in any::<Option<u32>>(),
+            per_day in proptest::option::of(amount()),
+            per_month in proptest::option::of(amount()),
+            spent in proptest::option::of(spent()),
+        ) -> Limits {
+            Limits { per_minute, concurrent_requests, budget: Budget { per_day, per_month, spent } }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn limits_survive_the_round_trip(limits in limits(), rest in any::<[u8; 3]>()) {
+            let mut bytes = Vec::new();
+            limits.encode(&mut bytes);
+            let len = bytes.len();
+            bytes.extend_from_slice(&rest);
+            prop_assert_eq!(Limits::decode(&bytes), Some((limits, rest.as_slice())));
+            for cut in 0..len {
+                prop_assert_eq!(Limits::decode(&bytes[..cut]), None, "{}", cut);
+            }
+        }
+    }
+
+    #[test]
+    fn limits_of_a_later_release_are_not_guessed() {
+        assert_eq!(Limits::decode(&[0x80]), None);
+        assert_eq!(Limits::decode(&[0]), Some((Limits::default(), &[][..])));
+    }
+}

@@ -1,0 +1,260 @@
+"""Budgets: spent to the last digit, refused from then on, and neither a document nor another filter forgets them."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal, localcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+from limited_desk import TICK_MS, Desk, judge_refusal, told
+from limited_document import Book, Key
+from limits_filter import discovered, put_filter
+from stack import WASM
+from support import run_dir
+from variants import until
+from vitals import machines
+
+BOOK = Book()
+REQUESTS = 12
+WIDE = {"per_day": "1000000", "per_month": "1000000"}
+
+SUMS = {
+    protocol: BOOK.key(protocol, BOOK.group(protocol, budget=WIDE), budget=WIDE) for protocol in "ABC"
+}
+MIXED = BOOK.key("A", BOOK.mixed(budget=WIDE), budget=WIDE)
+#: The price of a request with one input token, in protocol A: 1.25 a million, by the multiplier of the group.
+ONE = Decimal("0.00000125") * Decimal("0.3007")
+LAST = BOOK.key("A", budget={"per_day": f"{ONE * 3:f}"})
+ALMOST = BOOK.key("A", budget={"per_day": f"{ONE * 3 + Decimal(1).scaleb(-20):.20f}"})
+UNPRICED = BOOK.key("A", BOOK.group("A", prices=False), budget={"per_day": "0.00000000000000000001"})
+ERRORS = BOOK.key("A", budget={"per_day": "0.00000000000000000001"})
+STREAMS = BOOK.key("A", budget={"per_day": f"{ONE:f}"})
+KEPT = BOOK.key("A", requests_per_minute=4, concurrent_requests=2, budget={"per_day": f"{ONE * 4:f}"})
+CHANGED = BOOK.key("A", requests_per_minute=10)
+LOADED = BOOK.key("A", requests_per_minute=100_000)
+RAISED = BOOK.key("A", budget={"per_day": f"{ONE:f}"})
+GONE = BOOK.key("A", requests_per_minute=3)
+
+
+def spent_by(at: datetime.datetime, day: str, month: str) -> dict[str, str]:
+    return {"at": at.strftime("%Y-%m-%dT%H:%M:%SZ"), "in_day": day, "in_month": month}
+
+
+NOW = datetime.datetime.now(datetime.timezone.utc)
+#: What a document says was spent, of 10 a day and 20 a month, and which window is spent then.
+TOLD: dict[str, tuple[dict[str, str], str]] = {
+    "nothing": (spent_by(NOW, "0", "0"), ""),
+    "almost all": (spent_by(NOW, "9.99999999999999999999", "19.99999999999999999999"), ""),
+    "the day": (spent_by(NOW, "10", "10"), "day"),
+    "the month": (spent_by(NOW, "1", "20"), "month"),
+    "yesterday's day": (spent_by(NOW - datetime.timedelta(days=1), "10", "10"), ""),
+    "last year's month": (spent_by(NOW - datetime.timedelta(days=366), "10", "20"), ""),
+}
+SPENT = {
+    name: BOOK.key("B", budget={"per_day": "10", "per_month": "20", "spent": spent})
+    for name, (spent, _) in TOLD.items()
+}
+GROUP_SPENT = BOOK.key(
+    "C", BOOK.group("C", budget={"per_month": "20.5", "spent": spent_by(NOW, "0", "20.50")})
+)
+
+
+@pytest.fixture(scope="module")
+def desk() -> Iterator[Desk]:
+    """Its filter comes from a file that Envoy watches, so that it can be exchanged."""
+    directory = run_dir("limits-budgets")
+    file = directory.resolve() / "filters" / "trilane.json"
+    put_filter(file, WASM, 1)
+    with Desk(directory, BOOK, discovered(file)) as running:
+        yield running
+
+
+def filter_file(desk: Desk) -> Path:
+    return desk.stack.run_dir / "filters" / "trilane.json"
+
+
+def total(desk: Desk, key: Key, count: int) -> Decimal:
+    """What was charged in so many requests."""
+    with localcontext() as exact:
+        exact.prec = 60
+        return sum((Decimal(record.get("trilane.charge", "0")) for record in desk.records(key, count)), Decimal())
+
+
+@pytest.mark.parametrize("protocol", ["A", "B", "C", "Mixed"])
+def test_what_is_spent_is_what_was_charged(protocol: str, desk: Desk) -> None:
+    """To the last digit, in every record, one request after the other: by the ledger's own numbers."""
+    key = MIXED if protocol == "Mixed" else SUMS[protocol]
+    charged = Decimal()
+    with localcontext() as exact:
+        exact.prec = 60
+        for count in range(1, REQUESTS + 1):
+            spoken = key._replace(protocol="ABC"[count % 3]) if protocol == "Mixed" else key
+            asked = desk.ask(spoken, usage="random", stream=count % 2 == 0)
+            assert asked.status == 200, asked
+            record = desk.records(key, count)[-1]
+            charged += Decimal(record["trilane.charge"])
+            for scope in ("key", "group"):
+                for window in ("day", "month"):
+                    assert Decimal(record[f"trilane.spent.{scope}.{window}"]) == charged, f"{count}: {record}"
+    assert charged > 0
+
+
+@pytest.mark.parametrize("key, fits", [(LAST, 3), (ALMOST, 4)], ids=["exactly", "a hair more"])
+def test_a_budget_is_spent_to_the_last_digit(key: Key, fits: int, desk: Desk) -> None:
+    for count in range(1, fits + 1):
+        assert desk.ask(key, usage="input=1").status == 200, count
+        desk.records(key, count)
+    refused = desk.ask(key, usage="input=1")
+    judge_refusal(refused, scope="key", budget="day")
+    now = datetime.datetime.now(datetime.timezone.utc)
+    midnight = datetime.datetime.combine(now.date(), datetime.time(), datetime.timezone.utc) + datetime.timedelta(days=1)
+    assert abs((midnight - now).total_seconds() - int(refused.header("retry-after") or "")) <= 2, refused
+    assert desk.seen(refused.call.marker) == [], refused
+    assert told(refused) == {}, "money is not told of in headers"
+
+
+def test_what_costs_nothing_spends_nothing(desk: Desk) -> None:
+    """A model without prices, and an upstream's error."""
+    for key, how in ((UNPRICED, {"usage": "input=1000"}), (ERRORS, {"status": 500}), (ERRORS, {"status": 400})):
+        for _ in range(3):
+            assert desk.ask(key, **how).status != 429
+    desk.records(UNPRICED, 3)
+    desk.records(ERRORS, 6)
+    assert desk.ask(UNPRICED).status == 200
+    assert desk.ask(ERRORS).status == 200
+
+
+def test_a_stream_is_never_cut_by_its_budget(desk: Desk) -> None:
+    """What is under way when the budget is spent goes on, and is charged: so far it can be overdrawn."""
+    calls = [desk.call(STREAMS, stream=True, events=30, gap_ms=20, usage="input=100,output=100") for _ in range(3)]
+    with ThreadPoolExecutor(max_workers=3) as pool:
+        answers = list(pool.map(desk.send, calls))
+    assert [asked.status for asked in answers] == [200] * 3, answers
+    assert all(b"[DONE]" in asked.answer.body for asked in answers)
+    charged = total(desk, STREAMS, 3)
+    last = max(Decimal(record["trilane.spent.key.day"]) for record in desk.records(STREAMS, 3))
+    assert last == charged > ONE
+    judge_refusal(desk.ask(STREAMS), scope="key", budget="day")
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_what_the_document_says_was_spent_counts(name: str, desk: Desk) -> None:
+    asked = desk.ask(SPENT[name])
+    _, window = TOLD[name]
+    if window:
+        judge_refusal(asked, scope="key", budget=window)
+    else:
+        assert asked.status == 200, asked
+        record = desk.records(SPENT[name])[-1]
+        if name == "almost all":
+            assert Decimal(record["trilane.spent.key.day"]) == Decimal("9.99999999999999999999") + Decimal(record["trilane.charge"])
+            judge_refusal(desk.ask(SPENT[name]), scope="key", budget="month")
+
+
+def test_what_the_document_says_of_a_group_counts(desk: Desk) -> None:
+    judge_refusal(desk.ask(GROUP_SPENT), scope="group", budget="month")
+
+
+def test_another_filter_goes_on_from_the_counters(desk: Desk) -> None:
+    """An operator's update, three of them: new VMs, and the same counters."""
+    for count in range(1, 5):
+        asked = desk.ask(KEPT, usage="input=1")
+        assert asked.status == 200, f"{count}: {asked}"
+        desk.records(KEPT, count)
+        if count < 4:
+            made = machines(desk.stack)["wasm.envoy.wasm.runtime.v8.created"]
+            put_filter(filter_file(desk), desk.stack._wasm, count + 1)
+            until(lambda: machines(desk.stack)["wasm.envoy.wasm.runtime.v8.created"] > made, desk.stack.check)
+    record = desk.records(KEPT, 4)[-1]
+    assert Decimal(record["trilane.spent.key.day"]) == ONE * 4, record
+    judge_refusal(desk.ask(KEPT), scope="key", budget="day")
+
+
+def test_changed_limits_go_on_with_what_was_used(desk: Desk) -> None:
+    """Lowered, raised, taken away and given back: what was used is used."""
+    answers = [desk.ask(CHANGED) for _ in range(6)]
+    assert [asked.status for asked in answers] == [200] * 6
+    for limit, status in ((5, 429), (12, 200), (7, 429), (10, 200)):
+        BOOK.limit(CHANGED, requests_per_minute=limit)
+        desk.publish()
+        asked = desk.ask(CHANGED)
+        assert asked.status == status, f"{limit}: {asked}"
+        assert told(asked)["requests"].limit == limit, asked
+    BOOK.limit(CHANGED)
+    desk.publish()
+    assert told(desk.ask(CHANGED)) == {}
+    BOOK.limit(CHANGED, requests_per_minute=10)
+    desk.publish()
+    # Eight or nine of ten, less what has been forgotten: one every six seconds.
+    gauge = told(desk.list(CHANGED))["requests"]
+    assert gauge.limit == 10 and gauge.remaining <= 5, gauge
+
+
+def test_a_budget_that_is_raised_lets_go_at_once(desk: Desk) -> None:
+    assert desk.ask(RAISED, usage="input=1").status == 200
+    desk.records(RAISED)
+    judge_refusal(desk.ask(RAISED), scope="key", budget="day")
+    BOOK.limit(RAISED, budget={"per_day": f"{ONE * 2:f}"})
+    desk.publish()
+    assert desk.ask(RAISED, usage="input=1").status == 200
+    record = desk.records(RAISED, 3)[-1]
+    assert Decimal(record["trilane.spent.key.day"]) == ONE * 2, record
+    judge_refusal(desk.ask(RAISED), scope="key", budget="day")
+
+
+def test_limits_change_under_load(desk: Desk) -> None:
+    """In force within two ticks on both workers, without a request lost, and without a burst in between."""
+    stop = time.monotonic() + 4.0
+    seen: list[tuple[float, int, Any]] = []
+
+    def client(_: int) -> None:
+        while time.monotonic() < stop:
+            asked = desk.ask(LOADED)
+            gauges = told(asked)
+            seen.append((asked.ended, asked.status, gauges["requests"].limit if gauges else None))
+
+    changes: list[tuple[float, int]] = []
+    with ThreadPoolExecutor(max_workers=6) as pool:
+        running = [pool.submit(client, number) for number in range(6)]
+        for limit in (50_000, 2, 200_000):
+            time.sleep(1.0)
+            BOOK.limit(LOADED, requests_per_minute=limit)
+            desk.stack.publish(BOOK.document())
+            changes.append((time.monotonic(), limit))
+        for each in running:
+            each.result()
+    limits = [100_000, *(limit for _, limit in changes)]
+    times = [0.0, *(at for at, _ in changes), stop + 10]
+    for number, limit in enumerate(limits):
+        # Two ticks, and what a busy machine takes for one request more.
+        settled = [entry for entry in seen if times[number] + 2 * TICK_MS / 1000 + 0.4 < entry[0] < times[number + 1]]
+        assert settled, f"{limit}: no request"
+        assert {told_limit for _, _, told_limit in settled} == {limit}, f"{limit}"
+        wanted = 429 if limit == 2 else 200
+        assert {status for _, status, _ in settled} == {wanted}, f"{limit}"
+
+
+def test_a_key_that_goes_and_comes_back_has_its_counters(desk: Desk) -> None:
+    assert [desk.ask(GONE).status for _ in range(4)] == [200, 200, 200, 429]
+    document = BOOK.document()
+    document["keys"] = [key for key in document["keys"] if key["id"] != GONE.id]
+    desk.stack.publish(document)
+    until(lambda: desk.list(GONE).status == 401, desk.stack.check)
+    desk.publish()
+    assert desk.ask(GONE).status == 429
+
+
+def test_bad_limits_are_refused_whole(desk: Desk) -> None:
+    """And what was in force stays so."""
+    document = json.loads(json.dumps(BOOK.document()))
+    next(key for key in document["keys"] if key["id"] == GONE.id)["limits"] = {"requests_per_minute": 0}
+    desk.stack.publish(document)
+    log = until(lambda: "requests_per_minute" in desk.stack.envoy_log.read_text(errors="replace"), desk.stack.check)
+    assert log and desk.ask(GONE).status == 429
+    desk.stack.publish(BOOK.document())
