@@ -14,6 +14,8 @@ pub enum Failure {
     Data(String),
     /// The same, and all of it was told already.
     Told,
+    /// Something could not be read, so that there is nothing to say of it: exit code 2.
+    Unreadable(String),
     /// Nobody reads the output any longer (`| head`): nothing to tell, exit code 0.
     Closed,
 }
@@ -32,7 +34,7 @@ impl Failure {
     pub fn tell(&self) {
         match self {
             Self::Usage(text) => say(&format!("error: {text}\n\nFor more, try '--help'.")),
-            Self::Data(text) => say(&format!("error: {text}")),
+            Self::Data(text) | Self::Unreadable(text) => say(&format!("error: {text}")),
             Self::Told | Self::Closed => {}
         }
     }
@@ -40,7 +42,7 @@ impl Failure {
     /// The code to end with.
     pub fn exit_code(&self) -> ExitCode {
         match self {
-            Self::Usage(_) => ExitCode::from(2),
+            Self::Usage(_) | Self::Unreadable(_) => ExitCode::from(2),
             Self::Data(_) | Self::Told => ExitCode::FAILURE,
             Self::Closed => ExitCode::SUCCESS,
         }

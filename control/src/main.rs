@@ -8,10 +8,20 @@
     )
 )]
 
+mod check;
 mod cli;
+mod document;
+mod explain;
 mod failure;
+mod gateway;
+mod ink;
+mod key;
+mod models;
+mod reference;
 mod render;
 mod serve;
+mod span;
+mod table;
 mod terminal;
 mod usage;
 

@@ -32,6 +32,8 @@ pub fn cluster(account: &Account, identity: &Identity<'_>) -> Value {
     set("name", json!(identity.cluster));
     set("alt_stat_name", json!(identity.label));
     set("connect_timeout", json!("5s"));
+    // As on the clients' side. The default of 1 MiB is what each reader who does not read takes up.
+    set("per_connection_buffer_limit_bytes", json!(262_144));
     set("circuit_breakers", limits());
     if identity.proxy.is_some() {
         set("type", json!("STATIC"));

@@ -1,0 +1,170 @@
+//! What was found, for a reader or for a program.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use trilane::config::Problem;
+
+use crate::document;
+use crate::ink::{Ink, Mark};
+use crate::span;
+use crate::terminal::printable;
+
+/// All documents.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// Whether every one is good.
+    pub good: bool,
+    /// Each, in the order of the command line.
+    pub documents: Vec<Verdict>,
+}
+
+/// One document.
+#[derive(Debug, Serialize)]
+pub struct Verdict {
+    /// Its name on the command line.
+    document: String,
+    good: bool,
+    /// Why it cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unreadable: Option<String>,
+    /// How many groups it has, where it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    groups: Option<usize>,
+    /// How many keys.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    keys: Option<usize>,
+    problems: Vec<Finding>,
+    warnings: Vec<Finding>,
+}
+
+/// One thing about a document.
+#[derive(Debug, Serialize)]
+struct Finding {
+    /// Where, such as `groups[2].models[0].id`; empty for the whole.
+    path: String,
+    /// On which line that is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<usize>,
+    reason: String,
+}
+
+impl Finding {
+    /// Of a problem of this text.
+    fn new(problem: Problem, text: &[u8]) -> Self {
+        let Problem { path, reason } = problem;
+        let path = if path == "." { String::new() } else { path };
+        // What concerns the whole is on no line, or says itself on which.
+        let line = (!path.is_empty())
+            .then(|| span::line(text, &path))
+            .flatten();
+        Self { path, line, reason }
+    }
+}
+
+impl Report {
+    /// Of these documents.
+    pub fn new(documents: Vec<Verdict>) -> Self {
+        let good = documents.iter().all(|verdict| verdict.good);
+        Self { good, documents }
+    }
+
+    /// A line for each finding, and one for each document that was read.
+    pub fn lines(&self, ink: Ink, out: &mut impl Write) -> io::Result<()> {
+        self.documents
+            .iter()
+            .try_for_each(|verdict| verdict.lines(ink, out))
+    }
+}
+
+impl Verdict {
+    /// The gateway's; warnings count with `strict`.
+    pub fn of(document: String, bytes: &[u8], strict: bool) -> Self {
+        let findings = |found: Vec<Problem>| {
+            let findings = found
+                .into_iter()
+                .map(|problem| Finding::new(problem, bytes));
+            findings.collect()
+        };
+        let mut verdict = Self {
+            document,
+            good: false,
+            unreadable: None,
+            groups: None,
+            keys: None,
+            problems: Vec::new(),
+            warnings: Vec::new(),
+        };
+        match document::judge(bytes) {
+            Ok(compiled) => {
+                verdict.good = !strict || compiled.warnings.is_empty();
+                verdict.groups = Some(compiled.policy.groups().len());
+                verdict.keys = Some(compiled.keys.len());
+                verdict.warnings = findings(compiled.warnings);
+            }
+            Err(problems) => verdict.problems = findings(problems.0),
+        }
+        verdict
+    }
+
+    /// Of a document that nothing can be said of.
+    pub fn unreadable(document: String, why: String) -> Self {
+        Self {
+            document,
+            good: false,
+            unreadable: Some(why),
+            groups: None,
+            keys: None,
+            problems: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Why it cannot be read, where it cannot.
+    pub fn why_unread(&self) -> Option<&str> {
+        self.unreadable.as_deref()
+    }
+
+    fn lines(&self, ink: Ink, out: &mut impl Write) -> io::Result<()> {
+        if self.unreadable.is_some() {
+            return Ok(());
+        }
+        let name = printable(&self.document);
+        let kinds = [
+            (Mark::Bad, "error", &self.problems),
+            (Mark::Warning, "warning", &self.warnings),
+        ];
+        for (mark, kind, findings) in kinds {
+            for Finding { path, line, reason } in findings {
+                let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+                let colon = if path.is_empty() { "" } else { ": " };
+                let text = printable(&format!("{path}{colon}{reason}"));
+                writeln!(out, "{name}{line}: {}: {text}", ink.mark(mark, kind))?;
+            }
+        }
+        let number = |number: usize, what: &str| {
+            let s = if number == 1 { "" } else { "s" };
+            format!("{number} {what}{s}")
+        };
+        let found = match (self.problems.len(), self.warnings.len()) {
+            (0, 0) => String::new(),
+            (0, warnings) => number(warnings, "warning"),
+            (problems, _) => number(problems, "problem"),
+        };
+        let (mark, word) = if self.good {
+            (Mark::Good, "good")
+        } else {
+            (Mark::Bad, "not good")
+        };
+        let has = [
+            self.groups.map(|n| number(n, "group")),
+            self.keys.map(|n| number(n, "key")),
+        ];
+        let has = has
+            .into_iter()
+            .flatten()
+            .chain((!found.is_empty()).then_some(found));
+        let has = has.collect::<Vec<_>>().join(", ");
+        writeln!(out, "{name}: {} ({has})", ink.mark(mark, word))
+    }
+}

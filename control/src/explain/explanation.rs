@@ -1,0 +1,226 @@
+//! All that is known of a decision.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use trilane::exchange::HeaderEdit;
+use trilane::ledger::Record;
+use trilane::protocol::match_request;
+use trilane::protocol::query::Target;
+use trilane::reply::Reply;
+use trilane::routing::Route;
+
+use super::request::Request;
+use super::step::{self, Credentials, Name, Step};
+use super::words::{group_text, limits, limits_text, message, model_text, route_text};
+use crate::gateway::{Asker, BodyChange, Gateway, Ran};
+
+/// A decision, and why.
+#[derive(Debug, Serialize)]
+pub struct Explanation {
+    /// `forwarded`, `answered` or `refused`.
+    pub decision: &'static str,
+    /// The request's method.
+    pub method: String,
+    /// Its path, without the query, which may have a key in it.
+    pub path: String,
+    /// Each step of the decision.
+    pub steps: Vec<Step>,
+    /// What was found on the way.
+    #[serde(flatten)]
+    pub found: Found,
+    /// What goes upstream, where something does.
+    pub upstream: Option<Upstream>,
+    /// What the client gets without an upstream.
+    pub answer: Option<Answer>,
+}
+
+/// What was found on the way; `null` where it was not come to.
+#[derive(Debug, Default, Serialize)]
+pub struct Found {
+    endpoint: Option<String>,
+    protocol: Option<String>,
+    key: Option<String>,
+    group: Option<String>,
+    source: Option<String>,
+    entry: Option<&'static str>,
+    multiplier: Option<String>,
+    named_model: Option<String>,
+    model: Option<String>,
+    upstream_model: Option<String>,
+    /// By whose they are: `key`, `group`.
+    limits: Map<String, Value>,
+}
+
+/// What goes upstream.
+#[derive(Debug, Serialize)]
+pub struct Upstream {
+    /// The Envoy cluster.
+    pub cluster: String,
+    /// The accounts, one of which gets the request.
+    pub accounts: Vec<String>,
+    /// Names of headers that do not go on.
+    pub headers_removed: Vec<String>,
+    /// Headers that are set.
+    pub headers_set: Vec<(String, String)>,
+    /// Places of the body that change.
+    pub body_changes: Vec<Change>,
+}
+
+/// A place of the body that changes.
+#[derive(Debug, Serialize)]
+pub struct Change {
+    /// Where, in bytes from its beginning.
+    pub at: usize,
+    /// How many bytes go.
+    pub length: usize,
+    /// What comes in their place.
+    pub replacement: String,
+}
+
+/// An answer of the gateway's own.
+#[derive(Debug, Serialize)]
+pub struct Answer {
+    /// The HTTP status.
+    pub status: u16,
+    /// The code of a refusal.
+    pub code: Option<String>,
+    /// The headers.
+    pub headers: Vec<(String, String)>,
+    /// The body, exactly.
+    pub body: String,
+}
+
+impl Explanation {
+    /// Of what became of a request.
+    pub fn new(gateway: &Gateway, request: &Request, asker: Option<&Asker>, ran: &Ran) -> Self {
+        let head = &request.head;
+        let target = Target::parse(head.target());
+        let matched = match_request(head.method(), target.path);
+        let endpoint = matched.as_ref().ok();
+        let credentials = endpoint.map(|endpoint| Credentials::new(endpoint, head, &target));
+        let record = ran.record.as_ref();
+        let key = record.and_then(|record| record.key.as_deref());
+        let group = record.and_then(|record| gateway.policy().group(record.group.as_deref()?));
+        let limits = limits(gateway, key, group);
+        let code = record
+            .filter(|_| ran.is_refused())
+            .and_then(|record| record.error.clone());
+        let presented = credentials.as_ref().is_some_and(Credentials::any);
+        let end = code
+            .as_deref()
+            .map(|code| Name::of_code(code, endpoint, presented));
+        let route = group.and_then(|group| Route::find(group, record?.protocol?).ok());
+        let said = ran
+            .reply
+            .as_ref()
+            .filter(|_| ran.is_refused())
+            .and_then(message);
+        let names = Name::of(endpoint, !limits.is_empty());
+        let steps = step::ordered(&names, ran, end, |name| {
+            let credentials = credentials.as_ref();
+            match name {
+                Name::Credential => credentials.map(Credentials::found),
+                Name::Key => credentials.map(|c| c.standings(gateway, asker, end != Some(name))),
+                _ if end == Some(name) => said.clone(),
+                Name::Endpoint => Some(step::endpoint(&matched)),
+                Name::Route => group
+                    .zip(route.as_ref())
+                    .map(|(group, route)| route_text(group, route)),
+                Name::List => group.map(|group| group_text(group)),
+                Name::Version => Some("as the group takes it".to_owned()),
+                Name::Rights => Some("the group may ask for it".to_owned()),
+                Name::Body => Some(format!("{} bytes", request.body.len())),
+                Name::Model => record.map(|record| model_text(record, endpoint)),
+                Name::Limits => Some(limits_text(&limits)),
+            }
+            .unwrap_or_default()
+        });
+        let decision = match &ran.reply {
+            Some(_) if ran.is_refused() => "refused",
+            Some(_) => "answered",
+            None => "forwarded",
+        };
+        Self {
+            decision,
+            method: String::from_utf8_lossy(head.method()).into_owned(),
+            path: String::from_utf8_lossy(target.path).into_owned(),
+            steps,
+            found: Found::new(record, asker, limits),
+            upstream: route
+                .filter(|_| ran.forwarded)
+                .map(|route| Upstream::new(&route, ran)),
+            answer: ran.reply.as_ref().map(|reply| Answer::new(reply, code)),
+        }
+    }
+}
+
+impl Found {
+    fn new(record: Option<&Record>, asker: Option<&Asker>, limits: Map<String, Value>) -> Self {
+        let Some(record) = record else {
+            return Self::default();
+        };
+        let route = record.route.as_ref();
+        Self {
+            endpoint: record.endpoint.clone(),
+            protocol: record.protocol.map(|protocol| protocol.to_string()),
+            key: record
+                .key
+                .clone()
+                .filter(|_| !asker.is_some_and(Asker::is_anybody)),
+            group: record.group.clone(),
+            source: route.map(|route| route.source.clone()),
+            entry: route.map(|route| route.entry.name()),
+            multiplier: route.map(|route| route.multiplier.to_string()),
+            named_model: record.requested_model.clone(),
+            model: record.model.clone(),
+            upstream_model: record
+                .upstream_model
+                .clone()
+                .filter(|_| record.model.is_some()),
+            limits,
+        }
+    }
+}
+
+impl Upstream {
+    fn new(route: &Route, ran: &Ran) -> Self {
+        let accounts = route.source.accounts.as_ref();
+        let accounts =
+            accounts.map(|accounts| accounts.accounts.iter().map(|account| account.id.clone()));
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let mut upstream = Self {
+            cluster: route.source.cluster.clone(),
+            accounts: accounts.map(Iterator::collect).unwrap_or_default(),
+            headers_removed: Vec::new(),
+            headers_set: Vec::new(),
+            body_changes: Vec::new(),
+        };
+        for edit in &ran.headers {
+            match edit {
+                HeaderEdit::Remove(name) => upstream.headers_removed.push(name.clone()),
+                HeaderEdit::Set(name, value) => {
+                    upstream.headers_set.push(((*name).to_owned(), text(value)))
+                }
+            }
+        }
+        let change = |BodyChange { at, length, bytes }: &BodyChange| Change {
+            at: *at,
+            length: *length,
+            replacement: text(bytes),
+        };
+        upstream.body_changes = ran.body.iter().map(change).collect();
+        upstream
+    }
+}
+
+impl Answer {
+    fn new(reply: &Reply, code: Option<String>) -> Self {
+        let header = |(name, value): &(&str, String)| ((*name).to_owned(), value.clone());
+        Self {
+            status: reply.status,
+            code,
+            headers: reply.headers.iter().map(header).collect(),
+            body: String::from_utf8_lossy(&reply.body).into_owned(),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! An explanation for people.
+
+use std::io::{self, Write};
+
+use super::explanation::{Explanation, Upstream};
+use super::step::Verdict;
+use crate::ink::{Ink, Mark};
+use crate::terminal::printable;
+
+/// How wide the names of steps are, in characters.
+const NAME: usize = 10;
+
+/// Writes it.
+pub fn write(explanation: &Explanation, ink: Ink, out: &mut impl Write) -> io::Result<()> {
+    let request = format!("{} {}", explanation.method, explanation.path);
+    writeln!(out, "{}", ink.mark(Mark::Strong, &printable(&request)))?;
+    for step in &explanation.steps {
+        let (mark, word) = match step.result {
+            Verdict::Good => (Mark::Good, "ok"),
+            Verdict::Refused => (Mark::Bad, "no"),
+            Verdict::NotReached => (Mark::Warning, "--"),
+        };
+        let reason = if step.result == Verdict::NotReached {
+            "not come to"
+        } else {
+            &step.reason
+        };
+        let name = step.step.text();
+        writeln!(
+            out,
+            "  {} {name:NAME$}  {}",
+            ink.mark(mark, word),
+            printable(reason)
+        )?;
+    }
+    if let Some(upstream) = &explanation.upstream {
+        write_upstream(upstream, out)?;
+    }
+    let decision = explanation.decision;
+    let Some(answer) = &explanation.answer else {
+        return writeln!(out, "{}", ink.mark(Mark::Good, decision));
+    };
+    let mark = if answer.code.is_some() {
+        Mark::Bad
+    } else {
+        Mark::Good
+    };
+    let code = answer
+        .code
+        .as_deref()
+        .map(|code| format!(" {code}"))
+        .unwrap_or_default();
+    writeln!(out, "{}: {}{code}", ink.mark(mark, decision), answer.status)?;
+    for (name, value) in &answer.headers {
+        writeln!(out, "  {name}: {}", printable(value))?;
+    }
+    writeln!(out, "\n{}", printable(&answer.body))
+}
+
+fn write_upstream(upstream: &Upstream, out: &mut impl Write) -> io::Result<()> {
+    let accounts = if upstream.accounts.is_empty() {
+        String::new()
+    } else {
+        format!(", to one of the accounts {}", upstream.accounts.join(", "))
+    };
+    writeln!(out, "  to the cluster {}{accounts}", upstream.cluster)?;
+    if !upstream.headers_removed.is_empty() {
+        let names = upstream.headers_removed.join(", ");
+        writeln!(out, "  without the headers {}", printable(&names))?;
+    }
+    for (name, value) in &upstream.headers_set {
+        writeln!(out, "  with {name}: {}", printable(value))?;
+    }
+    for change in &upstream.body_changes {
+        let (at, length, replacement) = (change.at, change.length, printable(&change.replacement));
+        writeln!(
+            out,
+            "  with {replacement} in place of {length} bytes at byte {at} of the body"
+        )?;
+    }
+    Ok(())
+}

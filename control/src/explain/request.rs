@@ -1,0 +1,115 @@
+//! The request that the command line describes, as Envoy would hand it over.
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use trilane::head::Head;
+use trilane::protocol::match_request;
+use trilane::protocol::query::Target;
+
+use super::args::{Args, Header};
+use crate::failure::Failure;
+use crate::gateway::{Asker, Gateway, Place, protocol_of};
+
+/// A request.
+#[derive(Debug)]
+pub struct Request {
+    /// Its head.
+    pub head: Head,
+    /// Its body, empty where it has none.
+    pub body: Vec<u8>,
+}
+
+impl Request {
+    /// As the command line says.
+    ///
+    /// # Errors
+    /// A path or a header that is none, a body that cannot be read.
+    pub fn new(args: &Args, asker: Option<&Asker>, gateway: &Gateway) -> Result<Self, Failure> {
+        if !args.path.starts_with('/') {
+            let why = "PATH must begin with /: the path alone, without the gateway's address";
+            return Err(Failure::Usage(why.to_owned()));
+        }
+        let body = args.body.as_deref().map_or_else(|| Ok(Vec::new()), read)?;
+        let mut headers = Vec::new();
+        for (position, header) in (1..).zip(&args.headers) {
+            headers.push(parsed(header, position)?);
+        }
+        let mut target = args.path.as_bytes().to_vec();
+        if let Some(asker) = asker {
+            let place = args.key_in.unwrap_or_else(|| place(args, asker, gateway));
+            if headers
+                .iter()
+                .any(|(name, _)| Some(name.as_str()) == place.header())
+            {
+                let name = place.header().unwrap_or_default();
+                return Err(Failure::Usage(format!(
+                    "-H gives {name}, where the key is to stand: leave out one of both, or say --key-in"
+                )));
+            }
+            place.put(asker.value(), &mut target, &mut headers);
+        }
+        let has = |headers: &[(String, Vec<u8>)], wanted: &str| {
+            headers.iter().any(|(name, _)| name == wanted)
+        };
+        if !body.is_empty()
+            && !has(&headers, "content-length")
+            && !has(&headers, "transfer-encoding")
+        {
+            let length = body.len().to_string().into_bytes();
+            headers.push(("content-length".to_owned(), length));
+        }
+        let pseudo = [
+            (":method", args.method.as_bytes()),
+            (":path", target.as_slice()),
+            (":authority", b"gateway".as_slice()),
+            (":scheme", b"https".as_slice()),
+        ];
+        let pseudo = pseudo.map(|(name, value)| (name.to_owned(), value.to_vec()));
+        let head = Head::new(pseudo.into_iter().chain(headers).collect());
+        Ok(Self { head, body })
+    }
+}
+
+/// Where the key stands in a request of this endpoint.
+fn place(args: &Args, asker: &Asker, gateway: &Gateway) -> Place {
+    let path = Target::parse(args.path.as_bytes()).path;
+    let endpoint = match_request(args.method.as_bytes(), path).ok();
+    let protocol = endpoint.and_then(|endpoint| endpoint.protocol());
+    let of_group = || protocol_of(gateway.group(asker.value()).map(AsRef::as_ref));
+    Place::of(protocol.unwrap_or_else(of_group))
+}
+
+/// The name in lower case, as Envoy gives it, and the value without blanks around it.
+fn parsed(header: &Header, position: usize) -> Result<(String, Vec<u8>), Failure> {
+    // What is wrong is not repeated: it may be a credential without its header's name.
+    let wrong = || {
+        Failure::Usage(format!(
+            "-H number {position} is no header: it must be 'name: value'"
+        ))
+    };
+    let colon = memchr::memchr(b':', &header.0).ok_or_else(wrong)?;
+    let (name, value) = header.0.split_at(colon);
+    let value = value.get(1..).unwrap_or_default().trim_ascii();
+    // RFC 9110, section 5.6.2: the characters of a token.
+    let token = |b: &u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(b);
+    if name.is_empty() || !name.iter().all(token) || value.iter().any(|b| b"\r\n\0".contains(b)) {
+        return Err(wrong());
+    }
+    let name = String::from_utf8_lossy(name).to_ascii_lowercase();
+    Ok((name, value.to_vec()))
+}
+
+fn read(file: &Path) -> Result<Vec<u8>, Failure> {
+    let bytes = if file == Path::new("-") {
+        let mut bytes = Vec::new();
+        let read = io::stdin().lock().read_to_end(&mut bytes);
+        read.map(|_| bytes)
+    } else {
+        fs::read(file)
+    };
+    bytes.map_err(|error| {
+        Failure::Unreadable(format!("cannot read the body {}: {error}", file.display()))
+    })
+}

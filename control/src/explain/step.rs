@@ -1,0 +1,285 @@
+//! The steps of a decision, in the gateway's order, and what came of each.
+
+use serde::Serialize;
+use trilane::auth::{Form, Presented, Standing, standing};
+use trilane::config::record::KeyRecord;
+use trilane::head::Head;
+use trilane::protocol::query::Target;
+use trilane::protocol::{Endpoint, Mismatch};
+
+use crate::gateway::{Asker, Gateway, Ran};
+use crate::terminal::moment;
+
+/// A step, and how it ended.
+#[derive(Debug, Serialize)]
+pub struct Step {
+    /// Which.
+    pub step: Name,
+    /// How it ended.
+    pub result: Verdict,
+    /// Why, or what was found.
+    pub reason: String,
+}
+
+/// What is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Name {
+    Endpoint,
+    Credential,
+    Key,
+    List,
+    Route,
+    Version,
+    Rights,
+    Body,
+    Model,
+    Limits,
+}
+
+/// How a step ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Good,
+    Refused,
+    NotReached,
+}
+
+impl Name {
+    /// Its name.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Endpoint => "endpoint",
+            Self::Credential => "credential",
+            Self::Key => "key",
+            Self::List => "list",
+            Self::Route => "route",
+            Self::Version => "version",
+            Self::Rights => "rights",
+            Self::Body => "body",
+            Self::Model => "model",
+            Self::Limits => "limits",
+        }
+    }
+
+    /// Those that a request of an endpoint takes, in their order.
+    pub fn of(endpoint: Option<&Endpoint>, limited: bool) -> Vec<Self> {
+        let Some(endpoint) = endpoint.filter(|endpoint| **endpoint != Endpoint::Health) else {
+            return vec![Self::Endpoint];
+        };
+        let further: &[Self] = match endpoint {
+            Endpoint::Models
+            | Endpoint::Model { .. }
+            | Endpoint::GenerateModels
+            | Endpoint::GenerateModel { .. }
+            | Endpoint::Health => {
+                return vec![Self::Endpoint, Self::Credential, Self::Key, Self::List];
+            }
+            Endpoint::Messages => &[Self::Version, Self::Body, Self::Model],
+            Endpoint::CountTokens => &[Self::Version, Self::Rights, Self::Body, Self::Model],
+            Endpoint::ImagesGenerations | Endpoint::ImagesEdits => {
+                &[Self::Rights, Self::Body, Self::Model]
+            }
+            // The path names the model.
+            Endpoint::Generate { .. } => &[Self::Rights, Self::Model, Self::Body],
+            Endpoint::AccountResource => &[Self::Rights, Self::Body],
+            Endpoint::Responses | Endpoint::ChatCompletions => &[Self::Body, Self::Model],
+        };
+        let first = [Self::Endpoint, Self::Credential, Self::Key, Self::Route];
+        let last = limited.then_some(Self::Limits);
+        first
+            .into_iter()
+            .chain(further.iter().copied())
+            .chain(last)
+            .collect()
+    }
+
+    /// The one that ends a request with this code.
+    pub fn of_code(code: &str, endpoint: Option<&Endpoint>, presented: bool) -> Self {
+        let is_list = Self::of(endpoint, false).contains(&Self::List);
+        match code {
+            "invalid_api_key" if presented => Self::Key,
+            "invalid_api_key" => Self::Credential,
+            "protocol_not_allowed" | "model_not_found" | "invalid_parameter" if is_list => {
+                Self::List
+            }
+            "protocol_not_allowed" => Self::Route,
+            "invalid_version" => Self::Version,
+            "images_not_supported" | "count_tokens_not_supported" => Self::Rights,
+            "not_found" if endpoint.is_some() => Self::Rights,
+            "request_body_encoding_unsupported" | "request_too_large" | "invalid_body" => {
+                Self::Body
+            }
+            "model_missing" | "model_mismatch" | "model_not_found" | "model_not_entitled" => {
+                Self::Model
+            }
+            "rate_limit_exceeded" | "insufficient_quota" | "server_is_overloaded" => Self::Limits,
+            _ => Self::Endpoint,
+        }
+    }
+}
+
+/// What the path asks for.
+pub fn endpoint(found: &Result<Endpoint, Mismatch>) -> String {
+    match found {
+        Ok(endpoint) => match endpoint.protocol() {
+            Some(protocol) => format!("{}, of protocol {protocol}", endpoint.name()),
+            None if *endpoint == Endpoint::Health => "healthz: no key is asked for".to_owned(),
+            None => format!(
+                "{}: the place of the key decides the protocol",
+                endpoint.name()
+            ),
+        },
+        Err(Mismatch::UnknownPath { .. }) => "there is no such path".to_owned(),
+        Err(Mismatch::WrongMethod { allow, .. }) => format!("the path takes {allow} only"),
+    }
+}
+
+/// The keys that a request presents, as the gateway reads them.
+pub struct Credentials {
+    /// Each place that the endpoint reads, and what is there.
+    read: Vec<(Form, Presented)>,
+}
+
+impl Credentials {
+    /// Of a request.
+    pub fn new(endpoint: &Endpoint, head: &Head, target: &Target<'_>) -> Self {
+        let mut read = Vec::new();
+        for form in Form::of(endpoint) {
+            let presented = form.read(head, target);
+            let malformed = presented == Presented::Malformed;
+            read.push((*form, presented));
+            if malformed {
+                break;
+            }
+        }
+        Self { read }
+    }
+
+    /// Whether there is a key at all.
+    pub fn any(&self) -> bool {
+        self.read
+            .iter()
+            .any(|(_, presented)| matches!(presented, Presented::Key(_)))
+    }
+
+    /// Where there is a key, or where one would have to be.
+    pub fn found(&self) -> String {
+        let places = |wanted: fn(&Presented) -> bool| {
+            let read = self.read.iter().filter(|(_, presented)| wanted(presented));
+            read.map(|(form, _)| place(*form)).collect::<Vec<_>>()
+        };
+        let malformed = places(|presented| *presented == Presented::Malformed);
+        let keys = places(|presented| matches!(presented, Presented::Key(_)));
+        if !keys.is_empty() {
+            return format!("a key in {}", keys.join(" and in "));
+        }
+        match malformed.first() {
+            Some(place) => format!(
+                "what is in {place} is no key: it is empty, repeated, too long, of another scheme, or has \
+                 other characters than visible ASCII without a comma"
+            ),
+            None => format!("no key in {}", places(|_| true).join(", nor in ")),
+        }
+    }
+
+    /// What the document says of each key.
+    pub fn standings(&self, gateway: &Gateway, asker: Option<&Asker>, good: bool) -> String {
+        let keys = self
+            .read
+            .iter()
+            .filter_map(|(form, presented)| match presented {
+                Presented::Key(key) => Some((form, key)),
+                Presented::Absent | Presented::Malformed => None,
+            });
+        let said = keys.map(|(form, key)| {
+            if *form == Form::Query && !gateway.policy().query_key {
+                return "keys in the query are not taken (query_key is not true)".to_owned();
+            }
+            let Some(record) = gateway.world.record(&key.digest()) else {
+                let feed = if gateway.policy().keys_feed.is_some() {
+                    ", and what its feed knows is not known here (--group stands for such a key)"
+                } else {
+                    ""
+                };
+                return format!("the document does not know this key{feed}");
+            };
+            let id = &record.id;
+            if asker.is_some_and(Asker::is_anybody) {
+                return taken(
+                    &format!("some good key of the group {}", record.group),
+                    record,
+                    *form,
+                    good,
+                );
+            }
+            match standing(key, &gateway.in_force, &gateway.world) {
+                Standing::Good { .. } => taken(&format!("{id} is good"), record, *form, good),
+                Standing::Refused | Standing::Undecided if record.disabled => {
+                    format!("{id} is disabled")
+                }
+                Standing::Refused | Standing::Undecided => match record.expires_at.and_then(at) {
+                    Some(end) => format!("{id} expired at {end}"),
+                    None => format!("{id} cannot be judged"),
+                },
+            }
+        });
+        said.collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// The end of a key whose record is good: one that is refused nevertheless came in a form that its group does
+/// not take.
+fn taken(text: &str, record: &KeyRecord, form: Form, good: bool) -> String {
+    if good {
+        text.to_owned()
+    } else {
+        let (place, group) = (place(form), &record.group);
+        format!("{text}, but the group {group} takes none in {place} here")
+    }
+}
+
+fn at(seconds: i64) -> Option<String> {
+    time::OffsetDateTime::from_unix_timestamp(seconds)
+        .ok()
+        .map(moment)
+}
+
+fn place(form: Form) -> &'static str {
+    match form {
+        Form::Bearer => "authorization: Bearer",
+        Form::XApiKey => "x-api-key",
+        Form::VcApiKey => "x-goog-api-key or x-vc-api-key",
+        Form::Query => "the query parameter key",
+    }
+}
+
+/// Puts the steps in order: what went before the end is good, what would have come after it was not reached.
+pub fn ordered(
+    names: &[Name],
+    ran: &Ran,
+    end: Option<Name>,
+    mut reason: impl FnMut(Name) -> String,
+) -> Vec<Step> {
+    let end_at = end.and_then(|end| names.iter().position(|name| *name == end));
+    let steps = names.iter().enumerate().map(|(position, &step)| {
+        let result = match end_at {
+            Some(end) if position == end => Verdict::Refused,
+            // A body may turn out to be wrong after its model was known and the head had left.
+            Some(end) if position > end && !ran.forwarded => Verdict::NotReached,
+            _ => Verdict::Good,
+        };
+        let reason = if result == Verdict::NotReached {
+            String::new()
+        } else {
+            reason(step)
+        };
+        Step {
+            step,
+            result,
+            reason,
+        }
+    });
+    steps.collect()
+}

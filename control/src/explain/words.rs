@@ -1,0 +1,134 @@
+//! What was found, in words.
+
+use std::rc::Rc;
+
+use serde_json::{Map, Value};
+use trilane::config::policy::{Clients, Group, GroupKind};
+use trilane::ledger::Record;
+use trilane::limits::{Limits, Rate};
+use trilane::protocol::Endpoint;
+use trilane::reply::Reply;
+use trilane::routing::Route;
+
+use crate::gateway::Gateway;
+
+/// The sentence of a refusal: all three protocols have it in one place.
+pub fn message(reply: &Reply) -> Option<String> {
+    let body: Value = serde_json::from_slice(&reply.body).ok()?;
+    body.pointer("/error/message")?.as_str().map(str::to_owned)
+}
+
+/// A group, in words.
+pub fn group_text(group: &Group) -> String {
+    let kind = match &group.kind {
+        GroupKind::Source(source) => format!("protocol {}", source.protocol),
+        GroupKind::Mixed(_) => "Mixed".to_owned(),
+    };
+    let clients = match group.clients {
+        Clients::Strict => "strict",
+        Clients::Current => "current",
+    };
+    format!("group {} ({kind}, clients {clients})", group.id)
+}
+
+/// The way from a group to a source.
+pub fn route_text(group: &Rc<Group>, route: &Route) -> String {
+    let group = group_text(group);
+    let Route {
+        source, multiplier, ..
+    } = route;
+    let entry = route
+        .entry
+        .map(|entry| format!("entry {entry}, "))
+        .unwrap_or_default();
+    let own = if source.multiplier == *multiplier {
+        String::new()
+    } else {
+        format!(
+            " (the source's {} times the entry's extra)",
+            source.multiplier
+        )
+    };
+    format!(
+        "{group}: {entry}source {}, multiplier {multiplier}{own}",
+        source.group
+    )
+}
+
+/// What became of the name of a model.
+pub fn model_text(record: &Record, endpoint: Option<&Endpoint>) -> String {
+    let place = match endpoint {
+        Some(Endpoint::Generate { .. }) => "the path",
+        _ => "the body",
+    };
+    match (
+        &record.requested_model,
+        &record.model,
+        &record.upstream_model,
+    ) {
+        (Some(named), Some(model), Some(upstream)) => {
+            let upstream = if upstream == named {
+                "; upstream it keeps the name of the request".to_owned()
+            } else {
+                format!("; upstream it is {upstream}")
+            };
+            format!("{place} names {named}, which is {model}{upstream}")
+        }
+        _ => "none was named".to_owned(),
+    }
+}
+
+/// The limits that a request meets, by whose they are.
+pub fn limits(
+    gateway: &Gateway,
+    key: Option<&str>,
+    group: Option<&Rc<Group>>,
+) -> Map<String, Value> {
+    let own = key.and_then(|id| gateway.world.limits(id));
+    let shared = group
+        .and_then(|group| group.limits.as_ref())
+        .map(|subject| &subject.limits);
+    let each = [("key", own), ("group", shared)];
+    let each = each.into_iter().filter_map(|(whose, limits)| {
+        let limits = limits.filter(|limits| !limits.is_unlimited())?;
+        Some((whose.to_owned(), Value::Object(limits_of(limits))))
+    });
+    each.collect()
+}
+
+/// As a document writes them.
+fn limits_of(limits: &Limits) -> Map<String, Value> {
+    let mut written = Map::new();
+    for rate in Rate::ALL {
+        if let Some(limit) = limits.per_minute(rate) {
+            written.insert(format!("{}_per_minute", rate.name()), limit.into());
+        }
+    }
+    if let Some(limit) = limits.concurrent_requests {
+        written.insert("concurrent_requests".to_owned(), limit.into());
+    }
+    let budget = [
+        ("budget_per_day", limits.budget.per_day),
+        ("budget_per_month", limits.budget.per_month),
+    ];
+    for (name, amount) in budget {
+        if let Some(amount) = amount {
+            written.insert(name.to_owned(), amount.to_string().into());
+        }
+    }
+    written
+}
+
+/// Limits, in words.
+pub fn limits_text(limits: &Map<String, Value>) -> String {
+    let each = limits.iter().map(|(whose, limits)| {
+        let limits = limits.as_object().into_iter().flatten();
+        let limits = limits.map(|(name, limit)| match limit {
+            Value::String(amount) => format!("{name} {amount}"),
+            other => format!("{name} {other}"),
+        });
+        format!("{whose}: {}", limits.collect::<Vec<_>>().join(", "))
+    });
+    let each = each.collect::<Vec<_>>().join("; ");
+    format!("{each} (as if nothing had been used since the document was written)")
+}

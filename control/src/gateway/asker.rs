@@ -1,0 +1,194 @@
+//! Who asks: a key by its value, or somebody whose key has no value here.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::fs;
+use std::io::{self, Read as _};
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
+
+use trilane::config::Compiled;
+use trilane::config::record::KeyRecord;
+
+use crate::failure::Failure;
+
+/// What is sent for a key of which only the record is known. It never leaves this process.
+const STAND_IN: &[u8] = b"a-stand-in-for-a-key-whose-value-is-not-known-here";
+
+/// Whose key a request has.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[group(multiple = false)]
+pub struct Whose {
+    /// The key is in this file, with or without an end of line; `-`: standard input. No other user sees it
+    /// that way
+    #[arg(long, value_name = "FILE")]
+    pub key_file: Option<PathBuf>,
+
+    /// The key itself. Others on this host see it in the list of processes, and the shell may keep it in its
+    /// history: rather use --key-file
+    #[arg(long, value_name = "KEY")]
+    pub key: Option<Secret>,
+
+    /// The key with this id in the document, whatever its value is
+    #[arg(long, value_name = "ID")]
+    pub key_id: Option<String>,
+
+    /// Some good key of this group without limits of its own, such as one of a feed
+    #[arg(long, value_name = "ID")]
+    pub group: Option<String>,
+}
+
+/// An account key as given on the command line. `Debug` prints nothing of it.
+#[derive(Clone)]
+pub struct Secret(Vec<u8>);
+
+impl From<OsString> for Secret {
+    fn from(text: OsString) -> Self {
+        Self(text.into_vec())
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+/// Somebody with a key.
+#[derive(Debug)]
+pub struct Asker {
+    value: Secret,
+    record: Option<KeyRecord>,
+    anybody: bool,
+}
+
+impl Asker {
+    /// What is sent for the key.
+    pub fn value(&self) -> &[u8] {
+        &self.value.0
+    }
+
+    /// The record of a key whose value is not known.
+    pub fn record(&self) -> Option<&KeyRecord> {
+        self.record.as_ref()
+    }
+
+    /// Whether it is anybody of a group, and no key of the document.
+    pub fn is_anybody(&self) -> bool {
+        self.anybody
+    }
+}
+
+impl Whose {
+    /// Who it is, of those that the document knows; `None` where nobody was named.
+    ///
+    /// # Errors
+    /// A file that cannot be read or holds no key; an id that the document does not have.
+    pub fn asker(&self, compiled: &Compiled) -> Result<Option<Asker>, Failure> {
+        let known = |record, anybody| {
+            let value = Secret(STAND_IN.to_vec());
+            let record = Some(record);
+            Ok(Some(Asker {
+                value,
+                record,
+                anybody,
+            }))
+        };
+        let value = match (&self.key_file, &self.key) {
+            (Some(file), _) => Some(read(file)?),
+            (None, key) => key.clone(),
+        };
+        if let Some(value) = value {
+            let (record, anybody) = (None, false);
+            return Ok(Some(Asker {
+                value,
+                record,
+                anybody,
+            }));
+        }
+        if let Some(id) = &self.key_id {
+            let mut records = compiled.keys.iter().map(|(_, record)| record);
+            let record = records.find(|record| record.id == *id).cloned();
+            return known(record.ok_or_else(|| no_key(compiled))?, false);
+        }
+        let Some(group) = &self.group else {
+            return Ok(None);
+        };
+        if compiled.policy.group(group).is_none() {
+            return Err(Failure::Usage(no_group(compiled)));
+        }
+        let record = KeyRecord {
+            id: "some-key".to_owned(),
+            group: group.clone(),
+            expires_at: None,
+            disabled: false,
+            limits: None,
+        };
+        known(record, true)
+    }
+}
+
+fn no_key(compiled: &Compiled) -> Failure {
+    let feed = if compiled.policy.keys_feed.is_some() {
+        "; for one of its feed name the group with --group"
+    } else {
+        ""
+    };
+    Failure::Usage(format!(
+        "the document has no key with the id that --key-id names: `trilane key list` has all of them{feed}"
+    ))
+}
+
+fn no_group(compiled: &Compiled) -> String {
+    let groups = compiled.policy.groups().iter();
+    let ids: Vec<&str> = groups.map(|group| group.id.as_str()).collect();
+    format!(
+        "the document has no group of the id that --group names; it has: {}",
+        ids.join(", ")
+    )
+}
+
+/// The key in a file.
+fn read(file: &Path) -> Result<Secret, Failure> {
+    let failed = |error: io::Error| {
+        Failure::Unreadable(format!(
+            "cannot read the key in {}: {error}",
+            file.display()
+        ))
+    };
+    let bytes = if file == Path::new("-") {
+        let mut bytes = Vec::new();
+        let read = io::stdin().lock().read_to_end(&mut bytes);
+        read.map(|_| bytes)
+    } else {
+        fs::read(file)
+    };
+    let bytes = bytes.map_err(failed)?;
+    let key = bytes.trim_ascii_end();
+    if key.is_empty() || key.contains(&b'\n') {
+        let what = if key.is_empty() {
+            "is empty"
+        } else {
+            "has more than one line"
+        };
+        return Err(Failure::Unreadable(format!(
+            "{} {what}: it must hold the key and nothing else",
+            file.display()
+        )));
+    }
+    Ok(Secret(key.to_vec()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_prints_no_key() {
+        let whose = Whose {
+            key: Some(Secret(b"tl-secret".to_vec())),
+            ..Whose::default()
+        };
+        assert!(!format!("{whose:?}").contains("tl-secret"));
+    }
+}

@@ -1,0 +1,138 @@
+//! What an exchange asks of its surroundings, in memory.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use time::OffsetDateTime;
+use trilane::config::record::{KeyDigest, KeyRecord, Stamped};
+use trilane::config::snapshot::InForce;
+use trilane::exchange::{Clock, Quotas, StreamEnd};
+use trilane::limits::{Estimate, Figures, Grant, Limiter, Limits, Refused, Settled, Subject, Used};
+use trilane::shared_data::{Conflict, SharedData};
+
+/// Key records, counters on which nothing has been counted yet, and the clock.
+#[derive(Debug)]
+pub struct World {
+    keys: Vec<(KeyDigest, KeyRecord)>,
+    limiter: Limiter,
+    shared: Values,
+}
+
+impl World {
+    /// With these keys.
+    pub fn new(keys: Vec<(KeyDigest, KeyRecord)>) -> Self {
+        Self {
+            keys,
+            limiter: Limiter::new(1),
+            shared: Values::default(),
+        }
+    }
+
+    /// What is known of a key.
+    pub fn record(&self, digest: &KeyDigest) -> Option<&KeyRecord> {
+        let mut keys = self.keys.iter();
+        keys.find(|(known, _)| known == digest)
+            .map(|(_, record)| record)
+    }
+
+    /// The limits of the key with this id.
+    pub fn limits(&self, id: &str) -> Option<&Limits> {
+        let (_, record) = self.keys.iter().find(|(_, record)| record.id == id)?;
+        record.limits.as_deref()
+    }
+}
+
+impl trilane::auth::World for World {
+    fn key_record(&self, digest: &KeyDigest) -> Option<Vec<u8>> {
+        let record = self.record(digest)?.clone();
+        Some(Stamped { epoch: 1, record }.encode())
+    }
+
+    fn fed_record(&self, _: &KeyDigest) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn now(&self) -> i64 {
+        OffsetDateTime::now_utc().unix_timestamp()
+    }
+
+    fn in_force_again(&self) -> Option<Rc<InForce>> {
+        None
+    }
+}
+
+impl Clock for World {
+    fn now_us(&self) -> u64 {
+        let nanos = OffsetDateTime::now_utc().unix_timestamp_nanos();
+        u64::try_from(nanos.checked_div(1000).unwrap_or_default()).unwrap_or_default()
+    }
+}
+
+impl Quotas for World {
+    fn admit(&self, subjects: &[Subject], estimate: Estimate) -> Result<Grant, Refused> {
+        self.limiter
+            .admit(subjects, estimate, &self.shared, self.now_us())
+    }
+
+    fn settle(&self, grant: Grant, used: Used) -> Settled {
+        self.limiter
+            .settle(grant, used, &self.shared, self.now_us())
+    }
+
+    fn figures(&self, subjects: &[Subject]) -> Figures {
+        self.limiter.figures(subjects, &self.shared, self.now_us())
+    }
+
+    /// What Envoy's configuration declares is not looked at here: it is taken to be as it should.
+    fn reach_service(&self) -> bool {
+        true
+    }
+}
+
+/// The end of a stream of which no upstream ever heard.
+#[derive(Debug)]
+pub struct NotSent;
+
+impl StreamEnd for NotSent {
+    fn details(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn account(&self) -> Option<String> {
+        None
+    }
+
+    fn tries(&self) -> u64 {
+        0
+    }
+
+    fn failed_tries(&self) -> Vec<u8> {
+        Vec::new()
+    }
+}
+
+/// Shared data with one reader and writer.
+#[derive(Debug, Default)]
+struct Values(RefCell<HashMap<String, (Vec<u8>, u32)>>);
+
+impl SharedData for Values {
+    fn get(&self, name: &str) -> (Option<Vec<u8>>, Option<u32>) {
+        let values = self.0.borrow();
+        let found = values.get(name).cloned();
+        found.map_or((None, None), |(value, version)| {
+            (Some(value), Some(version))
+        })
+    }
+
+    fn set(&self, name: &str, value: &[u8], version: Option<u32>) -> Result<(), Conflict> {
+        let current = self.get(name).1;
+        if version.is_some() && current.is_some() && version != current {
+            return Err(Conflict);
+        }
+        let next = current.unwrap_or_default().wrapping_add(1);
+        let mut values = self.0.borrow_mut();
+        values.insert(name.to_owned(), (value.to_vec(), next));
+        Ok(())
+    }
+}

@@ -1,0 +1,215 @@
+//! What each subcommand changes in a text.
+
+use time::format_description::well_known::Rfc3339;
+use time::{Duration, OffsetDateTime};
+use trilane::config::Document;
+use trilane::config::document::KeyDocument;
+
+use super::text::{Edit, Key, Text};
+use super::value::NewKey;
+use super::when;
+
+/// The longest id, in bytes.
+const MAX_ID: usize = 64;
+
+/// A document that was read: as a text, and as what it says.
+#[derive(Debug)]
+pub struct Opened<'a> {
+    text: Text<'a>,
+    keys: Vec<KeyDocument>,
+}
+
+/// A key that is there.
+struct There<'o> {
+    position: usize,
+    key: &'o Key,
+    says: &'o KeyDocument,
+}
+
+/// What came of it: a new text, or that there is nothing to do.
+pub type Changed = Result<Option<Vec<u8>>, String>;
+
+impl<'a> Opened<'a> {
+    /// `None` where the bytes are no document.
+    pub fn new(bytes: &'a [u8], document: Document) -> Option<Self> {
+        let text = Text::new(bytes)?;
+        let keys = document.keys.unwrap_or_default();
+        Some(Self { text, keys })
+    }
+
+    /// A new key.
+    ///
+    /// # Errors
+    /// There is one with the id.
+    pub fn create(
+        &self,
+        id: &str,
+        group: &str,
+        ends: Option<OffsetDateTime>,
+        new: &NewKey,
+    ) -> Changed {
+        if self.position(id).is_some() {
+            return Err(format!(
+                "there is a key with the id {id} already: `trilane key rotate` gives it a new value"
+            ));
+        }
+        let mut members = vec![
+            ("id", json(id)),
+            ("sha256", json(&new.digest())),
+            ("group", json(group)),
+        ];
+        if let Some(ends) = ends {
+            members.push(("expires_at", json(&when::written(ends))));
+        }
+        let key = self.text.new_key(&members);
+        let edit = self.text.insert(&key, None).ok_or_else(misread)?;
+        Ok(Some(self.text.with(&[edit])))
+    }
+
+    /// Switches a key off or on.
+    ///
+    /// # Errors
+    /// There is no such key.
+    pub fn disable(&self, id: &str, disabled: bool) -> Changed {
+        let There { key, says, .. } = self.find(id)?;
+        if says.disabled.unwrap_or(false) == disabled {
+            return Ok(None);
+        }
+        let edit = if disabled {
+            self.text.set(key, "disabled", "true")
+        } else {
+            self.text.unset(key, "disabled").ok_or_else(misread)?
+        };
+        Ok(Some(self.text.with(&[edit])))
+    }
+
+    /// Says when a key ends; `None` for never.
+    ///
+    /// # Errors
+    /// There is no such key.
+    pub fn expire(&self, id: &str, ends: Option<OffsetDateTime>) -> Changed {
+        let There { key, says, .. } = self.find(id)?;
+        if seconds(ends) == seconds(end_of(says)) && ends.is_some() == says.expires_at.is_some() {
+            return Ok(None);
+        }
+        let edit = match ends {
+            Some(ends) => self
+                .text
+                .set(key, "expires_at", &json(&when::written(ends))),
+            None => self.text.unset(key, "expires_at").ok_or_else(misread)?,
+        };
+        Ok(Some(self.text.with(&[edit])))
+    }
+
+    /// Gives a key a new value; the old one stays good for the overlap, under an id that comes with it.
+    ///
+    /// # Errors
+    /// There is no such key, or the overlap ends too late.
+    pub fn rotate(
+        &self,
+        id: &str,
+        overlap: Option<Duration>,
+        new: &NewKey,
+    ) -> Result<(Vec<u8>, Option<String>), String> {
+        let There {
+            position,
+            key,
+            says,
+        } = self.find(id)?;
+        let mut edits = vec![self.text.set(key, "sha256", &json(&new.digest()))];
+        let old = overlap
+            .map(|overlap| self.old(key, says, overlap))
+            .transpose()?;
+        let old_id = old.map(|(old_id, text)| {
+            edits.extend(self.text.insert(&text, Some(position)));
+            old_id
+        });
+        Ok((self.text.with(&edits), old_id))
+    }
+
+    /// The key as it was, under another id and with an end.
+    fn old(
+        &self,
+        key: &Key,
+        says: &KeyDocument,
+        overlap: Duration,
+    ) -> Result<(String, Vec<u8>), String> {
+        let ends = when::end_of(overlap)?;
+        let ends = end_of(says).map_or(ends, |before| before.min(ends));
+        let id = self.old_id(says.id.as_deref().unwrap_or_default());
+        let edits: [Edit; 2] = [
+            self.text.set(key, "id", &json(&id)),
+            self.text
+                .set(key, "expires_at", &json(&when::written(ends))),
+        ];
+        Ok((id, self.text.key_with(key, &edits)))
+    }
+
+    /// An id for an old value that no other key has.
+    fn old_id(&self, id: &str) -> String {
+        let time: String = when::written(OffsetDateTime::now_utc());
+        let time: String = time.chars().filter(char::is_ascii_alphanumeric).collect();
+        let named = |number: u32| {
+            let more = if number == 0 {
+                String::new()
+            } else {
+                format!("-{number}")
+            };
+            let end = format!("-old-{time}{more}");
+            let room = MAX_ID.saturating_sub(end.len());
+            format!("{}{end}", id.get(..room).unwrap_or(id))
+        };
+        let free = (0..).map(named).find(|id| self.position(id).is_none());
+        free.unwrap_or_else(|| named(0))
+    }
+
+    /// Takes a key out.
+    ///
+    /// # Errors
+    /// There is no such key.
+    pub fn remove(&self, id: &str) -> Changed {
+        let edit = self
+            .text
+            .remove(self.find(id)?.position)
+            .ok_or_else(misread)?;
+        Ok(Some(self.text.with(&[edit])))
+    }
+
+    fn position(&self, id: &str) -> Option<usize> {
+        self.keys
+            .iter()
+            .position(|key| key.id.as_deref() == Some(id))
+    }
+
+    fn find(&self, id: &str) -> Result<There<'_>, String> {
+        let none = || {
+            format!("the document has no key with the id {id}: `trilane key list` has all of them")
+        };
+        let position = self.position(id).ok_or_else(none)?;
+        let key = self.text.key(position).ok_or_else(misread)?;
+        let says = self.keys.get(position).ok_or_else(misread)?;
+        Ok(There {
+            position,
+            key,
+            says,
+        })
+    }
+}
+
+/// When a key ends. What is no time is found when the whole document is judged.
+fn end_of(key: &KeyDocument) -> Option<OffsetDateTime> {
+    OffsetDateTime::parse(key.expires_at.as_deref()?, &Rfc3339).ok()
+}
+
+fn seconds(time: Option<OffsetDateTime>) -> Option<i64> {
+    time.map(OffsetDateTime::unix_timestamp)
+}
+
+fn json(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// The document was read as JSON, so its keys are where they were found.
+fn misread() -> String {
+    "the keys cannot be found in the document's text".to_owned()
+}

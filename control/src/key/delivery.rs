@@ -1,0 +1,82 @@
+//! A new key on its way to whoever asked for it.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use super::value::NewKey;
+
+/// A file with a new key, taken away again unless the key came into the document.
+#[derive(Debug)]
+pub struct Delivery {
+    file: PathBuf,
+    kept: bool,
+}
+
+impl Delivery {
+    /// Writes the key into a new file that its owner alone can read.
+    ///
+    /// # Errors
+    /// There is a file already, or none can be written.
+    pub fn new(file: &Path, key: &NewKey) -> Result<Self, String> {
+        let failed = |error: io::Error| {
+            let hint = if error.kind() == io::ErrorKind::AlreadyExists {
+                ": name one that is not there yet"
+            } else {
+                ""
+            };
+            format!(
+                "cannot write the key into {}: {error}{hint}",
+                file.display()
+            )
+        };
+        let opened = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(file);
+        let mut opened = opened.map_err(failed)?;
+        let delivery = Self {
+            file: file.to_owned(),
+            kept: false,
+        };
+        let written = writeln!(opened, "{}", key.reveal()).and_then(|()| opened.sync_all());
+        written.map_err(failed)?;
+        Ok(delivery)
+    }
+
+    /// The key is in the document.
+    pub fn keep(mut self) {
+        self.kept = true;
+    }
+}
+
+impl Drop for Delivery {
+    fn drop(&mut self) {
+        if !self.kept {
+            let _ = fs::remove_file(&self.file);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_key_of_the_document_stays() {
+        let files = tempfile::tempdir().unwrap();
+        let (file, key) = (files.path().join("key"), NewKey::draw().unwrap());
+        drop(Delivery::new(&file, &key).unwrap());
+        assert!(!file.exists(), "it did not come into the document");
+        Delivery::new(&file, &key).unwrap().keep();
+        let kept = fs::read_to_string(&file).unwrap();
+        assert_eq!(kept, format!("{}\n", key.reveal()));
+        assert!(
+            Delivery::new(&file, &key).is_err(),
+            "nothing is overwritten"
+        );
+        assert!(file.exists(), "nor taken away");
+    }
+}

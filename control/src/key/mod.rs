@@ -1,0 +1,278 @@
+//! `trilane key`: the account keys of a document.
+//!
+//! A subcommand opens the document's [`file`] for itself, finds the places of its [`text`] that must
+//! [`change`], lets the gateway's own code judge the whole, and only then replaces the file. A new [`value`]
+//! is printed once, or goes into a file of its own ([`delivery`]).
+
+mod args;
+mod change;
+mod delivery;
+mod file;
+mod state;
+mod style;
+mod text;
+mod value;
+mod when;
+
+use std::io::{self, Write as _};
+
+pub use args::Args;
+use args::{Command, Create, Expire, List, One, Rotate, Shown};
+use change::Opened;
+use delivery::Delivery;
+use file::Held;
+use serde::Serialize;
+use state::State;
+use time::OffsetDateTime;
+use trilane::config::{Compiled, Document};
+use value::NewKey;
+
+use crate::document;
+use crate::failure::Failure;
+use crate::terminal::say;
+
+/// Does what is asked.
+///
+/// # Errors
+/// It was not done.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    match &args.command {
+        Command::Create(args) => create(args),
+        Command::List(args) => list(args),
+        Command::Disable(one) => simple(one, "disabled", |opened| opened.disable(&one.id, true)),
+        Command::Enable(one) => simple(one, "enabled", |opened| opened.disable(&one.id, false)),
+        Command::Expire(args) => expire(args),
+        Command::Rotate(args) => rotate(args),
+        Command::Remove(one) => simple(one, "removed", |opened| opened.remove(&one.id)),
+    }
+}
+
+/// What was done, for a program. It may have a key in it, so there is no `Debug`.
+#[derive(Serialize)]
+struct Told<'a> {
+    id: &'a str,
+    /// What was done: `created`, `disabled`, `enabled`, `expires`, `rotated`, `removed`.
+    done: &'static str,
+    /// Whether the document is another now.
+    changed: bool,
+    /// How the key stands now; nothing for one that is gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    now: Option<State>,
+    /// The old value, where it stays good for a while.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    old: Option<State>,
+    /// The new value, the one time that it is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<&'a str>,
+}
+
+fn create(args: &Create) -> Result<(), Failure> {
+    let ends = match args.expires_in {
+        Some(span) => Some(when::end_of(span).map_err(Failure::Usage)?),
+        None => args.expires_at,
+    };
+    let (one, new) = (&args.one, NewKey::draw().map_err(Failure::Data)?);
+    with_new(one, &new, &args.shown, "created", |opened| {
+        let text = opened.create(&one.id, &args.group, ends, &new)?;
+        Ok((text.unwrap_or_default(), None))
+    })
+}
+
+fn rotate(args: &Rotate) -> Result<(), Failure> {
+    let (one, new) = (&args.one, NewKey::draw().map_err(Failure::Data)?);
+    with_new(one, &new, &args.shown, "rotated", |opened| {
+        opened.rotate(&one.id, args.overlap, &new)
+    })
+}
+
+fn expire(args: &Expire) -> Result<(), Failure> {
+    let end = &args.end;
+    let ends = match (end.within, end.now) {
+        (Some(span), _) => Some(when::end_of(span).map_err(Failure::Usage)?),
+        (None, true) => Some(OffsetDateTime::now_utc()),
+        (None, false) => end.at,
+    };
+    simple(&args.one, "expires", |opened| {
+        opened.expire(&args.one.id, ends)
+    })
+}
+
+fn list(args: &List) -> Result<(), Failure> {
+    let compiled = document::good(&args.document)?;
+    let now = OffsetDateTime::now_utc();
+    let states: Vec<State> = compiled
+        .keys
+        .iter()
+        .map(|(_, record)| State::of(record, now))
+        .collect();
+    let print = || {
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        if args.json {
+            let text = serde_json::to_string(&states).map_err(io::Error::other)?;
+            writeln!(out, "{text}")?;
+        } else {
+            state::write(&states, &mut out)?;
+        }
+        out.flush()
+    };
+    print().map_err(|error| Failure::of_output(&error))
+}
+
+/// A change that makes no new value.
+fn simple(
+    one: &One,
+    done: &'static str,
+    edit: impl FnOnce(&Opened<'_>) -> change::Changed,
+) -> Result<(), Failure> {
+    let held = Held::open(&one.document).map_err(Failure::Unreadable)?;
+    let text = edited(&held, edit)?;
+    let changed = text.is_some();
+    let text = text.unwrap_or_else(|| held.bytes.clone());
+    let compiled = judged(&held, &text)?;
+    if changed {
+        held.replace(&text).map_err(Failure::Data)?;
+    }
+    for old in still_good(&compiled, &one.id).filter(|_| matches!(done, "disabled" | "removed")) {
+        say(&format!(
+            "note: an old value of this key is still good, by itself: {old}"
+        ));
+    }
+    let told = Told {
+        id: &one.id,
+        done,
+        changed,
+        now: state_of(&compiled, &one.id),
+        old: None,
+        key: None,
+    };
+    tell(&told, one.json)
+}
+
+/// A change that makes a new value, and perhaps a key for the old one.
+fn with_new(
+    one: &One,
+    new: &NewKey,
+    shown: &Shown,
+    done: &'static str,
+    edit: impl FnOnce(&Opened<'_>) -> Result<(Vec<u8>, Option<String>), String>,
+) -> Result<(), Failure> {
+    let held = Held::open(&one.document).map_err(Failure::Unreadable)?;
+    let (text, old) = edited(&held, edit)?;
+    let compiled = judged(&held, &text)?;
+    let delivery = shown
+        .key_out
+        .as_deref()
+        .map(|file| Delivery::new(file, new))
+        .transpose();
+    let delivery = delivery.map_err(Failure::Data)?;
+    held.replace(&text).map_err(Failure::Data)?;
+    let delivered = delivery.is_some();
+    if let Some(delivery) = delivery {
+        delivery.keep();
+    }
+    let told = Told {
+        id: &one.id,
+        done,
+        changed: true,
+        now: state_of(&compiled, &one.id),
+        old: old.and_then(|old| state_of(&compiled, &old)),
+        key: (!delivered).then(|| new.reveal()),
+    };
+    tell(&told, one.json).map_err(|failure| {
+        if delivered {
+            return failure;
+        }
+        Failure::Data(format!(
+            "the key {} is in the document, but its value could not be printed and is lost: rotate it",
+            one.id
+        ))
+    })
+}
+
+/// Lets the text of a document be changed.
+fn edited<T>(
+    held: &Held,
+    edit: impl FnOnce(&Opened<'_>) -> Result<T, String>,
+) -> Result<T, Failure> {
+    let document = Document::parse(&held.bytes).map_err(|problems| {
+        document::tell(&problems);
+        Failure::Data(
+            "nothing was changed: the document has another form than it must have".to_owned(),
+        )
+    })?;
+    let misread = || Failure::Data("the keys cannot be found in the document's text".to_owned());
+    let opened = Opened::new(&held.bytes, document).ok_or_else(misread)?;
+    edit(&opened).map_err(Failure::Data)
+}
+
+/// What the gateway makes of the new text.
+fn judged(held: &Held, text: &[u8]) -> Result<Compiled, Failure> {
+    document::judge(text).map_err(|problems| {
+        document::tell(&problems);
+        let before = if document::judge(&held.bytes).is_err() {
+            ", as it would refuse the one that is there"
+        } else {
+            ""
+        };
+        Failure::Data(format!(
+            "nothing was changed: the gateway would refuse the document{before}"
+        ))
+    })
+}
+
+fn state_of(compiled: &Compiled, id: &str) -> Option<State> {
+    let mut records = compiled.keys.iter().map(|(_, record)| record);
+    let record = records.find(|record| record.id == id)?;
+    Some(State::of(record, OffsetDateTime::now_utc()))
+}
+
+/// The ids of old values, kept when a key was rotated, that are good on their own.
+fn still_good<'c>(compiled: &'c Compiled, id: &str) -> impl Iterator<Item = &'c str> {
+    let old = format!("{id}-old-");
+    let now = OffsetDateTime::now_utc();
+    let records = compiled.keys.iter().map(|(_, record)| record);
+    let old = records.filter(move |record| {
+        record.id.starts_with(&old) && State::of(record, now).state == "good"
+    });
+    old.map(|record| record.id.as_str())
+}
+
+/// The value alone on standard output, so that a script can take it; all else on standard error.
+fn tell(told: &Told<'_>, json: bool) -> Result<(), Failure> {
+    let print = |text: &str| {
+        let mut out = io::stdout().lock();
+        let written = writeln!(out, "{text}").and_then(|()| out.flush());
+        written.map_err(|error| Failure::of_output(&error))
+    };
+    if json {
+        let text = serde_json::to_string(told).map_err(|error| Failure::Data(error.to_string()))?;
+        return print(&text);
+    }
+    let id = told.id;
+    if !told.changed {
+        say(&format!("{id}: nothing to change"));
+        return Ok(());
+    }
+    let state = told.now.as_ref().map(|now| {
+        let end = now
+            .expires_at
+            .as_ref()
+            .map(|end| format!(", ends at {end}"));
+        format!(
+            ": {}, group {}{}",
+            now.state,
+            now.group,
+            end.unwrap_or(", never ends".to_owned())
+        )
+    });
+    say(&format!("{} {id}{}", told.done, state.unwrap_or_default()));
+    if let Some(State { id, expires_at, .. }) = &told.old {
+        let end = expires_at.as_deref().unwrap_or_default();
+        say(&format!("the old value is {id} until {end}"));
+    }
+    if let Some(key) = told.key {
+        say("the value, which nothing can show again:");
+        print(key)?;
+    }
+    Ok(())
+}

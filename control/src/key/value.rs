@@ -1,0 +1,93 @@
+//! The value of a new key.
+
+use std::fmt;
+
+use hex::encode;
+use sha2::{Digest as _, Sha256};
+
+/// What every key begins with, so that people and scanners for secrets know what they see.
+const PREFIX: &str = "tl-";
+/// Letters and digits only: a double click takes all of them, and no shell or URL minds them.
+const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+/// 62^43 is more than 2^256.
+const LENGTH: usize = 43;
+/// The greatest multiple of 62 in a byte: bytes beyond it would make some letters likelier.
+const FAIR: u8 = 248;
+
+/// A new key. `Debug` prints nothing of it; it is shown once, by [`reveal`](Self::reveal).
+#[derive(Clone)]
+pub struct NewKey(String);
+
+impl NewKey {
+    /// Draws one from the operating system's randomness.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn draw() -> Result<Self, String> {
+        let mut key = PREFIX.to_owned();
+        let whole = PREFIX.len().saturating_add(LENGTH);
+        let mut bytes = [0; 64];
+        while key.len() < whole {
+            getrandom::fill(&mut bytes)
+                .map_err(|error| format!("the system gives no randomness: {error}"))?;
+            let fair = bytes.iter().filter(|byte| **byte < FAIR);
+            let letters = fair.filter_map(|byte| {
+                let place = usize::from(*byte).checked_rem(ALPHABET.len())?;
+                ALPHABET.get(place).map(|letter| char::from(*letter))
+            });
+            let missing = whole.saturating_sub(key.len());
+            key.extend(letters.take(missing));
+        }
+        Ok(Self(key))
+    }
+
+    /// The key itself, for the one place where it is shown.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// The digest that a document has of it.
+    pub fn digest(&self) -> String {
+        encode(Sha256::digest(self.0.as_bytes()))
+    }
+}
+
+impl fmt::Debug for NewKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("NewKey(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn keys_are_of_the_form_and_all_different() {
+        let keys: Vec<NewKey> = (0..200).map(|_| NewKey::draw().unwrap()).collect();
+        for key in &keys {
+            let letters = key.reveal().strip_prefix("tl-").unwrap();
+            assert_eq!(letters.len(), 43);
+            assert!(letters.bytes().all(|b| b.is_ascii_alphanumeric()));
+            assert_eq!(key.digest().len(), 64);
+            assert!(!format!("{key:?}").contains(letters));
+        }
+        let different: HashSet<&str> = keys.iter().map(NewKey::reveal).collect();
+        assert_eq!(different.len(), keys.len());
+        let letters: HashSet<u8> = keys.iter().flat_map(|key| key.reveal().bytes()).collect();
+        assert!(
+            letters.len() >= 62,
+            "8600 draws have every letter: {}",
+            letters.len()
+        );
+    }
+
+    #[test]
+    fn the_digest_is_that_of_the_gateway() {
+        let key = NewKey("abc".to_owned());
+        let hex = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(key.digest(), hex);
+    }
+}

@@ -1,0 +1,181 @@
+//! `trilane check`: what is wrong with documents, and how that ends.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::string_slice,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
+mod desk;
+
+use desk::Desk;
+use serde_json::json;
+
+/// A document with a warning: its Mixed group has no entry for protocol B.
+const WARNED: &str = r#"{"groups": [
+    {"id": "a", "protocol": "A", "multiplier": "1", "cluster": "c", "models": [{"id": "m"}]},
+    {"id": "x", "protocol": "Mixed", "entries": {"responses": {"source": "a"}},
+     "models": [{"id": "m", "entry": "responses"}]}
+], "keys": []}"#;
+/// One with problems of form.
+const FORM: &str =
+    r#"{"groups": [{"id": "a", "naem": 1}], "keys": [{"id": "k", "disabled": "sk-dont-tell-x"}]}"#;
+/// One with problems of meaning.
+const MEANING: &str =
+    r#"{"groups": [{"id": "a", "protocol": "A", "multiplier": "x"}], "keys": []}"#;
+
+#[test]
+fn verdicts_and_exit_codes() {
+    let cases: [(&str, &[&str], i32, &[&str]); 11] = [
+        (
+            "good",
+            &["gateway.json"],
+            0,
+            &["gateway.json: good (4 groups, 7 keys)"],
+        ),
+        (
+            "a warning",
+            &["warned.json"],
+            0,
+            &[
+                "warned.json:3: warning: groups[1].entries",
+                "warned.json: good (2 groups, 0 keys, 1 warning)",
+            ],
+        ),
+        (
+            "a warning, strict",
+            &["--strict", "warned.json"],
+            1,
+            &[
+                "warned.json:3: warning: ",
+                "warned.json: not good (2 groups, 0 keys, 1 warning)",
+            ],
+        ),
+        (
+            "good, strict",
+            &["--strict", "gateway.json"],
+            0,
+            &["gateway.json: good"],
+        ),
+        (
+            "problems of form",
+            &["form.json"],
+            1,
+            &[
+                "form.json:1: error: groups[0].naem: unknown field",
+                "form.json:1: error: keys[0].disabled: expected a boolean",
+                "form.json: not good (2 problems)",
+            ],
+        ),
+        (
+            "problems of meaning",
+            &["meaning.json"],
+            1,
+            &[
+                "meaning.json:1: error: groups[0]",
+                "meaning.json:1: error: groups[0].multiplier: ",
+            ],
+        ),
+        (
+            "no JSON",
+            &["broken.json"],
+            1,
+            &["broken.json: error: is not valid JSON (line 1, column 1)"],
+        ),
+        (
+            "several",
+            &["gateway.json", "form.json"],
+            1,
+            &["gateway.json: good", "form.json: not good"],
+        ),
+        (
+            "one that is not there",
+            &["gateway.json", "none.json"],
+            2,
+            &["gateway.json: good"],
+        ),
+        (
+            "bad ones, and one that is not there",
+            &["form.json", "none.json"],
+            2,
+            &["form.json: not good"],
+        ),
+        (
+            "standard input",
+            &["-"],
+            0,
+            &["-: good (2 groups, 0 keys, 1 warning)"],
+        ),
+    ];
+    let desk = site();
+    for (case, args, code, want) in cases {
+        let ran = desk.run_with(&[&["check"], args].concat(), WARNED.as_bytes());
+        assert_eq!(ran.code, code, "{case}: {ran:?}");
+        for want in want {
+            assert!(
+                ran.out.lines().any(|line| line.starts_with(want)),
+                "{case}: {want}: {ran:?}"
+            );
+        }
+        let unread = args.contains(&"none.json");
+        let told = ran
+            .err
+            .contains("cannot read the document none.json: No such file");
+        assert_eq!(told, unread, "{case}: {ran:?}");
+        assert!(unread || ran.err.is_empty(), "{case}: {ran:?}");
+    }
+    assert_eq!(desk.run(&["check"]).code, 2, "no document");
+}
+
+#[test]
+fn for_programs() {
+    let desk = site();
+    let ran = desk.run(&[
+        "check",
+        "--json",
+        "gateway.json",
+        "warned.json",
+        "form.json",
+        "broken.json",
+        "none.json",
+    ]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    let report = ran.json();
+    assert_eq!(report["good"], false);
+    let of = |position: usize| &report["documents"][position];
+    let good = json!({
+        "document": "gateway.json", "good": true, "groups": 4, "keys": 7, "problems": [], "warnings": []
+    });
+    assert_eq!(*of(0), good);
+    assert_eq!(of(1)["good"], true);
+    assert_eq!(of(1)["warnings"].as_array().unwrap().len(), 1);
+    assert_eq!(of(2)["problems"][0]["path"], "groups[0].naem");
+    assert_eq!(of(1)["warnings"][0]["line"], 3);
+    assert_eq!(of(2)["problems"][1]["reason"], "expected a boolean");
+    let problem = json!([{"path": "", "reason": "is not valid JSON (line 1, column 1)"}]);
+    assert_eq!(of(3)["problems"], problem);
+    assert!(
+        of(4)["unreadable"]
+            .as_str()
+            .unwrap()
+            .contains("No such file")
+    );
+    let strict = desk.run(&["check", "--json", "--strict", "warned.json"]);
+    assert_eq!((strict.code, &strict.json()["good"]), (1, &json!(false)));
+}
+
+fn site() -> Desk {
+    let desk = Desk::new();
+    for (name, text) in [
+        ("warned", WARNED),
+        ("form", FORM),
+        ("meaning", MEANING),
+        ("broken", "{"),
+    ] {
+        desk.write(&format!("{name}.json"), text);
+    }
+    desk
+}

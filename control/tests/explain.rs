@@ -1,0 +1,24 @@
+//! `trilane explain`: the decision on a request, each step of it, and no key anywhere.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::string_slice,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
+#[path = "explain/decisions.rs"]
+mod decisions;
+mod desk;
+#[path = "explain/found.rs"]
+mod found;
+#[path = "explain/inputs.rs"]
+mod inputs;
+
+/// Bodies of requests.
+const CHAT: &str = r#"{"model":"gpt-5.1-2025-11-13","stream":true,"messages":[]}"#;
+const OPUS: &str = r#"{"model":"claude-opus-4.5","max_tokens":1}"#;
+/// The header without which protocol B refuses.
+const VERSION: [&str; 2] = ["-H", "anthropic-version: 2023-06-01"];

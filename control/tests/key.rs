@@ -1,0 +1,56 @@
+//! `trilane key`: keys come, change and go, and all else of the document stays byte for byte.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::string_slice,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
+#[path = "key/changes.rs"]
+mod changes;
+mod desk;
+#[path = "key/files.rs"]
+mod files;
+#[path = "key/values.rs"]
+mod values;
+
+use desk::{Desk, Ran};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+/// Runs `trilane key` on the document.
+fn key(desk: &Desk, args: &[&str]) -> Ran {
+    let (what, more) = args.split_first().unwrap();
+    desk.run(&[&["key", what, "gateway.json"], more].concat())
+}
+
+fn digest(key: &str) -> String {
+    hex::encode(Sha256::digest(key.as_bytes()))
+}
+
+/// What the document says of a key.
+fn says(desk: &Desk, id: &str) -> Value {
+    let document: Value = serde_json::from_str(&desk.read("gateway.json")).unwrap();
+    let keys = document["keys"].as_array().unwrap();
+    keys.iter()
+        .find(|key| key["id"] == id)
+        .cloned()
+        .unwrap_or_default()
+}
+
+/// Whether the gateway takes a key.
+fn is_taken(desk: &Desk, key: &str) -> bool {
+    desk.write("new.txt", key);
+    let args = [
+        "explain",
+        "gateway.json",
+        "--key-file",
+        "new.txt",
+        "GET",
+        "/v1/models",
+    ];
+    desk.run(&args).code == 0
+}

@@ -1,0 +1,118 @@
+//! `trilane completions` and `trilane man`.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::string_slice,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
+mod desk;
+
+use desk::Desk;
+
+#[test]
+fn completions() {
+    let desk = Desk::new();
+    for (shell, marks) in [
+        ("bash", ["complete -F _trilane", "--key-file"]),
+        ("zsh", ["#compdef trilane", "--key-file"]),
+        ("fish", ["complete -c trilane", "key-file"]),
+    ] {
+        let ran = desk.run(&["completions", shell]);
+        assert_eq!(ran.code, 0, "{shell}: {}", ran.err);
+        for mark in marks {
+            assert!(ran.out.contains(mark), "{shell}: {mark}");
+        }
+        for command in [
+            "check", "explain", "models", "rotate", "render", "serve", "usage",
+        ] {
+            assert!(ran.out.contains(command), "{shell}: {command}");
+        }
+    }
+    let ran = desk.run(&["completions", "sh"]);
+    assert!(
+        ran.code == 2 && ran.err.contains("possible values: bash, zsh, fish"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn manual_pages() {
+    let desk = Desk::new();
+    for (path, marks) in [
+        (&[][..], ["trilane\\-explain(1)", "Tools for operating"]),
+        (&["explain"], ["\\-\\-key\\-file", "EXTRA"]),
+        (&["key", "rotate"], ["\\-\\-overlap", "trilane key rotate"]),
+    ] {
+        let ran = desk.run(&[&["man"], path].concat());
+        assert_eq!(ran.code, 0, "{path:?}: {}", ran.err);
+        for mark in marks {
+            assert!(ran.out.contains(mark), "{path:?}: {mark}: {}", ran.out);
+        }
+    }
+    let ran = desk.run(&["man", "key", "nope"]);
+    assert!(
+        ran.code == 2 && ran.err.contains("there is: create, list, disable"),
+        "{ran:?}"
+    );
+    assert_eq!(desk.run(&["man", "--out", "pages"]).code, 0);
+    let mut pages: Vec<_> = std::fs::read_dir(desk.path("pages"))
+        .unwrap()
+        .map(|e| e.unwrap().file_name())
+        .collect();
+    pages.sort();
+    assert!(
+        pages.contains(&"trilane.1".into()) && pages.contains(&"trilane-key-create.1".into()),
+        "{pages:?}"
+    );
+    assert!(
+        !pages
+            .iter()
+            .any(|page| page.to_string_lossy().contains("help")),
+        "{pages:?}"
+    );
+}
+
+/// Each line of a block of shell in the page on this command does what it says, with the sample document.
+#[test]
+fn the_page_on_the_command_is_right() {
+    let page = include_str!("../../docs/command.md");
+    let desk = Desk::new();
+    desk.write("gateway.json", include_str!("../../envoy/gateway.json"));
+    desk.write(
+        "request.json",
+        r#"{"model":"claude-opus-4.5","max_tokens":1,"messages":[]}"#,
+    );
+    let mut ran = 0;
+    for block in page.split("```sh\n").skip(1) {
+        for line in block.split("```").next().unwrap().lines() {
+            let bin = std::path::Path::new(env!("CARGO_BIN_EXE_trilane"))
+                .parent()
+                .unwrap();
+            let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+            let output = std::process::Command::new("sh")
+                .args(["-c", line])
+                .env("PATH", path)
+                .current_dir(desk.path(""))
+                .output()
+                .unwrap();
+            assert!(output.status.success(), "{line}: {output:?}");
+            let out = String::from_utf8(output.stdout).unwrap();
+            let shown = block
+                .split_once("```\n\n```\n")
+                .map(|(_, shown)| shown.split("```").next().unwrap());
+            for want in shown
+                .into_iter()
+                .flat_map(str::lines)
+                .filter(|want| !line.contains("check") && !want.contains('…'))
+            {
+                assert!(out.lines().any(|got| got == want), "{line}: {want}: {out}");
+            }
+            ran += 1;
+        }
+    }
+    assert_eq!(ran, 12, "as many lines as the page has");
+}
