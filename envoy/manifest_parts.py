@@ -1,0 +1,72 @@
+"""The parts of `envoy.yaml` that a control plane needs, and how they are written as YAML for people to read."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import yaml
+
+HEAD = "# Written by envoy/manifests.py from envoy/envoy.yaml: change that one, then run `make chart`.\n"
+
+HCM = "envoy.filters.network.http_connection_manager"
+ROUTER = "envoy.filters.http.router"
+
+#: What the control plane says itself of an HTTP connection manager, and must go on saying.
+THEIRS = {"@type", "stat_prefix", "codec_type", "route_config", "http_filters"}
+
+
+class Parts:
+    """The parts of `envoy.yaml` that are not particular to running it alone."""
+
+    def __init__(self, text: str) -> None:
+        self.bootstrap: dict[str, Any] = yaml.load(text, NoAliases)
+        self.listeners = {each["name"]: each for each in self.bootstrap["static_resources"]["listeners"]}
+        gateway = self.listeners["gateway"]
+        self.buffer: int = gateway["per_connection_buffer_limit_bytes"]
+        manager = gateway["filter_chains"][0]["filters"][0]["typed_config"]
+        self.manager = {name: value for name, value in manager.items() if name not in THEIRS}
+        self.filters = {each["name"]: each for each in manager["http_filters"]}
+        self.router = self.filters[ROUTER]
+        (host,) = manager["route_config"]["virtual_hosts"]
+        (route,) = host["routes"]
+        limits = {name: value for name, value in host.items() if name not in ("name", "domains", "routes")}
+        #: The one route, with what `envoy.yaml` says for all of its virtual host.
+        self.route = {"name": "trilane", **route, **limits}
+
+    def statistics(self) -> dict[str, Any]:
+        """The labels of the filter's metrics, and the buckets of its histograms."""
+        return self.bootstrap["stats_config"]
+
+
+# ---- Text
+
+
+class NoAliases(yaml.SafeLoader):
+    """Anchors are fine to read; what comes of them is copied, so that none is written."""
+
+
+class Dumper(yaml.SafeDumper):
+    """Plain YAML: no anchors, keys in the order that they have."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+
+def dump(value: Any) -> str:
+    return yaml.dump(value, Dumper=Dumper, sort_keys=False, width=110, allow_unicode=True)
+
+
+def as_json(value: Any) -> str:
+    return json.dumps(value, indent=2) + "\n"
+
+
+def indented(text: str, by: int) -> str:
+    return "".join(" " * by + line if line.strip() else line for line in text.splitlines(keepends=True))
+
+
+def commented(why: str, by: int) -> str:
+    return "".join(f"{' ' * by}# {line}\n" for line in why.splitlines())

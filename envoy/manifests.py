@@ -1,0 +1,55 @@
+"""Writes the manifests that say parts of `envoy.yaml` to a control plane.
+
+    python envoy/manifests.py            write them all
+    python envoy/manifests.py --check    say which ones are not as they should be, and fail
+
+There is one `envoy.yaml`. What a service mesh or a gateway controller needs of it (limits, the answers that
+Envoy makes itself, the ledger, the route, the internal listeners) is taken from there, value by value, and only
+wrapped in the form that Istio or Envoy Gateway reads. So this needs PyYAML; `make chart` has it.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import manifest_envoy_gateway
+import manifest_istio
+from manifest_parts import Parts
+
+HERE = Path(__file__).resolve().parent
+ENVOY_YAML = HERE / "envoy.yaml"
+
+
+def written() -> dict[Path, str]:
+    """Every file of this and what should be in it."""
+    text = ENVOY_YAML.read_text(encoding="utf-8")
+    parts = Parts(text)
+    return {
+        HERE / "istio" / "envoyfilter.yaml": manifest_istio.envoy_filter(parts),
+        HERE / "istio" / "bootstrap.yaml": manifest_istio.bootstrap(parts),
+        HERE / "envoy-gateway" / "envoypatchpolicy.yaml": manifest_envoy_gateway.patch_policy(parts),
+        HERE / "envoy-gateway" / "envoyproxy.yaml": manifest_envoy_gateway.envoy_proxy(parts),
+    }
+
+
+def main(arguments: list[str]) -> int:
+    if arguments not in ([], ["--check"]):
+        print(__doc__, file=sys.stderr)
+        return 2
+    stale = 0
+    for path, text in written().items():
+        if path.exists() and path.read_text(encoding="utf-8") == text:
+            continue
+        stale += 1
+        if arguments:
+            print(f"{path}: not what envoy.yaml says; run `make chart`", file=sys.stderr)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            print(f"wrote {path}")
+    return 1 if stale and arguments else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
