@@ -63,7 +63,9 @@ CMD ["render", "--watch", "--document", "/in/gateway.json", "--publish", "/etc/t
 
 FROM stock AS envoy
 COPY --from=build /build/target/wasm32-wasip1/release/trilane.wasm /etc/trilane/filter/
-COPY envoy/envoy.yaml /etc/trilane/
+# Another configuration, such as `envoy/limits_service.py` makes: --build-arg ENVOY_CONFIG=envoy/envoy-limits.yaml
+ARG ENVOY_CONFIG=envoy/envoy.yaml
+COPY ${ENVOY_CONFIG} /etc/trilane/envoy.yaml
 # Not root, and the same user as above, who owns the private key. The image's own entry point would only change the user.
 USER 10001:10001
 EXPOSE 10000 10443

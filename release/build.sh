@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# build.sh filter|command ...: builds what is released, the same bytes wherever it is built.
+#
+#   filter    target/wasm32-wasip1/release/trilane.wasm, as `make build` does
+#   command   target/x86_64-unknown-linux-musl/release/trilane: the `trilane` command, one static binary, with musl's C library
+#
+# The compiler is that of rust-toolchain.toml beside this file. What a build would otherwise remember of the machine is taken
+# out: paths of sources, crates, build directory and compiler are replaced, and no variable of the environment adds a flag.
+# CARGO_TARGET_DIR is where to build.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/.." && pwd)
+cargo=${CARGO:-cargo}
+command_target=x86_64-unknown-linux-musl
+
+die() {
+    printf 'error: %s\n' "$*" >&2
+    exit 1
+}
+
+# ---- The compiler
+
+wanted=$(sed -n 's/^channel = "\(.*\)"$/\1/p' "$here/rust-toolchain.toml")
+compiler() { rustc --version 2>/dev/null | cut -d' ' -f2; }
+if test "$(compiler)" != "$wanted"; then
+    export RUSTUP_TOOLCHAIN=$wanted
+    test "$(compiler)" = "$wanted" ||
+        die "releases are built with Rust $wanted. Install it by \`rustup toolchain install\` in the directory release/."
+fi
+needs_target() { # needs_target TARGET: that its standard library is there
+    ls "$(rustc --print target-libdir --target "$1")"/libstd-*.rlib >/dev/null 2>&1 ||
+        die "Rust $wanted has no target $1 here: rustup target add --toolchain $(rustup show active-toolchain | cut -d' ' -f1) $1"
+}
+
+# ---- Nothing of the environment
+
+for name in $(compgen -e); do
+    case $name in
+    CARGO_BUILD_JOBS) ;;
+    RUSTFLAGS | CARGO_ENCODED_RUSTFLAGS | CARGO_INCREMENTAL | CARGO_BUILD_* | CARGO_PROFILE_* | CARGO_TARGET_*_* | \
+        CC | CC_* | CFLAGS | CFLAGS_* | TARGET_CC | TARGET_CFLAGS | AR | AR_* | LIBSQLITE3_* | SQLITE*) unset "$name" ;;
+    esac
+done
+
+# ---- Nothing of the machine
+
+cd "$root"
+target=${CARGO_TARGET_DIR:-$root/target}
+mkdir -p "$target"
+target=$(cd "$target" && pwd)
+export CARGO_TARGET_DIR=$target
+"$cargo" fetch --quiet --locked # the crates are unpacked then, so that their directories are known
+
+# rustc takes the last one that fits, so what lies within another comes after it.
+places=("$root=/trilane" "$target=/target" "$(rustc --print sysroot)/lib/rustlib/src/rust=/rust")
+for crates in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*; do places+=("$crates=/crates"); done
+rust_flags=
+c_flags=
+for place in "${places[@]}"; do
+    case $place in *[\'\"\\\ ]*) die "a blank or a quote in the path ${place%=*}: build elsewhere." ;; esac
+    rust_flags+="'--remap-path-prefix=$place',"
+    c_flags+=" -ffile-prefix-map=$place"
+done
+
+# Flags go by `--config`: they join those of .cargo/config.toml, which RUSTFLAGS would replace.
+cargo_for() { # cargo_for TARGET COMMAND...
+    local triple=$1
+    shift
+    "$cargo" --config "target.$triple.rustflags=[$rust_flags]" "$@" --locked --release --target "$triple"
+}
+
+test $# -gt 0 || die 'say what to build: filter, command.'
+for what; do
+    case $what in
+    filter)
+        needs_target wasm32-wasip1
+        cargo_for wasm32-wasip1 rustc --lib --crate-type cdylib --package trilane
+        ;;
+    command)
+        needs_target $command_target
+        command -v musl-gcc >/dev/null || die 'musl-gcc is not there, which compiles SQLite (Debian: apt install musl-tools).'
+        CFLAGS_x86_64_unknown_linux_musl="${c_flags# }" cargo_for $command_target build --package trilane-control
+        ;;
+    *) die "there is nothing called $what to build: filter, command." ;;
+    esac
+done

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""images.py filter|command: writes the container images of a release, without a container tool.
+
+The filter, for Istio (WasmPlugin), Envoy Gateway (EnvoyExtensionPolicy) and image volumes. It is the same filter three times:
+
+  trilane-filter-VERSION.oci.tar       one layer with nothing but `plugin.wasm`, OCI media types: the one to use
+  trilane-filter-VERSION.docker.tar    the same of Docker's media types (manifest schema 2)
+  trilane-filter-VERSION.artifact.tar  the artifact of the Wasm Image Specification: configuration and module, no tar
+
+The command: `trilane` as one static binary, the authorities that it and Envoy believe, and the filter.
+
+  trilane-command-VERSION.oci.tar
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import oci
+from tarball import Entry
+
+WASM_CONFIG = "application/vnd.module.wasm.config.v1+json"
+WASM_LAYER = "application/vnd.module.wasm.content.layer.v1+wasm"
+
+#: Envoy's user in its own image and in ours, so that a credential that one can read the other can read too.
+USER = 10001
+#: What the filter's artifact says of it: the ABI that it exports, and the plugins that it has (`root_id`).
+RUNTIME = {
+    "type": "envoy_proxy",
+    "abiVersions": ["0.2.1"],
+    "config": {"rootIds": ["config-loader", "gateway", "tries"]},
+}
+
+
+def annotations(title: str, description: str, version: str, revision: str | None) -> dict[str, str]:
+    """What every image says of itself, by the names that OCI gives them."""
+    known = {
+        "org.opencontainers.image.title": title,
+        "org.opencontainers.image.description": description,
+        "org.opencontainers.image.version": version,
+        "org.opencontainers.image.licenses": "Apache-2.0",
+    }
+    return {**known, "org.opencontainers.image.revision": revision} if revision else known
+
+
+def filter_images(wasm: bytes, version: str, revision: str | None) -> dict[str, oci.Image]:
+    """The filter's images, by the word in their file's name."""
+    if not wasm.startswith(b"\0asm"):
+        raise ValueError("the filter is no WebAssembly module")
+    told = annotations("trilane-filter", "The trilane filter for Envoy", version, revision)
+    compatible = oci.Recipe({**told, "module.wasm.image/variant": "compat"})
+    layers = [[Entry("plugin.wasm", wasm)]]
+    runtime = oci.Blob(WASM_CONFIG, json.dumps(RUNTIME, sort_keys=True, separators=(",", ":")).encode())
+    return {
+        "oci": oci.container(layers, compatible),
+        "docker": oci.container(layers, compatible, docker=True),
+        "artifact": oci.artifact(runtime, [runtime, oci.Blob(WASM_LAYER, wasm)], oci.Recipe(told)),
+    }
+
+
+def command_image(binary: bytes, wasm: bytes, authorities: bytes, version: str, revision: str | None) -> oci.Image:
+    """The command's image, in the layout of the Dockerfile's stage `command`.
+
+    Nothing else is in it, no shell either: so the binary must need no library.
+    """
+    if not is_static(binary):
+        raise ValueError("the command needs a dynamic loader, and the image has none")
+    root = [Entry(path, mode=0o755) for path in ("etc", "etc/ssl", "etc/ssl/certs", "etc/trilane", "etc/trilane/filter")]
+    root += [Entry(path, mode=0o755) for path in ("usr", "usr/local", "usr/local/bin")]
+    root.append(Entry("tmp", mode=0o1777))
+    root.append(Entry("etc/ssl/certs/ca-certificates.crt", authorities))
+    # A volume that is mounted here for the first time takes its owner from these.
+    own = [Entry(f"etc/trilane/{name}", mode=0o755, owner=USER) for name in ("document", "upstreams")]
+    program = [Entry("etc/trilane/filter/trilane.wasm", wasm), Entry("usr/local/bin/trilane", binary, mode=0o755)]
+    told = annotations("trilane-command", "The trilane command", version, revision)
+    settings = {
+        "Entrypoint": ["/usr/local/bin/trilane"],
+        "Cmd": ["--help"],
+        "User": f"{USER}:{USER}",
+        "WorkingDir": "/",
+        "Env": ["PATH=/usr/local/bin"],
+    }
+    return oci.container([[*root, *own], program], oci.Recipe(told, settings))
+
+
+def is_static(binary: bytes) -> bool:
+    """Whether this is an ELF program (64 bit, little endian) that asks for no interpreter."""
+    if binary[:6] != b"\x7fELF\x02\x01":
+        raise ValueError("the command is no ELF program of 64 bits")
+    start = int.from_bytes(binary[32:40], "little")
+    size, count = (int.from_bytes(binary[at : at + 2], "little") for at in (54, 56))
+    interpreter = 3  # PT_INTERP
+    kinds = (int.from_bytes(binary[at : at + 4], "little") for at in range(start, start + size * count, size))
+    return interpreter not in kinds
+
+
+def main() -> int:
+    """Writes what is asked for, and says each file with the digest that the image has in a registry."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("image", choices=("filter", "command"))
+    parser.add_argument("--wasm", type=Path, required=True, metavar="FILE", help="the filter")
+    parser.add_argument("--binary", type=Path, metavar="FILE", help="the command, for its image")
+    parser.add_argument(
+        "--authorities",
+        type=Path,
+        default=Path("/etc/ssl/certs/ca-certificates.crt"),
+        metavar="FILE",
+        help="certificate authorities for the command's image, PEM [%(default)s]",
+    )
+    parser.add_argument("--version", required=True)
+    parser.add_argument("--revision", help="the commit, for the annotations")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR")
+    args = parser.parse_args()
+
+    try:
+        wasm = args.wasm.read_bytes()
+        if args.image == "filter":
+            images = filter_images(wasm, args.version, args.revision)
+        else:
+            if args.binary is None:
+                parser.error("the image of the command needs --binary")
+            binary, authorities = args.binary.read_bytes(), args.authorities.read_bytes()
+            images = {"oci": command_image(binary, wasm, authorities, args.version, args.revision)}
+        args.out.mkdir(parents=True, exist_ok=True)
+        for word, image in images.items():
+            file = args.out / f"trilane-{args.image}-{args.version}.{word}.tar"
+            file.write_bytes(oci.layout(image, f"trilane/{args.image}:{args.version}"))
+            print(f"{file}: {image.manifest.digest}")
+    except (OSError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

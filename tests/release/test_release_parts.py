@@ -1,0 +1,232 @@
+"""What a release has beside its images: bills of materials, licences, checksums, the compose bundle."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import re
+import subprocess
+import tarfile
+from pathlib import Path
+
+import beside
+import crates
+import dist
+import notices
+import pytest
+import sbom
+import tarball
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module", params=sorted(sbom.ARTIFACTS))
+def made_of(request: pytest.FixtureRequest) -> tuple[str, list[crates.Crate], list[beside.Library]]:
+    """What each artifact is made of."""
+    package, target = sbom.ARTIFACTS[request.param]
+    found = crates.linked(package, target)
+    return request.param, found, beside.libraries(target, found)
+
+
+def test_the_bill_has_what_is_linked_and_nothing_else(made_of: tuple[str, list[crates.Crate], list[beside.Library]]) -> None:
+    what, found, libraries = made_of
+    names = {crate.name for crate in found}
+    assert found[0].name == sbom.ARTIFACTS[what][0]
+    assert "serde_json" in names
+    assert not names & {"proptest", "wasmi", "serde_derive", "syn", "cc"}, "what tests, macros and builds need"
+    beside_it = {library.name for library in libraries}
+    if what == "filter":
+        assert "proxy-wasm" in names and not names & {"tokio", "rusqlite"}
+        assert beside_it == {"rust-std", "wasi-libc"}
+    else:
+        assert {"rusqlite", "libsqlite3-sys", "trilane"} <= names and "proxy-wasm" not in names
+        assert beside_it == {"rust-std", "musl", "sqlite"}
+
+
+def test_the_bill_is_whole(made_of: tuple[str, list[crates.Crate], list[beside.Library]]) -> None:
+    what, found, libraries = made_of
+    bill = sbom.bill(found, libraries, b"artifact")
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.5")
+    assert not {"serialNumber", "timestamp"} & (set(bill) | set(bill["metadata"])), "they would differ from build to build"
+    subject = bill["metadata"]["component"]
+    assert subject["hashes"] == [{"alg": "SHA-256", "content": hashlib.sha256(b"artifact").hexdigest()}], what
+    references = [subject["bom-ref"], *(component["bom-ref"] for component in bill["components"])]
+    assert len(references) == len(set(references)), what
+    assert sorted(references) == [need["ref"] for need in bill["dependencies"]], what
+    reached, ahead = set(), [subject["bom-ref"]]
+    needs = {need["ref"]: need["dependsOn"] for need in bill["dependencies"]}
+    while ahead:
+        one = ahead.pop()
+        if one not in reached:
+            reached.add(one)
+            ahead += needs[one]
+    assert reached == set(references), f"{what}: whatever is there is there because something needs it"
+    for component in bill["components"]:
+        assert component["licenses"], component["bom-ref"]
+        if component["purl"].startswith("pkg:cargo/") and not component["name"].startswith("trilane"):
+            (digest,) = component["hashes"]
+            assert re.fullmatch("[0-9a-f]{64}", digest["content"]), component["bom-ref"]
+
+
+def test_checksums_of_crates_are_those_of_the_lock_file() -> None:
+    lock = (ROOT / "Cargo.lock").read_text()
+    found = crates.linked(*sbom.ARTIFACTS["filter"])
+    (one,) = (crate for crate in found if crate.name == "serde_json")
+    assert f'name = "serde_json"\nversion = "{one.version}"' in lock and f'checksum = "{one.checksum}"' in lock
+
+
+def test_the_notices_name_every_part_once(made_of: tuple[str, list[crates.Crate], list[beside.Library]]) -> None:
+    what, found, libraries = made_of
+    theirs = [crate for crate in found if not crate.ours]
+    page = notices.notices(theirs, libraries)
+    for part in [*theirs, *libraries]:
+        lines = [line for line in page.splitlines() if line.startswith(f"{part.name} {part.version}: ")]
+        assert len(lines) == 1 and part.license in lines[0], f"{what}: {part.name}"
+    assert page.count("Rich Felker") == 1, "a text stands once, however many come with it"
+    assert str(Path.home()) not in page
+
+
+def test_a_licence_is_one_that_can_be_passed_on(made_of: tuple[str, list[crates.Crate], list[beside.Library]]) -> None:
+    known = {"MIT", "Apache-2.0", "LLVM-exception", "Unlicense", "Zlib", "BSL-1.0", "BSD-3-Clause", "ISC", "0BSD", "blessing"}
+    what, found, libraries = made_of
+    for part in [*found, *libraries]:
+        words = set(re.findall(r"[\w.-]+", part.license)) - {"AND", "OR", "WITH"}
+        assert words <= known, f"{what}: {part.name} is under {part.license}; look whether it can be released"
+
+
+def test_checksums_are_read_by_sha256sum(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/b").write_bytes(b"b")
+    (tmp_path / "a").write_bytes(b"a")
+    sums = dist.checksums(tmp_path)
+    assert [line.split("  ")[1] for line in sums.decode().splitlines()] == ["a", "bin/b"]
+    (tmp_path / "SHA256SUMS").write_bytes(sums)
+    check = ["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"]
+    assert subprocess.run(check, cwd=tmp_path, check=False).returncode == 0
+    (tmp_path / "a").write_bytes(b"another")
+    assert subprocess.run(check, cwd=tmp_path, capture_output=True, check=False).returncode == 1
+
+
+def test_the_archive_is_sorted_and_nobodys(tmp_path: Path) -> None:
+    out = tmp_path / "trilane-1.2.3"
+    for name, executable in (("z", False), ("bin/trilane", True), ("a", False)):
+        dist.put(out / name, name.encode(), executable)
+    packed = dist.archive(out, time=1_700_000_000)
+    assert packed == dist.archive(out, time=1_700_000_000)
+    with tarfile.open(fileobj=io.BytesIO(gzip.decompress(packed))) as archive:
+        members = archive.getmembers()
+    names = [member.name for member in members]
+    assert names == sorted(names) and f"{out.name}/bin/trilane" in names
+    for member in members:
+        assert (member.uid, member.gid, member.uname, member.mtime) == (0, 0, "", 1_700_000_000), member.name
+        assert member.mode == (0o755 if member.isdir() or member.name.endswith("bin/trilane") else 0o644), member.name
+
+
+def test_a_chart_loses_the_time_of_its_packing() -> None:
+    packed = []
+    for time in (1, 2):
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w:gz") as chart:
+            for name in ("trilane/values.yaml", "trilane/Chart.yaml"):
+                member = tarfile.TarInfo(name)
+                member.size, member.mtime, member.uname = len(name), time, f"user{time}"
+                chart.addfile(member, io.BytesIO(name.encode()))
+        packed.append(dist.repacked(buffer.getvalue(), time=7))
+    assert packed[0] == packed[1]
+    with tarfile.open(fileobj=io.BytesIO(packed[0])) as chart:
+        assert {member.name: chart.extractfile(member).read().decode() for member in chart} == {  # type: ignore[union-attr]
+            name: name for name in ("trilane/Chart.yaml", "trilane/values.yaml")
+        }
+
+
+@pytest.mark.parametrize("data", [b"", b"a", bytes(range(256)) * 1000])
+def test_gzip_is_gzip(data: bytes) -> None:
+    packed = tarball.gzip(data)
+    assert gzip.decompress(packed) == data
+    assert packed[:10] == b"\x1f\x8b\x08\0\0\0\0\0\x02\xff", "no flags, no name, no time, no system"
+
+
+def service(text: str, name: str) -> str:
+    """The lines of a service of a compose file, comments left out."""
+    (block,) = re.findall(rf"^  {name}:\n((?:    .*\n|\n)+)", text, re.MULTILINE)
+    return "".join(line + "\n" for line in block.splitlines() if not line.lstrip().startswith("#"))
+
+
+def words(block: str, key: str) -> list[str]:
+    """A list of words that a service has under this key, in either of YAML's forms."""
+    (inline,) = re.findall(rf"^    {key}: \[(.*)\]$", block, re.MULTILINE) or [None]
+    if inline is not None:
+        return [word.strip().strip('"') for word in inline.split(",")]
+    (lines,) = re.findall(rf"^    {key}:.*\n((?:      - .*\n)+)", block, re.MULTILINE)
+    return [line.strip()[2:] for line in lines.splitlines()]
+
+
+def test_the_compose_bundle_fits_the_release() -> None:
+    text = (ROOT / "release/compose/docker-compose.yaml").read_text()
+    dockerfile = (ROOT / "Dockerfile").read_text()
+    envoy, publish, render = (service(text, name) for name in ("envoy", "publish", "render"))
+    (stock,) = re.findall(r"^ARG ENVOY_IMAGE=(.+)$", dockerfile, re.MULTILINE)
+    assert f"    image: {stock}\n" in envoy
+    (entrypoint,) = re.findall(r"^ENTRYPOINT (\[.*envoy\.yaml.*\])$", dockerfile, re.MULTILINE)
+    assert words(envoy, "entrypoint") == json.loads(entrypoint)
+    assert "    image: &command trilane/command:@VERSION@\n" in publish and "    image: *command\n" in render
+    watching = [word for word in words(render, "command") if word != "--watch"]
+    assert words(publish, "command") == watching, "both do the same, one of them once"
+    # What is mounted from beside the bundle is in the release, under that name.
+    placed = {*dist.COPIED.values(), "trilane.wasm"}
+    mounted = [volume.split(":")[0][3:] for volume in words(envoy, "volumes") if volume.startswith("../")]
+    assert mounted and set(mounted) <= placed
+    ours = service((ROOT / "docker-compose.yaml").read_text(), "envoy")
+    health = re.compile(r"^    healthcheck:.*\n(?:      .*\n)+", re.MULTILINE)
+    assert health.findall(envoy) == health.findall(ours) != []
+
+
+def test_the_compiler_is_that_of_the_dockerfile() -> None:
+    (image,) = re.findall(r"^ARG RUST_IMAGE=rust:([\d.]+)-", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    assert beside.rust_version().startswith(image)
+    needed = {target for _, target in sbom.ARTIFACTS.values()}
+    pinned = (ROOT / "release/rust-toolchain.toml").read_text()
+    assert all(f'"{target}"' in pinned for target in needed)
+
+
+@pytest.mark.parametrize(
+    ("what", "file", "pattern"),
+    [
+        ("record of a key of the document", "src/config/record.rs", r"^const FORMAT: u8 = (\d+);"),
+        ("policy", "src/config/snapshot.rs", r"^const FORMAT: u32 = (\d+);"),
+        ("policy with a feed", "src/config/snapshot.rs", r"^const FORMAT_FED: u32 = (\d+);"),
+        ("bucket of keys of a feed", "src/config/feed/bucket.rs", r"^const FORMAT: u8 = (\d+);"),
+        ("record of a key of a feed", "src/config/feed/record.rs", r"^const FORMAT: u8 = (\d+);"),
+        ("how far the feed is read", "src/config/feed/state.rs", r"^const FORMAT: u32 = (\d+);"),
+        ("counters of limits", "src/limits/**/*.rs", r'format!\("trilane/limit/(\d+)/'),
+        ("database of `trilane serve`", "control/src/serve/sqlite/limits.sql", r"^UPDATE key_feed SET format = (\d+);"),
+    ],
+)
+def test_the_formats_in_the_page_are_those_in_the_code(what: str, file: str, pattern: str) -> None:
+    """Who makes another format must say in docs/release.md what an upgrade and a rollback then meet."""
+    sources = [source for source in ROOT.glob(file) if "tests" not in source.parts]
+    found = {number for source in sources for number in re.findall(pattern, source.read_text(), re.MULTILINE)}
+    rows = re.findall(r"^\| ([^|]+) \| (\d+) \|", (ROOT / "docs/release.md").read_text(), re.MULTILINE)
+    assert found == {dict(rows)[what]}, what
+
+
+@pytest.mark.parametrize("page", ["architecture", "operations", "release", "security"])
+def test_what_a_page_points_at_is_there(page: str) -> None:
+    """Links to other pages and their sections, tests that are named as proof, alerts."""
+    text = (ROOT / "docs" / f"{page}.md").read_text()
+    for place, section in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", text):
+        target = ROOT / "docs" / place if place else ROOT / "docs" / f"{page}.md"
+        assert target.exists(), f"{page}: {place}"
+        if section:
+            headings = re.findall(r"^#+ (.+)$", target.read_text(), re.MULTILINE)
+            slugs = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+            assert section in slugs, f"{page}: {place}#{section}"
+    file = ""
+    for named, name in re.findall(r"`((?:tests|src|control)/[\w/.]+)?(?:::(\w+))?`", text):
+        file = named or file  # `::test` alone is in the file named last
+        assert (ROOT / file).exists(), f"{page}: {file}"
+        assert not name or re.search(rf"(def|fn) {name}\b", (ROOT / file).read_text()), f"{page}: {file} has no {name}"
+    for alert in re.findall(r"`(Trilane\w+)`", text):
+        assert f"alert: {alert}\n" in (ROOT / "envoy/prometheus/rules.yml").read_text(), f"{page}: {alert}"
