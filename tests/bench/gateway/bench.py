@@ -22,6 +22,8 @@ import costs
 import fetch
 import keys
 import keys_feed
+import limits_costs
+import limits_kept
 from chart import svg
 from house import House
 from machine import choose_cores, description
@@ -33,7 +35,7 @@ from printed import lines
 #: What is measured, in this order. Each section asks the house for whom it needs (`House.lineup`, `contestant`, `make`),
 #: whether its cases are wanted (`House.wanted`), and leaves its figures in `House.results`: cases by way of
 #: `House.rounds`, anything else as a `Table` in `results.tables`.
-SECTIONS: list[Callable[[House], None]] = [costs.run, keys.run, keys_feed.run]
+SECTIONS: list[Callable[[House], None]] = [costs.run, keys.run, keys_feed.run, limits_costs.run, limits_kept.run]
 
 
 def measure(options: argparse.Namespace) -> Results:

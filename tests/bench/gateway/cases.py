@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from bodies import chat
-from contestants import WRONG_KEY, Contestant
-from driving import Call
+from contestants import WRONG_KEY
+from driving import Call, Driven
 
 CHAT = "/v1/chat/completions"
 LIST = "/v1/models"
@@ -33,9 +33,9 @@ class Case(NamedTuple):
     #: Whether the wrong key makes it, which bare Envoy has another path for.
     rejected: bool = False
 
-    def call_to(self, contestant: Contestant) -> Call:
+    def call_to(self, contestant: Driven) -> Call:
         """The request as this contestant takes it."""
-        path = contestant.rejected_path if self.rejected else None
+        path = getattr(contestant, "rejected_path", None) if self.rejected else None
         return self.call._replace(path=path or self.call.path)
 
 

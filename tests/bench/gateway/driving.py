@@ -8,9 +8,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional, Protocol
 
-from contestants import DIGITS, Contestant
+from contestants import DIGITS
 from machine import Cores, pinned
 from stack import TARGET, Child, StackError
 
@@ -27,6 +27,27 @@ class Call(NamedTuple):
     #: A stream of so many events, so many microseconds apart.
     events: Optional[int] = None
     gap_us: int = 0
+    #: Further statuses that are as good as the one expected.
+    also: tuple[int, ...] = ()
+
+
+class Driven(Protocol):
+    """Whom load is put on: a gateway, or something of one."""
+
+    name: str
+    title: str
+    #: How many numbers a key may have.
+    keys: int
+
+    @property
+    def address(self) -> str: ...
+
+    @property
+    def pid(self) -> int: ...
+
+    def check(self) -> None: ...
+
+    def forget_log(self) -> None: ...
 
 
 @contextmanager
@@ -57,7 +78,7 @@ class Driver:
         self.mock_pid = mock_pid
 
     def __call__(
-        self, to: Contestant, call: Call, *, connections: int, seconds: float, warmup: float, rate: Optional[float] = None
+        self, to: Driven, call: Call, *, connections: int, seconds: float, warmup: float, rate: Optional[float] = None
     ) -> dict[str, Any]:
         """Closed loop, or open at `rate` requests a second."""
         to.check()
@@ -65,6 +86,8 @@ class Driver:
         command += ["--seconds", f"{seconds:.3f}", "--warmup", f"{warmup:.3f}", "--keys", str(to.keys)]
         command += ["--expect", str(call.expect), "--header", f"authorization: Bearer {call.key}"]
         command += ["--header", "user-agent: bench/1.0", "--header", "accept: */*"]
+        for status in call.also:
+            command += ["--also", str(status)]
         command += ["--cpu", f"gateway={to.pid}", "--cpu", f"mock={self.mock_pid}"]
         if call.body is not None:
             body = self.run_dir / "body.json"

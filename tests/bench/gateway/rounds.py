@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from cases import EVENTS, GAP_US, STREAMS, Case
-from contestants import Contestant
-from driving import Driver
+from driving import Driven, Driver
 from noise import Noise, Watch
 from results import Results
 
@@ -38,7 +38,7 @@ class Rounds:
         self.short: bool = options.short
         self.repeats = 0 if options.short else REPEATS
 
-    def warm(self, cases: list[Case], contestants: list[Contestant]) -> None:
+    def warm(self, cases: Sequence[Case], contestants: Sequence[Driven]) -> None:
         """Lets Envoy's compiler see the filters' code at work, which it then compiles better, in the background."""
         if self.short:
             return
@@ -46,7 +46,7 @@ class Rounds:
             for contestant in contestants:
                 self.drive(contestant, case.call_to(contestant), connections=case.connections, seconds=WARM, warmup=0)
 
-    def case(self, case: Case, contestants: list[Contestant], paced_by: str) -> None:
+    def case(self, case: Case, contestants: Sequence[Driven], paced_by: str) -> None:
         """All pairs of one case. The first contestant is the baseline; half of what `paced_by` can do is asked of all."""
         results = self.results
         results.begin(case.name, case.title, [(contestant.name, contestant.title) for contestant in contestants])
@@ -75,12 +75,12 @@ class Rounds:
         ratio = f"{said['ratio']['median']:.2f} × {contestants[0].title}" if said and "ratio" in said else "no figure"
         print(f"{case.title}: {paced_by} {ratio}", file=sys.stderr, flush=True)
 
-    def _closed(self, case: Case, contestant: Contestant, pair: int) -> float:
+    def _closed(self, case: Case, contestant: Driven, pair: int) -> float:
         """Requests a second."""
         report = self._turn(case, contestant, pair, connections=case.connections, seconds=self.seconds, warmup=self.warmup)
         return float(report["per_second"])
 
-    def _open(self, case: Case, contestant: Contestant, pair: int, rate: float) -> None:
+    def _open(self, case: Case, contestant: Driven, pair: int, rate: float) -> None:
         seconds, warmup = self.seconds, self.warmup
         if case.paced:
             # At least two whole streams, however short the run.
@@ -88,7 +88,7 @@ class Rounds:
             seconds, warmup = max(seconds, least if self.short else PACED), 0.0
         self._turn(case, contestant, pair, connections=OPEN_CONNECTIONS, seconds=seconds, warmup=warmup, rate=rate)
 
-    def _turn(self, case: Case, contestant: Contestant, pair: int, **load: Any) -> dict[str, Any]:
+    def _turn(self, case: Case, contestant: Driven, pair: int, **load: Any) -> dict[str, Any]:
         """One turn; again where it was disturbed. The quietest counts."""
         turns: list[tuple[Noise, dict[str, Any]]] = []
         while True:

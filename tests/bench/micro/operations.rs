@@ -84,6 +84,7 @@ fn key(group: &mut Group<'_>) {
         group: "a-official".to_owned(),
         expires_at: Some(1_900_000_000),
         disabled: false,
+        limits: None,
     };
     let bytes = Stamped { epoch: 1, record }.encode();
     group.bench_function("key digest and record", |b| {
