@@ -44,17 +44,13 @@ build: wasm-target ## build the filter (WebAssembly)
 	$(call say,building the filter: $(WASM))
 	@$(CARGO) rustc $(LOCKED) --release --lib --crate-type cdylib --target wasm32-wasip1 --package trilane
 
-.PHONY: simulator
-simulator: rust ## build the simulator of the model sources
-	$(call say,building the simulator)
-	@# It need not be the last bit faster: without link-time optimisation it builds in a fraction of the time.
+# In one go, so that what they have in common is built once. They need not be the last bit faster: without link-time
+# optimisation they are there in a fraction of the time.
+.PHONY: programs
+programs: rust ## build the command line tool (target/release/trilane), the simulator of model sources, the load generator
+	$(call say,building the command and the test programs: $(TARGET_DIR)/release)
 	@CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
-		$(CARGO) build $(LOCKED) --release --package trilane-upstream
-
-.PHONY: command
-command: rust ## build the command line tool (target/release/trilane)
-	$(call say,building the command: $(TARGET_DIR)/release/trilane)
-	@$(CARGO) build $(LOCKED) --release --package trilane-control
+		$(CARGO) build $(LOCKED) --release --package trilane-control --package trilane-upstream --package trilane-load
 
 .PHONY: envoy
 envoy: python ## fetch Envoy 1.40 into target/ (37 MB, once)
@@ -81,13 +77,13 @@ python:
 # ---- Running
 
 .PHONY: run
-run: build simulator command envoy ## run the gateway here, with a simulated upstream, until Ctrl-C
+run: build programs envoy ## run the gateway here, with a simulated upstream, until Ctrl-C
 	@$(PYTHON) envoy/run.py --document '$(DOCUMENT)' --port '$(PORT)' --tls-port '$(TLS_PORT)' \
 		--admin-port '$(ADMIN_PORT)' $(if $(UPSTREAM),--upstream '$(UPSTREAM)') $(if $(LEDGER),--ledger '$(LEDGER)') \
 		$(if $(CREDENTIALS),--credentials '$(CREDENTIALS)') $(if $(LIMITS_SERVICE),--limits-service '$(LIMITS_SERVICE)')
 
 .PHONY: validate
-validate: build simulator command envoy ## let Envoy check its configuration
+validate: build programs envoy ## let Envoy check its configuration
 	$(call say,validating envoy/envoy.yaml)
 	@$(PYTHON) envoy/run.py --validate
 	@$(PYTHON) envoy/run.py --validate --limits-service 127.0.0.1:8081
@@ -104,7 +100,7 @@ lint: wasm-target python ## format, clippy (native and WebAssembly), documentati
 	@$(CARGO) fmt --all --check
 	@$(CARGO) clippy $(LOCKED) --workspace --all-targets -- -D warnings
 	@$(CARGO) clippy $(LOCKED) --package trilane --lib --target wasm32-wasip1 -- -D warnings
-	@$(CARGO) clippy $(LOCKED) --package trilane --test wasm -- -D warnings
+	@$(CARGO) clippy $(LOCKED) --workspace --test wasm -- -D warnings
 	@$(CARGO) clippy $(LOCKED) --package trilane-noop --target wasm32-wasip1 -- -D warnings
 	@RUSTDOCFLAGS='-D warnings' $(CARGO) doc $(LOCKED) --quiet --workspace --no-deps
 	@# Only these rooms may know Envoy: everything else is pure and runs natively, in tests and tools.
@@ -128,7 +124,7 @@ unit: rust ## unit and property tests
 .PHONY: wasm-test
 wasm-test: build ## the built filter in a small WebAssembly host
 	$(call say,wasm tests)
-	@TRILANE_WASM='$(abspath $(WASM))' $(CARGO) test $(LOCKED) --test wasm
+	@TRILANE_WASM='$(abspath $(WASM))' $(CARGO) test $(LOCKED) --workspace --test wasm
 
 .PHONY: operator-test
 operator-test: venv ## alert rules, dashboard, Prometheus configuration (promtool; skipped with a warning without it); manifests, pages, images
@@ -138,7 +134,7 @@ operator-test: venv ## alert rules, dashboard, Prometheus configuration (promtoo
 	@$(VENV)/bin/python -m pytest tests/release --ignore tests/release/test_reproducible.py -rs
 
 .PHONY: e2e
-e2e: build simulator command bench-tools envoy venv node-modules ## end-to-end tests on a real Envoy (PYTEST_ARGS='-k name')
+e2e: build programs noop envoy venv node-modules ## end-to-end tests on a real Envoy (PYTEST_ARGS='-k name')
 	$(call say,end-to-end tests)
 	@PYTHONPATH=envoy $(VENV)/bin/python -m pytest tests/e2e $(PYTEST_ARGS)
 
@@ -191,7 +187,7 @@ chart: python $(MESH_STAMP) ## write the manifests for Istio and Envoy Gateway a
 	@$(MESH_VENV)/bin/python -c 'import helm_python, sys; print(helm_python.package("envoy/helm/trilane", destination=sys.argv[1]))' $(TARGET_DIR)/chart
 
 .PHONY: mesh-test
-mesh-test: build simulator command envoy python $(MESH_STAMP) ## Helm, Istio, Envoy Gateway: schemas, and each one's gateway on a real Envoy
+mesh-test: build programs envoy python $(MESH_STAMP) ## Helm, Istio, Envoy Gateway: schemas, and each one's gateway on a real Envoy
 	$(call say,chart and mesh tests)
 	@$(MESH_VENV)/bin/python -m pytest tests/mesh -rs $(PYTEST_ARGS)
 
@@ -205,13 +201,13 @@ $(MESH_STAMP):
 # Not part of `test`, which runs a short form of it.
 SOAK_SECONDS ?= 300
 .PHONY: soak
-soak: build simulator command envoy venv ## every ending at load for SOAK_SECONDS=300, then the books are balanced
+soak: build programs envoy venv ## every ending at load for SOAK_SECONDS=300, then the books are balanced
 	$(call say,soak: $(SOAK_SECONDS) s)
 	@PYTHONPATH=envoy $(VENV)/bin/python tests/soak/soak.py --seconds '$(SOAK_SECONDS)'
 
 # Not part of `test`, which runs a short form of it: figures are worth something on an idle machine only.
 .PHONY: bench
-bench: build bench-tools simulator command envoy venv ## what trilane costs, beside bare Envoy and Envoy's own AI filters (SHORT=1 BENCH_ARGS=--publish)
+bench: build programs noop envoy venv ## what trilane costs, beside bare Envoy and Envoy's own AI filters (SHORT=1 BENCH_ARGS=--publish)
 	$(call say,the pure core)
 	@$(CARGO) bench $(LOCKED) --package trilane-micro --bench micro -- $(if $(SHORT),--test,--quiet)
 	$(call say,the gateway$(if $(SHORT),: short form))
@@ -219,15 +215,14 @@ bench: build bench-tools simulator command envoy venv ## what trilane costs, bes
 
 # Not part of `test`, which runs a short form of it.
 .PHONY: drills
-drills: build bench-tools simulator command envoy venv ## what failures cost under load, and memory (SHORT=1 DRILLS_ARGS='--only crash')
+drills: build programs noop envoy venv ## what failures cost under load, and memory (SHORT=1 DRILLS_ARGS='--only crash')
 	$(call say,drills$(if $(SHORT),: short form))
 	@PYTHONPATH=envoy $(VENV)/bin/python tests/bench/drills/drills.py $(if $(SHORT),--short) $(DRILLS_ARGS)
 
-# The load generator with its mock, and a filter that does nothing.
-.PHONY: bench-tools
-bench-tools: wasm-target
-	$(call say,building the load generator and the empty filter)
-	@$(CARGO) build $(LOCKED) --release --package trilane-load
+# What the filter's cost is compared with.
+.PHONY: noop
+noop: wasm-target
+	$(call say,building a filter that does nothing)
 	@$(CARGO) rustc $(LOCKED) --release --lib --target wasm32-wasip1 --package trilane-noop
 
 # It counts, so it need not be alone on the machine.

@@ -29,6 +29,7 @@ from typing import Any, Union
 
 import fetch
 import limits_service as limits_parts
+from upstreams import Upstreams
 
 HERE = Path(__file__).resolve().parent
 TARGET = fetch.TARGET
@@ -57,9 +58,6 @@ KEY_FEED = """\
         cluster_name: key_feed
         endpoints: [{{lb_endpoints: [{{endpoint: {{address: {{socket_address: {{address: {}, port_value: {}}}}}}}}}]}}]
 """
-
-#: Seconds that the loader may take to have a document in force: two of its ticks, and some.
-SETTLE = 3.0
 
 #: What an Envoy dies of that finds no inotify instance left for the files that it is to watch.
 OUT_OF_INOTIFY = (
@@ -117,8 +115,6 @@ class Stack:
         self.run_dir = run_dir.resolve()
         self.document_path = self.run_dir / "document" / "gateway.json"
         self.certs_dir = self.run_dir / "certs"
-        #: What `trilane render` makes of the document's accounts.
-        self.upstreams_dir = self.run_dir / "upstreams"
         self._own_credentials = credentials is None and not isinstance(document, Path)
         if credentials is None:
             credentials = document.parent / "credentials" if isinstance(document, Path) else self.run_dir / "credentials"
@@ -145,16 +141,14 @@ class Stack:
         self._simulator = simulator
         self._command = command
         self._strict = strict
-        #: What the last `trilane render` said.
-        self.rendered = ""
         self._envoy = envoy
         self._ports: dict[str, int] = {}
         self._held: list[socket.socket] = []
         self._children: dict[str, Child] = {}
         self._publishing = threading.Lock()
-        #: The last document whose accounts were rendered, and what will clean up behind the ones before it.
-        self._rendered_document = b""
-        self._clean_up_timer: threading.Timer | None = None
+        render = [str(command), "render", "--credentials", str(self.credentials_dir), "--filter", str(wasm)]
+        #: The document's accounts as clusters.
+        self.upstreams = Upstreams(self.run_dir / "upstreams", render)
 
     # ---- Life
 
@@ -172,8 +166,7 @@ class Stack:
             self.prepare()
             if self._upstream is None:
                 self._start_simulator(timeout)
-                with self._publishing:
-                    self._render_upstreams(self._document)  # now that the addresses are known
+                self._write_upstreams(self._document, None)  # now that the addresses are known
             self.render()
             self._start_envoy()
             self.wait_ready(timeout)
@@ -184,8 +177,7 @@ class Stack:
 
     def stop(self) -> None:
         """Ends what `start` started, and only that. May be called at any time, more than once."""
-        with self._publishing:
-            self._clean_up_at(None)
+        self.upstreams.stop()
         for name in reversed(list(self._children)):
             self._children.pop(name).stop()
         while self._held:
@@ -194,8 +186,8 @@ class Stack:
     def prepare(self) -> None:
         """Everything before the first process: ports, directories, document, certificate."""
         _require(self._wasm, "the filter", "make build")
-        _require(self._simulator, "the simulator", "make simulator")
-        _require(self._command, "the command", "make command")
+        _require(self._simulator, "the simulator", "make programs")
+        _require(self._command, "the command", "make programs")
         # Ports first: whoever has a port that we want may well be running from this very directory.
         for variable in ("PORT", "TLS_PORT"):
             self._ports[variable] = self._hold(self._wanted_ports[variable], variable)
@@ -282,9 +274,7 @@ class Stack:
         content = _document_bytes(document)
         with self._publishing:
             # The accounts first: a request of either document must find its cluster.
-            running = "Envoy" in self._children
-            if self._render_upstreams(content, *["--keep"] * running) and running:
-                self._clean_up_at(SETTLE)
+            self._write_upstreams(content, self.admin_url if self._has_admin() else None)
             # Complete before it gets there, and beside it on the same disk.
             part = self.run_dir / "gateway.json.part"
             part.write_bytes(content)
@@ -293,10 +283,17 @@ class Stack:
 
     def clean_up(self) -> None:
         """Removes now what only the documents before need: for those who know that the last one is in force."""
-        with self._publishing:
-            if self._clean_up_timer:
-                self._clean_up_at(None)
-                self._render_command(self._rendered_document)
+        self.upstreams.clean_up()
+
+    @property
+    def upstreams_dir(self) -> Path:
+        """What `trilane render` makes of the document's accounts."""
+        return self.upstreams.directory
+
+    @property
+    def rendered(self) -> str:
+        """What the last `trilane render` said."""
+        return self.upstreams.said
 
     @property
     def document(self) -> bytes:
@@ -305,48 +302,18 @@ class Stack:
 
     # ---- Parts
 
-    def _render_upstreams(self, document: bytes, *options: str) -> bool:
-        """Makes the accounts' clusters. Of a document that is refused nothing is made; whether it was not."""
-        done = self._render_command(document, *options)
-        clusters = self.upstreams_dir / "clusters" / "clusters.json"
-        if not clusters.exists():  # Envoy does not start without one
-            clusters.parent.mkdir(parents=True, exist_ok=True)
-            clusters.write_text('{"resources": []}')
-        self.rendered = done.stdout + done.stderr
-        if self._strict and done.returncode != 0:
-            raise StackError("The document is not published:\n" + done.stderr.strip())
-        if done.returncode == 0:
-            self._rendered_document = document
-        return done.returncode == 0
+    def _has_admin(self) -> bool:
+        return "Envoy" in self._children and (self.run_dir / "admin-address").exists()
 
-    def _render_command(self, document: bytes, *options: str) -> subprocess.CompletedProcess[str]:
-        """`trilane render`, with the simulator's addresses."""
-        draft = self.run_dir / "accounts.json.part"
+    def _write_upstreams(self, document: bytes, admin_url: str | None) -> None:
+        """Makes the accounts' clusters, with the simulator's addresses."""
         for source, port in SOURCES.items():
             _, _, name = self._source_address(source)
             if name == "upstream" and source in self.sims:
                 name = self.sims[source]
             document = document.replace(f'"http://upstream:{port}'.encode(), f'"http://{name}'.encode())
-        draft.write_bytes(document)
-        command = [str(self._command), "render", "--document", str(draft), "--out", str(self.upstreams_dir)]
-        command += ["--credentials", str(self.credentials_dir), "--filter", str(self._wasm), *options]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
-
-    def _clean_up_at(self, seconds: float | None) -> None:
-        """So long from now, or (None) not at all."""
-        if self._clean_up_timer:
-            self._clean_up_timer.cancel()
-        self._clean_up_timer = None
-        if seconds is not None:
-            self._clean_up_timer = threading.Timer(seconds, self._timed_clean_up)
-            self._clean_up_timer.daemon = True
-            self._clean_up_timer.start()
-
-    def _timed_clean_up(self) -> None:
-        with self._publishing:
-            if threading.current_thread() is self._clean_up_timer:  # else it was cancelled, but too late
-                self._clean_up_timer = None
-                self._render_command(self._rendered_document)
+        if not self.upstreams.write(document, admin_url) and self._strict:
+            raise StackError("The document is not published:\n" + self.rendered.strip())
 
     def render(self) -> Path:
         """Writes the configuration to run: `envoy.yaml` with the literal values of this stack."""

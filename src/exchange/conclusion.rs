@@ -2,7 +2,7 @@
 
 use super::answer::Answer;
 use super::facts::Facts;
-use super::{Clock, Phase, StreamEnd, descriptors};
+use super::{Clock, Phase, StreamEnd, descriptors, quota};
 use crate::billing;
 use crate::ledger::{Asked, Ending, FailedTry, Failure, Record, UsageStatus};
 use crate::limits::Settled;
@@ -35,7 +35,7 @@ pub(super) fn conclude(
         }
         _ => None,
     };
-    let counted = descriptors::used(phase, &facts, &reading, status);
+    let counted = descriptors::used(&facts, quota::tokens(&reading, status));
     let asked = asked(&facts, &answer, ending, stream);
     let operation = facts.operation().filter(|_| facts.route.is_some());
     Record {

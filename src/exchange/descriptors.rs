@@ -2,12 +2,10 @@
 //! its refusals mean, what it is told at the end.
 
 use super::facts::Facts;
-use super::{AnswerHead, Phase, Quotas};
-use crate::ledger::UsageStatus;
-use crate::limits::Estimate;
+use super::{AnswerHead, Quotas};
 use crate::limits::shared::{Descriptors, OnFailure, Tokens};
+use crate::limits::{Count, Estimate};
 use crate::reply::Rejection;
-use crate::usage::Reading;
 
 /// Refuses what must be counted by the service, where this Envoy has no filters that would ask it.
 pub(super) fn require_service(facts: &Facts, quotas: &impl Quotas) -> Result<(), Rejection> {
@@ -43,33 +41,17 @@ pub(super) fn refusal(details: &[u8], head: &impl AnswerHead) -> Option<Rejectio
     }
 }
 
-/// What the service is to be told was used; `None` where nothing was, or it was not asked.
-pub(super) fn used(
-    phase: &Phase,
-    facts: &Facts,
-    reading: &Reading,
-    status: UsageStatus,
-) -> Option<Tokens> {
+/// What the service is to be told was used, of `tokens` as far as anybody knows them; `None` where nothing
+/// was, or it was not asked.
+pub(super) fn used(facts: &Facts, tokens: [Count; 2]) -> Option<Tokens> {
     if !facts.service_asked || facts.wire().is_none() {
         return None;
     }
-    let tokens = match (&reading.usage, status) {
-        (Some(usage), _) => Tokens {
-            input: usage.input_tokens(),
-            output: usage.output_tokens(),
-        },
-        // The upstream was at work, and what that came to nobody knows.
-        (None, UsageStatus::Partial) => {
-            let cap = match phase {
-                Phase::AwaitingModel(upload)
-                | Phase::Forwarding(upload)
-                | Phase::Relaying(upload) => upload.output_cap(),
-                Phase::Start | Phase::Replied | Phase::Done => None,
-            };
-            let Estimate { input, output } = Estimate::of(facts.request_bytes, cap);
-            Tokens { input, output }
-        }
-        (None, _) => Tokens::default(),
+    let estimate = Estimate::of(facts.request_bytes, facts.output_cap);
+    let [input, output] = tokens;
+    let tokens = Tokens {
+        input: input.settled(estimate.input),
+        output: output.settled(estimate.output),
     };
     (tokens != Tokens::default()).then_some(tokens)
 }

@@ -63,6 +63,8 @@ pub(super) struct Facts {
     pub began_us: Option<u64>,
     /// Bytes of the body so far.
     pub request_bytes: u64,
+    /// The cap that the body sets to the output, in tokens, as far as it is known.
+    pub output_cap: Option<u64>,
     /// Whether the upstream has been given the whole request.
     pub sent_whole: bool,
 }

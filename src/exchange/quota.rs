@@ -12,7 +12,7 @@ use crate::limits::{
 };
 use crate::protocol::limits as headers;
 use crate::reply::{Rejection, Reply};
-use crate::usage::Usage;
+use crate::usage::{Reading, Usage};
 
 /// Counts requests against the limits of those who make them.
 pub trait Quotas {
@@ -73,7 +73,7 @@ pub(super) fn admit(
         return Ok(());
     }
     let estimate = match facts.wire() {
-        Some(_) => Estimate::of(upload.length(), upload.output_cap()),
+        Some(_) => Estimate::of(upload.length(), facts.output_cap),
         None => Estimate::default(),
     };
     let grant = quotas.admit(&facts.subjects, estimate);
@@ -89,25 +89,25 @@ pub(super) fn settle(grant: Option<Grant>, record: &mut Record, quotas: &impl Qu
 }
 
 fn used(record: &Record) -> Used {
-    let charge = record.charge.and_then(Amount::of);
-    let reported = record.reading.usage.as_ref();
-    let input = reported.map(Usage::input_tokens);
-    let output = reported.map(Usage::output_tokens);
-    let (input, output) = match record.status {
-        // The upstream was at work. What it reported of its output is not what it has written since.
-        UsageStatus::Partial => (
-            input.map_or(Count::AtLeast(0), Count::Exactly),
-            Count::AtLeast(output.unwrap_or_default()),
-        ),
-        _ => (
-            Count::Exactly(input.unwrap_or_default()),
-            Count::Exactly(output.unwrap_or_default()),
-        ),
-    };
+    let [input, output] = tokens(&record.reading, record.status);
     Used {
         input,
         output,
-        charge,
+        charge: record.charge.and_then(Amount::of),
+    }
+}
+
+/// How many tokens an exchange has used, input and output, as far as its answer told.
+pub(super) fn tokens(reading: &Reading, status: UsageStatus) -> [Count; 2] {
+    let input = reading.usage.as_ref().map(Usage::input_tokens);
+    let output = reading.usage.as_ref().map(Usage::output_tokens);
+    match status {
+        // The upstream was at work. What it reported of its output is not what it has written since.
+        UsageStatus::Partial => [
+            input.map_or(Count::AtLeast(0), Count::Exactly),
+            Count::AtLeast(output.unwrap_or_default()),
+        ],
+        _ => [input, output].map(|count| Count::Exactly(count.unwrap_or_default())),
     }
 }
 

@@ -115,11 +115,6 @@ impl Upload {
         self.content_length.unwrap_or(self.seen)
     }
 
-    /// The cap that the body sets to the output, in tokens, as far as it is known.
-    pub(super) fn output_cap(&self) -> Option<u64> {
-        self.scanner.output_cap()
-    }
-
     /// Whether something is still missing for the estimate.
     fn awaits_estimate(&self) -> bool {
         let length = self.needs.length && self.content_length.is_none();
@@ -153,6 +148,7 @@ impl Upload {
     ) -> Result<Step, Rejection> {
         self.read_ahead(bytes);
         facts.request_bytes = self.seen;
+        facts.output_cap = self.scanner.output_cap();
         if self.seen > self.max_body {
             return Err(Rejection::TooLarge {
                 limit: self.max_body,

@@ -10,12 +10,12 @@ pub enum Count {
 }
 
 impl Count {
-    /// What is counted where `reserved` was estimated: what is known, else the estimate stands. Whoever
-    /// breaks off before the usage is told so gains nothing by it.
-    pub(super) fn settled(self, reserved: u64) -> u64 {
+    /// What is counted where `estimate` was guessed: what is known, else the guess stands. Whoever breaks off
+    /// before the usage is told so gains nothing by it.
+    pub fn settled(self, estimate: u64) -> u64 {
         match self {
             Self::Exactly(count) => count,
-            Self::AtLeast(count) => count.max(reserved),
+            Self::AtLeast(count) => count.max(estimate),
         }
     }
 }
@@ -34,10 +34,10 @@ mod tests {
     fn what_is_counted() {
         let cases = [
             ("known", Count::Exactly(7), 7),
-            ("known, more than reserved", Count::Exactly(700), 700),
+            ("known, more than guessed", Count::Exactly(700), 700),
             ("unknown", Count::AtLeast(0), 100),
             ("a part is known", Count::AtLeast(12), 100),
-            ("more was reported than reserved", Count::AtLeast(300), 300),
+            ("more was reported than guessed", Count::AtLeast(300), 300),
         ];
         for (case, count, want) in cases {
             assert_eq!(count.settled(100), want, "{case}");

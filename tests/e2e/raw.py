@@ -28,7 +28,7 @@ Name = Union[str, bytes]
 Header = tuple[Name, Name]
 
 #: How long a client waits for the next byte before it says that nothing comes.
-PATIENCE = 15.0
+PATIENCE = 45.0
 #: What the HTTP/2 client is willing to receive unacknowledged, a stream and a connection.
 WINDOW = 8 << 20
 

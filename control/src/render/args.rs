@@ -19,9 +19,9 @@ of authorities; an Envoy that finds none left aborts, so a document with more th
 refused. Accounts that are exchanged for others at once count both.
 
 With --publish the document goes into force through this command, without a moment in which a request has no cluster: \
-it adds what the document needs, then puts a copy of it at FILE (whole, by a rename, readable for everybody), and when \
-the gateway has taken that over, after the time to settle, it removes what is no longer needed. It waits only if there \
-is something to remove. Ended by a signal meanwhile, it leaves that to the next run. A document that is not as it \
+it adds what the document needs, and when Envoy has taken that in, after the lead, it puts a copy of the document at \
+FILE (whole, by a rename, readable for everybody); when the gateway has taken that over, after the time to settle, it \
+removes what is no longer needed. It waits only if there is something to add, or to remove. Ended by a signal meanwhile, it leaves that to the next run. A document that is not as it \
 should be is not published. Whoever puts the document into force otherwise runs with --keep before and without it \
 3 seconds after.
 
@@ -90,6 +90,15 @@ pub struct Args {
     )]
     pub settle: u32,
 
+    /// With --publish: how long Envoy has to take in other clusters before the document that needs them comes
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 1,
+        requires = "publish"
+    )]
+    pub lead: u32,
+
     /// Only say whether all is good, and with --out what would be written
     #[arg(long)]
     pub check: bool,
@@ -107,5 +116,10 @@ impl Args {
     /// The time that a published document takes to be in force.
     pub fn settle(&self) -> Duration {
         Duration::from_secs(self.settle.into())
+    }
+
+    /// The time that written clusters take to be in Envoy.
+    pub fn lead(&self) -> Duration {
+        Duration::from_secs(self.lead.into())
     }
 }

@@ -36,6 +36,14 @@ impl Kept {
     }
 }
 
+/// Whether there are clusters to come that the file as it is does not have, by name.
+pub fn adds(present: &[u8], coming: &Value) -> bool {
+    let present: Value = serde_json::from_slice(present).unwrap_or_default();
+    let there: BTreeSet<&str> = clusters(&present).iter().filter_map(name).collect();
+    let mut names = clusters(coming).iter().filter_map(name);
+    names.any(|name| !there.contains(name))
+}
+
 fn clusters(file: &Value) -> &[Value] {
     let clusters = file.get("resources").and_then(Value::as_array);
     clusters.map_or(&[], Vec::as_slice)
@@ -50,6 +58,25 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn what_is_new() {
+        let file = |names: &[&str]| json!({"resources": names.iter().map(|name| json!({"name": name})).collect::<Vec<_>>()});
+        for (case, present, coming, want) in [
+            ("the first", "".to_owned(), file(&["a"]), true),
+            ("none", file(&["a"]).to_string(), file(&[]), false),
+            ("fewer", file(&["a", "b"]).to_string(), file(&["b"]), false),
+            (
+                "one more",
+                file(&["a"]).to_string(),
+                file(&["a", "b"]),
+                true,
+            ),
+            ("another one", file(&["a"]).to_string(), file(&["b"]), true),
+        ] {
+            assert_eq!(adds(present.as_bytes(), &coming), want, "{case}");
+        }
+    }
 
     #[test]
     fn what_stays() {

@@ -55,7 +55,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
     // From here on, for nothing is to be left half done.
     let stop = args.publish.as_ref().map(|_| Stop::new()).transpose()?;
-    let (mut report, clean_up) = pass::run(args, &places, &mut Seen::default());
+    let (mut report, clean_up) = pass::run(args, &places, &mut Seen::default(), stop.as_ref());
     if !args.json {
         report.findings.tell("");
     }

@@ -6,11 +6,17 @@ use super::publication::{self, CleanUp};
 use super::rendering::Rendering;
 use super::report::Report;
 use super::seen::Seen;
-use super::{room, sources, writing};
+use super::stop::Stop;
+use super::{kept, room, sources, writing};
 
 /// Does it once. What it looked at is noted in `seen`. With a document that is published now, or was just before,
-/// there may be something to clean up when it is in force.
-pub fn run(args: &Args, places: &Places, seen: &mut Seen) -> (Report, Option<CleanUp>) {
+/// there may be something to clean up when it is in force. With `stop` it can be ended before it publishes.
+pub fn run(
+    args: &Args,
+    places: &Places,
+    seen: &mut Seen,
+    stop: Option<&Stop>,
+) -> (Report, Option<CleanUp>) {
     let mut report = Report {
         check: args.check,
         ..Report::default()
@@ -25,7 +31,7 @@ pub fn run(args: &Args, places: &Places, seen: &mut Seen) -> (Report, Option<Cle
     report.findings.problems.extend(room.err());
     let mut clean_up = None;
     if report.findings.problems.is_empty() {
-        match write(rendering, document, args, places, &mut report) {
+        match write(rendering, document, args, places, stop, &mut report) {
             Ok(left) => clean_up = left,
             Err(problem) => report.findings.problems.push(problem),
         }
@@ -39,11 +45,19 @@ fn write(
     document: Vec<u8>,
     args: &Args,
     places: &Places,
+    stop: Option<&Stop>,
     report: &mut Report,
 ) -> Result<Option<CleanUp>, String> {
     // Checked is what there will be in the end.
     let publishes = places.publish.is_some() && !args.check;
+    let adds = publishes && kept::adds(&writing::present(places)?, &rendering.clusters);
     writing::run(&rendering, places, args.keep || publishes, report)?;
+    if adds && publication::replaces(&document, places)? {
+        // Envoy may be slower to take them in than the gateway is to take the document.
+        if stop.is_some_and(|stop| stop.came_within(args.lead())) {
+            return Err("ended before the document was put in force: run it again".to_owned());
+        }
+    }
     publication::run(&document, places, report)?;
     if !publishes {
         return Ok(None);

@@ -1,8 +1,8 @@
 //! Putting a document in force: never is there a request whose cluster is not there.
 //!
 //! The gateway goes over to another document some time after it was put into place, and Envoy to other clusters some
-//! time after those were written. So first the clusters of both documents are written, then comes the document, and
-//! what only the one before needs goes after a while. Whoever is ended in between has done no harm, and the next one
+//! time after those were written. So first the clusters of both documents are written, a little later comes the
+//! document, and what only the one before needs goes after a while. Whoever is ended in between has done no harm, and the next one
 //! brings it to its end.
 
 use std::fs;
@@ -33,6 +33,19 @@ pub fn run(document: &[u8], places: &Places, report: &mut Report) -> Result<(), 
     }
     report.published = Some(file.clone());
     Ok(())
+}
+
+/// Whether a document would take the place of another one.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn replaces(document: &[u8], places: &Places) -> Result<bool, String> {
+    match &places.publish {
+        Some(file) if file.exists() => {
+            files::differs(file, document).map_err(|error| failed("read", file, &error))
+        }
+        _ => Ok(false),
+    }
 }
 
 fn put(file: &Path, document: &[u8]) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! The signals to stop.
 
+use std::cell::Cell;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
@@ -11,7 +12,10 @@ use crate::failure::Failure;
 
 /// Waits for SIGTERM and SIGINT, which from now on end nothing by themselves: what is being written is brought to its
 /// end first.
-pub struct Stop(Receiver<()>);
+pub struct Stop {
+    heard: Receiver<()>,
+    came: Cell<bool>,
+}
 
 impl Stop {
     /// Listens from now on.
@@ -27,11 +31,18 @@ impl Stop {
                 let _ = say.send(());
             }
         });
-        Ok(Self(heard))
+        Ok(Self {
+            heard,
+            came: Cell::new(false),
+        })
     }
 
-    /// Whether one came; waits so long for it.
+    /// Whether one came, now or before; waits so long for it.
     pub fn came_within(&self, time: Duration) -> bool {
-        self.0.recv_timeout(time) != Err(RecvTimeoutError::Timeout)
+        if !self.came.get() {
+            let heard = self.heard.recv_timeout(time);
+            self.came.set(heard != Err(RecvTimeoutError::Timeout));
+        }
+        self.came.get()
     }
 }

@@ -39,9 +39,12 @@ pub fn run(args: &Args, places: &Places) -> Result<(), Failure> {
     let mut later = Later(None);
     loop {
         let mut seen = Seen::default();
-        let (mut report, clean_up) = pass::run(args, places, &mut seen);
+        let (mut report, clean_up) = pass::run(args, places, &mut seen, Some(&stop));
         report.time = Some(now());
         tell(&report, args.json, told.as_ref());
+        if stop.came_within(Duration::ZERO) {
+            return Ok(());
+        }
         // What was refused has not come into force: the clean-up of the one before is still right.
         if report.done {
             later = Later(clean_up.map(|clean_up| (Instant::now(), clean_up)));

@@ -43,14 +43,41 @@ impl Pulse {
     }
 
     /// Whether it has been still for too long.
-    pub fn is_over(&self) -> bool {
+    pub fn is_over(&self, now: Instant) -> bool {
         let beat = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        beat.since.elapsed() > beat.patience
+        now.saturating_duration_since(beat.since) > beat.patience
     }
 }
 
 impl Drop for Answering {
     fn drop(&mut self) {
         self.0.beat(IDLE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn for_how_long_it_may_be_still() {
+        let second = Duration::from_secs(1);
+        let over = |pulse: &Pulse, after| pulse.is_over(Instant::now() + after);
+        let idle = Pulse::new();
+        let answering = Pulse::new();
+        let on_its_way = answering.answering();
+        let answered = Pulse::new();
+        drop(answered.answering());
+        let cases = [
+            ("idle", &idle, IDLE),
+            ("an answer is on its way", &answering, ANSWER),
+            ("answered", &answered, IDLE),
+        ];
+        for (case, pulse, patience) in cases {
+            assert!(!over(pulse, patience - second), "{case}");
+            assert!(over(pulse, patience + second), "{case}");
+        }
+        drop(on_its_way);
+        assert!(!over(&answering, IDLE - second), "no more on its way");
     }
 }

@@ -4,7 +4,7 @@ use core::convert::Infallible;
 use core::pin::pin;
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hyper::Request;
 use hyper::body::Incoming;
@@ -114,7 +114,7 @@ async fn converse(stream: TcpStream, site: Arc<Site>, mut stop: watch::Receiver<
                 ending = true;
                 connection.as_mut().graceful_shutdown();
             }
-            _ = look.tick() => if pulse.is_over() {
+            _ = look.tick() => if pulse.is_over(Instant::now()) {
                 break;
             }
         }

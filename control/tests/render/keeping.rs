@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 
 use super::site::{Site, group};
 
-/// The names of the rendered clusters, in the file's order.
+/// The names of the rendered clusters, in the file's order. The command may be writing other files meanwhile.
 pub fn names(site: &Site) -> Vec<String> {
-    let file = site.rendered()["clusters/clusters.json"].clone();
+    let text = fs::read(site.path("out/clusters/clusters.json")).unwrap();
+    let file: Value = serde_json::from_slice(&text).unwrap();
     let clusters = file["resources"].as_array().unwrap().iter();
     clusters
         .map(|cluster| cluster["name"].as_str().unwrap().to_owned())

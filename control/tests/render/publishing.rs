@@ -216,6 +216,51 @@ fn a_signal_ends_the_waiting_at_once() {
     }
 }
 
+/// A document whose clusters Envoy does not have yet comes some time after them.
+#[test]
+fn new_clusters_lead() {
+    let long = ["--publish", PLACE, "--lead", "600"];
+    let site = Site::new();
+    let mut several = Value::Null;
+    site.change(|document| {
+        several = group(document, "many:4.5").clone();
+        by_hand(document, "many:4.5");
+    });
+    let ran = site.render(&long);
+    assert_eq!(ran.code, 0, "the first document waits for nobody: {ran:?}");
+    site.change(|document| *group(document, "many:4.5") = several.clone());
+    for (case, stays) in [("once", false), ("staying", true)] {
+        let run = if stays {
+            Running::watch(&site, &long)
+        } else {
+            Running::once(&site, &long)
+        };
+        let patience = Instant::now() + Duration::from_secs(20);
+        while names(&site).len() == 1 {
+            assert!(Instant::now() < patience, "{case}");
+            sleep(Duration::from_millis(5));
+        }
+        sleep(Duration::from_millis(200));
+        assert!(!in_force(&site), "{case}: it came with its clusters");
+        let (code, said) = run.end("-TERM");
+        assert_eq!(code, Some(i32::from(!stays)), "{case}: {said}");
+        assert!(said.contains("run it again"), "{case}: {said}");
+        assert!(!in_force(&site), "{case}");
+        // The next one has nothing to wait for any more, which is not what is looked at here.
+        fs::remove_dir_all(site.path("out")).unwrap();
+        site.change(|document| by_hand(document, "many:4.5"));
+        assert_eq!(site.render(&[]).code, 0, "{case}");
+        site.change(|document| *group(document, "many:4.5") = several.clone());
+    }
+    let began = Instant::now();
+    let ran = site.render(&["--publish", PLACE, "--lead", "1", "--settle", "0"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(in_force(&site) && began.elapsed() >= Duration::from_secs(1));
+    site.change(|document| document["keys"] = json!([]));
+    let ran = site.render(&long);
+    assert_eq!(ran.code, 0, "the same clusters: {ran:?}");
+}
+
 #[test]
 fn what_is_refused_is_not_published() {
     type Change = fn(&Site);

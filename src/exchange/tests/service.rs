@@ -199,15 +199,40 @@ fn what_its_answers_become() {
 fn what_it_is_told_was_used() {
     const STARTED: &str = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":210,\"output_tokens\":3}}}\n\n";
     const ABORT: &str = "downstream_remote_disconnect";
+    let delta = |output| {
+        format!(
+            "event: message_delta\ndata: {{\"type\":\"message_delta\",\"usage\":{{\"output_tokens\":{output}}}}}\n\n"
+        )
+    };
+    let stop = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
+    let whole = format!("{STARTED}{}{stop}", delta(9));
+    let beyond = format!("{STARTED}{}", delta(9001));
     let open = Some(OnFailure::Open);
     let tokens = |input, output| Some(Tokens { input, output });
     let guess = Estimate::of(BODY.len() as u64, Some(700));
     let estimate = tokens(guess.input, guess.output);
     let good = Some(Answered(200, UPSTREAM, None));
     let cases = [
-        ("as reported", open, good, STARTED, "", tokens(210, 3)),
-        ("nobody asked it", None, good, STARTED, "", None),
-        ("cut, and known", open, good, STARTED, ABORT, tokens(210, 3)),
+        ("as reported", open, good, whole.as_str(), "", tokens(210, 9)),
+        ("nobody asked it", None, good, whole.as_str(), "", None),
+        // Of the output, the beginning told only what was written until then.
+        (
+            "cut after the beginning",
+            open,
+            good,
+            STARTED,
+            ABORT,
+            tokens(210, 700),
+        ),
+        ("truncated", open, good, STARTED, "", tokens(210, 700)),
+        (
+            "cut, more written than the cap",
+            open,
+            good,
+            beyond.as_str(),
+            ABORT,
+            tokens(210, 9001),
+        ),
         ("cut, and not known", open, good, "", ABORT, estimate),
         ("cut before the answer", open, None, "", ABORT, estimate),
         (

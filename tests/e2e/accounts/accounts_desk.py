@@ -20,10 +20,10 @@ from accounts_records import Record, Records
 from document import ACCOUNT_OF, LISTENERS, Credentials, client_headers, document
 from operations import Operation
 from stack import Stack
-from vitals import stats
+from upstreams import taken
 
 #: How long a change may take to hold, in seconds, on a busy machine.
-PATIENCE = 15.0
+PATIENCE = 45.0
 
 
 class PromptStack(Stack):
@@ -79,14 +79,14 @@ class Desk:
             name, value = f"mark.{mark}", f"sk-client-mark-{mark}"
             marked = {**wanted, "keys": [*wanted["keys"], _mark_key(name, value, wanted["groups"][0]["id"])]}
             clusters = self.stack.upstreams_dir / "clusters" / "clusters.json"
-            before, taken = clusters.read_bytes(), self._taken()
+            before, had = clusters.read_bytes(), self._taken()
             self.stack.publish(marked)
             changed = clusters.read_bytes() != before
             deadline = time.monotonic() + PATIENCE
             while True:
                 now = self._taken()
-                assert now[1] == taken[1], f"Envoy refused clusters: {self.stack.rendered}"
-                in_force = not changed or now[0] > taken[0]
+                assert now[1] == had[1], f"Envoy refused clusters: {self.stack.rendered}"
+                in_force = not changed or now[0] > had[0]
                 if in_force and self._knows(value, wanted["groups"][0]["protocol"]):
                     break
                 assert time.monotonic() < deadline, f"the document is not in force: {self.stack.rendered}"
@@ -96,11 +96,11 @@ class Desk:
 
     def _clean_up(self, clusters: Path) -> None:
         """What the documents before left over goes, at once rather than after a while."""
-        before, taken = clusters.read_bytes(), self._taken()
+        before, had = clusters.read_bytes(), self._taken()
         self.stack.clean_up()
         deadline = time.monotonic() + PATIENCE
-        while clusters.read_bytes() != before and (now := self._taken())[0] <= taken[0]:
-            assert now[1] == taken[1] and time.monotonic() < deadline, "Envoy did not take the clusters"
+        while clusters.read_bytes() != before and (now := self._taken())[0] <= had[0]:
+            assert now[1] == had[1] and time.monotonic() < deadline, "Envoy did not take the clusters"
             time.sleep(0.01)
 
     def set_aside(self) -> list[tuple[str, str]]:
@@ -139,10 +139,9 @@ class Desk:
             time.sleep(0.01)
 
     def _taken(self) -> tuple[int, int]:
-        """How often Envoy has taken, and refused, a file of clusters. What it has not made yet is not taken."""
-        names = r"^cluster_manager\.(cds\.update_(success|rejected)|warming_clusters)$"
-        found = {name.rpartition(".")[2]: count for name, count in stats(self.stack, names).items()}
-        return found["update_success"] - (found["warming_clusters"] > 0), found["update_rejected"]
+        found = taken(self.stack.admin_url)
+        assert found, "Envoy does not say what it has"
+        return found
 
     def _knows(self, key: str, protocol: str) -> bool:
         path = "/v1beta/models" if protocol == "C" else "/v1/models"

@@ -14,7 +14,7 @@ from stack import Stack
 Entry = dict[str, Any]
 
 #: How long anything may take on a busy machine, in seconds.
-PATIENCE = 15.0
+PATIENCE = 45.0
 
 #: What no upstream may see of a client or of this gateway.
 PRIVATE = ("x-trilane-", "x-envoy-", "x-forwarded-", "forwarded", "x-real-ip", "cookie")

@@ -13,7 +13,7 @@ from typing import Any
 Record = dict[str, Any]
 
 #: A line is written within moments; the rest is for a busy machine.
-PATIENCE = 15.0
+PATIENCE = 45.0
 
 
 class Records:

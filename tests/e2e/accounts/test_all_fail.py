@@ -107,7 +107,7 @@ def test_no_answer(accounts: Desk, pool: ThreadPoolExecutor, tiers: tuple[int, .
     tries = 2 if way == "hangs" else 4
     with Failing() as failing:
         changes = {account: fields or {"url": failing.url(way, account)} for account in ACCOUNTS}
-        failover = {"tries": tries, "answer_seconds": 1, "stream_answer_seconds": 1}
+        failover = {"tries": tries, "answer_seconds": 2, "stream_answer_seconds": 2}
         accounts.publish(document(tiers, failover=failover, changes=changes))
         every = all_asked(accounts, pool, [partial(accounts.ask, operation) for operation in OPERATIONS])
         for asked in every:

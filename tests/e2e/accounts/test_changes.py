@@ -110,7 +110,7 @@ class Traffic:
     def wait(self, requests: int = 20) -> None:
         """Until so many more requests, and all streams that run now, have come to their end."""
         requests, streams = self.requests + requests, self.streams + STREAMS
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while self.requests < requests or self.streams < streams:
             assert time.monotonic() < deadline and not self.trouble, (self.requests, self.streams, self.trouble[:3])
             time.sleep(0.02)

@@ -352,7 +352,7 @@ def test_kubernetes_swaps_a_link(safe: Safe) -> None:
     safe.kubernetes.swap(KUBERNETES[1])
     began = time.monotonic()
     _until(lambda: sends(KUBERNETES[1]))
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 5
 
 
 # ---- Never to be seen. Last of all: everything above has left its traces.

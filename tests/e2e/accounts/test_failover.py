@@ -31,8 +31,9 @@ SOME = [["a1"], ["a2"], ["a3"], ["a4"], ["a1", "a2"], ["a2", "a3"], ["a1", "a4"]
 SOME += [["a1", "a2", "a3"], ["a1", "a2", "a4"], ["a2", "a3", "a4"]]
 TIERS = {"two tiers": (2, 2), "one tier": (4,)}
 
-#: Who takes longer hangs.
-HASTY = {"answer_seconds": 1, "stream_answer_seconds": 1}
+#: Who takes longer hangs. A machine that is short of time takes a second for an answer now and then.
+PATIENCE = 3
+HASTY = {"answer_seconds": PATIENCE, "stream_answer_seconds": PATIENCE}
 
 #: What the simulator can be told to do instead of answering, and what the record calls it.
 SIMULATED: dict[str, tuple[dict[str, Any], str]] = {
@@ -130,7 +131,7 @@ def test_hanging(accounts: Desk, wanted: dict[str, bytes], tiers: tuple[int, ...
         some, operation = planned
         asked = accounts.ask(operation, sim={"stall": "head"}, at=some, session=f"hanging{some}")
         clean(f"hanging at {some}", asked, wanted, "no_answer")
-        assert asked.seconds < len(some) + 1.5, f"{asked.seconds:.1f} s: {asked.tried}"
+        assert asked.seconds < PATIENCE * len(some) + 5, f"{asked.seconds:.1f} s: {asked.tried}"
 
     with ThreadPoolExecutor(max_workers=len(plan)) as threads:
         list(threads.map(one, plan))
@@ -161,7 +162,8 @@ def test_raw(
     # One, two and three accounts of a source; which source has how many changes from way to way.
     number = [*RAW, *UNREACHED].index(way)
     # Another time for each way: with other clusters those of the way before are not set aside any more.
-    failover = {**HASTY, "failures": 1 if tiers == (2, 2) else 100, "set_aside_seconds": 1 + number}
+    haste = HASTY if way == "hangs" else {}
+    failover = {**haste, "failures": 1 if tiers == (2, 2) else 100, "set_aside_seconds": 1 + number}
     for protocol in "ABC"[number % 3 :] + "ABC"[: number % 3]:
         some = [list(each) for each in itertools.combinations(ACCOUNTS, next(sizes))][number % 4]
         broken[protocol] = some

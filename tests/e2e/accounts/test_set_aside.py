@@ -41,8 +41,8 @@ def wait_back(accounts: Desk, seconds: float) -> float:
 @pytest.mark.parametrize("operation", ONE_OF_EACH, ids=lambda operation: operation.name)
 def test_aside_and_back(accounts: Desk, operation: Operation) -> None:
     """One failure is enough by default. As long as it lasts the account hears nothing, then it has its own again."""
-    accounts.publish(document((4,), failover={"set_aside_seconds": 1, "tries": 4}))
-    wait_back(accounts, 10)
+    accounts.publish(document((4,), failover={"set_aside_seconds": 3, "tries": 4}))
+    wait_back(accounts, 30)
     session = f"aside {operation.name}"
     first = home(accounts, operation, session)
     failed = accounts.ask(operation, session=session, sim={"status": 503}, at=[first])
@@ -50,12 +50,12 @@ def test_aside_and_back(accounts: Desk, operation: Operation) -> None:
     assert failed.status == 200 and failed.tried[0] == first and len(failed.tried) == 2, failed.tried
     group = failed.record()["trilane.source"]
     meanwhile = [accounts.ask(operation, session=session) for _ in range(10)]
-    assert time.monotonic() - since < 1, "too slow a machine to see anything"
+    assert time.monotonic() - since < 3, "too slow a machine to see anything"
     assert (group, first) in accounts.set_aside()
     for asked in meanwhile:
         assert asked.status == 200 and len(asked.tried) == 1 and first not in asked.tried, asked.tried
-    wait_back(accounts, 4)
-    assert 0.9 < time.monotonic() - since < 4, time.monotonic() - since
+    wait_back(accounts, 30)
+    assert 2.9 < time.monotonic() - since < 10, time.monotonic() - since
     assert home(accounts, operation, session) == first, "it does not have its conversations back"
 
 

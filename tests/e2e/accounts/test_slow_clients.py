@@ -47,6 +47,6 @@ def test_clients_who_do_not_read_hold_up_nobody(accounts: Desk) -> None:
         # The same account, by the same way, on every worker.
         for attempt in range(12):
             begun = time.monotonic()
-            asked = accounts.ask(BY_NAME["messages-stream"], key=0, session="slow", timeout=5)
+            asked = accounts.ask(BY_NAME["messages-stream"], key=0, session="slow", timeout=30)
             assert asked.status == 200 and len(asked.tried) == 1, f"{attempt}: {asked}"
-            assert time.monotonic() - begun < 3, f"{attempt}: held up"
+            assert time.monotonic() - begun < 10, f"{attempt}: held up"

@@ -57,7 +57,7 @@ def test_total_time(accounts: Desk, failures: int) -> None:
     asking = [partial(accounts.ask, op, sim={"stall": "head"}, body=slowly(op.request()[1])) for op in OPERATIONS]
     with ThreadPoolExecutor(len(OPERATIONS)) as threads:
         every = all_asked(accounts, threads, asking)
-    assert time.monotonic() - began < 4, "each waits for one account, and no longer"
+    assert time.monotonic() - began < 10, "each waits for one account, and no longer"
     hung = set()
     for asked in every:
         where = f"{asked.operation.name}: {asked.record()}"
@@ -76,7 +76,7 @@ def test_total_time(accounts: Desk, failures: int) -> None:
 
 def test_time_is_left(accounts: Desk) -> None:
     """Within the time for all of them, the accounts that hang are passed over one by one."""
-    failover = {"total_seconds": 4, "answer_seconds": 1, "stream_answer_seconds": 1, "failures": 100}
+    failover = {"total_seconds": 20, "answer_seconds": 2, "stream_answer_seconds": 2, "failures": 100}
     accounts.publish(document((4,), failover=failover))
     with ThreadPoolExecutor(len(OPERATIONS)) as threads:
         asking = [partial(accounts.ask, op, sim={"stall": "head"}, at=["a1", "a2", "a3"]) for op in OPERATIONS]
@@ -104,7 +104,7 @@ def bodies() -> list[tuple[str, Operation, bytes, bool]]:
 
 def test_streams_have_less_time(accounts: Desk) -> None:
     """`stream_answer_seconds` for streams, wherever the body says so, `answer_seconds` for all others."""
-    accounts.publish(document((4,), failover={"answer_seconds": 3, "stream_answer_seconds": 1, "failures": 100}))
+    accounts.publish(document((4,), failover={"answer_seconds": 9, "stream_answer_seconds": 3, "failures": 100}))
     first = {
         protocol: accounts.ask(next(op for op in OPERATIONS if op.protocol == protocol)).tried for protocol in "ABC"
     }
@@ -120,18 +120,18 @@ def test_streams_have_less_time(accounts: Desk) -> None:
     with ThreadPoolExecutor(len(plan)) as threads:
         every = all_asked(accounts, threads, asking)
     for (case, _, _, streams), asked in zip(plan, every):
-        limit = 1 if streams else 3
+        limit = 3 if streams else 9
         where = f"{case}: {asked.seconds:.2f} s, {asked.tried}"
         assert asked.status == 200 and len(asked.tried) == 2, f"{where}: {asked}"
-        assert limit <= asked.seconds < limit + 1.5, where
+        assert limit <= asked.seconds < limit + 5, where
         assert kinds(asked.record()) == [(asked.tried[0], "no_answer")], f"{where}: {asked.record()}"
 
 
 def test_a_slow_answer_is_no_failure(accounts: Desk) -> None:
     """Only the wait for the head is bounded: a plain answer may think, a stream may pause, both for longer."""
-    accounts.publish(document((4,), failover={"answer_seconds": 3, "stream_answer_seconds": 1}))
-    plan = [(operation, {"delay_ms": 1300}) for operation in PLAIN]
-    plan += [(operation, {"gap_ms": 400, "events": 2}) for operation in STREAMS]
+    accounts.publish(document((4,), failover={"answer_seconds": 6, "stream_answer_seconds": 2}))
+    plan = [(operation, {"delay_ms": 2600}) for operation in PLAIN]
+    plan += [(operation, {"gap_ms": 900, "events": 3}) for operation in STREAMS]
     with ThreadPoolExecutor(len(plan)) as threads:
         every = all_asked(accounts, threads, [partial(accounts.ask, op, sim=sim) for op, sim in plan])
     for asked in every:

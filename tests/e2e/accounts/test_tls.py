@@ -250,7 +250,7 @@ def together(tls: Tls) -> dict[str, dict[str, Any]]:
     for i, (name, members) in enumerate(TOGETHER.items()):
         accounts = [bad_account(tls, name, member) for member in members]
         accounts.append(tls.account(name, "good", tls.servers.url("good"), priority=1))
-        failover = {"set_aside_seconds": 1, "answer_seconds": 1, "stream_answer_seconds": 1}
+        failover = {"set_aside_seconds": 1, "answer_seconds": 3, "stream_answer_seconds": 3}
         groups[name] = group_of(name, "ABC"[i % 3], accounts, failover=failover)
     tls.desk.publish(document_of(*groups.values()))
     return groups
@@ -296,9 +296,9 @@ def test_authorities_are_replaced_by_a_rename(tls: Tls) -> None:
     put("good")
     began = time.monotonic()
     while (asked := tls.ask(group, BY_NAME["messages"])).status != 200:
-        assert time.monotonic() < began + 5, asked
+        assert time.monotonic() < began + 30, asked
     took = time.monotonic() - began
-    assert took < 1, f"the new authority held after {took:.2f} s"
+    assert took < 5, f"the new authority held after {took:.2f} s"
     tls.check_wires()
 
 

@@ -56,7 +56,7 @@ def out() -> Path:
     """Where a short run has left its results."""
     directory = run_dir("bench")
     command = [sys.executable, str(BENCH), "--short", "--seconds", SECONDS, "--out", str(directory)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1500)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     for title in ("bare Envoy", "no-op wasm filter", "trilane", "Envoy's AI filters", "Resident memory"):
         assert title in done.stdout, f"{title}\n{done.stdout}"

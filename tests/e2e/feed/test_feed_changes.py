@@ -56,7 +56,7 @@ def test_a_key_expires_by_itself(desk: Desk) -> None:
     desk.keys.put(value, expires_at=in_seconds(1.5))
     desk.settle()
     assert desk.everywhere(value) == {200}
-    until(lambda: desk.everywhere(value) == {401}, timeout=5)
+    until(lambda: desk.everywhere(value) == {401}, timeout=30)
 
 
 def test_what_the_group_of_a_key_may_do(desk: Desk) -> None:

@@ -27,7 +27,7 @@ ENVOYS = (
 )
 
 #: A line is flushed within moments after its stream; the rest is for a busy machine.
-PATIENCE = 15.0
+PATIENCE = 45.0
 
 
 class Ledger:

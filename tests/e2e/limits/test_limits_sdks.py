@@ -135,7 +135,7 @@ def test_an_sdk_that_tries_again_succeeds(asked: Asked, desk: Desk, drivers: dic
         assert told.requests > 1, f"{asked}: {told}"
     else:
         assert told.requests == 2, f"{asked}: {told}"
-        assert 1 <= told.seconds <= 5, f"{asked}: {told}"
+        assert 1 <= told.seconds <= 15, f"{asked}: {told}"
 
 
 @at("day", "month")
@@ -145,4 +145,4 @@ def test_a_spent_budget_is_not_asked_again(asked: Asked, desk: Desk, drivers: di
     told = order(desk, drivers, asked, retries)
     judge_error(asked, told, "insufficient_quota")
     assert told.requests == 1, f"{asked}: {told}"
-    assert told.seconds < 5, f"{asked}: {told}"
+    assert told.seconds < 15, f"{asked}: {told}"

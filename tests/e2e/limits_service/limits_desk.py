@@ -204,7 +204,7 @@ class Desk:
         return until(lines)[-1]
 
 
-def until(probe: Callable[[], Any], timeout: float = 10.0) -> Any:
+def until(probe: Callable[[], Any], timeout: float = 45.0) -> Any:
     deadline = time.monotonic() + timeout
     while True:
         found = probe()

@@ -19,7 +19,7 @@ descriptors:
 #: How long the gateway waits here. Long for a service that is well, on a busy machine.
 TIMEOUT = 1.0
 #: How long a slow service takes.
-SLOW = 4.0
+SLOW = 9.0
 KEYS = {protocol: Key(protocol, f"fail-{protocol.lower()}") for protocol in CALLS}
 
 

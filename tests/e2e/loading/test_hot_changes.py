@@ -258,8 +258,8 @@ def test_what_is_revoked_is_refused_everywhere(
     start = time.monotonic()
     until(lambda: fresh(gateway).status == status, plain.check)
     elapsed = time.monotonic() - start
-    # Two ticks of 500 ms, and as much again for a machine that has other things to do.
-    assert elapsed < 2.0, f"{elapsed:.2f} s"
+    # Two ticks of 500 ms, and some for a machine that has other things to do.
+    assert elapsed < 5.0, f"{elapsed:.2f} s"
     # A new connection may land on either worker: from now on both refuse.
     for attempt in range(30):
         answer = fresh(gateway)

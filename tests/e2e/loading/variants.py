@@ -24,7 +24,7 @@ LOADER = """'{"source": {"cluster": "config_source", "path": "/gateway.json"}, "
 #: The filter's.
 FILTER = 'value: "{}"}'
 #: How long anything may take that needs a tick or two, on a busy machine.
-PATIENCE = 15.0
+PATIENCE = 45.0
 
 Edit = Callable[[str], str]
 

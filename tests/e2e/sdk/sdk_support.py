@@ -141,10 +141,14 @@ class Driver:
         return json.loads(line)
 
     def stop(self) -> None:
-        """Without orders it ends by itself."""
+        """Without orders it ends by itself; what became of it then is no test's concern."""
         assert self._process.stdin and self._process.stdout
         self._process.stdin.close()
-        self._process.wait(10)
+        try:
+            self._process.wait(20)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
         self._process.stdout.close()
 
 

@@ -74,7 +74,7 @@ def desk() -> Iterator[Desk]:
     """Accounts `a1` to `a4`, asked in this order by every request: none of them is ever set aside."""
     directory = run_dir("sdk-failover")
     credentials = Credentials(directory / "credentials")
-    limits = {"failures": 100, "answer_seconds": 1, "stream_answer_seconds": 1}
+    limits = {"failures": 100, "answer_seconds": 3, "stream_answer_seconds": 3}
     wanted = document((1, 1, 1, 1), failover=limits)
     for group in wanted["groups"]:
         group["clients"] = "current"

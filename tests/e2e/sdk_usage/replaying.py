@@ -33,7 +33,7 @@ from typing import Optional
 from response_fixtures import ALL, Fixture
 
 #: How long it waits for `let_go`, in seconds.
-PATIENCE = 10.0
+PATIENCE = 45.0
 
 
 class Replayer:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Iterable, Mapping
 
 #: How long a line may take, in seconds.
-PATIENCE = 10.0
+PATIENCE = 45.0
 
 Line = dict[str, Any]
 

@@ -166,15 +166,16 @@ def test_a_client_that_leaves_is_noticed_upstream(stack: Stack, gateway: Gateway
             client.reset(number)
             left = time.monotonic()
             # The connection stays: it is the stream that ended.
-            gateway.wait_seen(marker, "answer_aborted", timeout=10)
+            gateway.wait_seen(marker, "answer_aborted", timeout=30)
         else:
             client.head("POST", stream.path, (*headers, ("content-length", str(len(stream.body)))))
             client.send(stream.body)
             assert client.next_head().status == 200
             client.sock.close()
             left = time.monotonic()
-            gateway.wait_seen(marker, "answer_aborted", timeout=10)
-    assert time.monotonic() - left < 2, f"{name} over {wire}"
+            gateway.wait_seen(marker, "answer_aborted", timeout=30)
+    # It would go on for a hundred seconds.
+    assert time.monotonic() - left < 10, f"{name} over {wire}"
 
 
 CUTS = ["body", "after=3"]
