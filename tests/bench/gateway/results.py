@@ -54,6 +54,8 @@ class Results:
         self.values: dict[tuple[str, str], dict[str, dict[int, float]]] = {}
         #: (case, contestant) -> pair -> what of its open loop was not kept up with.
         self.not_kept_up: dict[tuple[str, str], dict[int, str]] = {}
+        #: Case -> what was asked of everybody in its open loops.
+        self.rates: dict[str, list[float]] = {}
         self.memory: dict[str, int] = {}
         self.failures: list[str] = []
         self.not_measured: list[dict[str, str]] = []
@@ -96,6 +98,19 @@ class Results:
         known = self.values.setdefault((case, contestant), {})
         for figure, value in figures.items():
             known.setdefault(figure, {})[pair] = value
+
+    def pace(self, case: str, rate: float) -> None:
+        """So many requests a second were asked of everybody in one pair; the case has the median of all."""
+        rates = self.rates.setdefault(case, [])
+        rates.append(rate)
+        self.cases[case]["rate"] = f"{statistics.median(rates):.0f}"
+
+    def forget(self, case: str) -> None:
+        """Nothing was measured of this case yet."""
+        for known in (self.values, self.not_kept_up):
+            for key in [key for key in known if key[0] == case]:
+                del known[key]
+        self.rates.pop(case, None)
 
     def overload(self, case: str, contestant: str, pair: int, able: float, rate: float) -> None:
         """It cannot do so many requests a second: its latencies would only say how long the turn was."""
