@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Iterable
 from typing import Any, NamedTuple, Optional
 
 #: Figure -> what it is.
@@ -104,6 +105,12 @@ class Results:
         rates = self.rates.setdefault(case, [])
         rates.append(rate)
         self.cases[case]["rate"] = f"{statistics.median(rates):.0f}"
+
+    def is_worthless(self, case: str, able: Iterable[str]) -> bool:
+        """Whether somebody who is `able` to did not keep up, or somebody is said to have used no time at all."""
+        mine = [figures for (name, _), figures in self.values.items() if name == case]
+        nothing = any(value == 0 for figures in mine for pairs in figures.values() for value in pairs.values())
+        return nothing or any(self.overloaded(case, name) for name in able)
 
     def forget(self, case: str) -> None:
         """Nothing was measured of this case yet."""

@@ -53,9 +53,9 @@ class Rounds:
         results.begin(case.name, case.title, [(contestant.name, contestant.title) for contestant in contestants])
         for pair in range(self.pairs):
             self._pair(case, contestants, paced_by, pair)
-            # A short run has no other pair: where the machine stood still in this one, there would be no latencies.
+            # A short run has no other pair than this one, in which the machine may have stood still.
             for _ in range(AGAIN if self.short else 0):
-                if not any(results.overloaded(case.name, name) for name in (contestants[0].name, paced_by)):
+                if not results.is_worthless(case.name, (contestants[0].name, paced_by)):
                     break
                 results.forget(case.name)
                 self._pair(case, contestants, paced_by, pair)
