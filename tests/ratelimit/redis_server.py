@@ -54,7 +54,8 @@ def _checked(binary: Path) -> Path:
         raise Unavailable(
             f"{binary} is no Redis server that runs here: {(answer.stdout + answer.stderr).strip()}"
         )
-    return binary.resolve()
+    # Not what a link points to: Debian has one program of several names, and this one decides which it is.
+    return binary.absolute()
 
 
 def _fetch() -> None:
