@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from demo import DEMO_KEYS
 from feed_desk import TICK_MS, Desk, new, new_one
+from filter_discovery import discovered, put_filter
 from support import run_dir
-from variants import Edit, filter_configuration, no_loader, until
+from variants import filter_configuration, no_loader, until
 from vitals import machines
 
 PLUGIN = {"source": {"cluster": "config_source", "path": "/gateway.json"}, "tick_ms": TICK_MS}
@@ -58,62 +56,11 @@ def test_filters_read_the_feed_where_nobody_else_does(leased: Desk) -> None:
 # ---- The filter is swapped while it runs (an operator's update): the VM that held the lease goes
 
 
-def discovered(file: Path) -> Edit:
-    """The filter's configuration comes from a file that Envoy watches (ECDS)."""
-
-    def edit(text: str) -> str:
-        start = text.index("                  - name: trilane\n")
-        end = text.index("                  - name: envoy.filters.http.router\n", start)
-        told = {
-            "name": "trilane",
-            "config_discovery": {
-                "config_source": {
-                    "path_config_source": {"path": str(file), "watched_directory": {"path": str(file.parent)}},
-                    "resource_api_version": "V3",
-                },
-                "type_urls": ["type.googleapis.com/envoy.extensions.filters.http.wasm.v3.Wasm"],
-            },
-        }
-        return f"{text[:start]}{' ' * 18}- {json.dumps(told)}\n{text[end:]}"
-
-    return edit
-
-
-def string(value: str) -> dict[str, str]:
-    return {"@type": "type.googleapis.com/google.protobuf.StringValue", "value": value}
-
-
-def put_filter(file: Path, wasm: Path, number: int) -> None:
-    """Another VM for each number, of the same program, as for another release of it."""
-    config: dict[str, Any] = {
-        "name": "trilane",
-        "root_id": "gateway",
-        "allow_on_headers_stop_iteration": True,
-        "failure_policy": "FAIL_RELOAD",
-        "configuration": string(json.dumps(PLUGIN)),
-        "vm_config": {
-            "vm_id": "trilane",
-            "configuration": string(f"filter {number}"),
-            "runtime": "envoy.wasm.runtime.v8",
-            "code": {"local": {"filename": str(wasm)}},
-        },
-    }
-    resource = {
-        "@type": "type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig",
-        "name": "trilane",
-        "typed_config": {"@type": "type.googleapis.com/envoy.extensions.filters.http.wasm.v3.Wasm", "config": config},
-    }
-    file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_suffix(".part")
-    part.write_text(json.dumps({"resources": [resource]}))
-    part.replace(file)
-
-
 def test_a_filter_that_takes_over_goes_on_from_the_cursor() -> None:
     directory = run_dir("feed-swapped")
     file = directory.resolve() / "filters" / "trilane.json"
     desk = Desk(directory, no_loader, discovered(file), paced=True)
-    put_filter(file, desk.stack._wasm, 1)
+    put_filter(file, desk.stack._wasm, 1, PLUGIN)
     with desk:
         steady, removed = new(2)
         desk.keys.put(steady, removed)
@@ -125,7 +72,7 @@ def test_a_filter_that_takes_over_goes_on_from_the_cursor() -> None:
             for number in (2, 3):
                 made = machines(desk.stack)["wasm.envoy.wasm.runtime.v8.created"]
                 begin = len(desk.service.asked)
-                put_filter(file, desk.stack._wasm, number)
+                put_filter(file, desk.stack._wasm, number, PLUGIN)
                 until(lambda: machines(desk.stack)["wasm.envoy.wasm.runtime.v8.created"] > made, desk.stack.check)
                 # The lease of the one that went must run out first.
                 later, gone = new(2)

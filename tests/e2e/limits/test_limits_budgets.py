@@ -11,9 +11,9 @@ from decimal import Decimal, localcontext
 from pathlib import Path
 
 import pytest
+from filter_discovery import discovered, put_filter
 from limited_desk import Desk, judge_refusal, told
 from limited_document import Book, Key
-from limits_filter import discovered, put_filter
 from stack import WASM
 from support import run_dir
 from variants import until

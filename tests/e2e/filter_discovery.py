@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 from variants import Edit
 
@@ -30,8 +30,8 @@ def discovered(file: Path) -> Edit:
     return edit
 
 
-def put_filter(file: Path, wasm: Path, number: int) -> None:
-    """Another VM for each number, of the same program, as for another release of it."""
+def put_filter(file: Path, wasm: Path, number: int, plugin: Optional[dict[str, Any]] = None) -> None:
+    """Another VM for each number, of the same program, as for another release of it; `plugin` is its configuration."""
     config: dict[str, Any] = {
         "name": "trilane",
         "root_id": "gateway",
@@ -39,11 +39,13 @@ def put_filter(file: Path, wasm: Path, number: int) -> None:
         "failure_policy": "FAIL_RELOAD",
         "vm_config": {
             "vm_id": "trilane",
-            "configuration": {"@type": "type.googleapis.com/google.protobuf.StringValue", "value": f"filter {number}"},
+            "configuration": _string(f"filter {number}"),
             "runtime": "envoy.wasm.runtime.v8",
             "code": {"local": {"filename": str(wasm)}},
         },
     }
+    if plugin is not None:
+        config["configuration"] = _string(json.dumps(plugin))
     resource = {
         "@type": "type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig",
         "name": "trilane",
@@ -53,3 +55,7 @@ def put_filter(file: Path, wasm: Path, number: int) -> None:
     part = file.with_suffix(".part")
     part.write_text(json.dumps({"resources": [resource]}))
     part.replace(file)
+
+
+def _string(value: str) -> dict[str, str]:
+    return {"@type": "type.googleapis.com/google.protobuf.StringValue", "value": value}
