@@ -5,7 +5,8 @@
 
 There is one `envoy.yaml`. What a service mesh or a gateway controller needs of it (limits, the answers that
 Envoy makes itself, the ledger, the route, the internal listeners) is taken from there, value by value, and only
-wrapped in the form that Istio or Envoy Gateway reads. So this needs PyYAML; `make chart` has it.
+wrapped in the form that Istio or Envoy Gateway reads. So this needs PyYAML; `make chart` has it. The Helm chart has it
+whole: Helm reads no file outside of a chart, and a symbolic link does not survive every way to fetch a repository.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ def written() -> dict[Path, str]:
     text = ENVOY_YAML.read_text(encoding="utf-8")
     parts = Parts(text)
     return {
+        HERE / "helm" / "trilane" / "files" / "envoy.yaml": text,
         HERE / "istio" / "envoyfilter.yaml": manifest_istio.envoy_filter(parts),
         HERE / "istio" / "bootstrap.yaml": manifest_istio.bootstrap(parts),
         HERE / "envoy-gateway" / "envoypatchpolicy.yaml": manifest_envoy_gateway.patch_policy(parts),

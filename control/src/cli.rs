@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::failure::Failure;
-use crate::{check, explain, key, models, reference, render, serve, usage};
+use crate::{check, explain, filter, key, models, reference, render, serve, usage};
 
 /// Tools for operating the trilane gateway.
 #[derive(Debug, Parser)]
@@ -29,6 +29,8 @@ pub enum Command {
     Usage(usage::Args),
     /// Turn the document's upstream accounts into files that Envoy reads: clusters and secrets
     Render(render::Args),
+    /// Copy the filter to where Envoy reads it
+    Filter(filter::Args),
     /// Serve the document and a feed of keys to gateways, from files or from SQLite
     Serve(serve::Args),
     /// Print a script that makes a shell complete this command
@@ -50,6 +52,7 @@ impl Command {
             Self::Key(args) => key::run(&args),
             Self::Usage(args) => usage::run(&args),
             Self::Render(args) => render::run(&args),
+            Self::Filter(args) => filter::run(&args),
             Self::Serve(args) => serve::run(args),
             Self::Completions(args) => reference::completions(&args),
             Self::Man(args) => reference::man(&args),

@@ -13,6 +13,7 @@ mod cli;
 mod document;
 mod explain;
 mod failure;
+mod filter;
 mod gateway;
 mod ink;
 mod key;

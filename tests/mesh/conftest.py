@@ -6,5 +6,5 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-for folder in (ROOT / "envoy", ROOT / "tests" / "e2e"):
+for folder in (ROOT / "envoy", ROOT / "tests", ROOT / "tests" / "e2e"):
     sys.path.insert(0, str(folder))

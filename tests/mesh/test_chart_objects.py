@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import tarfile
@@ -11,8 +12,9 @@ from typing import Any
 import helm_python
 import kubernetes_validate
 import pytest
+import yaml
 from chart import CHART, Tree, one, rendered
-from stack import ENVOY_YAML, SAMPLE_DOCUMENT
+from stack import ENVOY_YAML, HERE, SAMPLE_DOCUMENT
 
 VERSIONS = ["1.31", "1.35"]
 
@@ -20,9 +22,7 @@ VARIANTS: dict[str, Tree] = {
     "as it is": {},
     "a ConfigMap of one's own": {"document": {"text": "", "existingConfigMap": "mine", "key": "other.json"}},
     "the sample": {"document": {"text": SAMPLE_DOCUMENT.read_text()}},
-    "the filter from an image": {
-        "filter": {"from": "image", "image": {"reference": "r/f:1", "pullPolicy": "Always"}}
-    },
+    "the filter from an image": {"filter": {"from": "image", "image": {"repository": "r/f", "tag": "1"}}},
     "scaled by CPU": {"autoscaling": {"enabled": True}},
     "scaled by requests": {
         "autoscaling": {"enabled": True, "targetCPUUtilization": 0, "targetActiveRequests": 200}
@@ -99,7 +99,7 @@ def test_helm_finds_no_fault() -> None:
 
 def test_it_is_the_projects_envoy_yaml(tmp_path: Path) -> None:
     """To the byte: in the chart, and in what Helm makes of it."""
-    assert (CHART / "files" / "envoy.yaml").is_symlink()
+    assert (CHART / "files" / "envoy.yaml").read_bytes() == ENVOY_YAML.read_bytes(), "run `make chart`"
     packed = helm_python.package(str(CHART), destination=str(tmp_path))
     with tarfile.open(packed) as archive:
         file = archive.extractfile("trilane/files/envoy.yaml")
@@ -153,6 +153,27 @@ def test_render_and_envoy_agree_on_paths() -> None:
     assert "/etc/trilane/certs" in mounts["envoy"]
     assert found["render"]["args"][-1] == "--watch"
     assert found["render"]["args"][:-1] == containers(objects)[1]["args"]
+
+
+def test_images_are_of_the_charts_version() -> None:
+    told = yaml.safe_load((CHART / "Chart.yaml").read_text(encoding="utf-8"))["appVersion"]
+    (ours,) = re.findall(r'^version = "(.+)"$', (HERE.parent / "Cargo.toml").read_text(), re.MULTILINE)
+    assert told == ours
+    for values, filter_tag in [({}, told), ({"filter": {"from": "image", "image": {"tag": "2"}}}, "2")]:
+        pod = one(rendered(values), "Deployment")["spec"]["template"]["spec"]
+        images = {each["name"]: each["image"] for each in [*pod["initContainers"], *pod["containers"]]}
+        assert images["filter"] == images["render"] == f"registry.example/trilane/command:{told}"
+        assert images["envoy"] == "envoyproxy/envoy:v1.40.0"
+        volumes = [each["image"]["reference"] for each in pod["volumes"] if "image" in each]
+        assert volumes == ([] if not values else [f"registry.example/trilane/filter:{filter_tag}"])
+
+
+def test_no_container_needs_what_its_image_has_not() -> None:
+    """The command's image of a release has one program, its entry point: nothing else can be run in it."""
+    for variant, values in VARIANTS.items():
+        for container in containers(rendered(values)):
+            if "/trilane/command:" in container["image"]:
+                assert "command" not in container and container["args"], f"{variant}: {container['name']}"
 
 
 def test_there_is_time_to_drain() -> None:

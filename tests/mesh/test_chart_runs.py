@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import threading
@@ -15,9 +16,10 @@ from typing import Any
 import httpx
 import pytest
 from chart import CHART, one, rendered
-from stack import Stack
+from stack import COMMAND, ENVOY_YAML, HERE, Stack
 from support import Gateway, run_dir, x_api_key
 
+ROOT = HERE.parent
 HELLO = [{"role": "user", "content": "Hello"}]
 
 
@@ -47,6 +49,32 @@ def stack() -> Iterator[ChartStack]:
         admin_port = free.getsockname()[1]
     with ChartStack(run_dir("mesh-chart"), admin_port=admin_port) as running:
         yield running
+
+
+#: Where the init container finds a filter: in the command's image, and in the volume of the filter's own.
+FILTERS = {"command": "etc/trilane/filter/trilane.wasm", "image": "image/plugin.wasm"}
+
+
+@pytest.mark.parametrize("source", FILTERS)
+def test_the_filter_gets_to_envoy(source: str, tmp_path: Path) -> None:
+    """The init container's own words, run by the command: Envoy finds the right filter, by the name in `envoy.yaml`."""
+    pod = one(rendered({"filter": {"from": source}}), "Deployment")["spec"]["template"]["spec"]
+    init = next(each for each in pod["initContainers"] if each["name"] == "filter")
+    envoy = next(each for each in pod["containers"] if each["name"] == "envoy")
+    for name, file in FILTERS.items():
+        (tmp_path / file).parent.mkdir(parents=True)
+        (tmp_path / file).write_bytes(b"\0asm" + name.encode())
+    (tmp_path / "filter").mkdir()
+    (default,) = re.findall(r'default_value = "(\S+)"', (ROOT / "control/src/filter.rs").read_text())
+    assert default == f"/{FILTERS['command']}"
+    arguments = [*([] if "--from" in init["args"] else ["--from", default]), *init["args"][1:]]
+    arguments = [re.sub("^/", f"{tmp_path}/", each) for each in arguments]
+    subprocess.run([str(COMMAND), init["args"][0], *arguments], check=True, capture_output=True)
+    assert (tmp_path / "filter/trilane.wasm").read_bytes() == b"\0asm" + source.encode()
+    mounts = {each["name"]: each["mountPath"] for each in init["volumeMounts"]}
+    assert mounts == {"filter": "/filter", **({"filter-image": "/image"} if source == "image" else {})}
+    assert {"name": "filter", "mountPath": "/etc/trilane/filter", "readOnly": True} in envoy["volumeMounts"]
+    assert "filename: /etc/trilane/filter/trilane.wasm" in ENVOY_YAML.read_text()
 
 
 def get(stack: ChartStack, method: str, path: str) -> httpx.Response:

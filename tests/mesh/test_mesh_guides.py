@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 from chart import CHART
+from pages import blocks
 from stack import COMMAND, HERE
 
 ROOT = HERE.parent
@@ -19,7 +20,6 @@ GUIDES = {
     name: (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
     for name in ("istio", "envoy-gateway", "helm")
 }
-FENCE = re.compile(r"^( *)```(\w+)\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 
 #: What stands in for the three programs. It fails for a file that is not there, and for objects that are none.
 STAND_IN = """#!{python}
@@ -69,12 +69,8 @@ if program == "helm" and any("envoy/helm/trilane" in each for each in arguments)
 """
 
 
-def blocks(guide: str, language: str) -> list[str]:
-    return [
-        re.sub(f"^{indent}", "", text, flags=re.MULTILINE)
-        for indent, kind, text in FENCE.findall(GUIDES[guide])
-        if kind == language
-    ]
+def texts(guide: str, language: str) -> list[str]:
+    return [block.text for block in blocks(GUIDES[guide], language)]
 
 
 @pytest.mark.parametrize("guide", GUIDES)
@@ -102,7 +98,7 @@ def test_the_commands_run(guide: str, tmp_path: Path) -> None:
     (tmp_path / "etc" / "trilane" / "filter").mkdir()
     (tmp_path / "etc" / "trilane" / "filter" / "trilane.wasm").write_bytes(b"\0asm")
     environment = {**os.environ, "PATH": f"{tmp_path / 'bin'}:{COMMAND.parent}:{os.environ['PATH']}"}
-    script = "set -eu -o pipefail\n" + "".join(blocks(guide, "sh"))
+    script = "set -eu -o pipefail\n" + "".join(texts(guide, "sh"))
     script = script.replace("trilane render", "trilane render --filter /etc/trilane/filter/trilane.wasm")
     script = script.replace("/etc/trilane", f"{tmp_path}/etc/trilane")
     done = subprocess.run(
@@ -114,7 +110,7 @@ def test_the_commands_run(guide: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("guide", GUIDES)
 def test_yaml_blocks_are_yaml(guide: str) -> None:
-    for text in blocks(guide, "yaml"):
+    for text in texts(guide, "yaml"):
         assert isinstance(yaml.safe_load(text), dict), text
 
 

@@ -44,6 +44,16 @@ METRICS = {
     "trilane_config_rejections_total": Metric("counter", ("reason",), "Documents that did not come into force."),
 }
 
+#: Those of a gateway whose document names a feed of keys (docs/keys-feed.md).
+FEED_METRICS = {
+    "trilane_keys_feed_version": Metric("gauge", (), "The greatest version that the feed has told."),
+    "trilane_keys_feed_keys": Metric("gauge", (), "Keys of the feed that are good."),
+    "trilane_keys_feed_age_ms": Metric("gauge", (), "Since the feed last said that there is nothing more."),
+    "trilane_keys_feed_changes_total": Metric("counter", (), "Changes taken."),
+    "trilane_keys_feed_stale_total": Metric("counter", (), "Changes older than what is known."),
+    "trilane_keys_feed_rejections_total": Metric("counter", ("reason",), "Answers of the feed that were not taken."),
+}
+
 #: What begins like a metric of Envoy's and is a label.
 ENVOY_LABELS = {
     "envoy_cluster_name",

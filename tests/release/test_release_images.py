@@ -135,6 +135,9 @@ def test_the_command_has_what_its_container_needs() -> None:
         assert files[name].isfile() and files[name].mode == 0o644, name
     for name in ("etc/trilane/document", "etc/trilane/upstreams"):
         assert files[name].isdir() and (files[name].uid, files[name].gid) == (images.USER, images.USER), name
+    # `trilane filter` copies it out, for pods (envoy/helm): it looks where it is.
+    (default,) = re.findall(r'default_value = "/(\S+)"', (ROOT / "control/src/filter.rs").read_text())
+    assert files[default].isfile()
     config = json.loads(layout.blob(layout.manifest["config"]))["config"]
     assert config["Entrypoint"] == ["/usr/local/bin/trilane"] and config["User"] == "10001:10001"
     dockerfile = (ROOT / "Dockerfile").read_text()

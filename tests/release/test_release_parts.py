@@ -212,7 +212,7 @@ def test_the_formats_in_the_page_are_those_in_the_code(what: str, file: str, pat
     assert found == {dict(rows)[what]}, what
 
 
-@pytest.mark.parametrize("page", ["architecture", "operations", "release", "security"])
+@pytest.mark.parametrize("page", ["architecture", "helm", "laptop", "operations", "release", "security", "sidecar"])
 def test_what_a_page_points_at_is_there(page: str) -> None:
     """Links to other pages and their sections, tests that are named as proof, alerts."""
     text = (ROOT / "docs" / f"{page}.md").read_text()

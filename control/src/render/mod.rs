@@ -13,7 +13,7 @@ mod args;
 mod authorities;
 mod credential;
 mod envoy;
-mod files;
+pub mod files;
 mod findings;
 mod kept;
 mod label;

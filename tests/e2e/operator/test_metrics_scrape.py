@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Optional
 
 import pytest
 from exposition import Scrape, scrape
-from gateway_metrics import METRICS, RULES, dropped, expressions, names, rules_names
+from gateway_metrics import FEED_METRICS, METRICS, RULES, dropped, expressions, names, rules_names
 from metered import LIMITED_KEY, METERED, METERED_KEY
 from promtool import Promtool
 from stack import Stack
@@ -167,7 +167,7 @@ def test_nothing_else_is_there(after: Scrape) -> None:
 
 def test_rules_and_dashboard_ask_for_what_there_is(after: Scrape) -> None:
     asked = rules_names().union(*(names(expression) for _, expression in expressions()))
-    there = {name for name, _ in after.series} | METRICS.keys()
+    there = {name for name, _ in after.series} | METRICS.keys() | FEED_METRICS.keys()
     assert asked <= there
     kept = {name for name in asked if not dropped().fullmatch(name)}
     assert kept == asked, "prometheus.yml drops them"

@@ -21,7 +21,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end }}
 
 {{- define "trilane.image" -}}
-{{ .repository }}:{{ .tag }}
+{{- $image := first . -}}
+{{ $image.repository }}:{{ $image.tag | default (last .) }}
 {{- end }}
 
 {{- define "trilane.locked" -}}

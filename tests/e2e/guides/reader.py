@@ -1,0 +1,68 @@
+"""Somebody who does what a page says, line by line, with a home and programs of their own."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import socket
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from pages import Block, blocks
+from stack import COMMAND, HERE
+
+ROOT = HERE.parent
+#: What stands in for programs that are not there, or not to be touched.
+PROGRAMS = Path(__file__).resolve().parent / "programs"
+
+
+class Reader:
+    """A terminal in which a page's blocks are run one after the other: what one exports the next one has."""
+
+    def __init__(self, home: Path, changes: Iterable[tuple[str, str]] = (), **environment: str) -> None:
+        """`changes` are made to every block: what is another place, or another address, in a test."""
+        self.home = home
+        self._changes = list(changes)
+        self._exported = home / "exported.sh"
+        self._environment = {
+            **os.environ,
+            "HOME": str(home),
+            "PATH": f"{PROGRAMS}:{COMMAND.parent}:{os.environ['PATH']}",
+            "no_proxy": "*",
+            **environment,
+        }
+
+    def changed(self, text: str) -> str:
+        for old, new in self._changes:
+            text = text.replace(old, new)
+        return text
+
+    def does(self, text: str, *, given: str = "", cwd: Path = ROOT) -> str:
+        """Runs a block with this on standard input; what it printed."""
+        before = f"set -eu -o pipefail\n[ ! -e {self._exported} ] || . {self._exported}"
+        whole = f"{before}\n{self.changed(text)}\nexport -p > {self._exported}\n"
+        done = subprocess.run(
+            ["bash", "-c", whole],
+            input=given, cwd=cwd, env=self._environment, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, f"{self.changed(text)}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+
+def shell(page: str) -> list[Block]:
+    """A page's blocks that are to be run, in their order."""
+    return list(blocks((ROOT / "docs" / page).read_text(encoding="utf-8"), "sh"))
+
+
+def commands_in_tables(page: str, program: str) -> list[str]:
+    """The commands of a program that stand in a page's tables."""
+    lines = (ROOT / "docs" / page).read_text(encoding="utf-8").splitlines()
+    cells = [cell for line in lines if line.startswith("|") for cell in line.split("`")[1::2]]
+    return [cell for cell in cells if cell.startswith(f"{program} ") and len(shlex.split(cell)) > 2]
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
