@@ -5,15 +5,15 @@ use core::time::Duration;
 use sha2::{Digest, Sha256};
 
 use super::config_stats::{ConfigStats, Reason};
-use super::feeding::{Feeding, PACE};
+use super::feeding::Feeding;
 use super::host::{self, Host};
+use super::ticks::Ticks;
 use crate::config::feed::Gate;
 use crate::config::lease::{Claim, Lease};
 use crate::config::publish::Publisher;
 use crate::config::snapshot::DOCUMENT;
 use crate::config::source::{HttpSource, PluginConfig, Source};
 use crate::config::{Document, Problems, compile};
-use crate::limits::lease::RENEWAL_MS;
 use crate::shared_data::SharedData;
 
 /// Whose job loading is.
@@ -39,12 +39,7 @@ type Sha256Bytes = [u8; 32];
 pub(super) struct Loading {
     source: Source,
     role: Role,
-    tick: Duration,
-    /// When to look at the document again, in milliseconds since the Unix epoch; until then ticks are for
-    /// pages of the feed.
-    look_ms: u64,
-    /// Whether ticks come at the pace of pages.
-    paced: bool,
+    ticks: Ticks,
     lease: Lease,
     stats: ConfigStats,
     /// `None` while another VM loads.
@@ -85,18 +80,17 @@ impl Loading {
         };
         let mut loading = Self::new(source, config.tick, role);
         loading.start()?;
-        host::tick_every(loading.period());
+        loading.ticks.begin();
         Ok(Some(loading))
     }
 
     fn new(source: Source, tick: Duration, role: Role) -> Self {
         let tick_ms = u64::try_from(tick.as_millis()).unwrap_or(u64::MAX);
+        let eager = role == Role::Singleton && matches!(source, Source::Http(_));
         Self {
             source,
             role,
-            tick,
-            look_ms: 0,
-            paced: false,
+            ticks: Ticks::new(tick, eager),
             lease: Lease {
                 holder: host::random(),
                 duration_ms: tick_ms.saturating_mul(3).max(2000),
@@ -134,14 +128,12 @@ impl Loading {
     /// Looks whether the document has changed.
     pub(super) fn on_tick(&mut self) {
         let now = host::now_ms();
-        if self.comes_between(now) {
-            if self.paced {
+        if !self.ticks.is_look(now, self.last.is_some()) {
+            if self.ticks.is_paced() {
                 self.feeding.on_pace();
             }
             return;
         }
-        let tick_ms = u64::try_from(self.tick.as_millis()).unwrap_or(u64::MAX);
-        self.look_ms = now.saturating_add(tick_ms);
         if !self.may_load(now) {
             self.pace();
             return;
@@ -162,29 +154,9 @@ impl Loading {
     fn pace(&mut self) {
         let more = self.feeding.has_more();
         // While a page is awaited nothing is known of the next: the pace stays until it says.
-        if more != self.paced && !(self.paced && self.feeding.is_asking()) {
-            self.paced = more;
-            host::tick_every(self.period());
+        if more || !self.feeding.is_asking() {
+            self.ticks.pace(more);
         }
-    }
-
-    /// Whether this tick is one of those between two looks at the document.
-    fn comes_between(&self, now: u64) -> bool {
-        let period = self.period();
-        // It may come a little early.
-        let early = u64::try_from(period.as_millis() / 2).unwrap_or(0);
-        period < self.tick && now.saturating_add(early) < self.look_ms
-    }
-
-    /// How often ticks come: as often as pages may be asked for while there are some, else as often as
-    /// the document is looked at, or a part of that, since leases are renewed with the same ticks.
-    fn period(&self) -> Duration {
-        if self.paced {
-            return PACE;
-        }
-        let renewals = self.tick.as_millis().div_ceil(u128::from(RENEWAL_MS));
-        let parts = u32::try_from(renewals).unwrap_or(u32::MAX).max(1);
-        self.tick.checked_div(parts).unwrap_or(self.tick)
     }
 
     fn fetch(&mut self) {
@@ -355,6 +327,10 @@ impl Loading {
     }
 
     fn fail(&mut self, reason: Reason, why: &str) {
+        // The source may be this process itself, which is not open yet.
+        if self.ticks.is_eager() && reason == Reason::Unreachable {
+            return;
+        }
         self.stats.rejected(reason);
         // Every tick may fail again; the log says so once.
         if !core::mem::replace(&mut self.failure_logged, true) {

@@ -12,6 +12,7 @@ mod limit_stats;
 mod loader;
 mod loading;
 mod metric;
+mod ticks;
 mod tries;
 mod view;
 

@@ -19,7 +19,6 @@ fn loader(process: &Process) -> Vm {
 fn a_document_comes_into_force() {
     let process = Process::new();
     let mut loader = loader(&process);
-    assert_eq!(loader.host().tick_ms, Some(500));
     assert_eq!(process.generation(), None);
     let call = loader.load(CallAnswer::ok(sample().to_string()));
     assert_eq!(call.cluster, "config_source");
@@ -49,6 +48,43 @@ fn a_document_comes_into_force() {
             .unwrap(),
         "trilane/generation"
     );
+}
+
+/// Until a new process has its first document it refuses everything, so it looks more often; its source may be a
+/// listener of its own, which is no failure while that opens.
+#[test]
+fn a_first_document_is_looked_for_more_often() {
+    for (case, answered_ms) in [("at once", 0), ("soon", 60), ("not so soon", 5000)] {
+        let process = Process::new();
+        let mut loader = loader(&process);
+        assert_eq!(loader.host().tick_ms, Some(20), "{case}");
+        let mut waited = 0;
+        while waited < answered_ms {
+            let call = loader.tick_and_call();
+            loader
+                .answer(call.token, CallAnswer::status("503", ""))
+                .unwrap();
+            let period = loader.host().tick_ms.unwrap();
+            assert_eq!(
+                period,
+                if waited < 1000 { 20 } else { 500 },
+                "{case}: {waited} ms"
+            );
+            process.pass(period.into());
+            waited += u64::from(period);
+        }
+        let counted = process.metric(UNREACHABLE).unwrap_or_default();
+        assert_eq!(
+            counted > 0,
+            answered_ms > 1000,
+            "{case}: {counted} failures"
+        );
+        assert_eq!(loader.logs().is_empty(), counted == 0, "{case}");
+        loader.load(CallAnswer::ok(sample().to_string()));
+        assert_eq!(process.generation(), Some(1), "{case}");
+        loader.tick();
+        assert_eq!(loader.host().tick_ms, Some(500), "{case}: there is one now");
+    }
 }
 
 #[test]
@@ -231,6 +267,7 @@ fn an_unknown_cluster_is_asked_again() {
     let process = Process::new();
     let mut loader = loader(&process);
     loader.host().cluster_known = false;
+    process.pass(1000);
     loader.tick();
     loader.tick();
     assert_eq!(loader.logs().len(), 1, "said once");

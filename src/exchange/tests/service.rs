@@ -213,7 +213,14 @@ fn what_it_is_told_was_used() {
     let estimate = tokens(guess.input, guess.output);
     let good = Some(Answered(200, UPSTREAM, None));
     let cases = [
-        ("as reported", open, good, whole.as_str(), "", tokens(210, 9)),
+        (
+            "as reported",
+            open,
+            good,
+            whole.as_str(),
+            "",
+            tokens(210, 9),
+        ),
         ("nobody asked it", None, good, whole.as_str(), "", None),
         // Of the output, the beginning told only what was written until then.
         (
