@@ -11,7 +11,7 @@ MANAGER = "envoy.extensions.filters.network.http_connection_manager.v3.HttpConne
 WASM = "type.googleapis.com/envoy.extensions.filters.http.wasm.v3.Wasm"
 
 #: The filter's image: one layer, with `plugin.wasm` at its root.
-IMAGE = "registry.example/trilane/filter:1.0.0"
+IMAGE = "registry.example/trilane/filter:0.1.0"
 
 #: Where the filter gets the document: there is no singleton loader here, so its VMs agree on one that loads.
 CLUSTER = "outbound|8080||trilane-document.trilane.svc.cluster.local"
