@@ -27,7 +27,7 @@ pub fn error_body(facts: &ErrorFacts<'_>) -> Value {
 /// The `details` of an error: a `google.rpc.ErrorInfo`, and for a quota that is used up how long to
 /// wait (`RetryInfo`); for a budget also which one (`QuotaFailure`).
 ///
-/// Clients take a day's quota for final, and any wait of more than two minutes. Without the time they
+/// Clients take a day's quota for final, and any wait of more than five minutes. Without the time they
 /// would ask for a month's budget again and again.
 pub(super) fn error_details(facts: &ErrorFacts<'_>) -> Value {
     let info = json!({

@@ -149,7 +149,7 @@ class Desk:
         marker = f"limits{next(_markers)}"
         told = [(f"x-sim-{name.replace('_', '-')}", str(value)) for name, value in sim.items()]
         all_headers: list[Header] = [*credential(key), ("x-sim-marker", marker), *told, *headers]
-        if data is not None:
+        if data is not None and not any(name == "content-type" for name, _ in headers):
             all_headers.append(("content-type", "application/json"))
         return Call(key, method, path or path_of(key.protocol, stream=stream), all_headers, data, marker)
 

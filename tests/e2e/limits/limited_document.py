@@ -16,6 +16,9 @@ PRICES = {
     "B": {"input": "5", "cache_read": "0.5", "output": "25.000001"},
     "C": {"input": "0.3", "output": "2.5", "reasoning": "2.600007"},
 }
+#: Of the images endpoints of protocol A; text, pictures shown and pictures made each cost something else.
+IMAGE_PRICES = {"input": "5.000001", "input_image": "10.000003", "output": "40.000007", "image": "0.020001"}
+IMAGE_MODEL = "gpt-image-1"
 MODELS = {"A": "gpt-5.1", "B": "claude-opus-4-5", "C": "gemini-2.5-flash"}
 #: Of every group: the last of its four digits is the last of a charge.
 MULTIPLIER = "0.3007"
@@ -45,19 +48,25 @@ class Book:
         # The one with which `vitals` asks whether the gateway lives.
         self._keys["probe"] = {"id": "probe", "sha256": digest, "group": "a"}
 
-    def group(self, protocol: str, *, name: str = "", prices: bool = True, **limits: Any) -> str:
-        """A source group, and what all of its keys may use together."""
+    def group(
+        self, protocol: str, *, name: str = "", prices: bool = True, images: bool = False, **limits: Any
+    ) -> str:
+        """A source group, and what all of its keys may use together; with `images` it makes pictures as well."""
         name = name or f"{protocol.lower()}-{next(_numbers)}"
         model: dict[str, Any] = {"id": MODELS[protocol]}
         if prices:
             model["prices"] = PRICES[protocol]
+        models = [model]
+        if images:
+            models.append({"id": IMAGE_MODEL, "kind": "image", "prices": IMAGE_PRICES})
         self._groups[name] = {
             "id": name,
             "protocol": protocol,
             "multiplier": MULTIPLIER,
             "cluster": BY_HAND[protocol],
             "clients": "current",
-            "models": [model],
+            "models": models,
+            **({"image_generation": True} if images else {}),
             **({"limits": limits} if limits else {}),
         }
         return name

@@ -1,4 +1,4 @@
-"""Every limit, on keys and on groups, in each protocol: what it lets through, what it says, and when it lets go."""
+"""Every limit, on keys and on groups, of text and of pictures: what it lets through, what it says, when it lets go."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from limited_desk import TOLD, Asked, Desk, judge_refusal, told
 from limited_document import Book, Key
+from limits_images import FORMS
 
 BOOK = Book()
 
@@ -29,28 +30,43 @@ LIMITS: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
 WIDE = {"requests_per_minute": 1_000_000, "concurrent_requests": 1000, "budget": {"per_day": "1000000"}}
 
 
+#: What is asked for, its protocol, and how: a request of text where nothing is told.
+ASKED: dict[str, tuple[str, dict[str, Any]]] = {
+    **{protocol: (protocol, {}) for protocol in "ABC"},
+    **{f"images, {name}": ("A", FORMS[name]) for name in ("generations", "generations, streamed", "edits by a form")},
+}
+
+
 @dataclasses.dataclass(frozen=True)
 class Case:
-    protocol: str
+    what: str
     scope: str
     limit: str
     #: Ask in turn.
     keys: tuple[Key, ...]
-    sim: dict[str, Any]
+    #: The requests, and what the simulator is told of them.
+    how: dict[str, Any]
     fits: int
 
     def __str__(self) -> str:
-        return f"{self.protocol}-{self.scope}-{self.limit}"
+        return f"{self.what}-{self.scope}-{self.limit}"
 
 
 def cases() -> Iterator[Case]:
-    for limit, (limits, sim, fits) in LIMITS.items():
-        for protocol in "ABC":
-            keys: tuple[Key, ...] = (BOOK.key(protocol, BOOK.group(protocol, **WIDE), **limits),)
-            yield Case(protocol, "key", limit, keys, sim, fits)
-            group = BOOK.group(protocol, **limits)
+    for limit, (usual, sim, fits) in LIMITS.items():
+        for what, (protocol, asked) in ASKED.items():
+            limits, how, images = usual, {**asked, **sim}, bool(asked)
+            if images and "budget" in limit:
+                how["usage"] = "images=1"  # by itself
+            if images and limit == "input_tokens":
+                # A form is long: at this rate each fits again after two seconds.
+                rate = len(asked["body"]) // 4 * 30
+                limits, how["usage"] = {"input_tokens_per_minute": rate}, f"input={rate},output=1"
+            keys: tuple[Key, ...] = (BOOK.key(protocol, BOOK.group(protocol, images=images, **WIDE), **limits),)
+            yield Case(what, "key", limit, keys, how, fits)
+            group = BOOK.group(protocol, images=images, **limits)
             keys = (BOOK.key(protocol, group), BOOK.key(protocol, group, **WIDE))
-            yield Case(protocol, "group", limit, keys, sim, fits)
+            yield Case(what, "group", limit, keys, how, fits)
 
 
 CASES = list(cases())
@@ -78,9 +94,9 @@ def play(desk: Desk, case: Case) -> Round:
         for number in range(2 * case.fits + 5):
             key = case.keys[number % len(case.keys)]
             if case.limit == "concurrent_requests" and number < case.fits:
-                under_way.enter_context(desk.held(key))
+                under_way.enter_context(desk.held(key, **case.how))
                 continue
-            asked = desk.ask(key, **case.sim)
+            asked = desk.ask(key, **case.how)
             if asked.status != 200:
                 refused.append(asked)
                 break
@@ -88,12 +104,12 @@ def play(desk: Desk, case: Case) -> Round:
             if case.fits == 1:
                 desk.records(key)  # what it used is known then
         # What is refused costs nothing: the time that the first was told is true for all that.
-        refused += [desk.ask(case.keys[-1], **case.sim) for _ in range(3)]
+        refused += [desk.ask(case.keys[-1], **case.how) for _ in range(3)]
     wait = int(refused[0].header("retry-after") or "999999")
     if wait > 5:
         return Round(admitted, refused, [])
     time.sleep(max(0.0, refused[0].ended + wait - time.monotonic()))
-    return Round(admitted, refused, [desk.ask(case.keys[0], **case.sim)])
+    return Round(admitted, refused, [desk.ask(case.keys[0], **case.how)])
 
 
 @pytest.fixture(scope="module")

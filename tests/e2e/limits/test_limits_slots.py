@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lasting import take
 from limited_desk import Call, Desk, judge_refusal, poll
-from limited_document import Book, Key
+from limited_document import Book
 from raw import Http1, Http2
 from stack import WASM
 from support import run_dir
@@ -194,20 +195,6 @@ def test_what_is_refused_for_another_limit_takes_no_slot(desk: Desk) -> None:
         refused = desk.ask(REFUSED)
         assert "requests per minute" in refused.json()["error"]["message"], refused
     assert desk.records(REFUSED, 6)
-
-
-def take(desk: Desk, key: Key, stack: ExitStack) -> Any:
-    """A stream of a minute, if there is a slot for it: the client once the stream has begun, or None."""
-    call = desk.call(key, stream=True, events=240, gap_ms=250)
-    client = stack.enter_context(Http1(desk.stack.base_url))
-    client.head(call.method, call.path, [*call.headers, ("content-length", str(len(call.body or b"")))])
-    client.send(call.body or b"")
-    status = client.next_head().status
-    assert status in (200, 429), status
-    if status == 200:
-        return client, call
-    client.sock.close()
-    return None
 
 
 def crash(desk: Desk) -> None:
