@@ -4,10 +4,10 @@
 #
 # Written for every builder, the old one without BuildKit as well: no cache mounts, no `COPY --chmod`.
 
-# Any of these may be a mirror or a newer patch: docker build --build-arg ENVOY_IMAGE=...
-# Build and runtime image must be of the same Debian release, for the C library.
-ARG RUST_IMAGE=rust:1.95-slim-bookworm
-ARG RUNTIME_IMAGE=debian:bookworm-slim
+# Any of these may be a mirror, a newer patch or a digest: docker build --build-arg ENVOY_IMAGE=... (docker-compose.yaml names
+# the same ones). Build and runtime image must be of the same Debian release, for the C library.
+ARG RUST_IMAGE=rust:1.95.0-slim-bookworm
+ARG RUNTIME_IMAGE=debian:bookworm-20251229-slim
 ARG ENVOY_IMAGE=envoyproxy/envoy:v1.40.0
 
 # ---- Building, by the commands of the Makefile

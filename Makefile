@@ -112,6 +112,7 @@ lint: wasm-target python ## format, clippy (native and WebAssembly), documentati
 		echo 'error: a float (above).' >&2; exit 1; \
 	fi
 	@$(PYTHON) -m py_compile envoy/*.py envoy/istio/*.py envoy/envoy-gateway/*.py release/*.py tests/*.py tests/compose/*.py \
+		tests/compose/stand_ins/*.py \
 		tests/mesh/*.py tests/operator/*.py tests/ratelimit/*.py tests/release/*.py tests/soak/*.py tests/soak/soaking/*.py \
 		tests/bench/gateway/*.py tests/bench/drills/*.py tests/bench/instructions/*.py
 
@@ -172,9 +173,9 @@ node-modules:
 
 # Not part of `test`: it needs Docker. Where no image can be pulled, as root: make compose-test COMPOSE_TEST_ARGS=--stand-in
 .PHONY: compose-test
-compose-test: ## docker-compose.yaml, built and run for real (needs Docker)
+compose-test: venv ## docker-compose.yaml, built and run by the commands of docs/compose.md (needs Docker)
 	$(call say,compose test)
-	@tests/compose/run.sh $(COMPOSE_TEST_ARGS)
+	@PYTHON='$(abspath $(VENV))/bin/python' tests/compose/run.sh $(COMPOSE_TEST_ARGS)
 
 # Not part of `test`: it takes a minute and a half. PyYAML, and Helm as a library, in an environment of their own.
 MESH_VENV := $(TARGET_DIR)/venv-mesh

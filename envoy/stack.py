@@ -311,7 +311,8 @@ class Stack:
             _, _, name = self._source_address(source)
             if name == "upstream" and source in self.sims:
                 name = self.sims[source]
-            document = document.replace(f'"http://upstream:{port}'.encode(), f'"http://{name}'.encode())
+            # In containers the sample's accounts are at three simulators, here at one.
+            document = re.sub(rb'"http://upstream(-[23])?:%d\b' % port, f'"http://{name}'.encode(), document)
         if not self.upstreams.write(document, admin_url) and self._strict:
             raise StackError("The document is not published:\n" + self.rendered.strip())
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Brings docker-compose.yaml up from a clean copy of this tree and checks what a newcomer would see (check.py).
+# Brings docker-compose.yaml up from a clean copy of this tree, by the commands of docs/compose.md, and checks it (check.py).
 #
-#   tests/compose/run.sh              with the Docker that is running here; pulls the base images
+#   tests/compose/run.sh              with the Docker that is running here; pulls the images
 #   tests/compose/run.sh --stand-in   as root, where no image can be pulled: starts a Docker of its own, in namespaces of its
-#                                     own, with stand-ins for the base images (stand_in.sh)
+#                                     own, with stand-ins for the images (stand_in.sh)
 #
-# PORT and TLS_PORT choose other ports, COMPOSE another command ("docker compose" or "docker-compose"). Everything that is
+# PORT, TLS_PORT, PROMETHEUS_PORT and GRAFANA_PORT choose other ports (PORT + 1 is used as well), COMPOSE another command
+# ("docker compose" or "docker-compose"), PYTHON one that has the SDKs of tests/e2e/requirements.txt. Everything that is
 # started here is ended here, and every step has a time limit.
 set -euo pipefail
 
@@ -16,7 +17,7 @@ case "${1-}" in
 '') ;;
 --stand-in) exec "$here/stand_in.sh" "$here/run.sh" ;;
 *)
-    sed -n '2,9s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,11s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac
@@ -34,7 +35,11 @@ if test -z "${COMPOSE-}"; then
 fi
 read -ra compose <<<"$COMPOSE"
 "${compose[@]}" version >/dev/null || die "$COMPOSE is not there."
-export PORT=${PORT:-10000} TLS_PORT=${TLS_PORT:-10443}
+export PORT=${PORT:-10000} TLS_PORT=${TLS_PORT:-10443} PROMETHEUS_PORT=${PROMETHEUS_PORT:-9090} GRAFANA_PORT=${GRAFANA_PORT:-3000}
+python=${PYTHON:-python3}
+"$python" -c 'import anthropic, openai' || die "$python has no SDKs. Call this by \`make compose-test\`, or give another PYTHON."
+# Nothing of the caller's: whoever has a proxy for the world has none for loopback.
+unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
 # The project's name is what containers, network, volume and images of this run are found and removed by.
 export COMPOSE_PROJECT_NAME=trilane-test-$$
 
@@ -56,11 +61,11 @@ cleanup() {
         cd "$work/checkout"
         if test "$status" -ne 0; then
             say 'the last words of the containers'
-            timeout --foreground 30 "${compose[@]}" ps || true
-            timeout --foreground 30 "${compose[@]}" logs --no-color --tail 40 || true
+            timeout --foreground 30 "${compose[@]}" --profile scale ps || true
+            timeout --foreground 30 "${compose[@]}" --profile scale logs --no-color --tail 40 || true
         fi
         say 'removing containers, network, volume and images'
-        timeout --foreground 120 "${compose[@]}" down --volumes --rmi local --timeout 5 || true
+        timeout --foreground 120 "${compose[@]}" --profile scale down --volumes --remove-orphans --rmi local --timeout 5 || true
         cd /
     fi
     rm -rf "$work"
@@ -79,8 +84,6 @@ git -C "$root" ls-files -z --cached --others --exclude-standard |
 cd "$work/checkout"
 
 say "$COMPOSE build"
-step 2400 "${compose[@]}" build
-say "$COMPOSE up --detach"
-step 300 "${compose[@]}" up --detach
-step 600 python3 "$here/check.py" "$work/checkout" "${compose[@]}"
+step 3600 "${compose[@]}" build
+step 2400 "$python" "$here/check.py" "$work/checkout" "${compose[@]}"
 say 'all checks of the compose set-up passed'

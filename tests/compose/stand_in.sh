@@ -1,18 +1,22 @@
 #!/usr/bin/env bash
-# stand_in.sh COMMAND...: runs COMMAND with a Docker of its own in which the base images of the Dockerfile exist without having
-# been pulled. For Linux machines that cannot reach an image registry; as root. Debian or alike:
+# stand_in.sh COMMAND...: runs COMMAND with a Docker of its own in which the images of Dockerfile and docker-compose.yaml exist
+# without having been pulled. For Linux machines that cannot reach an image registry: Debian or alike, as root. What is missing
+# of Docker, compose and debootstrap it installs with apt-get.
 #
-#   apt-get install --no-install-recommends docker.io docker-compose debootstrap iptables
-#
-# The base images are Debian roots made by debootstrap, imported under the names that the Dockerfile gives:
-#   RUNTIME_IMAGE  nothing else
-#   RUST_IMAGE     with gcc, this machine's Rust toolchain in the places of the real image, and all crates of Cargo.lock
-#   ENVOY_IMAGE    with the Envoy binary of `make run`; the real image is an Ubuntu
-# So Dockerfile and docker-compose.yaml run as they are. What this does not prove: that the real images have those names, and
-# that a build downloads what it needs.
+# The images are Debian roots made by debootstrap, imported under the names that the files give:
+#   RUNTIME_IMAGE     nothing else
+#   RUST_IMAGE        with gcc, this machine's Rust toolchain in the places of the real image, and all crates of Cargo.lock
+#   ENVOY_IMAGE       with the Envoy binary of `make run`; the real image is an Ubuntu
+#   PROMETHEUS_IMAGE  with Debian's Prometheus
+#   REDIS_IMAGE       with Debian's Redis
+#   GRAFANA_IMAGE     a small server that reads Grafana's provisioning files (stand_ins/grafana.py)
+#   RATELIMIT_IMAGE   the rate limit service of tests/ratelimit (stand_ins/ratelimit.py)
+# So Dockerfile and docker-compose.yaml run as they are. What this does not prove: that the real images have those names, that
+# a build downloads what it needs, and that Grafana and the rate limit service are content with what they are given.
 #
 # Network, mounts and processes are in namespaces of their own: ports meet nobody else's, no firewall rule of this machine is
-# touched, and nothing survives COMMAND. The roots stay in target/compose for the next time.
+# touched, and nothing survives COMMAND. The roots stay in target/compose for the next time; with DOCKER_DATA=directory the
+# images and what was built stay there, too.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -24,56 +28,8 @@ die() {
     exit 1
 }
 
-base_image() { # the default of an ARG in the Dockerfile
-    sed -n "s/^ARG $1=//p" "$root/Dockerfile" | grep .
-}
-
-debian() { # debian DIRECTORY [PACKAGE,...]: a minimal root of the release that RUNTIME_IMAGE is of, in one piece or not at all
-    local directory=$1 packages=ca-certificates${2:+,$2} suite mirror
-    test ! -e "$directory" || return 0
-    suite=$(base_image RUNTIME_IMAGE | sed 's/.*:\([a-z]*\).*/\1/')
-    # From where this machine's own packages come.
-    # shellcheck disable=SC2016
-    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' "Release: $suite" 2>/dev/null | head -n 1 || true)
-    say "debootstrap $suite $packages"
-    rm -rf "$directory.part"
-    timeout --foreground 900 debootstrap --variant=minbase "--include=$packages" "$suite" "$directory.part" ${mirror:+"$mirror"} \
-        >"$directory.log" 2>&1 || { tail -n 20 "$directory.log" >&2; die 'debootstrap failed.'; }
-    mv "$directory.part" "$directory"
-}
-
-# ---- Outside: everything that needs the network
-
-prepare() {
-    local toolchain version name
-    debian "$cache/root"
-    debian "$cache/root-rust" gcc,libc6-dev
-
-    toolchain=$(rustc --print sysroot)
-    version=$(rustc --version | cut -d' ' -f2)
-    case "$(base_image RUST_IMAGE)" in
-    "rust:${version%.*}-"* | "rust:$version-"*) ;;
-    *) printf 'warning: %s is stood in for by Rust %s.\n' "$(base_image RUST_IMAGE)" "$version" >&2 ;;
-    esac
-    test -d "$toolchain/lib/rustlib/wasm32-wasip1" || die 'the Rust toolchain lacks its target: rustup target add wasm32-wasip1'
-    say "Rust $version and the crates of Cargo.lock"
-    timeout --foreground 600 cargo fetch --quiet --locked --manifest-path "$root/Cargo.toml"
-    name=$version-$(rustc --version --verbose | sed -n 's/^host: //p')
-    rm -rf "$cache/rust"
-    cp -al "$cache/root-rust" "$cache/rust"
-    mkdir -p "$cache/rust/usr/local/rustup/toolchains/$name" "$cache/rust/usr/local/cargo/bin" "$cache/rust/usr/local/cargo/registry"
-    tar -C "$toolchain" --exclude ./share -c . | tar -C "$cache/rust/usr/local/rustup/toolchains/$name" -x
-    printf 'version = "12"\nprofile = "minimal"\ndefault_toolchain = "%s"\n\n[overrides]\n' "$name" \
-        >"$cache/rust/usr/local/rustup/settings.toml"
-    cp -L "$(command -v rustup)" "$cache/rust/usr/local/cargo/bin/rustup"
-    for tool in cargo rustc rustdoc; do ln -s rustup "$cache/rust/usr/local/cargo/bin/$tool"; done
-    cp -a "${CARGO_HOME:-$HOME/.cargo}/registry/cache" "${CARGO_HOME:-$HOME/.cargo}/registry/index" \
-        "$cache/rust/usr/local/cargo/registry/"
-
-    rm -rf "$cache/envoy"
-    cp -al "$cache/root" "$cache/envoy"
-    cp "$(python3 "$root/envoy/fetch.py")" "$cache/envoy/usr/local/bin/envoy"
-}
+# shellcheck source=tests/compose/stand_in_images.sh
+. "$root/tests/compose/stand_in_images.sh"
 
 # ---- Inside: the network is empty, and whatever is started ends with us
 
@@ -82,7 +38,7 @@ inside() {
     command=
     ip link set lo up
     work=$(mktemp -d /var/tmp/trilane-docker.XXXXXX)
-    dockerd --host "unix://$work/docker.sock" --data-root "$work/data" --exec-root "$work/exec" --pidfile "$work/pid" \
+    dockerd --host "unix://$work/docker.sock" --data-root "${DOCKER_DATA:-$work/data}" --exec-root "$work/exec" --pidfile "$work/pid" \
         --exec-opt native.cgroupdriver=cgroupfs --cgroup-parent "/${work##*/}" \
         >"$cache/dockerd.log" 2>&1 &
     daemon=$!
@@ -100,24 +56,12 @@ inside() {
         { tail -n 20 "$cache/dockerd.log" >&2; die "Docker does not start; see $cache/dockerd.log."; }
 
     say 'importing the stand-ins of the base images'
-    import RUNTIME_IMAGE "$cache/root"
-    import RUST_IMAGE "$cache/rust" \
-        --change 'ENV RUSTUP_HOME=/usr/local/rustup' --change 'ENV CARGO_HOME=/usr/local/cargo' \
-        --change 'ENV PATH=/usr/local/cargo/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' \
-        --change 'ENV CARGO_NET_OFFLINE=true'
-    import ENVOY_IMAGE "$cache/envoy" --change 'EXPOSE 10000'
+    import_images
     docker images
 
     "$@" &
     command=$!
     wait "$command"
-}
-
-import() { # import ARG DIRECTORY [OPTION...]: the directory as the image that ARG names
-    local image directory=$2
-    image=$(base_image "$1")
-    shift 2
-    tar -C "$directory" --exclude './var/cache/apt/archives/*.deb' -c . | docker import "$@" - "$image" >/dev/null
 }
 
 inside_cleanup() {
@@ -146,6 +90,15 @@ if test "${TRILANE_STAND_IN-}" = inside; then
     inside "$@"
 else
     test "$(id -u)" = 0 || die 'only root can do this.'
+    missing=
+    for each in docker.io:dockerd docker-compose:docker-compose debootstrap:debootstrap iptables:iptables; do # package:program
+        command -v "${each#*:}" >/dev/null || missing+=" ${each%:*}"
+    done
+    if test -n "$missing"; then
+        say "apt-get install$missing"
+        # shellcheck disable=SC2086 # several packages
+        apt-get install --yes --quiet --no-install-recommends $missing </dev/null
+    fi
     for tool in dockerd debootstrap iptables unshare ip rustup cargo python3 git curl; do
         command -v "$tool" >/dev/null || die "$tool is not there."
     done

@@ -68,7 +68,13 @@ class RateLimitService:
     """The service on a port of its own, and what it was asked."""
 
     def __init__(
-        self, limits: str, store: redis.Redis, *, port: int = 0, clock: Callable[[], float] = time.time
+        self,
+        limits: str,
+        store: redis.Redis,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         """`clock` gives seconds since 1970: it says which window it is."""
         self.limits = Limits(limits)
@@ -79,6 +85,7 @@ class RateLimitService:
         self.asked: list[list[Asked]] = []
         #: Seconds that each question waits for its answer.
         self.delay = 0.0
+        self._host = host
         self._wanted = port
         self._server: grpc.Server | None = None
         self.start()
@@ -95,7 +102,7 @@ class RateLimitService:
         server.add_generic_rpc_handlers(
             [grpc.method_handlers_generic_handler(METHOD, {"ShouldRateLimit": handler})]
         )
-        self._wanted = server.add_insecure_port(f"127.0.0.1:{self._wanted}")
+        self._wanted = server.add_insecure_port(f"{self._host}:{self._wanted}")
         server.start()
 
     def stop(self) -> None:
@@ -106,7 +113,7 @@ class RateLimitService:
 
     @property
     def address(self) -> str:
-        return f"127.0.0.1:{self._wanted}"
+        return f"{self._host}:{self._wanted}"
 
     def __enter__(self) -> RateLimitService:
         return self

@@ -183,6 +183,16 @@ def test_the_compose_bundle_fits_the_release() -> None:
     assert health.findall(envoy) == health.findall(ours) != []
 
 
+def test_compose_names_the_base_images_of_the_dockerfile() -> None:
+    ours = re.findall(r"^ARG (\w+_IMAGE)=(.+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    composed = (ROOT / "docker-compose.yaml").read_text()
+    assert dict(ours) == dict(re.findall(r'^  (\w+_IMAGE): "\$\{\1:-(.+)\}"$', composed, re.MULTILINE)) != {}
+    images = [image for _, image in ours] + re.findall(r'image: "\$\{\w+_IMAGE:-(.+?)\}"', composed)
+    assert len(images) == 7
+    for image in images:
+        assert re.search(r":[\w.-]*\d{2}[\w.-]*$|:v?\d+\.\d+\.\d+", image), f"{image} is what it is today"
+
+
 def test_the_compiler_is_that_of_the_dockerfile() -> None:
     (image,) = re.findall(r"^ARG RUST_IMAGE=rust:([\d.]+)-", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
     assert beside.rust_version().startswith(image)
