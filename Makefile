@@ -111,7 +111,7 @@ lint: wasm-target python ## format, clippy (native and WebAssembly), documentati
 	@if grep -rnE '\bf(32|64)\b' src control/src --include='*.rs'; then \
 		echo 'error: a float (above).' >&2; exit 1; \
 	fi
-	@$(PYTHON) -m py_compile envoy/*.py envoy/istio/*.py envoy/envoy-gateway/*.py release/*.py tests/*.py tests/compose/*.py \
+	@$(PYTHON) -m py_compile envoy/*.py envoy/istio/*.py envoy/envoy-gateway/*.py release/*.py tests/*.py tests/clients/*.py tests/compose/*.py \
 		tests/compose/stand_ins/*.py \
 		tests/mesh/*.py tests/operator/*.py tests/ratelimit/*.py tests/release/*.py tests/soak/*.py tests/soak/soaking/*.py \
 		tests/bench/gateway/*.py tests/bench/drills/*.py tests/bench/instructions/*.py
@@ -197,6 +197,29 @@ $(MESH_STAMP):
 	@rm -rf $(MESH_VENV)
 	@$(PYTHON) -m venv $(MESH_VENV)
 	@$(MESH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/mesh/requirements.txt
+	@touch $@
+
+# Not part of `test`: it installs the agents, 1.5 GB of them, into target/clients.
+CLIENTS := $(TARGET_DIR)/clients
+CLIENTS_STAMP := $(CLIENTS)/installed-$(call hash,tests/clients/package-lock.json)-$(call hash,tests/clients/requirements.txt)-$(call hash,tests/clients/requirements-aider.txt)
+.PHONY: clients-test
+clients-test: build programs envoy python $(CLIENTS_STAMP) ## the pages of docs/clients, each done as it is written (needs Node; PYTEST_ARGS='-k codex')
+	$(call say,client tests)
+	@$(CLIENTS)/venv/bin/python -m pytest tests/clients -rs $(PYTEST_ARGS)
+
+$(CLIENTS_STAMP):
+	$(call say,installing agents and SDKs into $(CLIENTS))
+	@command -v npm >/dev/null || { echo 'error: npm is not there. Install Node.' >&2; exit 1; }
+	@rm -rf $(CLIENTS)
+	@mkdir -p $(CLIENTS)
+	@cp tests/clients/package.json tests/clients/package-lock.json $(CLIENTS)/
+	@# Not `npm ci`: of opencode's programs the lock has those for Linux on x64 only.
+	@cd $(CLIENTS) && npm install --no-audit --no-fund
+	@$(PYTHON) -m venv $(CLIENTS)/venv
+	@$(CLIENTS)/venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/clients/requirements.txt
+	@# aider wants other versions of the SDKs.
+	@$(PYTHON) -m venv $(CLIENTS)/venv-aider
+	@$(CLIENTS)/venv-aider/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/clients/requirements-aider.txt
 	@touch $@
 
 # Not part of `test`, which runs a short form of it.

@@ -1,0 +1,69 @@
+"""What stands in for npm and pip while a page runs: nothing is installed then, but what is there is looked at.
+
+`make clients-test` has installed what `package.json` and the requirements name. A page that asks for anything
+else, or for another version, fails; what it asks for is put where npm and pip would have put it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+#: Packages of Python that are programs, and have an environment of their own.
+PROGRAMS = {"aider-chat": ("venv-aider", "aider")}
+
+
+def main(program: str, installed: Path, bin_dir: Path, arguments: list[str]) -> None:
+    """One call of npm or pip."""
+    if arguments[:1] != ["install"]:
+        sys.exit(f"{program}: only `install` is known here, not {arguments}")
+    packages = [each for each in arguments[1:] if not each.startswith("-")]
+    for package in packages:
+        if program == "pip":
+            pip_install(installed, bin_dir, package)
+        else:
+            npm_install(installed, bin_dir, package, everywhere="--global" in arguments)
+
+
+def npm_install(installed: Path, bin_dir: Path, package: str, everywhere: bool) -> None:
+    """A program for every folder, or a package for this one."""
+    name, _, version = package.rpartition("@")
+    home = installed / "node_modules" / name
+    there = json.loads((home / "package.json").read_text(encoding="utf-8"))
+    _compare("npm", name, version, there["version"])
+    if not everywhere:
+        _link(Path("node_modules"), installed / "node_modules")
+        return
+    commands = there["bin"]
+    for command, path in commands.items() if isinstance(commands, dict) else [(name.split("/")[-1], commands)]:
+        _link(bin_dir / command, home / path)
+
+
+def pip_install(installed: Path, bin_dir: Path, package: str) -> None:
+    """Links the Python that has the package, or the program that it is."""
+    name, _, version = package.partition("==")
+    venv, command = PROGRAMS.get(name, ("venv", "python"))
+    python = installed / venv / "bin" / "python"
+    script = f"import importlib.metadata as m; print(m.version({name!r}))"
+    there = subprocess.run([str(python), "-c", script], capture_output=True, text=True, check=True)
+    _compare("pip", name, version, there.stdout.strip())
+    # A script, since a linked interpreter would not find its environment.
+    (bin_dir / command).write_text(f'#!/bin/sh\nexec "{installed / venv / "bin" / command}" "$@"\n')
+    (bin_dir / command).chmod(0o755)
+
+
+def _compare(program: str, name: str, asked: str, there: str) -> None:
+    if asked != there:
+        sys.exit(f"{program}: the page asks for {name} {asked!r}, {there} is installed and tested")
+
+
+def _link(place: Path, target: Path) -> None:
+    if not place.exists():
+        os.symlink(target, place)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4:])
