@@ -44,7 +44,7 @@ class Reader:
         whole = f"{before}\n{self.changed(text)}\nexport -p > {self._exported}\n"
         done = subprocess.run(
             ["bash", "-c", whole],
-            input=given, cwd=cwd, env=self._environment, capture_output=True, text=True, timeout=60, check=False,
+            input=given, cwd=cwd, env=self._environment, capture_output=True, text=True, timeout=240, check=False,
         )  # fmt: skip
         assert done.returncode == 0, f"{self.changed(text)}\n{done.stdout}\n{done.stderr}"
         return done.stdout
