@@ -47,8 +47,10 @@ class Pages(Drill):
         count = r"trilane_keys_feed_changes_total$"
         before, end, number = self.gateway.stat(count), time.monotonic() + seconds, 0
         while time.monotonic() < end:
-            first = FEW + CHANGED * (number % 10)
-            moved = (number + self.times) // 10 % 2 == 0
+            # Ten thousand keys in turn, there and back: each is another one than before, or it would be no change.
+            turn = self.times + number
+            first = FEW + CHANGED * (turn % 10)
+            moved = turn // 10 % 2 == 0
             self.database.move(list(range(first, first + CHANGED)), OTHER_GROUP if moved else GROUP)
             number += 1
             time.sleep(PUBLISH)
