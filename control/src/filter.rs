@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use crate::failure::Failure;
@@ -35,6 +36,10 @@ pub struct Args {
         default_value = "/etc/trilane/filter/trilane.wasm"
     )]
     pub from: PathBuf,
+
+    /// Tell where it is, its digest, and whether it is another one now, as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// How every WebAssembly module begins.
@@ -50,22 +55,29 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let file = args.from.display();
         return Err(Failure::Data(format!("{file} is no WebAssembly module")));
     }
-    put(&args.out, &filter).map_err(|error| failed("write", &args.out, &error))?;
+    let changed = put(&args.out, &filter).map_err(|error| failed("write", &args.out, &error))?;
     let digest = hex::encode(Sha256::digest(&filter));
-    let told = writeln!(io::stdout(), "{digest}  {}", args.out.display());
+    let told = if args.json {
+        let told = json!({"file": args.out, "sha256": digest, "changed": changed});
+        writeln!(io::stdout(), "{told}")
+    } else {
+        writeln!(io::stdout(), "{digest}  {}", args.out.display())
+    };
     told.map_err(|error| Failure::of_output(&error))
 }
 
-fn put(file: &Path, content: &[u8]) -> io::Result<()> {
+/// Whether it was another one before, or none.
+fn put(file: &Path, content: &[u8]) -> io::Result<bool> {
     let name = file.file_name().ok_or(io::ErrorKind::IsADirectory)?;
     let directory = match file.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
     };
-    if files::differs(file, content)? {
+    let differs = files::differs(file, content)?;
+    if differs {
         files::replace(directory, name, content)?;
     }
-    Ok(())
+    Ok(differs)
 }
 
 fn failed(what: &str, file: &Path, error: &io::Error) -> Failure {

@@ -15,6 +15,8 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
 use desk::Desk;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 const FILTER: &str = "\0asm\x01\0\0\0 a filter";
 const OTHER: &str = "\0asm\x01\0\0\0 another one";
@@ -36,6 +38,20 @@ fn it_is_copied_whole() {
         ["gateway.json", "in.wasm", "key.txt", "out.wasm"],
         "nothing is left behind"
     );
+}
+
+#[test]
+fn what_a_program_is_told() {
+    let desk = Desk::new();
+    desk.write("in.wasm", FILTER);
+    let args = ["filter", "--from", "in.wasm", "--out", "out.wasm", "--json"];
+    for (case, changed) in [("the first", true), ("the same", false)] {
+        let ran = desk.run(&args);
+        let told: Value = serde_json::from_str(&ran.out).unwrap();
+        let sha256 = hex::encode(Sha256::digest(FILTER));
+        let want = json!({"file": "out.wasm", "sha256": sha256, "changed": changed});
+        assert_eq!(told, want, "{case}");
+    }
 }
 
 #[test]
