@@ -21,9 +21,9 @@ refused. Accounts that are exchanged for others at once count both.
 With --publish the document goes into force through this command, without a moment in which a request has no cluster: \
 it adds what the document needs, and when Envoy has taken that in, after the lead, it puts a copy of the document at \
 FILE (whole, by a rename, readable for everybody); when the gateway has taken that over, after the time to settle, it \
-removes what is no longer needed. It waits only if there is something to add, or to remove. Ended by a signal meanwhile, it leaves that to the next run. A document that is not as it \
-should be is not published. Whoever puts the document into force otherwise runs with --keep before and without it \
-3 seconds after.
+removes what is no longer needed. It waits only if there is something to add, or to remove. Ended by a signal \
+meanwhile, it leaves the rest to the next run. A document that is not as it should be is not published. Whoever puts \
+the document into force otherwise runs with --keep a second before and without it 3 seconds after.
 
 With --watch a bad or missing document is told and waited for; SIGTERM and SIGINT end it.
 

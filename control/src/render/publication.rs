@@ -2,8 +2,8 @@
 //!
 //! The gateway goes over to another document some time after it was put into place, and Envoy to other clusters some
 //! time after those were written. So first the clusters of both documents are written, a little later comes the
-//! document, and what only the one before needs goes after a while. Whoever is ended in between has done no harm, and the next one
-//! brings it to its end.
+//! document, and what only the one before needs goes after a while. Whoever is ended in between has done no harm, and
+//! the next one brings it to its end.
 
 use std::fs;
 use std::io;
