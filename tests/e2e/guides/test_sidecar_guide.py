@@ -208,7 +208,7 @@ def answers(host: Host) -> bool:
         return False
 
 
-def until(true: Callable[[], object], seconds: float = 30) -> None:
+def until(true: Callable[[], object], seconds: float = 60) -> None:
     """Waits for what takes its time."""
     deadline = time.monotonic() + seconds
     while not true():
