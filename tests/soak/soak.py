@@ -86,6 +86,10 @@ class Soak:
         for transport in set(self.transports):
             transport.close()
         self._enter_lines()
+        for entry in self.journal.rest():
+            self.books.upstream(entry)
+            if not entry.stalls:
+                self.books.differ(f"not over at the upstream: sim-{entry.number} {entry}")
         self.books.close()
         if self.ledger.rest():
             self.books.differ(f"half a line at the ledger's end: {self.ledger.rest()!r}")
@@ -225,11 +229,11 @@ def soak(seconds: float, seed: int, clients: int, run_dir: Path) -> int:
             run, table = asyncio.run(whole())
         finally:
             stack.check()  # whatever else went wrong: that a process has died says more
-    print(table)
+    print(table, flush=True)
     if run.books.found:
-        print(f"\n{run.books.found} differences (seed {seed}); the first:")
+        print(f"\n{run.books.found} differences (seed {seed}); the first:", file=sys.stderr)
         for text in run.books.differences:
-            print(f"- {text}")
+            print(f"- {text}", file=sys.stderr)
         return 1
     print("\nThe books balance.")
     return 0

@@ -18,6 +18,7 @@ SEED = 1
 def test_every_ending_at_load_leaves_books_that_balance() -> None:
     given = ["--seconds", str(SECONDS), "--seed", str(SEED), "--run-dir", str(run_dir("soak"))]
     done = subprocess.run([sys.executable, str(SOAK), *given], capture_output=True, text=True, timeout=120)
-    said = f"{done.stdout}\n{done.stderr}"
+    # What differs first: a report of many lines may be cut.
+    said = f"{done.stderr}\n{done.stdout}"
     assert done.returncode == 0, said
     assert "The books balance." in done.stdout, said

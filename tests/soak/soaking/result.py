@@ -150,7 +150,7 @@ class Result:
             f"charges of all records: {tally.charge}; {nanos} nanos in the metrics",
             *(f"{name}: {count}" for name, count in self._counts.items()),
             f"trilane usage: {self._command}",
-            f"requests that reached the upstream: {books.entries}",
+            f"requests that reached the upstream: {books.entries}; told to hang, and hang there still: {run.journal.open}",
             "",
             *self._tries(),
             "",

@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 
 from .accounts import SECRET_HEADERS
 
-#: As far behind the simulator's journal may be before the clients have to wait; it keeps 4096 entries.
+#: So many entries the simulator keeps, and as far behind them the books may be before the clients have to wait.
+KEPT = 4096
 MOST_BEHIND = 2500
 FINAL = ("answered", "answer_aborted", "request_aborted")
 
@@ -125,11 +126,12 @@ class Journal:
         done: list[Entry] = []
         if count >= self._next:
             # A few more than there were, since others have come meanwhile.
-            wanted = min(count - self._next + 1 + 128, 4096)
+            wanted = min(count - self._next + 1 + 128, KEPT)
             views = json.loads(await get(f"{self._url}/_sim/requests?last={wanted}"))
             # They stand in the order in which they were entered, which is that of their ids but for neighbours.
             done = [entry for view in views if (entry := self._look(view))]
-            done += self._out_of_sight(views[0]["id"] - 64)
+            # While two questions are asked many may come: what is not among these views may still be kept.
+            done += self._out_of_sight(max(view["id"] for view in views) - KEPT)
         # Stalls take long by nature, and nothing is issued in them: let them fall out of the journal.
         if count - self._next > MOST_BEHIND and any(number < count - MOST_BEHIND for number in self._moving()):
             self.gate.clear()
@@ -181,6 +183,10 @@ class Journal:
                 self.missed += 1
             self._done(self._next)
         return gone
+
+    def rest(self) -> list[Entry]:
+        """What is not over in the end."""
+        return list(self._pending.values())
 
     @property
     def open(self) -> int:
