@@ -1,10 +1,19 @@
 //! Fast passage through JSON text.
 
+mod alike;
 mod block;
 mod run;
+mod short;
 mod utf8;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+mod vector;
+mod wide;
+#[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
+mod word;
 
-pub(crate) use run::{common_prefix, passable_run, plain_run};
+pub(crate) use alike::{common_prefix, same, text_end};
+pub(crate) use run::{passable_run, plain_run};
+pub(crate) use short::{copy_short, is_plain};
 pub(crate) use utf8::Utf8;
 
 /// The bytes after the whitespace (RFC 8259, 2) at the start.

@@ -94,6 +94,11 @@ impl Key {
         self.len = 0;
     }
 
+    /// Whether nothing of it is there.
+    pub(super) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     /// Adds the next bytes; what does not fit is dropped, for such a key is none that is known.
     // Few keys are kept: this stays out of what every string runs through.
     #[inline(never)]
@@ -109,11 +114,6 @@ impl Key {
     /// Adds half a surrogate pair: no known key has one, so any byte that no text has will do.
     pub(super) fn push_lone_surrogate(&mut self) {
         self.push(&[0xFF]);
-    }
-
-    /// The field that the whole key names; see [`field_of`].
-    pub(super) fn field(&self, among: &[Field]) -> Result<Option<Field>, BodyError> {
-        field_of(self.bytes(), among)
     }
 
     /// The whole key, unless it is longer than any that is known; then it equals none of them.
@@ -224,7 +224,11 @@ mod tests {
                 for byte in text.as_bytes() {
                     key.push(&[*byte]);
                 }
-                assert_eq!(key.field(among), *want, "{context}, byte by byte");
+                assert_eq!(
+                    field_of(key.bytes(), among),
+                    *want,
+                    "{context}, byte by byte"
+                );
             }
         }
     }

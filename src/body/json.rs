@@ -3,6 +3,7 @@
 mod member;
 mod number;
 mod output_cap;
+mod skim;
 mod string;
 mod usage_option;
 
@@ -200,7 +201,16 @@ impl JsonScanner {
                 _ if is_whitespace(byte) => cursor.rest = skip_whitespace(tail),
                 state => {
                     self.token(state, byte, cursor.at())?;
-                    cursor.rest = tail;
+                    cursor.rest = match tail {
+                        // Mostly a key follows at once.
+                        [b'"', behind @ ..]
+                            if matches!(self.state, State::FirstKey | State::Key) =>
+                        {
+                            self.begin_key();
+                            behind
+                        }
+                        _ => tail,
+                    };
                 }
             }
         }
@@ -210,15 +220,7 @@ impl JsonScanner {
     /// Reads the first byte of a token.
     fn token(&mut self, state: State, byte: u8, at: u64) -> Result<(), BodyError> {
         match (state, byte) {
-            (State::FirstKey | State::Key, b'"') => {
-                self.text = if self.object().is_none() {
-                    Text::NestedKey
-                } else {
-                    self.key.clear();
-                    Text::Key
-                };
-                self.state = State::Text;
-            }
+            (State::FirstKey | State::Key, b'"') => self.begin_key(),
             (State::Colon, b':') => self.state = State::Value,
             (State::AfterValue, b',') => {
                 self.state = match self.nesting.inner() {
@@ -243,6 +245,17 @@ impl JsonScanner {
             _ => return Err(BodyError::Syntax { at }),
         }
         Ok(())
+    }
+
+    /// The opening quote of a key.
+    fn begin_key(&mut self) {
+        self.text = if self.object().is_none() {
+            Text::NestedKey
+        } else {
+            self.key.clear();
+            Text::Key
+        };
+        self.state = State::Text;
     }
 
     /// Reads the first byte of a value.

@@ -7,32 +7,24 @@ pub(super) type Block = [u8; 16];
 /// Four blocks.
 pub(super) type Piece = [Block; 4];
 
-/// The special bytes of a piece and the commonest of what follows a backslash, one bit each. Bit 0 is the first
-/// byte.
+/// What a piece has of special bytes and of the commonest that follow a backslash: where it matters, one bit for
+/// each byte. Bit 0 is the first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Marks {
     pub quotes: u64,
     pub backslashes: u64,
-    /// Control characters and bytes outside ASCII.
-    pub others: u64,
-    /// The letter `n`, as in `\\n`.
-    pub ens: u64,
+    /// The letters `n` and `t`, as in `\n` and `\t`; perhaps not where the piece has no backslash.
+    pub letters: u64,
+    /// Whether there is a control character or a byte outside ASCII.
+    pub others: bool,
 }
 
-pub(super) use lanes::{has_special, specials};
+pub(super) use lanes::{Before, Needles, controls, plain};
 
-/// Where the special bytes of a piece are.
-pub(super) fn marks(piece: &Piece) -> Marks {
-    let gather = |of: fn(&Block) -> u32| {
-        let [a, b, c, d] = piece.each_ref().map(|block| u64::from(of(block)));
-        a | (b << 16) | (c << 32) | (d << 48)
-    };
-    Marks {
-        quotes: gather(lanes::quotes),
-        backslashes: gather(lanes::backslashes),
-        others: gather(lanes::others),
-        ens: gather(lanes::ens),
-    }
+/// The bits of four blocks side by side.
+fn gather(piece: &Piece, of: impl Fn(&Block) -> u32) -> u64 {
+    let [a, b, c, d] = piece.each_ref().map(|block| u64::from(of(block)));
+    a | (b << 16) | (c << 32) | (d << 48)
 }
 
 /// Whether a byte is special.
@@ -44,88 +36,191 @@ pub(super) fn is_special(byte: u8) -> bool {
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod lanes {
     use core::arch::wasm32::{
-        i8x16_bitmask, i8x16_eq, i8x16_lt, i8x16_splat, u64x2, v128, v128_any_true, v128_or,
+        i8x16_bitmask, i8x16_eq, i8x16_lt, i8x16_min, i8x16_shuffle, i8x16_splat, u8x16_lt,
+        u8x16_min, u8x16_splat, u8x16_sub_sat, v128, v128_or, v128_xor,
     };
+    use core::hint::black_box;
 
-    use super::{Block, Piece};
+    use super::super::vector::load;
+    use super::{Block, Marks, Piece, gather};
 
-    fn load(block: &Block) -> v128 {
-        let word = u128::from_le_bytes(*block);
-        u64x2(word as u64, (word >> 64) as u64)
+    /// What the bytes of a piece are compared with.
+    #[derive(Debug, Clone, Copy)]
+    pub(in super::super) struct Needles {
+        quote: v128,
+        backslash: v128,
+        en: v128,
+        tee: v128,
+        space: v128,
     }
 
-    fn equal(bytes: v128, byte: u8) -> v128 {
-        i8x16_eq(bytes, i8x16_splat(byte.cast_signed()))
+    static NEEDLES: [Block; 5] = [[b'"'; 16], [b'\\'; 16], [b'n'; 16], [b't'; 16], [b' '; 16]];
+
+    /// Where the block before a piece has a backslash.
+    #[derive(Debug, Clone, Copy)]
+    pub(in super::super) struct Before(v128);
+
+    impl Before {
+        pub(in super::super) fn nothing() -> Self {
+            Self(i8x16_splat(0))
+        }
     }
 
-    /// As signed numbers, the bytes outside ASCII are less than every character.
-    fn other(bytes: v128) -> v128 {
-        i8x16_lt(bytes, i8x16_splat(0x20))
+    impl Needles {
+        pub(in super::super) fn new() -> Self {
+            // V8 makes a constant anew wherever it is used, and in a loop each time; what comes out of memory stays in
+            // its register.
+            let [quote, backslash, en, tee, space] = black_box(&NEEDLES).each_ref().map(load);
+            Self {
+                quote,
+                backslash,
+                en,
+                tee,
+                space,
+            }
+        }
+
+        /// Whether a piece has no special byte.
+        pub(in super::super) fn none_in(&self, piece: &Piece) -> bool {
+            let [a, b, c, d] = piece.each_ref().map(load);
+            let both = |of: v128| v128_or(i8x16_eq(of, self.quote), i8x16_eq(of, self.backslash));
+            let escapes = v128_or(v128_or(both(a), both(b)), v128_or(both(c), both(d)));
+            i8x16_bitmask(v128_or(escapes, self.others(a, b, c, d))) == 0
+        }
+
+        /// Where the first special byte of a piece is that has one.
+        pub(in super::super) fn first_special(&self, piece: &Piece) -> usize {
+            // What is found here again would else be kept for it wherever the piece is plain.
+            let special = gather(black_box(piece), |block| {
+                let bytes = load(block);
+                let both = v128_or(i8x16_eq(bytes, self.quote), i8x16_eq(bytes, self.backslash));
+                i8x16_bitmask(v128_or(both, i8x16_lt(bytes, self.space))).into()
+            });
+            special.trailing_zeros() as usize
+        }
+
+        /// Whether a piece has nothing but plain characters, `\n` and `\"`; if so, what is before the next piece. A
+        /// backslash at the end may begin any escape.
+        pub(in super::super) fn simple(&self, before: Before, piece: &Piece) -> Option<Before> {
+            let [a, b, c, d] = piece.each_ref().map(load);
+            let (wrong, last) = self.escapes_amiss(before, [a, b, c, d]);
+            let [wrong_a, wrong_b, wrong_c, wrong_d] = wrong;
+            let wrong = v128_or(v128_or(wrong_a, wrong_b), v128_or(wrong_c, wrong_d));
+            let amiss = v128_or(wrong, self.others(a, b, c, d));
+            (i8x16_bitmask(amiss) == 0).then_some(last)
+        }
+
+        /// Where the first byte is in a piece that cannot be there in a simple one.
+        pub(in super::super) fn first_amiss(&self, before: Before, piece: &Piece) -> usize {
+            // As for the first special one.
+            let bytes = black_box(piece).each_ref().map(load);
+            let (wrong, _) = self.escapes_amiss(before, bytes);
+            let [a, b, c, d] = wrong;
+            let [of_a, of_b, of_c, of_d] = bytes.map(|bytes| i8x16_lt(bytes, self.space));
+            let bits = |wrong, other| u64::from(i8x16_bitmask(v128_or(wrong, other)));
+            let low = bits(a, of_a) | (bits(b, of_b) << 16);
+            let high = bits(c, of_c) | (bits(d, of_d) << 16);
+            (low | (high << 32)).trailing_zeros() as usize
+        }
+
+        /// Where each block of a piece has a quote that no backslash is before, or behind a backslash anything but a
+        /// quote or an `n`; and the backslashes of the last.
+        fn escapes_amiss(&self, before: Before, piece: [v128; 4]) -> ([v128; 4], Before) {
+            let mut last = before.0;
+            let amiss = piece.map(|bytes| {
+                let backslashes = i8x16_eq(bytes, self.backslash);
+                let escaped = i8x16_shuffle::<
+                    15,
+                    16,
+                    17,
+                    18,
+                    19,
+                    20,
+                    21,
+                    22,
+                    23,
+                    24,
+                    25,
+                    26,
+                    27,
+                    28,
+                    29,
+                    30,
+                >(last, backslashes);
+                last = backslashes;
+                // V8 has no instruction for what is not equal, which the compiler would make of a negation.
+                let wanted = u8x16_sub_sat(escaped, i8x16_eq(bytes, self.en));
+                v128_xor(wanted, i8x16_eq(bytes, self.quote))
+            });
+            (amiss, Before(last))
+        }
+
+        pub(in super::super) fn marks(&self, piece: &Piece) -> Marks {
+            let all = |of: &dyn Fn(v128) -> v128| {
+                gather(piece, |block| u32::from(i8x16_bitmask(of(load(block)))))
+            };
+            let [a, b, c, d] = piece.each_ref().map(load);
+            Marks {
+                quotes: all(&|bytes| i8x16_eq(bytes, self.quote)),
+                backslashes: all(&|bytes| i8x16_eq(bytes, self.backslash)),
+                letters: all(&|bytes| self.letters(bytes)),
+                others: i8x16_bitmask(self.others(a, b, c, d)) != 0,
+            }
+        }
+
+        /// Where a block has the letters of the commonest escapes.
+        fn letters(&self, bytes: v128) -> v128 {
+            v128_or(i8x16_eq(bytes, self.en), i8x16_eq(bytes, self.tee))
+        }
+
+        /// Where one of these has a control character or a byte outside ASCII.
+        fn others(&self, a: v128, b: v128, c: v128, d: v128) -> v128 {
+            // As signed numbers, the bytes outside ASCII are less than every character.
+            i8x16_lt(i8x16_min(i8x16_min(a, b), i8x16_min(c, d)), self.space)
+        }
     }
 
-    fn special(block: &Block) -> v128 {
+    /// Where the control characters of a piece are.
+    pub(in super::super) fn controls(piece: &Piece) -> u64 {
+        let control = |bytes| i8x16_bitmask(u8x16_lt(bytes, u8x16_splat(0x20)));
+        let [a, b, c, d] = piece.each_ref().map(load);
+        match control(u8x16_min(u8x16_min(a, b), u8x16_min(c, d))) {
+            0 => 0,
+            _ => gather(piece, |block| control(load(block)).into()),
+        }
+    }
+
+    /// How many bytes of a block come before its first special one.
+    pub(in super::super) fn plain(block: &Block) -> usize {
         let bytes = load(block);
-        let escapes = v128_or(equal(bytes, b'"'), equal(bytes, b'\\'));
-        v128_or(other(bytes), escapes)
-    }
-
-    pub(super) fn quotes(block: &Block) -> u32 {
-        i8x16_bitmask(equal(load(block), b'"')).into()
-    }
-
-    pub(super) fn backslashes(block: &Block) -> u32 {
-        i8x16_bitmask(equal(load(block), b'\\')).into()
-    }
-
-    pub(super) fn ens(block: &Block) -> u32 {
-        i8x16_bitmask(equal(load(block), b'n')).into()
-    }
-
-    pub(super) fn others(block: &Block) -> u32 {
-        i8x16_bitmask(other(load(block))).into()
-    }
-
-    /// The special bytes of a block, one bit each.
-    pub(in super::super) fn specials(block: &Block) -> u32 {
-        i8x16_bitmask(special(block)).into()
-    }
-
-    /// Whether a piece has a special byte.
-    pub(in super::super) fn has_special(piece: &Piece) -> bool {
-        let [a, b, c, d] = piece.each_ref().map(special);
-        v128_any_true(v128_or(v128_or(a, b), v128_or(c, d)))
+        let equal = |byte: u8| i8x16_eq(bytes, i8x16_splat(byte.cast_signed()));
+        let other = i8x16_lt(bytes, i8x16_splat(0x20));
+        let special = i8x16_bitmask(v128_or(other, v128_or(equal(b'"'), equal(b'\\'))));
+        (u32::from(special) | (1 << block.len())).trailing_zeros() as usize
     }
 }
 
 /// With plain integers, eight bytes in each.
 #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
 mod lanes {
-    use super::{Block, Piece};
-
-    /// The highest bit of each byte.
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    /// Times a byte: that byte everywhere.
-    const EACH: u64 = 0x0101_0101_0101_0101;
-
-    fn words(block: &Block) -> (u64, u64) {
-        let word = u128::from_le_bytes(*block);
-        (word as u64, (word >> 64) as u64)
-    }
+    use super::super::word::{HIGH, each, words};
+    use super::{Block, Marks, Piece, gather};
 
     /// The highest bit of each byte that is this one; exact, since no carry leaves its byte.
     fn equal(word: u64, byte: u8) -> u64 {
-        let differ = word ^ EACH.wrapping_mul(byte.into());
+        let differ = word ^ each(byte);
         !(((differ & !HIGH).wrapping_add(!HIGH)) | differ) & HIGH
     }
 
-    fn other(word: u64) -> u64 {
-        // Adding 0x60 sets the highest bit of what is 0x20 and above.
-        let printable = (word & !HIGH).wrapping_add(EACH.wrapping_mul(0x60));
-        (word | !printable) & HIGH
+    /// The same for the letters of the commonest escapes.
+    fn letter(word: u64) -> u64 {
+        equal(word, b'n') | equal(word, b't')
     }
 
-    fn special(word: u64) -> u64 {
-        equal(word, b'"') | equal(word, b'\\') | other(word)
+    fn control(word: u64) -> u64 {
+        // Adding 0x60 sets the highest bit of what is 0x20 and above.
+        let printable = (word & !HIGH).wrapping_add(each(0x60));
+        !(word | printable) & HIGH
     }
 
     /// The highest bits side by side.
@@ -138,34 +233,117 @@ mod lanes {
         bits(mark(low)) | (bits(mark(high)) << 8)
     }
 
-    pub(super) fn quotes(block: &Block) -> u32 {
-        both(block, |word| equal(word, b'"'))
+    /// Whether `mark` sets the highest bit of any byte.
+    fn any(piece: &Piece, mark: impl Fn(u64) -> u64) -> bool {
+        let words = piece.iter().map(words);
+        let marked = words.fold(0, |marked, (low, high)| marked | mark(low) | mark(high));
+        marked & HIGH != 0
     }
 
-    pub(super) fn backslashes(block: &Block) -> u32 {
-        both(block, |word| equal(word, b'\\'))
+    /// Sets the highest bit of the first byte that is less than `least` or outside ASCII, and of none before it. What
+    /// comes behind may be wrong: there a borrow leaves its byte.
+    fn first_under(word: u64, least: u8) -> u64 {
+        word.wrapping_sub(each(least)) | word
     }
 
-    pub(super) fn ens(block: &Block) -> u32 {
-        both(block, |word| equal(word, b'n'))
+    /// The same for the first special byte.
+    fn first_special(word: u64) -> u64 {
+        let is = |byte: u8| first_under(word ^ each(byte), 1);
+        first_under(word, b' ') | is(b'"') | is(b'\\')
     }
 
-    pub(super) fn others(block: &Block) -> u32 {
-        both(block, other)
+    /// The highest bit of each byte that is a backslash in the word before.
+    #[derive(Debug, Clone, Copy)]
+    pub(in super::super) struct Before(u64);
+
+    impl Before {
+        pub(in super::super) fn nothing() -> Self {
+            Self(0)
+        }
+
+        /// Sets the highest bit of the first byte that cannot be there in a simple piece, and of none before it; goes on
+        /// to this word.
+        fn amiss(&mut self, word: u64) -> u64 {
+            let backslashes = equal(word, b'\\');
+            let escaped = (backslashes << 8) | (self.0 >> 56);
+            *self = Self(backslashes);
+            let differ = escaped ^ equal(word, b'"');
+            (differ & !equal(word, b'n')) | first_under(word, b' ')
+        }
     }
 
-    /// The special bytes of a block, one bit each.
-    pub(in super::super) fn specials(block: &Block) -> u32 {
-        both(block, special)
+    /// What the bytes of a piece are compared with.
+    #[derive(Debug, Clone, Copy)]
+    pub(in super::super) struct Needles;
+
+    impl Needles {
+        pub(in super::super) fn new() -> Self {
+            Self
+        }
+
+        /// Whether a piece has no special byte.
+        pub(in super::super) fn none_in(self, piece: &Piece) -> bool {
+            !any(piece, first_special)
+        }
+
+        /// Where the first special byte of a piece is that has one.
+        pub(in super::super) fn first_special(self, piece: &Piece) -> usize {
+            let special = gather(piece, |block| {
+                both(block, |word| first_special(word) & HIGH)
+            });
+            special.trailing_zeros() as usize
+        }
+
+        /// Whether a piece has nothing but plain characters, `\n` and `\"`; if so, what is before the next piece. A
+        /// backslash at the end may begin any escape.
+        pub(in super::super) fn simple(self, before: Before, piece: &Piece) -> Option<Before> {
+            let mut last = before;
+            let amiss = piece.iter().map(words).fold(0, |all, (low, high)| {
+                all | last.amiss(low) | last.amiss(high)
+            });
+            (amiss & HIGH == 0).then_some(last)
+        }
+
+        /// Where the first byte is in a piece that cannot be there in a simple one.
+        pub(in super::super) fn first_amiss(self, before: Before, piece: &Piece) -> usize {
+            let mut last = before;
+            let mut first = 0_usize;
+            for word in piece.iter().map(words).flat_map(<[u64; 2]>::from) {
+                let amiss = last.amiss(word) & HIGH;
+                first = first.saturating_add(amiss.trailing_zeros() as usize / 8);
+                if amiss != 0 {
+                    break;
+                }
+            }
+            first
+        }
+
+        pub(in super::super) fn marks(self, piece: &Piece) -> Marks {
+            let backslashes = gather(piece, |block| both(block, |word| equal(word, b'\\')));
+            Marks {
+                quotes: gather(piece, |block| both(block, |word| equal(word, b'"'))),
+                backslashes,
+                // Here it takes long to gather the bits.
+                letters: match backslashes {
+                    0 => 0,
+                    _ => gather(piece, |block| both(block, letter)),
+                },
+                others: any(piece, |word| first_under(word, b' ')),
+            }
+        }
     }
 
-    /// Whether a piece has a special byte.
-    pub(in super::super) fn has_special(piece: &Piece) -> bool {
-        let any = |block: &Block| {
-            let (low, high) = words(block);
-            special(low) | special(high)
-        };
-        piece.iter().fold(0, |marked, block| marked | any(block)) != 0
+    /// Where the control characters of a piece are.
+    pub(in super::super) fn controls(piece: &Piece) -> u64 {
+        gather(piece, |block| both(block, control))
+    }
+
+    /// How many bytes of a block come before its first special one.
+    pub(in super::super) fn plain(block: &Block) -> usize {
+        let (low, high) = words(block);
+        let [low, high] = [low, high].map(|word| (first_special(word) & HIGH).trailing_zeros() / 8);
+        let behind = if low == 8 { high } else { 0 };
+        low.saturating_add(behind) as usize
     }
 }
 
@@ -189,14 +367,41 @@ mod tests {
                     let want = Marks {
                         quotes: where_is(&|b| b == b'"'),
                         backslashes: where_is(&|b| b == b'\\'),
-                        others: where_is(&|b| !(0x20..0x80).contains(&b)),
-                        ens: where_is(&|b| b == b'n'),
+                        letters: where_is(&|b| matches!(b, b'n' | b't')),
+                        others: bytes.iter().any(|b| !(0x20..0x80).contains(b)),
                     };
-                    assert_eq!(marks(&piece), want, "{byte:#x} at {place} in {around:#x}");
-                    let all = want.quotes | want.backslashes | want.others;
-                    assert_eq!(has_special(&piece), all != 0, "{byte:#x} in {around:#x}");
-                    let first = u64::from(specials(&piece[0]));
-                    assert_eq!(first, all & 0xFFFF, "{byte:#x} at {place} in {around:#x}");
+                    let case = format!("{byte:#x} at {place} in {around:#x}");
+                    let mut got = Needles::new().marks(&piece);
+                    if want.backslashes == 0 {
+                        got.letters = want.letters;
+                    }
+                    let none = !bytes.iter().any(|b| is_special(*b));
+                    assert_eq!(Needles::new().none_in(&piece), none, "{case}");
+                    assert_eq!(got, want, "{case}");
+                    assert_eq!(controls(&piece), where_is(&|b| b < 0x20), "{case}");
+                    let special = bytes.iter().position(|b| is_special(*b));
+                    if let Some(special) = special {
+                        assert_eq!(Needles::new().first_special(&piece), special, "{case}");
+                    }
+                    for last in [b'a', b'\\'] {
+                        let mut lead = [[b'a'; 16]; 4];
+                        lead[3][15] = last;
+                        let before = Needles::new().simple(Before::nothing(), &lead).unwrap();
+                        let before_each = [&[last], &bytes[..63]].concat();
+                        let amiss = |(before, byte): (&u8, &u8)| match before {
+                            b'\\' => !matches!(byte, b'n' | b'"'),
+                            _ => *byte != b'\\' && is_special(*byte),
+                        };
+                        let want = before_each.iter().zip(&bytes).position(amiss);
+                        let got = Needles::new().simple(before, &piece);
+                        assert_eq!(got.is_none(), want.is_some(), "{case} behind {last:#x}");
+                        if let Some(want) = want {
+                            let got = Needles::new().first_amiss(before, &piece);
+                            assert_eq!(got, want, "{case} behind {last:#x}");
+                        }
+                    }
+                    let first = piece[0].iter().position(|b| is_special(*b));
+                    assert_eq!(plain(&piece[0]), first.unwrap_or(16), "{case}");
                 }
             }
         }

@@ -1,137 +1,191 @@
 //! How far a JSON string goes on without anything that must be looked at.
 
-use super::block::{Block, Marks, Piece, has_special, is_special, marks, specials};
+use super::block::{Before, Block, Marks, Needles, Piece, controls, is_special, plain};
 use super::unescaped;
-
-/// The places of the last bytes.
-const LAST_OF_BLOCK: usize = size_of::<Block>() - 1;
-const LAST_OF_PIECE: usize = size_of::<Piece>() - 1;
+use super::wide::{character_length, is_utf8, unfinished};
 
 /// How many bytes at the start are plain characters of a JSON string: ASCII, no `"`, no `\`, no control
 /// character under 0x20.
 pub(crate) fn plain_run(bytes: &[u8]) -> usize {
     let mut rest = bytes;
     while let Some((block, tail)) = rest.split_first_chunk() {
-        let specials = specials(block);
-        if specials != 0 {
-            let plain = specials.trailing_zeros() as usize;
+        let plain = plain(block);
+        if plain < block.len() {
             return length_before(bytes, rest).saturating_add(plain);
         }
-        // Most strings are short; one that is not may well be long.
-        rest = skip_plain_blocks(tail);
+        rest = tail;
     }
     let plain = rest.iter().position(|&byte| is_special(byte));
     length_before(bytes, rest).saturating_add(plain.unwrap_or(rest.len()))
 }
 
-/// How many bytes at the start are plain characters or whole escapes (RFC 8259, 7): what a string that nobody
-/// reads may be passed over by. Half a surrogate pair is an escape like any other.
+/// After a piece that is not simple it takes so many more to ask again.
+const WARY: u8 = 8;
+
+/// How many bytes at the start are plain characters, whole escapes (RFC 8259, 7) or whole characters outside ASCII:
+/// what a string that nobody reads may be passed over by. Half a surrogate pair is an escape like any other.
+#[inline]
 pub(crate) fn passable_run(bytes: &[u8]) -> usize {
+    // Most strings are short.
+    if let Some(block) = bytes.first_chunk::<{ size_of::<Block>() }>() {
+        let plain = plain(block);
+        if block.get(plain) == Some(&b'"') {
+            return plain;
+        }
+    }
+    pass_pieces(bytes)
+}
+
+/// The same, told a piece at a time.
+// It needs all registers for itself.
+#[inline(never)]
+fn pass_pieces(bytes: &[u8]) -> usize {
+    let needles = Needles::new();
+    let mut rest = after_plain(&needles, bytes);
+    while !matches!(rest, [b'"', ..]) {
+        let simple = simple_run(&needles, rest);
+        rest = rest.get(simple..).unwrap_or_default();
+        if matches!(rest, [b'"', ..]) {
+            break;
+        }
+        let pieces = if simple < size_of::<Piece>() { WARY } else { 1 };
+        match pass_marked(bytes, length_before(bytes, rest), pieces) {
+            Ok(passed) => rest = bytes.get(passed..).unwrap_or_default(),
+            Err(passed) => return pass_singly(bytes, passed),
+        }
+    }
+    length_before(bytes, rest)
+}
+
+/// What is left at the first special byte, or at less than a piece.
+fn after_plain<'a>(needles: &Needles, bytes: &'a [u8]) -> &'a [u8] {
     let mut rest = bytes;
-    'blocks: while let Some((block, tail)) = rest.split_first_chunk() {
-        let mut left = specials(block);
-        while left != 0 {
-            let at = left.trailing_zeros() as usize;
-            let from = rest.get(at..).unwrap_or_default();
-            let escape = escape_length(from);
-            match from.get(escape..) {
-                Some(after) if escape > 2 || (escape == 2 && at == LAST_OF_BLOCK) => {
-                    rest = after;
-                    continue 'blocks;
-                }
-                // Both bytes of the escape are done with.
-                Some(_) if escape == 2 => left &= !(0b11 << at),
-                _ => return length_before(bytes, from),
-            }
-        }
-        // Most strings are short; one that is not may well be long.
-        match pass_pieces(tail) {
-            Passed::UpTo(stop) => return length_before(bytes, stop),
-            Passed::All(after) => rest = after,
-        }
-    }
-    loop {
-        let plain = rest.iter().position(|&byte| is_special(byte));
-        rest = rest.get(plain.unwrap_or(rest.len())..).unwrap_or_default();
-        let escape = escape_length(rest);
-        if escape == 0 {
-            return length_before(bytes, rest);
-        }
-        rest = rest.get(escape..).unwrap_or_default();
-    }
-}
-
-/// How many bytes at the start of both are the same.
-pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    let (blocks_a, rest_a) = a.as_chunks::<16>();
-    let (blocks_b, _) = b.as_chunks::<16>();
-    let mut same = 0_usize;
-    for (x, y) in blocks_a.iter().zip(blocks_b) {
-        let differ = u128::from_le_bytes(*x) ^ u128::from_le_bytes(*y);
-        if differ != 0 {
-            return same.saturating_add((differ.trailing_zeros() / 8) as usize);
-        }
-        same = same.saturating_add(x.len());
-    }
-    let tail_a = a.get(same..).unwrap_or(rest_a);
-    let tail_b = b.get(same..).unwrap_or_default();
-    let tail = tail_a.iter().zip(tail_b).take_while(|(x, y)| x == y);
-    same.saturating_add(tail.count())
-}
-
-/// How far whole pieces could be passed over.
-enum Passed<'a> {
-    /// To the end of the last one; what is left is shorter than a piece.
-    All(&'a [u8]),
-    /// To something that is no plain character and no whole escape.
-    UpTo(&'a [u8]),
-}
-
-/// Passes over plain characters and whole escapes, a piece at a time.
-fn pass_pieces(bytes: &[u8]) -> Passed<'_> {
-    let mut rest = bytes;
+    // Data in base64 and much else has nothing to look at from end to end.
     while let Some((piece, tail)) = split_piece(rest) {
-        if !has_special(piece) {
-            rest = tail;
-            continue;
+        if !needles.none_in(piece) {
+            let plain = needles.first_special(piece);
+            return rest.get(plain..).unwrap_or_default();
         }
+        rest = tail;
+    }
+    rest
+}
+
+/// How many bytes at the start are plain characters, `\n` and `\"`, as nearly all of a text in English or of a program is,
+/// told a piece at a time. What follows may be more of them where less than a piece is left.
+fn simple_run(needles: &Needles, bytes: &[u8]) -> usize {
+    let mut rest = bytes;
+    let mut before = Before::nothing();
+    while let Some((piece, tail)) = split_piece(rest) {
+        let Some(next) = needles.simple(before, piece) else {
+            let simple = needles.first_amiss(before, piece);
+            rest = rest.get(simple..).unwrap_or_default();
+            break;
+        };
+        (before, rest) = (next, tail);
+    }
+    let passed = length_before(bytes, rest);
+    match bytes.get(..passed) {
+        // It begins an escape.
+        Some([simple @ .., b'\\']) => simple.len(),
+        _ => passed,
+    }
+}
+
+/// Passes over so many pieces from `at` on, and to the end of a character; how far the bytes are passed then. It is an
+/// error where no piece follows that could be passed over.
+// Few strings come to this: it stays out of what all the others run through.
+#[inline(never)]
+fn pass_marked(bytes: &[u8], at: usize, pieces: u8) -> Result<usize, usize> {
+    let needles = Needles::new();
+    let mut rest = bytes.get(at..).unwrap_or_default();
+    let mut left = pieces;
+    // Whether the bytes before may end inside a character.
+    let mut inside = false;
+    while left > 0 || inside {
+        left = left.saturating_sub(1);
+        let at = length_before(bytes, rest);
+        let whole = || at.saturating_sub(unfinished(bytes.get(..at).unwrap_or_default()));
+        let Some((piece, tail)) = split_piece(rest) else {
+            return Err(whole());
+        };
         let Marks {
             quotes,
             backslashes,
+            letters,
             others,
-            ens,
-        } = marks(piece);
+        } = needles.marks(piece);
         let (escaping, escaped) = escapes(backslashes);
-        let stops = (quotes & !escaped) | others;
-        let before_stop = stops.wrapping_sub(1) & !stops;
-        // Nearly all escapes are `\"`, `\\` and `\n`; the others are looked at one by one.
-        let plain = (escaped & (quotes | backslashes | ens)) >> 1;
-        let mut left = escaping & before_stop & !plain;
-        while left != 0 {
-            let at = left.trailing_zeros() as usize;
-            left &= left.wrapping_sub(1);
-            let from = rest.get(at..).unwrap_or_default();
-            match escape_length(from) {
-                0 => return Passed::UpTo(from),
-                2 if at == LAST_OF_PIECE => rest = from.get(2..).unwrap_or_default(),
-                _ => {}
+        let mut stops = quotes & !escaped;
+        // Nearly all escapes are `\"`, `\\`, `\n` and `\t`; the others are looked at one by one.
+        let mut odd = escaping & !((escaped & (quotes | backslashes | letters)) >> 1);
+        let wide = others | inside;
+        // One question for all that is rare: in text with many escapes each by itself would often be answered wrong
+        // before it is asked.
+        if stops | odd | u64::from(wide) == 0 {
+            rest = tail;
+            continue;
+        }
+        if wide {
+            let before = bytes.get(..at).and_then(|passed| passed.last_chunk());
+            if !is_utf8(before.unwrap_or(&[0; 16]), piece) {
+                return Err(whole());
             }
+            stops |= controls(piece);
+            inside = others;
+        }
+        odd &= stops.wrapping_sub(1) & !stops;
+        rest = tail;
+        if odd != 0 {
+            let (whole, end) = pass_escapes(bytes, at, odd);
+            if !whole {
+                return Err(end);
+            }
+            rest = bytes.get(end..).unwrap_or_default();
         }
         if stops != 0 {
-            let at = stops.trailing_zeros() as usize;
-            return Passed::UpTo(rest.get(at..).unwrap_or_default());
-        }
-        // An escape over the border may have taken the first byte of the next piece already.
-        if rest.len() > tail.len() {
-            rest = tail;
+            return Err(at.saturating_add(stops.trailing_zeros() as usize));
         }
     }
-    Passed::All(rest)
+    Ok(length_before(bytes, rest))
+}
+
+/// How many bytes are passed when those behind `at` are looked at one by one, up to what cannot be passed over.
+#[inline(never)]
+fn pass_singly(bytes: &[u8], at: usize) -> usize {
+    let mut rest = bytes.get(at..).unwrap_or_default();
+    while !matches!(rest, [] | [b'"', ..]) {
+        let after = rest.get(plain_run(rest)..).unwrap_or_default();
+        let length = escape_length(after).max(character_length(after));
+        rest = after.get(length..).unwrap_or_default();
+        if length == 0 {
+            break;
+        }
+    }
+    length_before(bytes, rest)
+}
+
+/// Looks at the escapes that begin at these places of the piece at `at`: whether all of them are whole, and how far the
+/// bytes are passed then, at least to the end of the piece; or where the one begins that is not.
+// Few pieces have any: this stays out of the loop that all the others run through.
+#[inline(never)]
+fn pass_escapes(bytes: &[u8], at: usize, places: u64) -> (bool, usize) {
+    let (mut left, mut end) = (places, at.saturating_add(size_of::<Piece>()));
+    while left != 0 {
+        let start = at.saturating_add(left.trailing_zeros() as usize);
+        left &= left.wrapping_sub(1);
+        match escape_length(bytes.get(start..).unwrap_or_default()) {
+            0 => return (false, start),
+            // The last one may go over the border.
+            length => end = end.max(start.saturating_add(length)),
+        }
+    }
+    (true, end)
 }
 
 fn split_piece(bytes: &[u8]) -> Option<(&Piece, &[u8])> {
-    let (piece, tail) = bytes.split_first_chunk::<64>()?;
-    let (blocks, _) = piece.as_chunks::<16>();
+    let (piece, tail) = bytes.split_first_chunk::<{ size_of::<Piece>() }>()?;
+    let (blocks, _) = piece.as_chunks();
     Some((blocks.first_chunk()?, tail))
 }
 
@@ -144,18 +198,6 @@ fn escapes(backslashes: u64) -> (u64, u64) {
     // odd (simdjson, Langdale and Lemire 2019, 3.1.1).
     let ends = ((backslashes << 1) | ODD).wrapping_sub(backslashes) ^ ODD;
     (ends & backslashes, ends ^ backslashes)
-}
-
-/// The bytes after as many blocks without anything special as can be told from at once.
-fn skip_plain_blocks(bytes: &[u8]) -> &[u8] {
-    let mut rest = bytes;
-    while let Some((piece, tail)) = split_piece(rest) {
-        if has_special(piece) {
-            break;
-        }
-        rest = tail;
-    }
-    rest
 }
 
 /// The length of the escape at the start; 0 where there is none, or not all of it.
@@ -179,6 +221,7 @@ fn length_before(bytes: &[u8], rest: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn every_byte_at_every_place_of_a_plain_run() {
@@ -222,25 +265,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn common_prefixes_of_every_length() {
-        let text: Vec<u8> = (0..70).collect();
-        for len in 0..70 {
-            for same in 0..=len {
-                let mut other = text[..len].to_vec();
-                if let Some(byte) = other.get_mut(same) {
-                    *byte ^= 0x80;
-                }
-                assert_eq!(common_prefix(&text, &other), same, "{same} of {len}");
-                assert_eq!(
-                    common_prefix(&other, &text),
-                    same,
-                    "{same} of {len}, turned"
-                );
-            }
-        }
-    }
-
     /// The slow way.
     fn passed(bytes: &[u8]) -> usize {
         let mut at = 0;
@@ -258,47 +282,115 @@ mod tests {
                 ] => 2,
                 [b'\\' | b'"', ..] => return at,
                 [0x20..=0x7F, ..] => 1,
+                [0x80..=0xFF, ..] => {
+                    let character = bytes[at..].iter().take(4).copied().collect::<Vec<u8>>();
+                    let is_one = |length: &usize| {
+                        let text = character.get(..*length).map(core::str::from_utf8);
+                        matches!(text, Some(Ok(text)) if text.chars().count() == 1)
+                    };
+                    match (2..=4).find(is_one) {
+                        Some(length) => length,
+                        None => return at,
+                    }
+                }
                 _ => return at,
             };
         }
     }
 
+    /// Escapes and characters, whole and broken, and what is neither.
+    const PARTS: [&[u8]; 27] = [
+        b"\\n",
+        b"\\\"",
+        b"\\\\",
+        b"\\\\\\\"",
+        b"\\u12aF",
+        b"\\u12",
+        b"\\u12x4",
+        b"\\x",
+        b"\\",
+        b"\"",
+        b"\n",
+        b"\\n\\t\\u0000\\\\",
+        b"\\\xC3\xA9",
+        "\u{e9}".as_bytes(),
+        "\u{20ac}".as_bytes(),
+        "\u{d7ff}\u{e000}".as_bytes(),
+        "\u{1f600}\u{10ffff}".as_bytes(),
+        "\u{e9}\u{20ac}\u{1f600}".as_bytes(),
+        b"\x80",
+        b"\xC3",
+        b"\xE2\x82",
+        b"\xF0\x9F\x98",
+        b"\xE0\x80\x80",
+        b"\xED\xA0\x80",
+        b"\xF4\x90\x80\x80",
+        b"\xE2\x82\xAC\xAC",
+        b"\xC3\n",
+    ];
+
     #[test]
-    fn escapes_at_every_place() {
-        let escapes = [
-            "\\n",
-            "\\\"",
-            "\\\\",
-            "\\\\\\\"",
-            "\\u12aF",
-            "\\u12",
-            "\\u12x4",
-            "\\x",
-            "\\",
-            "\"",
-            "\u{e9}",
-            "\n",
-            "\\n\\t\\u0000\\\\",
-        ];
-        for first in escapes {
-            for second in escapes {
-                for place in 0..150 {
-                    for gap in [0, 1, 14, 15, 62, 63] {
+    fn escapes_and_characters_at_every_place() {
+        for first in PARTS {
+            for second in PARTS {
+                for place in (0..20).chain(44..68).chain(110..132) {
+                    for gap in [0, 1, 15, 62] {
                         for end in [0, 140] {
+                            let gap = "b".repeat(gap);
+                            let (start, end) = ("a".repeat(place), "c".repeat(end));
                             let text = [
-                                &"a".repeat(place),
+                                start.as_bytes(),
                                 first,
-                                &"b".repeat(gap),
+                                gap.as_bytes(),
                                 second,
-                                &"c".repeat(end),
+                                end.as_bytes(),
                             ]
                             .concat();
-                            let bytes = text.as_bytes();
-                            assert_eq!(passable_run(bytes), passed(bytes), "{text:?}");
+                            let name = text.escape_ascii();
+                            assert_eq!(passable_run(&text), passed(&text), "{name}");
                         }
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn what_is_broken_is_found_behind_any_number_of_pieces() {
+        for part in ["\u{e9}", "\u{20ac}", "\\t"] {
+            for length in 0..20 * 64 {
+                let mut text = part.repeat(length / part.len()).into_bytes();
+                text.resize(length, b'a');
+                for end in [b"\xC3".as_slice(), b"\xE2\x82", b"\\", b"\\x"] {
+                    let text = [&text, end, &[b'a'; 140]].concat();
+                    assert_eq!(passable_run(&text), length, "{part} and {end:x?}");
+                }
+            }
+        }
+    }
+
+    /// Long enough that ways to pass a piece are left and taken up again: some text with a few parts in it.
+    fn long_text() -> impl Strategy<Value = Vec<u8>> {
+        let whole = prop::sample::select(
+            PARTS
+                .iter()
+                .filter(|p| passed(p) == p.len())
+                .collect::<Vec<_>>(),
+        );
+        let text = prop_oneof![
+            6 => (0..200_usize).prop_map(|length| vec![b'a'; length]),
+            3 => whole.clone().prop_map(|part| part.to_vec()),
+            1 => (whole, 1..100_usize).prop_map(|(part, times)| part.repeat(times)),
+        ];
+        let end = prop::sample::select(&PARTS[..]);
+        (prop::collection::vec(text, 0..40), end)
+            .prop_map(|(texts, end)| [&texts.concat(), end, b"behind"].concat())
+    }
+
+    proptest! {
+        #[test]
+        fn long_texts_are_passed_as_far_as_short_ones(text in long_text()) {
+            prop_assert_eq!(passable_run(&text), passed(&text), "{}", text.escape_ascii());
         }
     }
 }

@@ -27,31 +27,15 @@ impl Utf8 {
         self.need != 0
     }
 
-    /// How many bytes at the start belong to characters outside ASCII.
+    /// Reads on in a character outside ASCII, or begins one; how many bytes at the start belong to it.
     ///
     /// # Errors
     /// The index of the first byte that cannot stand where it does.
-    pub(crate) fn run(&mut self, bytes: &[u8]) -> Result<usize, usize> {
-        let mut rest = bytes;
-        let done = |rest: &[u8]| bytes.len().saturating_sub(rest.len());
-        loop {
-            if self.need == 0 {
-                // Most text outside ASCII is of these, and whole: no state needed.
-                while let Some(([0xE1..=0xEC, 0x80..=0xBF, 0x80..=0xBF], tail)) =
-                    rest.split_first_chunk()
-                {
-                    rest = tail;
-                }
-                while let Some(([0xC2..=0xDF, 0x80..=0xBF], tail)) = rest.split_first_chunk() {
-                    rest = tail;
-                }
-            }
-            let Some((&byte, tail)) = rest.split_first() else {
-                return Ok(done(rest));
-            };
+    pub(crate) fn character(&mut self, bytes: &[u8]) -> Result<usize, usize> {
+        let mut read = 0_usize;
+        for &byte in bytes {
             if self.need == 0 {
                 (self.need, self.low, self.high) = match byte {
-                    0x00..=0x7F => return Ok(done(rest)),
                     0xC2..=0xDF => (1, 0x80, 0xBF),
                     0xE0 => (2, 0xA0, 0xBF),
                     0xED => (2, 0x80, 0x9F),
@@ -59,16 +43,20 @@ impl Utf8 {
                     0xF0 => (3, 0x90, 0xBF),
                     0xF1..=0xF3 => (3, 0x80, 0xBF),
                     0xF4 => (3, 0x80, 0x8F),
-                    _ => return Err(done(rest)),
+                    _ => return Err(read),
                 };
             } else if (self.low..=self.high).contains(&byte) {
                 self.need = self.need.saturating_sub(1);
                 (self.low, self.high) = (0x80, 0xBF);
             } else {
-                return Err(done(rest));
+                return Err(read);
             }
-            rest = tail;
+            read = read.saturating_add(1);
+            if self.need == 0 {
+                break;
+            }
         }
+        Ok(read)
     }
 
     /// Reads text of any characters.
@@ -77,12 +65,16 @@ impl Utf8 {
     /// The index of the first byte that cannot stand where it does.
     pub(crate) fn check(&mut self, bytes: &[u8]) -> Result<(), usize> {
         let mut rest = bytes;
-        while !rest.is_empty() {
+        while let Some((byte, tail)) = rest.split_first() {
+            if byte.is_ascii() && !self.is_inside() {
+                rest = tail;
+                continue;
+            }
             let start = bytes.len().saturating_sub(rest.len());
-            let wide = self.run(rest).map_err(|bad| start.saturating_add(bad))?;
-            let after = rest.get(wide..).unwrap_or_default();
-            let ascii = after.iter().take_while(|byte| byte.is_ascii()).count();
-            rest = after.get(ascii..).unwrap_or_default();
+            let read = self
+                .character(rest)
+                .map_err(|bad| start.saturating_add(bad))?;
+            rest = rest.get(read..).unwrap_or_default();
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The keys that the scanner knows, and where each of them stands.
 
 use super::{JsonScanner, State, Text};
-use crate::body::field::{Key, STREAM_OPTIONS, TOP_LEVEL};
+use crate::body::field::{STREAM_OPTIONS, TOP_LEVEL, field_of};
 use crate::body::{BodyError, Field};
 
 /// An object whose keys are compared.
@@ -30,18 +30,18 @@ impl Object {
     /// What the value of the key is in this object.
     ///
     /// # Errors
-    /// [`BodyError::CaseVariant`]; see [`field_of`](crate::body::field::field_of). Caps decide nothing, so
+    /// [`BodyError::CaseVariant`]; see [`field_of`]. Caps decide nothing, so
     /// what reads like one only when case is ignored is a key like any other.
-    fn member(self, key: &Key) -> Result<Option<Member>, BodyError> {
+    fn member(self, key: &[u8]) -> Result<Option<Member>, BodyError> {
         let fields = match self {
             Self::Top => TOP_LEVEL,
             Self::StreamOptions => STREAM_OPTIONS,
             Self::GenerationConfig => &[],
         };
-        if let Some(field) = key.field(fields)? {
+        if let Some(field) = field_of(key, fields)? {
             return Ok(Some(Member::Field(field)));
         }
-        Ok(match (self, key.bytes()) {
+        Ok(match (self, key) {
             (Self::Top, b"max_tokens" | b"max_completion_tokens" | b"max_output_tokens") => {
                 Some(Member::OutputCap)
             }
@@ -68,12 +68,12 @@ impl JsonScanner {
         }
     }
 
-    /// The end of a key in such an object.
+    /// The end of a key in such an object; `whole` is the key where nothing of it was kept.
     // Few are: this stays out of the loop that reads all the others.
     #[inline(never)]
-    pub(super) fn end_key(&mut self) -> Result<(), BodyError> {
+    pub(super) fn end_key(&mut self, whole: Option<&[u8]>) -> Result<(), BodyError> {
         if let Some(object) = self.object() {
-            self.member = object.member(&self.key)?;
+            self.member = object.member(whole.unwrap_or(self.key.bytes()))?;
         }
         match self.member {
             Some(Member::Field(field)) => self.seen.note(field),

@@ -2,18 +2,39 @@
 
 use super::{Cursor, JsonScanner, State, Text};
 use crate::body::BodyError;
-use crate::text::{passable_run, plain_run, unescaped};
+use crate::text::{plain_run, unescaped};
 
 impl JsonScanner {
-    /// Reads on in a string; gives what is left of the chunk.
+    /// Reads on in a string, and perhaps past its end; gives what is left of the chunk.
     pub(super) fn text<'a>(&mut self, mut cursor: Cursor<'a>) -> Result<&'a [u8], BodyError> {
         loop {
             if !self.utf8.is_inside() {
-                let plain = match self.text {
-                    Text::Value | Text::NestedKey => passable_run(cursor.rest),
-                    Text::Key | Text::Model => plain_run(cursor.rest),
-                };
-                cursor.rest = self.take(cursor, plain)?;
+                match self.text {
+                    Text::Value | Text::NestedKey => {
+                        cursor.rest = self.skim(cursor.rest);
+                        if !matches!(self.state, State::Text) {
+                            return Ok(cursor.rest);
+                        }
+                        // By now a key that is compared has begun.
+                        if self.text == Text::Key {
+                            continue;
+                        }
+                    }
+                    Text::Key if self.key.is_empty() && self.high_surrogate.is_none() => {
+                        let plain = plain_run(cursor.rest);
+                        // Nearly every key comes whole: it need not be kept.
+                        if let Some((key, [b'"', behind @ ..])) =
+                            cursor.rest.split_at_checked(plain)
+                        {
+                            self.end_key(Some(key))?;
+                            return Ok(self.behind_key(behind));
+                        }
+                        cursor.rest = self.take(cursor, plain)?;
+                    }
+                    Text::Key | Text::Model => {
+                        cursor.rest = self.take(cursor, plain_run(cursor.rest))?;
+                    }
+                }
                 match cursor.rest.split_first() {
                     None => return Ok(cursor.rest),
                     Some((b'"', tail)) => {
@@ -39,12 +60,30 @@ impl JsonScanner {
                     Some(_) => self.end_surrogate()?,
                 }
             }
-            let wide = self.utf8.run(cursor.rest).map_err(|bad| BodyError::Utf8 {
-                at: cursor.at().saturating_add(bad as u64),
-            })?;
+            // One alone: what whole ones follow are passed over many at a time.
+            let wide = self
+                .utf8
+                .character(cursor.rest)
+                .map_err(|bad| BodyError::Utf8 {
+                    at: cursor.at().saturating_add(bad as u64),
+                })?;
             cursor.rest = self.take(cursor, wide)?;
             if cursor.rest.is_empty() {
                 return Ok(cursor.rest);
+            }
+        }
+    }
+
+    /// Reads the colon behind a key that is compared, if it is there at once; gives what is left of the chunk.
+    fn behind_key<'a>(&mut self, chunk: &'a [u8]) -> &'a [u8] {
+        match chunk {
+            [b':', behind @ ..] => {
+                self.state = State::Value;
+                behind
+            }
+            _ => {
+                self.state = State::Colon;
+                chunk
             }
         }
     }
@@ -168,7 +207,7 @@ impl JsonScanner {
             Text::NestedKey => State::Colon,
             Text::Key => {
                 self.end_surrogate()?;
-                self.end_key()?;
+                self.end_key(None)?;
                 State::Colon
             }
             Text::Model => {

@@ -25,6 +25,25 @@ pub fn benchmarks(criterion: &mut Criterion) {
     group.bench_with_input("1m/one string", long.as_bytes(), |b, body| {
         b.iter(|| scan(body))
     });
+    // Text outside ASCII: two bytes to a character here and there, and three to nearly each.
+    for (told, line) in [
+        (
+            "German",
+            "Der schnelle braune Fuchs springt über den trägen Hund, der schläft.\\n",
+        ),
+        ("Chinese", "敏捷的棕色狐狸跳过了那只正在睡觉的懒狗。\\n"),
+    ] {
+        let text = line.repeat((100 << 10) / line.len());
+        let body = format!(r#"{{"model":"gpt-5.1","input":"{text}"}}"#);
+        group.throughput(Throughput::BytesDecimal(body.len() as u64));
+        group.bench_with_input(
+            BenchmarkId::new("100k", told),
+            body.as_bytes(),
+            |b, body| {
+                b.iter(|| scan(body));
+            },
+        );
+    }
     // What reading each byte once costs at the least.
     group.bench_with_input("1m/sum of the bytes", long.as_bytes(), |b, body| {
         b.iter(|| {

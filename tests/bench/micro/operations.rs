@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use criterion::{Criterion, Throughput};
 use trilane::config::record::{KeyDigest, KeyRecord, Stamped};
+use trilane::head::Head;
 use trilane::lane::Protocol;
 use trilane::model::name::fold_tier;
 use trilane::protocol::match_request;
@@ -24,7 +25,7 @@ pub fn benchmarks(criterion: &mut Criterion) {
         1024,
     );
     group.bench_function("head, 21 headers", |b| {
-        b.iter(|| head::pairs(black_box(&bytes)))
+        b.iter(|| Head::handed_over(black_box(&bytes).clone()))
     });
     let path = b"/v1beta/models/gemini-2.5-flash:generateContent";
     group.bench_function("endpoint", |b| {
