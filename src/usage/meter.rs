@@ -97,7 +97,7 @@ pub struct Reading {
 
 impl Meter {
     /// The most that a meter takes up, in bytes.
-    pub const MAX_BYTES: usize = 3584;
+    pub const MAX_BYTES: usize = 4608;
 
     /// A meter that has read nothing.
     pub fn new(wire: Wire) -> Self {

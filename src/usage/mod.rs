@@ -7,14 +7,16 @@
 //! The [`Meter`] finds the numbers: bytes go through `sse` (if the answer is a stream of events) and
 //! `picker` (JSON), which follows the table of the answer's [`Wire`] form, to the `tally`.
 
+mod carry;
 mod chat;
 mod generate;
 mod images;
 mod messages;
 mod meter;
 mod numbers;
+mod pattern;
 mod picker;
-mod quiet;
+mod places;
 mod responses;
 mod short_text;
 mod sse;

@@ -3,7 +3,7 @@
 use super::table::Slot;
 
 /// How many slots there are: the most that any table needs.
-pub(super) const SLOTS: usize = 24;
+pub(super) const SLOTS: usize = 20;
 
 /// Numbers that were reported, and which were.
 #[derive(Debug, Clone, Copy, Default)]
@@ -39,6 +39,10 @@ impl Numbers {
         self.present &= !bit(slot);
     }
 
+    pub(super) fn clear(&mut self) {
+        self.present = 0;
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.present == 0
     }
@@ -50,10 +54,11 @@ impl Numbers {
 
     /// Takes over what the other has.
     pub(super) fn update(&mut self, other: &Self) {
-        for slot in (0..).take(SLOTS) {
-            if let Some(value) = other.get(slot) {
-                self.set(slot, value);
-            }
+        let mut left = other.present;
+        while left != 0 {
+            let slot = left.trailing_zeros() as Slot;
+            self.set(slot, other.or_zero(slot));
+            left &= left.wrapping_sub(1);
         }
     }
 
@@ -76,6 +81,38 @@ impl Numbers {
             part
         });
         (rest, parts)
+    }
+}
+
+/// The value of a plain integer: no sign, fraction, exponent or leading zero, and no more than 64 bits.
+pub(super) fn integer(word: &[u8]) -> Option<u64> {
+    if let Some((value, [])) = short_integer(word) {
+        return Some(value);
+    }
+    if matches!(word, [] | [b'0', ..]) {
+        return None;
+    }
+    word.iter().try_fold(0u64, |value, byte| {
+        let digit = byte.is_ascii_digit().then(|| byte.wrapping_sub(b'0'))?;
+        value.checked_mul(10)?.checked_add(u64::from(digit))
+    })
+}
+
+/// So many digits are never more than 64 bits.
+const SHORT: usize = 19;
+
+/// The value of the digits at the start, if that is a plain integer of a length that is easy to read, and what comes
+/// after them.
+pub(super) fn short_integer(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let (mut value, mut rest) = (0_u64, bytes);
+    while let [byte @ b'0'..=b'9', tail @ ..] = rest {
+        let digit = u64::from(byte.wrapping_sub(b'0'));
+        value = value.wrapping_mul(10).wrapping_add(digit);
+        rest = tail;
+    }
+    match (bytes.len().saturating_sub(rest.len()), bytes) {
+        (0, _) | (2.., [b'0', ..]) => None,
+        (digits, _) => (digits <= SHORT).then_some((value, rest)),
     }
 }
 
@@ -109,6 +146,62 @@ mod tests {
             }
             assert_eq!(numbers.split(0, [1, 2]), want, "{total:?} {parts:?}");
         }
+    }
+
+    #[test]
+    fn integers_are_what_they_say() {
+        let nines = "9".repeat(25);
+        let written = (1..=25).map(|digits| nines[..digits].to_owned());
+        let edges = [0, 7, 10, u64::MAX / 10, u64::MAX - 1, u64::MAX].map(|edge| edge.to_string());
+        let others = [
+            "",
+            "00",
+            "01",
+            "-1",
+            "+1",
+            "1.0",
+            "1e2",
+            " 1",
+            "1 ",
+            "x",
+            "18446744073709551616",
+            "10000000000000000000",
+            "18446744073709551610",
+            "99999999999999999999x",
+        ];
+        for word in written.chain(edges).chain(others.map(str::to_owned)) {
+            // What the standard library takes beside that: a sign and leading zeros.
+            let value = word.parse::<u64>().ok();
+            let want = value.filter(|value| value.to_string() == word);
+            assert_eq!(integer(word.as_bytes()), want, "{word}");
+            for after in ["", ",", "x", " 5"] {
+                let bytes = format!("{word}{after}");
+                let digits = bytes.bytes().take_while(u8::is_ascii_digit).count();
+                let number = integer(&bytes.as_bytes()[..digits]).filter(|_| digits <= SHORT);
+                let want = number.map(|number| (number, &bytes.as_bytes()[digits..]));
+                assert_eq!(short_integer(bytes.as_bytes()), want, "{bytes}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_update_takes_what_was_reported_and_leaves_the_rest() {
+        let (mut kept, mut staged) = (Numbers::default(), Numbers::default());
+        (0..SLOTS as Slot).for_each(|slot| kept.set(slot, 100));
+        staged.set(0, 1);
+        staged.set(7, 0);
+        staged.set(SLOTS as Slot - 1, 3);
+        staged.set(8, 9);
+        staged.forget(8);
+        kept.update(&staged);
+        for slot in 0..SLOTS as Slot {
+            let want = staged.get(slot).unwrap_or(100);
+            assert_eq!(kept.get(slot), Some(want), "slot {slot}");
+        }
+        kept.clear();
+        assert!(kept.is_empty());
+        kept.update(&staged);
+        assert_eq!((kept.get(0), kept.get(8)), (Some(1), None));
     }
 
     #[test]

@@ -3,11 +3,13 @@
 //! Down to where the table has something to say, a document is read as RFC 8259 has it. Any other value
 //! is passed over: in it only strings are told from the rest, and brackets counted.
 
+mod members;
+mod passing;
 mod path;
 mod string;
 mod word;
 
-use super::quiet::Strings;
+use super::places::{Free, Places};
 use super::short_text::ShortText;
 use super::sse::is_line_break;
 use super::table::Node;
@@ -33,8 +35,10 @@ pub(super) struct Picker {
     too_long: bool,
     /// The escaped first half of a surrogate pair, when a second one must follow.
     high_surrogate: Option<u16>,
-    /// The strings that were passed over since the last [`reset`](Self::reset).
-    passed: Strings,
+    /// Where something else may stand without any difference, but for numbers.
+    places: Places,
+    /// How much was left to read where places count from.
+    places_from: usize,
 }
 
 /// What may come next.
@@ -77,7 +81,8 @@ impl Picker {
             scratch: ShortText::default(),
             too_long: false,
             high_surrogate: None,
-            passed: Strings::default(),
+            places: Places::default(),
+            places_from: 0,
         }
     }
 
@@ -87,13 +92,32 @@ impl Picker {
         self.node = root;
         self.path.clear();
         self.depth = 0;
-        self.passed.clear();
         self.clear_scratch();
     }
 
-    /// The strings of the value that were passed over in one piece.
-    pub(super) fn passed(&self) -> &Strings {
-        &self.passed
+    /// Notes places from here on, where so many bytes are left to read.
+    pub(super) fn note_from(&mut self, left: usize) {
+        self.places_from = left;
+        self.places.clear();
+    }
+
+    /// Goes on noting places, where so many bytes of the event are left or were read before.
+    pub(super) fn note_on(&mut self, all: usize) {
+        self.places_from = all;
+    }
+
+    /// The places since then, of what came in one piece.
+    pub(super) fn places(&self) -> &Places {
+        &self.places
+    }
+
+    /// Notes a place by how much is left to read at its two ends.
+    fn note(&mut self, left_at_start: usize, left_at_end: usize, free: Free) {
+        let read = |left| self.places_from.checked_sub(left);
+        // A document has no places.
+        if let (Some(start), Some(end)) = (read(left_at_start), read(left_at_end)) {
+            self.places.add(start, end, free);
+        }
     }
 
     /// Whether one value was read, whole, and nothing but whitespace behind it.
@@ -104,7 +128,15 @@ impl Picker {
     /// Reads on; with `lines` no further than to the next line break, which is what is left then.
     pub(super) fn feed<'a>(&mut self, bytes: &'a [u8], lines: bool, tally: &mut Tally) -> &'a [u8] {
         let mut rest = bytes;
-        while let Some((&byte, tail)) = rest.split_first() {
+        loop {
+            if let [b'"', tail @ ..] = rest
+                && matches!(self.state, State::FirstKey | State::Key)
+            {
+                rest = self.members(tail, lines, tally);
+            }
+            let Some((&byte, tail)) = rest.split_first() else {
+                return rest;
+            };
             if lines && is_line_break(byte) {
                 return rest;
             }
@@ -127,7 +159,12 @@ impl Picker {
                 State::Word => self.word(rest, tally),
                 State::Lost => {
                     let end = lines.then(|| memchr2(b'\r', b'\n', rest)).flatten();
-                    end.and_then(|end| rest.get(end..)).unwrap_or_default()
+                    let after = end.and_then(|end| rest.get(end..)).unwrap_or_default();
+                    if !after.is_empty() {
+                        // The first byte may be why.
+                        self.note(tail.len(), after.len(), Free::Line);
+                    }
+                    after
                 }
                 _ if is_whitespace(byte) => {
                     if lines {
@@ -137,18 +174,9 @@ impl Picker {
                     }
                 }
                 State::Value | State::FirstItem => self.value(rest, byte, tail, lines, tally),
-                State::FirstKey | State::Key if byte == b'"' => {
-                    self.key = true;
-                    self.state = State::Text;
-                    self.text(tail, lines, tally)
-                }
-                _ => {
-                    self.structure(byte, tally);
-                    tail
-                }
+                _ => self.structure(byte, tail, tally),
             };
         }
-        rest
     }
 
     /// Reads the first byte of a value, and as much more as is there.
@@ -161,15 +189,13 @@ impl Picker {
         tally: &mut Tally,
     ) -> &'a [u8] {
         match byte {
-            b'"' if self.node.text.is_some() => {
-                self.key = false;
-                self.state = State::Text;
-                self.text(tail, lines, tally)
-            }
-            b'"' => {
-                self.state = State::PassingText;
-                self.pass_text(tail, lines)
-            }
+            b'"' => match self.node.text {
+                Some(what) => self.told_text(what, tail, lines, tally),
+                None => {
+                    self.state = State::PassingText;
+                    self.pass_text(tail, lines)
+                }
+            },
             b'{' if self.node.members.is_some() => {
                 self.open(Container::Object, tally);
                 tail
@@ -183,14 +209,8 @@ impl Picker {
                 self.state = State::Passing;
                 self.pass(tail, lines)
             }
-            b']' if self.state == State::FirstItem => {
-                self.close(Container::Array, tally);
-                tail
-            }
-            byte if is_word(byte) => {
-                self.state = State::Word;
-                self.word(rest, tally)
-            }
+            b']' if self.state == State::FirstItem => self.close(Container::Array, tail, tally),
+            byte if is_word(byte) => self.new_word(rest, tally),
             _ => {
                 self.state = State::Lost;
                 tail
@@ -198,24 +218,18 @@ impl Picker {
         }
     }
 
-    /// Reads a byte between values.
-    fn structure(&mut self, byte: u8, tally: &mut Tally) {
+    /// Reads a byte between values; gives what is left.
+    fn structure<'a>(&mut self, byte: u8, tail: &'a [u8], tally: &mut Tally) -> &'a [u8] {
         match (self.state, byte) {
             (State::Colon, b':') => self.state = State::Value,
-            (State::AfterValue, b',') => {
-                let (container, node) = self.path.inner();
-                self.state = match container {
-                    Container::Object => State::Key,
-                    Container::Array => {
-                        self.node = node.items.unwrap_or(&Node::NONE);
-                        State::Value
-                    }
-                };
+            (State::AfterValue, b',') => self.next_in_container(),
+            (State::AfterValue | State::FirstKey, b'}') => {
+                return self.close(Container::Object, tail, tally);
             }
-            (State::AfterValue | State::FirstKey, b'}') => self.close(Container::Object, tally),
-            (State::AfterValue, b']') => self.close(Container::Array, tally),
+            (State::AfterValue, b']') => return self.close(Container::Array, tail, tally),
             _ => self.state = State::Lost,
         }
+        tail
     }
 
     fn open(&mut self, container: Container, tally: &mut Tally) {
@@ -237,53 +251,50 @@ impl Picker {
         }
     }
 
-    fn close(&mut self, container: Container, tally: &mut Tally) {
+    fn close<'a>(&mut self, container: Container, after: &'a [u8], tally: &mut Tally) -> &'a [u8] {
         match self.path.pop() {
             Some((open, node)) if open == container => {
                 if let Some(mark) = node.mark {
                     tally.end(mark);
                 }
-                self.end_value();
+                self.end_value(after)
             }
-            _ => self.state = State::Lost,
+            _ => {
+                self.state = State::Lost;
+                after
+            }
         }
     }
 
-    fn end_value(&mut self) {
-        self.state = if self.path.is_empty() {
-            State::End
-        } else {
-            State::AfterValue
+    /// A value has ended, and this comes after it; gives what is left behind a comma.
+    fn end_value<'a>(&mut self, after: &'a [u8]) -> &'a [u8] {
+        match after {
+            // Nearly always: it saves a round.
+            [b',', rest @ ..] if !self.path.is_empty() => {
+                self.next_in_container();
+                rest
+            }
+            _ => {
+                self.state = if self.path.is_empty() {
+                    State::End
+                } else {
+                    State::AfterValue
+                };
+                after
+            }
+        }
+    }
+
+    /// A comma: another member or item comes.
+    fn next_in_container(&mut self) {
+        let (container, node) = self.path.inner();
+        self.state = match container {
+            Container::Object => State::Key,
+            Container::Array => {
+                self.node = node.items.unwrap_or(&Node::NONE);
+                State::Value
+            }
         };
-    }
-
-    /// Reads on in an object or array that is passed over.
-    fn pass<'a>(&mut self, bytes: &'a [u8], lines: bool) -> &'a [u8] {
-        let mut rest = bytes;
-        while let Some((&byte, tail)) = rest.split_first() {
-            match byte {
-                b'"' => {
-                    self.state = State::PassingText;
-                    rest = self.pass_text(tail, lines);
-                    if self.state != State::Passing {
-                        return rest;
-                    }
-                    continue;
-                }
-                b'{' | b'[' => self.depth = self.depth.saturating_add(1),
-                b'}' | b']' => {
-                    self.depth = self.depth.saturating_sub(1);
-                    if self.depth == 0 {
-                        self.end_value();
-                        return tail;
-                    }
-                }
-                b'\r' | b'\n' if lines => return rest,
-                _ => {}
-            }
-            rest = tail;
-        }
-        rest
     }
 
     /// Takes the next bytes of what is being read into the scratch.

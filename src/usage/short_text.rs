@@ -42,6 +42,16 @@ impl ShortText {
         true
     }
 
+    /// Takes these bytes in place of the ones before; none, if there is no room for all of them.
+    pub(super) fn set(&mut self, text: &[u8]) {
+        self.clear();
+        self.push(text);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     pub(super) fn clear(&mut self) {
         self.len = 0;
     }

@@ -2,8 +2,9 @@
 //!
 //! Only `data` counts: every protocol here repeats in it what its `event` fields say.
 
+use super::carry::Carry;
+use super::pattern::{Likeness, MAX_EVENT, Pattern};
 use super::picker::Picker;
-use super::quiet::Quiet;
 use super::tally::Tally;
 use memchr::memchr2;
 
@@ -15,10 +16,12 @@ pub(super) struct Events {
     after_cr: bool,
     /// The event has a line of data.
     has_data: bool,
-    /// Something of the event stood in a chunk before.
+    /// What came of the event with the chunks before was read.
     begun: bool,
-    /// The last event that said nothing new.
-    quiet: Quiet,
+    /// The last event.
+    pattern: Pattern,
+    /// The event's bytes from the chunks before. Unless it has begun it may be like the last one.
+    carry: Carry,
 }
 
 /// Where in a line the bytes so far end.
@@ -43,26 +46,61 @@ impl Events {
         Self {
             line: Line::Other,
             begun: true,
+            carry: Carry::lacking(),
             ..Self::default()
         }
     }
 
     /// Reads the next bytes; none after the stream's own end.
     pub(super) fn feed(&mut self, bytes: &[u8], picker: &mut Picker, tally: &mut Tally) {
-        if tally.is_done() {
+        let mut rest = bytes;
+        while !self.begun && self.carry.len() > 0 && !rest.is_empty() {
+            rest = self.carry_on(rest, picker, tally);
+        }
+        self.read(rest, picker, tally);
+    }
+
+    /// Goes on with the event that was carried over; gives what is left.
+    fn carry_on<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        picker: &mut Picker,
+        tally: &mut Tally,
+    ) -> &'a [u8] {
+        let before = self.carry.len();
+        let after = self.carry.fill(bytes);
+        match self.pattern.compare(self.carry.as_bytes()) {
+            Likeness::Alike(left) => {
+                let read = self.carry.len().saturating_sub(left.len());
+                self.carry.clear();
+                let rest = bytes.get(read.saturating_sub(before)..);
+                self.repeat(rest.unwrap_or_default(), tally)
+            }
+            Likeness::Open if after.is_empty() => after,
+            Likeness::Open | Likeness::Unlike => {
+                let carry = core::mem::take(&mut self.carry);
+                self.read(carry.as_bytes(), picker, tally);
+                after
+            }
+        }
+    }
+
+    /// Reads the next bytes, all that are not carried over.
+    fn read(&mut self, bytes: &[u8], picker: &mut Picker, tally: &mut Tally) {
+        if bytes.is_empty() || tally.is_done() {
             return;
         }
         let mut rest = bytes;
-        if self.after_cr && !rest.is_empty() {
-            self.after_cr = false;
+        if core::mem::take(&mut self.after_cr) {
             rest = rest.strip_prefix(b"\n").unwrap_or(rest);
         }
-        // From the first byte of the event on, where all of it so far is in this chunk.
-        let mut event = None;
-        if !self.begun {
-            rest = self.skip_quiet(rest);
-            event = Some(rest);
+        if self.begun {
+            picker.note_on(self.carry.len().saturating_add(rest.len()));
+        } else {
+            rest = self.begin_event(rest, picker, tally);
         }
+        // From the first byte of the event in this chunk on.
+        let mut event = rest;
         while let Some((&byte, tail)) = rest.split_first() {
             match self.line {
                 Line::Start => {
@@ -70,22 +108,29 @@ impl Events {
                         self.line = Line::Colon;
                         rest = value;
                     } else if is_line_break(byte) {
-                        let told = tally.is_told();
+                        let (told, repeatable) = (tally.is_told(), tally.is_repeatable());
                         let is_one = self.dispatch(picker, tally);
                         if tally.is_done() {
                             return;
                         }
                         rest = self.end_line(rest);
-                        if told {
-                            self.quiet.forget();
-                        } else if let Some(event) = event.filter(|_| is_one && !self.after_cr) {
-                            self.quiet.learn(event, rest.len(), picker.passed());
-                        }
                         if is_one {
+                            let length = event.len().saturating_sub(rest.len());
+                            let last = event.get(..length).unwrap_or_default();
+                            match self.carry.end(last) {
+                                Some(event) if repeatable => {
+                                    let numbers = picker.is_closed().then(|| tally.numbers());
+                                    self.pattern.learn(event, picker.places(), numbers);
+                                }
+                                _ if told => self.pattern.forget(),
+                                _ => {}
+                            }
                             picker.reset(&tally.table().event);
                         }
-                        rest = self.skip_quiet(rest);
-                        event = Some(rest);
+                        self.carry.clear();
+                        self.begun = false;
+                        rest = self.begin_event(rest, picker, tally);
+                        event = rest;
                     } else {
                         self.line = Line::Name(0);
                     }
@@ -124,16 +169,47 @@ impl Events {
                 }
             }
         }
-        self.begun = event.is_none_or(|event| !event.is_empty());
+        if !event.is_empty() {
+            self.carry.add(event);
+            self.begun = true;
+        }
     }
 
-    /// Passes over the events at the start that are like the last one that said nothing new.
-    fn skip_quiet<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+    /// Passes over the events at the start that are like the last one; carries over the beginning of what may be
+    /// one. Gives what is to be read.
+    fn begin_event<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        picker: &mut Picker,
+        tally: &mut Tally,
+    ) -> &'a [u8] {
         let mut rest = bytes;
-        while let Some(after) = self.quiet.skip(rest) {
-            rest = after;
+        loop {
+            match self.pattern.compare(rest) {
+                Likeness::Alike(after) => rest = self.repeat(after, tally),
+                Likeness::Open if rest.len() < MAX_EVENT => {
+                    self.carry.add(rest);
+                    return Default::default();
+                }
+                Likeness::Open | Likeness::Unlike => {
+                    picker.note_from(rest.len());
+                    return rest;
+                }
+            }
         }
-        rest
+    }
+
+    /// What stands before these bytes is like the last event: it told the same. Gives what is left.
+    fn repeat<'a>(&mut self, bytes: &'a [u8], tally: &mut Tally) -> &'a [u8] {
+        if let Some(numbers) = self.pattern.numbers() {
+            tally.repeat(numbers);
+        }
+        // The pattern has no LF of a last CR LF.
+        if !self.pattern.ends_with_cr() {
+            return bytes;
+        }
+        self.after_cr = bytes.is_empty();
+        bytes.strip_prefix(b"\n").unwrap_or(bytes)
     }
 
     /// A line of data begins; it and the one before are joined by an LF.

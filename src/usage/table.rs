@@ -5,6 +5,7 @@
 
 use super::Usage;
 use super::numbers::Numbers;
+use crate::text::same;
 
 /// Everything that is particular to one wire form.
 pub(super) struct Table {
@@ -134,7 +135,7 @@ impl Node {
     pub(super) fn member(&self, key: &[u8]) -> Option<&'static Self> {
         self.members?
             .iter()
-            .find(|(name, _)| name.as_bytes() == key)
+            .find(|(name, _)| same(name.as_bytes(), key))
             .map(|(_, node)| node)
     }
 
@@ -192,3 +193,55 @@ pub(super) const ERROR: Node = Node {
     ])
     .marked(Mark::Error)
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::usage::Wire;
+
+    /// All objects of a table.
+    fn objects(node: &Node, found: &mut Vec<&'static [Member]>) {
+        found.extend(node.members);
+        for (_, member) in node.members.unwrap_or_default() {
+            objects(member, found);
+        }
+        if let Some(item) = node.items {
+            objects(item, found);
+        }
+    }
+
+    #[test]
+    fn keys_are_found_as_if_compared_byte_by_byte() {
+        let mut found = Vec::new();
+        for wire in Wire::ALL {
+            objects(&wire.table().document, &mut found);
+            objects(&wire.table().event, &mut found);
+        }
+        for members in found {
+            let check = |key: &[u8]| {
+                let same = members
+                    .iter()
+                    .find(|(name, _)| name.bytes().eq(key.iter().copied()));
+                let want = same.map(|(_, node)| core::ptr::from_ref(node));
+                let got = object(members).member(key).map(core::ptr::from_ref);
+                assert_eq!(got, want, "{}", key.escape_ascii());
+                got.is_some()
+            };
+            assert!(!check(b""));
+            for (name, _) in members {
+                let name = name.as_bytes();
+                assert!(check(name), "{}", name.escape_ascii());
+                for at in 0..name.len() {
+                    check(&name[..at]);
+                    check(&name[at..]);
+                    let mut other = name.to_vec();
+                    other[at] ^= 1;
+                    check(&other);
+                    other.insert(at, b'_');
+                    check(&other);
+                }
+                check(&[name, b"s"].concat());
+            }
+        }
+    }
+}

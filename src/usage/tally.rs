@@ -32,6 +32,8 @@ struct Said {
     compaction: bool,
     /// The usage object has begun and not ended: one number may yet correct another.
     usage_open: bool,
+    /// Said again with other numbers it would mean something else than those.
+    singular: bool,
     /// Anything above may be set.
     touched: bool,
 }
@@ -39,12 +41,13 @@ struct Said {
 impl Said {
     fn clear(&mut self) {
         if self.touched {
-            self.numbers = Numbers::default();
+            self.numbers.clear();
             self.texts.iter_mut().for_each(ShortText::clear);
             self.images = 0;
             self.event = Event::Plain;
             (self.error, self.done, self.compaction) = (false, false, false);
             self.usage_open = false;
+            self.singular = false;
             self.touched = false;
         }
     }
@@ -72,15 +75,20 @@ impl Tally {
     // === While an event is being read ===
 
     pub(super) fn number(&mut self, slot: Slot, value: u64) {
+        self.staged.singular |= self.staged.numbers.get(slot).is_some();
         self.staged.numbers.set(slot, value);
         self.staged.touched = true;
     }
 
-    /// Takes a string, nothing if it was too long; whether the event is worth reading on.
-    pub(super) fn text(&mut self, what: Text, text: Option<&[u8]>) -> bool {
+    /// Takes a string, nothing if it was too long; `plain`: nothing but ASCII is in it, for sure. Whether the event is worth
+    /// reading on.
+    pub(super) fn text(&mut self, what: Text, text: Option<&[u8]>, plain: bool) -> bool {
         match what {
             Text::EventType => match text.and_then(self.table.event_of) {
-                Some(event) => self.staged.event = event,
+                Some(event) => {
+                    self.staged.event = event;
+                    self.staged.singular |= event == Event::Image;
+                }
                 None => return false,
             },
             Text::BareError => self.staged.error |= text != Some(b""),
@@ -88,13 +96,13 @@ impl Tally {
             _ => {
                 let kept = self.kept.texts.get(what as usize);
                 if let Some(place) = self.staged.texts.get_mut(what as usize) {
-                    place.clear();
                     // Most events of a stream repeat what the first one said.
                     if kept.map(ShortText::as_bytes) == text {
+                        place.clear();
                         return true;
                     }
-                    let sound = text.filter(|text| core::str::from_utf8(text).is_ok());
-                    place.push(sound.unwrap_or_default());
+                    let sound = text.filter(|text| plain || core::str::from_utf8(text).is_ok());
+                    place.set(sound.unwrap_or_default());
                 }
             }
         }
@@ -107,11 +115,15 @@ impl Tally {
         let numbers = &mut self.staged.numbers;
         match mark {
             Mark::Usage => {
-                *numbers = Numbers::default();
+                self.staged.singular |= !numbers.is_empty();
+                numbers.clear();
                 self.staged.usage_open = true;
             }
             Mark::Error => self.staged.error = true,
-            Mark::Iterations => messages::begin_iterations(numbers),
+            Mark::Iterations => {
+                messages::begin_iterations(numbers);
+                self.staged.singular = true;
+            }
             Mark::Iteration => {
                 messages::begin_iteration(numbers);
                 self.staged.compaction = false;
@@ -126,6 +138,7 @@ impl Tally {
         match mark {
             Mark::Image => {
                 self.staged.images = self.staged.images.saturating_add(1);
+                self.staged.singular = true;
                 self.staged.touched = true;
             }
             Mark::Usage => self.staged.usage_open = false,
@@ -151,6 +164,21 @@ impl Tally {
         self.staged.touched
     }
 
+    /// Whether the same event, coming next, would change nothing, and one with other numbers these alone.
+    pub(super) fn is_repeatable(&self) -> bool {
+        !self.staged.singular
+    }
+
+    /// All numbers known so far.
+    pub(super) fn numbers(&self) -> &Numbers {
+        &self.kept.numbers
+    }
+
+    /// An event like the last one has come: these are known now.
+    pub(super) fn repeat(&mut self, numbers: Numbers) {
+        self.kept.numbers = numbers;
+    }
+
     /// The event ends here and was whole.
     pub(super) fn commit(&mut self) {
         if !self.staged.touched {
@@ -159,15 +187,18 @@ impl Tally {
         let (staged, kept) = (&self.staged, &mut self.kept);
         match self.table.merge {
             _ if staged.numbers.is_empty() => {}
-            Merge::Replace => kept.numbers = staged.numbers,
+            Merge::Replace => {
+                kept.numbers.clear();
+                kept.numbers.update(&staged.numbers);
+            }
             Merge::Update => kept.numbers.update(&staged.numbers),
         }
         let error = staged.error || staged.event == Event::Error;
         for (what, (to, from)) in kept.texts.iter_mut().zip(&staged.texts).enumerate() {
             let of_error = what == Text::ErrorType as usize || what == Text::ErrorCode as usize;
             // The first error is what went wrong; others may follow from it.
-            if from.text().is_some() && (!of_error || (error && !kept.error)) {
-                *to = *from;
+            if !from.is_empty() && (!of_error || (error && !kept.error)) {
+                to.set(from.as_bytes());
             }
         }
         kept.error |= error;
@@ -200,7 +231,7 @@ impl Tally {
             self.discard();
         } else {
             if self.staged.usage_open {
-                self.staged.numbers = Numbers::default();
+                self.staged.numbers.clear();
             }
             self.commit();
             self.ended = whole;

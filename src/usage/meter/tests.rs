@@ -5,7 +5,9 @@ use crate::usage::Kind::{
 use crate::usage::short_text::MAX_TEXT;
 use crate::usage::{Kind, Wire};
 
+mod alike;
 mod properties;
+mod shortcuts;
 
 fn read<'a>(wire: Wire, chunks: impl IntoIterator<Item = &'a [u8]>) -> Reading {
     let mut meter = Meter::new(wire);
@@ -368,6 +370,12 @@ fn what_else_is_told() {
             "data: {\"id\":\"\",\"model\":\"\"}\n\ndata: {\"id\":\"i\",\"model\":\"m\",\"choices\":[{\"finish_reason\":null}]}\n\ndata: {\"id\":\"i\",\"model\":\"\",\"choices\":[{\"index\":0,\"finish_reason\":\"stop\"}]}\n\n".to_owned(),
             [Some("i"), Some("m"), Some("stop"), None],
         ),
+        // What is no text stands for none.
+        (
+            Wire::Chat,
+            "data: {\"id\":\"i\",\"model\":\"m\"}\n\ndata: {\"id\":\"\\ud83d\",\"model\":\"a\\ud83db\"}\n\n".to_owned(),
+            [Some("i"), Some("m"), None, None],
+        ),
     ];
     for (wire, answer, want) in cases {
         let got = read_any(wire, &answer);
@@ -399,15 +407,38 @@ fn a_meter_is_small_and_brackets_are_free() {
     }
 }
 
-/// Events that say what is known are not read again; what they say must be known at that moment.
+/// An event like the last one is not read again; it must be the last one, even after one too long to be remembered.
 #[test]
 fn what_was_known_before_is_news_after_something_else() {
-    for order in ["a", "aaa", "aaab", "aaaba", "aabbaabab", "aaabbba"] {
-        let event = |id| format!("data: {{\"id\":\"{id}\",\"choices\":[],\"object\":\"x\"}}\n\n");
+    let long = format!("\"{}\"", "x".repeat(4096));
+    let orders = [
+        "a",
+        "aaa",
+        "aaab",
+        "aaaba",
+        "aabbaabab",
+        "aaabbba",
+        "aca",
+        "aacaa",
+        "acbca",
+        "ccacc",
+    ];
+    for order in orders {
+        let event = |id| {
+            let key = if id == 'c' { &long } else { "\"object\"" };
+            let usage = u32::from(id);
+            format!(
+                "data: {{\"id\":\"{id}\",\"usage\":{{\"prompt_tokens\":{usage}}},{key}:\"x\"}}\n\n"
+            )
+        };
         let stream: String = order.chars().map(event).collect();
-        let mut meter = Meter::new(Wire::Chat);
-        meter.feed(stream.as_bytes());
-        let last = order.chars().last().map(String::from);
-        assert_eq!(meter.finish().response_id, last, "{order}");
+        let last = order.chars().last();
+        let want = last.map(|id| vec![(Input, u64::from(u32::from(id)))]);
+        for size in [1, 100, 1000, 100_000] {
+            let got = read(Wire::Chat, stream.as_bytes().chunks(size));
+            let id = last.map(String::from);
+            assert_eq!(got.response_id, id, "{order} by {size}");
+            assert_eq!(tokens(&got), want, "{order} by {size}");
+        }
     }
 }

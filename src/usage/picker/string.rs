@@ -1,41 +1,31 @@
-//! Strings: those that are kept, and those that are passed over.
+//! Strings that are kept, and keys.
 
+use super::passing::skip_wide;
 use super::{Picker, State};
-use crate::text::{passable_run, plain_run, unescaped};
+use crate::text::{plain_run, unescaped};
 use crate::usage::short_text::MAX_TEXT;
 use crate::usage::sse::is_line_break;
-use crate::usage::table::Node;
+use crate::usage::table::Text;
 use crate::usage::tally::Tally;
 
 impl Picker {
-    /// Reads on in a string that is passed over.
-    pub(super) fn pass_text<'a>(&mut self, bytes: &'a [u8], lines: bool) -> &'a [u8] {
-        let mut rest = bytes;
-        loop {
-            rest = rest.get(passable_run(rest)..).unwrap_or_default();
-            rest = match rest {
-                [] => return rest,
-                [b'"', tail @ ..] => {
-                    self.passed.note(bytes.len(), rest.len());
-                    if self.depth == 0 {
-                        self.end_value();
-                    } else {
-                        self.state = State::Passing;
-                    }
-                    return tail;
-                }
-                [b'\\', 0x20..=0xFF, tail @ ..] => tail,
-                [b'\\', tail @ ..] => {
-                    self.state = State::PassingEscape;
-                    return tail;
-                }
-                [0x80..=0xFF, tail @ ..] => skip_wide(tail),
-                [byte, ..] => {
-                    if !(lines && is_line_break(*byte)) {
-                        self.state = State::Lost;
-                    }
-                    return rest;
-                }
+    /// Reads a string that is told as this, from behind its opening quote.
+    pub(super) fn told_text<'a>(
+        &mut self,
+        what: Text,
+        bytes: &'a [u8],
+        lines: bool,
+        tally: &mut Tally,
+    ) -> &'a [u8] {
+        match plain_text(bytes) {
+            Some((text, after)) => {
+                let good = tally.text(what, short(text), true);
+                self.end_told(good, after)
+            }
+            None => {
+                self.key = false;
+                self.state = State::Text;
+                self.text(bytes, lines, tally)
             }
         }
     }
@@ -47,29 +37,12 @@ impl Picker {
             let (piece, after) = rest
                 .split_at_checked(plain_run(rest))
                 .unwrap_or((rest, &[]));
-            if let [b'"', tail @ ..] = after
-                && self.scratch.as_bytes().is_empty()
-                && !self.too_long
-                && self.high_surrogate.is_none()
-            {
-                self.end_text(piece, tally);
-                return tail;
-            }
             self.keep_text(piece);
             rest = match after {
                 [] => return after,
                 [b'"', tail @ ..] => {
                     self.end_surrogate();
-                    let scratch = self.scratch;
-                    // What is too long is as if it were no text at all.
-                    let text = if self.too_long {
-                        NO_TEXT
-                    } else {
-                        scratch.as_bytes()
-                    };
-                    self.clear_scratch();
-                    self.end_text(text, tally);
-                    return tail;
+                    return self.end_text(tail, tally);
                 }
                 [b'\\', tail @ ..] => {
                     self.state = State::Escape;
@@ -91,20 +64,38 @@ impl Picker {
         }
     }
 
-    fn end_text(&mut self, text: &[u8], tally: &mut Tally) {
-        if self.key {
-            let (_, object) = self.path.inner();
-            self.node = object.member(text).unwrap_or(&Node::NONE);
-            self.state = State::Colon;
-            return;
-        }
-        self.end_value();
-        if let Some(what) = self.node.text {
-            let short = (text.len() <= MAX_TEXT).then_some(text);
-            if !tally.text(what, short) {
-                self.state = State::Lost;
+    /// The string in the scratch has ended, and this comes after it; gives what is left.
+    #[inline(never)]
+    fn end_text<'a>(&mut self, after: &'a [u8], tally: &mut Tally) -> &'a [u8] {
+        let scratch = self.scratch;
+        // What is too long is as if it were no text at all.
+        let text = if self.too_long {
+            NO_TEXT
+        } else {
+            scratch.as_bytes()
+        };
+        self.clear_scratch();
+        match self.node.text {
+            _ if self.key => {
+                self.find_member(text);
+                self.state = State::Colon;
+                after
             }
+            Some(what) => {
+                let good = tally.text(what, short(text), false);
+                self.end_told(good, after)
+            }
+            None => self.end_value(after),
         }
+    }
+
+    /// A string that was told has ended, and this comes after it; gives what is left.
+    fn end_told<'a>(&mut self, worth_reading_on: bool, after: &'a [u8]) -> &'a [u8] {
+        if worth_reading_on {
+            return self.end_value(after);
+        }
+        self.state = State::Lost;
+        after
     }
 
     /// Adds bytes that stand in the string as they are.
@@ -176,14 +167,20 @@ impl Picker {
     }
 }
 
+/// The string that ends at the first quote, if it is all there and nothing in it is other than it means, and what comes
+/// after it.
+pub(super) fn plain_text(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (text, after) = bytes.split_at_checked(plain_run(bytes))?;
+    match after {
+        [b'"', after @ ..] => Some((text, after)),
+        _ => None,
+    }
+}
+
+/// A text, unless it is too long to be kept.
+fn short(text: &[u8]) -> Option<&[u8]> {
+    (text.len() <= MAX_TEXT).then_some(text)
+}
+
 /// What makes a string no UTF-8, so that it is no key of a table and not kept.
 const NO_TEXT: &[u8] = &[0xFF];
-
-/// The bytes after those outside ASCII at the start.
-fn skip_wide(bytes: &[u8]) -> &[u8] {
-    let mut rest = bytes;
-    while let [0x80..=0xFF, tail @ ..] = rest {
-        rest = tail;
-    }
-    rest
-}

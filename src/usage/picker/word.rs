@@ -1,10 +1,49 @@
 //! Numbers and literals.
 
 use super::{Picker, State};
+use crate::usage::numbers::{integer, short_integer};
+use crate::usage::places::Free;
 use crate::usage::short_text::MAX_TEXT;
+use crate::usage::table::Slot;
 use crate::usage::tally::Tally;
 
 impl Picker {
+    /// Reads a number or a literal from its first byte on.
+    pub(super) fn new_word<'a>(&mut self, bytes: &'a [u8], tally: &mut Tally) -> &'a [u8] {
+        if let Some(after) = self.usual_word(bytes, tally) {
+            return self.end_value(after);
+        }
+        self.state = State::Word;
+        self.word(bytes, tally)
+    }
+
+    /// Takes the whole number or `null` at the start, as nearly all words are; gives what comes after it.
+    pub(super) fn usual_word<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        tally: &mut Tally,
+    ) -> Option<&'a [u8]> {
+        let (value, after) = match short_integer(bytes) {
+            Some((value, after)) => (Some(value), after),
+            None => (None, bytes.strip_prefix(b"null")?),
+        };
+        let next = after.first()?;
+        if *next != b',' && is_word(*next) {
+            return None;
+        }
+        if let Some(value) = value {
+            let free = match self.node.number {
+                Some(slot) => {
+                    tally.number(slot, value);
+                    Free::Number(slot)
+                }
+                None => Free::Digits,
+            };
+            self.note(bytes.len(), after.len(), free);
+        }
+        Some(after)
+    }
+
     /// Reads on in a number or a literal.
     pub(super) fn word<'a>(&mut self, bytes: &'a [u8], tally: &mut Tally) -> &'a [u8] {
         let end = bytes.iter().position(|byte| !is_word(*byte));
@@ -16,18 +55,31 @@ impl Picker {
             self.keep(piece);
             return rest;
         }
-        if self.scratch.as_bytes().is_empty() && !self.too_long {
-            self.end_word(piece, tally);
+        let good = if self.scratch.as_bytes().is_empty() && !self.too_long {
+            let (good, told) = self.end_word(piece, tally);
+            let unread = self.node.number.is_none() && piece.iter().all(u8::is_ascii_digit);
+            if told.is_some() || unread {
+                let free = told.map_or(Free::Digits, Free::Number);
+                self.note(bytes.len(), rest.len(), free);
+            }
+            good
         } else {
             self.keep(piece);
             let word = self.scratch;
-            self.end_word(word.as_bytes(), tally);
+            let (good, _) = self.end_word(word.as_bytes(), tally);
             self.clear_scratch();
+            good
+        };
+        if good {
+            return self.end_value(rest);
         }
+        self.state = State::Lost;
         rest
     }
 
-    fn end_word(&mut self, word: &[u8], tally: &mut Tally) {
+    /// Takes a whole number or literal: whether it is one, and the place of the number, if it was told.
+    fn end_word(&mut self, word: &[u8], tally: &mut Tally) -> (bool, Option<Slot>) {
+        let mut told = None;
         let good = match word {
             // Whatever it is, it was not kept.
             _ if self.too_long || word.len() > MAX_TEXT => true,
@@ -38,6 +90,7 @@ impl Picker {
                 Some(value) => {
                     if let Some(slot) = self.node.number {
                         tally.number(slot, value);
+                        told = Some(slot);
                     }
                     true
                 }
@@ -47,25 +100,11 @@ impl Picker {
             },
             _ => false,
         };
-        self.end_value();
-        if !good {
-            self.state = State::Lost;
-        }
+        (good, told)
     }
 }
 
 /// Whether a byte can stand in a number or a literal, or in what is mistaken for one.
 pub(super) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.')
-}
-
-/// The value of a plain integer: no sign, fraction, exponent or leading zero, and no more than 64 bits.
-fn integer(word: &[u8]) -> Option<u64> {
-    if matches!(word, [b'0', _, ..]) {
-        return None;
-    }
-    word.iter().try_fold(0u64, |value, byte| {
-        let digit = byte.is_ascii_digit().then(|| byte.wrapping_sub(b'0'))?;
-        value.checked_mul(10)?.checked_add(u64::from(digit))
-    })
 }

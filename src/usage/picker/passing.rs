@@ -1,0 +1,139 @@
+//! What is passed over: strings, objects and arrays that the table says nothing of.
+
+use super::{Picker, State};
+use crate::text::passable_run;
+use crate::usage::places::Free;
+use crate::usage::sse::is_line_break;
+
+impl Picker {
+    /// Reads on in an object or array that is passed over.
+    pub(super) fn pass<'a>(&mut self, bytes: &'a [u8], lines: bool) -> &'a [u8] {
+        let mut rest = bytes;
+        while let Some((&byte, tail)) = rest.split_first() {
+            match byte {
+                b'"' => {
+                    self.state = State::PassingText;
+                    rest = self.pass_text(tail, lines);
+                    if self.state != State::Passing {
+                        return rest;
+                    }
+                    continue;
+                }
+                b'{' | b'[' => self.depth = self.depth.saturating_add(1),
+                b'}' | b']' => {
+                    self.depth = self.depth.saturating_sub(1);
+                    if self.depth == 0 {
+                        return self.end_value(tail);
+                    }
+                }
+                b'\r' | b'\n' if lines => return rest,
+                b'0'..=b'9' => {
+                    let more = tail.iter().position(|byte| !byte.is_ascii_digit());
+                    let after = more.and_then(|more| tail.get(more..)).unwrap_or_default();
+                    self.note(rest.len(), after.len(), Free::Digits);
+                    rest = after;
+                    continue;
+                }
+                _ => {}
+            }
+            rest = tail;
+        }
+        rest
+    }
+
+    /// Reads on in a string that is passed over.
+    pub(super) fn pass_text<'a>(&mut self, bytes: &'a [u8], lines: bool) -> &'a [u8] {
+        let (mut text, mut rest) = (bytes, bytes);
+        loop {
+            rest = rest.get(passable_run(rest)..).unwrap_or_default();
+            rest = match rest {
+                [] => return rest,
+                [b'"', tail @ ..] => {
+                    // Keys are hardly ever others.
+                    if tail.first() != Some(&b':') {
+                        self.note(text.len(), rest.len(), Free::Text);
+                    }
+                    if self.depth == 0 {
+                        return self.end_value(tail);
+                    }
+                    // Nearly always the next one is near.
+                    if let [b':' | b',', b'"', next @ ..] = tail {
+                        text = next;
+                        next
+                    } else {
+                        self.state = State::Passing;
+                        return tail;
+                    }
+                }
+                [b'\\', 0x20..=0xFF, tail @ ..] => tail,
+                [b'\\', tail @ ..] => {
+                    self.state = State::PassingEscape;
+                    return tail;
+                }
+                [0x80..=0xFF, tail @ ..] => skip_wide(tail),
+                [byte, ..] => {
+                    if !(lines && is_line_break(*byte)) {
+                        self.state = State::Lost;
+                    }
+                    return rest;
+                }
+            }
+        }
+    }
+}
+
+/// The bytes after those outside ASCII at the start.
+pub(super) fn skip_wide(bytes: &[u8]) -> &[u8] {
+    let mut rest = bytes;
+    while let [0x80..=0xFF, tail @ ..] = rest {
+        rest = tail;
+    }
+    rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::usage::Wire;
+    use crate::usage::tally::Tally;
+
+    #[test]
+    fn places_are_what_nobody_reads_and_numbers() {
+        let cases = [
+            (
+                r#"{"x":"one","y":"","z":"three"}"#,
+                &["one", "", "three"][..],
+            ),
+            (
+                r#"{"x":{"a":"one","b":"two"},"y":[["c","d"],"e"],"z":"f"}"#,
+                &["one", "two", "c", "d", "e", "f"],
+            ),
+            (
+                r#"{"x" : {"a" : "one" , "b" : "two"}, "y": ["c", "d"] }"#,
+                &["a", "one", "b", "two", "c", "d"],
+            ),
+            (
+                r#"{"x":["a\"\\","é",12,"12","b",null,3],"y":null}"#,
+                &["a\\\"\\\\", "é", "12", "12", "b", "3"],
+            ),
+            (
+                r#"{"n":17,"id":"i","usage":{"prompt_tokens":5,"x":"6","y":7,"total_tokens": 8 },"m":9}"#,
+                &["17", "5", "6", "7", "8", "9"],
+            ),
+            (r#"{"n":01,"m":1.5,"usage":{"prompt_tokens":05}}"#, &["01"]),
+        ];
+        for (json, want) in cases {
+            let table = Wire::Chat.table();
+            let (mut picker, mut tally) = (Picker::new(), Tally::new(table));
+            picker.reset(&table.event);
+            picker.note_from(json.len());
+            picker.feed(json.as_bytes(), true, &mut tally);
+            let places = picker.places().as_slice().iter();
+            let got: Vec<_> = places
+                .map(|place| &json[place.start()..place.end()])
+                .collect();
+            assert_eq!(got, want, "{json}");
+            assert!(picker.is_closed(), "{json}");
+        }
+    }
+}
