@@ -17,6 +17,7 @@ RUN rustup target add wasm32-wasip1
 WORKDIR /build
 COPY Cargo.toml Cargo.lock ./
 COPY .cargo .cargo
+COPY abi abi
 COPY src src
 COPY control control
 COPY tests/upstream tests/upstream

@@ -104,8 +104,8 @@ lint: wasm-target python ## format, clippy (native and WebAssembly), documentati
 	@$(CARGO) clippy $(LOCKED) --package trilane-noop --target wasm32-wasip1 -- -D warnings
 	@RUSTDOCFLAGS='-D warnings' $(CARGO) doc $(LOCKED) --quiet --workspace --no-deps
 	@# Only these rooms may know Envoy: everything else is pure and runs natively, in tests and tools.
-	@if grep -rn proxy_wasm src --include='*.rs' | grep -vE '^src/(filter/|entry\.rs:)'; then \
-		echo 'error: proxy_wasm is named outside src/filter and src/entry.rs (above).' >&2; exit 1; \
+	@if grep -rnE 'proxy_wasm|trilane_abi' src --include='*.rs' | grep -vE '^src/(filter/|entry\.rs:)'; then \
+		echo 'error: the host is named outside src/filter and src/entry.rs (above).' >&2; exit 1; \
 	fi
 	@# Tokens and money are exact: no number in the filter or the command is a float.
 	@if grep -rnE '\bf(32|64)\b' src control/src --include='*.rs'; then \

@@ -18,20 +18,25 @@ pub struct Charge(Decimal);
 /// `None` where the exact amount has more digits than the type holds, which takes usage beyond
 /// anything a model can do; a rounded amount is never given.
 pub fn charge(usage: &Usage, prices: &Prices, multiplier: Multiplier) -> Option<Charge> {
-    // Prices are per million: six more places.
-    let per_token = Decimal::try_new(1, 6).ok()?;
     let mut total = Decimal::ZERO;
-    for kind in Kind::ALL {
+    for (kind, count) in used(usage) {
         if let Some(price) = prices.tokens(kind) {
-            let cost = product(price.value(), Decimal::from(usage.tokens(kind)))?;
-            total = sum(total, product(cost, per_token)?)?;
+            total = sum(total, product(price.value(), Decimal::from(count))?)?;
         }
     }
-    if let Some(price) = prices.image() {
+    // Prices are per million: six more places.
+    total = product(total, Decimal::try_new(1, 6).ok()?)?;
+    if let Some(price) = prices.image().filter(|_| usage.images > 0) {
         let cost = product(price.value(), Decimal::from(usage.images))?;
         total = sum(total, cost)?;
     }
     Some(Charge(product(total, multiplier.value())?.normalize()))
+}
+
+/// What there is of each kind, where there is any.
+fn used(usage: &Usage) -> impl Iterator<Item = (Kind, u64)> {
+    let counts = Kind::ALL.into_iter().map(|kind| (kind, usage.tokens(kind)));
+    counts.filter(|(_, count)| *count > 0)
 }
 
 impl Charge {

@@ -1,12 +1,23 @@
 //! A message head as Envoy hands it over: names in lower case, values as bytes.
 
+use core::ops::Range;
+
 /// The names and values of a request's or response's header block, pseudo-headers included.
 ///
 /// Values are bytes because a client may send any octet but NUL, CR and LF (RFC 9110, section 5.5).
 /// `Debug` prints names only: a value may be a credential.
 #[derive(Clone, Default)]
 pub struct Head {
-    pairs: Vec<(String, Vec<u8>)>,
+    /// All texts, with whatever else stands between them.
+    bytes: Vec<u8>,
+    fields: Vec<Field>,
+}
+
+/// Where a header's name and value stand.
+#[derive(Debug, Clone)]
+struct Field {
+    name: Range<usize>,
+    value: Range<usize>,
 }
 
 /// How often a header occurs in a [`Head`], with its value where it is unambiguous.
@@ -21,9 +32,15 @@ pub enum Occurrence<'a> {
 }
 
 impl Head {
-    /// Takes the pairs as they came, in order, names already in lower case.
+    /// Takes pairs in order, names already in lower case.
     pub fn new(pairs: Vec<(String, Vec<u8>)>) -> Self {
-        Self { pairs }
+        Self::handed_over(header_block(&pairs))
+    }
+
+    /// Takes a [`header_block`]. Total on any bytes: of one that says what it has not got, nothing is taken.
+    pub fn handed_over(bytes: Vec<u8>) -> Self {
+        let fields = fields(&bytes).unwrap_or_default();
+        Self { bytes, fields }
     }
 
     /// The first value of `name`, or `None` where the header is absent.
@@ -48,15 +65,17 @@ impl Head {
 
     /// Every value of `name`, in the order sent.
     pub fn values<'s>(&'s self, name: &str) -> impl Iterator<Item = &'s [u8]> {
-        self.pairs
+        self.fields
             .iter()
-            .filter(move |(n, _)| n == name)
-            .map(|(_, v)| v.as_slice())
+            .filter(move |field| {
+                field.name.len() == name.len() && self.text(&field.name) == name.as_bytes()
+            })
+            .map(|field| self.text(&field.value))
     }
 
     /// The names in the order sent, repeated ones repeatedly.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.pairs.iter().map(|(n, _)| n.as_str())
+    pub fn names(&self) -> impl Iterator<Item = &[u8]> {
+        self.fields.iter().map(|field| self.text(&field.name))
     }
 
     /// The `:method` pseudo-header; empty where it is missing.
@@ -68,25 +87,88 @@ impl Head {
     pub fn target(&self) -> &[u8] {
         self.get(":path").unwrap_or_default()
     }
+
+    fn text(&self, place: &Range<usize>) -> &[u8] {
+        self.bytes.get(place.clone()).unwrap_or_default()
+    }
+}
+
+/// A header block as a proxy-wasm host hands it over in one buffer (ABI 0.2.1): the number of fields, the lengths of each
+/// one's name and value (all of them 32 bits, little endian), and then names and values themselves, a zero byte behind
+/// each.
+pub fn header_block(pairs: &[(impl AsRef<[u8]>, impl AsRef<[u8]>)]) -> Vec<u8> {
+    let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX).to_le_bytes();
+    let mut bytes = number(pairs.len()).to_vec();
+    for (name, value) in pairs {
+        bytes.extend(number(name.as_ref().len()));
+        bytes.extend(number(value.as_ref().len()));
+    }
+    for (name, value) in pairs {
+        for text in [name.as_ref(), value.as_ref()] {
+            bytes.extend_from_slice(text);
+            bytes.push(0);
+        }
+    }
+    bytes
+}
+
+/// Where the texts of a header block stand in its buffer; `None` where it is none.
+fn fields(bytes: &[u8]) -> Option<Vec<Field>> {
+    /// The lengths of a name and a value.
+    const LENGTHS: usize = 2 * size_of::<u32>();
+    let (count, rest) = bytes.split_first_chunk()?;
+    let count = usize::try_from(u32::from_le_bytes(*count)).ok()?;
+    let lengths = rest.get(..count.checked_mul(LENGTHS)?)?;
+    let mut at = size_of::<u32>().checked_add(lengths.len())?;
+    let mut next = |length: &[u8; 4]| {
+        let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
+        let place = at..at.checked_add(length)?;
+        at = place.end.checked_add(1)?;
+        (at <= bytes.len()).then_some(place)
+    };
+    let (lengths, _) = lengths.as_chunks::<4>();
+    let (pairs, _) = lengths.as_chunks::<2>();
+    let mut fields = Vec::with_capacity(count);
+    for [name, value] in pairs {
+        let (name, value) = (next(name)?, next(value)?);
+        fields.push(Field { name, value });
+    }
+    Some(fields)
 }
 
 impl core::fmt::Debug for Head {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_list().entries(self.names()).finish()
+        let names = self.names().map(String::from_utf8_lossy);
+        f.debug_list().entries(names).finish()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
-    fn head(pairs: &[(&str, &[u8])]) -> Head {
-        Head::new(
-            pairs
-                .iter()
-                .map(|(n, v)| ((*n).to_owned(), v.to_vec()))
-                .collect(),
-        )
+    fn pairs(of: &[(&str, &[u8])]) -> Vec<(String, Vec<u8>)> {
+        of.iter()
+            .map(|(n, v)| ((*n).to_owned(), v.to_vec()))
+            .collect()
+    }
+
+    fn head(of: &[(&str, &[u8])]) -> Head {
+        Head::new(pairs(of))
+    }
+
+    fn read(head: &Head) -> Vec<(String, Vec<u8>)> {
+        let name = |name: &[u8]| String::from_utf8(name.to_vec()).unwrap();
+        head.fields
+            .iter()
+            .map(|field| {
+                (
+                    name(head.text(&field.name)),
+                    head.text(&field.value).to_vec(),
+                )
+            })
+            .collect()
     }
 
     #[test]
@@ -106,5 +188,60 @@ mod tests {
     fn debug_prints_no_value() {
         let text = format!("{:?}", head(&[("x-api-key", b"sk-secret")]));
         assert_eq!(text, r#"["x-api-key"]"#);
+    }
+
+    #[test]
+    fn a_block_has_lengths_and_texts() {
+        let want = [
+            &[2, 0, 0, 0][..],
+            &[5, 0, 0, 0, 3, 0, 0, 0],
+            &[7, 0, 0, 0, 0, 0, 0, 0],
+            b":path\0/v1\0",
+            b"x-empty\0\0",
+        ];
+        let block = header_block(&[(":path", "/v1"), ("x-empty", "")]);
+        assert_eq!(block, want.concat());
+    }
+
+    #[test]
+    fn what_the_buffer_has_not_got_is_not_taken() {
+        let good = header_block(&pairs(&[(":method", b"GET"), ("a", b"")]));
+        assert_eq!(Head::handed_over(good.clone()).method(), b"GET", "whole");
+        for len in 0..good.len() {
+            let head = Head::handed_over(good[..len].to_vec());
+            assert_eq!(head.names().count(), 0, "cut after {len}");
+        }
+        let lies: [(&str, usize, [u8; 4]); 3] = [
+            ("more fields", 0, [3, 0, 0, 0]),
+            ("no end of fields", 0, [0xFF; 4]),
+            ("a long name", 4, [0xFF; 4]),
+        ];
+        for (case, at, number) in lies {
+            let mut bytes = good.clone();
+            bytes[at..at + 4].copy_from_slice(&number);
+            assert_eq!(Head::handed_over(bytes).names().count(), 0, "{case}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn pairs_are_read_as_they_were_written(
+            pairs in prop::collection::vec(("[a-z:-]{0,12}", prop::collection::vec(1..=255u8, 0..20)), 0..20),
+        ) {
+            prop_assert_eq!(read(&Head::new(pairs.clone())), pairs);
+        }
+
+        #[test]
+        fn total_on_any_buffer(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+            let head = Head::handed_over(bytes);
+            let _ = (read_any(&head), head.get("a"));
+        }
+    }
+
+    fn read_any(head: &Head) -> usize {
+        head.fields
+            .iter()
+            .map(|f| head.text(&f.name).len() + head.text(&f.value).len())
+            .sum()
     }
 }

@@ -168,7 +168,10 @@ impl Phase {
         answer.begin(status, facts);
         let mut edits = answer.identify(head, facts, upload.asker.request_id.as_deref());
         // They speak of our account with the upstream.
-        let limits = head.limit_headers().into_iter().map(HeaderEdit::Remove);
+        let limits = head
+            .limit_headers()
+            .into_iter()
+            .map(|name| HeaderEdit::Remove(name.into()));
         edits.headers.extend(limits);
         (Self::Relaying(upload), Outcome::Continue(edits))
     }

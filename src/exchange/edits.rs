@@ -1,6 +1,7 @@
 //! What changes in a request before it leaves: headers, and at most two places of the body.
 
 use core::ops::Range;
+use std::borrow::Cow;
 
 use crate::limits::shared::Descriptors;
 
@@ -26,7 +27,7 @@ pub enum HeaderEdit {
     /// Sets a header, in place of all of that name.
     Set(&'static str, Vec<u8>),
     /// Takes every header of that name out.
-    Remove(String),
+    Remove(Cow<'static, str>),
 }
 
 /// The bytes of the body that change.

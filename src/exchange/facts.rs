@@ -72,8 +72,8 @@ pub(super) struct Facts {
 impl Facts {
     /// Notes who asks for what, as the head says it.
     pub(super) fn note_head(&mut self, head: &Head, target: &Target<'_>) {
-        self.method = String::from_utf8_lossy(head.method()).into_owned();
-        self.path = String::from_utf8_lossy(target.path).into_owned();
+        self.method = shown(head.method());
+        self.path = shown(target.path);
     }
 
     /// Notes the model that a request names, and what it means.
@@ -152,5 +152,14 @@ impl Facts {
             cluster: route.source.cluster.clone(),
             multiplier: route.multiplier,
         })
+    }
+}
+
+/// Text as it is, with a sign in place of whatever is not UTF-8.
+// Nearly all of it is, and to see that takes far less than to look for what is not.
+fn shown(bytes: &[u8]) -> String {
+    match core::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => String::from_utf8_lossy(bytes).into_owned(),
     }
 }

@@ -1,5 +1,7 @@
 //! What leaves of a request's head, and what no upstream may see of it.
 
+use std::borrow::Cow;
+
 use super::admission;
 use super::affinity::affinity;
 use super::edits::{AFFINITY_HEADER, CLUSTER_HEADER, Edits, HeaderEdit, INTERNAL_PREFIX};
@@ -27,6 +29,19 @@ const KEPT_BACK: [&str; 9] = [
     "x-goog-user-project",
 ];
 
+/// How many changes there are to most heads, at the most.
+const USUAL_EDITS: usize = 8;
+
+/// The name, where a header of this name stays here.
+fn kept_back(name: &[u8]) -> Option<Cow<'static, str>> {
+    let mut named = credential::HEADERS.iter().chain(&KEPT_BACK);
+    if let Some(known) = named.find(|known| known.as_bytes() == name) {
+        return Some(Cow::Borrowed(known));
+    }
+    let ours = name.starts_with(INTERNAL_PREFIX.as_bytes());
+    ours.then(|| Cow::Owned(String::from_utf8_lossy(name).into_owned()))
+}
+
 /// The changes to the head of a request that takes `route` for the key with the id `key`;
 /// `upstream_model` is the model's name in the upstream's path, where the path has one.
 pub(super) fn head_edits(
@@ -37,14 +52,11 @@ pub(super) fn head_edits(
     key: &str,
     upstream_model: &str,
 ) -> Edits {
-    let mut headers: Vec<HeaderEdit> = Vec::new();
-    for name in head.names() {
-        let stays = name.starts_with(INTERNAL_PREFIX)
-            || credential::HEADERS.contains(&name)
-            || KEPT_BACK.contains(&name);
-        let edit = || HeaderEdit::Remove(name.to_owned());
-        if stays && !headers.contains(&edit()) {
-            headers.push(edit());
+    let mut headers: Vec<HeaderEdit> = Vec::with_capacity(USUAL_EDITS);
+    for name in head.names().filter_map(kept_back) {
+        let edit = HeaderEdit::Remove(name);
+        if !headers.contains(&edit) {
+            headers.push(edit);
         }
     }
     headers.push(HeaderEdit::Set(
@@ -57,9 +69,11 @@ pub(super) fn head_edits(
     }
     let path = endpoint.upstream_path(upstream_model);
     let path = path.as_deref().map_or(target.path, str::as_bytes);
-    let forwarded = target.rewritten(path);
-    if forwarded != head.target() {
-        headers.push(HeaderEdit::Set(":path", forwarded));
+    if path != target.path || target.query.is_some() {
+        let forwarded = target.rewritten(path);
+        if forwarded != head.target() {
+            headers.push(HeaderEdit::Set(":path", forwarded));
+        }
     }
     if endpoint.protocol() == Some(Protocol::B) && !head.contains(messages::UPSTREAM_VERSION_HEADER)
     {

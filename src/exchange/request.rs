@@ -316,8 +316,9 @@ fn asks_for_websocket(head: &Head) -> bool {
 /// An id that is safe to repeat in a header.
 fn plain_id(value: &[u8]) -> Option<String> {
     let good = |b: &u8| b.is_ascii_alphanumeric() || b"-_.:".contains(b);
-    (!value.is_empty() && value.len() <= 128 && value.iter().all(good))
-        .then(|| String::from_utf8_lossy(value).into_owned())
+    let plain = !value.is_empty() && value.len() <= 128 && value.iter().all(good);
+    let text = core::str::from_utf8(value).ok().filter(|_| plain)?;
+    Some(text.to_owned())
 }
 
 fn nobody() -> Asker {

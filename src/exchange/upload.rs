@@ -326,7 +326,7 @@ impl Upload {
         let length = self.content_length?;
         if self.may_rename() || self.ask_usage {
             // A change is still to come and may change the length: the body goes chunked.
-            return Some(HeaderEdit::Remove("content-length".to_owned()));
+            return Some(HeaderEdit::Remove("content-length".into()));
         }
         if changes.is_empty() {
             return None;

@@ -11,6 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use proxy_wasm::hostcalls;
 use proxy_wasm::types::{BufferType, MapType, MetricType};
+use trilane_abi::{HeaderBlock, header_block};
 
 use crate::exchange::{AnswerHead, BodyEdit, HeaderEdit, StreamEnd};
 use crate::head::Head;
@@ -73,7 +74,7 @@ impl SharedData for Host {
 
 /// The request's head; legal in `on_http_request_headers`.
 pub(super) fn request_head() -> Head {
-    Head::new(hostcalls::get_map_bytes(MapType::HttpRequestHeaders).unwrap_or_default())
+    Head::handed_over(header_block(HeaderBlock::Request).unwrap_or_default())
 }
 
 /// The first value of a request header; legal in `on_http_request_headers`.
@@ -90,8 +91,7 @@ pub(super) struct ResponseHead(OnceCell<Head>);
 impl ResponseHead {
     fn head(&self) -> &Head {
         self.0.get_or_init(|| {
-            let pairs = hostcalls::get_map_bytes(MapType::HttpResponseHeaders);
-            Head::new(pairs.unwrap_or_default())
+            Head::handed_over(header_block(HeaderBlock::Response).unwrap_or_default())
         })
     }
 }
@@ -123,7 +123,9 @@ impl AnswerHead for ResponseHead {
 
     fn limit_headers(&self) -> Vec<String> {
         let names = self.head().names().filter(|name| speaks_of_limits(name));
-        names.map(str::to_owned).collect()
+        names
+            .map(|name| String::from_utf8_lossy(name).into_owned())
+            .collect()
     }
 }
 
@@ -244,7 +246,7 @@ fn edit_head(map: MapType, edits: &[HeaderEdit]) {
     for edit in edits {
         let (name, value) = match edit {
             HeaderEdit::Set(name, value) => (*name, Some(value.as_slice())),
-            HeaderEdit::Remove(name) => (name.as_str(), None),
+            HeaderEdit::Remove(name) => (name.as_ref(), None),
         };
         let _ = hostcalls::set_map_value_bytes(map, name, value);
     }

@@ -91,12 +91,12 @@ impl Context for HttpExchange {}
 
 impl HttpContext for HttpExchange {
     fn on_http_request_headers(&mut self, _num_headers: usize, end_of_stream: bool) -> Action {
-        let in_force = self.view.refresh();
+        let moment = self.view.moment();
         let outcome = self.exchange.on_request_head(
             &host::request_head(),
             end_of_stream,
-            in_force.as_deref(),
-            &*self.view,
+            moment.in_force().as_deref(),
+            &moment,
         );
         self.apply(outcome)
     }
@@ -112,7 +112,7 @@ impl HttpContext for HttpExchange {
         let new = host::request_body(at, body_size.saturating_sub(at));
         let outcome = self
             .exchange
-            .on_request_body(&new, end_of_stream, &*self.view);
+            .on_request_body(&new, end_of_stream, &self.view.moment());
         self.held = body_size;
         if matches!(outcome, Outcome::Pause) {
             self.pack();
@@ -121,14 +121,14 @@ impl HttpContext for HttpExchange {
     }
 
     fn on_http_request_trailers(&mut self, _num_trailers: usize) -> Action {
-        let outcome = self.exchange.on_request_trailers(&*self.view);
+        let outcome = self.exchange.on_request_trailers(&self.view.moment());
         self.apply(outcome)
     }
 
     fn on_http_response_headers(&mut self, _num_headers: usize, end_of_stream: bool) -> Action {
         let head = ResponseHead::default();
-        let view = &*self.view;
-        match self.exchange.on_answer_head(&head, end_of_stream, view) {
+        let moment = self.view.moment();
+        match self.exchange.on_answer_head(&head, end_of_stream, &moment) {
             Outcome::Continue(edits) => {
                 host::edit_response_head(&edits.headers);
                 Action::Continue
@@ -141,22 +141,22 @@ impl HttpContext for HttpExchange {
 
     /// Never pauses: what has come goes on at once.
     fn on_http_response_body(&mut self, body_size: usize, end_of_stream: bool) -> Action {
-        let view = &*self.view;
+        let moment = self.view.moment();
         if !self.exchange.reads_answer() {
             self.exchange
-                .on_answer_body(&[], body_size, end_of_stream, view);
+                .on_answer_body(&[], body_size, end_of_stream, &moment);
             return Action::Continue;
         }
         let mut at = 0_usize;
         while body_size.saturating_sub(at) > PIECE {
             let piece = host::response_body(at, PIECE);
-            self.exchange.on_answer_body(&piece, PIECE, false, view);
+            self.exchange.on_answer_body(&piece, PIECE, false, &moment);
             at = at.saturating_add(PIECE);
         }
         let rest = body_size.saturating_sub(at);
         let piece = host::response_body(at, rest);
         self.exchange
-            .on_answer_body(&piece, rest, end_of_stream, view);
+            .on_answer_body(&piece, rest, end_of_stream, &moment);
         Action::Continue
     }
 
@@ -167,7 +167,7 @@ impl HttpContext for HttpExchange {
 
     /// Always comes, whatever became of the stream, and before Envoy writes its access log.
     fn on_log(&mut self) {
-        if let Some(record) = self.exchange.on_done(&StreamOver, &*self.view) {
+        if let Some(record) = self.exchange.on_done(&StreamOver, &self.view.moment()) {
             host::publish_record(&record.to_members());
             for (name, value) in record.counted.into_iter().flat_map(Tokens::state) {
                 host::publish_state(name, &value);

@@ -1,6 +1,6 @@
 //! What a worker knows of what is published: the policy, seen once for all its streams, and the key records.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
 use super::host::{self, Host};
@@ -32,11 +32,18 @@ impl Default for SharedView {
 }
 
 impl SharedView {
-    /// The policy in force now.
-    pub(super) fn refresh(&self) -> Option<Rc<InForce>> {
+    /// What there is to be seen in one callback.
+    pub(super) fn moment(&self) -> Moment<'_> {
+        Moment {
+            view: self,
+            now_us: OnceCell::new(),
+        }
+    }
+
+    fn look(&self, look: impl FnOnce(&mut View) -> Option<Rc<InForce>>) -> Option<Rc<InForce>> {
         // Held for this call only, which calls nothing that could come back here.
         let mut view = self.view.try_borrow_mut().ok()?;
-        let in_force = view.refresh(&Host);
+        let in_force = look(&mut view);
         if let Some(complaint) = view.take_complaint() {
             log::error!("the last good policy stays in force: {complaint}");
         }
@@ -54,7 +61,21 @@ impl SharedView {
     }
 }
 
-impl World for SharedView {
+/// The view in one callback, in which the clock is read once at the most.
+#[derive(Debug)]
+pub(super) struct Moment<'a> {
+    view: &'a SharedView,
+    now_us: OnceCell<u64>,
+}
+
+impl Moment<'_> {
+    /// The policy in force.
+    pub(super) fn in_force(&self) -> Option<Rc<InForce>> {
+        self.view.look(|view| view.at(self.now_us(), &Host))
+    }
+}
+
+impl World for Moment<'_> {
     fn key_record(&self, digest: &KeyDigest) -> Option<Vec<u8>> {
         // Envoy gives a cleared value as absent with a version; both mean that there is no key.
         Host.get(&digest.shared_name()).0
@@ -65,35 +86,35 @@ impl World for SharedView {
     }
 
     fn now(&self) -> i64 {
-        i64::try_from(host::now_ms() / 1000).unwrap_or(i64::MAX)
+        i64::try_from(self.now_us() / 1_000_000).unwrap_or(i64::MAX)
     }
 
     fn in_force_again(&self) -> Option<Rc<InForce>> {
-        self.refresh()
+        self.view.look(|view| view.refresh(&Host))
     }
 }
 
-impl Quotas for SharedView {
+impl Quotas for Moment<'_> {
     fn admit(&self, subjects: &[Subject], estimate: Estimate) -> Result<Grant, Refused> {
-        self.limiter
-            .admit(subjects, estimate, &Host, host::now_us())
+        let limiter = &self.view.limiter;
+        limiter.admit(subjects, estimate, &Host, self.now_us())
     }
 
     fn settle(&self, grant: Grant, used: Used) -> Settled {
-        self.limiter.settle(grant, used, &Host, host::now_us())
+        self.view.limiter.settle(grant, used, &Host, self.now_us())
     }
 
     fn figures(&self, subjects: &[Subject]) -> Figures {
-        self.limiter.figures(subjects, &Host, host::now_us())
+        self.view.limiter.figures(subjects, &Host, self.now_us())
     }
 
     fn reach_service(&self) -> bool {
-        self.reach_service.get()
+        self.view.reach_service.get()
     }
 }
 
-impl Clock for SharedView {
+impl Clock for Moment<'_> {
     fn now_us(&self) -> u64 {
-        host::now_us()
+        *self.now_us.get_or_init(host::now_us)
     }
 }

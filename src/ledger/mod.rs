@@ -5,6 +5,7 @@
 
 mod ending;
 mod json;
+mod line;
 mod tries;
 
 pub use ending::{Ending, UsageStatus};

@@ -4,7 +4,7 @@ use trilane::config::record::{KeyRecord, Stamped};
 
 use crate::chaos::Chance;
 use crate::documents::{gateway, record_name, sample};
-use crate::host::{CallAnswer, Headers, Process, Vm, headers};
+use crate::host::{CallAnswer, Headers, LOOK_MS, Process, Vm, headers};
 use crate::stream::{chat, exchange};
 
 const BODY: &[u8] = br#"{"model": "gpt-x"}"#;
@@ -152,6 +152,7 @@ fn damage_after_the_first_request() {
         process.put("trilane/generation", &99_u64.to_le_bytes());
         vm.logs();
         for _ in 0..3 {
+            process.pass(LOOK_MS);
             let stream = exchange(&mut vm, chat("key-a", None), BODY);
             assert!(stream.upstream.complete, "{case}: {stream:?}");
         }
@@ -192,6 +193,7 @@ fn random_damage() {
             changed_record |= name.contains("/key/");
             process.put(name, &value);
         }
+        process.pass(LOOK_MS);
         // A key that was never there stays out, whatever is damaged.
         let stranger = exchange(&mut vm, chat("key-z", None), BODY);
         assert!(
@@ -206,6 +208,7 @@ fn random_damage() {
         // A loader mends everything.
         let mut loader = Vm::configured(&process, "config-loader", crate::documents::LOADER);
         loader.load(CallAnswer::ok(sample().to_string()));
+        process.pass(LOOK_MS);
         let mended = exchange(&mut vm, chat("key-a", None), BODY);
         assert!(
             mended.upstream.complete,

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::documents::{LOADER, sample, sha256};
-use crate::host::{CallAnswer, HttpCall, Process, Vm, header, headers};
+use crate::host::{CallAnswer, HttpCall, LOOK_MS, Process, Vm, header, headers};
 use crate::stream::{chat, exchange};
 
 const BEHIND: &str = "trilane_keys_feed_rejections_total;reason=behind;";
@@ -142,6 +142,7 @@ fn keys_come_change_and_go() {
         .answer(next[0].token, page(3, false, &["three>a"]))
         .unwrap();
     assert!(loader.calls().is_empty(), "the rest comes with the ticks");
+    process.pass(LOOK_MS);
     assert_eq!(statuses(&mut gateway), [200, 200, 200, 200]);
     assert_eq!(status(&mut gateway, "four"), 401);
     assert_eq!(health(&mut gateway), 200);

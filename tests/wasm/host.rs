@@ -7,6 +7,9 @@ use wasmi::{Engine, Instance, Linker, Module, Store, WasmParams, WasmResults};
 
 use crate::abi;
 
+/// After so many milliseconds a worker looks again which policy is in force.
+pub const LOOK_MS: u64 = 10;
+
 /// Header names and values, in order.
 pub type Headers = Vec<(Vec<u8>, Vec<u8>)>;
 

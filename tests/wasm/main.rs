@@ -30,3 +30,4 @@ mod publication;
 mod records;
 mod requests;
 mod stream;
+mod vectors;

@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use crate::documents::{LOADER, sha256};
-use crate::host::{CallAnswer, Process, Vm, header, headers};
+use crate::host::{CallAnswer, LOOK_MS, Process, Vm, header, headers};
 use crate::stream::{Stream, exchange};
 
 fn group(id: &str, models: &[&str]) -> Value {
@@ -71,18 +71,34 @@ fn check(case: &str, before: &Value, after: &Value, same_loader: bool) {
         "{case}"
     );
 
+    for pace_ms in [0, LOOK_MS] {
+        replay(case, &process, &first, &second, pace_ms);
+    }
+}
+
+/// Does the writes one by one, `pace_ms` apart, with requests between: a worker that has a policy may or may not look
+/// for another one.
+fn replay(
+    case: &str,
+    process: &Process,
+    first: &[(String, Vec<u8>)],
+    second: &[(String, Vec<u8>)],
+    pace_ms: u64,
+) {
+    let case = format!("{case}, a write every {pace_ms} ms");
     let replayed = Process::new();
-    for (name, value) in &first {
+    for (name, value) in first {
         replayed.put(name, value);
     }
     // One worker has seen the policy before, another starts with what it finds.
     let mut warm = Vm::configured(&replayed, "gateway", "{}");
     let models = ["x", "y"];
     let old = models.map(|model| verdict(&mut warm, model));
-    let mut end = Vm::configured(&process, "gateway", "{}");
+    let mut end = Vm::configured(process, "gateway", "{}");
     let new = models.map(|model| verdict(&mut end, model));
     for (step, (name, value)) in second.iter().enumerate() {
         replayed.put(name, value);
+        replayed.pass(pace_ms);
         let mut cold = Vm::configured(&replayed, "gateway", "{}");
         for (i, model) in models.into_iter().enumerate() {
             for (worker, vm) in [("warm", &mut warm), ("cold", &mut cold)] {
@@ -96,6 +112,7 @@ fn check(case: &str, before: &Value, after: &Value, same_loader: bool) {
             }
         }
     }
+    replayed.pass(LOOK_MS);
     assert_eq!(
         models.map(|model| verdict(&mut warm, model)),
         new,

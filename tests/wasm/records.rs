@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::documents::{gateway, loaded, sample};
 use crate::host::{CallAnswer, Process, Vm, headers};
-use crate::stream::{Stream, chat, exchange};
+use crate::stream::{self, Stream, chat, exchange};
 
 const ANSWER: &str = concat!(
     "data: {\"id\":\"chatcmpl-1\",\"choices\":[{\"delta\":{\"content\":\"\\\"usage\\\": {}\"}}],\"usage\":null}\n\n",
@@ -15,21 +15,7 @@ const ANSWER: &str = concat!(
 
 /// An exchange whose answer comes in pieces of `size` bytes.
 fn answered(vm: &mut Vm, status: &str, answer: &str, size: usize) -> Value {
-    let mut stream = Stream::new(vm, chat("key-a", None));
-    stream.head(vm, false).unwrap();
-    let body = br#"{"model": "gpt-x", "stream": true}"#;
-    stream.body(vm, body, true).unwrap();
-    let head = headers(&[(":status", status), ("x-request-id", "up-7")]);
-    stream
-        .response_head(vm, head, Some("via_upstream"))
-        .unwrap();
-    let pieces: Vec<&[u8]> = answer.as_bytes().chunks(size).collect();
-    for (index, piece) in pieces.iter().enumerate() {
-        stream
-            .response_body(vm, piece, index + 1 == pieces.len())
-            .unwrap();
-    }
-    stream.end(vm).unwrap().expect("a record")
+    stream::answered(vm, status, answer.as_bytes().chunks(size))
 }
 
 fn metric(process: &Process, name: &str) -> Option<u64> {

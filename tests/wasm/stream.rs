@@ -217,3 +217,24 @@ pub fn exchange(vm: &mut Vm, head: Headers, body: &[u8]) -> Stream {
     stream.end(vm).unwrap();
     stream
 }
+
+/// A whole streamed chat whose answer comes in these pieces; gives its record.
+pub fn answered<'a>(
+    vm: &mut Vm,
+    status: &str,
+    pieces: impl ExactSizeIterator<Item = &'a [u8]>,
+) -> Value {
+    let mut stream = Stream::new(vm, chat("key-a", None));
+    stream.head(vm, false).unwrap();
+    let body = br#"{"model": "gpt-x", "stream": true}"#;
+    stream.body(vm, body, true).unwrap();
+    let head = headers(&[(":status", status), ("x-request-id", "up-7")]);
+    stream
+        .response_head(vm, head, Some("via_upstream"))
+        .unwrap();
+    let last = pieces.len();
+    for (number, piece) in (1..).zip(pieces) {
+        stream.response_body(vm, piece, number == last).unwrap();
+    }
+    stream.end(vm).unwrap().expect("a record")
+}

@@ -197,7 +197,7 @@ impl Upstream {
         };
         for edit in &ran.headers {
             match edit {
-                HeaderEdit::Remove(name) => upstream.headers_removed.push(name.clone()),
+                HeaderEdit::Remove(name) => upstream.headers_removed.push(name.to_string()),
                 HeaderEdit::Set(name, value) => {
                     upstream.headers_set.push(((*name).to_owned(), text(value)))
                 }

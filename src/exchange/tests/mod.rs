@@ -273,7 +273,7 @@ fn set<'a>(edits: &'a Edits, name: &str) -> Option<&'a str> {
 
 fn removed(edits: &Edits) -> Vec<&str> {
     let names = edits.headers.iter().filter_map(|edit| match edit {
-        HeaderEdit::Remove(name) => Some(name.as_str()),
+        HeaderEdit::Remove(name) => Some(name.as_ref()),
         HeaderEdit::Set(..) => None,
     });
     names.collect()

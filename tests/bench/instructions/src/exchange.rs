@@ -14,7 +14,6 @@ use trilane::head::Head;
 use trilane::ledger::{Record, UsageStatus};
 use trilane::limits::{Estimate, Figures, Grant, Refused, Settled, Subject, Used};
 
-use crate::head;
 use crate::kinds::Kind;
 
 const DOCUMENT: &[u8] = include_bytes!("../../../../envoy/gateway.json");
@@ -62,7 +61,7 @@ impl Setting {
 pub fn run(kind: &Kind, setting: &Setting) -> Record {
     let Setting { in_force, world } = setting;
     let mut exchange = Exchange::default();
-    let head = Head::new(head::pairs(black_box(&kind.head)));
+    let head = Head::handed_over(black_box(&kind.head).clone());
     let mut outcome = exchange.on_request_head(&head, kind.body.is_empty(), Some(in_force), world);
     let mut pieces = kind.body.chunks(REQUEST_PIECE).peekable();
     while let (Outcome::Pause, Some(piece)) = (&outcome, pieces.next()) {

@@ -1,0 +1,45 @@
+//! Host calls of proxy-wasm (ABI 0.2.1) that the filter makes without the SDK.
+//!
+//! The SDK gives a header block as a list of strings, two allocations and two copies a header, and panics on a name that
+//! is not UTF-8 and on a status that it does not know. Here it stays in the one buffer that the host wrote.
+//!
+//! This is the only place with `unsafe` in it. Outside WebAssembly it is empty, so that building the whole workspace
+//! needs no host.
+#![cfg(target_arch = "wasm32")]
+
+use core::ptr::null_mut;
+
+/// Which header block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum HeaderBlock {
+    /// The request's.
+    Request = 0,
+    /// The answer's.
+    Response = 2,
+}
+
+/// A whole header block as the host hands it over: the number of fields, the lengths of each one's name and value (all
+/// of them 32 bits, little endian), and then names and values themselves, a zero byte behind each.
+///
+/// `None` where the host has no such block at this moment.
+pub fn header_block(block: HeaderBlock) -> Option<Vec<u8>> {
+    let mut data = null_mut();
+    let mut size = 0;
+    // SAFETY: both places live through the call, and the host writes into them alone.
+    let status = unsafe { proxy_get_header_map_pairs(block as u32, &mut data, &mut size) };
+    if status != OK || data.is_null() {
+        return None;
+    }
+    // SAFETY: the host had this memory of `proxy_on_memory_allocate`, by which the SDK gives it the buffer of a `Vec`
+    // whose capacity is `size`, filled all of it, and keeps no pointer to it.
+    Some(unsafe { Vec::from_raw_parts(data, size, size) })
+}
+
+/// The host did what it was asked to.
+const OK: u32 = 0;
+
+#[link(wasm_import_module = "env")]
+unsafe extern "C" {
+    fn proxy_get_header_map_pairs(block: u32, data: *mut *mut u8, size: *mut usize) -> u32;
+}
