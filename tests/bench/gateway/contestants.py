@@ -31,7 +31,7 @@ from configuration import (
     yaml,
 )
 from machine import Cores, pinned, resident
-from stack import SAMPLE_DOCUMENT, SOURCES, TARGET, Stack, StackError
+from stack import SAMPLE_DOCUMENT, SOURCES, TARGET, WASM, Stack, StackError
 
 NOOP_WASM = TARGET / "wasm32-wasip1" / "release" / "trilane_noop.wasm"
 
@@ -74,6 +74,8 @@ class Contestant(Stack):
 
     #: Whether the credential of the source is put in by the cluster that `envoy.yaml` has for it.
     injects = True
+    #: What stands where the configuration has the filter.
+    filter_file = WASM
 
     def __init__(self, name: str, title: str, run_dir: Path, mock: str, cores: Cores, keys: int, accounts: int = 0) -> None:
         """`keys` is how many keys it knows, `accounts` how many upstream accounts of the document it has."""
@@ -83,6 +85,7 @@ class Contestant(Stack):
             upstream=mock,
             concurrency=1,
             envoy_log_level="error",
+            wasm=self.filter_file,
         )
         self.name = name
         self.title = title
@@ -135,6 +138,12 @@ class Trilane(Contestant):
         if len(self.document) > DOCUMENT_LIMIT or f"max_direct_response_body_size_bytes: {DOCUMENT_LIMIT}\n" not in text:
             raise StackError(f"envoy.yaml does not serve a document of {len(self.document)} bytes.")
         return text
+
+
+class Floor(Trilane):
+    """The same with a filter in it that makes trilane's host calls and decides nothing."""
+
+    filter_file = NOOP_WASM
 
 
 class Accounts(Trilane):
@@ -285,6 +294,7 @@ FEW = 10
 KINDS: dict[str, tuple[type[Contestant], str]] = {
     "bare": (Bare, "bare Envoy"),
     "noop": (Noop, "no-op wasm filter"),
+    "floor": (Floor, "trilane's host calls alone"),
     "trilane": (Trilane, "trilane"),
     "accounts": (Accounts, "trilane, two accounts"),
     "native": (Native, "Envoy's AI filters"),

@@ -16,7 +16,7 @@ BENCH = Path("tests/bench/gateway/bench.py")
 #: Of each turn: enough for some answers of the slowest contestant to the largest request.
 SECONDS = "0.2"
 
-EVERYBODY = {"bare", "noop", "trilane", "accounts", "native"}
+EVERYBODY = {"bare", "noop", "floor", "trilane", "accounts", "native"}
 FED = {"fed-10", "fed-20000"}
 CROWD = {"trilane", "native", "trilane-10000", "native-10000"}
 #: By whom the credential is put in, and by whom not.
