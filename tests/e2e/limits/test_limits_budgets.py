@@ -238,7 +238,12 @@ def test_limits_change_under_load(desk: Desk) -> None:
             each.result()
     # Each limit decided by itself, and none came back after the next one: but for answers that were under way.
     for status, limit in seen:
-        assert status == (429 if limit == 2 else 200), f"{limit}: {status}"
+        assert status == 200 or (status, limit) == (429, 2), f"{limit}: {status}"
+    # At this pace 50 000 a minute may leave the bucket empty: the low limit then lets pass what fits, on all workers
+    # together, and two more a minute.
+    passed = seen.count((200, 2))
+    assert passed <= 2 + 1, passed
+    assert (429, 2) in seen
     first = [next(i for i, (_, told_limit) in enumerate(seen) if told_limit == limit) for limit in limits]
     assert first == sorted(first), first
     for limit, later in zip(limits, first[1:]):
