@@ -29,13 +29,6 @@ class TwoWorkers(Contestant):
         command[command.index("--concurrency") + 1] = str(WORKERS)
         return [*command, "--drain-time-s", str(DRAIN)]
 
-    def stat(self, pattern: str) -> int:
-        """The sum of Envoy's counters and gauges whose names match."""
-        with urllib.request.urlopen(f"{self.admin_url}/stats?usedonly", timeout=10) as answer:
-            lines = answer.read().decode().splitlines()
-        pairs = (line.rsplit(": ", 1) for line in lines if ": " in line)
-        return sum(int(value) for name, value in pairs if value.isdigit() and re.search(pattern, name))
-
     def post(self, path: str) -> None:
         """Tells the admin interface to do something."""
         request = urllib.request.Request(self.admin_url + path, method="POST")

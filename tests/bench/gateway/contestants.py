@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+import urllib.request
 from pathlib import Path
 from typing import Any, Optional
 
@@ -119,6 +121,13 @@ class Contestant(Stack):
     def resident(self) -> int:
         """Resident memory, in bytes."""
         return resident(self.pid)
+
+    def stat(self, pattern: str) -> int:
+        """The sum of Envoy's counters and gauges whose names match."""
+        with urllib.request.urlopen(f"{self.admin_url}/stats?usedonly", timeout=10) as answer:
+            lines = answer.read().decode().splitlines()
+        pairs = (line.rsplit(": ", 1) for line in lines if ": " in line)
+        return sum(int(value) for name, value in pairs if value.isdigit() and re.search(pattern, name))
 
     @property
     def rejected_path(self) -> Optional[str]:

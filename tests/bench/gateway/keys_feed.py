@@ -1,5 +1,5 @@
-"""Many keys from a feed (`trilane serve --sqlite`): how long the first reading takes, what it does to requests
-meanwhile, what a key costs in memory and in time, and how soon a change is in force.
+"""Many keys from a feed (`trilane serve --sqlite`): how long the first reading takes, what a key costs in memory and in
+time, and how soon a change is in force. What the first reading does to requests is `keys_reading`'s.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import statistics
 import sys
 import time
 from contextlib import ExitStack
-from typing import Optional
 
+import keys_reading
 from cases import Case, keys_case
 from contestants import FEW, GROUP, key
 from house import House
@@ -19,15 +19,13 @@ from results import Table
 from stack import StackError
 
 #: In the short form, beside few.
-SHORT_KEYS = 20_000
+SHORT_KEYS = 40_000
 #: How many keys change at once.
 CHANGED = 1_000
-#: Connections of the open loop, and how much of what the gateway can do it asks for.
-OPEN_CONNECTIONS, SHARE = 64, 0.5
-#: Gateways that are watched while they read for the first time, and changes that are timed.
-FIRST_READINGS, CHANGES = 3, 5
+#: Changes that are timed, there and back.
+CHANGES = 5
 
-COLUMNS = ["keys", "first reading s", "p99 before µs", "p99 meanwhile µs", "×", "bytes a key", f"change of {CHANGED} s"]
+COLUMNS = ["keys", "first reading s", "bytes a key", f"change of {CHANGED} s"]
 NOTE = (
     "First reading: from the moment the document that names the feed is there. The bytes are resident memory over that of"
     f" {FEW} keys. A change: from the commit in the database until the last key is in force; the loader looks twice a second."
@@ -57,13 +55,13 @@ def run(house: House) -> None:
             print(said, file=sys.stderr, flush=True)
             crowd.append(fed)
             memory = (fed.resident - crowd[0].resident) / (number - numbers[0]) if number > numbers[0] else None
-            before: list[float] = []
-            meanwhile: list[float] = []
             if number >= SHORT_KEYS:
-                before, meanwhile = _requests_meanwhile(house, number, serving.address, seconds)
+                # The load's keys are in the document: they are good before and after.
+                with _fed(house, number, FEW, serving.address, name="watched") as watched:
+                    watched.keys = FEW
+                    keys_reading.watch(house, watched, serving, number)
             changes = _changes(house, fed, database) if number >= 10 * CHANGED else []
-            ratio = statistics.median(b / a for a, b in zip(before, meanwhile)) if before else None
-            rows.append([number, seconds, _median(before), _median(meanwhile), ratio, memory, _median(changes)])
+            rows.append([number, seconds, memory, statistics.median(changes) if changes else None])
         house.rounds.warm([keys_case()], list(crowd))
         house.rounds.case(feed_case(), list(crowd), crowd[0].name)
         for fed in crowd:
@@ -103,52 +101,6 @@ def _wait(fed: Fed, value: str, status: int, timeout: float) -> None:
         connection.close()
 
 
-def _requests_meanwhile(house: House, number: int, feed: str, seconds: float) -> tuple[list[float], list[float]]:
-    """The 99th percentile of the latency before and during the first reading, of one gateway after the other.
-
-    `seconds` is what a reading takes without requests, so with them it takes at least as long: the load is over first.
-    """
-    before: list[float] = []
-    meanwhile: list[float] = []
-    call = keys_case().call
-    seconds = max(1.0, seconds - 1.0)
-    for turn in range(1 if house.options.short else FIRST_READINGS):
-        # The load's keys are in the document: they are good before and after.
-        with _fed(house, number, FEW, feed, name=f"watched-{turn}") as watched:
-            watched.keys = FEW
-            house.rounds.warm([keys_case()], [watched])
-            closed = house.drive(watched, call, connections=16, seconds=house.options.seconds, warmup=0)
-            rate = SHARE * closed["per_second"]
-
-            def p99(seconds: float) -> float:
-                report = house.drive(watched, call, connections=OPEN_CONNECTIONS, seconds=seconds, warmup=0, rate=rate)
-                if report["failed"]:
-                    house.results.failures.append(f"keys_feed, {number} keys, while they were read: {report['failures']}")
-                return float(report["latency_us"]["p99"])
-
-            # As long as the other: a machine that stands still now and then does so more often in a longer time.
-            before.append(p99(seconds))
-            watched.name_feed()
-            _wait(watched, key(FEW), 200, 30)  # the first page is there
-            meanwhile.append(p99(seconds))
-            if _status(watched, key(number - 1)) == 200:
-                house.results.not_measured.append(
-                    {"what": f"{number} keys, requests while they are read", "why": "the reading was over before the load"}
-                )
-            print(f"{watched.title}: p99 {before[-1]:.0f} µs, meanwhile {meanwhile[-1]:.0f} µs", file=sys.stderr, flush=True)
-    return before, meanwhile
-
-
-def _status(fed: Fed, value: str) -> int:
-    host, _, port = fed.address.partition(":")
-    connection = http.client.HTTPConnection(host, int(port), timeout=10)
-    try:
-        connection.request("GET", "/v1/models", headers={"authorization": f"Bearer {value}"})
-        return connection.getresponse().status
-    finally:
-        connection.close()
-
-
 def _changes(house: House, fed: Fed, database: Database) -> list[float]:
     """How long each of some changes takes, from the commit until the last of its keys is in force."""
     numbers = list(range(0, fed.keys, fed.keys // CHANGED))[:CHANGED]
@@ -162,7 +114,3 @@ def _changes(house: House, fed: Fed, database: Database) -> list[float]:
         # Never at the same time of the loader's tick.
         time.sleep(0.13)
     return took
-
-
-def _median(values: list[float]) -> Optional[float]:
-    return statistics.median(values) if values else None
