@@ -4,12 +4,12 @@ use core::time::Duration;
 
 use super::feed_stats::FeedStats;
 use super::host::{self, Host};
-use crate::config::feed::{Answer, FeedSource, Gate, Outcome, Reading, Reason};
+use crate::config::feed::{Answer, FeedSource, Gate, Outcome, Pace, Reading, Reason};
 use crate::config::source::MAX_BYTES;
 
-/// The time between two pages where there is more, and how many changes a page may have: pages are small
-/// and come at this distance, so that the requests of an Envoy that has one core only, or of the worker that
-/// loads, wait for one page at most, and most of the time for none.
+/// The least time between two pages where there is more (the [`Pace`] may want a longer one), and how many changes a
+/// page may have: pages are small and come at a distance, so that the requests of an Envoy that has one core only, or
+/// of the worker that loads, wait for one page at most, and most of the time for none.
 pub(super) const PACE: Duration = Duration::from_millis(5);
 const PAGE: u32 = 100;
 
@@ -18,6 +18,7 @@ const PAGE: u32 = 100;
 pub(super) struct Feeding {
     /// Whether the feed has said that there is more, and the next page is to be asked for.
     more: bool,
+    pace: Pace,
     reading: Option<Reading>,
     /// Defined when a feed is first named.
     stats: Option<FeedStats>,
@@ -35,6 +36,7 @@ impl Feeding {
     pub(super) fn new() -> Self {
         Self {
             more: false,
+            pace: Pace::default(),
             reading: None,
             stats: None,
             call: None,
@@ -103,9 +105,9 @@ impl Feeding {
         self.more
     }
 
-    /// Asks for the next page where there is more.
+    /// Asks for the next page where there is more, and it is time.
     pub(super) fn on_pace(&mut self) {
-        if self.more && self.call.is_none() {
+        if self.more && self.call.is_none() && self.pace.lets(host::now_us()) {
             self.ask();
         }
     }
@@ -124,6 +126,7 @@ impl Feeding {
     /// where that has changed.
     pub(super) fn on_answer(&mut self, num_headers: usize, body_size: usize) -> Option<Gate> {
         self.call = None;
+        let began_us = host::now_us();
         // A failed call has no headers, and asking for one would be fatal.
         let outcome = if num_headers == 0 {
             self.take(Answer::None("no answer, or one longer than Envoy takes"))
@@ -137,6 +140,7 @@ impl Feeding {
         let gate = outcome.gate;
         self.more = outcome.at_once;
         self.report(outcome);
+        self.pace.read(began_us, host::now_us());
         gate
     }
 

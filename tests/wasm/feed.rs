@@ -190,6 +190,27 @@ fn keys_come_change_and_go() {
 
 /// Limits come with the key, and count in whatever VM asks.
 #[test]
+fn a_reading_rests_for_as_long_as_its_pages_take() {
+    let process = Process::new();
+    let (mut loader, call) = begun(&process, "config-loader");
+    // Its bucket, and how far the reading is: two writes, 2 ms, after which it rests for 38.
+    process.lock().write_ms = 1;
+    let answer = page(1, true, &["one>a"]);
+    loader.answer(call.token, answer).unwrap();
+    let mut asked = Vec::new();
+    for rest in (5..=60).step_by(5) {
+        process.pass(5);
+        loader.tick();
+        let calls = loader.calls();
+        if !calls.is_empty() {
+            asked.push((rest, path(&calls[0]).to_owned()));
+        }
+    }
+    let next = "/keys?limit=100&cursor=c%2F1".to_owned();
+    assert_eq!(asked, [(40, next)]);
+}
+
+#[test]
 fn limits_of_a_fed_key() {
     let process = Process::new();
     let (mut loader, call) = begun(&process, "config-loader");

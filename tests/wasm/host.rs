@@ -42,6 +42,8 @@ pub struct Shared {
     pub written: Vec<(String, Vec<u8>)>,
     pub metrics: Vec<(String, u64)>,
     pub now_ms: u64,
+    /// How much time passes while a value of the shared data is written.
+    pub write_ms: u64,
     pub entropy: u64,
     pub last_token: u32,
     /// Names that begin so are changed by another VM between any look at them and any change.
@@ -100,6 +102,7 @@ impl Process {
 impl Shared {
     /// As Envoy: 0 is unconditional; a version given for a name that was never set does not matter.
     pub fn set(&mut self, name: &str, value: &[u8], cas: u32) -> bool {
+        self.now_ms += self.write_ms;
         if cas != 0 && self.contended.is_some_and(|part| name.starts_with(part)) {
             return false;
         }

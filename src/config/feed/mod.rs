@@ -14,6 +14,7 @@ pub mod bucket;
 mod judge;
 mod key;
 mod outcome;
+mod pace;
 pub mod page;
 pub mod reading;
 pub mod record;
@@ -26,6 +27,7 @@ use super::document::KeysFeedDocument;
 
 pub use key::Meaning;
 pub use outcome::{Event, Outcome, Reason};
+pub use pace::Pace;
 pub use reading::{Answer, Reading};
 
 /// Where a feed is.

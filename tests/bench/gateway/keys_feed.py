@@ -19,7 +19,7 @@ from results import Table
 from stack import StackError
 
 #: In the short form, beside few.
-SHORT_KEYS = 40_000
+SHORT_KEYS = 20_000
 #: How many keys change at once.
 CHANGED = 1_000
 #: Changes that are timed, there and back.
@@ -50,7 +50,7 @@ def run(house: House) -> None:
             fed = _fed(house, number, 0, serving.address)
             fed.start()
             running.callback(fed.stop)
-            seconds = _first_reading(fed, timeout=60 + number / 5_000)
+            seconds = _first_reading(fed, timeout=60 + number / 2_000)
             said = f"{fed.title}: read after {seconds:.1f} s"
             print(said, file=sys.stderr, flush=True)
             crowd.append(fed)
