@@ -8,24 +8,21 @@ import statistics
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import NamedTuple, Optional
 
 from cases import keys_case
 from house import House
 from keys_served import Fed
-from results import Table
+from results import Table, spread
+from rounds import AGAIN, OPEN_CONNECTIONS, SHARE
 from serving import Serving
 from stack import StackError
 
-#: Connections of the open loop, and how much of what the gateway can do it asks for.
-CONNECTIONS, SHARE = 64, 0.5
 #: Of every turn, in seconds: until a page that was under way is there, and connections are made.
 SETTLE, WARM_UP = 0.05, 0.1
 #: Changes of the page that was under way when the feed was stopped: a machine that stands still may bring it later.
 UNDER_WAY = 100
-#: How often a turn of reading is run again in which nothing was read, since the machine stood still.
-AGAIN = 5
 #: Keys of the feed that the gateway knows, and changes that it has taken.
 KNOWN, TAKEN = r"trilane_keys_feed_keys$", r"trilane_keys_feed_changes_total$"
 
@@ -60,11 +57,12 @@ def watch(house: House, fed: Fed, feed: Serving, number: int) -> None:
 
     def turn(still: bool) -> Optional[Turn]:
         """`None` if the reading was over before the turn was."""
-        with _still(feed) if still else _as_it_is():
+        with _still(feed) if still else nullcontext():
             time.sleep(SETTLE)
+            # A turn of reading in which the machine stood still, and nothing was read, is run again.
             for _ in range(AGAIN):
                 before = fed.stat(TAKEN)
-                report = house.drive(fed, call, connections=CONNECTIONS, seconds=seconds, warmup=WARM_UP, rate=rate)
+                report = house.drive(fed, call, connections=OPEN_CONNECTIONS, seconds=seconds, warmup=WARM_UP, rate=rate)
                 taken = fed.stat(TAKEN) - before
                 if report["failed"]:
                     house.results.failures.append(f"keys_feed, {number} keys, while they were read: {report['failures']}")
@@ -102,12 +100,11 @@ def watch(house: House, fed: Fed, feed: Serving, number: int) -> None:
 
 
 def _row(pairs: list[Pair]) -> Iterator[object]:
-    ratios = sorted(pair.reading.p99_us / pair.still.p99_us for pair in pairs)
-    quarter = len(ratios) // 4
+    ratio = spread([pair.reading.p99_us / pair.still.p99_us for pair in pairs])
     yield statistics.median(pair.still.p99_us for pair in pairs)
     yield statistics.median(pair.reading.p99_us for pair in pairs)
-    yield statistics.median(ratios)
-    yield f"{ratios[quarter]:.2f}–{ratios[-1 - quarter]:.2f}"
+    yield ratio["median"]
+    yield f"{ratio['q1']:.2f}–{ratio['q3']:.2f}"
     yield max(pair.still.max_us for pair in pairs) / 1000
     yield max(pair.reading.max_us for pair in pairs) / 1000
 
@@ -128,8 +125,3 @@ def _still(feed: Serving) -> Iterator[None]:
         yield
     finally:
         os.kill(feed.pid, signal.SIGCONT)
-
-
-@contextmanager
-def _as_it_is() -> Iterator[None]:
-    yield

@@ -134,10 +134,10 @@ class Results:
         values = self._pairs(case, contestant, name)
         if not values or (name in LATENCIES and self.overloaded(case, contestant)):
             return None
-        found: dict[str, Any] = _spread(list(values.values()))
+        found: dict[str, Any] = spread(list(values.values()))
         base = self._pairs(case, self.cases[case]["baseline"], name)
         if name in RATIOS and base:
-            found["ratio"] = _spread([value / base[pair] for pair, value in values.items() if base.get(pair)])
+            found["ratio"] = spread([value / base[pair] for pair, value in values.items() if base.get(pair)])
         return found
 
     def _pairs(self, case: str, contestant: str, name: str) -> dict[int, float]:
@@ -173,7 +173,8 @@ class Results:
         }
 
 
-def _spread(values: list[float]) -> dict[str, Any]:
+def spread(values: list[float]) -> dict[str, Any]:
+    """The median, the middle half, the ends, and all of them."""
     quartiles = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
     return {
         "median": statistics.median(values),
