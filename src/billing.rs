@@ -180,10 +180,10 @@ mod tests {
     prop_compose! {
         /// Prices in millionths, a multiplier in ten-thousandths, tokens and images.
         fn bill()(
-            prices in prop::array::uniform9(0u64..100_000_000),
-            used in prop::array::uniform9(0u64..20_000_000),
+            prices in prop::array::uniform12(0u64..100_000_000),
+            used in prop::array::uniform12(0u64..20_000_000),
             multiplier in 0u64..1_000_000,
-        ) -> ([u64; 9], [u64; 9], u64) {
+        ) -> ([u64; 12], [u64; 12], u64) {
             (prices, used, multiplier)
         }
     }
@@ -207,9 +207,9 @@ mod tests {
                 // In units of 10^-16: a price's six places, the multiplier's four, per million.
                 want += u128::from(rate) * u128::from(tokens) * u128::from(factor);
             }
-            prices.set_image(Price::parse(&written(rates[8], 6)).unwrap());
-            all.images = used[8] % 100;
-            want += u128::from(rates[8]) * u128::from(all.images) * u128::from(factor) * 1_000_000;
+            prices.set_image(Price::parse(&written(rates[11], 6)).unwrap());
+            all.images = used[11] % 100;
+            want += u128::from(rates[11]) * u128::from(all.images) * u128::from(factor) * 1_000_000;
             let whole = charge(&all, &prices, multiplier).unwrap();
             prop_assert_eq!(whole.value(), Decimal::from_i128_with_scale(want as i128, 16));
             for kind in Kind::ALL {

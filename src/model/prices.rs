@@ -77,10 +77,12 @@ fn broader(kind: Kind) -> Option<Kind> {
     match kind {
         Kind::Input | Kind::Output => None,
         Kind::CacheWrite1h => Some(Kind::CacheWrite5m),
-        Kind::InputImage | Kind::CacheRead | Kind::CacheWrite5m | Kind::ToolUse => {
-            Some(Kind::Input)
-        }
-        Kind::Reasoning => Some(Kind::Output),
+        Kind::InputImage
+        | Kind::InputAudio
+        | Kind::CacheRead
+        | Kind::CacheWrite5m
+        | Kind::ToolUse => Some(Kind::Input),
+        Kind::Reasoning | Kind::OutputAudio | Kind::OutputImage => Some(Kind::Output),
     }
 }
 
@@ -103,12 +105,15 @@ mod tests {
         let want = [
             (Kind::Input, "3"),
             (Kind::InputImage, "3"),
+            (Kind::InputAudio, "3"),
             (Kind::CacheRead, "0.30"),
             (Kind::CacheWrite5m, "3.75"),
             (Kind::CacheWrite1h, "3.75"),
             (Kind::ToolUse, "3"),
             (Kind::Output, "15"),
             (Kind::Reasoning, "15"),
+            (Kind::OutputAudio, "15"),
+            (Kind::OutputImage, "15"),
         ];
         for (kind, text) in want {
             assert_eq!(prices.tokens(kind), Some(price(text)), "{kind:?}");

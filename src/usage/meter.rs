@@ -93,6 +93,15 @@ pub struct Reading {
     pub finish_reason: Option<String>,
     /// The class of service that was billed.
     pub service_tier: Option<String>,
+    /// The speed that was billed, where the protocol has one beside the class of service (B).
+    pub speed: Option<String>,
+    /// Bytes of the text that the model wrote and that passed, reasoning and arguments of tools
+    /// included, as JSON has them.
+    pub generated_bytes: u64,
+    /// What other models used for this answer, by the names that the upstream gives them.
+    pub others: Vec<(String, Usage)>,
+    /// Whether something passed that is neither a JSON document nor a stream of events.
+    pub unreadable: bool,
 }
 
 impl Meter {
@@ -139,6 +148,10 @@ impl Meter {
             response_model: owned(tally.text_kept(Text::Model)),
             finish_reason: owned(tally.finish_reason()),
             service_tier: owned(tally.text_kept(Text::Tier)),
+            speed: None,
+            generated_bytes: 0,
+            others: Vec::new(),
+            unreadable: false,
         }
     }
 

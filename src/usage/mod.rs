@@ -30,8 +30,10 @@ pub use meter::{Meter, Reading, Wire};
 pub enum Kind {
     /// Input that no other kind of input is.
     Input,
-    /// Image input of the image endpoints, where they tell it apart.
+    /// Image input, where it is told apart.
     InputImage,
+    /// Audio input, where it is told apart.
+    InputAudio,
     /// Input read from a prompt cache.
     CacheRead,
     /// Input written to a prompt cache for five minutes, or for a time that was not told.
@@ -44,19 +46,26 @@ pub enum Kind {
     Output,
     /// Reasoning, where it is reported; protocol B counts it as output.
     Reasoning,
+    /// Audio output, where it is told apart.
+    OutputAudio,
+    /// Image output, where it is told apart.
+    OutputImage,
 }
 
 impl Kind {
     /// All kinds, input first.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::Input,
         Self::InputImage,
+        Self::InputAudio,
         Self::CacheRead,
         Self::CacheWrite5m,
         Self::CacheWrite1h,
         Self::ToolUse,
         Self::Output,
         Self::Reasoning,
+        Self::OutputAudio,
+        Self::OutputImage,
     ];
 
     /// The name in documents, metrics and records.
@@ -64,25 +73,65 @@ impl Kind {
         match self {
             Self::Input => "input",
             Self::InputImage => "input_image",
+            Self::InputAudio => "input_audio",
             Self::CacheRead => "cache_read",
             Self::CacheWrite5m => "cache_write_5m",
             Self::CacheWrite1h => "cache_write_1h",
             Self::ToolUse => "tool_use",
             Self::Output => "output",
             Self::Reasoning => "reasoning",
+            Self::OutputAudio => "output_audio",
+            Self::OutputImage => "output_image",
         }
     }
 
     /// Whether it is input to the model.
     pub fn is_input(self) -> bool {
-        !matches!(self, Self::Output | Self::Reasoning)
+        !matches!(
+            self,
+            Self::Output | Self::Reasoning | Self::OutputAudio | Self::OutputImage
+        )
     }
 }
 
-/// How many tokens of each kind, and how many images.
+/// Work beside the model's own that vendors price by the call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Call {
+    /// A search of the web.
+    WebSearch,
+    /// A run of code in a vendor's container.
+    CodeExecution,
+    /// A search of files that a vendor keeps.
+    FileSearch,
+    /// A search of a map.
+    MapsSearch,
+}
+
+impl Call {
+    /// All of them.
+    pub const ALL: [Self; 4] = [
+        Self::WebSearch,
+        Self::CodeExecution,
+        Self::FileSearch,
+        Self::MapsSearch,
+    ];
+
+    /// The name in documents, metrics and records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::WebSearch => "web_search",
+            Self::CodeExecution => "code_execution",
+            Self::FileSearch => "file_search",
+            Self::MapsSearch => "maps_search",
+        }
+    }
+}
+
+/// How many tokens of each kind, how many images, and how many calls of each kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
     tokens: [u64; Kind::ALL.len()],
+    calls: [u64; Call::ALL.len()],
     /// Images made.
     pub images: u64,
 }
@@ -97,6 +146,18 @@ impl Usage {
     pub fn set(&mut self, kind: Kind, tokens: u64) {
         if let Some(place) = self.tokens.get_mut(kind as usize) {
             *place = tokens;
+        }
+    }
+
+    /// How many calls of a kind there were.
+    pub fn calls(&self, call: Call) -> u64 {
+        self.calls.get(call as usize).copied().unwrap_or(0)
+    }
+
+    /// Sets how many calls of a kind there were.
+    pub fn set_calls(&mut self, call: Call, calls: u64) {
+        if let Some(place) = self.calls.get_mut(call as usize) {
+            *place = calls;
         }
     }
 

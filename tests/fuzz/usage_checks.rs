@@ -438,6 +438,7 @@ impl Plain {
             response_model: self.kept.remove("model"),
             finish_reason: self.kept.remove("finish").or(status),
             service_tier: self.kept.remove("tier"),
+            ..Reading::default()
         }
     }
 
