@@ -101,8 +101,8 @@ pub struct Source {
     /// Protocol C: whether paths that name no model are forwarded. They are state of the upstream
     /// account, which all keys of the group share.
     pub account_resources: bool,
-    /// Protocol A: whether Chat Completions streams are made to report usage.
-    pub include_usage: bool,
+    /// Protocol A: whether Chat Completions streams are made to report usage; `None`: those of models with prices.
+    pub include_usage: Option<bool>,
     /// Its models.
     pub catalog: Catalog,
 }

@@ -3,6 +3,7 @@
 use super::descriptors;
 use super::edits::{Edits, HeaderEdit};
 use super::facts::Facts;
+use super::unasked::UnaskedUsage;
 use super::{Clock, Outcome, Phase};
 use crate::lane::Protocol;
 use crate::ledger::FailedTry;
@@ -42,6 +43,8 @@ pub(super) struct Answer {
     pub first_byte_us: Option<u64>,
     /// Reads its body; `None` where there is nothing to meter.
     meter: Option<Box<Meter>>,
+    /// Takes out of its body what the client did not ask for.
+    unasked: Option<Box<UnaskedUsage>>,
 }
 
 impl Answer {
@@ -49,6 +52,8 @@ impl Answer {
     fn begin(&mut self, status: u16, facts: &Facts) {
         self.relayed = Some(status);
         self.meter = facts.wire().map(|wire| Box::new(Meter::new(wire)));
+        let edits = facts.usage_unasked && is_success(status);
+        self.unasked = edits.then(Box::default);
     }
 
     /// Notes the id that the upstream gave it, and gives the header by which a client of protocol B
@@ -77,6 +82,16 @@ impl Answer {
     /// Whether its bytes are worth copying out of the proxy.
     pub(super) fn is_metered(&self) -> bool {
         self.meter.is_some()
+    }
+
+    /// Whether bytes may be taken out of its body, so that it must be given in whole chunks.
+    pub(super) fn is_edited(&self) -> bool {
+        self.unasked.is_some()
+    }
+
+    /// What goes on in place of the next bytes of its body; `None` where these do. `end`: they are the last.
+    pub(super) fn edited(&mut self, bytes: &[u8], end: bool) -> Option<Vec<u8>> {
+        self.unasked.as_mut()?.pass(bytes, end)
     }
 
     /// Bytes of its body pass; where it is not metered, only their number is asked for.
@@ -173,6 +188,11 @@ impl Phase {
             .into_iter()
             .map(|name| HeaderEdit::Remove(name.into()));
         edits.headers.extend(limits);
+        if answer.is_edited() {
+            edits
+                .headers
+                .push(HeaderEdit::Remove("content-length".into()));
+        }
         (Self::Relaying(upload), Outcome::Continue(edits))
     }
 }

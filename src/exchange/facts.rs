@@ -55,6 +55,8 @@ pub(super) struct Facts {
     pub model: Option<Rc<Model>>,
     /// Whether the client asked for a stream.
     pub stream: bool,
+    /// Whether the stream was made to report a usage that the client did not ask for.
+    pub usage_unasked: bool,
     /// The code of our refusal.
     pub refused: Option<&'static str>,
     /// Whether we do so because the upstream failed, and not of ourselves.

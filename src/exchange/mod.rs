@@ -23,6 +23,7 @@ mod lists;
 mod pace;
 mod quota;
 mod request;
+mod unasked;
 mod upload;
 
 pub use answer::AnswerHead;
@@ -135,10 +136,23 @@ impl Exchange {
         self.answer.is_metered()
     }
 
-    /// `len` bytes of the answer's body pass.
-    pub fn on_answer_body(&mut self, bytes: &[u8], len: usize, end: bool, clock: &impl Clock) {
+    /// Whether something may be taken out of the answer's body: then
+    /// [`on_answer_body`](Self::on_answer_body) must be given all bytes that pass at once.
+    pub fn edits_answer(&self) -> bool {
+        self.answer.is_edited()
+    }
+
+    /// `len` bytes of the answer's body pass. Gives what goes on in their place, where that is something else.
+    pub fn on_answer_body(
+        &mut self,
+        bytes: &[u8],
+        len: usize,
+        end: bool,
+        clock: &impl Clock,
+    ) -> Option<Vec<u8>> {
         self.answer.pass(bytes, len, clock);
         self.answer.ended |= end;
+        self.answer.edited(bytes, end)
     }
 
     /// The answer has ended with trailers.

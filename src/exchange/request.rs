@@ -11,7 +11,7 @@ use super::facts::Facts;
 use super::forward::head_edits;
 use super::lists::{self, Asked};
 use super::quota::{self, Quotas};
-use super::upload::{Expectation, Step, Upload};
+use super::upload::{AskUsage, Expectation, Step, Upload};
 use super::{Asker, Clock, Outcome, Phase};
 use crate::auth::World;
 use crate::body::{BodyError, BodyScanner};
@@ -163,7 +163,10 @@ fn decide(
     facts.limits_service = policy.limits_service;
     descriptors::require_service(facts, world)?;
     facts.began_us = Some(world.now_us());
-    let ask_usage = *endpoint == Endpoint::ChatCompletions && route.source.include_usage;
+    let ask_usage = match endpoint {
+        Endpoint::ChatCompletions => AskUsage::of(&route.source),
+        _ => AskUsage::No,
+    };
     let mut upload = Upload::new(
         asker.clone(),
         route,
@@ -173,9 +176,7 @@ fn decide(
         content_length,
         edits,
     );
-    if ask_usage {
-        upload.ask_for_usage();
-    }
+    upload.ask_for_usage(ask_usage);
     upload.hold_for(quota::needs(facts));
     let upload = Box::new(upload);
     Ok(if end {

@@ -5,6 +5,7 @@
 //! found clean, so the upstream never has the whole of a body that was not approved.
 
 use core::ops::Range;
+use std::rc::Rc;
 
 use super::edits::{BodyEdit, Edits, HeaderEdit};
 use super::facts::Facts;
@@ -12,6 +13,8 @@ use super::pace;
 use super::quota::Needs;
 use crate::body::{BodyScanner, UsageOption};
 use crate::config::Policy;
+use crate::config::policy::Source;
+use crate::model::Model;
 use crate::reply::Rejection;
 use crate::routing::Route;
 
@@ -56,11 +59,34 @@ pub struct Upload {
     /// Bytes let go so far.
     released: u64,
     /// Whether the body is still to be made to ask for its usage, if it streams.
-    ask_usage: bool,
+    ask_usage: AskUsage,
     /// What must be known before the request can be counted against its limits.
     needs: Needs,
     /// Changes among the bytes held, to be made when they go.
     changes: Vec<BodyEdit>,
+}
+
+/// Whether a body is to be made to ask for the usage of its stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum AskUsage {
+    /// It goes as it is; also where all has been done.
+    #[default]
+    No,
+    /// If its model has prices, or is not known when the bytes must go.
+    IfPriced,
+    /// Whatever its model.
+    Always,
+}
+
+impl AskUsage {
+    /// What the source's group says; where it says nothing, whether anything there has a price.
+    pub(super) fn of(source: &Source) -> Self {
+        match source.include_usage {
+            Some(true) => Self::Always,
+            None if source.catalog.has_prices() => Self::IfPriced,
+            Some(false) | None => Self::No,
+        }
+    }
 }
 
 /// What is to be done with the bytes just read, and those held before.
@@ -94,15 +120,15 @@ impl Upload {
             head: Some(head),
             seen: 0,
             released: 0,
-            ask_usage: false,
+            ask_usage: AskUsage::No,
             needs: Needs::default(),
             changes: Vec::new(),
         }
     }
 
     /// Makes a Chat Completions body that streams ask for its usage, which it else would not tell.
-    pub(super) fn ask_for_usage(&mut self) {
-        self.ask_usage = true;
+    pub(super) fn ask_for_usage(&mut self, ask: AskUsage) {
+        self.ask_usage = ask;
     }
 
     /// Holds the head until what is needed is known, or the inspect window is full.
@@ -168,12 +194,16 @@ impl Upload {
             self.scanner.finish().map_err(Rejection::Body)?;
         }
         self.judge(end, facts)?;
+        let unpriced = |model: &Rc<Model>| model.prices.is_none();
+        if self.ask_usage == AskUsage::IfPriced && facts.model.as_ref().is_some_and(unpriced) {
+            self.ask_usage = AskUsage::No;
+        }
         facts.stream |= self.scanner.stream() == Some(true);
         if !end && self.must_hold(facts.stream) {
             return Ok(Step::Hold);
         }
         facts.sent_whole |= end;
-        self.note_usage_edit();
+        facts.usage_unasked |= self.note_usage_edit();
         Ok(Step::Release(self.release(facts)))
     }
 
@@ -229,15 +259,17 @@ impl Upload {
     }
 
     /// Notes the change that makes the body ask for its usage, if its place is among the bytes that
-    /// are about to go.
-    fn note_usage_edit(&mut self) {
-        if !self.ask_usage {
-            return;
+    /// are about to go. Whether it is made.
+    fn note_usage_edit(&mut self) -> bool {
+        if !self.asks_usage() {
+            return false;
         }
         let complete = self.scanner.complete();
         let Some(edit) = self.scanner.usage_edit() else {
-            self.ask_usage = !complete && self.scanner.stream() != Some(false);
-            return;
+            if complete || self.scanner.stream() == Some(false) {
+                self.ask_usage = AskUsage::No;
+            }
+            return false;
         };
         let wanted = self.scanner.stream().unwrap_or_else(|| {
             // Not known, and these bytes can wait no longer. Whoever sends options means to stream, and
@@ -248,16 +280,32 @@ impl Upload {
             );
             !complete && !null
         });
-        self.ask_usage = false;
-        if wanted {
-            let change = self.held_edit(&edit.span, edit.bytes.to_vec());
-            self.changes.extend(change);
-        }
+        self.ask_usage = AskUsage::No;
+        let change = wanted.then(|| self.held_edit(&edit.span, edit.bytes.to_vec()));
+        let change = change.flatten();
+        let made = change.is_some();
+        self.changes.extend(change);
+        made
+    }
+
+    /// Whether the body is still to be made to ask for its usage.
+    fn asks_usage(&self) -> bool {
+        self.ask_usage != AskUsage::No
+    }
+
+    /// Whether the place for the usage option is still to come in a body that is held whole before its length is
+    /// told: some upstreams take no body without a length.
+    fn awaits_usage_place(&self) -> bool {
+        let fits = |length| length <= self.inspect_window;
+        self.asks_usage()
+            && self.content_length.is_some_and(fits)
+            && self.scanner.stream() != Some(false)
+            && !self.scanner.complete()
     }
 
     /// Whether the place for the usage option is known, but not whether the body streams.
     fn awaits_stream(&self) -> bool {
-        self.ask_usage
+        self.asks_usage()
             && self.scanner.stream().is_none()
             && !self.scanner.complete()
             && self.scanner.usage_edit().is_some()
@@ -286,9 +334,10 @@ impl Upload {
         // A name that is cut by the end of a chunk is held whole, so that it can be replaced whole.
         // It cannot grow beyond bounds: the scanner reports a name that is too long at once.
         let inside_name = self.may_rename() && self.scanner.inside_model();
-        let inside_option = self.ask_usage && self.scanner.inside_usage_option();
+        let inside_option = self.asks_usage() && self.scanner.inside_usage_option();
         let awaits = awaits_model
             || self.awaits_stream()
+            || self.awaits_usage_place()
             || self.awaits_pace(stream)
             || self.awaits_estimate();
         (awaits && in_window) || inside_name || inside_option
@@ -324,7 +373,7 @@ impl Upload {
     /// The length that the head must name, given what happens to the body.
     fn length_edit(&self, changes: &[BodyEdit]) -> Option<HeaderEdit> {
         let length = self.content_length?;
-        if self.may_rename() || self.ask_usage {
+        if self.may_rename() || self.asks_usage() {
             // A change is still to come and may change the length: the body goes chunked.
             return Some(HeaderEdit::Remove("content-length".into()));
         }

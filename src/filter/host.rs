@@ -215,6 +215,11 @@ pub(super) fn response_body(start: usize, size: usize) -> Vec<u8> {
     buffer(BufferType::HttpResponseBody, start, size)
 }
 
+/// Lets other bytes go on than the `size` that pass now; legal in `on_http_response_body`.
+pub(super) fn replace_response_body(size: usize, bytes: &[u8]) {
+    let _ = hostcalls::set_buffer(BufferType::HttpResponseBody, 0, size, bytes);
+}
+
 /// Leaves the record for the access log, where it is `%FILTER_STATE(wasm.ledger:PLAIN)%`; legal in
 /// `on_log`, which comes before the access log is written.
 pub(super) fn publish_record(members: &[u8]) {

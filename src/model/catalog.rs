@@ -116,6 +116,11 @@ impl Catalog {
         self.models.iter().any(|m| m.upstream.is_some())
     }
 
+    /// Whether some model has prices.
+    pub fn has_prices(&self) -> bool {
+        self.models.iter().any(|m| m.prices.is_some())
+    }
+
     fn by_index(&self, folded: &str) -> Option<&Rc<Model>> {
         self.index.get(folded).and_then(|&i| self.models.get(i))
     }

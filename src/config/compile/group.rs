@@ -66,7 +66,7 @@ pub(super) fn compile_source(
         &format!("{path}.account_resources"),
         problems,
     );
-    let include_usage = flag(
+    flag(
         document.include_usage,
         Protocol::A,
         protocol,
@@ -103,7 +103,7 @@ pub(super) fn compile_source(
         image_generation,
         count_tokens,
         account_resources,
-        include_usage,
+        include_usage: document.include_usage,
         catalog,
     };
     Some(frame(

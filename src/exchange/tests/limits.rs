@@ -437,8 +437,10 @@ fn every_ending_gives_its_slot_back_and_settles() {
                     let head = FakeHead { status, details };
                     exchange.on_answer_head(&head, false, &world);
                 }
-                Chunk(text) => exchange.on_answer_body(text.as_bytes(), text.len(), false, &world),
-                End => exchange.on_answer_body(&[], 0, true, &world),
+                Chunk(text) => {
+                    drop(exchange.on_answer_body(text.as_bytes(), text.len(), false, &world))
+                }
+                End => drop(exchange.on_answer_body(&[], 0, true, &world)),
             }
         }
         let (_, while_under_way) = B.send(&in_force, &world);

@@ -1,5 +1,6 @@
 //! Exchanges driven through their phases natively, as `filter::http` drives them in Envoy.
 
+mod asking;
 mod bodies;
 mod forwards;
 mod limits;

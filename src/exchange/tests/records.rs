@@ -50,8 +50,10 @@ fn play(request: &str, headers: &[&str], events: &[Event<'_>], details: &str) ->
                 };
                 exchange.on_answer_head(&head, false, &Unlimited);
             }
-            Chunk(text) => exchange.on_answer_body(text.as_bytes(), text.len(), false, &world),
-            End => exchange.on_answer_body(&[], 0, true, &world),
+            Chunk(text) => {
+                drop(exchange.on_answer_body(text.as_bytes(), text.len(), false, &world))
+            }
+            End => drop(exchange.on_answer_body(&[], 0, true, &world)),
         }
     }
     let record = exchange.on_done(&FakeEnd(details), &world);
