@@ -139,6 +139,11 @@ impl Facts {
         }
     }
 
+    /// Whether what is not reported costs nothing.
+    pub(super) fn unreported_is_free(&self) -> bool {
+        false
+    }
+
     /// The model's name as it goes upstream.
     pub(super) fn upstream_model(&self) -> Option<String> {
         let own = self.model.as_ref()?.upstream.clone();

@@ -17,6 +17,7 @@ mod answer;
 mod conclusion;
 mod descriptors;
 mod edits;
+mod estimating;
 mod facts;
 mod forward;
 mod lists;

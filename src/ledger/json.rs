@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::Record;
 use super::line::{Line, Name, name};
 use crate::limits::Scope;
-use crate::usage::{Kind, Usage};
+use crate::usage::{Call, Estimated, Kind, Usage};
 
 impl Record {
     /// The record as members of a JSON object, each with a comma before it: to be put into the
@@ -122,6 +122,7 @@ impl Record {
         if let Some(usage) = &reading.usage {
             members.usage(usage);
         }
+        members.estimated(self.estimated);
         members.reported(&reading.reported);
         if let Some(charge) = &self.charge {
             members.shown(name!("trilane.charge"), charge);
@@ -219,9 +220,49 @@ impl Members {
                 name!("gen_ai.usage.reasoning.output_tokens"),
                 usage.tokens(Kind::Reasoning),
             ),
+            (
+                name!("trilane.usage.audio.input_tokens"),
+                usage.tokens(Kind::InputAudio),
+            ),
+            (
+                name!("trilane.usage.audio.output_tokens"),
+                usage.tokens(Kind::OutputAudio),
+            ),
+            (
+                name!("trilane.usage.image.output_tokens"),
+                usage.tokens(Kind::OutputImage),
+            ),
+            (
+                name!("trilane.usage.calls.web_search"),
+                usage.calls(Call::WebSearch),
+            ),
+            (
+                name!("trilane.usage.calls.code_execution"),
+                usage.calls(Call::CodeExecution),
+            ),
+            (
+                name!("trilane.usage.calls.file_search"),
+                usage.calls(Call::FileSearch),
+            ),
+            (
+                name!("trilane.usage.calls.maps_search"),
+                usage.calls(Call::MapsSearch),
+            ),
             (name!("trilane.usage.images"), usage.images),
         ];
         for (name, count) in parts {
+            if count > 0 {
+                self.number(name, count);
+            }
+        }
+    }
+
+    /// How many of the tokens are estimated, where any are.
+    fn estimated(&mut self, estimated: Estimated) {
+        for (name, count) in [
+            (name!("trilane.estimated.input_tokens"), estimated.input),
+            (name!("trilane.estimated.output_tokens"), estimated.output),
+        ] {
             if count > 0 {
                 self.number(name, count);
             }

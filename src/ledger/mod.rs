@@ -19,7 +19,7 @@ use crate::lane::{Entry, Protocol};
 use crate::limits::Limit;
 use crate::limits::shared::Tokens;
 use crate::limits::{Scope, Settled};
-use crate::usage::{Reading, Usage};
+use crate::usage::{Estimated, Reading, Usage};
 
 /// What is known of an exchange when it is over.
 #[derive(Debug, Clone)]
@@ -64,6 +64,8 @@ pub struct Record {
     pub asked: Option<Asked>,
     /// What the meter read.
     pub reading: Reading,
+    /// How many of the tokens in it are estimated.
+    pub estimated: Estimated,
     /// What it costs, where the model has prices and the usage is known.
     pub charge: Option<Charge>,
     /// The currency of the charge, where the document names one.
@@ -105,7 +107,7 @@ impl Record {
 
     /// How long a stream took to begin, in microseconds. An error is no stream.
     pub fn first_token_us(&self) -> Option<u64> {
-        let began = matches!(self.status, UsageStatus::Complete | UsageStatus::Partial);
+        let began = self.status.is_of_an_answer();
         self.first_byte_us.filter(|_| self.stream && began)
     }
 

@@ -9,6 +9,7 @@
 
 mod carry;
 mod chat;
+pub mod estimate;
 mod generate;
 mod images;
 mod messages;
@@ -23,6 +24,7 @@ mod sse;
 mod table;
 mod tally;
 
+pub use estimate::Estimated;
 pub use meter::{Meter, Reading, Wire};
 
 /// A kind of token. No token is of two kinds.

@@ -721,7 +721,7 @@ fn the_head_is_held_until_the_estimate_is_known() {
                 continue;
             }
             let bytes = if told { whole } else { seen } as u64;
-            let estimate = Estimate::of(bytes, scanner.output_cap());
+            let estimate = Estimate::of(bytes, scanner.output_cap(), 1);
             let counted = |name: &str, units: u64| if limits(name) { units } else { 0 };
             let want = [
                 counted("requests_per_minute", 1),

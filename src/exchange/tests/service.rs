@@ -209,7 +209,7 @@ fn what_it_is_told_was_used() {
     let beyond = format!("{STARTED}{}", delta(9001));
     let open = Some(OnFailure::Open);
     let tokens = |input, output| Some(Tokens { input, output });
-    let guess = Estimate::of(BODY.len() as u64, Some(700));
+    let guess = Estimate::of(BODY.len() as u64, Some(700), 1);
     let estimate = tokens(guess.input, guess.output);
     let good = Some(Answered(200, UPSTREAM, None));
     let cases = [
