@@ -46,6 +46,9 @@ pub struct Group {
     pub clients: Clients,
     /// What it gives access to.
     pub kind: GroupKind,
+    /// Whether every model that its keys may use has prices, or is said to cost nothing: a budget counts all that is
+    /// used then. None may be without that.
+    pub priced: bool,
     /// What all of its keys together may use, where that is limited.
     pub limits: Option<Subject>,
     /// The answers to its keys that ask for the whole list of models.
@@ -101,8 +104,10 @@ pub struct Source {
     /// Protocol C: whether paths that name no model are forwarded. They are state of the upstream
     /// account, which all keys of the group share.
     pub account_resources: bool,
-    /// Protocol A: whether Chat Completions streams are made to report usage.
-    pub include_usage: bool,
+    /// Protocol A: whether Chat Completions streams are made to report usage; `None` where the document does not say.
+    pub include_usage: Option<bool>,
+    /// Whether an answer that reports no usage costs nothing, instead of what its usage is estimated to be.
+    pub unreported_free: bool,
     /// Its models.
     pub catalog: Catalog,
 }

@@ -163,7 +163,8 @@ fn decide(
     facts.limits_service = policy.limits_service;
     descriptors::require_service(facts, world)?;
     facts.began_us = Some(world.now_us());
-    let ask_usage = *endpoint == Endpoint::ChatCompletions && route.source.include_usage;
+    let ask_usage =
+        *endpoint == Endpoint::ChatCompletions && route.source.include_usage == Some(true);
     let mut upload = Upload::new(
         asker.clone(),
         route,
