@@ -46,6 +46,9 @@ pub struct Group {
     pub clients: Clients,
     /// What it gives access to.
     pub kind: GroupKind,
+    /// Whether every model that its keys may use has prices, or is said to cost nothing: a budget counts all that is
+    /// used then. None may be without that.
+    pub priced: bool,
     /// What all of its keys together may use, where that is limited.
     pub limits: Option<Subject>,
     /// The answers to its keys that ask for the whole list of models.
@@ -103,6 +106,8 @@ pub struct Source {
     pub account_resources: bool,
     /// Protocol A: whether Chat Completions streams are made to report usage; `None`: those of models with prices.
     pub include_usage: Option<bool>,
+    /// Whether an answer that reports no usage costs nothing, instead of what its usage is estimated to be.
+    pub unreported_free: bool,
     /// Its models.
     pub catalog: Catalog,
 }

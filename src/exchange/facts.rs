@@ -141,7 +141,8 @@ impl Facts {
 
     /// Whether what is not reported costs nothing.
     pub(super) fn unreported_is_free(&self) -> bool {
-        false
+        let route = self.route.as_ref();
+        route.is_some_and(|route| route.source.unreported_free)
     }
 
     /// The model's name as it goes upstream.

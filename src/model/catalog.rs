@@ -36,6 +36,15 @@ pub struct Model {
     pub merge_dated: bool,
     /// What it costs; `None` where the document does not say.
     pub prices: Option<Prices>,
+    /// Whether the document says that it costs nothing; then it has no prices.
+    pub free: bool,
+}
+
+impl Model {
+    /// Whether what it uses can be charged, or is meant not to be: a budget is worth something then.
+    pub fn is_priced(&self) -> bool {
+        self.free || self.prices.is_some()
+    }
 }
 
 /// The models of one source group, found by any spelling that means them.
@@ -140,6 +149,7 @@ mod tests {
             entitled: true,
             merge_dated: false,
             prices: None,
+            free: false,
         }
     }
 

@@ -73,6 +73,17 @@ pub(super) fn compile_source(
         &format!("{path}.include_usage"),
         problems,
     );
+    let unreported_free = match document.unreported.as_deref() {
+        None | Some("estimate") => false,
+        Some("free") => true,
+        Some(_) => {
+            problems.push(
+                format!("{path}.unreported"),
+                "must be \"estimate\" or \"free\"",
+            );
+            false
+        }
+    };
     let multiplier = multiplier(
         document.multiplier.as_deref(),
         &format!("{path}.multiplier"),
@@ -104,6 +115,7 @@ pub(super) fn compile_source(
         count_tokens,
         account_resources,
         include_usage: document.include_usage,
+        unreported_free,
         catalog,
     };
     Some(frame(
@@ -142,13 +154,15 @@ pub(super) fn frame(
         .limits
         .as_ref()
         .and_then(|limits| limits::compile(limits, &format!("{path}.limits"), problems));
-    if limits.as_ref().is_some_and(|l| l.budget.is_set()) && !prices::any(&kind) {
-        compiler.warnings.push(
+    let priced = prices::cover(&kind);
+    if limits.as_ref().is_some_and(|l| l.budget.is_set()) && !priced {
+        problems.push(
             format!("{path}.limits.budget"),
-            "counts nothing: no model of the group has prices",
+            prices::why_no_budget(&kind),
         );
     }
     Group {
+        priced,
         limits: limits.map(|limits| Subject::new(Scope::Group, &id, *limits)),
         id,
         name,
@@ -228,6 +242,13 @@ fn add_model(
         .as_ref()
         .map(|prices| prices::compile(prices, &format!("{path}.prices"), compiler));
     let problems = &mut compiler.problems;
+    let free = document.free.unwrap_or(false);
+    if free && document.prices.is_some() {
+        problems.push(
+            format!("{path}.free"),
+            "contradicts prices: leave one of the two out",
+        );
+    }
     let Some(id) = document.id.clone() else {
         problems.push(format!("{path}.id"), "is missing");
         return;
@@ -280,6 +301,7 @@ fn add_model(
         entitled: document.entitled.unwrap_or(true),
         merge_dated: document.merge_dated.unwrap_or(false),
         prices,
+        free,
         id,
     };
     if let Err(taken) = catalog.add(model, aliases) {
