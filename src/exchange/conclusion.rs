@@ -1,9 +1,9 @@
 //! The end of an exchange: everything known of it becomes its record.
 
 use super::answer::Answer;
+use super::charging::bill_of;
 use super::facts::Facts;
 use super::{Clock, Phase, StreamEnd, descriptors, estimating, quota};
-use crate::billing;
 use crate::ledger::{Asked, Ending, FailedTry, Failure, Record, UsageStatus};
 use crate::limits::Settled;
 use crate::usage::{Estimated, Reading};
@@ -33,13 +33,7 @@ pub(super) fn conclude(
     let streaming_us = (facts.stream && ending == Ending::Finished)
         .then(|| since(answer.first_byte_us, Some(clock.now_us())))
         .flatten();
-    let prices = facts.model.as_ref().and_then(|model| model.prices.as_ref());
-    let charge = match (&reading.usage, prices, &facts.route) {
-        (Some(usage), Some(prices), Some(route)) => {
-            billing::charge(usage, prices, route.multiplier)
-        }
-        _ => None,
-    };
+    let bill = bill_of(&facts, &reading);
     let counted = descriptors::used(&facts, quota::tokens(&reading, status));
     let asked = asked(&facts, &answer, ending, stream);
     let operation = facts.operation().filter(|_| facts.route.is_some());
@@ -68,7 +62,8 @@ pub(super) fn conclude(
         upstream_failure: answer.failure,
         reading,
         estimated,
-        charge,
+        charge: bill.and_then(|bill| bill.charge),
+        uncovered: bill.map(|bill| bill.uncovered).unwrap_or_default(),
         limit: facts.limit,
         settled: Settled::default(),
         counted,

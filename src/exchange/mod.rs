@@ -14,6 +14,7 @@
 mod admission;
 mod affinity;
 mod answer;
+mod charging;
 mod conclusion;
 mod descriptors;
 mod edits;

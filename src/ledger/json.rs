@@ -108,6 +108,7 @@ impl Record {
             name!("trilane.service_tier"),
             reading.service_tier.as_deref(),
         );
+        members.text_if(name!("trilane.speed"), reading.speed.as_deref());
         members.text_if(
             name!("trilane.upstream_request_id"),
             self.upstream_request_id.as_deref(),
@@ -127,6 +128,10 @@ impl Record {
         if let Some(charge) = &self.charge {
             members.shown(name!("trilane.charge"), charge);
             members.text_if(name!("trilane.currency"), self.currency.as_deref());
+        }
+        if !self.uncovered.is_empty() {
+            let names: Vec<&str> = self.uncovered.names().collect();
+            members.json(name!("trilane.uncovered"), &names);
         }
     }
 }

@@ -13,7 +13,7 @@ pub use tries::{Asked, FailedTry, Failure};
 
 use std::rc::Rc;
 
-use crate::billing::Charge;
+use crate::billing::{Charge, Uncovered};
 use crate::config::Multiplier;
 use crate::lane::{Entry, Protocol};
 use crate::limits::Limit;
@@ -68,6 +68,8 @@ pub struct Record {
     pub estimated: Estimated,
     /// What it costs, where the model has prices and the usage is known.
     pub charge: Option<Charge>,
+    /// What was used and no price covers, so that the charge may be less than what it cost.
+    pub uncovered: Uncovered,
     /// The currency of the charge, where the document names one.
     pub currency: Option<Rc<str>>,
     /// The limit that refused the request, and whose it is.

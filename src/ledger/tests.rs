@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::billing::Gap;
 use crate::limits::{Amount, Rate, Spent, Window};
 use crate::usage::{Call, Kind};
 
@@ -36,6 +37,7 @@ fn record() -> Record {
         counted: None,
         estimated: Estimated::default(),
         charge: None,
+        uncovered: Uncovered::default(),
         currency: Some(Rc::from("USD")),
         request_bytes: 10,
         response_bytes: 20,
@@ -245,6 +247,9 @@ fn what_is_there_only_now_and_then() {
     }
     record.reading.usage = Some(usage);
     record.status = UsageStatus::Estimated;
+    record.reading.speed = Some("fast".to_owned());
+    record.uncovered.insert(Gap::Tier);
+    record.uncovered.insert(Gap::Image);
     record.estimated = Estimated {
         input: 7,
         output: 8,
@@ -264,4 +269,6 @@ fn what_is_there_only_now_and_then() {
         assert_eq!(line[name], want, "{name}");
     }
     assert_eq!(line["trilane.usage.status"], "estimated");
+    assert_eq!(line["trilane.speed"], "fast");
+    assert_eq!(line["trilane.uncovered"], json!(["tier", "image"]));
 }
