@@ -131,7 +131,7 @@ impl AnswerHead for FakeHead {
         (name == "x-request-id").then(|| "up-1".to_owned())
     }
 
-    fn limit_headers(&self) -> Vec<String> {
+    fn withheld_headers(&self) -> Vec<String> {
         Vec::new()
     }
 }
