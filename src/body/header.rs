@@ -383,4 +383,104 @@ mod tests {
             assert_eq!(boundary(header.as_bytes()), want, "{header}");
         }
     }
+
+    /// A part with these headers.
+    fn part(lines: &[&str]) -> Result<Option<Field>, BodyError> {
+        let mut headers = PartHeaders::default();
+        for line in lines {
+            headers.read(line.as_bytes())?;
+        }
+        headers.field()
+    }
+
+    #[test]
+    fn names_that_are_fields_to_some() {
+        let headers = Err(BodyError::PartHeaders);
+        let variant = Err(BodyError::CaseVariant);
+        let cases = [
+            ("\"model\"", Ok(Some(Field::Model))),
+            ("model", Ok(Some(Field::Model))),
+            ("\"image\"", Ok(None)),
+            ("\"image[]\"", Ok(None)),
+            ("\"100% mine\"", Ok(None)),
+            ("\"a&b\"", Ok(None)),
+            ("\"don't\"", Ok(None)),
+            ("\"&#\"", Ok(None)),
+            ("\"&#xffffffffff;\"", Ok(None)),
+            ("\"%\"", Ok(None)),
+            // Quotes of another kind.
+            ("'model'", headers),
+            ("'stream'", headers),
+            ("'image'", headers),
+            ("\"'model'\"", headers),
+            ("\"model'\"", headers),
+            ("\"`model`\"", headers),
+            ("''", headers),
+            // Encoded words.
+            ("\"=?utf-8?B?bW9kZWw=?=\"", headers),
+            ("\"=?utf-8?Q?model?=\"", headers),
+            ("=?utf-8?B?bW9kZWw=?=", headers),
+            ("\"x =?us-ascii?q?=6dodel?=\"", headers),
+            // Percent-encoding.
+            ("\"%6dodel\"", variant),
+            ("\"%6D%6F%64%65%6C\"", variant),
+            ("\"mode%6c\"", variant),
+            ("\"%256dodel\"", variant),
+            ("\"%4dodel\"", variant),
+            ("\"model%5B%5D\"", variant),
+            ("\"model%00\"", variant),
+            ("\"%22model%22\"", variant),
+            ("\"%27model%27\"", variant),
+            ("\"%20stream\"", variant),
+            // HTML entities.
+            ("\"&#109;odel\"", variant),
+            ("\"&#x6d;odel\"", variant),
+            ("\"&#X6Dodel\"", variant),
+            ("\"&#0000109;odel\"", variant),
+            ("\"&quot;model&quot;\"", variant),
+            ("\"&apos;stream&apos;\"", variant),
+            ("\"%26%23109;odel\"", variant),
+            // Characters that cut a name short.
+            ("\"model\0x\"", headers),
+            ("\"x\u{1}\"", headers),
+        ];
+        for (name, want) in cases {
+            let line = format!("Content-Disposition: form-data; name={name}");
+            assert_eq!(part(&[&line]), want, "{name}");
+        }
+    }
+
+    #[test]
+    fn values_that_are_others_to_some() {
+        let model = "Content-Disposition: form-data; name=model";
+        let image = "Content-Disposition: form-data; name=image";
+        let bad = Err(BodyError::PartHeaders);
+        let cases = [
+            ("Content-Type: text/plain", Ok(Some(Field::Model))),
+            (
+                "Content-Type: text/plain; charset=utf-8",
+                Ok(Some(Field::Model)),
+            ),
+            (
+                "Content-Type: text/plain; charset=\"UTF-8\"",
+                Ok(Some(Field::Model)),
+            ),
+            (
+                "Content-Type: text/plain;charset=us-ascii",
+                Ok(Some(Field::Model)),
+            ),
+            ("Content-Type: text/plain; charset=utf-7", bad),
+            ("Content-Type: text/plain; charset = \"utf-16\"", bad),
+            ("Content-Type: text/plain; charset*=utf-8''ebcdic", bad),
+            ("Content-Type: text/plain; x=y; CHARSET=cp037", bad),
+            ("Content-Encoding: deflate", bad),
+            ("Content-Encoding: identity", Ok(Some(Field::Model))),
+            ("Content-Transfer-Encoding: base64", bad),
+        ];
+        for (line, want) in cases {
+            assert_eq!(part(&[model, line]), want, "{line}");
+            assert_eq!(part(&[line, model]), want, "{line}, first");
+            assert_eq!(part(&[image, line]), Ok(None), "{line}, of a file");
+        }
+    }
 }

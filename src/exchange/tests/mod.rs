@@ -7,6 +7,7 @@ mod lists;
 mod records;
 mod refusals;
 mod service;
+mod wire;
 
 use std::cell::Cell;
 use std::collections::HashMap;

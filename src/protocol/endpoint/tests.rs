@@ -135,8 +135,16 @@ fn requests_find_their_endpoint() {
         ("GET", "/v1beta/files", Ok(Endpoint::AccountResource)),
         ("PUT", "/v1beta/files", method(Some(C), "GET, POST")),
         ("DELETE", "/v1beta/files", method(Some(C), "GET, POST")),
-        ("PATCH", "/v1beta/cachedContents/x", Ok(Endpoint::AccountResource)),
-        ("GET", "/v1beta/files/x:download", Ok(Endpoint::AccountResource)),
+        (
+            "PATCH",
+            "/v1beta/cachedContents/x",
+            Ok(Endpoint::AccountResource),
+        ),
+        (
+            "GET",
+            "/v1beta/files/x:download",
+            Ok(Endpoint::AccountResource),
+        ),
         ("POST", "/v1beta/files/x:download", method(Some(C), "GET")),
         ("POST", "/v1beta/files/x:generateContent", unknown(Some(C))),
         (
