@@ -15,6 +15,7 @@ mod nesting;
 mod progress;
 
 pub use error::{BodyError, Field};
+pub use header::form_content_type;
 pub use json::{JsonScanner, UsageEdit, UsageOption};
 pub use multipart::MultipartScanner;
 

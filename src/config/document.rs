@@ -71,6 +71,8 @@ pub struct GroupDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub account_resources: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub methods: Option<BTreeMap<String, MethodDocument>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub include_usage: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unreported: Option<String>,
@@ -80,6 +82,18 @@ pub struct GroupDocument {
     pub models: Option<Vec<ModelDocument>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<LimitsDocument>,
+}
+
+/// A further method of the models of a protocol C group.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[allow(
+    missing_docs,
+    reason = "the fields are documented where they get their meaning: policy.rs"
+)]
+pub struct MethodDocument {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_call: Option<String>,
 }
 
 /// An upstream account of a source group.

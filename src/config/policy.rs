@@ -12,7 +12,7 @@ use super::multiplier::Multiplier;
 use crate::lane::{Entry, Protocol};
 use crate::limits::Subject;
 use crate::limits::shared::OnFailure;
-use crate::model::{Catalog, Model};
+use crate::model::{Catalog, Model, Price};
 
 /// A document, compiled. Account keys are not in it: each has a record of its own
 /// ([`super::record`]).
@@ -104,6 +104,9 @@ pub struct Source {
     /// Protocol C: whether paths that name no model are forwarded. They are state of the upstream
     /// account, which all keys of the group share.
     pub account_resources: bool,
+    /// Protocol C: the methods of models that are served beside the usual ones, and what a call of each costs, before
+    /// the multiplier. A price of 0 says that it is meant to be free.
+    pub methods: Vec<(String, Price)>,
     /// Protocol A: whether Chat Completions streams are made to report usage; `None`: those of models with prices.
     pub include_usage: Option<bool>,
     /// Whether an answer that reports no usage costs nothing, instead of what its usage is estimated to be.
@@ -113,6 +116,12 @@ pub struct Source {
 }
 
 impl Source {
+    /// What a call of a further method of protocol C costs; `None` where it is none of them.
+    pub fn method_price(&self, method: &str) -> Option<Price> {
+        let found = self.methods.iter().find(|(name, _)| name == method);
+        found.map(|(_, price)| *price)
+    }
+
     /// Its accounts, where there are several, so that another can be asked.
     pub fn alternatives(&self) -> Option<&Accounts> {
         self.accounts.as_deref().filter(|a| a.accounts.len() > 1)

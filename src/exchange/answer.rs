@@ -20,8 +20,8 @@ pub trait AnswerHead {
     fn failed_tries(&self) -> Vec<u8>;
     /// A header, where it is there and is text.
     fn header(&self, name: &'static str) -> Option<String>;
-    /// The names of the headers that speak of the upstream's own limits.
-    fn limit_headers(&self) -> Vec<String>;
+    /// The names of the headers that stay here: see [`is_withheld`](super::is_withheld).
+    fn withheld_headers(&self) -> Vec<String>;
 }
 
 /// What is known of the answer.
@@ -129,6 +129,11 @@ const REQUEST_ID_B: &str = "request-id";
 /// What Envoy's details say of an answer that the upstream made.
 const VIA_UPSTREAM: &[u8] = b"via_upstream";
 
+/// Whether this is a final status (RFC 9110, 15). What clients and proxies make of another differs.
+fn is_status(status: u16) -> bool {
+    (200..600).contains(&status)
+}
+
 fn is_success(status: u16) -> bool {
     (200..300).contains(&status)
 }
@@ -149,6 +154,11 @@ impl Phase {
             other @ (Self::Start | Self::Replied | Self::Done) => return (other, Outcome::pass()),
         };
         let status = head.status();
+        if !is_status(status) {
+            answer.identify(head, facts, None);
+            answer.replaced = Some(status);
+            return upload.asker.refuse(Rejection::UpstreamFailed, facts);
+        }
         if status >= 400 {
             let details = head.details();
             if let Some(rejection) = descriptors::refusal(&details, head) {
@@ -182,12 +192,11 @@ impl Phase {
         }
         answer.begin(status, facts);
         let mut edits = answer.identify(head, facts, upload.asker.request_id.as_deref());
-        // They speak of our account with the upstream.
-        let limits = head
-            .limit_headers()
+        let withheld = head
+            .withheld_headers()
             .into_iter()
             .map(|name| HeaderEdit::Remove(name.into()));
-        edits.headers.extend(limits);
+        edits.headers.extend(withheld);
         if answer.is_edited() {
             edits
                 .headers

@@ -21,7 +21,9 @@ mod edits;
 mod estimating;
 mod facts;
 mod forward;
+mod kept_back;
 mod lists;
+mod media;
 mod pace;
 mod quota;
 mod request;
@@ -30,6 +32,7 @@ mod upload;
 
 pub use answer::AnswerHead;
 pub use edits::{AFFINITY_HEADER, AGAIN_HEADER, BOUNDS_HEADER, BodyEdit, Edits, HeaderEdit};
+pub use kept_back::is_withheld;
 pub use pace::Bounds;
 pub use quota::Quotas;
 

@@ -13,9 +13,8 @@ use proxy_wasm::hostcalls;
 use proxy_wasm::types::{BufferType, MapType, MetricType};
 use trilane_abi::{HeaderBlock, header_block};
 
-use crate::exchange::{AnswerHead, BodyEdit, HeaderEdit, StreamEnd};
+use crate::exchange::{AnswerHead, BodyEdit, HeaderEdit, StreamEnd, is_withheld};
 use crate::head::Head;
-use crate::protocol::limits::speaks_of_limits;
 use crate::reply::Reply;
 use crate::shared_data::{Conflict, SharedData};
 
@@ -121,8 +120,8 @@ impl AnswerHead for ResponseHead {
         core::str::from_utf8(value).ok().map(str::to_owned)
     }
 
-    fn limit_headers(&self) -> Vec<String> {
-        let names = self.head().names().filter(|name| speaks_of_limits(name));
+    fn withheld_headers(&self) -> Vec<String> {
+        let names = self.head().names().filter(|name| is_withheld(name));
         names
             .map(|name| String::from_utf8_lossy(name).into_owned())
             .collect()

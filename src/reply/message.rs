@@ -67,6 +67,14 @@ impl Rejection {
                 }
                 Protocol::A | Protocol::B => "This path is not served for this key.".to_owned(),
             },
+            Self::MethodNotServed { served } => format!(
+                "This method is not served for this key. Served are: {}.",
+                served.join(", ")
+            ),
+            Self::FormNotSupported => {
+                "The content-type of the request body is not supported here: send application/json."
+                    .to_owned()
+            }
             Self::EncodingNotSupported => {
                 "The content-encoding of the request body is not supported: send gzip, br, zstd or \
                  no encoding."
@@ -91,6 +99,12 @@ impl Rejection {
             ),
             Self::BadParameter(name) => {
                 format!("The query parameter {name} has a value that cannot be honoured.")
+            }
+            Self::UnknownParameter { name: Some(name) } => {
+                format!("The query parameter {name} is not served here.")
+            }
+            Self::UnknownParameter { name: None } => {
+                "The query has a parameter that is not served here.".to_owned()
             }
             Self::LimitReached {
                 scope,

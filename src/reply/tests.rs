@@ -73,6 +73,34 @@ fn every_rejection_has_its_row_of_the_error_table() {
             "INVALID_ARGUMENT",
         ),
         (
+            Rejection::UnknownParameter {
+                name: Some("fields".to_owned()),
+            },
+            400,
+            "invalid_request_error",
+            "invalid_parameter",
+            "invalid_request_error",
+            "INVALID_ARGUMENT",
+        ),
+        (
+            Rejection::MethodNotServed {
+                served: vec!["generateContent".to_owned()],
+            },
+            404,
+            "invalid_request_error",
+            "not_found",
+            "not_found_error",
+            "NOT_FOUND",
+        ),
+        (
+            Rejection::FormNotSupported,
+            415,
+            "invalid_request_error",
+            "unsupported_media_type",
+            "invalid_request_error",
+            "INVALID_ARGUMENT",
+        ),
+        (
             Rejection::Unauthenticated,
             401,
             "invalid_request_error",

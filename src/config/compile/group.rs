@@ -9,7 +9,7 @@ use super::super::account;
 use super::super::document::{GroupDocument, ModelDocument};
 use super::super::multiplier::Multiplier;
 use super::super::policy::{Clients, Group, GroupKind, Lists, Source};
-use super::{Compiler, Problems, accounts, limits, names, prices};
+use super::{Compiler, Problems, accounts, limits, methods, names, prices};
 use crate::lane::Protocol;
 use crate::limits::{Scope, Subject};
 use crate::model::catalog::Kind;
@@ -66,6 +66,7 @@ pub(super) fn compile_source(
         &format!("{path}.account_resources"),
         problems,
     );
+    let methods = methods::compile(document, protocol, path, problems);
     flag(
         document.include_usage,
         Protocol::A,
@@ -114,6 +115,7 @@ pub(super) fn compile_source(
         image_generation,
         count_tokens,
         account_resources,
+        methods,
         include_usage: document.include_usage,
         unreported_free,
         catalog,

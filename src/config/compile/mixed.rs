@@ -86,6 +86,7 @@ fn refuse_source_fields(document: &GroupDocument, path: &str, problems: &mut Pro
         ("count_tokens", document.count_tokens == Some(true)),
         ("include_usage", document.include_usage == Some(true)),
         ("unreported", document.unreported.is_some()),
+        ("methods", document.methods.is_some()),
         (
             "account_resources",
             document.account_resources == Some(true),

@@ -4,6 +4,7 @@ use crate::lane::Entry;
 use crate::limits::budget::{Budget, SpentBy};
 use crate::limits::shared::OnFailure;
 use crate::limits::{Amount, Limits, Rate, Scope, Subject};
+use crate::model::Price;
 use serde_json::{Value, json};
 
 const DIGEST: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
@@ -1470,5 +1471,75 @@ fn a_price_of_a_class_of_service_that_seems_forgotten_is_a_warning() {
         let warnings = compile_value(&document).unwrap().warnings;
         let said: Vec<String> = warnings.iter().map(ToString::to_string).collect();
         assert_eq!(said, want, "{prices}");
+    }
+}
+
+#[test]
+fn further_methods_of_protocol_c() {
+    let compiled = |protocol: &str, methods: Value| {
+        let document = json!({
+            "groups": [{"id": "g", "protocol": protocol, "multiplier": "1", "cluster": "c", "methods": methods,
+                        "models": [{"id": "m"}]}],
+            "keys": [],
+        });
+        compile_value(&document)
+    };
+    let good = compiled(
+        "C",
+        json!({"predict": {"per_call": "0.04"}, "predictLongRunning": {"per_call": "0"}}),
+    );
+    let policy = good.unwrap().policy;
+    let group = policy.group("g").unwrap();
+    let GroupKind::Source(source) = &group.kind else {
+        panic!("{group:?}");
+    };
+    let price = |text| Price::parse(text).ok();
+    for (method, want) in [
+        ("predict", price("0.04")),
+        ("predictLongRunning", price("0")),
+        ("generateContent", None),
+        ("Predict", None),
+        ("", None),
+    ] {
+        assert_eq!(source.method_price(method), want, "{method}");
+    }
+    let one = json!({"per_call": "1"});
+    let cases = [
+        (
+            "A",
+            json!({"predict": one}),
+            "methods: has a meaning in protocol C",
+        ),
+        ("C", json!({"": one}), "methods.: is no method"),
+        ("C", json!({"x".repeat(65): one}), "is no method"),
+        (
+            "C",
+            json!({"pre-dict": one}),
+            "methods.pre-dict: is no method",
+        ),
+        ("C", json!({"generateContent": one}), "is served already"),
+        (
+            "C",
+            json!({"predict": {}}),
+            "methods.predict.per_call: is missing",
+        ),
+        (
+            "C",
+            json!({"predict": {"per_call": "-1"}}),
+            "methods.predict.per_call: must be a plain",
+        ),
+        (
+            "C",
+            json!({"predict": {"per_call": "0.0000001"}}),
+            "has more than 6",
+        ),
+    ];
+    for (protocol, methods, part) in cases {
+        let problems = compiled(protocol, methods.clone()).unwrap_err();
+        let listed: Vec<String> = problems.0.iter().map(ToString::to_string).collect();
+        assert!(
+            listed.iter().any(|p| p.contains(part)),
+            "{part}: {listed:?}"
+        );
     }
 }

@@ -177,7 +177,7 @@ impl AnswerHead for OfUpstream {
         None
     }
 
-    fn limit_headers(&self) -> Vec<String> {
+    fn withheld_headers(&self) -> Vec<String> {
         ["x-ratelimit-limit-requests", "anthropic-ratelimit-x"]
             .map(str::to_owned)
             .to_vec()

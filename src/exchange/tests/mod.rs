@@ -8,6 +8,7 @@ mod lists;
 mod records;
 mod refusals;
 mod service;
+mod wire;
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -132,7 +133,7 @@ impl AnswerHead for FakeHead {
         (name == "x-request-id").then(|| "up-1".to_owned())
     }
 
-    fn limit_headers(&self) -> Vec<String> {
+    fn withheld_headers(&self) -> Vec<String> {
         Vec::new()
     }
 }

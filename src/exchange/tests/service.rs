@@ -30,7 +30,7 @@ impl AnswerHead for Answered {
         reset.map(str::to_owned)
     }
 
-    fn limit_headers(&self) -> Vec<String> {
+    fn withheld_headers(&self) -> Vec<String> {
         Vec::new()
     }
 }
