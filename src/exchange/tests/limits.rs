@@ -74,6 +74,15 @@ fn limited(of_key: &Value, of_group: &Value) -> (InForce, Limited) {
             item["limits"] = limits.clone();
         }
     }
+    // A budget needs models with prices, or models that cost nothing.
+    for group in document["groups"].as_array_mut().unwrap() {
+        let sources = group["protocol"] != "Mixed";
+        for model in group["models"].as_array_mut().unwrap() {
+            if sources && model["prices"].is_null() {
+                model["free"] = json!(true);
+            }
+        }
+    }
     let (in_force, world) = setting_of(&document);
     let limited = Limited {
         world,

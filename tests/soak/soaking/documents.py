@@ -196,4 +196,7 @@ def _model(version: int, source: str, model: str) -> dict[str, Any]:
         if "images" in named:
             named["image"] = named.pop("images")
         found["prices"] = named
+    else:
+        # Groups that show it have budgets.
+        found["free"] = True
     return found
