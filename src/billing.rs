@@ -6,8 +6,8 @@ use rust_decimal::{Decimal, RoundingStrategy};
 
 use crate::config::Multiplier;
 use crate::decimal::{product, sum};
-use crate::model::Prices;
 use crate::model::prices::is_ordinary;
+use crate::model::{Price, Prices};
 use crate::usage::{Call, Kind, Usage};
 
 /// An exact amount in the document's currency, not negative.
@@ -166,6 +166,12 @@ impl Uncovered {
     }
 }
 
+/// What one call costs that has a price of its own, times the final `multiplier`.
+pub fn call_charge(price: Price, multiplier: Multiplier) -> Option<Charge> {
+    let cost = product(price.value(), multiplier.value())?;
+    Some(Charge(cost.normalize()))
+}
+
 /// What usage costs by `prices`, times the final `multiplier`.
 ///
 /// `None` where the exact amount has more digits than the type holds, which takes usage beyond
@@ -199,6 +205,11 @@ fn used(usage: &Usage) -> impl Iterator<Item = (Kind, u64)> {
 }
 
 impl Charge {
+    /// This and that; `None` where the sum has more digits than the type holds.
+    pub fn plus(self, other: Self) -> Option<Self> {
+        sum(self.0, other.0).map(|total| Self(total.normalize()))
+    }
+
     /// The exact value.
     pub fn value(self) -> Decimal {
         self.0
@@ -533,6 +544,17 @@ mod tests {
         let prices = prices(&[(Kind::Input, "999999.999999")], None);
         let usage = usage(&[(Kind::Input, u64::MAX)], 0);
         assert_eq!(charge(&usage, &prices, Multiplier::ONE), None);
+    }
+
+    #[test]
+    fn a_call_with_a_price_of_its_own() {
+        let multiplier = Multiplier::parse("0.5").unwrap();
+        let call = call_charge(Price::parse("0.04").unwrap(), multiplier).unwrap();
+        let more = Charge(Decimal::from_str_exact("0.005").unwrap());
+        assert_eq!(call.to_string(), "0.02");
+        assert_eq!(call.plus(more).unwrap().to_string(), "0.025");
+        let most = Charge(Decimal::MAX);
+        assert_eq!(most.plus(most), None, "more digits than there are");
     }
 
     #[test]

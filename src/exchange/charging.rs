@@ -1,16 +1,36 @@
-//! What an exchange costs: the bill over all models that were at work on it.
+//! What an exchange costs: the bill over all models that were at work on it, and over a call that has a price of its own.
 
 use super::facts::Facts;
-use crate::billing::{Bill, Item, bill};
-use crate::model::{Model, Prices};
+use crate::billing::{Bill, Charge, Item, bill, call_charge};
+use crate::ledger::UsageStatus;
+use crate::model::Prices;
+use crate::protocol::Endpoint;
 use crate::routing::Route;
 use crate::usage::Reading;
 
-/// The bill; `None` where the model has no prices, or nothing is known to have been used.
+/// The bill; `None` where nothing that was used has a price.
 ///
-/// What another model used, such as one that a tool asked for advice, is charged at that model's own prices.
-pub(super) fn bill_of(facts: &Facts, reading: &Reading) -> Option<Bill> {
+/// What another model used, such as one that a tool asked for advice, is charged at that model's own prices. A class of
+/// service that the answer does not tell is the one that was asked for.
+pub(super) fn bill_of(facts: &Facts, reading: &Reading, status: UsageStatus) -> Option<Bill> {
     let route = facts.route.as_ref()?;
+    let usage = models_bill(facts, route, reading);
+    let call = call_of(facts, route).filter(|_| status.is_of_an_answer());
+    let Some(call) = call else { return usage };
+    let Some(usage) = usage else {
+        return Some(Bill {
+            charge: Some(call),
+            uncovered: Default::default(),
+        });
+    };
+    Some(Bill {
+        charge: usage.charge.and_then(|charge| charge.plus(call)),
+        ..usage
+    })
+}
+
+/// What the models used.
+fn models_bill(facts: &Facts, route: &Route, reading: &Reading) -> Option<Bill> {
     let own = facts.model.as_ref()?.prices.as_ref()?;
     let main = reading.usage.as_ref().map(|usage| Item {
         prices: own,
@@ -29,10 +49,18 @@ pub(super) fn bill_of(facts: &Facts, reading: &Reading) -> Option<Bill> {
     Some(bill(items, route.multiplier))
 }
 
+/// What a method of protocol C costs by the call.
+fn call_of(facts: &Facts, route: &Route) -> Option<Charge> {
+    let Some(Endpoint::Generate { method, .. }) = &facts.endpoint else {
+        return None;
+    };
+    call_charge(route.source.method_price(method)?, route.multiplier)
+}
+
 /// The prices of the model that the upstream calls `name`.
 fn prices_of<'a>(route: &'a Route, name: &str) -> Option<&'a Prices> {
     let catalog = &route.source.catalog;
-    let renamed = |model: &&std::rc::Rc<Model>| model.upstream.as_deref() == Some(name);
-    let model = catalog.models().iter().find(renamed);
-    model.or_else(|| catalog.find(name))?.prices.as_ref()
+    let mut models = catalog.models().iter();
+    let renamed = models.find(|model| model.upstream.as_deref() == Some(name));
+    renamed.or_else(|| catalog.find(name))?.prices.as_ref()
 }

@@ -33,7 +33,7 @@ pub(super) fn conclude(
     let streaming_us = (facts.stream && ending == Ending::Finished)
         .then(|| since(answer.first_byte_us, Some(clock.now_us())))
         .flatten();
-    let bill = bill_of(&facts, &reading);
+    let bill = bill_of(&facts, &reading, status);
     let counted = descriptors::used(&facts, quota::tokens(&reading, status));
     let asked = asked(&facts, &answer, ending, stream);
     let operation = facts.operation().filter(|_| facts.route.is_some());
