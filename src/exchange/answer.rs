@@ -37,7 +37,7 @@ pub(super) struct Answer {
     pub failure: Option<String>,
     /// Whether its end has come.
     pub ended: bool,
-    /// Bytes of its body so far.
+    /// Bytes of its body so far, as the client gets it.
     pub bytes: u64,
     /// When its first byte came, in microseconds of the clock.
     pub first_byte_us: Option<u64>,
@@ -89,23 +89,24 @@ impl Answer {
         self.unasked.is_some()
     }
 
-    /// What goes on in place of the next bytes of its body; `None` where these do. `end`: they are the last.
-    pub(super) fn edited(&mut self, bytes: &[u8], end: bool) -> Option<Vec<u8>> {
-        self.unasked.as_mut()?.pass(bytes, end)
-    }
-
-    /// Bytes of its body pass; where it is not metered, only their number is asked for.
-    pub(super) fn pass(&mut self, bytes: &[u8], len: usize, clock: &impl Clock) {
-        if len == 0 || self.relayed.is_none() {
-            return;
-        }
-        if self.bytes == 0 && self.meter.is_some() {
-            self.first_byte_us = Some(clock.now_us());
-        }
-        self.bytes = self.bytes.saturating_add(len as u64);
-        if let Some(meter) = &mut self.meter {
+    /// Bytes of its body pass, its last ones if `end`; where it is not metered, only their number is asked for. Gives
+    /// what goes on in their place, where that is something else.
+    pub(super) fn pass(
+        &mut self,
+        bytes: &[u8],
+        len: usize,
+        end: bool,
+        clock: &impl Clock,
+    ) -> Option<Vec<u8>> {
+        self.relayed?;
+        if let Some(meter) = self.meter.as_mut().filter(|_| len > 0) {
+            self.first_byte_us.get_or_insert_with(|| clock.now_us());
             meter.feed(bytes);
         }
+        let edited = self.unasked.as_mut().and_then(|it| it.pass(bytes, end));
+        let passed = edited.as_ref().map_or(len, Vec::len);
+        self.bytes = self.bytes.saturating_add(passed as u64);
+        edited
     }
 
     /// What the meter has read, all told.

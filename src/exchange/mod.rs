@@ -155,9 +155,8 @@ impl Exchange {
         end: bool,
         clock: &impl Clock,
     ) -> Option<Vec<u8>> {
-        self.answer.pass(bytes, len, clock);
         self.answer.ended |= end;
-        self.answer.edited(bytes, end)
+        self.answer.pass(bytes, len, end, clock)
     }
 
     /// The answer has ended with trailers.

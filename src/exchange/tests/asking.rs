@@ -182,7 +182,7 @@ fn only_who_asked_sees_the_usage_event() {
             let record = exchange.on_done(&FakeEnd(""), &setting.1).unwrap();
             let usage = record.usage().expect(&case);
             assert_eq!((usage.input_tokens(), usage.output_tokens()), (7, 5));
-            assert_eq!(record.response_bytes, stream.len() as u64, "{case}");
+            assert_eq!(record.response_bytes, want.len() as u64, "{case}");
             assert_eq!(record.charge.unwrap().to_string(), "0.000017", "{case}");
         }
     }
