@@ -227,3 +227,20 @@ fn details_of_streams_that_did_not_end_by_themselves() {
         assert_eq!(Ending::from_details(details.as_bytes()), want, "{details}");
     }
 }
+
+#[test]
+fn ids_that_upstreams_chose_are_cut() {
+    let cases = [
+        ("short", "x".repeat(256), 256),
+        ("long", "x".repeat(257), 256),
+        ("long, in wide characters", "🤖".repeat(8000), 256),
+    ];
+    for (case, id, want) in cases {
+        let mut record = record();
+        record.upstream_request_id = Some(id.clone());
+        let line = line(&record);
+        let written = line["trilane.upstream_request_id"].as_str().unwrap();
+        assert_eq!(written.chars().count(), want, "{case}");
+        assert!(id.starts_with(written), "{case}");
+    }
+}
