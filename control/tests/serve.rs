@@ -27,6 +27,8 @@ mod queries;
 mod reader;
 #[path = "serve/running.rs"]
 mod running;
+#[path = "serve/slow.rs"]
+mod slow;
 #[path = "serve/sqlite.rs"]
 mod sqlite;
 #[path = "serve/statements.rs"]

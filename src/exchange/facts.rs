@@ -1,5 +1,6 @@
 //! What becomes known of an exchange on its way, for its record.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use crate::config::policy::Group;
@@ -18,13 +19,19 @@ use crate::usage::Wire;
 
 /// Longest model name that is kept as the client wrote it, in characters.
 const MAX_NAME: usize = 128;
+/// Longest path that is kept, in characters: ours are shorter, with any model's name in them.
+const MAX_PATH: usize = 256;
+/// Longest method that is kept, in characters: of those that HTTP knows the longest has 17.
+const MAX_METHOD: usize = 32;
+/// What stands in place of the rest of a text.
+const CUT: char = '…';
 
 /// What is known so far. Nothing here decides anything.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
-    /// The request's method.
+    /// The request's method, and no more than [`MAX_METHOD`] characters of it.
     pub method: String,
-    /// The request's path, without its query.
+    /// The request's path, without its query, and no more than [`MAX_PATH`] characters of it.
     pub path: String,
     /// What was asked for.
     pub endpoint: Option<Endpoint>,
@@ -74,8 +81,8 @@ pub(super) struct Facts {
 impl Facts {
     /// Notes who asks for what, as the head says it.
     pub(super) fn note_head(&mut self, head: &Head, target: &Target<'_>) {
-        self.method = shown(head.method());
-        self.path = shown(target.path);
+        self.method = shown(head.method(), MAX_METHOD);
+        self.path = shown(target.path, MAX_PATH);
     }
 
     /// Notes the model that a request names, and what it means.
@@ -163,11 +170,74 @@ impl Facts {
     }
 }
 
-/// Text as it is, with a sign in place of whatever is not UTF-8.
-// Nearly all of it is, and to see that takes far less than to look for what is not.
-fn shown(bytes: &[u8]) -> String {
-    match core::str::from_utf8(bytes) {
-        Ok(text) => text.to_owned(),
-        Err(_) => String::from_utf8_lossy(bytes).into_owned(),
+/// Text with at most `most` characters, then [`CUT`] where there is more, and with a sign in place of whatever is not UTF-8.
+// Nearly all of it is short and UTF-8, and to see that takes far less than to look for what is not.
+fn shown(bytes: &[u8], most: usize) -> String {
+    // No character has more bytes than this, so what is behind them is not looked at.
+    let first = bytes
+        .get(..most.saturating_add(1).saturating_mul(4))
+        .unwrap_or(bytes);
+    let text = match core::str::from_utf8(first) {
+        Ok(text) if text.len() <= most => return text.to_owned(),
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(first),
+    };
+    match text.char_indices().nth(most) {
+        Some((end, _)) => text
+            .get(..end)
+            .into_iter()
+            .flat_map(str::chars)
+            .chain([CUT])
+            .collect(),
+        None => text.into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_cut_at_a_character() {
+        let cut = |text: &str| format!("{text}…");
+        // Any byte of the four of 🤖 may be the one where the text is cut.
+        let cases: [(&str, &[u8], String); 13] = [
+            ("empty", b"", String::new()),
+            ("short", b"/v1", "/v1".to_owned()),
+            ("at the limit", b"/v1/", "/v1/".to_owned()),
+            ("over the limit", b"/v1/x", cut("/v1/")),
+            ("far over the limit", &[b'x'; 60_000], cut("xxxx")),
+            ("two bytes each", "éééé".as_bytes(), "éééé".to_owned()),
+            ("two bytes each, one more", "ééééé".as_bytes(), cut("éééé")),
+            (
+                "four bytes each",
+                "🤖🤖🤖🤖".as_bytes(),
+                "🤖🤖🤖🤖".to_owned(),
+            ),
+            (
+                "four bytes each, more",
+                "🤖🤖🤖🤖🤖🤖🤖".as_bytes(),
+                cut("🤖🤖🤖🤖"),
+            ),
+            (
+                "cut in a character",
+                "x🤖🤖🤖🤖🤖🤖🤖".as_bytes(),
+                cut("x🤖🤖🤖"),
+            ),
+            ("no UTF-8", b"/\xff\xfe", "/\u{fffd}\u{fffd}".to_owned()),
+            (
+                "no UTF-8, more",
+                b"/\xff\xfe\x80\x81",
+                cut("/\u{fffd}\u{fffd}\u{fffd}"),
+            ),
+            (
+                "no UTF-8 far behind",
+                b"abcdabcdabcdabcdabcdabcd\xff",
+                cut("abcd"),
+            ),
+        ];
+        for (case, bytes, want) in cases {
+            assert_eq!(shown(bytes, 4), want, "{case}");
+        }
     }
 }

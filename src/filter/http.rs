@@ -14,10 +14,12 @@ use crate::limits::shared::{Descriptors, Tokens};
 /// How much of a body is copied out of Envoy at a time, in bytes. An inflated body may come by the
 /// hundred megabytes at once, and the memory of a VM never shrinks again.
 const PIECE: usize = 64 * 1024;
-/// After so many chunks of a held body it is packed, if they were small.
-const LOOSE: usize = 8;
-/// What Envoy has in memory for a chunk that it was handed by HTTP/1, however small, in bytes.
-const CHUNK: usize = 16 * 1024;
+/// Envoy keeps each chunk in the memory that it was read into: units of so many bytes, however short the chunk.
+const UNIT: usize = 16 * 1024;
+/// Chunks shorter than this are copied by Envoy into free memory behind the one before.
+const JOINED: usize = 512;
+/// So much free memory behind the chunks of a held body is let be, in bytes.
+const LOOSE: usize = 8 * UNIT;
 
 // Every stream has one: docs/memory.md says what that comes to.
 const _: () = assert!(size_of::<HttpExchange>() <= 320);
@@ -30,9 +32,7 @@ pub(super) struct HttpExchange {
     exchange: Exchange,
     /// Bytes of the request body that the host holds and the exchange has read.
     held: usize,
-    /// How many of them were there when they were packed last.
-    packed: usize,
-    /// Chunks that have come since.
+    /// Memory that the host may have taken up for them beyond their length since they were packed last, in bytes.
     loose: usize,
 }
 
@@ -43,24 +43,25 @@ impl HttpExchange {
             stats,
             exchange: Exchange::default(),
             held: 0,
-            packed: 0,
             loose: 0,
         }
     }
 
-    /// A part of the body is held. One that comes in small chunks, as from any slow client, would take up many times its
-    /// length otherwise: Envoy keeps each chunk in the memory that it was read into.
-    fn pack(&mut self) {
-        self.loose = self.loose.saturating_add(1);
-        if self.loose < LOOSE {
-            return;
+    /// A part of the body is held, and its last chunk has this length. A body that comes in small chunks would take up many
+    /// times its length otherwise.
+    ///
+    /// The body is packed when more memory is loose than it is long. So it never takes up more than twice its length and
+    /// [`LOOSE`], and all packing together copies less than was ever loose: 32 times the body (`UNIT / JOINED`) at most.
+    fn pack(&mut self, chunk: usize) {
+        if chunk >= JOINED {
+            let used = chunk.checked_rem(UNIT).filter(|used| *used > 0);
+            let free = used.map_or(0, |used| UNIT.saturating_sub(used));
+            self.loose = self.loose.saturating_add(free);
         }
-        let new = self.held.saturating_sub(self.packed);
-        if new < self.loose.saturating_mul(CHUNK) / 2 {
+        if self.loose > self.held.max(LOOSE) {
             host::pack_request_body(self.held, PIECE);
+            self.loose = 0;
         }
-        self.packed = self.held;
-        self.loose = 0;
     }
 
     /// The one place where outcomes turn into host calls.
@@ -76,6 +77,7 @@ impl HttpExchange {
                     host::edit_request_body(edit);
                 }
                 self.held = 0;
+                self.loose = 0;
                 Action::Continue
             }
             Outcome::Pause => Action::Pause,
@@ -113,9 +115,10 @@ impl HttpContext for HttpExchange {
         let outcome = self
             .exchange
             .on_request_body(&new, end_of_stream, &self.view.moment());
+        let chunk = body_size.saturating_sub(self.held);
         self.held = body_size;
         if matches!(outcome, Outcome::Pause) {
-            self.pack();
+            self.pack(chunk);
         }
         self.apply(outcome)
     }

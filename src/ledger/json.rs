@@ -10,6 +10,15 @@ use super::line::{Line, Name, name};
 use crate::limits::Scope;
 use crate::usage::{Call, Estimated, Kind, Usage};
 
+/// How much of a text that an upstream chose is written, in characters.
+const MAX_FOREIGN: usize = 256;
+
+/// The beginning of a text, [`MAX_FOREIGN`] characters at most.
+fn beginning(text: &str) -> &str {
+    let end = text.char_indices().nth(MAX_FOREIGN).map(|(end, _)| end);
+    end.and_then(|end| text.get(..end)).unwrap_or(text)
+}
+
 impl Record {
     /// The record as members of a JSON object, each with a comma before it: to be put into the
     /// object of members that Envoy writes, `{"time":"…"` + this + `}`.
@@ -111,7 +120,7 @@ impl Record {
         members.text_if(name!("trilane.speed"), reading.speed.as_deref());
         members.text_if(
             name!("trilane.upstream_request_id"),
-            self.upstream_request_id.as_deref(),
+            self.upstream_request_id.as_deref().map(beginning),
         );
         if let Some(status) = self.replaced_status {
             members.number(name!("trilane.upstream_status"), status.into());

@@ -272,3 +272,20 @@ fn what_is_there_only_now_and_then() {
     assert_eq!(line["trilane.speed"], "fast");
     assert_eq!(line["trilane.uncovered"], json!(["tier", "image"]));
 }
+
+#[test]
+fn ids_that_upstreams_chose_are_cut() {
+    let cases = [
+        ("short", "x".repeat(256), 256),
+        ("long", "x".repeat(257), 256),
+        ("long, in wide characters", "🤖".repeat(8000), 256),
+    ];
+    for (case, id, want) in cases {
+        let mut record = record();
+        record.upstream_request_id = Some(id.clone());
+        let line = line(&record);
+        let written = line["trilane.upstream_request_id"].as_str().unwrap();
+        assert_eq!(written.chars().count(), want, "{case}");
+        assert!(id.starts_with(written), "{case}");
+    }
+}

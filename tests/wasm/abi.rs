@@ -176,6 +176,9 @@ fn get_buffer(
     }
     let end = start.saturating_add(max).min(buffer.len());
     let bytes = buffer[start..end].to_vec();
+    if kind == REQUEST_BODY {
+        guest.data_mut().layout.read += bytes.len();
+    }
     give(&mut guest, &bytes, data, size)
 }
 
@@ -193,20 +196,18 @@ fn set_buffer(
         usize::try_from(start).unwrap(),
         usize::try_from(length).unwrap(),
     );
-    let Some(buffer) = guest
-        .data_mut()
-        .scope
-        .request_body
-        .as_mut()
-        .filter(|_| kind == REQUEST_BODY)
-    else {
+    let Host { scope, layout, .. } = guest.data_mut();
+    let Some(buffer) = scope.request_body.as_mut().filter(|_| kind == REQUEST_BODY) else {
         return Ok(NOT_FOUND);
     };
+    layout.written += bytes.len();
     if start == 0 {
         let length = length.min(buffer.len());
+        layout.replace(length, bytes.len());
         buffer.splice(..length, bytes);
         Ok(OK)
     } else if start >= buffer.len() {
+        layout.append(bytes.len());
         buffer.extend(bytes);
         Ok(OK)
     } else {

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use wasmi::{Engine, Instance, Linker, Module, Store, WasmParams, WasmResults};
 
 use crate::abi;
+use crate::layout::Layout;
 
 /// After so many milliseconds a worker looks again which policy is in force.
 pub const LOOK_MS: u64 = 10;
@@ -193,6 +194,8 @@ pub struct Host {
     pub records: Vec<Vec<u8>>,
     /// Whether the cluster of a call is known.
     pub cluster_known: bool,
+    /// The memory behind the request body of the stream at hand.
+    pub layout: Layout,
 }
 
 /// One VM with one root context.
@@ -220,6 +223,7 @@ impl Vm {
             calls: VecDeque::new(),
             records: Vec::new(),
             cluster_known: true,
+            layout: Layout::default(),
         };
         let mut store = Store::new(engine, host);
         let mut linker = Linker::new(engine);

@@ -67,6 +67,10 @@ impl Stream {
         if self.reply.is_some() {
             return Ok(());
         }
+        if self.held.is_empty() {
+            vm.host().layout.clear();
+        }
+        vm.host().layout.chunk(chunk.len());
         self.held.extend_from_slice(chunk);
         let scope = Scope {
             // Envoy lets the head be changed only until it has gone.

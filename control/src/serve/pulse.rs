@@ -1,21 +1,56 @@
-//! Whether a connection lives: one that asks nothing for long, or does not take its answer, is closed.
+//! How long a connection may be still, and which one makes room when there are too many.
 
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a connection may be idle. The slowest loader asks every minute.
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// How long a request's head may take from its first byte on, and a new connection without a request. A loader sends
+/// a head in one piece.
+const HEAD: Duration = Duration::from_secs(5);
+/// How long a connection may be idle between requests. The slowest loader asks every minute.
 const IDLE: Duration = Duration::from_secs(90);
 /// How long an answer may be on its way.
 const ANSWER: Duration = Duration::from_secs(30);
+/// How long an answer may be on its way at least, however many connections wait.
+const ANSWER_AT_LEAST: Duration = Duration::from_secs(5);
 
-/// The last sign of life of a connection.
+/// So many connections without a request may stay where idle ones can make room.
+const NEW: usize = 32;
+
+/// What a connection waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// The head of a request: it is new, or the head has begun.
+    Head,
+    /// The next request: it has asked before.
+    Idle,
+    /// Its peer, to take an answer.
+    Answer,
+}
+
+impl Phase {
+    /// How long this may last.
+    fn patience(self) -> Duration {
+        match self {
+            Self::Head => HEAD,
+            Self::Idle => IDLE,
+            Self::Answer => ANSWER,
+        }
+    }
+}
+
+/// What a connection waits for, and since when.
 #[derive(Debug, Clone)]
 pub struct Pulse(Arc<Mutex<Beat>>);
 
 #[derive(Debug, Clone, Copy)]
 struct Beat {
+    phase: Phase,
     since: Instant,
-    patience: Duration,
 }
 
 /// While this is held an answer is on its way.
@@ -26,32 +61,127 @@ impl Pulse {
     /// A connection that begins.
     pub fn new() -> Self {
         Self(Arc::new(Mutex::new(Beat {
+            phase: Phase::Head,
             since: Instant::now(),
-            patience: IDLE,
         })))
     }
 
-    /// A request has come.
+    /// A request's head has come.
     pub fn answering(&self) -> Answering {
-        self.beat(ANSWER);
+        self.beat(Phase::Answer);
         Answering(self.clone())
     }
 
-    fn beat(&self, patience: Duration) {
+    /// Bytes have come. Those of a head that has begun already win it no time.
+    fn received(&self) {
+        if self.now().phase == Phase::Idle {
+            self.beat(Phase::Head);
+        }
+    }
+
+    fn beat(&self, phase: Phase) {
         let since = Instant::now();
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Beat { since, patience };
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Beat { phase, since };
+    }
+
+    fn now(&self) -> Beat {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether it has been still for too long.
     pub fn is_over(&self, now: Instant) -> bool {
-        let beat = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        now.saturating_duration_since(beat.since) > beat.patience
+        let beat = self.now();
+        now.saturating_duration_since(beat.since) > beat.phase.patience()
     }
+}
+
+/// The connection that makes room for others, where all places are taken; `None` where each has to be waited for.
+///
+/// The oldest of those without a request goes first, but for the youngest [`NEW`], which may be about to send one; then the
+/// one that was idle for longest; then the answer that has been on its way for longest.
+pub fn to_spare<'a, K: Copy>(all: impl Iterator<Item = (K, &'a Pulse)>, now: Instant) -> Option<K> {
+    let (mut heads, mut idle, mut answers) = (Vec::new(), Vec::new(), Vec::new());
+    for (key, pulse) in all {
+        let beat = pulse.now();
+        match beat.phase {
+            Phase::Head => heads.push((beat.since, key)),
+            Phase::Idle => idle.push((beat.since, key)),
+            Phase::Answer => answers.push((beat.since, key)),
+        }
+    }
+    answers.retain(|(since, _)| now.saturating_duration_since(*since) >= ANSWER_AT_LEAST);
+    if heads.len() <= NEW {
+        heads.clear();
+    }
+    let oldest = |list: Vec<(Instant, K)>| list.into_iter().min_by_key(|(since, _)| *since);
+    let found = oldest(heads)
+        .or_else(|| oldest(idle))
+        .or_else(|| oldest(answers));
+    found.map(|(_, key)| key)
 }
 
 impl Drop for Answering {
     fn drop(&mut self) {
-        self.0.beat(IDLE);
+        self.0.beat(Phase::Idle);
+    }
+}
+
+/// A stream that notes when bytes come.
+#[derive(Debug)]
+pub struct Noted<S> {
+    stream: S,
+    pulse: Pulse,
+}
+
+impl<S> Noted<S> {
+    /// Notes what comes on `stream`.
+    pub fn new(stream: S, pulse: Pulse) -> Self {
+        Self { stream, pulse }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Noted<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if buffer.filled().len() > before {
+            self.pulse.received();
+        }
+        read
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Noted<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, pieces)
     }
 }
 
@@ -59,25 +189,120 @@ impl Drop for Answering {
 mod tests {
     use super::*;
 
-    #[test]
-    fn for_how_long_it_may_be_still() {
-        let second = Duration::from_secs(1);
-        let over = |pulse: &Pulse, after| pulse.is_over(Instant::now() + after);
-        let idle = Pulse::new();
+    /// Connections in each state, by what has happened to them.
+    fn connections() -> [(&'static str, Pulse, Option<Answering>, Duration); 5] {
+        let new = Pulse::new();
         let answering = Pulse::new();
         let on_its_way = answering.answering();
         let answered = Pulse::new();
         drop(answered.answering());
-        let cases = [
-            ("idle", &idle, IDLE),
-            ("an answer is on its way", &answering, ANSWER),
-            ("answered", &answered, IDLE),
-        ];
-        for (case, pulse, patience) in cases {
-            assert!(!over(pulse, patience - second), "{case}");
-            assert!(over(pulse, patience + second), "{case}");
+        let next = Pulse::new();
+        drop(next.answering());
+        next.received();
+        let ahead = Pulse::new();
+        let still = ahead.answering();
+        ahead.received();
+        [
+            ("new", new, None, HEAD),
+            (
+                "an answer is on its way",
+                answering,
+                Some(on_its_way),
+                ANSWER,
+            ),
+            ("answered", answered, None, IDLE),
+            ("the next head has begun", next, None, HEAD),
+            (
+                "more while an answer is on its way",
+                ahead,
+                Some(still),
+                ANSWER,
+            ),
+        ]
+    }
+
+    #[test]
+    fn for_how_long_it_may_be_still() {
+        let second = Duration::from_secs(1);
+        for (case, pulse, _answering, patience) in &connections() {
+            let over = |after| pulse.is_over(Instant::now() + after);
+            assert!(!over(*patience - second), "{case}");
+            assert!(over(*patience + second), "{case}");
         }
-        drop(on_its_way);
-        assert!(!over(&answering, IDLE - second), "no more on its way");
+    }
+
+    #[test]
+    fn more_bytes_of_a_head_win_it_no_time() {
+        let pulse = Pulse::new();
+        let since = pulse.now().since;
+        std::thread::sleep(Duration::from_millis(2));
+        pulse.received();
+        assert_eq!(pulse.now().since, since);
+    }
+
+    #[test]
+    fn which_one_makes_room() {
+        let now = Instant::now() + Duration::from_secs(1);
+        let later = now + ANSWER_AT_LEAST;
+        let idle = || {
+            let pulse = Pulse::new();
+            drop(pulse.answering());
+            pulse
+        };
+        let answering = || {
+            let pulse = Pulse::new();
+            std::mem::forget(pulse.answering());
+            pulse
+        };
+        let heads = |count| (0..count).map(|_| Pulse::new()).collect::<Vec<_>>();
+        let with = |mut all: Vec<Pulse>, more: Vec<Pulse>| {
+            all.extend(more);
+            all
+        };
+        // The connections in the order in which they came, when it is, and which one goes.
+        let cases = [
+            ("none", vec![], now, None),
+            ("few new ones", heads(NEW), later, None),
+            ("many new ones", heads(NEW + 1), now, Some(0)),
+            (
+                "an idle one",
+                with(heads(NEW), vec![idle()]),
+                now,
+                Some(NEW),
+            ),
+            (
+                "an idle one, and many new",
+                with(vec![idle()], heads(NEW + 1)),
+                now,
+                Some(1),
+            ),
+            (
+                "answers that begin",
+                vec![answering(), answering()],
+                now,
+                None,
+            ),
+            (
+                "answers that last",
+                vec![answering(), answering()],
+                later,
+                Some(0),
+            ),
+            (
+                "an idle one, and answers that last",
+                vec![answering(), idle()],
+                later,
+                Some(1),
+            ),
+            (
+                "new ones, and answers that last",
+                with(heads(2), vec![answering()]),
+                later,
+                Some(2),
+            ),
+        ];
+        for (case, all, now, want) in cases {
+            assert_eq!(to_spare(all.iter().enumerate(), now), want, "{case}");
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! The listener and its connections.
 
 use core::convert::Infallible;
+use core::future::pending;
 use core::pin::pin;
+use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,23 +14,25 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
-use tokio::task::JoinSet;
+use tokio::sync::watch;
+use tokio::task::{self, AbortHandle, JoinSet};
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use super::answer;
 use super::body::Held;
-use super::pulse::Pulse;
+use super::pulse::{self, Noted, Pulse};
 use super::site::Site;
 
-/// How many connections there may be. Further ones wait.
-const CONNECTIONS: usize = 256;
+/// How many connections there may be, the one that is kept free for the next included.
+const CONNECTIONS: usize = 257;
 /// What a connection holds of requests and answers, in bytes.
 const BUFFER: usize = 64 * 1024;
 /// How long answers may take that are on their way when the command ends.
 const LAST: Duration = Duration::from_secs(5);
 /// How often a connection is looked at.
-const LOOK: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_secs(1);
+/// How often all are looked at where none could be spared.
+const CROWDED: Duration = Duration::from_millis(100);
 
 /// Opens the listener.
 ///
@@ -50,35 +54,73 @@ pub async fn bind(address: &str) -> Result<TcpListener, String> {
 
 /// Answers requests until `stop` says so, then finishes those that are on their way.
 pub async fn serve(listener: TcpListener, site: Arc<Site>, mut stop: watch::Receiver<bool>) {
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
     let stopped = stop.clone();
-    let mut connections = JoinSet::new();
+    let mut connections = Connections::default();
     loop {
-        let next = async {
-            let place = Arc::clone(&room).acquire_owned().await;
-            (place, listener.accept().await)
-        };
         tokio::select! {
-            (place, accepted) = next => match accepted {
+            accepted = listener.accept(), if connections.has_room() => match accepted {
                 Ok((stream, _)) => {
-                    let conversation = converse(stream, Arc::clone(&site), stopped.clone());
-                    connections.spawn(async move {
-                        conversation.await;
-                        drop(place);
-                    });
+                    let pulse = Pulse::new();
+                    let conversation = converse(stream, Arc::clone(&site), pulse.clone(), stopped.clone());
+                    connections.add(pulse, conversation);
                 }
                 // Out of file descriptors, or the peer was too quick; the next one may do.
                 Err(_) => sleep(Duration::from_millis(10)).await,
             },
-            Some(_) = connections.join_next() => {}
+            () = connections.one_ended() => {}
+            // All are busy. One that stays so makes room.
+            () = sleep(CROWDED), if !connections.has_room() => {}
             () = ended(&mut stop) => break,
         }
+        connections.make_room();
     }
     drop(listener);
     let _ = timeout(LAST, async {
-        while connections.join_next().await.is_some() {}
+        while connections.tasks.join_next().await.is_some() {}
     })
     .await;
+}
+
+/// The connections there are.
+#[derive(Debug, Default)]
+struct Connections {
+    tasks: JoinSet<()>,
+    /// Those that were not told to end.
+    open: HashMap<task::Id, (Pulse, AbortHandle)>,
+}
+
+impl Connections {
+    /// Whether there may be another one.
+    fn has_room(&self) -> bool {
+        self.open.len() < CONNECTIONS
+    }
+
+    fn add(&mut self, pulse: Pulse, conversation: impl Future<Output = ()> + Send + 'static) {
+        let handle = self.tasks.spawn(conversation);
+        self.open.insert(handle.id(), (pulse, handle));
+    }
+
+    /// Waits until one ends; for ever where there is none.
+    async fn one_ended(&mut self) {
+        let id = match self.tasks.join_next_with_id().await {
+            Some(Ok((id, ()))) => id,
+            Some(Err(error)) => error.id(),
+            None => pending().await,
+        };
+        self.open.remove(&id);
+    }
+
+    /// With all places taken, ends the connection that can be spared best.
+    fn make_room(&mut self) {
+        if self.has_room() {
+            return;
+        }
+        let all = self.open.iter().map(|(id, (pulse, _))| (*id, pulse));
+        let spared = pulse::to_spare(all, Instant::now());
+        if let Some((_, handle)) = spared.and_then(|id| self.open.remove(&id)) {
+            handle.abort();
+        }
+    }
 }
 
 /// Waits until `stop` says so.
@@ -87,9 +129,14 @@ async fn ended(stop: &mut watch::Receiver<bool>) {
 }
 
 /// Serves one connection.
-async fn converse(stream: TcpStream, site: Arc<Site>, mut stop: watch::Receiver<bool>) {
+async fn converse(
+    stream: TcpStream,
+    site: Arc<Site>,
+    pulse: Pulse,
+    mut stop: watch::Receiver<bool>,
+) {
     let _ = stream.set_nodelay(true);
-    let pulse = Pulse::new();
+    let stream = Noted::new(stream, pulse.clone());
     let service = service_fn(|request: Request<Incoming>| {
         let site = Arc::clone(&site);
         let answering = pulse.answering();

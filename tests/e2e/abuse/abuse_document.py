@@ -1,0 +1,168 @@
+"""The documents of these tests: priced groups of every protocol, and a key for every request."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from typing import Any, Optional
+
+from demo import DEMO_KEYS
+
+#: Keys of each group. One request takes one key, so that the key's id finds its line.
+KEYS = 600
+#: The keys with a budget of each group: as many as there are cases that need one of their own.
+BUDGETS = 12
+BUDGET = {"per_day": "0.0001"}
+#: The smallest inspect window that a document can ask for, in bytes.
+SMALL_WINDOW = 1024
+#: The cluster of the recording upstream.
+CLUSTER = "recorder"
+
+#: One price a kind, so that a charge says which kinds it has.
+PRICES = {
+    "A": {"input": "1.25", "cache_read": "0.125", "output": "10", "reasoning": "12"},
+    "B": {"input": "5", "cache_read": "0.5", "cache_write_5m": "6.25", "cache_write_1h": "10", "output": "25"},
+    "C": {"input": "0.3", "cache_read": "0.075", "output": "2.5", "reasoning": "2.6"},
+}
+IMAGE_PRICES = {"input": "5", "input_image": "10", "output": "40", "image": "0.02"}
+#: The usual model of each protocol, one that costs more, and one that the key's list does not have.
+MODELS = {"A": "gpt-5.1", "B": "claude-haiku-4-5", "C": "gemini-2.5-flash"}
+DEAR = {"A": "gpt-5.1-pro", "B": "claude-opus-4-5", "C": "gemini-2.5-pro"}
+UNLISTED = {"A": "gpt-6", "B": "claude-opus-6", "C": "gemini-9-ultra"}
+IMAGE_MODEL = "gpt-image-1"
+EMBEDDING = "gemini-embedding-001"
+#: How many times the usual model the dear one costs.
+DEARER = 10
+MULTIPLIER = "1.0000"
+
+Group = dict[str, Any]
+
+
+def _times(prices: dict[str, str], factor: int) -> dict[str, str]:
+    from decimal import Decimal
+
+    return {kind: str(Decimal(price) * factor) for kind, price in prices.items()}
+
+
+def _models(protocol: str, *, images: bool) -> list[dict[str, Any]]:
+    prices = PRICES[protocol]
+    models = [
+        {"id": MODELS[protocol], "prices": prices},
+        {"id": DEAR[protocol], "prices": _times(prices, DEARER)},
+    ]
+    if protocol == "C":
+        models.append({"id": EMBEDDING, "prices": {"input": "0.15"}})
+    if images:
+        models.append({"id": IMAGE_MODEL, "kind": "image", "prices": IMAGE_PRICES})
+    return models
+
+
+def source(name: str, protocol: str, clients: str = "current", **more: Any) -> Group:
+    """A source group in front of the recorder."""
+    return {
+        "id": name,
+        "protocol": protocol,
+        "multiplier": MULTIPLIER,
+        "cluster": CLUSTER,
+        "clients": clients,
+        "models": _models(protocol, images=more.get("image_generation", False)),
+        **more,
+    }
+
+
+ENTRIES = {"responses": "a", "vb_messages": "b", "vc_generate_content": "c"}
+
+
+def mixed(name: str, clients: str = "current") -> Group:
+    """All three protocols, by the groups `a`, `b` and `c`."""
+    return {
+        "id": name,
+        "protocol": "Mixed",
+        "clients": clients,
+        "entries": {entry: {"source": group, "extra_multiplier": "1.0000"} for entry, group in ENTRIES.items()},
+        "models": [
+            {"id": model, "entry": entry}
+            for entry, group in ENTRIES.items()
+            for model in (MODELS[group.upper()], DEAR[group.upper()])
+        ],
+    }
+
+
+GROUPS: list[Group] = [
+    source("a", "A"),
+    source("a-strict", "A", "strict"),
+    source("a-images", "A", image_generation=True),
+    # Never asks for usage that the client did not ask for.
+    source("a-silent", "A", include_usage=False),
+    source("b", "B", count_tokens=True),
+    source("b-strict", "B", "strict"),
+    source("c", "C"),
+    source("c-strict", "C", "strict"),
+    source("c-resources", "C", account_resources=True),
+    mixed("mixed"),
+    mixed("mixed-strict", "strict"),
+]
+
+
+def key_id(group: str, number: int) -> str:
+    return f"{group}.{number}"
+
+
+def key_value(group: str, number: int) -> str:
+    return f"sk-abuse-{group}-{number}"
+
+
+def _keys(groups: list[Group]) -> list[dict[str, Any]]:
+    def key(identity: str, value: str, group: str, limits: Optional[dict[str, Any]] = None) -> dict[str, Any]:
+        digest = hashlib.sha256(value.encode()).hexdigest()
+        return {"id": identity, "sha256": digest, "group": group, **({"limits": limits} if limits else {})}
+
+    names = [group["id"] for group in groups]
+    keys = [key(key_id(name, number), key_value(name, number), name) for name in names for number in range(KEYS)]
+    for name in names:
+        for number in range(BUDGETS):
+            budgeted = f"{name}-budget"
+            keys.append(key(key_id(budgeted, number), key_value(budgeted, number), name, {"budget": BUDGET}))
+    # The one with which `vitals` asks whether the gateway lives.
+    return [*keys, key("probe", DEMO_KEYS["key_a"], names[0])]
+
+
+def document(**more: Any) -> dict[str, Any]:
+    """The usual groups; `more` are members of the document."""
+    return {"currency": "USD", "groups": copy.deepcopy(GROUPS), "keys": _keys(GROUPS), **more}
+
+
+# ---- Classes of service, calls that cost, and usage that nobody reports
+
+#: The dear class, three times the plain one.
+PRIORITY = 3
+PER_CALL = {"web_search": "0.01"}
+
+
+def _priced(group: Group, **prices: Any) -> Group:
+    group["models"][0]["prices"] = {**group["models"][0]["prices"], **prices}
+    return group
+
+
+def _classes() -> list[Group]:
+    return [
+        # Nothing but plain prices.
+        source("a", "A"),
+        source("b", "B"),
+        source("c", "C"),
+        _priced(
+            source("a-classes", "A"), tiers={"priority": _times(PRICES["A"], PRIORITY)}, per_call={"web_search": "0.01"}
+        ),
+        _priced(
+            source("b-classes", "B"), tiers={"fast": _times(PRICES["B"], PRIORITY)}, per_call={"web_search": "0.01"}
+        ),
+        source("a-free", "A", unreported="free"),
+        source("b-free", "B", unreported="free"),
+        source("c-free", "C", unreported="free"),
+    ]
+
+
+def classes_document() -> dict[str, Any]:
+    """Groups for what a model's plain prices do not say."""
+    groups = _classes()
+    return {"currency": "USD", "groups": groups, "keys": _keys(groups)}
