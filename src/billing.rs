@@ -47,6 +47,8 @@ pub enum Gap {
     Call(Call),
     /// Images that were made, and that no output tokens stand for.
     Image,
+    /// Another model, which the source does not list: it was charged at the prices of the one that was asked for.
+    Model,
 }
 
 /// A set of [`Gap`]s.
@@ -106,7 +108,7 @@ fn note_gaps(usage: &Usage, prices: &Prices, uncovered: &mut Uncovered) {
 
 impl Gap {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Tier,
         Self::Speed,
         Self::Call(Call::WebSearch),
@@ -114,6 +116,7 @@ impl Gap {
         Self::Call(Call::FileSearch),
         Self::Call(Call::MapsSearch),
         Self::Image,
+        Self::Model,
     ];
 
     /// The name in metrics and records.
@@ -123,6 +126,7 @@ impl Gap {
             Self::Speed => "speed",
             Self::Call(call) => call.name(),
             Self::Image => "image",
+            Self::Model => "model",
         }
     }
 
@@ -135,6 +139,7 @@ impl Gap {
             Self::Call(Call::CodeExecution) => 1 << 4,
             Self::Call(Call::FileSearch) => 1 << 5,
             Self::Call(Call::MapsSearch) => 1 << 6,
+            Self::Model => 1 << 7,
         }
     }
 }

@@ -1,9 +1,11 @@
 //! What an exchange costs: the bill over all models that were at work on it, and over a call that has a price of its own.
 
+use std::rc::Rc;
+
 use super::facts::Facts;
-use crate::billing::{Bill, Charge, Item, bill, call_charge};
+use crate::billing::{Bill, Charge, Gap, Item, bill, call_charge};
 use crate::ledger::UsageStatus;
-use crate::model::Prices;
+use crate::model::Model;
 use crate::protocol::Endpoint;
 use crate::routing::Route;
 use crate::usage::Reading;
@@ -38,15 +40,30 @@ fn models_bill(facts: &Facts, route: &Route, reading: &Reading) -> Option<Bill> 
         tier: reading.service_tier.as_deref(),
         speed: reading.speed.as_deref(),
     });
-    let others = reading.others.iter().map(|(name, usage)| Item {
-        prices: prices_of(route, name).unwrap_or(own),
-        usage,
-        tier: None,
-        speed: None,
+    let mut strange = false;
+    let others = reading.others.iter().filter_map(|(name, usage)| {
+        let prices = match listed(route, name) {
+            // One without prices costs nothing.
+            Some(model) => model.prices.as_ref()?,
+            None => {
+                strange = true;
+                own
+            }
+        };
+        Some(Item {
+            prices,
+            usage,
+            tier: None,
+            speed: None,
+        })
     });
     let mut items = main.into_iter().chain(others).peekable();
     items.peek()?;
-    Some(bill(items, route.multiplier))
+    let mut bill = bill(items, route.multiplier);
+    if strange {
+        bill.uncovered.insert(Gap::Model);
+    }
+    Some(bill)
 }
 
 /// What a method of protocol C costs by the call.
@@ -57,10 +74,10 @@ fn call_of(facts: &Facts, route: &Route) -> Option<Charge> {
     call_charge(route.source.method_price(method)?, route.multiplier)
 }
 
-/// The prices of the model that the upstream calls `name`.
-fn prices_of<'a>(route: &'a Route, name: &str) -> Option<&'a Prices> {
+/// The model that the upstream calls `name`.
+fn listed<'a>(route: &'a Route, name: &str) -> Option<&'a Rc<Model>> {
     let catalog = &route.source.catalog;
     let mut models = catalog.models().iter();
     let renamed = models.find(|model| model.upstream.as_deref() == Some(name));
-    renamed.or_else(|| catalog.find(name))?.prices.as_ref()
+    renamed.or_else(|| catalog.find(name))
 }

@@ -2,6 +2,7 @@
 
 mod asking;
 mod bodies;
+mod estimates;
 mod forwards;
 mod limits;
 mod lists;
