@@ -357,7 +357,14 @@ mod tests {
         let mut used = usage(&[(Input, 1_000_000)], 0);
         used.set_calls(Call::WebSearch, 2);
         // (case, class of service, speed, the charge, what is not covered)
-        let cases: [(&str, Option<&str>, Option<&str>, &str, &[&str]); 15] = [
+        type Case<'a> = (
+            &'a str,
+            Option<&'a str>,
+            Option<&'a str>,
+            &'a str,
+            &'a [&'a str],
+        );
+        let cases: [Case<'_>; 15] = [
             ("nothing reported", None, None, "2", &[]),
             ("ordinary", Some("default"), Some("standard"), "2", &[]),
             ("ordinary on C", Some("ON_DEMAND"), None, "2", &[]),
