@@ -10,13 +10,14 @@ import dataclasses
 import itertools
 import json
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Optional, Union
 
-from abuse_document import BUDGETS, CLUSTER, KEYS, MODELS, PRICES, key_id, key_value
+from abuse_document import CLUSTER, KEYS, LIMITED, MODELS, PRICES, key_id, key_value
 from ledger_reader import Ledger, Record
 from raw import Answer, Header, Http1, Http2
 from recorder import MARKER, Arrived, Recorder, Script, ok
@@ -198,12 +199,12 @@ class Desk:
     ) -> None:
         self.stack.stop()
 
-    def new_key(self, group: str, *, budget: bool = False) -> tuple[str, str]:
-        """A key of the group that nobody has used: its id and value."""
-        name = f"{group}-budget" if budget else group
+    def new_key(self, group: str, limited: str = "") -> tuple[str, str]:
+        """A key of the group that nobody has used, with the limits of that name: its id and value."""
+        name = f"{group}-{limited}" if limited else group
         with self._lock:
             number = next(self._numbers.setdefault(name, itertools.count()))
-        assert number < (BUDGETS if budget else KEYS), f"the document has too few keys of {name}"
+        assert number < (LIMITED[limited][0] if limited else KEYS), f"the document has too few keys of {name}"
         return key_id(name, number), key_value(name, number)
 
     def send(
@@ -241,6 +242,28 @@ class Desk:
             sent.answer = act(sent, client)
         return sent
 
+    @contextmanager
+    def held(self, group: str, path: str, body: Any, *, key: tuple[str, str]) -> Iterator[None]:
+        """A request that is under way as long as this lasts: the upstream has it, and does not answer."""
+        answered = threading.Event()
+
+        def act(sent: Sent, client: Http1) -> Answer:
+            post(sent, client)
+            self.recorder.wait(sent.marker, complete=True)
+            begun.set()
+            return client.answer()
+
+        begun = threading.Event()
+        how: dict[str, Any] = {"name": "held", "key": key, "act": act, "answer": [answered, ok()]}
+        thread = threading.Thread(target=self.send, args=(group, path, body), kwargs=how)
+        thread.start()
+        try:
+            assert begun.wait(10), f"held: {path} never reached the upstream"
+            yield
+        finally:
+            answered.set()
+            thread.join(10)
+
     def send_h2(self, sent: Sent) -> Answer:
         """The same request once more, over HTTP/2."""
         with Http2(self.stack.base_url) as client:
@@ -265,7 +288,8 @@ class Case:
     headers: tuple[Header, ...] = ()
     answer: Optional[Script] = None
     act: Act = read_all
-    budget: bool = False
+    #: The limits that its key has; see `abuse_document.LIMITED`.
+    limited: str = ""
     content_type: Optional[str] = "application/json"
     own: Optional[tuple[Header, ...]] = None
 
@@ -284,7 +308,7 @@ def run(desk: Desk, name: str, case: Case) -> Sent:
         headers=case.headers,
         answer=case.answer,
         act=case.act,
-        key=desk.new_key(case.group, budget=True) if case.budget else None,
+        key=desk.new_key(case.group, case.limited),
         content_type=case.content_type,
         own=case.own,
     )

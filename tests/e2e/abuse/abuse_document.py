@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import copy
 import hashlib
+from decimal import Decimal
 from typing import Any, Optional
 
 from demo import DEMO_KEYS
 
 #: Keys of each group. One request takes one key, so that the key's id finds its line.
-KEYS = 600
-#: The keys with a budget of each group: as many as there are cases that need one of their own.
+KEYS = 800
+#: The keys with each limit of each group: as many as there are cases that need one of their own.
 BUDGETS = 12
-BUDGET = {"per_day": "0.0001"}
+#: How keys that are limited are named, what limits them, and how many there are of each group.
+LIMITED = {
+    "budget": (BUDGETS, {"budget": {"per_day": "0.0001"}}),
+    "output": (BUDGETS, {"output_tokens_per_minute": 10_000}),
+}
 #: The smallest inspect window that a document can ask for, in bytes.
 SMALL_WINDOW = 1024
 #: The cluster of the recording upstream.
@@ -39,8 +44,6 @@ Group = dict[str, Any]
 
 
 def _times(prices: dict[str, str], factor: int) -> dict[str, str]:
-    from decimal import Decimal
-
     return {kind: str(Decimal(price) * factor) for kind, price in prices.items()}
 
 
@@ -119,10 +122,10 @@ def _keys(groups: list[Group]) -> list[dict[str, Any]]:
 
     names = [group["id"] for group in groups]
     keys = [key(key_id(name, number), key_value(name, number), name) for name in names for number in range(KEYS)]
-    for name in names:
-        for number in range(BUDGETS):
-            budgeted = f"{name}-budget"
-            keys.append(key(key_id(budgeted, number), key_value(budgeted, number), name, {"budget": BUDGET}))
+    for group in names:
+        for kind, (count, limits) in LIMITED.items():
+            name = f"{group}-{kind}"
+            keys += [key(key_id(name, number), key_value(name, number), group, limits) for number in range(count)]
     # The one with which `vitals` asks whether the gateway lives.
     return [*keys, key("probe", DEMO_KEYS["key_a"], names[0])]
 
@@ -144,6 +147,11 @@ def _priced(group: Group, **prices: Any) -> Group:
     return group
 
 
+def _with(group: Group, model: dict[str, Any]) -> Group:
+    group["models"].append(model)
+    return group
+
+
 def _classes() -> list[Group]:
     return [
         # Nothing but plain prices.
@@ -156,6 +164,8 @@ def _classes() -> list[Group]:
         _priced(
             source("b-classes", "B"), tiers={"fast": _times(PRICES["B"], PRIORITY)}, per_call={"web_search": "0.01"}
         ),
+        # A model that costs more than its group's other, and one that is said to cost nothing.
+        _with(source("a-gift", "A"), {"id": "gpt-gift", "free": True}),
         source("a-free", "A", unreported="free"),
         source("b-free", "B", unreported="free"),
         source("c-free", "C", unreported="free"),
