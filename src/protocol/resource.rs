@@ -50,8 +50,7 @@ pub fn methods(rest: &str) -> Option<&'static str> {
 fn is_plain(rest: &str) -> bool {
     rest.split(['/', ':']).all(|segment| {
         !segment.is_empty()
-            && segment != "."
-            && segment != ".."
+            && segment.bytes().any(|b| b != b'.')
             && segment
                 .bytes()
                 .all(|b| b.is_ascii_alphanumeric() || b"-._~".contains(&b))
@@ -92,6 +91,7 @@ mod tests {
             "files/a/b",
             "files/.",
             "files/..",
+            "files/...",
             "files/%2e%2e",
             "files/a?b",
             "files/a;b",
