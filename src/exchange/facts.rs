@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use crate::body::{BodyScanner, InputSize};
 use crate::config::policy::Group;
 use crate::head::Head;
 use crate::lane::Protocol;
@@ -65,6 +66,16 @@ pub(super) struct Facts {
     pub request_bytes: u64,
     /// The cap that the body sets to the output, in tokens, as far as it is known.
     pub output_cap: Option<u64>,
+    /// How many outputs the body asks for, as far as it is known.
+    pub candidates: Option<u64>,
+    /// The service tier that the body asks for, as far as it is known.
+    pub service_tier: Option<Box<str>>,
+    /// The speed that the body asks for, as far as it is known.
+    pub speed: Option<Box<str>>,
+    /// How large the input is, so far.
+    pub input_size: InputSize,
+    /// The models that the body names beside its own: those of tools and fallbacks, each once.
+    pub tool_models: Vec<Rc<Model>>,
     /// Whether the upstream has been given the whole request.
     pub sent_whole: bool,
 }
@@ -80,6 +91,28 @@ impl Facts {
     pub(super) fn note_model(&mut self, requested: &str, model: Option<&Rc<Model>>) {
         self.requested_model = Some(requested.chars().take(MAX_NAME).collect());
         self.model = model.map(Rc::clone);
+    }
+
+    /// Notes what has been read of the body so far.
+    pub(super) fn note_body(&mut self, scanner: &BodyScanner) {
+        self.output_cap = scanner.output_cap();
+        self.candidates = scanner.candidates();
+        self.input_size = scanner.input_size();
+        for (known, read) in [
+            (&mut self.service_tier, scanner.service_tier()),
+            (&mut self.speed, scanner.speed()),
+        ] {
+            if known.as_deref() != read {
+                *known = read.map(Into::into);
+            }
+        }
+    }
+
+    /// Notes a model that a tool or fallback may run.
+    pub(super) fn note_tool_model(&mut self, model: &Rc<Model>) {
+        if !self.tool_models.iter().any(|known| known.id == model.id) {
+            self.tool_models.push(Rc::clone(model));
+        }
     }
 
     /// Notes that we answer with an error.

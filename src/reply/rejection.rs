@@ -65,6 +65,13 @@ pub enum Rejection {
         /// For a Mixed key that sees the model elsewhere: the entry that serves it.
         served_by: Option<Entry>,
     },
+    /// A tool or fallback names a model that the source knows by another name.
+    OtherModelRenamed {
+        /// The name as sent.
+        name: String,
+    },
+    /// The answer is to be made in the background, where nobody would see what it costs.
+    BackgroundNotSupported,
     /// The source account may not use the model.
     ModelNotEntitled {
         /// The name as sent.
@@ -115,6 +122,8 @@ impl Rejection {
             | Self::Body(_)
             | Self::ModelMissing
             | Self::ModelMismatch
+            | Self::OtherModelRenamed { .. }
+            | Self::BackgroundNotSupported
             | Self::BadParameter(_) => 400,
             Self::Unauthenticated => 401,
             Self::ProtocolNotAllowed { .. }
@@ -158,7 +167,8 @@ impl Rejection {
             Self::TooLarge { .. } => "request_too_large",
             Self::Body(_) => "invalid_body",
             Self::ModelMissing => "model_missing",
-            Self::ModelMismatch => "model_mismatch",
+            Self::ModelMismatch | Self::OtherModelRenamed { .. } => "model_mismatch",
+            Self::BackgroundNotSupported => "background_not_supported",
             Self::ModelNotFound { .. } => "model_not_found",
             Self::ModelNotEntitled { .. } | Self::UpstreamForbade => "model_not_entitled",
             Self::BadParameter(_) => "invalid_parameter",
@@ -172,9 +182,14 @@ impl Rejection {
         match self {
             Self::ModelMissing
             | Self::ModelMismatch
+            | Self::OtherModelRenamed { .. }
             | Self::ModelNotFound { .. }
             | Self::ModelNotEntitled { .. } => Some("model"),
+            Self::BackgroundNotSupported => Some("background"),
             Self::Body(error) if error.concerns_model() => Some("model"),
+            Self::Body(BodyError::WrongType(field) | BodyError::NotSupported(field)) => {
+                Some(field.name())
+            }
             Self::BadParameter(name) => Some(name),
             _ => None,
         }
