@@ -150,8 +150,7 @@ impl JsonScanner {
             if place == Place::Top {
                 self.in_parts = has_parts(key);
             } else if self.reads_parts() {
-                // An escaped key is none that is known, wherever the chunks end.
-                self.hint = whole.map_or(Hint::None, Hint::of);
+                self.hint = Hint::of(key);
             }
         }
         match self.member {
@@ -272,3 +271,6 @@ const STANDARD: &[u8] = b"standard";
 fn kept(word: &[u8]) -> Box<str> {
     String::from_utf8_lossy(word).into()
 }
+
+#[cfg(test)]
+mod tests;

@@ -57,3 +57,6 @@ impl JsonScanner {
         self.image_tool
     }
 }
+
+#[cfg(test)]
+mod tests;

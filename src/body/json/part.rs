@@ -6,6 +6,7 @@
 
 use super::{JsonScanner, Text};
 use crate::body::InputSize;
+use crate::body::field::MAX_WORD;
 use crate::text::plain_run;
 
 /// How long the base64 of a part is at least, in characters. What is shorter is text.
@@ -41,12 +42,12 @@ pub(super) enum Hint {
 
 impl Hint {
     /// What a key, as its bytes stand in the body, tells.
+    ///
+    /// One with escapes or characters outside ASCII is never looked into: who writes `args` so must not pass for another.
     #[inline]
     pub(super) fn of(key: &[u8]) -> Self {
-        if !(3..=11).contains(&key.len()) {
-            return Self::None;
-        }
         match key {
+            b"role" | b"content" | b"type" | b"text" => Self::None,
             b"image_url" => Self::Image,
             b"url" => Self::Url,
             b"data" => Self::Data,
@@ -57,7 +58,18 @@ impl Hint {
             b"source" | b"input_audio" | b"inlineData" | b"inline_data" => Self::Holder,
             b"input" | b"args" | b"response" | b"arguments" | b"tools" | b"tool"
             | b"parameters" | b"schema" => Self::Text,
-            _ => Self::None,
+            _ => Self::of_another(key),
+        }
+    }
+
+    #[inline(never)]
+    fn of_another(key: &[u8]) -> Self {
+        let is_plain = |byte: &u8| byte.is_ascii() && *byte != b'\\';
+        // What is longer may be kept in part.
+        if key.len() <= MAX_WORD && key.iter().all(is_plain) {
+            Self::None
+        } else {
+            Self::Text
         }
     }
 
@@ -369,3 +381,6 @@ impl JsonScanner {
 
 /// By how much an escape of six bytes is longer than a character outside ASCII is in UTF-8.
 const UNICODE_EXCESS: u64 = 3;
+
+#[cfg(test)]
+mod tests;
