@@ -20,8 +20,9 @@ use super::{BodyError, Field, FoundModel};
 use crate::text::{Utf8, is_whitespace, skip_whitespace};
 use member::Member;
 use number::Number;
+use others::Rare;
 use output_cap::CapReader;
-use part::{Hint, Parts};
+use part::Hint;
 use place::{Place, Watched};
 use usage_option::UsageReader;
 
@@ -52,12 +53,8 @@ pub struct JsonScanner {
     stream: Option<bool>,
     background: Option<bool>,
     background_text: bool,
-    service_tier: Option<Box<str>>,
-    speed: Option<Box<str>>,
     image_tool: bool,
-    /// Models that have not been taken yet.
-    others: Vec<OtherModel>,
-    others_seen: usize,
+    rare: Option<Box<Rare>>,
     usage: UsageReader,
     cap: CapReader,
     /// What the key before the next value tells of it, where there may be parts of the input.
@@ -65,13 +62,11 @@ pub struct JsonScanner {
     /// Whether the member being read of the outermost object may have such parts.
     in_parts: bool,
     /// How deep the object or array is that has nothing but text in it; 0 for none.
-    text_depth: usize,
+    text_depth: u16,
     /// How deep the last object is that holds a part, unless another has been opened since.
-    holder: usize,
+    holder: u16,
     /// How many `\uXXXX` there were.
     unicode_escapes: u64,
-    /// There once the first string has come that may be a part.
-    parts: Option<Box<Parts>>,
 }
 
 /// What may come next.
@@ -177,11 +172,8 @@ impl JsonScanner {
             stream: None,
             background: None,
             background_text: false,
-            service_tier: None,
-            speed: None,
             image_tool: false,
-            others: Vec::new(),
-            others_seen: 0,
+            rare: None,
             usage: UsageReader::default(),
             cap: CapReader::default(),
             hint: Hint::None,
@@ -189,7 +181,6 @@ impl JsonScanner {
             text_depth: 0,
             holder: 0,
             unicode_escapes: 0,
-            parts: None,
         }
     }
 
@@ -248,12 +239,12 @@ impl JsonScanner {
 
     /// The top-level `service_tier`, if there has been one.
     pub fn service_tier(&self) -> Option<&str> {
-        self.service_tier.as_deref()
+        self.rare.as_ref()?.service_tier.as_deref()
     }
 
     /// The `speed` of the request and its fallbacks: if any has another than `standard`, that.
     pub fn speed(&self) -> Option<&str> {
-        self.speed.as_deref()
+        self.rare.as_ref()?.speed.as_deref()
     }
 
     fn scan(&mut self, mut cursor: Cursor<'_>) -> Result<(), BodyError> {
@@ -380,17 +371,23 @@ impl JsonScanner {
         }
     }
 
+    /// How many arrays and objects are open.
+    fn depth(&self) -> u16 {
+        // There are no more than `MAX_DEPTH`.
+        u16::try_from(self.nesting.depth()).unwrap_or(u16::MAX)
+    }
+
     /// Notes whether what was just opened has nothing but text in it.
     fn note_text(&mut self, hint: Hint) {
         if hint == Hint::Text {
-            self.text_depth = self.nesting.depth();
+            self.text_depth = self.depth();
         }
     }
 
     /// The closing bracket at `at`, of an array or object that is `empty` or not.
     fn close(&mut self, at: u64, empty: bool) {
         self.state = State::AfterValue;
-        if self.nesting.depth() == self.text_depth {
+        if self.depth() == self.text_depth {
             self.text_depth = 0;
         }
         match self.close_watched() {

@@ -272,8 +272,9 @@ impl Upload {
                     return Ok(());
                 };
                 let change = self.held_edit(&found.span, self.scanner.encode_model(&upstream));
-                // The length that the head named would not be that of the body.
-                let too_late = self.head_gone() && !self.may_rename();
+                // A head that went without an eye to this may have named the body's length.
+                let foreseen = matches!(self.expects, Expectation::SameAs { .. });
+                let too_late = self.head_gone() && !foreseen;
                 let change = change.filter(|_| !too_late);
                 self.changes.push(change.ok_or(Rejection::ModelMismatch)?);
                 Ok(())

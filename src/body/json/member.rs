@@ -255,10 +255,16 @@ impl JsonScanner {
                 let kind = bytes.get(..IMAGE_TOOL.len()).unwrap_or_default();
                 self.image_tool |= kind.eq_ignore_ascii_case(IMAGE_TOOL);
             }
-            Word::ServiceTier => self.service_tier = Some(kept(bytes)),
+            Word::ServiceTier => {
+                let tier = kept(bytes);
+                self.rare().service_tier = Some(tier);
+            }
             // Of the request's and those of its fallbacks the one that costs more.
-            Word::Speed if bytes == STANDARD && self.speed.is_some() => {}
-            Word::Speed => self.speed = Some(kept(bytes)),
+            Word::Speed if bytes == STANDARD && self.speed().is_some() => {}
+            Word::Speed => {
+                let speed = kept(bytes);
+                self.rare().speed = Some(speed);
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The models that a body names beside its own.
 
+use super::part::Parts;
 use super::{JsonScanner, State, Text};
 use crate::body::{BodyError, FoundModel};
 
@@ -24,10 +25,34 @@ pub struct OtherModel {
     pub found: FoundModel,
 }
 
+/// What few bodies have.
+#[derive(Debug, Default)]
+pub(super) struct Rare {
+    /// How many outputs are asked for, the greatest so far.
+    pub candidates: Option<u64>,
+    pub service_tier: Option<Box<str>>,
+    pub speed: Option<Box<str>>,
+    /// The models named beside the request's own that have not been taken yet.
+    others: Vec<OtherModel>,
+    /// How many there were.
+    seen: usize,
+    /// What was found of the input that is no text.
+    pub parts: Option<Parts>,
+}
+
 impl JsonScanner {
+    /// What few bodies have, from when it first comes on.
+    #[inline(never)]
+    pub(super) fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+
     /// Takes the models that have been read since it was last asked, in their order.
     pub fn take_others(&mut self) -> Vec<OtherModel> {
-        core::mem::take(&mut self.others)
+        match &mut self.rare {
+            Some(rare) => core::mem::take(&mut rare.others),
+            None => Vec::new(),
+        }
     }
 
     /// Whether the bytes read so far end inside the name of the path's model in a batch, of bounded length.
@@ -44,11 +69,12 @@ impl JsonScanner {
     /// # Errors
     /// [`BodyError::TooManyModels`].
     pub(super) fn note_other(&mut self, other: OtherModel) -> Result<(), BodyError> {
-        self.others_seen = self.others_seen.saturating_add(1);
-        if self.others_seen > MAX_OTHERS {
+        let rare = self.rare();
+        rare.seen = rare.seen.saturating_add(1);
+        if rare.seen > MAX_OTHERS {
             return Err(BodyError::TooManyModels);
         }
-        self.others.push(other);
+        rare.others.push(other);
         Ok(())
     }
 

@@ -21,7 +21,7 @@ impl JsonScanner {
     /// How many outputs the body asks for: the greatest of top-level `n`, and `candidateCount` in
     /// `generationConfig`, both in either spelling. It is known as a cap is.
     pub fn candidates(&self) -> Option<u64> {
-        self.cap.candidates
+        self.rare.as_ref()?.candidates
     }
 
     /// Reads on in a number that is a cap so far; gives what is left of the chunk.
@@ -36,7 +36,12 @@ impl JsonScanner {
             if !matches!(next, Some(Number::Integer)) {
                 // What goes on now has a fraction or an exponent.
                 match (next, self.cap.counts) {
-                    (None, _) => self.cap.end(),
+                    (None, None) => self.cap.found = self.cap.found.max(Some(self.cap.digits)),
+                    (None, Some(_)) => {
+                        let count = Some(self.cap.digits);
+                        let rare = self.rare();
+                        rare.candidates = rare.candidates.max(count);
+                    }
                     (Some(_), Some(field)) => return Err(BodyError::WrongType(field)),
                     (Some(_), None) => {}
                 }
@@ -57,8 +62,6 @@ pub(super) struct CapReader {
     found: Option<u64>,
     /// The digits so far of the number being read.
     digits: u64,
-    /// The greatest number of outputs so far.
-    candidates: Option<u64>,
     /// The field whose number is being read, if that is one of outputs.
     counts: Option<Field>,
 }
@@ -79,15 +82,6 @@ impl CapReader {
     fn push(&mut self, digit: u8) {
         let digit = u64::from(digit.wrapping_sub(b'0'));
         self.digits = self.digits.saturating_mul(10).saturating_add(digit);
-    }
-
-    /// The end of a number that was all digits.
-    fn end(&mut self) {
-        let greatest = match self.counts {
-            Some(_) => &mut self.candidates,
-            None => &mut self.found,
-        };
-        *greatest = (*greatest).max(Some(self.digits));
     }
 }
 

@@ -111,8 +111,8 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    fn new() -> Box<Self> {
-        Box::new(Self {
+    fn new() -> Self {
+        Self {
             found: InputSize::default(),
             data: 0,
             hint: Hint::None,
@@ -120,7 +120,7 @@ impl Parts {
             head: [0; HEAD],
             len: 0,
             base64: None,
-        })
+        }
     }
 
     fn head(&self) -> &[u8] {
@@ -307,7 +307,7 @@ impl JsonScanner {
         let at = self.progress.at();
         let mut size = InputSize::default();
         let mut data = 0u64;
-        if let Some(parts) = &self.parts {
+        if let Some(parts) = self.rare.as_ref().and_then(|rare| rare.parts.as_ref()) {
             (size, data) = (parts.found, parts.data);
             // It will most likely go on as it began.
             if let Some((kind, len)) = parts.data_so_far(at) {
@@ -320,6 +320,10 @@ impl JsonScanner {
         size
     }
 
+    fn parts(&mut self) -> Option<&mut Parts> {
+        self.rare.as_mut()?.parts.as_mut()
+    }
+
     /// Whether what is being read may have parts.
     pub(super) fn reads_parts(&self) -> bool {
         self.in_parts && self.text_depth == 0
@@ -329,11 +333,11 @@ impl JsonScanner {
     #[inline(never)]
     pub(super) fn begin_part(&mut self, hint: Hint, at: u64) {
         let needs_holder = matches!(hint, Hint::Url | Hint::Data);
-        if !hint.may_be_part() || (needs_holder && self.holder != self.nesting.depth()) {
+        if !hint.may_be_part() || (needs_holder && self.holder != self.depth()) {
             return;
         }
         self.text = Text::Part;
-        let parts = self.parts.get_or_insert_with(Parts::new);
+        let parts = self.rare().parts.get_or_insert_with(Parts::new);
         parts.hint = hint;
         parts.start = at.saturating_add(1);
     }
@@ -342,7 +346,7 @@ impl JsonScanner {
     #[inline(never)]
     pub(super) fn part_text<'a>(&mut self, chunk: &'a [u8]) -> &'a [u8] {
         let mut rest = chunk;
-        while let Some(len) = self.parts.as_mut().and_then(|parts| parts.read(rest)) {
+        while let Some(len) = self.parts().and_then(|parts| parts.read(rest)) {
             rest = rest.get(len..).unwrap_or_default();
             match rest {
                 [] | [b'"' | b'\\', ..] => return rest,
@@ -357,15 +361,15 @@ impl JsonScanner {
 
     /// A character of such a string that stands as an escape: a slash may.
     pub(super) fn part_escape(&mut self, character: u8) {
-        let slash = |parts: &mut Box<Parts>| parts.read(b"/");
-        if character != b'/' || self.parts.as_mut().and_then(slash).is_none() {
+        let slash = |parts: &mut Parts| parts.read(b"/");
+        if character != b'/' || self.parts().and_then(slash).is_none() {
             self.part_is_text();
         }
     }
 
     /// Such a string is text after all.
     pub(super) fn part_is_text(&mut self) {
-        if let Some(parts) = self.parts.as_mut() {
+        if let Some(parts) = self.parts() {
             parts.settle(None);
         }
         self.text = Text::Value;
@@ -373,7 +377,7 @@ impl JsonScanner {
 
     /// The closing quote of such a string, just before `end`.
     pub(super) fn end_part(&mut self, end: u64) {
-        if let Some(parts) = self.parts.as_mut() {
+        if let Some(parts) = self.parts() {
             parts.settle(Some(end.saturating_sub(1)));
         }
     }

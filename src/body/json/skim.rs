@@ -20,7 +20,7 @@ impl JsonScanner {
         let mut is_key = self.text == Text::NestedKey;
         let reads_parts = self.reads_parts();
         let watched = self.watched.depth();
-        let floor = watched.max(self.text_depth);
+        let floor = watched.max(usize::from(self.text_depth));
         let mut hint = Hint::None;
         // Whether the string being read may have begun in a chunk before.
         let mut begun = true;
@@ -152,11 +152,7 @@ impl JsonScanner {
     /// Notes whether the object that was just opened has a part in it.
     #[inline]
     pub(super) fn note_holder(&mut self, hint: Hint) {
-        self.holder = if hint.holds() {
-            self.nesting.depth()
-        } else {
-            0
-        };
+        self.holder = if hint.holds() { self.depth() } else { 0 };
     }
 
     /// Closes an array or object that is not watched; whether what is around it is an object.
