@@ -101,6 +101,12 @@ impl PartHeaders {
         Ok(())
     }
 
+    /// Whether the part is a file: it has a file name, or what may be one.
+    pub(super) fn is_file(self) -> bool {
+        self.disposition
+            .is_some_and(|disposition| !disposition.plain)
+    }
+
     /// The field that the part is, once all its headers are read.
     ///
     /// # Errors

@@ -106,9 +106,7 @@ pub(super) fn authorize(
                 return Err(Rejection::CountTokensNotSupported);
             }
         }
-        Endpoint::ImagesGenerations | Endpoint::ImagesEdits
-            if !route.source.image_generation || route.entry.is_some() =>
-        {
+        Endpoint::ImagesGenerations | Endpoint::ImagesEdits if !route.may_make_images() => {
             return Err(Rejection::ImagesNotSupported);
         }
         Endpoint::Generate { under_v1: true, .. } if strict => {

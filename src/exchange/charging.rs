@@ -37,12 +37,16 @@ fn models_bill(facts: &Facts, route: &Route, reading: &Reading) -> Option<Bill> 
     let main = reading.usage.as_ref().map(|usage| Item {
         prices: own,
         usage,
-        tier: reading.service_tier.as_deref(),
-        speed: reading.speed.as_deref(),
+        tier: reading.service_tier.as_deref().or(facts.service_tier()),
+        speed: reading.speed.as_deref().or(facts.speed()),
     });
     let mut strange = false;
     let others = reading.others.iter().filter_map(|(name, usage)| {
-        let prices = match listed(route, name) {
+        let only_tool = match facts.tool_models() {
+            [only] => Some(only),
+            _ => None,
+        };
+        let prices = match listed(route, name).or(only_tool) {
             // One without prices costs nothing.
             Some(model) => model.prices.as_ref()?,
             None => {

@@ -5,7 +5,10 @@ use super::answer::Answer;
 use super::facts::Facts;
 use crate::ledger::Ending;
 use crate::limits::Estimate;
-use crate::usage::estimate::{text_tokens, tokens_in};
+use crate::usage::estimate::{
+    AUDIO_BYTES_PER_TOKEN, AUDIO_TOKENS, FILE_BYTES_PER_TOKEN, FILE_TOKENS, IMAGE_TOKENS,
+    part_tokens, text_tokens, tokens_in,
+};
 use crate::usage::{Estimated, Reading, Usage};
 
 /// What a request with a body of so many bytes reserves of its limits. What is not metered uses no tokens.
@@ -48,9 +51,27 @@ pub(super) fn complete(
     added
 }
 
-/// Tokens of the request's body.
+/// Tokens of the request's body: of its text, and of the images, sounds and files in it.
 fn input_tokens(facts: &Facts) -> u64 {
-    text_tokens(facts.request_bytes)
+    let size = facts.input_size();
+    [
+        text_tokens(size.text_bytes),
+        size.images.saturating_mul(IMAGE_TOKENS),
+        part_tokens(
+            size.audios,
+            AUDIO_TOKENS,
+            size.audio_bytes,
+            AUDIO_BYTES_PER_TOKEN,
+        ),
+        part_tokens(
+            size.files,
+            FILE_TOKENS,
+            size.file_bytes,
+            FILE_BYTES_PER_TOKEN,
+        ),
+    ]
+    .into_iter()
+    .fold(0, u64::saturating_add)
 }
 
 /// Tokens of the text that passed; of an answer in no form that is known, of all that passed.
@@ -63,6 +84,6 @@ fn written(answer: &Answer, reading: &Reading) -> u64 {
 }
 
 /// How many answers the request asks for.
-fn candidates(_facts: &Facts) -> u64 {
-    1
+fn candidates(facts: &Facts) -> u64 {
+    facts.candidates().unwrap_or(1).max(1)
 }

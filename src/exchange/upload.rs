@@ -11,12 +11,14 @@ use super::edits::{BodyEdit, Edits, HeaderEdit};
 use super::facts::Facts;
 use super::pace;
 use super::quota::Needs;
-use crate::body::{BodyScanner, UsageOption};
+use crate::body::{BodyError, BodyScanner, Field, OtherModel, Role, UsageOption};
 use crate::config::Policy;
 use crate::config::policy::Source;
+use crate::lane::Protocol;
 use crate::model::Model;
 use crate::reply::Rejection;
 use crate::routing::Route;
+use crate::usage::Wire;
 
 use super::Asker;
 
@@ -174,7 +176,7 @@ impl Upload {
     ) -> Result<Step, Rejection> {
         self.read_ahead(bytes);
         facts.request_bytes = self.seen;
-        facts.output_cap = self.scanner.output_cap();
+        facts.note_body(&self.scanner);
         if self.seen > self.max_body {
             return Err(Rejection::TooLarge {
                 limit: self.max_body,
@@ -198,6 +200,7 @@ impl Upload {
         if self.ask_usage == AskUsage::IfPriced && facts.model.as_ref().is_some_and(unpriced) {
             self.ask_usage = AskUsage::No;
         }
+        self.judge_others(facts)?;
         facts.stream |= self.scanner.stream() == Some(true);
         if !end && self.must_hold(facts.stream) {
             return Ok(Step::Hold);
@@ -229,14 +232,9 @@ impl Upload {
         let upstream = match &self.expects {
             Expectation::SameAs { id, upstream } => {
                 match self.route.source.catalog.find(&found.name) {
-                    Some(model) if model.id == *id => upstream.as_deref().map(|upstream| {
-                        // In a body of protocol C the name may have its prefix.
-                        if found.name.starts_with("models/") {
-                            format!("models/{upstream}")
-                        } else {
-                            upstream.to_owned()
-                        }
-                    }),
+                    Some(model) if model.id == *id => upstream
+                        .as_deref()
+                        .map(|upstream| spelled_as(&found.name, upstream)),
                     _ => return Err(Rejection::ModelMismatch),
                 }
             }
@@ -256,6 +254,69 @@ impl Upload {
         self.changes.extend(rename);
         self.expects = Expectation::Met;
         Ok(())
+    }
+
+    /// Looks at what else the body asks for: to be answered later, images, other models.
+    fn judge_others(&mut self, facts: &mut Facts) -> Result<(), Rejection> {
+        if self.scanner.background() == Some(true) {
+            return Err(Rejection::BackgroundNotSupported);
+        }
+        // That of an image is another member of the same name.
+        if self.scanner.background_text() && facts.wire() != Some(Wire::Images) {
+            let wrong = BodyError::WrongType(Field::Background);
+            return Err(Rejection::Body(wrong));
+        }
+        if self.scanner.image_tool() && !self.route.may_make_images() {
+            return Err(Rejection::ImagesNotSupported);
+        }
+        judge_class(facts)?;
+        for other in self.scanner.take_others() {
+            self.judge_other(&other, facts)?;
+        }
+        Ok(())
+    }
+
+    /// Looks at a model that the body names beside its own.
+    fn judge_other(&mut self, other: &OtherModel, facts: &mut Facts) -> Result<(), Rejection> {
+        let OtherModel { role, found } = other;
+        let name = &found.name;
+        if found.truncated {
+            return Err(Rejection::ModelNotFound {
+                name: name.clone(),
+                served_by: None,
+            });
+        }
+        let model = self.route.model(name)?;
+        let upstream = model
+            .upstream
+            .as_deref()
+            .map(|upstream| spelled_as(name, upstream))
+            .filter(|upstream| upstream != name);
+        let of_path = facts
+            .model
+            .as_ref()
+            .filter(|_| *role == Role::OfPath && self.route.source.protocol == Protocol::C);
+        match of_path {
+            Some(path) if path.id != model.id => Err(Rejection::ModelMismatch),
+            Some(_) => {
+                let Some(upstream) = upstream else {
+                    return Ok(());
+                };
+                let change = self.held_edit(&found.span, self.scanner.encode_model(&upstream));
+                // A head that went without an eye to this may have named the body's length.
+                let foreseen = matches!(self.expects, Expectation::SameAs { .. });
+                let too_late = self.head_gone() && !foreseen;
+                let change = change.filter(|_| !too_late);
+                self.changes.push(change.ok_or(Rejection::ModelMismatch)?);
+                Ok(())
+            }
+            // Only the request's own model is written anew.
+            None if upstream.is_some() => Err(Rejection::OtherModelRenamed { name: name.clone() }),
+            None => {
+                facts.note_tool_model(model);
+                Ok(())
+            }
+        }
     }
 
     /// Notes the change that makes the body ask for its usage, if its place is among the bytes that
@@ -333,7 +394,8 @@ impl Upload {
         let awaits_model = self.expects == Expectation::Named || self.may_rename();
         // A name that is cut by the end of a chunk is held whole, so that it can be replaced whole.
         // It cannot grow beyond bounds: the scanner reports a name that is too long at once.
-        let inside_name = self.may_rename() && self.scanner.inside_model();
+        let inside_name =
+            self.may_rename() && (self.scanner.inside_model() || self.scanner.inside_other());
         let inside_option = self.asks_usage() && self.scanner.inside_usage_option();
         let awaits = awaits_model
             || self.awaits_stream()
@@ -390,5 +452,35 @@ impl Upload {
             "content-length",
             length.to_string().into_bytes(),
         ))
+    }
+}
+
+/// Refuses a class of service, or a speed, that is asked for by name and may be dearer or cheaper than the model's own
+/// prices say. A model without prices costs nothing at any.
+fn judge_class(facts: &Facts) -> Result<(), Rejection> {
+    const NAMED: [&str; 3] = ["priority", "flex", "fast"];
+    let prices = facts.model.as_ref().and_then(|model| model.prices.as_ref());
+    let Some(prices) = prices else { return Ok(()) };
+    for (member, class) in [
+        ("service_tier", facts.service_tier()),
+        ("speed", facts.speed()),
+    ] {
+        let class = class.unwrap_or_default().to_ascii_lowercase();
+        // Protocol C has long words for them.
+        let named = NAMED.iter().find(|name| class.ends_with(**name));
+        let priced = |name: &&&str| prices.tier(&class).or(prices.tier(name)).is_some();
+        if named.is_some_and(|name| !priced(&name)) {
+            return Err(Rejection::ClassNotPriced(member));
+        }
+    }
+    Ok(())
+}
+
+/// The name upstream, with the prefix that a name in a body of protocol C may have.
+fn spelled_as(name: &str, upstream: &str) -> String {
+    if name.starts_with("models/") {
+        format!("models/{upstream}")
+    } else {
+        upstream.to_owned()
     }
 }

@@ -90,6 +90,18 @@ impl Rejection {
             Self::ModelMismatch => {
                 "The model in the request body is not the model in the path.".to_owned()
             }
+            Self::OtherModelRenamed { name } => format!(
+                "The source knows the model {} by another name, and only the request's own model is written \
+                 anew: name it as the source does.",
+                echo(name)
+            ),
+            Self::ClassNotPriced(member) => format!(
+                "The value of {member} is not offered for this model. Leave {member} out."
+            ),
+            Self::BackgroundNotSupported => {
+                "'background' is not supported: leave it out, and take the answer as it is made."
+                    .to_owned()
+            }
             Self::ModelNotFound { name, served_by } => {
                 not_found(protocol, &echo(name), *served_by)
             }

@@ -72,6 +72,15 @@ pub enum Rejection {
         /// For a Mixed key that sees the model elsewhere: the entry that serves it.
         served_by: Option<Entry>,
     },
+    /// A tool or fallback names a model that the source knows by another name.
+    OtherModelRenamed {
+        /// The name as sent.
+        name: String,
+    },
+    /// The answer is to be made in the background, where nobody would see what it costs.
+    BackgroundNotSupported,
+    /// 400: this member asks for a class of service or a speed for which the model has no price.
+    ClassNotPriced(&'static str),
     /// The source account may not use the model.
     ModelNotEntitled {
         /// The name as sent.
@@ -127,6 +136,9 @@ impl Rejection {
             | Self::Body(_)
             | Self::ModelMissing
             | Self::ModelMismatch
+            | Self::OtherModelRenamed { .. }
+            | Self::BackgroundNotSupported
+            | Self::ClassNotPriced(_)
             | Self::BadParameter(_)
             | Self::UnknownParameter { .. } => 400,
             Self::Unauthenticated => 401,
@@ -175,7 +187,9 @@ impl Rejection {
             Self::TooLarge { .. } => "request_too_large",
             Self::Body(_) => "invalid_body",
             Self::ModelMissing => "model_missing",
-            Self::ModelMismatch => "model_mismatch",
+            Self::ModelMismatch | Self::OtherModelRenamed { .. } => "model_mismatch",
+            Self::BackgroundNotSupported => "background_not_supported",
+            Self::ClassNotPriced(_) => "service_tier_not_supported",
             Self::ModelNotFound { .. } => "model_not_found",
             Self::ModelNotEntitled { .. } | Self::UpstreamForbade => "model_not_entitled",
             Self::BadParameter(_) | Self::UnknownParameter { .. } => "invalid_parameter",
@@ -189,9 +203,15 @@ impl Rejection {
         match self {
             Self::ModelMissing
             | Self::ModelMismatch
+            | Self::OtherModelRenamed { .. }
             | Self::ModelNotFound { .. }
             | Self::ModelNotEntitled { .. } => Some("model"),
+            Self::BackgroundNotSupported => Some("background"),
+            Self::ClassNotPriced(member) => Some(member),
             Self::Body(error) if error.concerns_model() => Some("model"),
+            Self::Body(BodyError::WrongType(field) | BodyError::NotSupported(field)) => {
+                Some(field.name())
+            }
             Self::BadParameter(name) => Some(name),
             _ => None,
         }

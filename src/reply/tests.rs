@@ -65,6 +65,22 @@ fn every_rejection_has_its_row_of_the_error_table() {
             "INVALID_ARGUMENT",
         ),
         (
+            Rejection::OtherModelRenamed { name: name() },
+            400,
+            "invalid_request_error",
+            "model_mismatch",
+            "invalid_request_error",
+            "INVALID_ARGUMENT",
+        ),
+        (
+            Rejection::BackgroundNotSupported,
+            400,
+            "invalid_request_error",
+            "background_not_supported",
+            "invalid_request_error",
+            "INVALID_ARGUMENT",
+        ),
+        (
             Rejection::BadParameter("limit"),
             400,
             "invalid_request_error",

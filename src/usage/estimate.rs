@@ -9,16 +9,26 @@ use super::{Kind, Usage};
 pub const BYTES_PER_TOKEN: u64 = 4;
 /// Tokens of an image in a request: about what vendors count for one of a megapixel.
 pub const IMAGE_TOKENS: u64 = 1_600;
-/// Tokens of a piece of audio in a request: about half a minute.
+/// Tokens of a piece of audio in a request, at least: about half a minute.
 pub const AUDIO_TOKENS: u64 = 1_000;
-/// Tokens of any other file in a request: about ten pages.
+/// Bytes of its base64 for each token, of a long one: as of compressed speech.
+pub const AUDIO_BYTES_PER_TOKEN: u64 = 640;
+/// Tokens of any other file in a request, at least: about ten pages.
 pub const FILE_TOKENS: u64 = 5_000;
+/// Bytes of its base64 for each token, of a long one: as of a PDF.
+pub const FILE_BYTES_PER_TOKEN: u64 = 32;
 /// Tokens that a model is taken to write in a second, where its answer was not awaited.
 pub const TOKENS_PER_SECOND: u64 = 100;
 
 /// Tokens of so many bytes of text.
 pub fn text_tokens(bytes: u64) -> u64 {
     bytes.div_ceil(BYTES_PER_TOKEN)
+}
+
+/// Tokens of parts that count `each` at least, or so many for all of their bytes.
+pub fn part_tokens(parts: u64, each: u64, bytes: u64, bytes_per_token: u64) -> u64 {
+    let by_length = bytes.checked_div(bytes_per_token).unwrap_or(0);
+    parts.saturating_mul(each).max(by_length)
 }
 
 /// Tokens that a model may have written in so many microseconds.
@@ -103,6 +113,20 @@ mod tests {
             let mut all = Usage::default();
             want.iter().for_each(|(kind, n)| all.set(*kind, *n));
             assert_eq!(usage, all, "{case}");
+        }
+    }
+
+    #[test]
+    fn parts_by_number_or_by_length() {
+        let cases = [
+            ("none", (0, 0), 0),
+            ("short ones", (2, 1000), 10_000),
+            ("a long one", (1, 320_000), 10_000),
+            ("beyond all measure", (u64::MAX, u64::MAX), u64::MAX),
+        ];
+        for (case, (parts, bytes), want) in cases {
+            let got = part_tokens(parts, FILE_TOKENS, bytes, FILE_BYTES_PER_TOKEN);
+            assert_eq!(got, want, "{case}");
         }
     }
 

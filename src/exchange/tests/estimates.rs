@@ -413,6 +413,117 @@ fn what_nobody_reported() {
 }
 
 #[test]
+fn classes_of_service_that_are_asked_for() {
+    let (in_force, world) = setting();
+    let b: &[&str] = &["x-api-key: k-b", "anthropic-version: 2023-06-01"];
+    const B: &str = "POST /v1/messages";
+    let cases: &[(&str, &str, &[&str], &str, Option<u16>)] = &[
+        (
+            "priced",
+            CHAT,
+            A,
+            r#"{"model":"m","service_tier":"priority"}"#,
+            None,
+        ),
+        (
+            "not priced",
+            CHAT,
+            A,
+            r#"{"model":"m","service_tier":"flex"}"#,
+            Some(400),
+        ),
+        (
+            "not priced, before the model",
+            CHAT,
+            A,
+            r#"{"service_tier":"flex","model":"m"}"#,
+            Some(400),
+        ),
+        (
+            "in capitals",
+            CHAT,
+            A,
+            r#"{"model":"m","service_tier":"FLEX"}"#,
+            Some(400),
+        ),
+        (
+            "whatever there is",
+            CHAT,
+            A,
+            r#"{"model":"m","service_tier":"auto"}"#,
+            None,
+        ),
+        (
+            "the ordinary one",
+            CHAT,
+            A,
+            r#"{"model":"m","service_tier":"default"}"#,
+            None,
+        ),
+        (
+            "none",
+            CHAT,
+            A,
+            r#"{"model":"m","service_tier":null}"#,
+            None,
+        ),
+        (
+            "a speed",
+            B,
+            b,
+            r#"{"model":"m-x-1","speed":"fast"}"#,
+            Some(400),
+        ),
+        (
+            "the ordinary speed",
+            B,
+            b,
+            r#"{"model":"m-x-1","speed":"standard"}"#,
+            None,
+        ),
+        (
+            "of a model without prices",
+            "POST /v1beta/models/free:generateContent",
+            C,
+            r#"{"serviceTier":"flex"}"#,
+            None,
+        ),
+        (
+            "in protocol C",
+            "POST /v1beta/models/m:generateContent",
+            C,
+            r#"{"serviceTier":"flex"}"#,
+            Some(400),
+        ),
+    ];
+    for (case, request, headers, body, want) in cases {
+        for step in [1, 5, body.len()] {
+            let mut exchange = Exchange::default();
+            let head = head(request, headers);
+            exchange.on_request_head(&head, false, Some(&in_force), &world);
+            let chunks: Vec<&[u8]> = body.as_bytes().chunks(step).collect();
+            let mut refused = None;
+            for (i, chunk) in chunks.iter().enumerate() {
+                let outcome = exchange.on_request_body(chunk, i + 1 == chunks.len(), &world);
+                refused = refused.or(reply_of(&outcome).map(|(status, ..)| status));
+            }
+            assert_eq!(refused, *want, "{case}, by {step}");
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_tells_no_class_had_the_one_that_was_asked_for() {
+    let call = Call {
+        request: CHAT,
+        headers: A,
+        body: r#"{"model":"m","service_tier":"priority"} "#,
+    };
+    let record = play(&call, &[Wait(1)], ABORT);
+    assert_eq!(record.charge.unwrap().to_string(), "0.20002");
+}
+
+#[test]
 fn what_a_price_covers() {
     let chat = |more: &str| {
         format!(
