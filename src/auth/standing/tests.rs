@@ -5,6 +5,7 @@ use crate::config::Document;
 use crate::config::compile::compile_policy;
 use crate::config::feed::record::{Terms, encode};
 use crate::config::feed::{Coverage, Gate};
+use crate::config::record::Stamped;
 use crate::head::Head;
 use crate::protocol::query::Target;
 
@@ -54,6 +55,7 @@ fn in_force(feed: Option<Gate>) -> InForce {
     let document = Document::parse(text.as_bytes()).unwrap();
     InForce {
         epoch: 5,
+        generation: 7,
         feed,
         policy: compile_policy(&document).unwrap().0,
     }

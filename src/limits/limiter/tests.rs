@@ -10,7 +10,7 @@ use crate::shared_data::fake::FakeSharedData;
 
 const SECOND: u64 = 1_000_000;
 /// Noon of a Sunday, UTC.
-const NOON: u64 = 1_795_348_800 * SECOND;
+const NOON: Now = Now::both(1_795_348_800 * SECOND);
 const DAY: u64 = 86_400 * SECOND;
 
 fn amount(text: &str) -> Amount {
@@ -70,7 +70,7 @@ fn refused(scope: Scope, limit: Limit, wait_us: u64) -> Refused {
 }
 
 /// Requests, input tokens and output tokens that are left.
-fn left(subjects: &[Subject], shared: &impl SharedData, now: u64) -> [Option<u64>; 3] {
+fn left(subjects: &[Subject], shared: &impl SharedData, now: Now) -> [Option<u64>; 3] {
     let figures = Limiter::new(0).figures(subjects, shared, now);
     [
         figures.requests,
@@ -80,7 +80,7 @@ fn left(subjects: &[Subject], shared: &impl SharedData, now: u64) -> [Option<u64
     .map(|gauge| gauge.map(|gauge| gauge.remaining))
 }
 
-fn slots(subject: &Subject, shared: &impl SharedData, now: u64) -> u64 {
+fn slots(subject: &Subject, shared: &impl SharedData, now: Now) -> u64 {
     look(subject, shared, now).held_by_others(0)
 }
 
@@ -248,7 +248,7 @@ fn charges_add_up_and_days_pass() {
     let subjects = [key(budget("10", "")), group(budget("", "100"))];
     let shared = FakeSharedData::default();
     let limiter = Limiter::new(1);
-    let spend = |charge: &str, now: u64| {
+    let spend = |charge: &str, now: Now| {
         let grant = limiter.admit(&subjects, tokens(1, 1), &shared, now);
         let settled = limiter.settle(grant.unwrap(), used(1, 1, charge), &shared, now);
         let shown = |spent: &Spent| (spent.scope, spent.in_day, spent.in_month);
@@ -331,7 +331,7 @@ fn a_dead_vm_holds_its_slots_no_longer_than_a_lease() {
     while now + RENEWAL_MS * 1000 < NOON + LEASE_MS * 1000 {
         now += RENEWAL_MS * 1000;
         lives.renew(&shared, now);
-        assert!(admit(&lives, now).is_err(), "{now}: three are under way");
+        assert!(admit(&lives, now).is_err(), "{now:?}: three are under way");
     }
     let over = NOON + LEASE_MS * 1000;
     assert!(admit(&lives, over - 1000).is_err());
