@@ -278,8 +278,10 @@ impl Publisher {
         let name = digest.shared_name();
         let (bytes, version) = shared.get(&name);
         let found = match Named::decode(&bytes.unwrap_or_default()) {
-            Ok(Some(named)) if named.epoch > self.epoch => return Err(Overtaken),
-            Ok(Some(named)) => Found::Named(named),
+            Ok(Some(named)) if named.epoch <= self.epoch => Found::Named(named),
+            Ok(Some(named)) if named.epoch <= last_epoch(shared) => return Err(Overtaken),
+            // Nobody has ever had such an epoch.
+            Ok(Some(_)) => Found::Unreadable,
             Ok(None) => Found::Nothing,
             Err(Unreadable) => Found::Unreadable,
         };
@@ -325,6 +327,13 @@ fn draw_epoch(in_force: Edition, shared: &impl SharedData) -> Result<u64, Overta
     let least = in_force.epoch.max(in_force.writer).max(in_force.generation);
     let next = |last: u64| last.max(least).saturating_add(1);
     raise(snapshot::EPOCH, next, shared)
+}
+
+/// The greatest epoch that anybody has.
+fn last_epoch(shared: &impl SharedData) -> u64 {
+    let last = shared.get(snapshot::EPOCH).0;
+    last.and_then(|bytes| snapshot::decode_generation(&bytes))
+        .unwrap_or(0)
 }
 
 /// Changes a number in one stroke, however many others do at the same time.

@@ -28,6 +28,7 @@ mod limits;
 mod loader;
 mod publication;
 mod records;
+mod replaced;
 mod requests;
 mod stream;
 mod vectors;
