@@ -525,3 +525,65 @@ fn subjects_have_counters_of_their_own() {
         assert!(limiter.admit(subject, tokens(0, 0), &shared, NOON).is_err());
     }
 }
+
+/// The wall clock may be put anywhere, as long as it is in the same month: nothing drains, no slot is free, and the
+/// time that it takes is what it was.
+#[test]
+fn steps_of_the_wall_clock_count_for_nothing() {
+    let cases = [0, 1, -1, 3_600, -3_600, 5 * 86_400, -5 * 86_400];
+    for step in cases {
+        let shared = FakeSharedData::default();
+        let limiter = Limiter::new(1);
+        let subject = [key(limits(60, 0, 0, 0))];
+        for _ in 0..60 {
+            let _ = limiter
+                .admit(&subject, tokens(1, 1), &shared, NOON)
+                .unwrap();
+        }
+        let stepped = NOON.stepped(step);
+        let met = limiter.admit(&subject, tokens(1, 1), &shared, stepped);
+        let rate = Limit::Rate(Rate::Requests);
+        assert_eq!(
+            met.unwrap_err(),
+            refused(Scope::Key, rate, SECOND),
+            "a step by {step} s"
+        );
+        let later = stepped + SECOND;
+        let _ = limiter
+            .admit(&subject, tokens(1, 1), &shared, later)
+            .unwrap();
+        let met = limiter.admit(&subject, tokens(1, 1), &shared, later.stepped(-step));
+        assert!(met.is_err(), "back from a step by {step} s");
+
+        let slots = [group(limits(0, 0, 0, 1))];
+        let _ = limiter.admit(&slots, tokens(0, 0), &shared, NOON).unwrap();
+        let other = Limiter::new(2);
+        let admit = |now| other.admit(&slots, tokens(0, 0), &shared, now);
+        assert!(admit(stepped).is_err(), "a step by {step} s frees no slot");
+        let over = stepped + LEASE_MS * 1000;
+        assert!(admit(over).is_ok(), "a step by {step} s keeps none");
+    }
+}
+
+/// Budgets go by the calendar, and what clients are told by the time of day.
+#[test]
+fn the_wall_clock_tells_the_day() {
+    let shared = FakeSharedData::default();
+    let limiter = Limiter::new(1);
+    let subject = [key(budget("1", ""))];
+    let grant = limiter.admit(&subject, tokens(0, 0), &shared, NOON);
+    let _ = limiter.settle(grant.unwrap(), used(0, 0, "1"), &shared, NOON);
+    let tomorrow = NOON.stepped(86_400);
+    assert!(
+        limiter
+            .admit(&subject, tokens(0, 0), &shared, NOON)
+            .is_err()
+    );
+    assert!(
+        limiter
+            .admit(&subject, tokens(0, 0), &shared, tomorrow)
+            .is_ok()
+    );
+    let figures = limiter.figures(&subject, &shared, tomorrow);
+    assert_eq!(figures.at_us, tomorrow.wall_us);
+}
