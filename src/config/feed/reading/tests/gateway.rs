@@ -163,7 +163,9 @@ impl Gateway {
                 Some(gate)
             }
         };
-        self.publisher.publish(&document, &compiled, gate, &watched);
+        self.publisher
+            .publish(&document, &compiled, gate, &watched)
+            .unwrap();
     }
 
     /// Another loader begins, with the same document.
