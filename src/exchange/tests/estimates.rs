@@ -164,6 +164,23 @@ fn what_nobody_reported() {
             "0.00401",
         ),
         (
+            "a usage of zeros",
+            &stream,
+            &[
+                GOOD,
+                Chunk(WORD),
+                Chunk(
+                    "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":0,\"completion_tokens\":0}}\n\n",
+                ),
+                Chunk(DONE),
+                End,
+            ],
+            "",
+            (Finished, Estimated),
+            Some((10, 2)),
+            "0.00201",
+        ),
+        (
             "the client leaves a stream",
             &stream,
             &[GOOD, Chunk(WORD), Wait(60)],
