@@ -184,14 +184,20 @@ fn object(value: impl Strategy<Value = String>) -> impl Strategy<Value = String>
 fn body() -> impl Strategy<Value = String> {
     let shapes = vec![
         r#"{"tools":[{"type":VALUE,"model":VALUE,"svg":{"model":VALUE},"tools":[VALUE]},VALUE],"n":3}"#,
-        r#"{"messages":[{"content":[{"source":{"data":VALUE}},{"image_url":{"url":VALUE}},{"input":VALUE}]}]}"#,
-        r#"{"messages":[{"content":[{"tool":{"definition":{"model":VALUE,"x":VALUE}}}]},VALUE],"speed":"fast"}"#,
-        r#"{"input":[{"content":[{"image_url":VALUE,"file_data":VALUE}],"tools":[VALUE]},{"result":VALUE}]}"#,
-        r#"{"contents":[{"parts":[{"inlineData":{"data":VALUE}},{"functionCall":{"args":VALUE}},VALUE]}]}"#,
+        r#"{"messages":[{"content":[{"source":{"data":PART}},{"image_url":{"url":PART}},{"input":VALUE}]}]}"#,
+        r#"{"messages":[{"content":[{"tool":{"definition":{"model":PART,"x":VALUE}}}]},VALUE],"speed":"fast"}"#,
+        r#"{"input":[{"content":[{"image_url":PART,"file_data":PART,"file_id":PART}],"tools":[VALUE]},{"result":PART}]}"#,
+        r#"{"contents":[{"parts":[{"inlineData":{"data":PART}},{"fileData":{"fileUri":PART}},{"functionCall":{"args":VALUE}},VALUE]}]}"#,
         r#"{"requests":[{"model":VALUE,"content":VALUE}],"generationConfig":{"candidateCount":VALUE}}"#,
         r#"{"fallbacks":[{"model":VALUE,"speed":VALUE}],"service_tier":VALUE,"background":VALUE}"#,
     ];
-    (prop::sample::select(shapes), vec(value(), 1..6)).prop_map(|(shape, values)| {
+    let values = (vec(value(), 1..6), vec(string(), 1..6));
+    (prop::sample::select(shapes), values).prop_map(|(shape, (values, parts))| {
+        let mut pieces = shape.split("PART");
+        let first = pieces.next().unwrap().to_owned();
+        let shape = pieces
+            .zip(parts.iter().cycle())
+            .fold(first, |body, (piece, part)| body + part + piece);
         let mut pieces = shape.split("VALUE");
         let first = pieces.next().unwrap().to_owned();
         pieces

@@ -34,7 +34,7 @@ fn key() -> impl Strategy<Value = String> {
         "include_usage",
         "mode",
         "models",
-        "messages",
+        "metadata",
         "",
         "model\u{e9}",
     ];
