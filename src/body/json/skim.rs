@@ -19,7 +19,7 @@ impl JsonScanner {
         let mut in_object = self.nesting.inner() == Some(Container::Object);
         let mut is_key = self.text == Text::NestedKey;
         let reads_parts = self.reads_parts();
-        let watched = self.watched.depth();
+        let watched = usize::from(self.watched.depth());
         let floor = watched.max(usize::from(self.text_depth));
         let mut hint = Hint::None;
         // Whether the string being read may have begun in a chunk before.
@@ -59,9 +59,7 @@ impl JsonScanner {
                             (rest, is_key, hint) = (behind, false, Hint::None);
                             continue 'strings;
                         }
-                        [b'{' | b'[', ..]
-                            if hint == Hint::Text || self.nesting.depth() == watched =>
-                        {
+                        [b'{' | b'[', ..] if hint.is_text() || self.nesting.depth() == watched => {
                             break 'strings State::Value;
                         }
                         [b'{', behind @ ..] => {
