@@ -51,6 +51,11 @@ impl Route {
         }
     }
 
+    /// Whether images may be made: keys of Mixed groups never may.
+    pub fn may_make_images(&self) -> bool {
+        self.source.image_generation && self.entry.is_none()
+    }
+
     /// The model that `name`, as a client wrote it, means on this route.
     ///
     /// # Errors

@@ -11,8 +11,8 @@ mod wide;
 #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
 mod word;
 
-pub(crate) use alike::{common_prefix, same, text_end};
-pub(crate) use run::{passable_run, plain_run};
+pub(crate) use alike::{common_prefix, same, text_end, unicode_escapes};
+pub(crate) use run::{passable_run, passable_run_counting, plain_run};
 pub(crate) use short::{copy_short, is_plain};
 pub(crate) use utf8::Utf8;
 

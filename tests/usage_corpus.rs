@@ -1,4 +1,5 @@
-//! The judged answers of `tests/fixtures/responses`: whole, cut at any byte, and broken off at any byte.
+//! The judged answers of `tests/fixtures/responses`, and those of `tests/fixtures/told`, which tell more than tokens: whole, cut
+//! at any byte, and broken off at any byte.
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::expect_used,
@@ -12,8 +13,9 @@ mod checks;
 
 use checks::{answer, answer_as, read};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use trilane::usage::{Kind, Reading, Wire};
+use trilane::usage::{Call, Kind, Reading, Usage, Wire};
 
 /// One entry of the manifest.
 #[derive(serde::Deserialize)]
@@ -213,6 +215,8 @@ fn broken_off_at_any_byte() {
             );
             assert!(before.usage.is_none() || got.usage.is_some(), "{context}");
             assert!(usage.images <= final_usage.images, "{context}");
+            assert!(got.generated_bytes <= whole.generated_bytes, "{context}");
+            assert!(!got.unreadable, "{context}");
             if got.finished {
                 assert!(body[end..].trim_ascii().is_empty(), "too early: {context}");
             }
@@ -229,6 +233,132 @@ fn every_file_is_read_as_serde_json_reads_it() {
             let wire = case.wire();
             let judged = answer_as(wire, &body);
             assert!(judged.is_some(), "{} is not judged", case.file);
+        }
+        answer(&body);
+    }
+}
+
+/// How long the text is that the model wrote in each answer, and the output that was reported.
+const GENERATED: &[(&str, u64, u64)] = &[
+    ("chat-text.json", 4, 56),
+    ("chat-toolcall-decoy-usage.json", 59, 56),
+    ("chat-stream-usage.sse", 36, 56),
+    ("chat-stream-usage-on-last-choice.sse", 4, 56),
+    ("chat-stream-midstream-error.sse", 2, 0),
+    ("chat-stream-truncated.sse", 2, 0),
+    ("responses-text.json", 4, 56),
+    ("responses-incomplete.json", 4, 56),
+    ("responses-stream.sse", 36, 56),
+    ("responses-stream-incomplete.sse", 36, 56),
+    ("responses-stream-failed.sse", 0, 0),
+    ("responses-stream-error-event.sse", 0, 0),
+    ("responses-stream-truncated.sse", 36, 0),
+    ("images-generations.json", 0, 272),
+    ("images-edits.json", 0, 272),
+    ("images-stream.sse", 0, 272),
+    ("messages-stream.sse", 60, 56),
+    ("messages-stream-cumulative-delta.sse", 60, 56),
+    ("messages-stream-error.sse", 0, 1),
+    ("messages-stream-truncated.sse", 2, 1),
+    ("generateContent.json", 4, 56),
+    ("streamGenerateContent.sse", 47, 56),
+    ("streamGenerateContent-usage-only-last.sse", 4, 56),
+    ("streamGenerateContent-error.sse", 2, 34),
+    ("countTokens.json", 0, 0),
+];
+
+#[test]
+fn generated_text_is_counted() {
+    let got: Vec<_> = judged()
+        .iter()
+        .map(|case| {
+            let reading = read(case.wire(), [&case.body()[..]]);
+            let output = reading.usage.unwrap_or_default().output_tokens();
+            (case.file.clone(), reading.generated_bytes, output)
+        })
+        .collect();
+    let want = GENERATED
+        .iter()
+        .map(|(file, bytes, output)| ((*file).to_owned(), *bytes, *output));
+    assert_eq!(got, want.collect::<Vec<_>>());
+}
+
+/// An answer that tells more than tokens.
+#[derive(serde::Deserialize)]
+struct Telling {
+    file: String,
+    wire: String,
+    expect: Told,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Told {
+    finished: bool,
+    /// By the names of the kinds; null where nothing was reported.
+    tokens: Option<BTreeMap<String, u64>>,
+    #[serde(default)]
+    calls: BTreeMap<String, u64>,
+    #[serde(default)]
+    images: u64,
+    tier: Option<String>,
+    speed: Option<String>,
+    #[serde(default)]
+    generated: u64,
+    #[serde(default)]
+    others: BTreeMap<String, BTreeMap<String, u64>>,
+    #[serde(default)]
+    unreadable: bool,
+}
+
+fn usage_of(tokens: &BTreeMap<String, u64>) -> Usage {
+    let mut usage = Usage::default();
+    for (name, tokens) in tokens {
+        let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name);
+        usage.set(kind.expect(name), *tokens);
+    }
+    usage
+}
+
+#[test]
+fn what_is_told_beside_tokens() {
+    let directory = directory().with_file_name("told");
+    let manifest = std::fs::read(directory.join("manifest.json")).unwrap();
+    let cases: Vec<Telling> = serde_json::from_slice(&manifest).unwrap();
+    for Telling { file, wire, expect } in cases {
+        let wire = Wire::ALL
+            .into_iter()
+            .find(|known| format!("{known:?}") == wire);
+        let wire = wire.expect(&file);
+        let body = std::fs::read(directory.join(&file)).unwrap();
+        let whole = read(wire, [&body[..]]);
+        let context = format!("{file}: {whole:?}");
+        assert_eq!(whole.finished, expect.finished, "{context}");
+        let mut usage = expect.tokens.as_ref().map(usage_of);
+        for (name, count) in &expect.calls {
+            let call = Call::ALL.into_iter().find(|call| call.name() == name);
+            let usage = usage.get_or_insert_default();
+            usage.set_calls(call.expect(name), *count);
+        }
+        if expect.images > 0 {
+            usage.get_or_insert_default().images = expect.images;
+        }
+        assert_eq!(whole.usage, usage, "{context}");
+        assert_eq!(whole.service_tier, expect.tier, "{context}");
+        assert_eq!(whole.speed, expect.speed, "{context}");
+        assert_eq!(whole.generated_bytes, expect.generated, "{context}");
+        let others = whole.others.iter().cloned().collect::<BTreeMap<_, _>>();
+        let want = expect.others.iter();
+        let want = want.map(|(name, tokens)| (name.clone(), usage_of(tokens)));
+        assert_eq!(others, want.collect(), "{context}");
+        assert_eq!(whole.unreadable, expect.unreadable, "{context}");
+        assert_eq!(read(wire, body.chunks(1)), whole, "{file} by bytes");
+        for cut in 0..=body.len() {
+            let (head, tail) = body.split_at(cut);
+            assert_eq!(read(wire, [head, tail]), whole, "{file} cut at {cut}");
+        }
+        if !expect.unreadable {
+            assert!(answer_as(wire, &body).is_some(), "{file} is not judged");
         }
         answer(&body);
     }

@@ -44,6 +44,16 @@ const WORDS: &[&[u8]] = &[
     b"\"iterations\":[{\"type\":\"compaction\",\"input_tokens\":3}],",
     b"\"cachedContentTokenCount\":2,",
     b"\"error\":\"e\",",
+    b"\"type\":\"content_block_delta\",",
+    b"\"type\":\"response.output_text.delta\",",
+    b"\"type\":\"response.output_item.done\",",
+    b"\"type\":\"web_search_call\",",
+    b"\"type\":\"advisor_message\",\"model\":\"n\",",
+    b"\"modality\":\"AUDIO\",",
+    b"\"tool_usage\":{\"web_search\":{\"num_requests\":1}},",
+    b"\"delta\":\"d\",",
+    b"\"text\":\"t\\u00e9\",",
+    b"\"input\":{\"a\":\"\\u00e9\"},",
     b"\"id\":\"other\",",
     b"\"data\":[{},{}],",
     b"\"type\":",
@@ -121,9 +131,10 @@ fn answers() {
     let seconds = number("FUZZ_SECONDS").unwrap_or(5);
     let seed = number("FUZZ_SEED").unwrap_or(0x0074_7269_6C61_6E65);
     let mut random = Random(seed.max(1));
-    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/responses");
-    let mut files: Vec<_> = std::fs::read_dir(directory)
-        .unwrap()
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
+    let mut files: Vec<_> = ["responses", "told"]
+        .iter()
+        .flat_map(|directory| std::fs::read_dir(format!("{fixtures}/{directory}")).unwrap())
         .map(|entry| entry.unwrap().path())
         .filter(|path| !path.ends_with("manifest.json"))
         .collect();

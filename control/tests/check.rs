@@ -11,7 +11,7 @@
 
 mod desk;
 
-use desk::Desk;
+use desk::{DOCUMENT, Desk};
 use serde_json::json;
 
 /// A document with a warning: its Mixed group has no entry for protocol B.
@@ -178,4 +178,28 @@ fn site() -> Desk {
         desk.write(&format!("{name}.json"), text);
     }
     desk
+}
+
+#[test]
+fn a_budget_that_would_not_count_is_told_at_its_place() {
+    let desk = Desk::new();
+    let unpriced = [
+        r#", "free": true"#,
+        r#", "prices": {"input": "5", "output": "25"}"#,
+    ];
+    let text = unpriced.iter().fold(DOCUMENT.to_owned(), |text, prices| {
+        assert_eq!(text.matches(prices).count(), 1, "{prices}");
+        text.replace(prices, "")
+    });
+    desk.write("gateway.json", &text);
+    let give = "would not count every model: give prices, or \"free\": true, to";
+    let line = |of: &str| text.lines().position(|line| line.contains(of)).unwrap() + 1;
+    let (group, key) = (line(r#""per_day": "10.50""#), line(r#""per_month": "5""#));
+    let want = format!(
+        "gateway.json:{group}: error: groups[1].limits.budget: {give} claude-opus-4-5\n\
+         gateway.json:{key}: error: keys[6].limits.budget: {give} gpt-5.4\n\
+         gateway.json: not good (2 problems)\n"
+    );
+    let ran = desk.run(&["check", "gateway.json"]);
+    assert_eq!((ran.code, ran.out), (1, want));
 }

@@ -43,14 +43,16 @@ fn csv() {
     );
     let ran = usage(["--format", "csv", "--by", "key,day"], ledger.as_bytes());
     let want = [
-        "key,day,requests,complete,partial,none,failed,input,output,cache_read,cache_write_5m,cache_write_1h,reasoning,tool_use,input_image,images,currency,charge",
-        ",2026-11-22,1,0,0,1,0,0,0,0,0,0,0,0,0,0,USD,0",
-        "\"k,\"\"1\"\"\",2026-11-21,1,1,0,0,0,1,1,0,0,0,0,0,0,0,USD,1",
-        "k1,2026-11-20,1,1,0,0,0,10,1,0,0,0,0,0,0,0,USD,0.1",
-        "k1,2026-11-21,2,1,1,0,0,25,2,0,0,0,0,0,0,0,USD,0.025",
-        "k2,2026-11-20,1,1,0,0,0,30,3,0,0,0,0,0,0,0,USD,1",
-        "k2,2026-11-21,1,0,0,0,1,0,0,0,0,0,0,0,0,0,USD,0",
-        "TOTAL,,7,4,1,1,1,66,7,0,0,0,0,0,0,0,USD,2.125",
+        "key,day,requests,complete,estimated,partial,none,failed,input,output,cache_read,cache_write_5m,cache_write_1h,reasoning,tool_use,input_image,images,\
+         input_audio,output_audio,output_image,web_search,code_execution,file_search,maps_search,estimated_input,estimated_output,uncovered,\
+         currency,estimated_charge,charge",
+        ",2026-11-22,1,0,0,0,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,0",
+        "\"k,\"\"1\"\"\",2026-11-21,1,1,0,0,0,0,1,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,1",
+        "k1,2026-11-20,1,1,0,0,0,0,10,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,0.1",
+        "k1,2026-11-21,2,1,0,1,0,0,25,2,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,0.025",
+        "k2,2026-11-20,1,1,0,0,0,0,30,3,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,1",
+        "k2,2026-11-21,1,0,0,0,0,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,0",
+        "TOTAL,,7,4,0,1,1,1,66,7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,2.125",
         "",
     ];
     assert_eq!(ran.out, want.join("\r\n"));
@@ -64,14 +66,19 @@ fn json() {
     );
     let row = |status: &str, counts: [u64; 7], charge: &str| {
         let [requests, complete, partial, none, failed, input, output] = counts;
-        json!({"status": status, "requests": requests, "complete": complete, "partial": partial, "none": none,
+        let mut row = json!({"status": status, "requests": requests, "complete": complete, "partial": partial, "none": none,
             "failed": failed, "input": input, "output": output, "cache_read": 0, "cache_write_5m": 0,
             "cache_write_1h": 0, "reasoning": 0, "tool_use": 0, "input_image": 0, "images": 0,
-            "currency": "USD", "charge": charge})
+            "currency": "USD", "charge": charge, "estimated_charge": "0", "estimated": 0});
+        for rare in RARE {
+            row[rare] = json!(0);
+        }
+        row
     };
     let mut total = row("", [6, 3, 1, 1, 1, 65, 6], "1.125");
     total.as_object_mut().unwrap().remove("status");
     total["charges"] = json!({"USD": "1.125"});
+    total["estimated_charges"] = json!({"USD": "0"});
     let want = json!({
         "by": ["status"],
         "rows": [
@@ -83,6 +90,105 @@ fn json() {
         "total": total, "lines": 6, "skipped": 0, "damaged": 0, "torn": 0, "left_out": 0,
     });
     assert_eq!(ran.json(), want);
+}
+
+/// What a table shows only where there is some, beside `estimated`.
+const RARE: [&str; 10] = [
+    "input_audio",
+    "output_audio",
+    "output_image",
+    "web_search",
+    "code_execution",
+    "file_search",
+    "maps_search",
+    "estimated_input",
+    "estimated_output",
+    "uncovered",
+];
+
+/// Requests of which something is estimated, priced by the call, or not covered, beside one that is as they were before.
+fn later() -> String {
+    let at = "2026-11-21T00:00:00Z";
+    let estimated = call("k1", "g1", "m1", 20, 2, "0.3 EUR").replace("complete", "estimated");
+    [
+        line(at, &call("k1", "g1", "m1", 10, 1, "0.1 EUR")),
+        line(
+            at,
+            &format!(r#"{estimated},"trilane.estimated.input_tokens":20,"trilane.estimated.output_tokens":1"#),
+        ),
+        line(
+            at,
+            &format!(
+                r#"{},"trilane.usage.calls.web_search":2,"trilane.uncovered":["web_search"]"#,
+                call("k2", "g1", "m1", 1, 1, "0.05 EUR")
+            ),
+        ),
+        line(at, &call("k2", "g1", "m1", 1, 1, "")),
+    ]
+    .concat()
+}
+
+#[test]
+fn what_is_estimated_and_what_no_price_covers() {
+    let ran = usage(["--by", "key"], later().as_bytes());
+    let want = "\
+key    requests  complete  estimated  partial  none  failed  input  output  cache_read  cache_write_5m  cache_write_1h  reasoning  tool_use  input_image  images  web_search  estimated_input  estimated_output  uncovered  currency  estimated_charge  charge
+-----  --------  --------  ---------  -------  ----  ------  -----  ------  ----------  --------------  --------------  ---------  --------  -----------  ------  ----------  ---------------  ----------------  ---------  --------  ----------------  ------
+k1            2         1          1        0     0       0     30       3           0               0               0          0         0            0       0           0               20                 1          0  EUR                   0.30    0.40
+k2            2         2          0        0     0       0      2       2           0               0               0          0         0            0       0           2                0                 0          1  EUR                   0.00    0.05
+-----  --------  --------  ---------  -------  ----  ------  -----  ------  ----------  --------------  --------------  ---------  --------  -----------  ------  ----------  ---------------  ----------------  ---------  --------  ----------------  ------
+TOTAL         4         3          1        0     0       0     32       5           0               0               0          0         0            0       0           2               20                 1          1  EUR                   0.30    0.45
+";
+    assert_eq!(ran.out, want);
+    assert_eq!(
+        ran.err,
+        "note: estimated requests: 1 of 4. Their answers did not tell all that was used; what is estimated is in the totals, \
+         and its charges also in estimated_charge\n\
+         note: requests that used what no price covers: 1 (trilane.uncovered in their lines says what). Their charges may be \
+         less than their cost\n\
+         note: complete requests without a charge: 1 (their models have no prices)\n"
+    );
+    assert_eq!(ran.code, 0);
+    let by_status = ["--by", "status", "--format", "csv"];
+    let out = usage(by_status, later().as_bytes()).out;
+    let ends: Vec<_> = out
+        .lines()
+        .skip(1)
+        .map(|line| line.rsplitn(4, ',').collect::<Vec<_>>()[..3].join(" "))
+        .collect();
+    assert_eq!(ends, ["0.15 0 EUR", "0.3 0.3 EUR", "0.45 0.3 EUR"]);
+    let by_currency = usage(["--by", "currency"], later().as_bytes()).out;
+    let last = by_currency.lines().last().unwrap();
+    assert!(last.ends_with("             0.30    0.45"), "{last}");
+    let json = usage(["--format", "json", "--by", "key"], later().as_bytes()).json();
+    let total = &json["total"];
+    let got = [
+        "charge",
+        "estimated_charge",
+        "estimated",
+        "web_search",
+        "uncovered",
+    ]
+    .map(|field| &total[field]);
+    assert_eq!(json!(got), json!(["0.45", "0.3", 1, 2, 1]));
+    assert_eq!(total["estimated_charges"], json!({"EUR": "0.3"}));
+    assert_eq!(json["rows"][0]["estimated_charge"], "0.3");
+    // Of two currencies no sum, estimated or not.
+    let other = line(
+        "2026-11-21T00:00:00Z",
+        &call("k1", "g1", "m1", 1, 1, "7 USD"),
+    );
+    let json = usage(["--format", "json"], (later() + &other).as_bytes()).json();
+    assert_eq!(json["total"]["estimated_charge"], json!(null));
+    let got = &json["total"]["estimated_charges"];
+    assert_eq!((&got["EUR"], &got["USD"]), (&json!("0.3"), &json!("0")));
+}
+
+#[test]
+fn what_is_estimated_counts_as_spent() {
+    let json = usage(["--spent"], later().as_bytes()).json();
+    assert_eq!(json["keys"]["k1"]["in_day"], "0.4");
+    assert_eq!(json["groups"]["g1"]["in_month"], "0.45");
 }
 
 #[test]

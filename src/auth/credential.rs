@@ -11,18 +11,6 @@ use crate::protocol::{Endpoint, generate, messages, responses};
 /// The longest account key, in bytes.
 pub const MAX_KEY_BYTES: usize = 256;
 
-/// The headers that may hold a credential, whatever the protocol: none of them goes upstream.
-pub const HEADERS: [&str; 7] = [
-    responses::KEY_HEADER,
-    messages::KEY_HEADER,
-    generate::KEY_HEADERS[0],
-    generate::KEY_HEADERS[1],
-    "proxy-authorization",
-    // Other clouds' names for the same thing.
-    "api-key",
-    "x-auth-token",
-];
-
 /// How a client hands over its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {

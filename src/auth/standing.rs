@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::AccountKey;
 use crate::config::feed::record::FedRecord;
-use crate::config::policy::Group;
+use crate::config::policy::{Group, Policy};
 use crate::config::record::{KeyDigest, KeyRecord, Stamped, Unreadable};
 use crate::config::snapshot::InForce;
 
@@ -34,8 +34,8 @@ pub enum Standing {
     /// Unknown, removed, disabled or expired. Clients are not told which.
     Refused,
     /// It cannot be judged by the policy in force: a publication is under way, another release wrote
-    /// the record, or the feed has not been read to its end yet. The key may be good, so this is never
-    /// a 401.
+    /// the record, the feed has not been read to its end yet, or it gives the key a budget that the
+    /// group's prices do not cover. The key may be good, so this is never a 401.
     Undecided,
 }
 
@@ -59,7 +59,7 @@ fn find(
         let named = Stamped::decode(&bytes)?.filter(|record| record.epoch >= in_force.epoch);
         // What the document says of a key holds, whatever a feed says of it.
         if let Some(named) = named {
-            return Ok(Some(Known::Key(named.record)));
+            return Ok(Some(Known::Named(named.record)));
         }
     }
     let Some(feed) = in_force.feed else {
@@ -72,18 +72,23 @@ fn find(
     if fed.stamp.epoch < feed.floor {
         return Ok(None);
     }
-    Ok(Some(fed.key.map_or(Known::Removed, Known::Key)))
+    Ok(Some(fed.key.map_or(Known::Removed, Known::Fed)))
 }
 
 /// A key that something is known of.
 enum Known {
-    Key(KeyRecord),
+    /// The document names it, with which its budget was checked.
+    Named(KeyRecord),
+    /// A feed has given it, which knows nothing of prices.
+    Fed(KeyRecord),
     Removed,
 }
 
 fn judge(known: Known, in_force: &InForce, world: &impl World) -> Standing {
-    let Known::Key(record) = known else {
-        return Standing::Refused;
+    let (record, fed) = match known {
+        Known::Named(record) => (record, false),
+        Known::Fed(record) => (record, true),
+        Known::Removed => return Standing::Refused,
     };
     // The clock is asked only where something hangs on it: it is a call out of the filter.
     let expired = record.expires_at.is_some_and(|end| end <= world.now());
@@ -91,9 +96,14 @@ fn judge(known: Known, in_force: &InForce, world: &impl World) -> Standing {
         return Standing::Refused;
     }
     // Policy and record are two reads. Where a publication fell between them, the record may name
-    // a group that only the newer policy knows.
-    let group = in_force.policy.group(&record.group).cloned();
-    let group = group.or_else(|| world.in_force_again()?.policy.group(&record.group).cloned());
+    // a group that only the newer policy knows, or prices.
+    let has_budget = record.limits.as_ref().is_some_and(|l| l.budget.is_set());
+    let needs_prices = fed && has_budget;
+    let group_in = |policy: &Policy| {
+        let group = policy.group(&record.group);
+        group.filter(|group| group.priced || !needs_prices).cloned()
+    };
+    let group = group_in(&in_force.policy).or_else(|| group_in(&world.in_force_again()?.policy));
     match group {
         Some(group) => Standing::Good { group, key: record },
         None => Standing::Undecided,

@@ -15,6 +15,34 @@ pub enum Field {
     StreamOptions,
     /// `include_usage`, in the object of `stream_options`: whether the stream tells its usage.
     IncludeUsage,
+    /// Top-level `background` of Responses: whether the answer is made later. Images have a string of that name.
+    Background,
+    /// Top-level `service_tier`, in protocol C also `serviceTier`: the class of service, which decides the price.
+    ServiceTier,
+    /// Top-level `speed` of Messages: how fast the answer is made, which decides the price.
+    Speed,
+    /// Top-level `n`: how many answers are made.
+    N,
+    /// `candidateCount`, or `candidate_count`, in the generation config of protocol C: the same.
+    CandidateCount,
+    /// `model` of a tool, a fallback or another member that runs a model beside the request's own.
+    NestedModel,
+    /// `fallbacks` of Messages: the models that answer where the request's own declines.
+    Fallbacks,
+    /// `routingConfig` or `modelConfig` in the generation config of protocol C: they let the upstream choose the model.
+    ModelRouting,
+    /// `svg` of an image edit's form: it names a model in a spelling that forms have many of.
+    Svg,
+}
+
+/// What the value of a field must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Type {
+    Flag,
+    Text,
+    Integer,
+    Object,
+    Array,
 }
 
 impl Field {
@@ -25,6 +53,44 @@ impl Field {
             Self::Stream => "stream",
             Self::StreamOptions => "stream_options",
             Self::IncludeUsage => "include_usage",
+            Self::Background => "background",
+            Self::ServiceTier => "service_tier",
+            Self::Speed => "speed",
+            Self::N => "n",
+            Self::CandidateCount => "candidateCount",
+            Self::NestedModel => "model",
+            Self::Fallbacks => "fallbacks",
+            Self::ModelRouting => "routingConfig",
+            Self::Svg => "svg",
+        }
+    }
+
+    /// The names that the field has in a body: a parser of protocol buffers takes two of some.
+    pub(super) fn spellings(self) -> &'static [&'static str] {
+        match self {
+            Self::Model | Self::NestedModel => &["model"],
+            Self::Stream => &["stream"],
+            Self::StreamOptions => &["stream_options"],
+            Self::IncludeUsage => &["include_usage"],
+            Self::Background => &["background"],
+            Self::ServiceTier => &["service_tier", "serviceTier"],
+            Self::Speed => &["speed"],
+            Self::N => &["n"],
+            Self::CandidateCount => &["candidateCount", "candidate_count"],
+            Self::Fallbacks => &["fallbacks"],
+            Self::ModelRouting => &["routingConfig", "modelConfig"],
+            Self::Svg => &["svg"],
+        }
+    }
+
+    /// What its value must be, where it is not `null`.
+    fn kind(self) -> Type {
+        match self {
+            Self::Stream | Self::IncludeUsage | Self::Background => Type::Flag,
+            Self::N | Self::CandidateCount => Type::Integer,
+            Self::StreamOptions | Self::ModelRouting | Self::Svg => Type::Object,
+            Self::Fallbacks => Type::Array,
+            Self::Model | Self::NestedModel | Self::ServiceTier | Self::Speed => Type::Text,
         }
     }
 }
@@ -57,6 +123,12 @@ pub enum BodyError {
     Duplicate(Field),
     /// A field reads like one that the gateway reads to a parser that ignores case, and is none.
     CaseVariant,
+    /// The field's value is of another type than it must be.
+    WrongType(Field),
+    /// The field asks for what the gateway cannot check.
+    NotSupported(Field),
+    /// More models are named beside the request's own than the gateway keeps in mind.
+    TooManyModels,
     /// `model` is there, and is not a string.
     ModelNotString,
     /// `model` is the empty string.
@@ -112,9 +184,26 @@ impl fmt::Display for BodyError {
                 write!(f, "request body has more than one '{}' field", field.name())
             }
             Self::CaseVariant => f.write_str(
-                "request body has a field that differs from 'model', 'stream', 'stream_options' or \
-                 'include_usage' only in letter case",
+                "request body has a field that differs only in letter case from one that the gateway reads, \
+                 such as 'model' or 'stream'",
             ),
+            Self::WrongType(Field::NestedModel) => {
+                f.write_str("'model' of a tool or a fallback must be a string")
+            }
+            Self::WrongType(field) => write!(
+                f,
+                "'{}' must be {}",
+                field.name(),
+                match field.kind() {
+                    Type::Flag => "true or false",
+                    Type::Text => "a string",
+                    Type::Integer => "a non-negative integer",
+                    Type::Object => "an object",
+                    Type::Array => "an array",
+                }
+            ),
+            Self::NotSupported(field) => write!(f, "'{}' is not supported here", field.name()),
+            Self::TooManyModels => f.write_str("request body names too many models"),
             Self::ModelNotString => f.write_str("'model' must be a string"),
             Self::ModelEmpty => f.write_str("'model' must not be empty"),
             Self::ModelControlCharacter => {

@@ -3,11 +3,21 @@
 use super::{BodyError, Field, FoundModel, MAX_MODEL_BYTES};
 
 /// The fields of the outermost object.
-pub(super) const TOP_LEVEL: &[Field] = &[Field::Model, Field::Stream, Field::StreamOptions];
+pub(super) const TOP_LEVEL: &[Field] = &[
+    Field::Model,
+    Field::Stream,
+    Field::StreamOptions,
+    Field::Background,
+    Field::ServiceTier,
+    Field::Speed,
+    Field::N,
+];
 /// The fields of the object that is the value of `stream_options`.
 pub(super) const STREAM_OPTIONS: &[Field] = &[Field::IncludeUsage];
+/// The fields of the generation config of protocol C.
+pub(super) const GENERATION_CONFIG: &[Field] = &[Field::CandidateCount];
 /// The fields of a form.
-pub(super) const FORM: &[Field] = &[Field::Model, Field::Stream];
+pub(super) const FORM: &[Field] = &[Field::Model, Field::Stream, Field::N, Field::Svg];
 
 /// The field that a key names, of those that can stand where it does.
 ///
@@ -16,29 +26,35 @@ pub(super) const FORM: &[Field] = &[Field::Model, Field::Stream];
 /// `encoding/json` would read it as that field, most other parsers would not.
 pub(super) fn field_of(key: &[u8], among: &[Field]) -> Result<Option<Field>, BodyError> {
     for &field in among {
-        let name = field.name().as_bytes();
-        if key == name {
-            return Ok(Some(field));
+        for name in field.spellings() {
+            if key == name.as_bytes() {
+                return Ok(Some(field));
+            }
         }
-        if eq_fold(key, name) {
-            return Err(BodyError::CaseVariant);
-        }
+    }
+    let variant = |field: &Field| {
+        let mut names = field.spellings().iter();
+        names.any(|name| eq_fold(key, name.as_bytes()))
+    };
+    if among.iter().any(variant) {
+        return Err(BodyError::CaseVariant);
     }
     Ok(None)
 }
 
-/// Whether `key` equals `name` (lower-case ASCII) under Unicode simple case folding.
+/// Whether `key` equals `name` (ASCII) under Unicode simple case folding.
 ///
 /// Only two characters outside ASCII fold into it: U+017F (long s) to `s`, and U+212A (Kelvin sign) to
-/// `k`, which no field has.
-fn eq_fold(key: &[u8], name: &[u8]) -> bool {
+/// `k`.
+pub(super) fn eq_fold(key: &[u8], name: &[u8]) -> bool {
     if key.len() < name.len() {
         return false;
     }
     let mut rest = key;
     for &letter in name {
         rest = match rest {
-            [0xC5, 0xBF, tail @ ..] if letter == b's' => tail,
+            [0xC5, 0xBF, tail @ ..] if matches!(letter, b's' | b'S') => tail,
+            [0xE2, 0x84, 0xAA, tail @ ..] if matches!(letter, b'k' | b'K') => tail,
             [byte, tail @ ..] if byte.eq_ignore_ascii_case(&letter) => tail,
             _ => return false,
         };
@@ -48,7 +64,7 @@ fn eq_fold(key: &[u8], name: &[u8]) -> bool {
 
 /// Which fields have come.
 #[derive(Debug, Default)]
-pub(super) struct Seen(u8);
+pub(super) struct Seen(u16);
 
 impl Seen {
     /// Whether the field has come.
@@ -68,21 +84,18 @@ impl Seen {
         Ok(())
     }
 
-    fn bit(field: Field) -> u8 {
-        match field {
-            Field::Model => 1,
-            Field::Stream => 2,
-            Field::StreamOptions => 4,
-            Field::IncludeUsage => 8,
-        }
+    fn bit(field: Field) -> u16 {
+        1u16.wrapping_shl(field as u32)
     }
 }
 
-/// Longest key that is known, `max_completion_tokens`, and one more byte to tell that a key is longer. The
-/// longest case variant of a field is shorter: `stream_options` with two long s of two bytes each.
-const KEY_BYTES: usize = 22;
+/// Longest word that is kept: the name of a service tier. No key that is known is as long, nor a case variant of one.
+pub(super) const MAX_WORD: usize = 31;
 
-/// The first bytes of a key that may be known, unescaped.
+/// One more byte tells that a word is longer.
+const KEY_BYTES: usize = MAX_WORD + 1;
+
+/// The first bytes, unescaped, of a key or another word that may be known.
 #[derive(Debug, Default)]
 pub(super) struct Key {
     bytes: [u8; KEY_BYTES],
@@ -116,7 +129,7 @@ impl Key {
         self.push(&[0xFF]);
     }
 
-    /// The whole key, unless it is longer than any that is known; then it equals none of them.
+    /// The whole word, unless it is longer than any that is known; then it equals none of them.
     pub(super) fn bytes(&self) -> &[u8] {
         self.bytes.get(..self.len).unwrap_or_default()
     }
@@ -193,6 +206,21 @@ mod tests {
             ("\u{17f}TREAM", Err(BodyError::CaseVariant)),
             ("\u{17f}treamx", Ok(None)),
             ("s\u{17f}ream", Ok(None)),
+            ("n", Ok(Some(Field::N))),
+            ("N", Err(BodyError::CaseVariant)),
+            ("nn", Ok(None)),
+            ("background", Ok(Some(Field::Background))),
+            ("BacKground", Err(BodyError::CaseVariant)),
+            ("bac\u{212a}ground", Err(BodyError::CaseVariant)),
+            ("bac\u{212b}ground", Ok(None)),
+            ("service_tier", Ok(Some(Field::ServiceTier))),
+            ("serviceTier", Ok(Some(Field::ServiceTier))),
+            ("servicetier", Err(BodyError::CaseVariant)),
+            ("Service_Tier", Err(BodyError::CaseVariant)),
+            ("service-tier", Ok(None)),
+            ("speed", Ok(Some(Field::Speed))),
+            ("\u{17f}peed", Err(BodyError::CaseVariant)),
+            ("candidateCount", Ok(None)),
             ("\u{fb05}ream", Ok(None)),
             ("m\u{f8}del", Ok(None)),
             ("Stream_Options", Err(BodyError::CaseVariant)),
@@ -215,8 +243,24 @@ mod tests {
             ("Stream", Err(BodyError::CaseVariant)),
             ("stream_options", Ok(None)),
             ("Stream_Options", Ok(None)),
+            ("n", Ok(Some(Field::N))),
+            ("background", Ok(None)),
         ];
-        for (among, cases) in [(TOP_LEVEL, top), (STREAM_OPTIONS, options), (FORM, form)] {
+        let config: &[(&str, Result<Option<Field>, BodyError>)] = &[
+            ("candidateCount", Ok(Some(Field::CandidateCount))),
+            ("candidate_count", Ok(Some(Field::CandidateCount))),
+            ("candidatecount", Err(BodyError::CaseVariant)),
+            ("CANDIDATE_COUNT", Err(BodyError::CaseVariant)),
+            ("candidate", Ok(None)),
+            ("n", Ok(None)),
+        ];
+        let tables = [
+            (TOP_LEVEL, top),
+            (STREAM_OPTIONS, options),
+            (FORM, form),
+            (GENERATION_CONFIG, config),
+        ];
+        for (among, cases) in tables {
             for (text, want) in cases {
                 let context = format!("{text:?} among {among:?}");
                 assert_eq!(field_of(text.as_bytes(), among), *want, "{context}");
@@ -236,7 +280,7 @@ mod tests {
     #[test]
     fn every_field_comes_once() {
         let mut seen = Seen::default();
-        let fields = [TOP_LEVEL, STREAM_OPTIONS].concat();
+        let fields = [TOP_LEVEL, STREAM_OPTIONS, GENERATION_CONFIG].concat();
         for field in &fields {
             assert!(!seen.has(*field), "{field:?}");
             assert_eq!(seen.note(*field), Ok(()), "{field:?}");

@@ -1,7 +1,10 @@
 //! The headers that frame a form: the request's content-type, and those of its parts.
 //!
 //! What parsers read differently is refused: quotes inside quotes before the name, escapes, the
-//! extended notation of RFC 5987, a parameter that is there twice however the quotes are read.
+//! extended notation of RFC 5987, a parameter that is there twice however the quotes are read, a name that is a field's
+//! only to some of them.
+
+use percent_encoding::percent_decode;
 
 use super::field::{FORM, field_of};
 use super::{BodyError, Field};
@@ -32,6 +35,21 @@ pub(super) fn boundary(content_type: &[u8]) -> Result<&[u8], BodyError> {
         .ok_or(BodyError::Boundary)
 }
 
+/// The content-type of the same form in its plainest spelling: nothing but the boundary, in quotes only where it needs
+/// them.
+///
+/// # Errors
+/// [`BodyError::Boundary`], as for the form's scanner.
+pub fn form_content_type(content_type: &[u8]) -> Result<Vec<u8>, BodyError> {
+    let boundary = boundary(content_type)?;
+    let quote: &[u8] = if boundary.iter().all(is_token) {
+        b""
+    } else {
+        b"\""
+    };
+    Ok([b"multipart/form-data; boundary=", quote, boundary, quote].concat())
+}
+
 fn is_boundary(text: &[u8]) -> bool {
     let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"'()+_,-./:=? ".contains(byte);
     (1..=MAX_BOUNDARY).contains(&text.len())
@@ -43,7 +61,7 @@ fn is_boundary(text: &[u8]) -> bool {
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct PartHeaders {
     disposition: Option<Disposition>,
-    /// A transfer encoding changes the value, so it does not stand as it is.
+    /// A transfer encoding, or a charset, changes the value, so it does not stand as it is.
     encoded: bool,
 }
 
@@ -74,8 +92,19 @@ impl PartHeaders {
         } else if name.eq_ignore_ascii_case(b"content-transfer-encoding") {
             let plain: [&[u8]; 3] = [b"7bit", b"8bit", b"binary"];
             self.encoded |= !plain.iter().any(|plain| value.eq_ignore_ascii_case(plain));
+        } else if name.eq_ignore_ascii_case(b"content-encoding") {
+            // Not of parts, by the RFC; some parsers inflate them all the same.
+            self.encoded |= !value.eq_ignore_ascii_case(b"identity");
+        } else if name.eq_ignore_ascii_case(b"content-type") {
+            self.encoded |= names_another_charset(value);
         }
         Ok(())
+    }
+
+    /// Whether the part is a file: it has a file name, or what may be one.
+    pub(super) fn is_file(self) -> bool {
+        self.disposition
+            .is_some_and(|disposition| !disposition.plain)
     }
 
     /// The field that the part is, once all its headers are read.
@@ -118,14 +147,105 @@ fn disposition(value: &[u8]) -> Result<Disposition, BodyError> {
     Err(BodyError::PartHeaders)
 }
 
-/// The field that a part's name is; `model[]` and ` model` are variants, for PHP and its like read them as `model`.
+/// The field that a part's name is.
+///
+/// `model[]` and ` model` are variants, for PHP and its like read them as `model`; so is what is a field's name only to
+/// whoever undoes percent-encoding or HTML entities, or takes off quotes of another kind. Encoded words (RFC 2047), names
+/// in single quotes and names with control characters are refused, whatever they are: some parsers read another.
 fn part_field(name: &[u8]) -> Result<Option<Field>, BodyError> {
+    let quote = |byte: &u8| b"'`".contains(byte);
+    let is_word = name.windows(2).any(|pair| pair == b"=?" || pair == b"?=");
+    let is_cut = name
+        .iter()
+        .any(|byte| byte.is_ascii_control() && *byte != b'\t');
+    if is_word || is_cut || name.first().is_some_and(quote) || name.last().is_some_and(quote) {
+        return Err(BodyError::PartHeaders);
+    }
     let (base, _) = split_at_byte(name, b'[').unwrap_or((name, &[]));
     let base = base.trim_ascii();
     match field_of(base, FORM)? {
-        Some(_) if base.len() != name.len() => Err(BodyError::CaseVariant),
-        field => Ok(field),
+        Some(_) if base.len() != name.len() => return Err(BodyError::CaseVariant),
+        Some(field) => return Ok(Some(field)),
+        None => {}
     }
+    // Nobody needs more than two rounds to find out what everybody else might.
+    let mut plain = name.to_vec();
+    for _ in 0..2 {
+        plain = without_entities(&percent_decode(&plain).collect::<Vec<_>>());
+    }
+    if plain == name {
+        return Ok(None);
+    }
+    let plain_byte = |byte: &u8| {
+        !byte.is_ascii_whitespace() && !byte.is_ascii_control() && !b"'`\"".contains(byte)
+    };
+    let (base, _) = split_at_byte(&plain, b'[').unwrap_or((&plain, &[]));
+    let base: Vec<u8> = base.iter().copied().filter(plain_byte).collect();
+    match field_of(&base, FORM)? {
+        Some(_) => Err(BodyError::CaseVariant),
+        None => Ok(None),
+    }
+}
+
+/// The text with its numeric HTML entities undone (`&#109;`, `&#x6d;`, with or without `;`), and quotes' own names.
+/// Letters have no names.
+fn without_entities(text: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((&byte, tail)) = rest.split_first() {
+        rest = tail;
+        if byte != b'&' {
+            plain.push(byte);
+        } else if let Some((decoded, after)) = entity(tail) {
+            plain.push(decoded);
+            rest = after;
+        } else {
+            plain.push(byte);
+        }
+    }
+    plain
+}
+
+/// The ASCII character that an entity means, and what follows it; `text` is what follows its `&`.
+fn entity(text: &[u8]) -> Option<(u8, &[u8])> {
+    for (name, meant) in [(&b"quot"[..], b'"'), (b"apos", b'\''), (b"nbsp", b' ')] {
+        if let Some(rest) = text.strip_prefix(name) {
+            return Some((meant, rest.strip_prefix(b";").unwrap_or(rest)));
+        }
+    }
+    let text = text.strip_prefix(b"#")?;
+    let (radix, text) = match text {
+        [b'x' | b'X', hex @ ..] => (16, hex),
+        decimal => (10, decimal),
+    };
+    let is_digit = |byte: &u8| char::from(*byte).is_digit(radix);
+    let len = text
+        .iter()
+        .position(|byte| !is_digit(byte))
+        .unwrap_or(text.len());
+    let (digits, rest) = text.split_at_checked(len)?;
+    let digits = core::str::from_utf8(digits).ok()?;
+    let meant = u32::from_str_radix(digits, radix).ok()?;
+    let meant = u8::try_from(meant).ok().filter(u8::is_ascii)?;
+    Some((meant, rest.strip_prefix(b";").unwrap_or(rest)))
+}
+
+/// Whether a part's content-type names a charset in which ASCII may be other text.
+fn names_another_charset(content_type: &[u8]) -> bool {
+    let text = content_type.to_ascii_lowercase();
+    let mut parts = text.split(|&byte| byte == b';').map(<[u8]>::trim_ascii);
+    parts.any(|part| {
+        let Some(rest) = part.strip_prefix(b"charset") else {
+            return false;
+        };
+        let value = rest.trim_ascii_start().strip_prefix(b"=").unwrap_or(rest);
+        let quotes = |byte: &&u8| b"\"' \t".contains(byte);
+        let value: Vec<u8> = value.iter().filter(|byte| !quotes(byte)).copied().collect();
+        !matches!(
+            value.as_slice(),
+            b"utf-8" | b"utf8" | b"us-ascii" | b"ascii" | b"iso-8859-1"
+        )
+    })
 }
 
 /// One `name=value` of a header.
@@ -267,6 +387,106 @@ mod tests {
         for (header, want) in cases {
             let want = want.map(str::as_bytes).ok_or(BodyError::Boundary);
             assert_eq!(boundary(header.as_bytes()), want, "{header}");
+        }
+    }
+
+    /// A part with these headers.
+    fn part(lines: &[&str]) -> Result<Option<Field>, BodyError> {
+        let mut headers = PartHeaders::default();
+        for line in lines {
+            headers.read(line.as_bytes())?;
+        }
+        headers.field()
+    }
+
+    #[test]
+    fn names_that_are_fields_to_some() {
+        let headers = Err(BodyError::PartHeaders);
+        let variant = Err(BodyError::CaseVariant);
+        let cases = [
+            ("\"model\"", Ok(Some(Field::Model))),
+            ("model", Ok(Some(Field::Model))),
+            ("\"image\"", Ok(None)),
+            ("\"image[]\"", Ok(None)),
+            ("\"100% mine\"", Ok(None)),
+            ("\"a&b\"", Ok(None)),
+            ("\"don't\"", Ok(None)),
+            ("\"&#\"", Ok(None)),
+            ("\"&#xffffffffff;\"", Ok(None)),
+            ("\"%\"", Ok(None)),
+            // Quotes of another kind.
+            ("'model'", headers),
+            ("'stream'", headers),
+            ("'image'", headers),
+            ("\"'model'\"", headers),
+            ("\"model'\"", headers),
+            ("\"`model`\"", headers),
+            ("''", headers),
+            // Encoded words.
+            ("\"=?utf-8?B?bW9kZWw=?=\"", headers),
+            ("\"=?utf-8?Q?model?=\"", headers),
+            ("=?utf-8?B?bW9kZWw=?=", headers),
+            ("\"x =?us-ascii?q?=6dodel?=\"", headers),
+            // Percent-encoding.
+            ("\"%6dodel\"", variant),
+            ("\"%6D%6F%64%65%6C\"", variant),
+            ("\"mode%6c\"", variant),
+            ("\"%256dodel\"", variant),
+            ("\"%4dodel\"", variant),
+            ("\"model%5B%5D\"", variant),
+            ("\"model%00\"", variant),
+            ("\"%22model%22\"", variant),
+            ("\"%27model%27\"", variant),
+            ("\"%20stream\"", variant),
+            // HTML entities.
+            ("\"&#109;odel\"", variant),
+            ("\"&#x6d;odel\"", variant),
+            ("\"&#X6Dodel\"", variant),
+            ("\"&#0000109;odel\"", variant),
+            ("\"&quot;model&quot;\"", variant),
+            ("\"&apos;stream&apos;\"", variant),
+            ("\"%26%23109;odel\"", variant),
+            // Characters that cut a name short.
+            ("\"model\0x\"", headers),
+            ("\"x\u{1}\"", headers),
+        ];
+        for (name, want) in cases {
+            let line = format!("Content-Disposition: form-data; name={name}");
+            assert_eq!(part(&[&line]), want, "{name}");
+        }
+    }
+
+    #[test]
+    fn values_that_are_others_to_some() {
+        let model = "Content-Disposition: form-data; name=model";
+        let image = "Content-Disposition: form-data; name=image";
+        let bad = Err(BodyError::PartHeaders);
+        let cases = [
+            ("Content-Type: text/plain", Ok(Some(Field::Model))),
+            (
+                "Content-Type: text/plain; charset=utf-8",
+                Ok(Some(Field::Model)),
+            ),
+            (
+                "Content-Type: text/plain; charset=\"UTF-8\"",
+                Ok(Some(Field::Model)),
+            ),
+            (
+                "Content-Type: text/plain;charset=us-ascii",
+                Ok(Some(Field::Model)),
+            ),
+            ("Content-Type: text/plain; charset=utf-7", bad),
+            ("Content-Type: text/plain; charset = \"utf-16\"", bad),
+            ("Content-Type: text/plain; charset*=utf-8''ebcdic", bad),
+            ("Content-Type: text/plain; x=y; CHARSET=cp037", bad),
+            ("Content-Encoding: deflate", bad),
+            ("Content-Encoding: identity", Ok(Some(Field::Model))),
+            ("Content-Transfer-Encoding: base64", bad),
+        ];
+        for (line, want) in cases {
+            assert_eq!(part(&[model, line]), want, "{line}");
+            assert_eq!(part(&[line, model]), want, "{line}, first");
+            assert_eq!(part(&[image, line]), Ok(None), "{line}, of a file");
         }
     }
 }

@@ -2,26 +2,33 @@
 
 mod member;
 mod number;
+mod others;
 mod output_cap;
+mod part;
+mod place;
 mod skim;
 mod string;
 mod usage_option;
 
+pub use others::{OtherModel, Role};
 pub use usage_option::{UsageEdit, UsageOption};
 
 use super::field::{Key, Name, Seen};
 use super::nesting::{Container, Nesting};
 use super::progress::{Progress, Stage};
-use super::{BodyError, FoundModel};
+use super::{BodyError, Field, FoundModel};
 use crate::text::{Utf8, is_whitespace, skip_whitespace};
 use member::Member;
 use number::Number;
+use others::Rare;
 use output_cap::CapReader;
+use part::Hint;
+use place::{Place, Watched};
 use usage_option::UsageReader;
 
 /// Watches one JSON body; see [`BodyScanner`](super::BodyScanner) for what its methods promise.
 ///
-/// Total on any input. Its memory is fixed but for the model's name. What it accepts is RFC 8259 with
+/// Total on any input. Its memory is bounded, and fixed but for the names of models. What it accepts is RFC 8259 with
 /// an object on the outside, nested up to [`MAX_DEPTH`](super::MAX_DEPTH). The size of numbers and half
 /// surrogate pairs outside the model's name are the upstream's business.
 #[derive(Debug)]
@@ -29,6 +36,7 @@ pub struct JsonScanner {
     state: State,
     progress: Progress,
     nesting: Nesting,
+    watched: Watched,
     /// What the string being read is; in no string: the last one was.
     text: Text,
     utf8: Utf8,
@@ -43,8 +51,22 @@ pub struct JsonScanner {
     seen: Seen,
     model: Option<FoundModel>,
     stream: Option<bool>,
+    background: Option<bool>,
+    background_text: bool,
+    image_tool: bool,
+    rare: Option<Box<Rare>>,
     usage: UsageReader,
     cap: CapReader,
+    /// What the key before the next value tells of it, where there may be parts of the input.
+    hint: Hint,
+    /// Whether the member being read of the outermost object may have such parts.
+    in_parts: bool,
+    /// How deep the object or array is that has nothing but text in it; 0 for none.
+    text_depth: u16,
+    /// How deep the last object is that holds a part, unless another has been opened since.
+    holder: u16,
+    /// How many `\uXXXX` there were.
+    unicode_escapes: u64,
 }
 
 /// What may come next.
@@ -83,6 +105,30 @@ enum Text {
     NestedKey,
     Key,
     Model,
+    /// The name of another model.
+    Other(Role),
+    /// The value of a field that is a word.
+    Word(Word),
+    /// A value that may be a part of the input that is no text.
+    Part,
+}
+
+impl Text {
+    /// Whether it is compared or kept, unescaped.
+    fn is_kept(self) -> bool {
+        matches!(
+            self,
+            Self::Key | Self::Model | Self::Other(_) | Self::Word(_)
+        )
+    }
+}
+
+/// A field whose value is a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Word {
+    ServiceTier,
+    Speed,
+    ToolType,
 }
 
 /// The unread part of a chunk.
@@ -113,6 +159,7 @@ impl JsonScanner {
             state: State::Start,
             progress: Progress::default(),
             nesting: Nesting::default(),
+            watched: Watched::default(),
             text: Text::Value,
             utf8: Utf8::default(),
             high_surrogate: None,
@@ -123,8 +170,17 @@ impl JsonScanner {
             seen: Seen::default(),
             model: None,
             stream: None,
+            background: None,
+            background_text: false,
+            image_tool: false,
+            rare: None,
             usage: UsageReader::default(),
             cap: CapReader::default(),
+            hint: Hint::None,
+            in_parts: false,
+            text_depth: 0,
+            holder: 0,
+            unicode_escapes: 0,
         }
     }
 
@@ -171,6 +227,26 @@ impl JsonScanner {
         self.stream
     }
 
+    /// Whether the top-level `background` is `true`, if there has been one.
+    pub fn background(&self) -> Option<bool> {
+        self.background
+    }
+
+    /// Whether the top-level `background` is a string, as that of an image is.
+    pub fn background_text(&self) -> bool {
+        self.background_text
+    }
+
+    /// The top-level `service_tier`, if there has been one.
+    pub fn service_tier(&self) -> Option<&str> {
+        self.rare.as_ref()?.service_tier.as_deref()
+    }
+
+    /// The `speed` of the request and its fallbacks: if any has another than `standard`, that.
+    pub fn speed(&self) -> Option<&str> {
+        self.rare.as_ref()?.speed.as_deref()
+    }
+
     fn scan(&mut self, mut cursor: Cursor<'_>) -> Result<(), BodyError> {
         while let Some((&byte, tail)) = cursor.rest.split_first() {
             match self.state {
@@ -184,7 +260,7 @@ impl JsonScanner {
                     cursor.rest = tail;
                 }
                 State::Number(number) => cursor.rest = self.number(number, cursor)?,
-                State::Cap(number) => cursor.rest = self.cap(number, cursor.rest),
+                State::Cap(number) => cursor.rest = self.cap(number, cursor.rest)?,
                 State::Literal(word) => {
                     let after = match word.split_first() {
                         Some((&want, after)) if want == byte => after,
@@ -249,10 +325,10 @@ impl JsonScanner {
 
     /// The opening quote of a key.
     fn begin_key(&mut self) {
+        self.key.clear();
         self.text = if self.object().is_none() {
             Text::NestedKey
         } else {
-            self.key.clear();
             Text::Key
         };
         self.state = State::Text;
@@ -272,29 +348,57 @@ impl JsonScanner {
             b'n' => State::Literal(b"ull"),
             _ => return Err(BodyError::Syntax { at }),
         };
+        let member = self.member.take();
+        let hint = core::mem::take(&mut self.hint);
         self.text = Text::Value;
         match byte {
-            b'{' => self.nesting.open(Container::Object)?,
-            b'[' => self.nesting.open(Container::Array)?,
+            b'{' => {
+                self.open(Container::Object, member.and_then(Member::leads_to))?;
+                self.note_holder(hint);
+                self.note_text(hint);
+            }
+            b'[' => {
+                self.open(Container::Array, member.and_then(Member::leads_to))?;
+                self.note_text(hint);
+            }
+            b'"' if hint != Hint::None => self.begin_part(hint, at),
             _ => {}
         }
         self.state = state;
-        match self.member.take() {
+        match member {
             Some(member) => self.begin_member(member, byte, at),
             None => Ok(()),
         }
     }
 
+    /// How many arrays and objects are open.
+    fn depth(&self) -> u16 {
+        // There are no more than `MAX_DEPTH`.
+        u16::try_from(self.nesting.depth()).unwrap_or(u16::MAX)
+    }
+
+    /// Notes whether what was just opened has nothing but text in it.
+    fn note_text(&mut self, hint: Hint) {
+        if hint == Hint::Text {
+            self.text_depth = self.depth();
+        }
+    }
+
     /// The closing bracket at `at`, of an array or object that is `empty` or not.
     fn close(&mut self, at: u64, empty: bool) {
-        self.nesting.close();
         self.state = State::AfterValue;
-        match self.nesting.depth() {
-            0 => {
+        if self.depth() == self.text_depth {
+            self.text_depth = 0;
+        }
+        match self.close_watched() {
+            Some(Place::Top) => {
                 self.usage.end_body(at, empty);
                 self.state = State::End;
             }
-            1 => self.end_member(at, empty),
+            Some(Place::StreamOptions) => {
+                let lacking = !self.seen.has(Field::IncludeUsage);
+                self.usage.end_options(lacking.then_some((at, empty)));
+            }
             _ => {}
         }
     }

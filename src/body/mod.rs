@@ -15,7 +15,8 @@ mod nesting;
 mod progress;
 
 pub use error::{BodyError, Field};
-pub use json::{JsonScanner, UsageEdit, UsageOption};
+pub use header::form_content_type;
+pub use json::{JsonScanner, OtherModel, Role, UsageEdit, UsageOption};
 pub use multipart::MultipartScanner;
 
 /// Longest model name that is kept, in bytes; a longer one cannot be in any catalog.
@@ -41,6 +42,26 @@ pub struct FoundModel {
     /// For JSON the string with both its quotes, for multipart the part's raw value. The end means
     /// nothing for a truncated name: that is reported before the value has ended.
     pub span: core::ops::Range<u64>,
+}
+
+/// How large the input of a request is, so that tokens can be estimated where none are reported.
+///
+/// Images, sounds and files are those that stand in the body, in base64 of at least 1024 characters, and those that it
+/// gives by their address. It does not depend on how the body is cut into chunks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct InputSize {
+    /// Bytes of everything that is not the data of a part; an escape of six bytes (`\u00e9`) counts as three.
+    pub text_bytes: u64,
+    /// Images.
+    pub images: u64,
+    /// Sounds.
+    pub audios: u64,
+    /// Files of any other kind.
+    pub files: u64,
+    /// Bytes in base64 of the sounds that stand in the body.
+    pub audio_bytes: u64,
+    /// Bytes in base64 of the files that stand in the body. A file may be text.
+    pub file_bytes: u64,
 }
 
 /// One request body, in either form.
@@ -131,9 +152,8 @@ impl BodyScanner {
         }
     }
 
-    /// What the body says of streaming: `Some(true)` for a top-level `stream` that is the literal
-    /// `true` (multipart: whose value is `true`), `Some(false)` for any other value, `None` when none
-    /// has been read yet.
+    /// What the body says of streaming: `Some(true)` for a top-level `stream` that is `true`, `Some(false)` for
+    /// `false` and in JSON `null`, `None` when none has been read yet.
     pub fn stream(&self) -> Option<bool> {
         match self {
             Self::Json(scanner) => scanner.stream(),
@@ -148,6 +168,82 @@ impl BodyScanner {
         match self {
             Self::Json(scanner) => scanner.output_cap(),
             Self::Multipart(_) => None,
+        }
+    }
+
+    /// How many outputs the body asks for: the greatest of `n` and `candidateCount` read so far, final once the
+    /// body is [`complete`](Self::complete).
+    pub fn candidates(&self) -> Option<u64> {
+        match self {
+            Self::Json(scanner) => scanner.candidates(),
+            Self::Multipart(scanner) => scanner.candidates(),
+        }
+    }
+
+    /// The top-level `service_tier` (protocol C also: `serviceTier`) as it was written, at most 32 bytes of it: no
+    /// tier's name is as long. Final once the body is [`complete`](Self::complete). A form has none.
+    pub fn service_tier(&self) -> Option<&str> {
+        match self {
+            Self::Json(scanner) => scanner.service_tier(),
+            Self::Multipart(_) => None,
+        }
+    }
+
+    /// The `speed` of the request or of one of its fallbacks, kept as [`service_tier`](Self::service_tier) is; of
+    /// several one that is not `standard`. A form has none.
+    pub fn speed(&self) -> Option<&str> {
+        match self {
+            Self::Json(scanner) => scanner.speed(),
+            Self::Multipart(_) => None,
+        }
+    }
+
+    /// What the body says of being answered in the background. A form says nothing of it.
+    pub fn background(&self) -> Option<bool> {
+        match self {
+            Self::Json(scanner) => scanner.background(),
+            Self::Multipart(_) => None,
+        }
+    }
+
+    /// Whether a JSON body has a string for its `background`, as those that ask for an image may.
+    pub fn background_text(&self) -> bool {
+        match self {
+            Self::Json(scanner) => scanner.background_text(),
+            Self::Multipart(_) => false,
+        }
+    }
+
+    /// Whether a tool that makes images has been read.
+    pub fn image_tool(&self) -> bool {
+        match self {
+            Self::Json(scanner) => scanner.image_tool(),
+            Self::Multipart(_) => false,
+        }
+    }
+
+    /// Takes the models that have been named, beside the request's own, since this was last asked.
+    pub fn take_others(&mut self) -> Vec<OtherModel> {
+        match self {
+            Self::Json(scanner) => scanner.take_others(),
+            Self::Multipart(_) => Vec::new(),
+        }
+    }
+
+    /// Whether the bytes read so far end inside a name that is the path's model once more ([`Role::OfPath`]); see
+    /// [`inside_model`](Self::inside_model).
+    pub fn inside_other(&self) -> bool {
+        match self {
+            Self::Json(scanner) => scanner.inside_other(),
+            Self::Multipart(_) => false,
+        }
+    }
+
+    /// How large the input is, as far as it has been read. While a part is being read it is counted as if it ended here.
+    pub fn input_size(&self) -> InputSize {
+        match self {
+            Self::Json(scanner) => scanner.input_size(),
+            Self::Multipart(scanner) => scanner.input_size(),
         }
     }
 

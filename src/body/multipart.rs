@@ -7,10 +7,10 @@
 //! It is stricter than the RFCs wherever parsers differ on what is a part: every line that begins with
 //! `--B`, after whatever kind of line end, must be a proper boundary line.
 
-use super::field::{Name, Seen};
+use super::field::{Key, MAX_WORD, Name, Seen};
 use super::header::{PartHeaders, boundary};
 use super::progress::{Progress, Stage};
-use super::{BodyError, Field, FoundModel};
+use super::{BodyError, Field, FoundModel, InputSize};
 use crate::text::Utf8;
 use memchr::memchr2;
 
@@ -40,8 +40,14 @@ pub struct MultipartScanner {
     line_end: u64,
     utf8: Utf8,
     name: Name,
-    /// How many bytes of the value are those of `true`; none if it has become something else.
-    truth: Option<usize>,
+    /// The first bytes of the value of `stream` or `n`.
+    word: Key,
+    /// Whether the part being read is a file.
+    in_file: bool,
+    /// How many files there were, and how many bytes those had that have ended.
+    files: u64,
+    file_bytes: u64,
+    candidates: Option<u64>,
     seen: Seen,
     model: Option<FoundModel>,
     stream: Option<bool>,
@@ -101,7 +107,11 @@ impl MultipartScanner {
             line_end: 0,
             utf8: Utf8::default(),
             name: Name::default(),
-            truth: None,
+            word: Key::default(),
+            in_file: false,
+            files: 0,
+            file_bytes: 0,
+            candidates: None,
             seen: Seen::default(),
             model: None,
             stream: None,
@@ -152,6 +162,28 @@ impl MultipartScanner {
     /// Whether the value of the part `stream` is `true`, if there has been one.
     pub fn stream(&self) -> Option<bool> {
         self.stream
+    }
+
+    /// The value of the part `n`, if there has been one.
+    pub fn candidates(&self) -> Option<u64> {
+        self.candidates
+    }
+
+    /// How large the input is so far: each file is an image.
+    pub fn input_size(&self) -> InputSize {
+        let at = self.progress.at();
+        let unfinished = if self.in_file {
+            at.saturating_sub(self.value_start)
+        } else {
+            0
+        };
+        InputSize {
+            text_bytes: at
+                .saturating_sub(self.file_bytes)
+                .saturating_sub(unfinished),
+            images: self.files,
+            ..InputSize::default()
+        }
     }
 
     fn scan(&mut self, chunk: &[u8], end: u64) -> Result<(), BodyError> {
@@ -264,12 +296,7 @@ impl MultipartScanner {
     /// Takes bytes, which begin at `at`, into the part's value.
     fn take(&mut self, piece: &[u8], at: u64) -> Result<(), BodyError> {
         match self.part {
-            Some(Field::Stream) => {
-                self.truth = self.truth.and_then(|len| {
-                    let rest = b"true".get(len..)?.strip_prefix(piece)?;
-                    4usize.checked_sub(rest.len())
-                });
-            }
+            Some(Field::Stream | Field::N) => self.word.push(piece),
             Some(Field::Model) => {
                 // Up to the first control character, so that the error does not depend on the chunks.
                 let control = piece.iter().position(u8::is_ascii_control);
@@ -324,17 +351,36 @@ impl MultipartScanner {
         }
         self.part = self.headers.field()?;
         self.value_start = at.saturating_add(1);
-        self.truth = Some(0);
-        if let Some(field) = self.part {
-            self.seen.note(field)?;
+        self.word.clear();
+        self.in_file = self.headers.is_file();
+        self.files = self.files.saturating_add(u64::from(self.in_file));
+        match self.part {
+            // The model in it has many spellings.
+            Some(Field::Svg) => return Err(BodyError::NotSupported(Field::Svg)),
+            Some(field) => self.seen.note(field)?,
+            None => {}
         }
         Ok(State::Value(Edge::Start))
     }
 
     /// The part's value ended where the last line end begins.
     fn end_part(&mut self) -> Result<(), BodyError> {
+        if core::mem::take(&mut self.in_file) {
+            let bytes = self.line_end.saturating_sub(self.value_start);
+            self.file_bytes = self.file_bytes.saturating_add(bytes);
+        }
         match self.part.take() {
-            Some(Field::Stream) => self.stream = Some(self.truth == Some(4)),
+            Some(field @ Field::Stream) => {
+                self.stream = match self.word.bytes() {
+                    b"true" => Some(true),
+                    b"false" => Some(false),
+                    _ => return Err(BodyError::WrongType(field)),
+                };
+            }
+            Some(field @ Field::N) => {
+                let count = integer(self.word.bytes()).ok_or(BodyError::WrongType(field))?;
+                self.candidates = Some(count);
+            }
             Some(Field::Model) => {
                 if self.utf8.is_inside() {
                     return Err(BodyError::Utf8 { at: self.line_end });
@@ -347,6 +393,19 @@ impl MultipartScanner {
         }
         Ok(())
     }
+}
+
+/// The digits of a number, which begins with no needless zero; past [`u64::MAX`] it is that.
+fn integer(digits: &[u8]) -> Option<u64> {
+    let plain = digits == b"0" || !digits.starts_with(b"0");
+    // A longer one than is kept would be none that is so large.
+    let whole = !digits.is_empty() && digits.len() <= MAX_WORD;
+    (plain && whole && digits.iter().all(u8::is_ascii_digit)).then(|| {
+        digits.iter().fold(0u64, |number, digit| {
+            let digit = u64::from(digit.wrapping_sub(b'0'));
+            number.saturating_mul(10).saturating_add(digit)
+        })
+    })
 }
 
 #[cfg(test)]

@@ -9,11 +9,16 @@ pub(super) enum Container {
     Array,
 }
 
+/// How many levels have a bit of their own place: more are hardly ever open.
+const NEAR: usize = 64;
+
 /// The open containers, outermost first.
 #[derive(Debug, Default)]
 pub(super) struct Nesting {
-    /// Bit set: an object.
-    bits: [u64; MAX_DEPTH / 64],
+    /// Of the first levels. Bit set: an object.
+    near: u64,
+    /// Of the others, once there are any.
+    far: Option<Box<[u64; MAX_DEPTH / NEAR - 1]>>,
     depth: usize,
 }
 
@@ -24,20 +29,31 @@ impl Nesting {
     }
 
     /// The innermost open container.
+    #[inline]
     pub(super) fn inner(&self) -> Option<Container> {
-        let (index, mask) = place(self.depth.checked_sub(1)?);
-        self.bits.get(index).map(|word| {
-            if word & mask == 0 {
-                Container::Array
-            } else {
-                Container::Object
-            }
+        let level = self.depth.checked_sub(1)?;
+        let word = if level < NEAR {
+            self.near
+        } else {
+            *self.far.as_ref()?.get(far_index(level))?
+        };
+        Some(if word & mask(level) == 0 {
+            Container::Array
+        } else {
+            Container::Object
         })
     }
 
+    #[inline]
     pub(super) fn open(&mut self, container: Container) -> Result<(), BodyError> {
-        let (index, mask) = place(self.depth);
-        let word = self.bits.get_mut(index).ok_or(BodyError::TooDeep)?;
+        let word = if self.depth < NEAR {
+            &mut self.near
+        } else {
+            let far = self.far.get_or_insert_default();
+            far.get_mut(far_index(self.depth))
+                .ok_or(BodyError::TooDeep)?
+        };
+        let mask = mask(self.depth);
         match container {
             Container::Object => *word |= mask,
             Container::Array => *word &= !mask,
@@ -51,9 +67,14 @@ impl Nesting {
     }
 }
 
-/// Where the bit of a level is: the word's index, and the bit in it.
-fn place(level: usize) -> (usize, u64) {
-    (level / 64, 1u64.rotate_left((level % 64) as u32))
+/// In which word of the far ones the bit of a level is.
+fn far_index(level: usize) -> usize {
+    (level / NEAR).wrapping_sub(1)
+}
+
+/// The bit of a level.
+fn mask(level: usize) -> u64 {
+    1u64.rotate_left((level % NEAR) as u32)
 }
 
 #[cfg(test)]

@@ -22,6 +22,11 @@ pub(super) enum Stage {
 }
 
 impl Progress {
+    /// The offset, in the whole body, of the next byte.
+    pub(super) fn at(&self) -> u64 {
+        self.at
+    }
+
     /// The offset of the end of the chunk that is read next.
     ///
     /// # Errors

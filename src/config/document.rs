@@ -71,13 +71,29 @@ pub struct GroupDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub account_resources: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub methods: Option<BTreeMap<String, MethodDocument>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub include_usage: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unreported: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entries: Option<BTreeMap<String, EntryDocument>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub models: Option<Vec<ModelDocument>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<LimitsDocument>,
+}
+
+/// A further method of the models of a protocol C group.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[allow(
+    missing_docs,
+    reason = "the fields are documented where they get their meaning: policy.rs"
+)]
+pub struct MethodDocument {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_call: Option<String>,
 }
 
 /// An upstream account of a source group.
@@ -174,9 +190,11 @@ pub struct ModelDocument {
     pub entry: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prices: Option<PricesDocument>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub free: Option<bool>,
 }
 
-/// The prices of a model: decimals in strings, per million tokens and per image.
+/// The prices of a model, or of one of its classes of service: decimals in strings, per million tokens, per image, per call.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[allow(
@@ -188,6 +206,8 @@ pub struct PricesDocument {
     pub input: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_image: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_audio: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_read: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -201,7 +221,33 @@ pub struct PricesDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_audio: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_image: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_call: Option<PerCallDocument>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tiers: Option<BTreeMap<String, PricesDocument>>,
+}
+
+/// What one call of a tool costs that runs at the vendor: decimals in strings.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[allow(
+    missing_docs,
+    reason = "the fields are documented where they get their meaning: usage.rs"
+)]
+pub struct PerCallDocument {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub web_search: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code_execution: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_search: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub maps_search: Option<String>,
 }
 
 /// An account key: never its value, only the SHA-256 digest of it.

@@ -12,7 +12,7 @@ use super::multiplier::Multiplier;
 use crate::lane::{Entry, Protocol};
 use crate::limits::Subject;
 use crate::limits::shared::OnFailure;
-use crate::model::{Catalog, Model};
+use crate::model::{Catalog, Model, Price};
 
 /// A document, compiled. Account keys are not in it: each has a record of its own
 /// ([`super::record`]).
@@ -46,6 +46,9 @@ pub struct Group {
     pub clients: Clients,
     /// What it gives access to.
     pub kind: GroupKind,
+    /// Whether every model that its keys may use has prices, or is said to cost nothing: a budget counts all that is
+    /// used then. None may be without that.
+    pub priced: bool,
     /// What all of its keys together may use, where that is limited.
     pub limits: Option<Subject>,
     /// The answers to its keys that ask for the whole list of models.
@@ -101,13 +104,24 @@ pub struct Source {
     /// Protocol C: whether paths that name no model are forwarded. They are state of the upstream
     /// account, which all keys of the group share.
     pub account_resources: bool,
-    /// Protocol A: whether Chat Completions streams are made to report usage.
-    pub include_usage: bool,
+    /// Protocol C: the methods of models that are served beside the usual ones, and what a call of each costs, before
+    /// the multiplier. A price of 0 says that it is meant to be free.
+    pub methods: Vec<(String, Price)>,
+    /// Protocol A: whether Chat Completions streams are made to report usage; `None`: those of models with prices.
+    pub include_usage: Option<bool>,
+    /// Whether an answer that reports no usage costs nothing, instead of what its usage is estimated to be.
+    pub unreported_free: bool,
     /// Its models.
     pub catalog: Catalog,
 }
 
 impl Source {
+    /// What a call of a further method of protocol C costs; `None` where it is none of them.
+    pub fn method_price(&self, method: &str) -> Option<Price> {
+        let found = self.methods.iter().find(|(name, _)| name == method);
+        found.map(|(_, price)| *price)
+    }
+
     /// Its accounts, where there are several, so that another can be asked.
     pub fn alternatives(&self) -> Option<&Accounts> {
         self.accounts.as_deref().filter(|a| a.accounts.len() > 1)

@@ -8,8 +8,9 @@ use crate::config::record::KeyRecord;
 use crate::config::snapshot::InForce;
 use crate::head::{Head, Occurrence};
 use crate::lane::Protocol;
+use crate::protocol::parameters::{self, Unfit};
 use crate::protocol::query::Target;
-use crate::protocol::{Endpoint, messages};
+use crate::protocol::{Endpoint, generate, messages};
 use crate::reply::Rejection;
 use crate::routing::Route;
 
@@ -88,9 +89,10 @@ fn takes(group: &Group, endpoint: &Endpoint, form: Form) -> bool {
     }
 }
 
-/// Settles what the group may do with the endpoint: protocol, version, images, token counting.
+/// Settles what the group may do with the endpoint: protocol, version, images, token counting, methods, parameters.
 pub(super) fn authorize(
     head: &Head,
+    target: &Target<'_>,
     endpoint: &Endpoint,
     protocol: Protocol,
     group: &Rc<Group>,
@@ -104,20 +106,44 @@ pub(super) fn authorize(
                 return Err(Rejection::CountTokensNotSupported);
             }
         }
-        Endpoint::ImagesGenerations | Endpoint::ImagesEdits
-            if !route.source.image_generation || route.entry.is_some() =>
-        {
+        Endpoint::ImagesGenerations | Endpoint::ImagesEdits if !route.may_make_images() => {
             return Err(Rejection::ImagesNotSupported);
         }
         Endpoint::Generate { under_v1: true, .. } if strict => {
             return Err(Rejection::PathNotServed);
         }
+        Endpoint::Generate { method, .. } => {
+            check_method(method, &route)?;
+            parameters::of_call(target)?;
+        }
         Endpoint::AccountResource if !route.source.account_resources => {
             return Err(Rejection::PathNotServed);
         }
+        Endpoint::AccountResource => parameters::of_resource(target)?,
         _ => {}
     }
     Ok(route)
+}
+
+/// The methods of protocol C that run nothing unpaid, and those that the group prices.
+fn check_method(method: &str, route: &Route) -> Result<(), Rejection> {
+    if generate::METHODS.contains(&method) || route.source.method_price(method).is_some() {
+        return Ok(());
+    }
+    let priced = route.source.methods.iter().map(|(name, _)| name.as_str());
+    let served = generate::METHODS.into_iter().chain(priced);
+    Err(Rejection::MethodNotServed {
+        served: served.map(str::to_owned).collect(),
+    })
+}
+
+impl From<Unfit> for Rejection {
+    fn from(unfit: Unfit) -> Self {
+        match unfit {
+            Unfit::Name(name) => Self::UnknownParameter { name },
+            Unfit::Value(name) => Self::BadParameter(name),
+        }
+    }
 }
 
 /// The version header of protocol B: the constant for strict groups, any date for current ones,

@@ -3,6 +3,7 @@
 use super::descriptors;
 use super::edits::{Edits, HeaderEdit};
 use super::facts::Facts;
+use super::unasked::UnaskedUsage;
 use super::{Clock, Outcome, Phase};
 use crate::lane::Protocol;
 use crate::ledger::FailedTry;
@@ -19,8 +20,8 @@ pub trait AnswerHead {
     fn failed_tries(&self) -> Vec<u8>;
     /// A header, where it is there and is text.
     fn header(&self, name: &'static str) -> Option<String>;
-    /// The names of the headers that speak of the upstream's own limits.
-    fn limit_headers(&self) -> Vec<String>;
+    /// The names of the headers that stay here: see [`is_withheld`](super::is_withheld).
+    fn withheld_headers(&self) -> Vec<String>;
 }
 
 /// What is known of the answer.
@@ -36,12 +37,14 @@ pub(super) struct Answer {
     pub failure: Option<String>,
     /// Whether its end has come.
     pub ended: bool,
-    /// Bytes of its body so far.
+    /// Bytes of its body so far, as the client gets it.
     pub bytes: u64,
     /// When its first byte came, in microseconds of the clock.
     pub first_byte_us: Option<u64>,
     /// Reads its body; `None` where there is nothing to meter.
     meter: Option<Box<Meter>>,
+    /// Takes out of its body what the client did not ask for.
+    unasked: Option<Box<UnaskedUsage>>,
 }
 
 impl Answer {
@@ -49,6 +52,8 @@ impl Answer {
     fn begin(&mut self, status: u16, facts: &Facts) {
         self.relayed = Some(status);
         self.meter = facts.wire().map(|wire| Box::new(Meter::new(wire)));
+        let edits = facts.usage_unasked && is_success(status);
+        self.unasked = edits.then(Box::default);
     }
 
     /// Notes the id that the upstream gave it, and gives the header by which a client of protocol B
@@ -79,18 +84,29 @@ impl Answer {
         self.meter.is_some()
     }
 
-    /// Bytes of its body pass; where it is not metered, only their number is asked for.
-    pub(super) fn pass(&mut self, bytes: &[u8], len: usize, clock: &impl Clock) {
-        if len == 0 || self.relayed.is_none() {
-            return;
-        }
-        if self.bytes == 0 && self.meter.is_some() {
-            self.first_byte_us = Some(clock.now_us());
-        }
-        self.bytes = self.bytes.saturating_add(len as u64);
-        if let Some(meter) = &mut self.meter {
+    /// Whether bytes may be taken out of its body, so that it must be given in whole chunks.
+    pub(super) fn is_edited(&self) -> bool {
+        self.unasked.is_some()
+    }
+
+    /// Bytes of its body pass, its last ones if `end`; where it is not metered, only their number is asked for. Gives
+    /// what goes on in their place, where that is something else.
+    pub(super) fn pass(
+        &mut self,
+        bytes: &[u8],
+        len: usize,
+        end: bool,
+        clock: &impl Clock,
+    ) -> Option<Vec<u8>> {
+        self.relayed?;
+        if let Some(meter) = self.meter.as_mut().filter(|_| len > 0) {
+            self.first_byte_us.get_or_insert_with(|| clock.now_us());
             meter.feed(bytes);
         }
+        let edited = self.unasked.as_mut().and_then(|it| it.pass(bytes, end));
+        let passed = edited.as_ref().map_or(len, Vec::len);
+        self.bytes = self.bytes.saturating_add(passed as u64);
+        edited
     }
 
     /// What the meter has read, all told.
@@ -114,6 +130,11 @@ const REQUEST_ID_B: &str = "request-id";
 /// What Envoy's details say of an answer that the upstream made.
 const VIA_UPSTREAM: &[u8] = b"via_upstream";
 
+/// Whether this is a final status (RFC 9110, 15). What clients and proxies make of another differs.
+fn is_status(status: u16) -> bool {
+    (200..600).contains(&status)
+}
+
 fn is_success(status: u16) -> bool {
     (200..300).contains(&status)
 }
@@ -134,6 +155,11 @@ impl Phase {
             other @ (Self::Start | Self::Replied | Self::Done) => return (other, Outcome::pass()),
         };
         let status = head.status();
+        if !is_status(status) {
+            answer.identify(head, facts, None);
+            answer.replaced = Some(status);
+            return upload.asker.refuse(Rejection::UpstreamFailed, facts);
+        }
         if status >= 400 {
             let details = head.details();
             if let Some(rejection) = descriptors::refusal(&details, head) {
@@ -167,12 +193,16 @@ impl Phase {
         }
         answer.begin(status, facts);
         let mut edits = answer.identify(head, facts, upload.asker.request_id.as_deref());
-        // They speak of our account with the upstream.
-        let limits = head
-            .limit_headers()
+        let withheld = head
+            .withheld_headers()
             .into_iter()
             .map(|name| HeaderEdit::Remove(name.into()));
-        edits.headers.extend(limits);
+        edits.headers.extend(withheld);
+        if answer.is_edited() {
+            edits
+                .headers
+                .push(HeaderEdit::Remove("content-length".into()));
+        }
         (Self::Relaying(upload), Outcome::Continue(edits))
     }
 }

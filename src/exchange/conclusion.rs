@@ -1,12 +1,12 @@
 //! The end of an exchange: everything known of it becomes its record.
 
 use super::answer::Answer;
+use super::charging::bill_of;
 use super::facts::Facts;
-use super::{Clock, Phase, StreamEnd, descriptors, quota};
-use crate::billing;
+use super::{Clock, Phase, StreamEnd, descriptors, estimating, quota};
 use crate::ledger::{Asked, Ending, FailedTry, Failure, Record, UsageStatus};
 use crate::limits::Settled;
-use crate::usage::Reading;
+use crate::usage::{Estimated, Reading};
 
 /// The record of an exchange that is over.
 pub(super) fn conclude(
@@ -24,17 +24,16 @@ pub(super) fn conclude(
     }
     let ending = ending(phase, &facts, &answer, &reading, stream);
     let status = status(ending, &facts, &answer, &reading);
+    let estimated = if status == UsageStatus::Estimated {
+        estimating::complete(&facts, &answer, ending, &mut reading, clock)
+    } else {
+        Estimated::default()
+    };
     let since = |earlier: Option<u64>, later: Option<u64>| later?.checked_sub(earlier?);
     let streaming_us = (facts.stream && ending == Ending::Finished)
         .then(|| since(answer.first_byte_us, Some(clock.now_us())))
         .flatten();
-    let prices = facts.model.as_ref().and_then(|model| model.prices.as_ref());
-    let charge = match (&reading.usage, prices, &facts.route) {
-        (Some(usage), Some(prices), Some(route)) => {
-            billing::charge(usage, prices, route.multiplier)
-        }
-        _ => None,
-    };
+    let bill = bill_of(&facts, &reading, status);
     let counted = descriptors::used(&facts, quota::tokens(&reading, status));
     let asked = asked(&facts, &answer, ending, stream);
     let operation = facts.operation().filter(|_| facts.route.is_some());
@@ -62,7 +61,9 @@ pub(super) fn conclude(
         asked,
         upstream_failure: answer.failure,
         reading,
-        charge,
+        estimated,
+        charge: bill.and_then(|bill| bill.charge),
+        uncovered: bill.map(|bill| bill.uncovered).unwrap_or_default(),
         limit: facts.limit,
         settled: Settled::default(),
         counted,
@@ -180,25 +181,32 @@ fn ending(
     }
 }
 
+/// How good the numbers are.
 fn status(ending: Ending, facts: &Facts, answer: &Answer, reading: &Reading) -> UsageStatus {
     if facts.operation().is_none() || facts.route.is_none() {
         return UsageStatus::None;
     }
+    let unreported = if facts.unreported_is_free() {
+        UsageStatus::Partial
+    } else {
+        UsageStatus::Estimated
+    };
     if answer.is_success() {
         // Even where we cut the exchange short afterwards, something came back.
-        return if ending == Ending::Finished && reading.usage.is_some() {
-            UsageStatus::Complete
-        } else {
-            UsageStatus::Partial
+        return match (&reading.usage, &reading.error) {
+            (Some(_), _) if ending == Ending::Finished => UsageStatus::Complete,
+            // An error in the place of an answer.
+            (None, Some(_)) if reading.generated_bytes == 0 => UsageStatus::Failed,
+            _ => unreported,
         };
     }
     match ending {
         Ending::Refused | Ending::Answered => UsageStatus::None,
-        Ending::UpstreamError | Ending::UpstreamFailed => UsageStatus::Failed,
         // It gave an error, whether or not all of its words came through.
         _ if answer.relayed.is_some() => UsageStatus::Failed,
         // No answer had come. An upstream that has the whole request may be at work on it.
-        _ if facts.sent_whole => UsageStatus::Partial,
-        _ => UsageStatus::None,
+        Ending::ClientAbort if facts.sent_whole => unreported,
+        Ending::ClientAbort => UsageStatus::None,
+        _ => UsageStatus::Failed,
     }
 }

@@ -1,10 +1,11 @@
 //! The limits service in the course of an exchange: whether it must be asked, under which descriptors, what
 //! its refusals mean, what it is told at the end.
 
+use super::estimating;
 use super::facts::Facts;
 use super::{AnswerHead, Quotas};
+use crate::limits::Count;
 use crate::limits::shared::{Descriptors, OnFailure, Tokens};
-use crate::limits::{Count, Estimate};
 use crate::reply::Rejection;
 
 /// Refuses what must be counted by the service, where this Envoy has no filters that would ask it.
@@ -47,7 +48,7 @@ pub(super) fn used(facts: &Facts, tokens: [Count; 2]) -> Option<Tokens> {
     if !facts.service_asked || facts.wire().is_none() {
         return None;
     }
-    let estimate = Estimate::of(facts.request_bytes, facts.output_cap);
+    let estimate = estimating::reservation(facts, facts.request_bytes);
     let [input, output] = tokens;
     let tokens = Tokens {
         input: input.settled(estimate.input),

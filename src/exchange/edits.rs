@@ -18,9 +18,6 @@ pub const BOUNDS_HEADER: &str = "x-trilane-bounds";
 /// The header of an account's answer after which Envoy makes another try. The filter of tries sets it, and no
 /// account can.
 pub const AGAIN_HEADER: &str = "x-trilane-again";
-/// What the names of this gateway's own headers begin with; no client may send them.
-pub const INTERNAL_PREFIX: &str = "x-trilane-";
-
 /// One change to a header block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HeaderEdit {

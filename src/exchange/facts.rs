@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
+use crate::body::{BodyScanner, InputSize};
 use crate::config::policy::Group;
 use crate::head::Head;
 use crate::lane::Protocol;
@@ -62,6 +63,8 @@ pub(super) struct Facts {
     pub model: Option<Rc<Model>>,
     /// Whether the client asked for a stream.
     pub stream: bool,
+    /// Whether the stream was made to report a usage that the client did not ask for.
+    pub usage_unasked: bool,
     /// The code of our refusal.
     pub refused: Option<&'static str>,
     /// Whether we do so because the upstream failed, and not of ourselves.
@@ -72,8 +75,22 @@ pub(super) struct Facts {
     pub request_bytes: u64,
     /// The cap that the body sets to the output, in tokens, as far as it is known.
     pub output_cap: Option<u64>,
+    /// How large the text of the input is, so far, in bytes.
+    text_bytes: u64,
+    /// What few bodies ask for.
+    asked: Option<Box<Asked>>,
     /// Whether the upstream has been given the whole request.
     pub sent_whole: bool,
+}
+
+/// What few bodies ask for, as far as it is known.
+#[derive(Debug, Default)]
+struct Asked {
+    candidates: Option<u64>,
+    service_tier: Option<Box<str>>,
+    speed: Option<Box<str>>,
+    input_size: InputSize,
+    tool_models: Vec<Rc<Model>>,
 }
 
 impl Facts {
@@ -89,6 +106,71 @@ impl Facts {
         self.model = model.map(Rc::clone);
     }
 
+    /// Notes what has been read of the body so far.
+    pub(super) fn note_body(&mut self, scanner: &BodyScanner) {
+        self.output_cap = scanner.output_cap();
+        let size = scanner.input_size();
+        self.text_bytes = size.text_bytes;
+        let (tier, speed) = (scanner.service_tier(), scanner.speed());
+        let candidates = scanner.candidates();
+        let parts = [size.images, size.audios, size.files];
+        let asks = tier.is_some() || speed.is_some() || candidates.is_some();
+        if self.asked.is_none() && !asks && parts == [0; 3] {
+            return;
+        }
+        let asked = self.asked.get_or_insert_default();
+        asked.candidates = candidates;
+        asked.input_size = size;
+        for (known, read) in [(&mut asked.service_tier, tier), (&mut asked.speed, speed)] {
+            if known.as_deref() != read {
+                *known = read.map(Into::into);
+            }
+        }
+    }
+
+    /// Notes a model that a tool or fallback may run.
+    pub(super) fn note_tool_model(&mut self, model: &Rc<Model>) {
+        let asked = self.asked.get_or_insert_default();
+        if !asked.tool_models.iter().any(|known| known.id == model.id) {
+            asked.tool_models.push(Rc::clone(model));
+        }
+    }
+}
+
+impl Facts {
+    /// How many outputs the body asks for, as far as it is known.
+    pub(super) fn candidates(&self) -> Option<u64> {
+        self.asked.as_ref()?.candidates
+    }
+
+    /// The service tier that the body asks for, as far as it is known.
+    pub(super) fn service_tier(&self) -> Option<&str> {
+        self.asked.as_ref()?.service_tier.as_deref()
+    }
+
+    /// The speed that the body asks for, as far as it is known.
+    pub(super) fn speed(&self) -> Option<&str> {
+        self.asked.as_ref()?.speed.as_deref()
+    }
+
+    /// How large the input is, so far.
+    pub(super) fn input_size(&self) -> InputSize {
+        let parts = self.asked.as_ref().map(|asked| asked.input_size);
+        InputSize {
+            text_bytes: self.text_bytes,
+            ..parts.unwrap_or_default()
+        }
+    }
+
+    /// The models that the body names beside its own: those of tools and fallbacks, each once.
+    pub(super) fn tool_models(&self) -> &[Rc<Model>] {
+        self.asked
+            .as_ref()
+            .map_or(&[], |asked| asked.tool_models.as_slice())
+    }
+}
+
+impl Facts {
     /// Notes that we answer with an error.
     pub(super) fn note_refusal(&mut self, rejection: &Rejection) {
         self.refused = Some(rejection.code());
@@ -142,6 +224,12 @@ impl Facts {
             }
             (Wire::Generate, _) => Some("generate_content"),
         }
+    }
+
+    /// Whether what is not reported costs nothing.
+    pub(super) fn unreported_is_free(&self) -> bool {
+        let route = self.route.as_ref();
+        route.is_some_and(|route| route.source.unreported_free)
     }
 
     /// The model's name as it goes upstream.

@@ -1,46 +1,17 @@
-//! What leaves of a request's head, and what no upstream may see of it.
-
-use std::borrow::Cow;
+//! What leaves of a request's head.
 
 use super::admission;
 use super::affinity::affinity;
-use super::edits::{AFFINITY_HEADER, CLUSTER_HEADER, Edits, HeaderEdit, INTERNAL_PREFIX};
-use crate::auth::credential;
+use super::edits::{AFFINITY_HEADER, CLUSTER_HEADER, Edits, HeaderEdit};
+use super::kept_back::kept_back;
 use crate::head::Head;
 use crate::lane::Protocol;
-use crate::protocol::query::Target;
+use crate::protocol::query::{Cut, Target};
 use crate::protocol::{Endpoint, messages};
 use crate::routing::Route;
 
-/// Headers that stay here, beside credentials and this gateway's own.
-const KEPT_BACK: [&str; 9] = [
-    // What comes back must be readable for the meter.
-    "accept-encoding",
-    // Of the client and this gateway, not of the upstream.
-    "cookie",
-    // What makes some upstreams serve another method or path than the one that was judged.
-    "x-http-method-override",
-    "x-method-override",
-    "x-original-url",
-    "x-rewrite-url",
-    // What chooses a tenant within the upstream account, which is ours to choose.
-    "openai-organization",
-    "openai-project",
-    "x-goog-user-project",
-];
-
 /// How many changes there are to most heads, at the most.
 const USUAL_EDITS: usize = 8;
-
-/// The name, where a header of this name stays here.
-fn kept_back(name: &[u8]) -> Option<Cow<'static, str>> {
-    let mut named = credential::HEADERS.iter().chain(&KEPT_BACK);
-    if let Some(known) = named.find(|known| known.as_bytes() == name) {
-        return Some(Cow::Borrowed(known));
-    }
-    let ours = name.starts_with(INTERNAL_PREFIX.as_bytes());
-    ours.then(|| Cow::Owned(String::from_utf8_lossy(name).into_owned()))
-}
 
 /// The changes to the head of a request that takes `route` for the key with the id `key`;
 /// `upstream_model` is the model's name in the upstream's path, where the path has one.
@@ -70,10 +41,17 @@ pub(super) fn head_edits(
     let path = endpoint.upstream_path(upstream_model);
     let path = path.as_deref().map_or(target.path, str::as_bytes);
     if path != target.path || target.query.is_some() {
-        let forwarded = target.rewritten(path);
+        let cut = match endpoint.protocol() {
+            Some(Protocol::C) => Cut::Key,
+            _ => Cut::Credentials,
+        };
+        let forwarded = target.rewritten(path, cut);
         if forwarded != head.target() {
             headers.push(HeaderEdit::Set(":path", forwarded));
         }
+    }
+    if asks_for_another_form(head) {
+        headers.push(HeaderEdit::Set("accept", b"*/*".to_vec()));
     }
     if endpoint.protocol() == Some(Protocol::B) && !head.contains(messages::UPSTREAM_VERSION_HEADER)
     {
@@ -89,4 +67,29 @@ pub(super) fn head_edits(
         headers,
         ..Edits::default()
     }
+}
+
+/// Whether `accept` asks for an answer that the meter could not read. Google's APIs answer `application/x-protobuf` to
+/// whoever accepts it. `*/*` takes its place, so that every upstream answers in its usual form.
+fn asks_for_another_form(head: &Head) -> bool {
+    head.values("accept")
+        .any(|value| value != b"*/*" && value != b"application/json" && !is_readable(value))
+}
+
+/// Whether all media ranges of a list are read by the meter, or are left to the upstream.
+fn is_readable(list: &[u8]) -> bool {
+    const READ: [&[u8]; 6] = [
+        b"*/*",
+        b"application/json",
+        b"text/event-stream",
+        b"application/*",
+        b"text/*",
+        b"text/plain",
+    ];
+    list.split(|&b| b == b',').all(|range| {
+        let mut parts = range.split(|&b| b == b';').map(<[u8]>::trim_ascii);
+        let kind = parts.next().unwrap_or_default();
+        let weight = |parameter: &[u8]| matches!(parameter, [b'q' | b'Q', b'=', ..]);
+        READ.iter().any(|read| kind.eq_ignore_ascii_case(read)) && parts.all(weight)
+    })
 }

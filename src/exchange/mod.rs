@@ -14,19 +14,25 @@
 mod admission;
 mod affinity;
 mod answer;
+mod charging;
 mod conclusion;
 mod descriptors;
 mod edits;
+mod estimating;
 mod facts;
 mod forward;
+mod kept_back;
 mod lists;
+mod media;
 mod pace;
 mod quota;
 mod request;
+mod unasked;
 mod upload;
 
 pub use answer::AnswerHead;
 pub use edits::{AFFINITY_HEADER, AGAIN_HEADER, BOUNDS_HEADER, BodyEdit, Edits, HeaderEdit};
+pub use kept_back::is_withheld;
 pub use pace::Bounds;
 pub use quota::Quotas;
 
@@ -135,10 +141,22 @@ impl Exchange {
         self.answer.is_metered()
     }
 
-    /// `len` bytes of the answer's body pass.
-    pub fn on_answer_body(&mut self, bytes: &[u8], len: usize, end: bool, clock: &impl Clock) {
-        self.answer.pass(bytes, len, clock);
+    /// Whether something may be taken out of the answer's body: then
+    /// [`on_answer_body`](Self::on_answer_body) must be given all bytes that pass at once.
+    pub fn edits_answer(&self) -> bool {
+        self.answer.is_edited()
+    }
+
+    /// `len` bytes of the answer's body pass. Gives what goes on in their place, where that is something else.
+    pub fn on_answer_body(
+        &mut self,
+        bytes: &[u8],
+        len: usize,
+        end: bool,
+        clock: &impl Clock,
+    ) -> Option<Vec<u8>> {
         self.answer.ended |= end;
+        self.answer.pass(bytes, len, end, clock)
     }
 
     /// The answer has ended with trailers.

@@ -1,6 +1,7 @@
 //! Limits in the course of an exchange: whose they are, what it is taken to cost, what it has cost.
 
 use super::edits::{Edits, HeaderEdit};
+use super::estimating;
 use super::facts::Facts;
 use super::upload::Upload;
 use crate::config::policy::Group;
@@ -72,10 +73,7 @@ pub(super) fn admit(
     if facts.subjects.is_empty() {
         return Ok(());
     }
-    let estimate = match facts.wire() {
-        Some(_) => Estimate::of(upload.length(), facts.output_cap),
-        None => Estimate::default(),
-    };
+    let estimate = estimating::reservation(facts, upload.length());
     let grant = quotas.admit(&facts.subjects, estimate);
     facts.grant = Some(grant.map_err(Rejection::of_limit)?);
     Ok(())

@@ -10,13 +10,14 @@ use super::descriptors;
 use super::facts::Facts;
 use super::forward::head_edits;
 use super::lists::{self, Asked};
+use super::media::{self, Media};
 use super::quota::{self, Quotas};
-use super::upload::{Expectation, Step, Upload};
+use super::upload::{AskUsage, Expectation, Step, Upload};
 use super::{Asker, Clock, Outcome, Phase};
 use crate::auth::World;
-use crate::body::{BodyError, BodyScanner};
+use crate::body::BodyError;
 use crate::config::snapshot::InForce;
-use crate::head::{Head, Occurrence};
+use crate::head::Head;
 use crate::lane::Protocol;
 use crate::protocol::query::Target;
 use crate::protocol::{Dialect, Endpoint, Mismatch, match_request};
@@ -153,29 +154,36 @@ fn decide(
         let reply = Reply::written(200, body, dialect, asker.request_id.as_deref());
         return Ok((Phase::Replied, Outcome::Reply(reply)));
     }
-    let route = admission::authorize(head, endpoint, protocol, &group)?;
+    let route = admission::authorize(head, target, endpoint, protocol, &group)?;
     let (expects, upstream_model) = path_model(endpoint, &route, facts)?;
-    let edits = head_edits(head, target, endpoint, &route, &key.id, &upstream_model);
+    let mut edits = head_edits(head, target, endpoint, &route, &key.id, &upstream_model);
     let needs_body = *endpoint != Endpoint::AccountResource;
     let content_length = check_body_head(head, policy.max_body, end && needs_body)?;
+    let Media { scanner, edit } = if end && !needs_body {
+        Media::none()
+    } else {
+        media::judge(head, *endpoint == Endpoint::ImagesEdits)?
+    };
+    edits.headers.extend(edit);
     facts.route = Some(route.clone());
     facts.currency = policy.currency.clone();
     facts.limits_service = policy.limits_service;
     descriptors::require_service(facts, world)?;
     facts.began_us = Some(world.now_us());
-    let ask_usage = *endpoint == Endpoint::ChatCompletions && route.source.include_usage;
+    let ask_usage = match endpoint {
+        Endpoint::ChatCompletions => AskUsage::of(&route.source),
+        _ => AskUsage::No,
+    };
     let mut upload = Upload::new(
         asker.clone(),
         route,
         expects,
-        scanner(head, endpoint)?,
+        scanner,
         policy,
         content_length,
         edits,
     );
-    if ask_usage {
-        upload.ask_for_usage();
-    }
+    upload.ask_for_usage(ask_usage);
     upload.hold_for(quota::needs(facts));
     let upload = Box::new(upload);
     Ok(if end {
@@ -289,22 +297,6 @@ fn check_body_head(head: &Head, max_body: u64, missing: bool) -> Result<Option<u
     match length {
         Some(length) if length > max_body => Err(Rejection::TooLarge { limit: max_body }),
         length => Ok(length),
-    }
-}
-
-/// The scanner for the body's form: JSON, or for image edits what the content type says.
-fn scanner(head: &Head, endpoint: &Endpoint) -> Result<BodyScanner, Rejection> {
-    let content_type = match head.single("content-type") {
-        Occurrence::Once(value) => value,
-        Occurrence::Absent | Occurrence::Repeated => b"",
-    };
-    let is_form = content_type
-        .get(..19)
-        .is_some_and(|start| start.eq_ignore_ascii_case(b"multipart/form-data"));
-    if *endpoint == Endpoint::ImagesEdits && is_form {
-        BodyScanner::multipart(content_type).map_err(Rejection::Body)
-    } else {
-        Ok(BodyScanner::json())
     }
 }
 

@@ -5,15 +5,20 @@
 //! found clean, so the upstream never has the whole of a body that was not approved.
 
 use core::ops::Range;
+use std::rc::Rc;
 
 use super::edits::{BodyEdit, Edits, HeaderEdit};
 use super::facts::Facts;
 use super::pace;
 use super::quota::Needs;
-use crate::body::{BodyScanner, UsageOption};
+use crate::body::{BodyError, BodyScanner, Field, OtherModel, Role, UsageOption};
 use crate::config::Policy;
+use crate::config::policy::Source;
+use crate::lane::Protocol;
+use crate::model::Model;
 use crate::reply::Rejection;
 use crate::routing::Route;
+use crate::usage::Wire;
 
 use super::Asker;
 
@@ -56,11 +61,34 @@ pub struct Upload {
     /// Bytes let go so far.
     released: u64,
     /// Whether the body is still to be made to ask for its usage, if it streams.
-    ask_usage: bool,
+    ask_usage: AskUsage,
     /// What must be known before the request can be counted against its limits.
     needs: Needs,
     /// Changes among the bytes held, to be made when they go.
     changes: Vec<BodyEdit>,
+}
+
+/// Whether a body is to be made to ask for the usage of its stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum AskUsage {
+    /// It goes as it is; also where all has been done.
+    #[default]
+    No,
+    /// If its model has prices, or is not known when the bytes must go.
+    IfPriced,
+    /// Whatever its model.
+    Always,
+}
+
+impl AskUsage {
+    /// What the source's group says; where it says nothing, whether anything there has a price.
+    pub(super) fn of(source: &Source) -> Self {
+        match source.include_usage {
+            Some(true) => Self::Always,
+            None if source.catalog.has_prices() => Self::IfPriced,
+            Some(false) | None => Self::No,
+        }
+    }
 }
 
 /// What is to be done with the bytes just read, and those held before.
@@ -94,15 +122,15 @@ impl Upload {
             head: Some(head),
             seen: 0,
             released: 0,
-            ask_usage: false,
+            ask_usage: AskUsage::No,
             needs: Needs::default(),
             changes: Vec::new(),
         }
     }
 
     /// Makes a Chat Completions body that streams ask for its usage, which it else would not tell.
-    pub(super) fn ask_for_usage(&mut self) {
-        self.ask_usage = true;
+    pub(super) fn ask_for_usage(&mut self, ask: AskUsage) {
+        self.ask_usage = ask;
     }
 
     /// Holds the head until what is needed is known, or the inspect window is full.
@@ -148,7 +176,7 @@ impl Upload {
     ) -> Result<Step, Rejection> {
         self.read_ahead(bytes);
         facts.request_bytes = self.seen;
-        facts.output_cap = self.scanner.output_cap();
+        facts.note_body(&self.scanner);
         if self.seen > self.max_body {
             return Err(Rejection::TooLarge {
                 limit: self.max_body,
@@ -168,12 +196,17 @@ impl Upload {
             self.scanner.finish().map_err(Rejection::Body)?;
         }
         self.judge(end, facts)?;
+        let unpriced = |model: &Rc<Model>| model.prices.is_none();
+        if self.ask_usage == AskUsage::IfPriced && facts.model.as_ref().is_some_and(unpriced) {
+            self.ask_usage = AskUsage::No;
+        }
+        self.judge_others(facts)?;
         facts.stream |= self.scanner.stream() == Some(true);
         if !end && self.must_hold(facts.stream) {
             return Ok(Step::Hold);
         }
         facts.sent_whole |= end;
-        self.note_usage_edit();
+        facts.usage_unasked |= self.note_usage_edit();
         Ok(Step::Release(self.release(facts)))
     }
 
@@ -199,14 +232,9 @@ impl Upload {
         let upstream = match &self.expects {
             Expectation::SameAs { id, upstream } => {
                 match self.route.source.catalog.find(&found.name) {
-                    Some(model) if model.id == *id => upstream.as_deref().map(|upstream| {
-                        // In a body of protocol C the name may have its prefix.
-                        if found.name.starts_with("models/") {
-                            format!("models/{upstream}")
-                        } else {
-                            upstream.to_owned()
-                        }
-                    }),
+                    Some(model) if model.id == *id => upstream
+                        .as_deref()
+                        .map(|upstream| spelled_as(&found.name, upstream)),
                     _ => return Err(Rejection::ModelMismatch),
                 }
             }
@@ -228,16 +256,81 @@ impl Upload {
         Ok(())
     }
 
+    /// Looks at what else the body asks for: to be answered later, images, other models.
+    fn judge_others(&mut self, facts: &mut Facts) -> Result<(), Rejection> {
+        if self.scanner.background() == Some(true) {
+            return Err(Rejection::BackgroundNotSupported);
+        }
+        // That of an image is another member of the same name.
+        if self.scanner.background_text() && facts.wire() != Some(Wire::Images) {
+            let wrong = BodyError::WrongType(Field::Background);
+            return Err(Rejection::Body(wrong));
+        }
+        if self.scanner.image_tool() && !self.route.may_make_images() {
+            return Err(Rejection::ImagesNotSupported);
+        }
+        judge_class(facts)?;
+        for other in self.scanner.take_others() {
+            self.judge_other(&other, facts)?;
+        }
+        Ok(())
+    }
+
+    /// Looks at a model that the body names beside its own.
+    fn judge_other(&mut self, other: &OtherModel, facts: &mut Facts) -> Result<(), Rejection> {
+        let OtherModel { role, found } = other;
+        let name = &found.name;
+        if found.truncated {
+            return Err(Rejection::ModelNotFound {
+                name: name.clone(),
+                served_by: None,
+            });
+        }
+        let model = self.route.model(name)?;
+        let upstream = model
+            .upstream
+            .as_deref()
+            .map(|upstream| spelled_as(name, upstream))
+            .filter(|upstream| upstream != name);
+        let of_path = facts
+            .model
+            .as_ref()
+            .filter(|_| *role == Role::OfPath && self.route.source.protocol == Protocol::C);
+        match of_path {
+            Some(path) if path.id != model.id => Err(Rejection::ModelMismatch),
+            Some(_) => {
+                let Some(upstream) = upstream else {
+                    return Ok(());
+                };
+                let change = self.held_edit(&found.span, self.scanner.encode_model(&upstream));
+                // A head that went without an eye to this may have named the body's length.
+                let foreseen = matches!(self.expects, Expectation::SameAs { .. });
+                let too_late = self.head_gone() && !foreseen;
+                let change = change.filter(|_| !too_late);
+                self.changes.push(change.ok_or(Rejection::ModelMismatch)?);
+                Ok(())
+            }
+            // Only the request's own model is written anew.
+            None if upstream.is_some() => Err(Rejection::OtherModelRenamed { name: name.clone() }),
+            None => {
+                facts.note_tool_model(model);
+                Ok(())
+            }
+        }
+    }
+
     /// Notes the change that makes the body ask for its usage, if its place is among the bytes that
-    /// are about to go.
-    fn note_usage_edit(&mut self) {
-        if !self.ask_usage {
-            return;
+    /// are about to go. Whether it is made.
+    fn note_usage_edit(&mut self) -> bool {
+        if !self.asks_usage() {
+            return false;
         }
         let complete = self.scanner.complete();
         let Some(edit) = self.scanner.usage_edit() else {
-            self.ask_usage = !complete && self.scanner.stream() != Some(false);
-            return;
+            if complete || self.scanner.stream() == Some(false) {
+                self.ask_usage = AskUsage::No;
+            }
+            return false;
         };
         let wanted = self.scanner.stream().unwrap_or_else(|| {
             // Not known, and these bytes can wait no longer. Whoever sends options means to stream, and
@@ -248,16 +341,32 @@ impl Upload {
             );
             !complete && !null
         });
-        self.ask_usage = false;
-        if wanted {
-            let change = self.held_edit(&edit.span, edit.bytes.to_vec());
-            self.changes.extend(change);
-        }
+        self.ask_usage = AskUsage::No;
+        let change = wanted.then(|| self.held_edit(&edit.span, edit.bytes.to_vec()));
+        let change = change.flatten();
+        let made = change.is_some();
+        self.changes.extend(change);
+        made
+    }
+
+    /// Whether the body is still to be made to ask for its usage.
+    fn asks_usage(&self) -> bool {
+        self.ask_usage != AskUsage::No
+    }
+
+    /// Whether the place for the usage option is still to come in a body that is held whole before its length is
+    /// told: some upstreams take no body without a length.
+    fn awaits_usage_place(&self) -> bool {
+        let fits = |length| length <= self.inspect_window;
+        self.asks_usage()
+            && self.content_length.is_some_and(fits)
+            && self.scanner.stream() != Some(false)
+            && !self.scanner.complete()
     }
 
     /// Whether the place for the usage option is known, but not whether the body streams.
     fn awaits_stream(&self) -> bool {
-        self.ask_usage
+        self.asks_usage()
             && self.scanner.stream().is_none()
             && !self.scanner.complete()
             && self.scanner.usage_edit().is_some()
@@ -285,10 +394,12 @@ impl Upload {
         let awaits_model = self.expects == Expectation::Named || self.may_rename();
         // A name that is cut by the end of a chunk is held whole, so that it can be replaced whole.
         // It cannot grow beyond bounds: the scanner reports a name that is too long at once.
-        let inside_name = self.may_rename() && self.scanner.inside_model();
-        let inside_option = self.ask_usage && self.scanner.inside_usage_option();
+        let inside_name =
+            self.may_rename() && (self.scanner.inside_model() || self.scanner.inside_other());
+        let inside_option = self.asks_usage() && self.scanner.inside_usage_option();
         let awaits = awaits_model
             || self.awaits_stream()
+            || self.awaits_usage_place()
             || self.awaits_pace(stream)
             || self.awaits_estimate();
         (awaits && in_window) || inside_name || inside_option
@@ -324,7 +435,7 @@ impl Upload {
     /// The length that the head must name, given what happens to the body.
     fn length_edit(&self, changes: &[BodyEdit]) -> Option<HeaderEdit> {
         let length = self.content_length?;
-        if self.may_rename() || self.ask_usage {
+        if self.may_rename() || self.asks_usage() {
             // A change is still to come and may change the length: the body goes chunked.
             return Some(HeaderEdit::Remove("content-length".into()));
         }
@@ -341,5 +452,35 @@ impl Upload {
             "content-length",
             length.to_string().into_bytes(),
         ))
+    }
+}
+
+/// Refuses a class of service, or a speed, that is asked for by name and may be dearer or cheaper than the model's own
+/// prices say. A model without prices costs nothing at any.
+fn judge_class(facts: &Facts) -> Result<(), Rejection> {
+    const NAMED: [&str; 3] = ["priority", "flex", "fast"];
+    let prices = facts.model.as_ref().and_then(|model| model.prices.as_ref());
+    let Some(prices) = prices else { return Ok(()) };
+    for (member, class) in [
+        ("service_tier", facts.service_tier()),
+        ("speed", facts.speed()),
+    ] {
+        let class = class.unwrap_or_default().to_ascii_lowercase();
+        // Protocol C has long words for them.
+        let named = NAMED.iter().find(|name| class.ends_with(**name));
+        let priced = |name: &&&str| prices.tier(&class).or(prices.tier(name)).is_some();
+        if named.is_some_and(|name| !priced(&name)) {
+            return Err(Rejection::ClassNotPriced(member));
+        }
+    }
+    Ok(())
+}
+
+/// The name upstream, with the prefix that a name in a body of protocol C may have.
+fn spelled_as(name: &str, upstream: &str) -> String {
+    if name.starts_with("models/") {
+        format!("models/{upstream}")
+    } else {
+        upstream.to_owned()
     }
 }

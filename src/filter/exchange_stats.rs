@@ -12,8 +12,9 @@ use super::account_stats::AccountStats;
 use super::host;
 use super::limit_stats::LimitStats;
 use super::metric::Metric;
+use crate::billing::Gap;
 use crate::ledger::{Ending, Record, UsageStatus};
-use crate::usage::Kind;
+use crate::usage::{Call, Kind};
 
 /// The stats that exchanges keep. One for all streams of a VM.
 #[derive(Debug, Default)]
@@ -49,7 +50,11 @@ struct Series {
     records: [Metric; UsageStatus::ALL.len()],
     tokens: [Metric; Kind::ALL.len()],
     images: Metric,
+    calls: [Metric; Call::ALL.len()],
     charge: Metric,
+    estimated_charge: Metric,
+    uncovered: [Metric; Gap::ALL.len()],
+    unread: Metric,
     first_token: Metric,
     per_token: Metric,
 }
@@ -140,6 +145,11 @@ impl Series {
                 &|| plain("images_total"),
                 usage.images,
             );
+            for call in Call::ALL {
+                let calls = self.calls.get_mut(call as usize);
+                let name = || name("calls_total", "kind", call.name());
+                count(calls, &name, usage.calls(call));
+            }
         }
         if let Some(charge) = record.charge {
             count(
@@ -147,7 +157,25 @@ impl Series {
                 &|| plain("charge_nanos_total"),
                 charge.nanos(),
             );
+            if record.status == UsageStatus::Estimated {
+                count(
+                    Some(&mut self.estimated_charge),
+                    &|| plain("estimated_charge_nanos_total"),
+                    charge.nanos(),
+                );
+            }
         }
+        for (metric, gap) in self.uncovered.iter_mut().zip(Gap::ALL) {
+            let by = u64::from(record.uncovered.contains(gap));
+            let name = || name("uncovered_total", "reason", gap.name());
+            count(Some(metric), &name, by);
+        }
+        let unread = u64::from(record.reading.unreadable);
+        count(
+            Some(&mut self.unread),
+            &|| plain("unread_answers_total"),
+            unread,
+        );
         if let Some(time) = record.first_token_us() {
             let id = self
                 .first_token

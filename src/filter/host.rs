@@ -13,9 +13,8 @@ use proxy_wasm::hostcalls;
 use proxy_wasm::types::{BufferType, MapType, MetricType};
 use trilane_abi::{HeaderBlock, header_block};
 
-use crate::exchange::{AnswerHead, BodyEdit, HeaderEdit, StreamEnd};
+use crate::exchange::{AnswerHead, BodyEdit, HeaderEdit, StreamEnd, is_withheld};
 use crate::head::Head;
-use crate::protocol::limits::speaks_of_limits;
 use crate::reply::Reply;
 use crate::shared_data::{Conflict, SharedData};
 
@@ -121,8 +120,8 @@ impl AnswerHead for ResponseHead {
         core::str::from_utf8(value).ok().map(str::to_owned)
     }
 
-    fn limit_headers(&self) -> Vec<String> {
-        let names = self.head().names().filter(|name| speaks_of_limits(name));
+    fn withheld_headers(&self) -> Vec<String> {
+        let names = self.head().names().filter(|name| is_withheld(name));
         names
             .map(|name| String::from_utf8_lossy(name).into_owned())
             .collect()
@@ -213,6 +212,11 @@ pub(super) fn response_details() -> Vec<u8> {
 /// Bytes of the answer that pass now; legal in `on_http_response_body`.
 pub(super) fn response_body(start: usize, size: usize) -> Vec<u8> {
     buffer(BufferType::HttpResponseBody, start, size)
+}
+
+/// Lets other bytes go on than the `size` that pass now; legal in `on_http_response_body`.
+pub(super) fn replace_response_body(size: usize, bytes: &[u8]) {
+    let _ = hostcalls::set_buffer(BufferType::HttpResponseBody, 0, size, bytes);
 }
 
 /// Leaves the record for the access log, where it is `%FILTER_STATE(wasm.ledger:PLAIN)%`; legal in

@@ -142,7 +142,7 @@ impl HttpContext for HttpExchange {
         }
     }
 
-    /// Never pauses: what has come goes on at once.
+    /// Never pauses: what has come goes on at once, but for an event that the client did not ask for.
     fn on_http_response_body(&mut self, body_size: usize, end_of_stream: bool) -> Action {
         let moment = self.view.moment();
         if !self.exchange.reads_answer() {
@@ -151,15 +151,19 @@ impl HttpContext for HttpExchange {
             return Action::Continue;
         }
         let mut at = 0_usize;
-        while body_size.saturating_sub(at) > PIECE {
+        while !self.exchange.edits_answer() && body_size.saturating_sub(at) > PIECE {
             let piece = host::response_body(at, PIECE);
             self.exchange.on_answer_body(&piece, PIECE, false, &moment);
             at = at.saturating_add(PIECE);
         }
         let rest = body_size.saturating_sub(at);
         let piece = host::response_body(at, rest);
-        self.exchange
+        let edited = self
+            .exchange
             .on_answer_body(&piece, rest, end_of_stream, &moment);
+        if let Some(bytes) = edited {
+            host::replace_response_body(body_size, &bytes);
+        }
         Action::Continue
     }
 

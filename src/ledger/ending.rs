@@ -79,7 +79,10 @@ impl Ending {
 pub enum UsageStatus {
     /// Final.
     Complete,
-    /// Something was made upstream, or may have been; the numbers are missing, or lower bounds.
+    /// Something was made upstream, or may have been, and its final numbers were not reported: they are estimated, of
+    /// each kind at least what was reported.
+    Estimated,
+    /// The same of a source that lets go what is not reported: the numbers are missing, or lower bounds.
     Partial,
     /// Nothing was made: refused before any upstream could act, answered by us, or only counted.
     None,
@@ -89,12 +92,24 @@ pub enum UsageStatus {
 
 impl UsageStatus {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Complete, Self::Partial, Self::None, Self::Failed];
+    pub const ALL: [Self; 5] = [
+        Self::Complete,
+        Self::Estimated,
+        Self::Partial,
+        Self::None,
+        Self::Failed,
+    ];
+
+    /// Whether something was made.
+    pub fn is_of_an_answer(self) -> bool {
+        matches!(self, Self::Complete | Self::Estimated | Self::Partial)
+    }
 
     /// The name in records and metrics.
     pub fn name(self) -> &'static str {
         match self {
             Self::Complete => "complete",
+            Self::Estimated => "estimated",
             Self::Partial => "partial",
             Self::None => "none",
             Self::Failed => "failed",

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::Record;
 use super::line::{Line, Name, name};
 use crate::limits::Scope;
-use crate::usage::{Kind, Usage};
+use crate::usage::{Call, Estimated, Kind, Usage};
 
 /// How much of a text that an upstream chose is written, in characters.
 const MAX_FOREIGN: usize = 256;
@@ -117,6 +117,7 @@ impl Record {
             name!("trilane.service_tier"),
             reading.service_tier.as_deref(),
         );
+        members.text_if(name!("trilane.speed"), reading.speed.as_deref());
         members.text_if(
             name!("trilane.upstream_request_id"),
             self.upstream_request_id.as_deref().map(beginning),
@@ -131,10 +132,15 @@ impl Record {
         if let Some(usage) = &reading.usage {
             members.usage(usage);
         }
+        members.estimated(self.estimated);
         members.reported(&reading.reported);
         if let Some(charge) = &self.charge {
             members.shown(name!("trilane.charge"), charge);
             members.text_if(name!("trilane.currency"), self.currency.as_deref());
+        }
+        if !self.uncovered.is_empty() {
+            let names: Vec<&str> = self.uncovered.names().collect();
+            members.json(name!("trilane.uncovered"), &names);
         }
     }
 }
@@ -228,9 +234,49 @@ impl Members {
                 name!("gen_ai.usage.reasoning.output_tokens"),
                 usage.tokens(Kind::Reasoning),
             ),
+            (
+                name!("trilane.usage.audio.input_tokens"),
+                usage.tokens(Kind::InputAudio),
+            ),
+            (
+                name!("trilane.usage.audio.output_tokens"),
+                usage.tokens(Kind::OutputAudio),
+            ),
+            (
+                name!("trilane.usage.image.output_tokens"),
+                usage.tokens(Kind::OutputImage),
+            ),
+            (
+                name!("trilane.usage.calls.web_search"),
+                usage.calls(Call::WebSearch),
+            ),
+            (
+                name!("trilane.usage.calls.code_execution"),
+                usage.calls(Call::CodeExecution),
+            ),
+            (
+                name!("trilane.usage.calls.file_search"),
+                usage.calls(Call::FileSearch),
+            ),
+            (
+                name!("trilane.usage.calls.maps_search"),
+                usage.calls(Call::MapsSearch),
+            ),
             (name!("trilane.usage.images"), usage.images),
         ];
         for (name, count) in parts {
+            if count > 0 {
+                self.number(name, count);
+            }
+        }
+    }
+
+    /// How many of the tokens are estimated, where any are.
+    fn estimated(&mut self, estimated: Estimated) {
+        for (name, count) in [
+            (name!("trilane.estimated.input_tokens"), estimated.input),
+            (name!("trilane.estimated.output_tokens"), estimated.output),
+        ] {
             if count > 0 {
                 self.number(name, count);
             }

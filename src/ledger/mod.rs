@@ -13,13 +13,13 @@ pub use tries::{Asked, FailedTry, Failure};
 
 use std::rc::Rc;
 
-use crate::billing::Charge;
+use crate::billing::{Charge, Uncovered};
 use crate::config::Multiplier;
 use crate::lane::{Entry, Protocol};
 use crate::limits::Limit;
 use crate::limits::shared::Tokens;
 use crate::limits::{Scope, Settled};
-use crate::usage::{Reading, Usage};
+use crate::usage::{Estimated, Reading, Usage};
 
 /// What is known of an exchange when it is over.
 #[derive(Debug, Clone)]
@@ -64,8 +64,12 @@ pub struct Record {
     pub asked: Option<Asked>,
     /// What the meter read.
     pub reading: Reading,
+    /// How many of the tokens in it are estimated.
+    pub estimated: Estimated,
     /// What it costs, where the model has prices and the usage is known.
     pub charge: Option<Charge>,
+    /// What was used and no price covers, so that the charge may be less than what it cost.
+    pub uncovered: Uncovered,
     /// The currency of the charge, where the document names one.
     pub currency: Option<Rc<str>>,
     /// The limit that refused the request, and whose it is.
@@ -105,7 +109,7 @@ impl Record {
 
     /// How long a stream took to begin, in microseconds. An error is no stream.
     pub fn first_token_us(&self) -> Option<u64> {
-        let began = matches!(self.status, UsageStatus::Complete | UsageStatus::Partial);
+        let began = self.status.is_of_an_answer();
         self.first_byte_us.filter(|_| self.stream && began)
     }
 

@@ -1,8 +1,9 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::billing::Gap;
 use crate::limits::{Amount, Rate, Spent, Window};
-use crate::usage::Kind;
+use crate::usage::{Call, Kind};
 
 fn record() -> Record {
     Record {
@@ -34,7 +35,9 @@ fn record() -> Record {
         limit: None,
         settled: Settled::default(),
         counted: None,
+        estimated: Estimated::default(),
         charge: None,
+        uncovered: Uncovered::default(),
         currency: Some(Rc::from("USD")),
         request_bytes: 10,
         response_bytes: 20,
@@ -226,6 +229,48 @@ fn details_of_streams_that_did_not_end_by_themselves() {
     for (details, want) in cases {
         assert_eq!(Ending::from_details(details.as_bytes()), want, "{details}");
     }
+}
+
+#[test]
+fn what_is_there_only_now_and_then() {
+    let mut record = record();
+    let mut usage = Usage::default();
+    for (kind, tokens) in [
+        (Kind::InputAudio, 3),
+        (Kind::OutputAudio, 4),
+        (Kind::OutputImage, 5),
+    ] {
+        usage.set(kind, tokens);
+    }
+    for (call, calls) in (1..).zip(Call::ALL).map(|(calls, call)| (call, calls)) {
+        usage.set_calls(call, calls);
+    }
+    record.reading.usage = Some(usage);
+    record.status = UsageStatus::Estimated;
+    record.reading.speed = Some("fast".to_owned());
+    record.uncovered.insert(Gap::Tier);
+    record.uncovered.insert(Gap::Image);
+    record.estimated = Estimated {
+        input: 7,
+        output: 8,
+    };
+    let line = line(&record);
+    for (name, want) in [
+        ("trilane.usage.audio.input_tokens", 3),
+        ("trilane.usage.audio.output_tokens", 4),
+        ("trilane.usage.image.output_tokens", 5),
+        ("trilane.usage.calls.web_search", 1),
+        ("trilane.usage.calls.code_execution", 2),
+        ("trilane.usage.calls.file_search", 3),
+        ("trilane.usage.calls.maps_search", 4),
+        ("trilane.estimated.input_tokens", 7),
+        ("trilane.estimated.output_tokens", 8),
+    ] {
+        assert_eq!(line[name], want, "{name}");
+    }
+    assert_eq!(line["trilane.usage.status"], "estimated");
+    assert_eq!(line["trilane.speed"], "fast");
+    assert_eq!(line["trilane.uncovered"], json!(["tier", "image"]));
 }
 
 #[test]

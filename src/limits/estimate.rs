@@ -1,6 +1,7 @@
 //! How many tokens a request may use, guessed before anybody knows.
 
 use super::Rate;
+use crate::usage::estimate::text_tokens;
 
 /// What a request is taken to cost until its usage is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -11,20 +12,22 @@ pub struct Estimate {
     pub output: u64,
 }
 
-/// Bytes of a request body for each token it has: the rule of thumb that model makers give for
-/// English text, and on the safe side for the JSON around it.
-const BYTES_PER_TOKEN: u64 = 4;
 /// Tokens that a model writes where the request sets no cap.
 const UNCAPPED: u64 = 1000;
 
 impl Estimate {
-    /// Of a request that makes a model write: its body has `body_bytes`, and it caps the output at
-    /// `cap`.
-    pub fn of(body_bytes: u64, cap: Option<u64>) -> Self {
+    /// Of a request that makes a model write `candidates` answers: its body has `body_bytes`, and it caps the
+    /// output of each at `cap`.
+    pub fn of(body_bytes: u64, cap: Option<u64>, candidates: u64) -> Self {
         Self {
-            input: body_bytes.div_ceil(BYTES_PER_TOKEN),
-            output: cap.unwrap_or(UNCAPPED),
+            input: text_tokens(body_bytes),
+            output: cap.unwrap_or(UNCAPPED).saturating_mul(candidates),
         }
+    }
+
+    /// Of a request that makes a model read only, as embeddings do.
+    pub fn of_reading(body_bytes: u64) -> Self {
+        Self::of(body_bytes, Some(0), 1)
     }
 
     /// In units of `rate`, as far as a limit of `limit` can hold: a request that is estimated beyond
@@ -46,16 +49,26 @@ mod tests {
     #[test]
     fn estimates() {
         let cases = [
-            (0, None, 0, UNCAPPED),
-            (1, Some(0), 1, 0),
-            (4, Some(7), 1, 7),
-            (4001, Some(32_000), 1001, 32_000),
+            (0, None, 1, (0, UNCAPPED)),
+            (1, Some(0), 1, (1, 0)),
+            (4, Some(7), 1, (1, 7)),
+            (4, Some(7), 3, (1, 21)),
+            (4, None, 2, (1, 2 * UNCAPPED)),
+            (4, Some(7), 0, (1, 0)),
+            (4, Some(7), u64::MAX, (1, u64::MAX)),
+            (4001, Some(32_000), 1, (1001, 32_000)),
         ];
-        for (bytes, cap, input, output) in cases {
+        for (bytes, cap, candidates, (input, output)) in cases {
             let want = Estimate { input, output };
-            assert_eq!(Estimate::of(bytes, cap), want, "{bytes}, {cap:?}");
+            let got = Estimate::of(bytes, cap, candidates);
+            assert_eq!(got, want, "{bytes}, {cap:?}, {candidates}");
         }
-        let large = Estimate::of(4_000_000, Some(64_000));
+        let reading = Estimate {
+            input: 2,
+            output: 0,
+        };
+        assert_eq!(Estimate::of_reading(5), reading);
+        let large = Estimate::of(4_000_000, Some(64_000), 1);
         assert_eq!(large.units(Rate::Requests, 5), 1);
         assert_eq!(large.units(Rate::InputTokens, 1000), 1000);
         assert_eq!(large.units(Rate::OutputTokens, 100_000), 64_000);

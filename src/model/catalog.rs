@@ -36,6 +36,15 @@ pub struct Model {
     pub merge_dated: bool,
     /// What it costs; `None` where the document does not say.
     pub prices: Option<Prices>,
+    /// Whether the document says that it costs nothing; then it has no prices.
+    pub free: bool,
+}
+
+impl Model {
+    /// Whether what it uses can be charged, or is meant not to be: a budget is worth something then.
+    pub fn is_priced(&self) -> bool {
+        self.free || self.prices.is_some()
+    }
 }
 
 /// The models of one source group, found by any spelling that means them.
@@ -116,6 +125,11 @@ impl Catalog {
         self.models.iter().any(|m| m.upstream.is_some())
     }
 
+    /// Whether some model has prices.
+    pub fn has_prices(&self) -> bool {
+        self.models.iter().any(|m| m.prices.is_some())
+    }
+
     fn by_index(&self, folded: &str) -> Option<&Rc<Model>> {
         self.index.get(folded).and_then(|&i| self.models.get(i))
     }
@@ -135,6 +149,7 @@ mod tests {
             entitled: true,
             merge_dated: false,
             prices: None,
+            free: false,
         }
     }
 

@@ -5,7 +5,7 @@
 //! | `GET /v1/models`, `GET /v1/models/{id}` | the credential's header decides |
 //! | `POST /v1/responses`, `/responses`, `/v1/chat/completions`, `/chat/completions`, `/v1/images/generations`, `/v1/images/edits` | A |
 //! | `POST /v1/messages`, `/v1/messages/count_tokens` | B |
-//! | `GET /v1beta/models`, `GET /v1beta/models/{id}`, `POST /v1beta/models/{model}:{method}`, `POST /v1/models/{model}:{method}`, other `/v1beta/…` | C |
+//! | `GET /v1beta/models`, `GET /v1beta/models/{id}`, `POST /v1beta/models/{model}:{method}`, `POST /v1/models/{model}:{method}`, `/v1beta/files/…` and the other [resources](super::resource) | C |
 //!
 //! Paths are compared byte for byte, case matters, the query is no part of them. Envoy has
 //! normalised them before: no dot segments, no repeated or escaped slashes.
@@ -14,6 +14,7 @@ use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 
+use super::resource;
 use crate::lane::Protocol;
 
 /// What a request asks for.
@@ -51,12 +52,13 @@ pub enum Endpoint {
     Generate {
         /// The model, percent-decoded, without `models/`.
         model: String,
-        /// `generateContent`, `streamGenerateContent`, `countTokens`, … : ASCII letters only.
+        /// `generateContent`, `streamGenerateContent`, `countTokens`, … : ASCII letters only. Which of them a group
+        /// serves is for the admission to say.
         method: String,
         /// Whether the client wrote `/v1/models/…`, as newer SDKs of protocol C do.
         under_v1: bool,
     },
-    /// Any other path under `/v1beta/`: state of the upstream account (files, caches, …).
+    /// State of the upstream account that no model runs for (files, caches, …): see [`resource`].
     AccountResource,
 }
 
@@ -169,8 +171,10 @@ pub fn match_request(method: &[u8], path: &[u8]) -> Result<Endpoint, Mismatch> {
         "/v1/messages/count_tokens" => (Endpoint::CountTokens, POST),
         _ => match match_model_path(method, text) {
             Some(matched) => matched,
-            None if is_account_resource(text) => return Ok(Endpoint::AccountResource),
-            None => return unknown(),
+            None => match text.strip_prefix("/v1beta/").and_then(resource::methods) {
+                Some(allow) => (Endpoint::AccountResource, allow),
+                None => return unknown(),
+            },
         },
     };
     if allow.split(", ").any(|m| m.as_bytes() == method) {
@@ -232,25 +236,6 @@ fn decode(segment: &str) -> Option<String> {
         .decode_utf8()
         .ok()
         .map(Cow::into_owned)
-}
-
-/// Whether a path names state of an upstream account: below `/v1beta/`, but no model, no slip of a
-/// base address, and nothing that a second decoding upstream could turn into another path.
-fn is_account_resource(path: &str) -> bool {
-    let Some(rest) = path.strip_prefix("/v1beta/") else {
-        return false;
-    };
-    let plain = |segment: &str| {
-        !segment.is_empty()
-            && segment != "."
-            && segment != ".."
-            && segment
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b"-._~:@".contains(&b))
-    };
-    !rest.starts_with("models/")
-        && base_address_advice(path.as_bytes()).is_none()
-        && rest.split('/').all(plain)
 }
 
 /// The protocol whose client asks for a path like this.

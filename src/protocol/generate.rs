@@ -8,6 +8,16 @@ use crate::limits::Window;
 /// The headers that carry the key: the neutral name and the vendor's.
 pub const KEY_HEADERS: [&str; 2] = ["x-vc-api-key", "x-goog-api-key"];
 
+/// The methods of models that are served: all answer at once, and say what they used or use nothing. Others run a model
+/// later or without a word of its usage (`batchGenerateContent`, `predictLongRunning`, `predict`, …).
+pub const METHODS: [&str; 5] = [
+    "generateContent",
+    "streamGenerateContent",
+    "countTokens",
+    "embedContent",
+    "batchEmbedContents",
+];
+
 /// The domain of this gateway's reasons in `google.rpc.ErrorInfo`.
 const DOMAIN: &str = "trilane";
 

@@ -3,6 +3,7 @@
 //! [`responses`] is protocol A, [`messages`] is B, [`generate`] is C; what they share on
 //! `GET /v1/models` is in [`listing`].
 
+pub mod credential_name;
 pub mod dialect;
 pub mod endpoint;
 pub mod generate;
@@ -10,7 +11,9 @@ pub mod limits;
 pub mod listing;
 pub mod messages;
 pub mod page;
+pub mod parameters;
 pub mod query;
+pub mod resource;
 pub mod responses;
 
 pub use dialect::{Dialect, ErrorFacts, Quota};

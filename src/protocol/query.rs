@@ -1,6 +1,10 @@
 //! The query of a request target, read and cut without touching the rest of it.
 
+use std::borrow::Cow;
+
 use percent_encoding::percent_decode;
+
+use super::credential_name::is_credential_parameter;
 
 /// A request target, split at its first question mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,8 +17,24 @@ pub struct Target<'a> {
 
 /// The parameter in which older clients of protocol C send their key.
 const KEY: &str = "key";
-/// Parameters that hold a credential: none of them goes upstream.
-const CREDENTIALS: [&[u8]; 2] = [KEY.as_bytes(), b"access_token"];
+
+/// Which parameters do not go upstream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cut {
+    /// The key, where all other parameters are known (protocol C).
+    Key,
+    /// Whatever may hold a credential by its name (protocols A and B).
+    Credentials,
+}
+
+impl Cut {
+    fn takes(self, name: &[u8]) -> bool {
+        match self {
+            Self::Key => name == KEY.as_bytes(),
+            Self::Credentials => is_credential_parameter(name),
+        }
+    }
+}
 
 impl<'a> Target<'a> {
     /// Splits `:path`.
@@ -30,7 +50,7 @@ impl<'a> Target<'a> {
     /// parameters read here is form data.
     pub fn values(&self, name: &str) -> impl Iterator<Item = Vec<u8>> {
         self.parameters()
-            .filter(move |parameter| decoded_name(parameter) == name.as_bytes())
+            .filter(move |parameter| *decoded_name(parameter) == *name.as_bytes())
             .map(|parameter| {
                 let mut parts = parameter.splitn(2, |&b| b == b'=');
                 parts.next();
@@ -43,15 +63,26 @@ impl<'a> Target<'a> {
         self.values(KEY)
     }
 
-    /// The target to forward: `path` for the path, and the query less its credentials.
+    /// Names and values as they were sent, in order. The value of a parameter without `=` is empty.
+    pub fn pairs(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
+        self.parameters().map(|parameter| {
+            let mut parts = parameter.splitn(2, |&b| b == b'=');
+            (
+                parts.next().unwrap_or_default(),
+                parts.next().unwrap_or_default(),
+            )
+        })
+    }
+
+    /// The target to forward: `path` for the path, and the query less what is cut.
     /// The bytes of the other parameters stay as they are.
-    pub fn rewritten(&self, path: &[u8]) -> Vec<u8> {
+    pub fn rewritten(&self, path: &[u8], cut: Cut) -> Vec<u8> {
         let mut target = path.to_vec();
         let mut separator = b'?';
         let mut first_kept = true;
         if self.query.is_some() {
             for parameter in self.parameters() {
-                if CREDENTIALS.contains(&decoded_name(parameter).as_slice()) {
+                if cut.takes(&decoded_name(parameter)) {
                     continue;
                 }
                 target.push(separator);
@@ -72,9 +103,9 @@ impl<'a> Target<'a> {
     }
 }
 
-fn decoded_name(parameter: &[u8]) -> Vec<u8> {
+fn decoded_name(parameter: &[u8]) -> Cow<'_, [u8]> {
     let name = parameter.split(|&b| b == b'=').next().unwrap_or_default();
-    percent_decode(name).collect()
+    percent_decode(name).into()
 }
 
 #[cfg(test)]
@@ -82,28 +113,49 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_key_parameter_is_cut_and_nothing_else() {
+    fn what_is_cut_and_nothing_else() {
+        // (case, target, with the key cut, with all credentials cut)
         let cases = [
-            ("no query", "/p", "/q"),
+            ("no query", "/p", "/q", "/q"),
             (
                 "other parameters stay byte for byte",
                 "/p?alt=sse&x=%2f+&y",
                 "/q?alt=sse&x=%2f+&y",
+                "/q?alt=sse&x=%2f+&y",
             ),
-            ("first", "/p?key=s&alt=sse", "/q?alt=sse"),
-            ("last", "/p?alt=sse&key=s", "/q?alt=sse"),
-            ("only", "/p?key=s", "/q"),
-            ("several", "/p?key=a&b=1&key=c", "/q?b=1"),
-            ("a token", "/p?access_token=s&b=1", "/q?b=1"),
-            ("encoded name", "/p?%6bey=s&b=1", "/q?b=1"),
-            ("no value", "/p?key&b=1", "/q?b=1"),
-            ("another name", "/p?keys=s&KEY=t", "/q?keys=s&KEY=t"),
-            ("empty query", "/p?", "/q?"),
-            ("empty parameters", "/p?&&a", "/q?&&a"),
+            ("first", "/p?key=s&alt=sse", "/q?alt=sse", "/q?alt=sse"),
+            ("last", "/p?alt=sse&key=s", "/q?alt=sse", "/q?alt=sse"),
+            ("only", "/p?key=s", "/q", "/q"),
+            ("several", "/p?key=a&b=1&key=c", "/q?b=1", "/q?b=1"),
+            ("encoded name", "/p?%6bey=s&b=1", "/q?b=1", "/q?b=1"),
+            ("no value", "/p?key&b=1", "/q?b=1", "/q?b=1"),
+            (
+                "a token",
+                "/p?access_token=s&b=1",
+                "/q?access_token=s&b=1",
+                "/q?b=1",
+            ),
+            ("a token of pages", "/p?pageToken=s", "/q?pageToken=s", "/q"),
+            (
+                "other names of keys",
+                "/p?apiKey=s&%24key=t&KEY=u&b=1&x[api_key]=v",
+                "/q?apiKey=s&%24key=t&KEY=u&b=1&x[api_key]=v",
+                "/q?b=1",
+            ),
+            (
+                "no credential",
+                "/p?beta=true",
+                "/q?beta=true",
+                "/q?beta=true",
+            ),
+            ("empty query", "/p?", "/q?", "/q?"),
+            ("empty parameters", "/p?&&a", "/q?&&a", "/q?&&a"),
         ];
-        for (case, target, want) in cases {
-            let got = Target::parse(target.as_bytes()).rewritten(b"/q");
-            assert_eq!(String::from_utf8(got).unwrap(), want, "{case}");
+        for (case, target, key, credentials) in cases {
+            for (cut, want) in [(Cut::Key, key), (Cut::Credentials, credentials)] {
+                let got = Target::parse(target.as_bytes()).rewritten(b"/q", cut);
+                assert_eq!(String::from_utf8(got).unwrap(), want, "{case}, {cut:?}");
+            }
         }
     }
 

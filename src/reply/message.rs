@@ -67,6 +67,14 @@ impl Rejection {
                 }
                 Protocol::A | Protocol::B => "This path is not served for this key.".to_owned(),
             },
+            Self::MethodNotServed { served } => format!(
+                "This method is not served for this key. Served are: {}.",
+                served.join(", ")
+            ),
+            Self::FormNotSupported => {
+                "The content-type of the request body is not supported here: send application/json."
+                    .to_owned()
+            }
             Self::EncodingNotSupported => {
                 "The content-encoding of the request body is not supported: send gzip, br, zstd or \
                  no encoding."
@@ -82,6 +90,18 @@ impl Rejection {
             Self::ModelMismatch => {
                 "The model in the request body is not the model in the path.".to_owned()
             }
+            Self::OtherModelRenamed { name } => format!(
+                "The source knows the model {} by another name, and only the request's own model is written \
+                 anew: name it as the source does.",
+                echo(name)
+            ),
+            Self::ClassNotPriced(member) => format!(
+                "The value of {member} is not offered for this model. Leave {member} out."
+            ),
+            Self::BackgroundNotSupported => {
+                "'background' is not supported: leave it out, and take the answer as it is made."
+                    .to_owned()
+            }
             Self::ModelNotFound { name, served_by } => {
                 not_found(protocol, &echo(name), *served_by)
             }
@@ -91,6 +111,12 @@ impl Rejection {
             ),
             Self::BadParameter(name) => {
                 format!("The query parameter {name} has a value that cannot be honoured.")
+            }
+            Self::UnknownParameter { name: Some(name) } => {
+                format!("The query parameter {name} is not served here.")
+            }
+            Self::UnknownParameter { name: None } => {
+                "The query has a parameter that is not served here.".to_owned()
             }
             Self::LimitReached {
                 scope,

@@ -45,6 +45,13 @@ pub enum Rejection {
     CountTokensNotSupported,
     /// A path of newer protocol C clients, or of account resources, that the group does not serve.
     PathNotServed,
+    /// Protocol C: a method of models that the group does not serve.
+    MethodNotServed {
+        /// Those that it serves.
+        served: Vec<String>,
+    },
+    /// The body is of a form that the endpoint does not take.
+    FormNotSupported,
     /// The body is encoded in a way that Envoy has not undone.
     EncodingNotSupported,
     /// The body is longer than allowed.
@@ -65,13 +72,27 @@ pub enum Rejection {
         /// For a Mixed key that sees the model elsewhere: the entry that serves it.
         served_by: Option<Entry>,
     },
+    /// A tool or fallback names a model that the source knows by another name.
+    OtherModelRenamed {
+        /// The name as sent.
+        name: String,
+    },
+    /// The answer is to be made in the background, where nobody would see what it costs.
+    BackgroundNotSupported,
+    /// 400: this member asks for a class of service or a speed for which the model has no price.
+    ClassNotPriced(&'static str),
     /// The source account may not use the model.
     ModelNotEntitled {
         /// The name as sent.
         name: String,
     },
-    /// A parameter of a list request cannot be honoured.
+    /// A query parameter has a value that cannot be honoured.
     BadParameter(&'static str),
+    /// A query parameter that the path does not take.
+    UnknownParameter {
+        /// Its name, where that may be repeated.
+        name: Option<String>,
+    },
     /// A limit of the key or of its group is used up.
     LimitReached {
         /// Whose.
@@ -115,7 +136,11 @@ impl Rejection {
             | Self::Body(_)
             | Self::ModelMissing
             | Self::ModelMismatch
-            | Self::BadParameter(_) => 400,
+            | Self::OtherModelRenamed { .. }
+            | Self::BackgroundNotSupported
+            | Self::ClassNotPriced(_)
+            | Self::BadParameter(_)
+            | Self::UnknownParameter { .. } => 400,
             Self::Unauthenticated => 401,
             Self::ProtocolNotAllowed { .. }
             | Self::ModelNotEntitled { .. }
@@ -124,10 +149,11 @@ impl Rejection {
             | Self::ImagesNotSupported
             | Self::CountTokensNotSupported
             | Self::PathNotServed
+            | Self::MethodNotServed { .. }
             | Self::ModelNotFound { .. } => 404,
             Self::WrongMethod { .. } => 405,
             Self::TooLarge { .. } => 413,
-            Self::EncodingNotSupported => 415,
+            Self::EncodingNotSupported | Self::FormNotSupported => 415,
             Self::UpgradeRequired => 426,
             Self::LimitReached { .. } | Self::ServiceLimit { .. } => 429,
             Self::Internal => 500,
@@ -139,7 +165,9 @@ impl Rejection {
     /// The gateway's own code: in every body, and in the header `x-trilane-error`.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::UnknownPath { .. } | Self::PathNotServed => "not_found",
+            Self::UnknownPath { .. } | Self::PathNotServed | Self::MethodNotServed { .. } => {
+                "not_found"
+            }
             Self::WrongMethod { .. } => "method_not_allowed",
             Self::BadTarget => "bad_path",
             Self::UpgradeRequired => "upgrade_required",
@@ -155,13 +183,16 @@ impl Rejection {
             Self::ImagesNotSupported => "images_not_supported",
             Self::CountTokensNotSupported => "count_tokens_not_supported",
             Self::EncodingNotSupported => "request_body_encoding_unsupported",
+            Self::FormNotSupported => "unsupported_media_type",
             Self::TooLarge { .. } => "request_too_large",
             Self::Body(_) => "invalid_body",
             Self::ModelMissing => "model_missing",
-            Self::ModelMismatch => "model_mismatch",
+            Self::ModelMismatch | Self::OtherModelRenamed { .. } => "model_mismatch",
+            Self::BackgroundNotSupported => "background_not_supported",
+            Self::ClassNotPriced(_) => "service_tier_not_supported",
             Self::ModelNotFound { .. } => "model_not_found",
             Self::ModelNotEntitled { .. } | Self::UpstreamForbade => "model_not_entitled",
-            Self::BadParameter(_) => "invalid_parameter",
+            Self::BadParameter(_) | Self::UnknownParameter { .. } => "invalid_parameter",
             Self::UpstreamFailed => "bad_gateway",
             Self::Internal => "internal_error",
         }
@@ -172,9 +203,15 @@ impl Rejection {
         match self {
             Self::ModelMissing
             | Self::ModelMismatch
+            | Self::OtherModelRenamed { .. }
             | Self::ModelNotFound { .. }
             | Self::ModelNotEntitled { .. } => Some("model"),
+            Self::BackgroundNotSupported => Some("background"),
+            Self::ClassNotPriced(member) => Some(member),
             Self::Body(error) if error.concerns_model() => Some("model"),
+            Self::Body(BodyError::WrongType(field) | BodyError::NotSupported(field)) => {
+                Some(field.name())
+            }
             Self::BadParameter(name) => Some(name),
             _ => None,
         }

@@ -2,6 +2,7 @@
 
 use super::block::Block;
 use lanes::{different, ending, equal};
+use memchr::memchr;
 
 /// Four blocks.
 type Piece = [u8; 64];
@@ -76,9 +77,9 @@ fn block_at(bytes: &[u8], from: usize) -> Option<&Block> {
 }
 
 /// How many bytes come before the closing quote of a string that is being passed over: all, where that is not there
-/// yet; nothing if a control character is.
-pub(crate) fn text_end(bytes: &[u8]) -> Option<usize> {
-    let mut at = 0_usize;
+/// yet; nothing if a control character is. And how many of the characters up to there are written by number (`\uXXXX`).
+pub(crate) fn text_end(bytes: &[u8]) -> Option<(usize, usize)> {
+    let (mut at, mut numbered) = (0_usize, 0_usize);
     loop {
         let rest = bytes.get(at..)?;
         let plain = match rest.first_chunk() {
@@ -90,13 +91,27 @@ pub(crate) fn text_end(bytes: &[u8]) -> Option<usize> {
         };
         at = at.saturating_add(plain);
         match rest.get(plain..)? {
-            [b'"', ..] => return Some(at),
-            [b'\\', 0x20..=0xFF, ..] => at = at.saturating_add(2),
-            [b'\\'] | [] => return Some(bytes.len()),
+            [b'"', ..] => return Some((at, numbered)),
+            [b'\\', escaped @ 0x20..=0xFF, ..] => {
+                numbered = numbered.saturating_add(usize::from(*escaped == b'u'));
+                at = at.saturating_add(2);
+            }
+            [b'\\'] | [] => return Some((bytes.len(), numbered)),
             [0x20..=0xFF, ..] if plain == size_of::<Block>() => {}
             _ => return None,
         }
     }
+}
+
+/// How many characters of a piece of JSON are written by number (`\uXXXX`). It may end within an escape, but not begin in one.
+pub(crate) fn unicode_escapes(text: &[u8]) -> usize {
+    let (mut count, mut rest) = (0_usize, text);
+    while let Some(at) = memchr(b'\\', rest) {
+        rest = rest.get(at..).unwrap_or_default();
+        count = count.saturating_add(usize::from(rest.starts_with(b"\\u")));
+        rest = rest.get(2..).unwrap_or_default();
+    }
+    count
 }
 
 /// Whether a byte ends a run of plain ones in a string that is passed over.
@@ -219,14 +234,17 @@ mod tests {
     }
 
     /// The slow way.
-    fn plain_end(bytes: &[u8]) -> Option<usize> {
-        let mut at = 0;
+    fn plain_end(bytes: &[u8]) -> Option<(usize, usize)> {
+        let (mut at, mut numbered) = (0, 0);
         loop {
             at += match &bytes[at..] {
-                [] | [b'\\'] => return Some(bytes.len()),
-                [b'"', ..] => return Some(at),
+                [] | [b'\\'] => return Some((bytes.len(), numbered)),
+                [b'"', ..] => return Some((at, numbered)),
                 [0..0x20, ..] | [b'\\', 0..0x20, ..] => return None,
-                [b'\\', ..] => 2,
+                [b'\\', escaped, ..] => {
+                    numbered += usize::from(*escaped == b'u');
+                    2
+                }
                 _ => 1,
             };
         }
@@ -246,7 +264,12 @@ mod tests {
                         for end in [&b""[..], b"\"", b"\"\\\n and more than a block"] {
                             let bytes = [&text, end].concat();
                             let context = bytes.escape_ascii();
-                            assert_eq!(text_end(&bytes), plain_end(&bytes), "{context}");
+                            let got = text_end(&bytes);
+                            assert_eq!(got, plain_end(&bytes), "{context}");
+                            if let Some((end, numbered)) = got {
+                                let text = &bytes[..end];
+                                assert_eq!(unicode_escapes(text), numbered, "{context}");
+                            }
                         }
                     }
                 }

@@ -26,6 +26,12 @@ const WARY: u8 = 8;
 /// what a string that nobody reads may be passed over by. Half a surrogate pair is an escape like any other.
 #[inline]
 pub(crate) fn passable_run(bytes: &[u8]) -> usize {
+    passable_run_counting(bytes, &mut 0)
+}
+
+/// The same, and adds to `unicode` how many `\uXXXX` are among them.
+#[inline]
+pub(crate) fn passable_run_counting(bytes: &[u8], unicode: &mut u64) -> usize {
     // Most strings are short.
     if let Some(block) = bytes.first_chunk::<{ size_of::<Block>() }>() {
         let plain = plain(block);
@@ -33,13 +39,13 @@ pub(crate) fn passable_run(bytes: &[u8]) -> usize {
             return plain;
         }
     }
-    pass_pieces(bytes)
+    pass_pieces(bytes, unicode)
 }
 
 /// The same, told a piece at a time.
 // It needs all registers for itself.
 #[inline(never)]
-fn pass_pieces(bytes: &[u8]) -> usize {
+fn pass_pieces(bytes: &[u8], unicode: &mut u64) -> usize {
     let needles = Needles::new();
     let mut rest = after_plain(&needles, bytes);
     while !matches!(rest, [b'"', ..]) {
@@ -49,9 +55,9 @@ fn pass_pieces(bytes: &[u8]) -> usize {
             break;
         }
         let pieces = if simple < size_of::<Piece>() { WARY } else { 1 };
-        match pass_marked(bytes, length_before(bytes, rest), pieces) {
+        match pass_marked(bytes, length_before(bytes, rest), pieces, unicode) {
             Ok(passed) => rest = bytes.get(passed..).unwrap_or_default(),
-            Err(passed) => return pass_singly(bytes, passed),
+            Err(passed) => return pass_singly(bytes, passed, unicode),
         }
     }
     length_before(bytes, rest)
@@ -96,7 +102,7 @@ fn simple_run(needles: &Needles, bytes: &[u8]) -> usize {
 /// error where no piece follows that could be passed over.
 // Few strings come to this: it stays out of what all the others run through.
 #[inline(never)]
-fn pass_marked(bytes: &[u8], at: usize, pieces: u8) -> Result<usize, usize> {
+fn pass_marked(bytes: &[u8], at: usize, pieces: u8, unicode: &mut u64) -> Result<usize, usize> {
     let needles = Needles::new();
     let mut rest = bytes.get(at..).unwrap_or_default();
     let mut left = pieces;
@@ -137,7 +143,7 @@ fn pass_marked(bytes: &[u8], at: usize, pieces: u8) -> Result<usize, usize> {
         odd &= stops.wrapping_sub(1) & !stops;
         rest = tail;
         if odd != 0 {
-            let (whole, end) = pass_escapes(bytes, at, odd);
+            let (whole, end) = pass_escapes(bytes, at, odd, unicode);
             if !whole {
                 return Err(end);
             }
@@ -152,11 +158,12 @@ fn pass_marked(bytes: &[u8], at: usize, pieces: u8) -> Result<usize, usize> {
 
 /// How many bytes are passed when those behind `at` are looked at one by one, up to what cannot be passed over.
 #[inline(never)]
-fn pass_singly(bytes: &[u8], at: usize) -> usize {
+fn pass_singly(bytes: &[u8], at: usize, unicode: &mut u64) -> usize {
     let mut rest = bytes.get(at..).unwrap_or_default();
     while !matches!(rest, [] | [b'"', ..]) {
         let after = rest.get(plain_run(rest)..).unwrap_or_default();
         let length = escape_length(after).max(character_length(after));
+        note_unicode(length, unicode);
         rest = after.get(length..).unwrap_or_default();
         if length == 0 {
             break;
@@ -169,7 +176,7 @@ fn pass_singly(bytes: &[u8], at: usize) -> usize {
 /// bytes are passed then, at least to the end of the piece; or where the one begins that is not.
 // Few pieces have any: this stays out of the loop that all the others run through.
 #[inline(never)]
-fn pass_escapes(bytes: &[u8], at: usize, places: u64) -> (bool, usize) {
+fn pass_escapes(bytes: &[u8], at: usize, places: u64, unicode: &mut u64) -> (bool, usize) {
     let (mut left, mut end) = (places, at.saturating_add(size_of::<Piece>()));
     while left != 0 {
         let start = at.saturating_add(left.trailing_zeros() as usize);
@@ -177,7 +184,10 @@ fn pass_escapes(bytes: &[u8], at: usize, places: u64) -> (bool, usize) {
         match escape_length(bytes.get(start..).unwrap_or_default()) {
             0 => return (false, start),
             // The last one may go over the border.
-            length => end = end.max(start.saturating_add(length)),
+            length => {
+                note_unicode(length, unicode);
+                end = end.max(start.saturating_add(length));
+            }
         }
     }
     (true, end)
@@ -206,11 +216,19 @@ fn escape_length(bytes: &[u8]) -> usize {
         [b'\\', b'u', a, b, c, d, ..]
             if [a, b, c, d].iter().all(|digit| digit.is_ascii_hexdigit()) =>
         {
-            6
+            UNICODE_ESCAPE
         }
         [b'\\', byte, ..] if unescaped(*byte).is_some() => 2,
         _ => 0,
     }
+}
+
+/// The length of `\uXXXX`; no character in UTF-8 is as long.
+const UNICODE_ESCAPE: usize = 6;
+
+/// Counts an escape of this length, if it is a `\uXXXX`.
+fn note_unicode(length: usize, unicode: &mut u64) {
+    *unicode = unicode.saturating_add(u64::from(length == UNICODE_ESCAPE));
 }
 
 /// How much of `bytes` comes before `rest`, its end.
@@ -369,6 +387,19 @@ mod tests {
         }
     }
 
+    /// How many `\uXXXX` a text of whole escapes has.
+    fn unicode_escapes(text: &[u8]) -> u64 {
+        let (mut count, mut rest) = (0, text);
+        while let Some((byte, tail)) = rest.split_first() {
+            rest = tail;
+            if *byte == b'\\' {
+                count += u64::from(rest[0] == b'u');
+                rest = &rest[1..];
+            }
+        }
+        count
+    }
+
     /// Long enough that ways to pass a piece are left and taken up again: some text with a few parts in it.
     fn long_text() -> impl Strategy<Value = Vec<u8>> {
         let whole = prop::sample::select(
@@ -390,7 +421,10 @@ mod tests {
     proptest! {
         #[test]
         fn long_texts_are_passed_as_far_as_short_ones(text in long_text()) {
-            prop_assert_eq!(passable_run(&text), passed(&text), "{}", text.escape_ascii());
+            let mut unicode = 0;
+            let length = passable_run_counting(&text, &mut unicode);
+            prop_assert_eq!(length, passed(&text), "{}", text.escape_ascii());
+            prop_assert_eq!(unicode, unicode_escapes(&text[..length]), "{}", text.escape_ascii());
         }
     }
 }

@@ -1,16 +1,26 @@
 //! Chat Completions: what stands where, and what it means.
 //!
 //! Every chunk of a stream may carry a `usage`; the last one that does speaks for the whole answer.
-//! `prompt_tokens` contains the cached tokens, `completion_tokens` the reasoning.
+//! `prompt_tokens` contains the cached, audio and image tokens, `completion_tokens` the reasoning, audio and images.
+//!
+//! What the model wrote stands in the `delta` of a chunk and in the `message` of a document. Some upstreams repeat in the
+//! `message` of each chunk all that was written so far: that counts for nothing.
 
-use super::responses::{self, CACHE_WRITE, CACHED, INPUT, OUTPUT, REASONING};
+use super::responses::{
+    self, CACHE_WRITE, CACHED, INPUT, INPUT_AUDIO, INPUT_IMAGE, OUTPUT, OUTPUT_AUDIO, OUTPUT_IMAGE,
+    REASONING, TOTAL,
+};
 use super::table::{
-    ERROR, Ends, Event, Mark, Member, Merge, Node, Table, Text, array, number, object, root, text,
+    ERROR, Ends, Event, Generated, Mark, Member, Merge, Node, Slot, Table, Text, array, number,
+    object, root, text,
 };
 
+const ACCEPTED: Slot = 10;
+const REJECTED: Slot = 11;
+
 pub(super) static TABLE: Table = Table {
-    document: root(MEMBERS, &ELEMENT),
-    event: root(MEMBERS, &ELEMENT),
+    document: root(DOCUMENT, &DOCUMENT_ELEMENT),
+    event: root(EVENT, &EVENT_ELEMENT),
     names: &[
         "prompt_tokens",
         "prompt_tokens_details.cached_tokens",
@@ -20,33 +30,78 @@ pub(super) static TABLE: Table = Table {
         "prompt_tokens_details.audio_tokens",
         "prompt_tokens_details.image_tokens",
         "completion_tokens_details.audio_tokens",
+        "completion_tokens_details.image_tokens",
+        "total_tokens",
         "completion_tokens_details.accepted_prediction_tokens",
         "completion_tokens_details.rejected_prediction_tokens",
-        "total_tokens",
     ],
     merge: Merge::Replace,
+    beside: 0,
     event_of: |_| Some(Event::Plain),
     ends: Ends::Word,
+    calls: &[],
     usage: responses::usage,
 };
 
-const ELEMENT: Node = object(MEMBERS).marked(Mark::Element);
+const DOCUMENT_ELEMENT: Node = object(DOCUMENT).marked(Mark::Element);
+const EVENT_ELEMENT: Node = object(EVENT).marked(Mark::Element);
 
-const MEMBERS: &[Member] = &[
-    ("id", text(Text::Id)),
-    ("model", text(Text::Model)),
-    ("choices", array(&CHOICE)),
-    ("usage", object(USAGE).marked(Mark::Usage)),
-    ("service_tier", text(Text::Tier)),
-    ("error", ERROR),
+const DOCUMENT: &[Member] = &members(&MESSAGE_CHOICE);
+const EVENT: &[Member] = &members(&DELTA_CHOICE);
+
+const fn members(choice: &'static Node) -> [Member; 6] {
+    [
+        ("id", text(Text::Id)),
+        ("model", text(Text::Model)),
+        ("choices", array(choice)),
+        ("usage", object(USAGE).marked(Mark::Usage)),
+        ("service_tier", text(Text::Tier)),
+        ("error", ERROR),
+    ]
+}
+
+const MESSAGE_CHOICE: Node = object(&[
+    ("message", object(WRITTEN)),
+    ("finish_reason", text(Text::Finish)),
+]);
+
+const DELTA_CHOICE: Node = object(&[
+    ("delta", object(WRITTEN)),
+    ("finish_reason", text(Text::Finish)),
+]);
+
+/// What the model writes: some upstreams have `content` in parts, and the reasoning under a name of their own.
+const WRITTEN: &[Member] = &[
+    ("content", CONTENT),
+    ("reasoning_content", Node::TEXT),
+    ("reasoning", Node::TEXT),
+    ("refusal", Node::TEXT),
+    ("tool_calls", array(&TOOL_CALL)),
+    ("function_call", object(FUNCTION)),
+    ("audio", object(&[("transcript", Node::TEXT)])),
 ];
 
-const CHOICE: Node = object(&[("finish_reason", text(Text::Finish))]);
+const CONTENT: Node = Node {
+    generated: Generated::Text,
+    ..array(&object(&[
+        ("text", Node::TEXT),
+        ("thinking", Node::WRITTEN),
+        ("refusal", Node::TEXT),
+    ]))
+};
+
+const TOOL_CALL: Node = object(&[("function", object(FUNCTION)), ("custom", object(FUNCTION))]);
+
+const FUNCTION: &[Member] = &[
+    ("name", Node::TEXT),
+    ("arguments", Node::WRITTEN),
+    ("input", Node::TEXT),
+];
 
 const USAGE: &[Member] = &[
     ("prompt_tokens", number(INPUT)),
     ("completion_tokens", number(OUTPUT)),
-    ("total_tokens", number(10)),
+    ("total_tokens", number(TOTAL)),
     ("prompt_tokens_details", object(PROMPT_DETAILS)),
     ("completion_tokens_details", object(COMPLETION_DETAILS)),
 ];
@@ -54,13 +109,14 @@ const USAGE: &[Member] = &[
 const PROMPT_DETAILS: &[Member] = &[
     ("cached_tokens", number(CACHED)),
     ("cache_write_tokens", number(CACHE_WRITE)),
-    ("audio_tokens", number(5)),
-    ("image_tokens", number(6)),
+    ("audio_tokens", number(INPUT_AUDIO)),
+    ("image_tokens", number(INPUT_IMAGE)),
 ];
 
 const COMPLETION_DETAILS: &[Member] = &[
     ("reasoning_tokens", number(REASONING)),
-    ("audio_tokens", number(7)),
-    ("accepted_prediction_tokens", number(8)),
-    ("rejected_prediction_tokens", number(9)),
+    ("audio_tokens", number(OUTPUT_AUDIO)),
+    ("image_tokens", number(OUTPUT_IMAGE)),
+    ("accepted_prediction_tokens", number(ACCEPTED)),
+    ("rejected_prediction_tokens", number(REJECTED)),
 ];

@@ -2,11 +2,15 @@
 //!
 //! Any chunk may carry `usageMetadata`, a snapshot so far; a field that is zero may be missing from it.
 //! `promptTokenCount` contains the cached tokens, but not what the model's tools brought in;
-//! `candidatesTokenCount` does not contain the thoughts.
+//! `candidatesTokenCount` does not contain the thoughts. Lists tell what a total is made up of: of those, audio and images
+//! have prices of their own; text, video and documents have not.
+//!
+//! `groundingMetadata` lists the searches that were made; a later one repeats those before.
 
-use super::numbers::Numbers;
+use super::numbers::{Numbers, split};
 use super::table::{
-    Ends, Event, Mark, Member, Merge, Node, Slot, Table, Text, array, number, object, root, text,
+    Ends, Event, Mark, Member, Merge, Modalities, Node, Slot, Table, Text, array, number, object,
+    root, text,
 };
 use super::{Kind, Usage};
 
@@ -15,6 +19,14 @@ const CACHED: Slot = 1;
 const TOOL_USE: Slot = 2;
 const CANDIDATES: Slot = 3;
 const THOUGHTS: Slot = 4;
+const PROMPT_AUDIO: Slot = 6;
+const PROMPT_IMAGE: Slot = 7;
+const CACHED_AUDIO: Slot = 8;
+const CACHED_IMAGE: Slot = 9;
+const CANDIDATES_AUDIO: Slot = 10;
+const CANDIDATES_IMAGE: Slot = 11;
+/// That of an entry of a list.
+const ENTRY: Slot = 12;
 
 pub(super) static TABLE: Table = Table {
     document: root(MEMBERS, &ELEMENT),
@@ -26,10 +38,18 @@ pub(super) static TABLE: Table = Table {
         "candidatesTokenCount",
         "thoughtsTokenCount",
         "totalTokenCount",
+        "promptTokensDetails[AUDIO]",
+        "promptTokensDetails[IMAGE]",
+        "cacheTokensDetails[AUDIO]",
+        "cacheTokensDetails[IMAGE]",
+        "candidatesTokensDetails[AUDIO]",
+        "candidatesTokensDetails[IMAGE]",
     ],
     merge: Merge::Update,
+    beside: 0,
     event_of: |_| Some(Event::Plain),
     ends: Ends::Reason,
+    calls: &[],
     usage,
 };
 
@@ -47,7 +67,34 @@ const MEMBERS: &[Member] = &[
     ("error", ERROR),
 ];
 
-const CANDIDATE: Node = object(&[("finishReason", text(Text::Finish))]);
+const CANDIDATE: Node = object(&[
+    ("content", object(&[("parts", array(&PART))])),
+    ("finishReason", text(Text::Finish)),
+    ("groundingMetadata", object(GROUNDING)),
+]);
+
+/// What the model wrote: thoughts too. Images and sound are counted as tokens alone.
+const PART: Node = object(&[
+    ("text", Node::TEXT),
+    ("functionCall", object(CALL)),
+    ("executableCode", object(&[("code", Node::TEXT)])),
+    ("toolCall", object(CALL)),
+]);
+
+const CALL: &[Member] = &[
+    ("name", Node::TEXT),
+    ("args", Node::WRITTEN),
+    ("partialArgs", Node::WRITTEN),
+];
+
+const GROUNDING: &[Member] = &[
+    ("webSearchQueries", array(&text(Text::Query))),
+    ("imageSearchQueries", array(&text(Text::Query))),
+    (
+        "groundingChunks",
+        array(&object(&[("maps", object(&[]).marked(Mark::Place))])),
+    ),
+];
 
 const USAGE: &[Member] = &[
     ("promptTokenCount", number(PROMPT)),
@@ -56,6 +103,44 @@ const USAGE: &[Member] = &[
     ("candidatesTokenCount", number(CANDIDATES)),
     ("thoughtsTokenCount", number(THOUGHTS)),
     ("totalTokenCount", number(5)),
+    ("promptTokensDetails", details(&PROMPT_DETAIL, PROMPT_PARTS)),
+    ("cacheTokensDetails", details(&CACHED_DETAIL, CACHED_PARTS)),
+    (
+        "candidatesTokensDetails",
+        details(&CANDIDATES_DETAIL, CANDIDATES_PARTS),
+    ),
+    // Of the vendor's two houses one has this, the other that.
+    ("serviceTier", text(Text::Tier)),
+    ("trafficType", text(Text::Tier)),
+];
+
+const PROMPT_PARTS: Modalities = parts(PROMPT_AUDIO, PROMPT_IMAGE);
+const CACHED_PARTS: Modalities = parts(CACHED_AUDIO, CACHED_IMAGE);
+const CANDIDATES_PARTS: Modalities = parts(CANDIDATES_AUDIO, CANDIDATES_IMAGE);
+
+const PROMPT_DETAIL: Node = detail(PROMPT_PARTS);
+const CACHED_DETAIL: Node = detail(CACHED_PARTS);
+const CANDIDATES_DETAIL: Node = detail(CANDIDATES_PARTS);
+
+const fn parts(audio: Slot, image: Slot) -> Modalities {
+    Modalities {
+        audio,
+        image,
+        entry: ENTRY,
+    }
+}
+
+const fn details(entry: &'static Node, parts: Modalities) -> Node {
+    array(entry).marked(Mark::Modalities(parts))
+}
+
+const fn detail(parts: Modalities) -> Node {
+    object(DETAIL).marked(Mark::Modality(parts))
+}
+
+const DETAIL: &[Member] = &[
+    ("modality", text(Text::EntryType)),
+    ("tokenCount", number(ENTRY)),
 ];
 
 /// Its `code` is an HTTP status; the word for it is in `status`.
@@ -64,11 +149,23 @@ const ERROR: Node = object(&[("status", text(Text::ErrorType))]).marked(Mark::Er
 fn usage(numbers: &Numbers) -> Option<Usage> {
     let known = numbers.any(&[PROMPT, CACHED, TOOL_USE, CANDIDATES, THOUGHTS]);
     let mut usage = Usage::default();
-    let (input, [cached]) = numbers.split(PROMPT, [CACHED]);
+    // What came from the cache is among the parts of the prompt.
+    let fresh = |all, cached| numbers.or_zero(all).saturating_sub(numbers.or_zero(cached));
+    let parts = [
+        numbers.or_zero(CACHED),
+        fresh(PROMPT_AUDIO, CACHED_AUDIO),
+        fresh(PROMPT_IMAGE, CACHED_IMAGE),
+    ];
+    let (input, [cached, audio, image]) = split(numbers.get(PROMPT), parts);
     usage.set(Kind::Input, input);
     usage.set(Kind::CacheRead, cached);
+    usage.set(Kind::InputAudio, audio);
+    usage.set(Kind::InputImage, image);
     usage.set(Kind::ToolUse, numbers.or_zero(TOOL_USE));
-    usage.set(Kind::Output, numbers.or_zero(CANDIDATES));
+    let (output, [audio, image]) = numbers.split(CANDIDATES, [CANDIDATES_AUDIO, CANDIDATES_IMAGE]);
+    usage.set(Kind::Output, output);
+    usage.set(Kind::OutputAudio, audio);
+    usage.set(Kind::OutputImage, image);
     usage.set(Kind::Reasoning, numbers.or_zero(THOUGHTS));
     known.then_some(usage)
 }

@@ -1,7 +1,7 @@
 //! Images: what stands where, and what it means.
 //!
 //! Images are counted as they come: the items of `data`, or the events that complete one. Older models
-//! report no tokens at all. `input_tokens` contains the image tokens.
+//! report no tokens at all. `input_tokens` contains the image tokens, and so does `output_tokens`.
 
 use super::numbers::Numbers;
 use super::table::{
@@ -13,6 +13,7 @@ use super::{Kind, Usage};
 const INPUT: Slot = 0;
 const INPUT_IMAGE: Slot = 2;
 const OUTPUT: Slot = 3;
+const OUTPUT_IMAGE: Slot = 5;
 
 pub(super) static TABLE: Table = Table {
     document: root(DOCUMENT, &DOCUMENT_ELEMENT),
@@ -27,6 +28,7 @@ pub(super) static TABLE: Table = Table {
         "total_tokens",
     ],
     merge: Merge::Replace,
+    beside: 0,
     event_of: |name| match name {
         b"error" => Some(Event::Error),
         // image_generation.completed, image_edit.completed
@@ -34,6 +36,7 @@ pub(super) static TABLE: Table = Table {
         _ => None,
     },
     ends: Ends::Event,
+    calls: &[],
     usage,
 };
 
@@ -69,16 +72,21 @@ const USAGE: &[Member] = &[
     ),
     (
         "output_tokens_details",
-        object(&[("text_tokens", number(4)), ("image_tokens", number(5))]),
+        object(&[
+            ("text_tokens", number(4)),
+            ("image_tokens", number(OUTPUT_IMAGE)),
+        ]),
     ),
 ];
 
 fn usage(numbers: &Numbers) -> Option<Usage> {
-    let known = numbers.any(&[INPUT, INPUT_IMAGE, OUTPUT]);
+    let known = numbers.any(&[INPUT, INPUT_IMAGE, OUTPUT, OUTPUT_IMAGE]);
     let mut usage = Usage::default();
     let (input, [image]) = numbers.split(INPUT, [INPUT_IMAGE]);
     usage.set(Kind::Input, input);
     usage.set(Kind::InputImage, image);
-    usage.set(Kind::Output, numbers.or_zero(OUTPUT));
+    let (output, [image]) = numbers.split(OUTPUT, [OUTPUT_IMAGE]);
+    usage.set(Kind::Output, output);
+    usage.set(Kind::OutputImage, image);
     known.then_some(usage)
 }

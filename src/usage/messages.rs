@@ -4,22 +4,31 @@
 //! it again, each field cumulative and standing for the one before. `input_tokens` contains neither what
 //! was read from the cache nor what was written to it; `output_tokens` contains the thinking.
 //!
-//! `usage.iterations` lists the model calls behind one answer. Those of type `compaction` are not in the
-//! sums beside it, so they are added; all others are.
+//! `usage.iterations` lists the model calls behind one answer; a later list stands for the one before. Those of type
+//! `message` and `fallback_message`, and those without a type, are in the sums beside it. All others are not: what has a model
+//! of its own (`advisor_message`) is that model's, what has none (`compaction`) is added to the sums. Types that are not known
+//! yet are read in the same way: they are rather charged than free.
+//!
+//! What the model wrote stands in the `delta` of `content_block_delta`, in the few blocks that do not begin empty, and in the
+//! `content` of a document.
 
 use super::numbers::Numbers;
+use super::others::SUMS as ENTRY_SUMS;
 use super::table::{
     ERROR, Ends, Event, Mark, Member, Merge, Node, Slot, Table, Text, array, number, object, root,
     text,
 };
-use super::{Kind, Usage};
+use super::{Call, Kind, Usage};
 
 /// The numbers that the usage object and the entries of `iterations` have in common begin here.
 const SUMS: Slot = 0;
-/// Those that compactions used.
+/// Those that compactions used, and what else is not in the sums and has no model of its own.
 const COMPACTION: Slot = 6;
+const SEARCHES: Slot = 12;
+const FETCHES: Slot = 13;
+const EXECUTIONS: Slot = 14;
 /// Those of the entry that is being read.
-const ENTRY: Slot = 14;
+const ENTRY: Slot = 15;
 
 // Among the numbers in common:
 const INPUT: Slot = 0;
@@ -31,7 +40,7 @@ const CACHE_WRITE_1H: Slot = 5;
 const COMMON: core::ops::RangeInclusive<Slot> = INPUT..=CACHE_WRITE_1H;
 
 pub(super) static TABLE: Table = Table {
-    document: root(MESSAGE, &DOCUMENT_ELEMENT),
+    document: root(DOCUMENT, &DOCUMENT_ELEMENT),
     event: root(EVENT, &EVENT_ELEMENT),
     names: &[
         "input_tokens",
@@ -48,36 +57,67 @@ pub(super) static TABLE: Table = Table {
         "iterations[compaction].cache_creation.ephemeral_1h_input_tokens",
         "server_tool_use.web_search_requests",
         "server_tool_use.web_fetch_requests",
+        "server_tool_use.code_execution_requests",
     ],
     merge: Merge::Update,
+    beside: 0,
     event_of: |name| match name {
+        b"content_block_delta" | b"content_block_start" => Some(Event::Part),
         b"message_start" | b"message_delta" => Some(Event::Plain),
         b"message_stop" => Some(Event::End),
         b"error" => Some(Event::Error),
         _ => None,
     },
     ends: Ends::Event,
+    calls: &[
+        (Call::WebSearch, SEARCHES),
+        (Call::CodeExecution, EXECUTIONS),
+    ],
     usage,
 };
 
-const DOCUMENT_ELEMENT: Node = object(MESSAGE).marked(Mark::Element);
+const DOCUMENT_ELEMENT: Node = object(DOCUMENT).marked(Mark::Element);
 const EVENT_ELEMENT: Node = object(EVENT).marked(Mark::Element);
 
 const EVENT: &[Member] = &[
     ("type", text(Text::EventType)),
     ("message", object(MESSAGE)),
-    ("delta", object(&[("stop_reason", text(Text::Finish))])),
+    ("delta", object(DELTA)),
+    ("content_block", BLOCK),
     ("usage", object(USAGE)),
     ("error", ERROR),
 ];
 
-const MESSAGE: &[Member] = &[
-    ("id", text(Text::Id)),
-    ("model", text(Text::Model)),
+const DELTA: &[Member] = &[
+    ("text", Node::TEXT),
+    ("thinking", Node::TEXT),
+    ("partial_json", Node::TEXT),
+    // Of a compaction.
+    ("content", Node::TEXT),
+    // Of the message.
     ("stop_reason", text(Text::Finish)),
-    ("usage", object(USAGE)),
-    ("error", ERROR),
 ];
+
+const BLOCK: Node = object(&[
+    ("text", Node::TEXT),
+    ("thinking", Node::TEXT),
+    ("name", Node::TEXT),
+    ("input", Node::WRITTEN),
+]);
+
+const DOCUMENT: &[Member] = &message(array(&BLOCK));
+const MESSAGE: &[Member] = &message(Node::NONE);
+
+const fn message(content: Node) -> [Member; 6] {
+    [
+        ("id", text(Text::Id)),
+        ("model", text(Text::Model)),
+        ("content", content),
+        ("stop_reason", text(Text::Finish)),
+        ("usage", object(USAGE)),
+        ("error", ERROR),
+    ]
+}
 
 const USAGE: &[Member] = &[
     ("input_tokens", number(SUMS + INPUT)),
@@ -94,16 +134,19 @@ const USAGE: &[Member] = &[
     (
         "server_tool_use",
         object(&[
-            ("web_search_requests", number(12)),
-            ("web_fetch_requests", number(13)),
+            ("web_search_requests", number(SEARCHES)),
+            ("web_fetch_requests", number(FETCHES)),
+            ("code_execution_requests", number(EXECUTIONS)),
         ]),
     ),
     ("service_tier", text(Text::Tier)),
+    ("speed", text(Text::Speed)),
     ("iterations", array(&ITERATION).marked(Mark::Iterations)),
 ];
 
 const ITERATION: Node = object(&[
-    ("type", text(Text::Iteration)),
+    ("type", text(Text::EntryType)),
+    ("model", text(Text::EntryModel)),
     ("input_tokens", number(ENTRY + INPUT)),
     ("output_tokens", number(ENTRY + OUTPUT)),
     ("cache_read_input_tokens", number(ENTRY + CACHE_READ)),
@@ -132,23 +175,44 @@ pub(super) fn begin_iteration(numbers: &mut Numbers) {
     }
 }
 
-/// An entry of type `compaction` has ended.
-pub(super) fn add_compaction(numbers: &mut Numbers) {
+/// What the entry that has ended used: the numbers in common, in their order.
+pub(super) fn entry(numbers: &Numbers) -> [u64; ENTRY_SUMS] {
     let (rest, [hour, minutes]) = numbers.split(
         ENTRY + CACHE_WRITE,
         [ENTRY + CACHE_WRITE_1H, ENTRY + CACHE_WRITE_5M],
     );
     let written = rest.saturating_add(hour).saturating_add(minutes);
-    for (slot, tokens) in [
-        (INPUT, numbers.or_zero(ENTRY + INPUT)),
-        (OUTPUT, numbers.or_zero(ENTRY + OUTPUT)),
-        (CACHE_READ, numbers.or_zero(ENTRY + CACHE_READ)),
-        (CACHE_WRITE, written),
-        (CACHE_WRITE_5M, minutes),
-        (CACHE_WRITE_1H, hour),
-    ] {
-        numbers.add(COMPACTION.saturating_add(slot), tokens);
+    [
+        numbers.or_zero(ENTRY + INPUT),
+        numbers.or_zero(ENTRY + OUTPUT),
+        numbers.or_zero(ENTRY + CACHE_READ),
+        written,
+        minutes,
+        hour,
+    ]
+}
+
+/// Adds what an entry used to the sums of the model that answered.
+pub(super) fn add_entry(numbers: &mut Numbers, entry: [u64; ENTRY_SUMS]) {
+    for (slot, tokens) in (COMPACTION..).zip(entry) {
+        numbers.add(slot, tokens);
     }
+}
+
+/// What entries used whose sums are these.
+pub(super) fn usage_of(sums: [u64; ENTRY_SUMS]) -> Usage {
+    let [input, output, cache_read, written, _, hour] = sums;
+    let mut usage = Usage::default();
+    for (kind, tokens) in [
+        (Kind::Input, input),
+        (Kind::CacheRead, cache_read),
+        (Kind::CacheWrite5m, written.saturating_sub(hour)),
+        (Kind::CacheWrite1h, hour),
+        (Kind::Output, output),
+    ] {
+        usage.set(kind, tokens);
+    }
+    usage
 }
 
 fn usage(numbers: &Numbers) -> Option<Usage> {

@@ -48,10 +48,11 @@ impl Wire {
 ///
 /// It is total on any bytes in any chunks, and lenient: values of no interest are passed over without a
 /// look at their grammar, beyond strings and the number of brackets. An event that is no JSON counts for
-/// nothing, the others do.
+/// nothing, the others do. So does a last event whose JSON is whole but whose blank line never came.
 ///
 /// A meter takes up at most [`Meter::MAX_BYTES`] and has nothing on the heap, whatever it reads: numbers
-/// have fixed places, strings of more than 128 bytes are not kept, and brackets are counted.
+/// have fixed places, strings of more than 128 bytes are not kept, and brackets are counted. A fifth of it is for the names and
+/// sums of four other models, twice: as they stand, and as the event that is being read has them.
 pub struct Meter {
     form: Form,
     picker: Picker,
@@ -95,18 +96,19 @@ pub struct Reading {
     pub service_tier: Option<String>,
     /// The speed that was billed, where the protocol has one beside the class of service (B).
     pub speed: Option<String>,
-    /// Bytes of the text that the model wrote and that passed, reasoning and arguments of tools
-    /// included, as JSON has them.
+    /// Bytes of the text that the model wrote and that passed, reasoning and arguments of tools included, as JSON has them
+    /// between quotes or brackets; a character that is written by number (`\uXXXX`) counts as three.
     pub generated_bytes: u64,
-    /// What other models used for this answer, by the names that the upstream gives them.
+    /// What other models used for this answer, by the names that the upstream gives them: at most four, of which the last has
+    /// all that the others have not. None is the model that answered.
     pub others: Vec<(String, Usage)>,
-    /// Whether something passed that is neither a JSON document nor a stream of events.
+    /// Whether something passed that is neither a JSON document nor a stream of events: compressed bytes, a page, a script.
     pub unreadable: bool,
 }
 
 impl Meter {
     /// The most that a meter takes up, in bytes.
-    pub const MAX_BYTES: usize = 4608;
+    pub const MAX_BYTES: usize = 6912;
 
     /// A meter that has read nothing.
     pub fn new(wire: Wire) -> Self {
@@ -134,9 +136,17 @@ impl Meter {
 
     /// Tells that the answer has ended, or broke off; gives what it told.
     pub fn finish(&mut self) -> Reading {
-        if let Form::Document = self.form {
-            self.tally.end_document(self.picker.is_closed());
-        }
+        let unreadable = match &mut self.form {
+            Form::Unknown { .. } => false,
+            Form::Document => {
+                self.tally.end_document(self.picker.is_closed());
+                self.picker.is_lost() && !self.tally.is_told_anything()
+            }
+            Form::Events(events) => {
+                events.end(&mut self.picker, &mut self.tally);
+                events.is_unreadable()
+            }
+        };
         let tally = &self.tally;
         let owned = |text: Option<&str>| text.map(str::to_owned);
         Reading {
@@ -148,10 +158,10 @@ impl Meter {
             response_model: owned(tally.text_kept(Text::Model)),
             finish_reason: owned(tally.finish_reason()),
             service_tier: owned(tally.text_kept(Text::Tier)),
-            speed: None,
-            generated_bytes: 0,
-            others: Vec::new(),
-            unreadable: false,
+            speed: owned(tally.text_kept(Text::Speed)),
+            generated_bytes: tally.generated_bytes(),
+            others: tally.others(),
+            unreadable,
         }
     }
 

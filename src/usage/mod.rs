@@ -9,11 +9,13 @@
 
 mod carry;
 mod chat;
+pub mod estimate;
 mod generate;
 mod images;
 mod messages;
 mod meter;
 mod numbers;
+mod others;
 mod pattern;
 mod picker;
 mod places;
@@ -23,6 +25,7 @@ mod sse;
 mod table;
 mod tally;
 
+pub use estimate::Estimated;
 pub use meter::{Meter, Reading, Wire};
 
 /// A kind of token. No token is of two kinds.
@@ -169,6 +172,16 @@ impl Usage {
     /// All output, reasoning included.
     pub fn output_tokens(&self) -> u64 {
         self.sum(|kind| !kind.is_input())
+    }
+
+    /// Adds what else was used.
+    pub fn add(&mut self, more: &Self) {
+        let tokens = self.tokens.iter_mut().zip(more.tokens);
+        let calls = self.calls.iter_mut().zip(more.calls);
+        let images = (&mut self.images, more.images);
+        for (sum, more) in tokens.chain(calls).chain([images]) {
+            *sum = sum.saturating_add(more);
+        }
     }
 
     fn sum(&self, of: impl Fn(Kind) -> bool) -> u64 {

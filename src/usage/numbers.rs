@@ -3,7 +3,7 @@
 use super::table::Slot;
 
 /// How many slots there are: the most that any table needs.
-pub(super) const SLOTS: usize = 20;
+pub(super) const SLOTS: usize = 24;
 
 /// Numbers that were reported, and which were.
 #[derive(Debug, Clone, Copy, Default)]
@@ -43,8 +43,18 @@ impl Numbers {
         self.present = 0;
     }
 
+    /// Forgets all but these: bit n is slot n.
+    pub(super) fn clear_but(&mut self, kept: u32) {
+        self.present &= kept;
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.present == 0
+    }
+
+    /// Whether any but these was reported: bit n is slot n.
+    pub(super) fn any_but(&self, others: u32) -> bool {
+        self.present & !others != 0
     }
 
     /// Whether any of these was reported.
@@ -71,17 +81,27 @@ impl Numbers {
         total: Slot,
         parts: [Slot; PARTS],
     ) -> (u64, [u64; PARTS]) {
-        let parts = parts.map(|slot| self.or_zero(slot));
-        let mut rest = self
-            .get(total)
-            .unwrap_or_else(|| parts.iter().fold(0, |sum, part| sum.saturating_add(*part)));
-        let parts = parts.map(|part| {
-            let part = part.min(rest);
-            rest = rest.saturating_sub(part);
-            part
-        });
-        (rest, parts)
+        split(self.get(total), parts.map(|slot| self.or_zero(slot)))
     }
+}
+
+/// The same of any numbers.
+pub(super) fn split<const PARTS: usize>(
+    total: Option<u64>,
+    parts: [u64; PARTS],
+) -> (u64, [u64; PARTS]) {
+    let sum = || {
+        parts
+            .iter()
+            .fold(0, |sum: u64, part| sum.saturating_add(*part))
+    };
+    let mut rest = total.unwrap_or_else(sum);
+    let parts = parts.map(|part| {
+        let part = part.min(rest);
+        rest = rest.saturating_sub(part);
+        part
+    });
+    (rest, parts)
 }
 
 /// The value of a plain integer: no sign, fraction, exponent or leading zero, and no more than 64 bits.

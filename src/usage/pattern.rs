@@ -2,6 +2,7 @@
 //! that nobody reads and in numbers: those are told by comparing them, which takes much less than reading them.
 
 use super::numbers::{Numbers, integer};
+use super::picker::counted;
 use super::places::{Free, Place, Places};
 use super::table::Slot;
 use crate::text::{common_prefix, same, text_end};
@@ -27,8 +28,25 @@ pub(super) struct Pattern {
     usual: u32,
     /// All numbers known after it; nothing if it told none.
     numbers: Option<Numbers>,
-    /// The numbers of the event that was compared with it, where they are others.
+    /// How much text of the model is in it, as it is remembered; nothing if that did not count.
+    generated: Option<i64>,
+    /// What of the event that was compared with it is other.
+    others: Others,
+}
+
+/// What is other in an event.
+#[derive(Default)]
+struct Others {
     values: Values,
+    /// How much more text of the model is in it.
+    generated: i64,
+}
+
+impl Others {
+    fn clear(&mut self) {
+        self.values.clear();
+        self.generated = 0;
+    }
 }
 
 /// What bytes at the start of an event are.
@@ -77,7 +95,8 @@ impl Default for Pattern {
             places: Places::default(),
             usual: 0,
             numbers: None,
-            values: Values::default(),
+            generated: None,
+            others: Others::default(),
         }
     }
 }
@@ -88,8 +107,15 @@ impl Pattern {
         self.len = 0;
     }
 
-    /// Remembers an event, from its first byte to the end of its blank line, and all numbers known after it.
-    pub(super) fn learn(&mut self, event: &[u8], places: &Places, numbers: Option<&Numbers>) {
+    /// Remembers an event, from its first byte to the end of its blank line, all numbers known after it, and how much text of
+    /// the model is in it.
+    pub(super) fn learn(
+        &mut self,
+        event: &[u8],
+        places: &Places,
+        numbers: Option<&Numbers>,
+        generated: Option<i64>,
+    ) {
         self.forget();
         self.places.clear();
         self.usual = 0;
@@ -99,20 +125,25 @@ impl Pattern {
             _ => event,
         };
         let (mut len, mut from) = (0, 0);
+        self.generated = generated;
         for place in places.as_slice() {
             let (start, end) = (place.start(), place.end());
-            let texts = matches!(place.free, Free::Text | Free::Line);
-            let kept_to = if texts && place.len() > MAX_TEXT {
-                start
-            } else {
-                end
+            let texts = matches!(place.free, Free::Text | Free::Generated(_) | Free::Line);
+            let left_out = texts && place.len() > MAX_TEXT;
+            let kept_to = if left_out { start } else { end };
+            let free = match place.free {
+                Free::Generated(escapes) if left_out => {
+                    let text = counted(place.len(), escapes.into());
+                    self.generated = self.generated.map(|all| all.saturating_sub(text));
+                    Free::Generated(0)
+                }
+                free => free,
             };
             if !self.add(&mut len, event.get(from..kept_to)) {
                 return;
             }
-            let left_out = kept_to.saturating_sub(len);
-            self.places
-                .add(start.saturating_sub(left_out), len, place.free);
+            let before = kept_to.saturating_sub(len);
+            self.places.add(start.saturating_sub(before), len, free);
             from = end;
         }
         if self.add(&mut len, event.get(from..)) {
@@ -152,7 +183,7 @@ impl Pattern {
     /// the same, so that it need not be looked for where it differs. Nothing where that does not hold; it may be like this
     /// one nevertheless.
     fn follow_as_usual<'a>(&mut self, bytes: &'a [u8]) -> Option<&'a [u8]> {
-        self.values.clear();
+        self.others.clear();
         let known = self.bytes.get(..self.len)?;
         let (mut at, mut rest) = (0_usize, bytes);
         let mut usual = self.usual;
@@ -168,7 +199,7 @@ impl Pattern {
                 return None;
             }
             let was = known.get(place.start()..place.end())?;
-            let free = free_length(place.free, was, from, &mut self.values)?;
+            let free = free_length(place.free, was, from, &mut self.others)?;
             rest = from.get(free..)?;
             at = place.end();
         }
@@ -178,7 +209,7 @@ impl Pattern {
     }
 
     fn follow<'a>(&mut self, bytes: &'a [u8]) -> Option<Likeness<'a>> {
-        self.values.clear();
+        self.others.clear();
         let known = self.bytes.get(..self.len)?;
         let (mut at, mut rest) = (0_usize, bytes);
         let mut places = (0..).zip(self.places.as_slice());
@@ -202,7 +233,7 @@ impl Pattern {
             // Up to here both are equal, so this place begins in both with the same byte.
             let from = rest.get(place.start().checked_sub(at)?..)?;
             let was = known.get(place.start()..place.end())?;
-            let free = free_length(place.free, was, from, &mut self.values)?;
+            let free = free_length(place.free, was, from, &mut self.others)?;
             rest = from.get(free..)?;
             if rest.is_empty() {
                 return Some(Likeness::Open);
@@ -220,24 +251,40 @@ impl Pattern {
     /// The numbers that are known after the event that was found to be like this one; nothing if such tell none.
     pub(super) fn numbers(&self) -> Option<Numbers> {
         let mut numbers = self.numbers?;
-        for (slot, value) in self.values.as_slice() {
+        for (slot, value) in self.others.values.as_slice() {
             numbers.set(*slot, *value);
         }
         Some(numbers)
     }
+
+    /// How much text of the model is in the event that was found to be like this one.
+    pub(super) fn generated(&self) -> i64 {
+        let known = self
+            .generated
+            .map(|known| known.saturating_add(self.others.generated));
+        known.unwrap_or(0)
+    }
 }
 
 /// How many of the bytes at the start may stand in a place where this `was` before; nothing if none may. Takes a number's
-/// value, where it is another.
-fn free_length(free: Free, was: &[u8], bytes: &[u8], values: &mut Values) -> Option<usize> {
+/// value, where it is another, and how much longer a text of the model is.
+fn free_length(free: Free, was: &[u8], bytes: &[u8], others: &mut Others) -> Option<usize> {
     match free {
-        Free::Text => text_end(bytes),
+        Free::Text => text_end(bytes).map(|(end, _)| end),
+        Free::Generated(escapes) => {
+            let (end, more_escapes) = text_end(bytes)?;
+            let more = counted(end, more_escapes);
+            let less = counted(was.len(), escapes.into());
+            let longer = more.saturating_sub(less);
+            others.generated = others.generated.saturating_add(longer);
+            Some(end)
+        }
         Free::Line => Some(memchr2(b'\r', b'\n', bytes).unwrap_or(bytes.len())),
         Free::Digits => digits(bytes),
         Free::Number(slot) => {
             let length = digits(bytes)?;
             let number = bytes.get(..length)?;
-            (same(was, number) || values.add(slot, integer(number)?)).then_some(length)
+            (same(was, number) || others.values.add(slot, integer(number)?)).then_some(length)
         }
     }
 }

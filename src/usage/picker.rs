@@ -8,16 +8,18 @@ mod passing;
 mod path;
 mod string;
 mod word;
+mod written;
 
 use super::places::{Free, Places};
 use super::short_text::ShortText;
 use super::sse::is_line_break;
-use super::table::Node;
+use super::table::{Generated, Node};
 use super::tally::Tally;
 use crate::text::{is_whitespace, skip_whitespace};
 use memchr::memchr2;
 use path::{Container, Path};
 use word::is_word;
+pub(super) use written::counted;
 
 /// Reads one value after the other, each after a [`reset`](Self::reset).
 pub(super) struct Picker {
@@ -64,6 +66,14 @@ enum State {
     /// In a string that is passed over.
     PassingText,
     PassingEscape,
+    /// In a string that the model wrote.
+    Generated,
+    GeneratedEscape,
+    /// In an object or array that the model wrote.
+    Written,
+    /// In a string in it.
+    WrittenText,
+    WrittenEscape,
     /// After the outermost value.
     End,
     /// In what is no JSON, or not worth reading on.
@@ -125,6 +135,11 @@ impl Picker {
         self.state == State::End
     }
 
+    /// Whether what was read is no JSON, or not worth reading on.
+    pub(super) fn is_lost(&self) -> bool {
+        self.state == State::Lost
+    }
+
     /// Reads on; with `lines` no further than to the next line break, which is what is left then.
     pub(super) fn feed<'a>(&mut self, bytes: &'a [u8], lines: bool, tally: &mut Tally) -> &'a [u8] {
         let mut rest = bytes;
@@ -146,6 +161,14 @@ impl Picker {
                 State::PassingEscape => {
                     self.state = State::PassingText;
                     tail
+                }
+                State::Generated => self.generated(rest, lines, tally),
+                State::GeneratedEscape => {
+                    self.generated_escape(byte, tally);
+                    tail
+                }
+                State::Written | State::WrittenText | State::WrittenEscape => {
+                    self.written(rest, lines, tally)
                 }
                 State::Text => self.text(rest, lines, tally),
                 State::Escape => {
@@ -191,6 +214,10 @@ impl Picker {
         match byte {
             b'"' => match self.node.text {
                 Some(what) => self.told_text(what, tail, lines, tally),
+                None if self.node.generated != Generated::No => {
+                    self.state = State::Generated;
+                    self.generated(tail, lines, tally)
+                }
                 None => {
                     self.state = State::PassingText;
                     self.pass_text(tail, lines)
@@ -203,6 +230,12 @@ impl Picker {
             b'[' if self.node.items.is_some() => {
                 self.open(Container::Array, tally);
                 tail
+            }
+            b'{' | b'[' if self.node.generated == Generated::Any => {
+                tally.begin_written();
+                self.depth = 1;
+                self.state = State::Written;
+                self.written(tail, lines, tally)
             }
             b'{' | b'[' => {
                 self.depth = 1;

@@ -10,6 +10,8 @@ const MAX_PLACES: usize = 24;
 pub(super) enum Free {
     /// The text of a string that nobody reads, up to its closing quote.
     Text,
+    /// The text of a string that the model wrote, up to its closing quote, and how many characters in it are written by number.
+    Generated(u8),
     /// Digits that nobody reads.
     Digits,
     /// A plain integer that is told.

@@ -1,11 +1,14 @@
 //! Server-sent events (WHATWG HTML, 9.2.6), as they come: their data goes straight to the picker.
 //!
 //! Only `data` counts: every protocol here repeats in it what its `event` fields say.
+//!
+//! An event that the end of the answer cuts before its blank line counts if its JSON is whole: the standard drops it, but the
+//! vendors' clients read it, and what it tells was used.
 
 use super::carry::Carry;
 use super::pattern::{Likeness, MAX_EVENT, Pattern};
 use super::picker::Picker;
-use super::tally::Tally;
+use super::tally::{Effect, Tally};
 use memchr::memchr2;
 
 /// Cuts a stream into lines and lines into events.
@@ -16,6 +19,10 @@ pub(super) struct Events {
     after_cr: bool,
     /// The event has a line of data.
     has_data: bool,
+    /// An event had one.
+    any_data: bool,
+    /// What the stream begins with.
+    head: Head,
     /// What came of the event with the chunks before was read.
     begun: bool,
     /// The last event.
@@ -40,11 +47,44 @@ enum Line {
 
 const DATA: &[u8] = b"data:";
 
+/// The first bytes of a stream.
+#[derive(Default)]
+struct Head {
+    bytes: [u8; Self::SIZE],
+    len: usize,
+}
+
+impl Head {
+    /// Enough to know any field by.
+    const SIZE: usize = 6;
+    /// What a line of a stream begins with: a comment, or a field.
+    const BEGINNINGS: [&[u8]; 5] = [b":", DATA, b"event:", b"id:", b"retry:"];
+
+    fn add(&mut self, bytes: &[u8]) {
+        for (place, byte) in self.bytes.iter_mut().skip(self.len).zip(bytes) {
+            *place = *byte;
+            self.len = self.len.saturating_add(1);
+        }
+    }
+
+    /// Whether it is the beginning of a line of a stream, as far as it is known.
+    fn is_of_stream(&self) -> bool {
+        let head = self.bytes.get(..self.len).unwrap_or_default();
+        Self::BEGINNINGS
+            .iter()
+            .any(|line| line.starts_with(head) || head.starts_with(line))
+    }
+}
+
 impl Events {
     /// A stream that begins inside a line that is no field.
     pub(super) fn in_other_line() -> Self {
         Self {
             line: Line::Other,
+            head: Head {
+                bytes: [b' '; Head::SIZE],
+                len: Head::SIZE,
+            },
             begun: true,
             carry: Carry::lacking(),
             ..Self::default()
@@ -53,11 +93,32 @@ impl Events {
 
     /// Reads the next bytes; none after the stream's own end.
     pub(super) fn feed(&mut self, bytes: &[u8], picker: &mut Picker, tally: &mut Tally) {
+        if self.head.len < Head::SIZE {
+            self.head.add(bytes);
+        }
         let mut rest = bytes;
         while !self.begun && self.carry.len() > 0 && !rest.is_empty() {
             rest = self.carry_on(rest, picker, tally);
         }
         self.read(rest, picker, tally);
+    }
+
+    /// Tells that the stream has ended: the last event may have no blank line.
+    pub(super) fn end(&mut self, picker: &mut Picker, tally: &mut Tally) {
+        // Nothing that is carried over is like the last event now.
+        self.pattern.forget();
+        if !self.begun {
+            let carry = core::mem::take(&mut self.carry);
+            self.read(carry.as_bytes(), picker, tally);
+        }
+        if !tally.is_done() {
+            self.dispatch(picker, tally);
+        }
+    }
+
+    /// Whether nothing of it was like a stream of events.
+    pub(super) fn is_unreadable(&self) -> bool {
+        !self.any_data && !self.head.is_of_stream()
     }
 
     /// Goes on with the event that was carried over; gives what is left.
@@ -109,18 +170,21 @@ impl Events {
                         rest = value;
                     } else if is_line_break(byte) {
                         let (told, repeatable) = (tally.is_told(), tally.is_repeatable());
-                        let is_one = self.dispatch(picker, tally);
+                        let dispatched = self.dispatch(picker, tally);
                         if tally.is_done() {
                             return;
                         }
                         rest = self.end_line(rest);
-                        if is_one {
+                        if let Some(effect) = dispatched {
                             let length = event.len().saturating_sub(rest.len());
                             let last = event.get(..length).unwrap_or_default();
                             match self.carry.end(last) {
                                 Some(event) if repeatable => {
-                                    let numbers = picker.is_closed().then(|| tally.numbers());
-                                    self.pattern.learn(event, picker.places(), numbers);
+                                    let numbers = effect.is_some_and(|effect| effect.numbers);
+                                    let numbers = numbers.then(|| tally.numbers());
+                                    let generated = effect.map(|effect| effect.generated);
+                                    let places = picker.places();
+                                    self.pattern.learn(event, places, numbers, generated);
                                 }
                                 _ if told => self.pattern.forget(),
                                 _ => {}
@@ -201,9 +265,7 @@ impl Events {
 
     /// What stands before these bytes is like the last event: it told the same. Gives what is left.
     fn repeat<'a>(&mut self, bytes: &'a [u8], tally: &mut Tally) -> &'a [u8] {
-        if let Some(numbers) = self.pattern.numbers() {
-            tally.repeat(numbers);
-        }
+        tally.repeat(self.pattern.numbers(), self.pattern.generated());
         // The pattern has no LF of a last CR LF.
         if !self.pattern.ends_with_cr() {
             return bytes;
@@ -218,6 +280,7 @@ impl Events {
             picker.feed(b"\n", false, tally);
         }
         self.has_data = true;
+        self.any_data = true;
     }
 
     /// Reads the line break at the start, if there is one; gives what is left.
@@ -233,18 +296,17 @@ impl Events {
         rest
     }
 
-    /// A blank line: the event is whole. Whether it is one: it had a line of data.
-    fn dispatch(&mut self, picker: &Picker, tally: &mut Tally) -> bool {
-        if !self.has_data {
-            return false;
+    /// A blank line: the event is whole. Nothing if it is none, for want of a line of data; otherwise what it changed, if it
+    /// is JSON.
+    fn dispatch(&mut self, picker: &Picker, tally: &mut Tally) -> Option<Option<Effect>> {
+        if !core::mem::take(&mut self.has_data) {
+            return None;
         }
-        self.has_data = false;
         if picker.is_closed() {
-            tally.commit();
-        } else {
-            tally.discard();
+            return Some(Some(tally.commit()));
         }
-        true
+        tally.discard();
+        Some(None)
     }
 }
 

@@ -3,8 +3,8 @@
 //! The tables are constants, one file a protocol; the [`Picker`](super::picker::Picker) follows them
 //! and knows no key itself.
 
-use super::Usage;
 use super::numbers::Numbers;
+use super::{Call, Usage};
 use crate::text::same;
 
 /// Everything that is particular to one wire form.
@@ -16,10 +16,14 @@ pub(super) struct Table {
     /// The wire paths of the numbers, inside the usage object, by [`Slot`]. Slots beyond are not shown.
     pub(super) names: &'static [&'static str],
     pub(super) merge: Merge,
+    /// The numbers that stand beside the usage object: another one does not stand for these. Bit n is slot n.
+    pub(super) beside: u32,
     /// What an event of this `type` is; nothing: not worth reading on.
     pub(super) event_of: fn(&[u8]) -> Option<Event>,
     /// What else ends a stream, beside an event of that kind.
     pub(super) ends: Ends,
+    /// Calls that are reported as a number: it stands for what was counted.
+    pub(super) calls: &'static [(Call, Slot)],
     /// The usage that the numbers mean; nothing if none of those that count was reported.
     pub(super) usage: fn(&Numbers) -> Option<Usage>,
 }
@@ -57,6 +61,8 @@ pub(super) enum Event {
     End,
     /// A finished image.
     Image,
+    /// A piece of the answer: the text in it and the work it tells of count, nothing else does.
+    Part,
     /// An error, whatever else it says.
     Error,
 }
@@ -71,14 +77,23 @@ pub(super) enum Text {
     /// How the response stands (Responses).
     Status,
     Tier,
+    Speed,
     ErrorType,
     ErrorCode,
     /// Not kept: the type of an event.
     EventType,
     /// Not kept: an error that is a mere string.
     BareError,
-    /// Not kept: the type of an entry of `usage.iterations`.
-    Iteration,
+    /// Not kept: the type of an entry of a list, or what it is of.
+    EntryType,
+    /// Not kept: the model of an entry.
+    EntryModel,
+    /// Not kept: how an entry stands.
+    EntryStatus,
+    /// Not kept: the type of what an entry does.
+    EntryAction,
+    /// Not kept: a search, in a list of them.
+    Query,
 }
 
 impl Text {
@@ -101,6 +116,36 @@ pub(super) enum Mark {
     Iterations,
     /// An entry of it.
     Iteration,
+    /// A list of what a total is made up of, by modality; the parts that are told apart have these slots.
+    Modalities(Modalities),
+    /// An entry of it.
+    Modality(Modalities),
+    /// Something that the model did: a message, or a call of a tool.
+    Item,
+    /// A tool that it may call.
+    Tool,
+    /// A place on a map that it found.
+    Place,
+}
+
+/// Where the parts of a total have their places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Modalities {
+    pub(super) audio: Slot,
+    pub(super) image: Slot,
+    /// The number of the entry that is being read.
+    pub(super) entry: Slot,
+}
+
+/// What of a value the model wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Generated {
+    /// Nothing.
+    No,
+    /// A string.
+    Text,
+    /// A string, or all that stands in an object or array.
+    Any,
 }
 
 /// What a value may be to be read; any other value is passed over.
@@ -114,6 +159,8 @@ pub(super) struct Node {
     pub(super) number: Option<Slot>,
     /// As a string.
     pub(super) text: Option<Text>,
+    /// As a string that is not read otherwise, or as an object or array none of whose members is: whether its length counts.
+    pub(super) generated: Generated,
     /// As an object or array: what it is told as.
     pub(super) mark: Option<Mark>,
 }
@@ -128,7 +175,20 @@ impl Node {
         items: None,
         number: None,
         text: None,
+        generated: Generated::No,
         mark: None,
+    };
+
+    /// Text that the model wrote.
+    pub(super) const TEXT: Self = Self {
+        generated: Generated::Text,
+        ..Self::NONE
+    };
+
+    /// Something that the model wrote, be it a text or not.
+    pub(super) const WRITTEN: Self = Self {
+        generated: Generated::Any,
+        ..Self::NONE
     };
 
     /// The value of a key of this object.

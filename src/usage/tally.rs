@@ -1,10 +1,14 @@
 //! What an answer has said of its usage: staged while an event is being read, kept when it has ended.
 
-use super::Usage;
-use super::messages;
 use super::numbers::Numbers;
+use super::others::{Other, Others};
 use super::short_text::ShortText;
 use super::table::{Ends, Event, Mark, Merge, Slot, Table, Text};
+use super::{Call, Usage};
+use super::{messages, responses};
+
+/// Stands for the model of a tool that makes images, where its name was not told.
+const IMAGE_TOOL: &str = "image_generation";
 
 /// Collects what a [`Picker`](super::picker::Picker) finds.
 pub(super) struct Tally {
@@ -13,9 +17,13 @@ pub(super) struct Tally {
     staged: Said,
     /// Of all events that have ended.
     kept: Said,
+    /// The entry of a list that is being read.
+    entry: Entry,
     ended: bool,
     /// Each item of the outermost array is an event.
     by_element: bool,
+    /// Something was told that counts.
+    told: bool,
 }
 
 #[derive(Default)]
@@ -23,13 +31,17 @@ struct Said {
     numbers: Numbers,
     texts: [ShortText; Text::KEPT],
     images: u64,
+    calls: [u64; Call::ALL.len()],
+    /// How long the text is that the model wrote: less than nothing while half an escape was read.
+    generated: i64,
+    others: Others,
+    /// They were listed, if only as none.
+    lists_others: bool,
     event: Event,
     /// An error stands inside.
     error: bool,
     /// The word `[DONE]`.
     done: bool,
-    /// The entry of `usage.iterations` that is being read is a compaction.
-    compaction: bool,
     /// The usage object has begun and not ended: one number may yet correct another.
     usage_open: bool,
     /// Said again with other numbers it would mean something else than those.
@@ -38,14 +50,75 @@ struct Said {
     touched: bool,
 }
 
+/// An entry of a list.
+#[derive(Default)]
+struct Entry {
+    what: What,
+    model: ShortText,
+    /// It was not done, or is no work of its own.
+    idle: bool,
+}
+
+/// What an entry is, or what it is of.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum What {
+    #[default]
+    Untold,
+    Other,
+    /// A model call that is in the sums.
+    Summed,
+    Call(Call),
+    Image,
+    ImageTool,
+    ImageTokens,
+    AudioTokens,
+}
+
+impl What {
+    fn named(name: &[u8]) -> Self {
+        match name {
+            b"message" | b"fallback_message" => Self::Summed,
+            b"web_search_call" => Self::Call(Call::WebSearch),
+            b"code_interpreter_call" => Self::Call(Call::CodeExecution),
+            b"file_search_call" => Self::Call(Call::FileSearch),
+            b"image_generation_call" => Self::Image,
+            b"image_generation" => Self::ImageTool,
+            b"IMAGE" => Self::ImageTokens,
+            b"AUDIO" => Self::AudioTokens,
+            _ => Self::Other,
+        }
+    }
+}
+
+impl Entry {
+    fn clear(&mut self) {
+        self.what = What::Untold;
+        self.model.clear();
+        self.idle = false;
+    }
+}
+
+/// What an event that has ended changed.
+#[derive(Clone, Copy)]
+pub(super) struct Effect {
+    /// Its numbers count.
+    pub(super) numbers: bool,
+    /// How much text of the model is in it.
+    pub(super) generated: i64,
+}
+
 impl Said {
     fn clear(&mut self) {
+        self.generated = 0;
+        self.event = Event::Plain;
         if self.touched {
             self.numbers.clear();
             self.texts.iter_mut().for_each(ShortText::clear);
             self.images = 0;
-            self.event = Event::Plain;
-            (self.error, self.done, self.compaction) = (false, false, false);
+            self.calls = [0; Call::ALL.len()];
+            self.others.clear();
+            self.lists_others = false;
+            (self.error, self.done) = (false, false);
             self.usage_open = false;
             self.singular = false;
             self.touched = false;
@@ -55,6 +128,13 @@ impl Said {
     fn text(&self, text: Text) -> Option<&str> {
         self.texts.get(text as usize)?.text()
     }
+
+    fn add_call(&mut self, call: Call) {
+        if let Some(calls) = self.calls.get_mut(call as usize) {
+            *calls = calls.saturating_add(1);
+        }
+        self.touched = true;
+    }
 }
 
 impl Tally {
@@ -63,8 +143,10 @@ impl Tally {
             table,
             staged: Said::default(),
             kept: Said::default(),
+            entry: Entry::default(),
             ended: false,
             by_element: false,
+            told: false,
         }
     }
 
@@ -88,11 +170,41 @@ impl Tally {
                 Some(event) => {
                     self.staged.event = event;
                     self.staged.singular |= event == Event::Image;
+                    // Most events are: they tell nothing more.
+                    if event == Event::Part {
+                        return true;
+                    }
                 }
                 None => return false,
             },
             Text::BareError => self.staged.error |= text != Some(b""),
-            Text::Iteration => self.staged.compaction = text == Some(b"compaction"),
+            Text::EntryType => {
+                self.entry.what = text.map_or(What::Other, What::named);
+                return true;
+            }
+            Text::EntryModel => {
+                self.entry.model.set(text.unwrap_or_default());
+                return true;
+            }
+            Text::EntryStatus => {
+                const UNDONE: [&[u8]; 5] = [
+                    b"failed",
+                    b"incomplete",
+                    b"in_progress",
+                    b"interpreting",
+                    b"searching",
+                ];
+                self.entry.idle |= text.is_some_and(|status| UNDONE.contains(&status));
+                return true;
+            }
+            Text::EntryAction => {
+                // Reading on in what a search found.
+                const BESIDE: [&[u8]; 2] = [b"find_in_page", b"open_page"];
+                self.entry.idle |= text.is_some_and(|action| BESIDE.contains(&action));
+                return true;
+            }
+            Text::Query if text == Some(b"") => return true,
+            Text::Query => self.staged.add_call(Call::WebSearch),
             _ => {
                 let kept = self.kept.texts.get(what as usize);
                 if let Some(place) = self.staged.texts.get_mut(what as usize) {
@@ -116,20 +228,52 @@ impl Tally {
         match mark {
             Mark::Usage => {
                 self.staged.singular |= !numbers.is_empty();
-                numbers.clear();
+                numbers.clear_but(self.table.beside);
                 self.staged.usage_open = true;
             }
             Mark::Error => self.staged.error = true,
             Mark::Iterations => {
                 messages::begin_iterations(numbers);
+                self.staged.others.clear();
+                self.staged.lists_others = true;
                 self.staged.singular = true;
             }
             Mark::Iteration => {
                 messages::begin_iteration(numbers);
-                self.staged.compaction = false;
+                self.entry.clear();
+            }
+            // The list stands for the one before.
+            Mark::Modalities(parts) => {
+                numbers.set(parts.audio, 0);
+                numbers.set(parts.image, 0);
+            }
+            Mark::Modality(parts) => {
+                numbers.forget(parts.entry);
+                self.entry.what = What::Untold;
+                return;
+            }
+            Mark::Item | Mark::Tool => {
+                self.entry.clear();
+                return;
+            }
+            Mark::Place => {
+                if let Some(calls) = self.staged.calls.get_mut(Call::MapsSearch as usize) {
+                    *calls = 1;
+                }
             }
             Mark::Image | Mark::Element => return,
         }
+        self.staged.touched = true;
+    }
+
+    /// So much text of the model was read.
+    pub(super) fn generated(&mut self, more: i64) {
+        self.staged.generated = self.staged.generated.saturating_add(more);
+    }
+
+    /// An object or array that the model wrote begins: the next one need not be like it.
+    pub(super) fn begin_written(&mut self) {
+        self.staged.singular = true;
         self.staged.touched = true;
     }
 
@@ -142,11 +286,48 @@ impl Tally {
                 self.staged.touched = true;
             }
             Mark::Usage => self.staged.usage_open = false,
-            Mark::Iteration if self.staged.compaction => {
-                messages::add_compaction(&mut self.staged.numbers);
+            Mark::Iteration => self.end_iteration(),
+            Mark::Modality(parts) => {
+                let numbers = &mut self.staged.numbers;
+                let tokens = numbers.or_zero(parts.entry);
+                let slot = match self.entry.what {
+                    What::AudioTokens => parts.audio,
+                    What::ImageTokens => parts.image,
+                    _ => return,
+                };
+                numbers.add(slot, tokens);
+                self.staged.singular = true;
             }
-            Mark::Element if self.by_element => self.commit(),
+            Mark::Item if !self.entry.idle => {
+                match self.entry.what {
+                    What::Call(call) => self.staged.add_call(call),
+                    What::Image => self.staged.images = self.staged.images.saturating_add(1),
+                    _ => return,
+                }
+                self.staged.singular = true;
+                self.staged.touched = true;
+            }
+            Mark::Tool if self.entry.what == What::ImageTool => {
+                if let Some(name) = self.entry.model.text() {
+                    self.staged.others.add(name.as_bytes(), Default::default());
+                    self.staged.lists_others = true;
+                    self.staged.singular = true;
+                    self.staged.touched = true;
+                }
+            }
+            Mark::Element if self.by_element => {
+                self.commit();
+            }
             _ => {}
+        }
+    }
+
+    fn end_iteration(&mut self) {
+        let used = messages::entry(&self.staged.numbers);
+        match (self.entry.what, self.entry.model.text()) {
+            (What::Untold | What::Summed, _) => {}
+            (_, Some(model)) => self.staged.others.add(model.as_bytes(), used),
+            (_, None) => messages::add_entry(&mut self.staged.numbers, used),
         }
     }
 
@@ -174,24 +355,50 @@ impl Tally {
         &self.kept.numbers
     }
 
-    /// An event like the last one has come: these are known now.
-    pub(super) fn repeat(&mut self, numbers: Numbers) {
-        self.kept.numbers = numbers;
+    /// An event like the last one has come: these are known now, and so much text of the model was in it.
+    pub(super) fn repeat(&mut self, numbers: Option<Numbers>, generated: i64) {
+        if let Some(numbers) = numbers {
+            self.kept.numbers = numbers;
+        }
+        self.kept.generated = self.kept.generated.saturating_add(generated);
     }
 
     /// The event ends here and was whole.
-    pub(super) fn commit(&mut self) {
-        if !self.staged.touched {
+    pub(super) fn commit(&mut self) -> Effect {
+        let (staged, kept) = (&self.staged, &mut self.kept);
+        let effect = Effect {
+            numbers: staged.event != Event::Part,
+            generated: staged.generated,
+        };
+        kept.generated = kept.generated.saturating_add(staged.generated);
+        self.told |= staged.touched || staged.generated != 0;
+        if staged.touched {
+            self.commit_touched();
+        }
+        self.staged.clear();
+        effect
+    }
+
+    fn commit_touched(&mut self) {
+        let (staged, kept) = (&self.staged, &mut self.kept);
+        for (calls, more) in kept.calls.iter_mut().zip(staged.calls) {
+            *calls = match self.table.merge {
+                // Of protocol C: a list of those so far.
+                Merge::Update => more.max(*calls),
+                Merge::Replace => calls.saturating_add(more),
+            };
+        }
+        kept.images = kept.images.saturating_add(staged.images);
+        if staged.event == Event::Part {
             return;
         }
-        let (staged, kept) = (&self.staged, &mut self.kept);
-        match self.table.merge {
-            _ if staged.numbers.is_empty() => {}
-            Merge::Replace => {
-                kept.numbers.clear();
-                kept.numbers.update(&staged.numbers);
-            }
-            Merge::Update => kept.numbers.update(&staged.numbers),
+        let beside = self.table.beside;
+        if self.table.merge == Merge::Replace && staged.numbers.any_but(beside) {
+            kept.numbers.clear_but(beside);
+        }
+        kept.numbers.update(&staged.numbers);
+        if staged.lists_others {
+            kept.others = staged.others;
         }
         let error = staged.error || staged.event == Event::Error;
         for (what, (to, from)) in kept.texts.iter_mut().zip(&staged.texts).enumerate() {
@@ -202,14 +409,12 @@ impl Tally {
             }
         }
         kept.error |= error;
-        kept.images = kept.images.saturating_add(staged.images);
         if staged.event == Event::Image {
             kept.images = kept.images.saturating_add(1);
         }
         kept.done |= staged.done;
         self.ended |= staged.done || matches!(staged.event, Event::End | Event::Image);
         self.ended |= self.table.ends == Ends::Reason && kept.text(Text::Finish).is_some();
-        self.staged.clear();
     }
 
     /// From here on each item of the outermost array is an event.
@@ -231,7 +436,7 @@ impl Tally {
             self.discard();
         } else {
             if self.staged.usage_open {
-                self.staged.numbers.clear();
+                self.staged.numbers.clear_but(self.table.beside);
             }
             self.commit();
             self.ended = whole;
@@ -250,24 +455,71 @@ impl Tally {
         self.ended && !self.kept.error
     }
 
-    pub(super) fn usage(&self) -> Option<Usage> {
-        let images = self.kept.images;
-        match (self.table.usage)(&self.kept.numbers) {
-            Some(usage) => Some(Usage { images, ..usage }),
-            None if images > 0 => Some(Usage {
-                images,
-                ..Usage::default()
-            }),
-            None => None,
-        }
+    /// Whether anything was told that counts.
+    pub(super) fn is_told_anything(&self) -> bool {
+        self.told
     }
 
-    /// The numbers as they were reported. Of sums over entries only those that come to something.
+    pub(super) fn usage(&self) -> Option<Usage> {
+        let kept = &self.kept;
+        let of_numbers = (self.table.usage)(&kept.numbers);
+        let mut known = of_numbers.is_some() || kept.images > 0;
+        let mut usage = of_numbers.unwrap_or_default();
+        usage.images = kept.images;
+        for (call, counted) in Call::ALL.into_iter().zip(kept.calls) {
+            let mut reported = self.table.calls.iter().filter(|(of, _)| *of == call);
+            let reported = reported.find_map(|(_, slot)| kept.numbers.get(*slot));
+            let calls = reported.unwrap_or(counted);
+            known |= calls > 0;
+            usage.set_calls(call, calls);
+        }
+        for (_, own) in self.models().filter(|(model, _)| self.is_own(model)) {
+            usage.add(&own);
+            known = true;
+        }
+        known.then_some(usage)
+    }
+
+    /// What other models used, by their names.
+    pub(super) fn others(&self) -> Vec<(String, Usage)> {
+        let others = self.models().filter(|(model, _)| !self.is_own(model));
+        others
+            .map(|(model, usage)| (model.to_owned(), usage))
+            .collect()
+    }
+
+    /// Whether it is the model that answered.
+    fn is_own(&self, model: &str) -> bool {
+        self.kept.text(Text::Model) == Some(model)
+    }
+
+    /// What each model used that is not in the numbers.
+    fn models(&self) -> impl Iterator<Item = (&str, Usage)> {
+        let others = self.kept.others.as_slice().iter();
+        let of_tool = match self.table.beside {
+            0 => Usage::default(),
+            _ => responses::image_tool(&self.kept.numbers),
+        };
+        // The list has no more than the name of the tool's model then.
+        let name = others.clone().find_map(Other::name);
+        let of_tool = (name.unwrap_or(IMAGE_TOOL), of_tool);
+        others
+            .filter_map(|other| Some((other.name()?, messages::usage_of(other.sums))))
+            .chain([of_tool])
+            .filter(|(_, usage)| *usage != Usage::default())
+    }
+
+    /// How long the text is that the model wrote.
+    pub(super) fn generated_bytes(&self) -> u64 {
+        self.kept.generated.try_into().unwrap_or(0)
+    }
+
+    /// The numbers as they were reported. Of sums over the entries of a list only those that come to something.
     pub(super) fn reported(&self) -> Vec<(&'static str, u64)> {
         let names = (0..).zip(self.table.names);
         names
             .filter_map(|(slot, name)| Some((*name, self.kept.numbers.get(slot)?)))
-            .filter(|(name, value)| *value > 0 || !name.starts_with("iterations"))
+            .filter(|(name, value)| *value > 0 || !name.contains('['))
             .collect()
     }
 

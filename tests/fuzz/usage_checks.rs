@@ -15,7 +15,7 @@ use core::fmt;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use trilane::usage::{Kind, Meter, Reading, Usage, Wire};
+use trilane::usage::{Call, Kind, Meter, Reading, Usage, Wire};
 
 /// What a meter reads in chunks.
 pub fn read<'a>(wire: Wire, chunks: impl IntoIterator<Item = &'a [u8]>) -> Reading {
@@ -70,22 +70,33 @@ fn plain_reading(wire: Wire, body: &[u8]) -> Option<Reading> {
     match body.trim_ascii_start().first() {
         Some(b'{' | b'[') if !starts_with_form_feed(body) => {
             let Unique(document) = serde_json::from_slice(body).ok()?;
-            if let Value::Array(elements) = &document {
-                for element in elements {
+            let raw = Raw::of(body);
+            if let (Value::Array(elements), Raw::Array(_, raws)) = (&document, &raw) {
+                for (element, raw) in elements.iter().zip(raws) {
                     plain.part(element, "", wire)?;
+                    plain.document(element, raw);
                     plain.commit();
                 }
             } else {
                 plain.part(&document, "", wire)?;
+                plain.document(&document, &raw);
                 plain.images += objects(&document, "/data", wire == Wire::Images);
                 plain.commit();
                 plain.ended = true;
             }
         }
         _ => {
-            for data in events(body) {
+            let (events, last, any) = events(body);
+            for data in events {
                 plain.event(&data)?;
             }
+            if let Some(last) = last.filter(|_| !plain.done) {
+                let parsed = serde_json::from_slice::<Unique>(last.trim_ascii());
+                if !parsed.is_err_and(|err| err.is_eof()) {
+                    plain.event(&last)?;
+                }
+            }
+            plain.unreadable = !any && !begins_as_stream(body);
         }
     }
     Some(plain.reading())
@@ -103,8 +114,25 @@ fn objects(document: &Value, path: &str, wanted: bool) -> u64 {
     items.filter(|item| item.is_object()).count() as u64
 }
 
-/// The data of every whole event.
-fn events(body: &[u8]) -> Vec<Vec<u8>> {
+/// Whether the first line is one of a stream, as far as it goes.
+fn begins_as_stream(body: &[u8]) -> bool {
+    let space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
+    let start = body.iter().take_while(|byte| space(byte)).count();
+    let line = &body[start..];
+    if line.is_empty() || b"\xEF\xBB\xBF".starts_with(body) {
+        return true;
+    }
+    let indented = start > 0 && matches!(body[start - 1], b' ' | b'\t');
+    let fields = [":", "data:", "event:", "id:", "retry:"];
+    !indented
+        && fields.iter().any(|field| {
+            let length = field.len().min(line.len());
+            field.as_bytes()[..length] == line[..length]
+        })
+}
+
+/// The data of every whole event, that of a last one without its blank line, and whether any line was one of data.
+fn events(body: &[u8]) -> (Vec<Vec<u8>>, Option<Vec<u8>>, bool) {
     let mut unix = Vec::new();
     for (index, byte) in body.iter().enumerate() {
         match (byte, body.get(index + 1)) {
@@ -116,7 +144,8 @@ fn events(body: &[u8]) -> Vec<Vec<u8>> {
     let mut events = Vec::new();
     let mut data: Vec<&[u8]> = Vec::new();
     let mut lines: Vec<_> = unix.split(|byte| *byte == b'\n').collect();
-    lines.pop(); // It has no end.
+    let unended = lines.pop().unwrap();
+    let mut any = false;
     for line in lines {
         if line.is_empty() && !data.is_empty() {
             events.push(data.join(&b'\n'));
@@ -126,9 +155,170 @@ fn events(body: &[u8]) -> Vec<Vec<u8>> {
         } else if let Some(value) = line.strip_prefix(b"data:") {
             data.push(value.strip_prefix(b" ").unwrap_or(value));
         }
+        any |= !data.is_empty();
     }
-    events
+    if let Some(value) = unended.strip_prefix(b"data:")
+        && !value.is_empty()
+    {
+        data.push(value.strip_prefix(b" ").unwrap_or(value));
+        any = true;
+    }
+    let last = (!data.is_empty()).then(|| data.join(&b'\n'));
+    (events, last, any)
 }
+
+/// A value with the text of its strings, and what stands between its brackets, as they are written.
+enum Raw<'a> {
+    Text(&'a [u8]),
+    Object(&'a [u8], Vec<(String, Raw<'a>)>),
+    Array(&'a [u8], Vec<Raw<'a>>),
+    Other,
+}
+
+impl<'a> Raw<'a> {
+    /// Of sound JSON.
+    fn of(json: &'a [u8]) -> Self {
+        Self::value(&mut &json[..])
+    }
+
+    fn space(rest: &mut &'a [u8]) {
+        while let [b' ' | b'\t' | b'\r' | b'\n' | b',' | b':', tail @ ..] = rest {
+            *rest = tail;
+        }
+    }
+
+    fn value(rest: &mut &'a [u8]) -> Self {
+        Self::space(rest);
+        let all = *rest;
+        let inner = |left: &[u8]| &all[1..all.len() - left.len() - 1];
+        match all[0] {
+            b'"' => {
+                let mut end = 1;
+                while all[end] != b'"' {
+                    end += if all[end] == b'\\' { 2 } else { 1 };
+                }
+                *rest = &all[end + 1..];
+                Self::Text(&all[1..end])
+            }
+            b'{' => {
+                *rest = &all[1..];
+                let mut members = Vec::new();
+                while Self::goes_on(rest, b'}') {
+                    let before = *rest;
+                    Self::value(rest);
+                    let key = &before[..before.len() - rest.len()];
+                    let value = Self::value(rest);
+                    members.push((serde_json::from_slice(key).unwrap(), value));
+                }
+                Self::Object(inner(rest), members)
+            }
+            b'[' => {
+                *rest = &all[1..];
+                let mut items = Vec::new();
+                while Self::goes_on(rest, b']') {
+                    items.push(Self::value(rest));
+                }
+                Self::Array(inner(rest), items)
+            }
+            _ => {
+                let end = all.iter().position(|byte| b",]} \t\r\n".contains(byte));
+                *rest = &all[end.unwrap_or(all.len())..];
+                Self::Other
+            }
+        }
+    }
+
+    fn goes_on(rest: &mut &'a [u8], close: u8) -> bool {
+        Self::space(rest);
+        let ends = rest[0] == close;
+        if ends {
+            *rest = &rest[1..];
+        }
+        !ends
+    }
+
+    /// The length of all text at a path: `*` is any item, and a `!` behind it takes objects and arrays too.
+    fn length(&self, path: &str) -> u64 {
+        let (step, rest) = path.split_once('/').unwrap_or((path, ""));
+        match (self, step) {
+            (Self::Text(text), "" | "!") => written(text),
+            (_, "") => 0,
+            (Self::Object(text, _) | Self::Array(text, _), "!") => written(text),
+            (Self::Array(_, items), "*") => items.iter().map(|item| item.length(rest)).sum(),
+            (Self::Object(_, members), _) => {
+                let (step, rest) = match step.strip_suffix('!') {
+                    Some(step) if !step.is_empty() => (step, "!"),
+                    _ => (step, rest),
+                };
+                let found = members.iter().filter(|(key, _)| key == step);
+                found.map(|(_, value)| value.length(rest)).sum()
+            }
+            _ => 0,
+        }
+    }
+}
+
+/// What a text counts: a character written by number as three bytes.
+fn written(text: &[u8]) -> u64 {
+    let (mut at, mut count) = (0, 0);
+    while at < text.len() {
+        let (read, counts) = match text[at..] {
+            [b'\\', b'u', ..] => (6, 3),
+            [b'\\', ..] => (2, 2),
+            _ => (1, 1),
+        };
+        at += read;
+        count += counts;
+    }
+    count
+}
+
+/// What the model writes into a message or delta of Chat Completions.
+const CHAT_TEXTS: &[&str] = &[
+    "content",
+    "content/*/text",
+    "content/*/thinking!",
+    "content/*/refusal",
+    "reasoning_content",
+    "reasoning",
+    "refusal",
+    "tool_calls/*/function/name",
+    "tool_calls/*/function/arguments!",
+    "tool_calls/*/function/input",
+    "tool_calls/*/custom/name",
+    "tool_calls/*/custom/arguments!",
+    "tool_calls/*/custom/input",
+    "function_call/name",
+    "function_call/arguments!",
+    "function_call/input",
+    "audio/transcript",
+];
+const RESPONSES_TEXTS: &[&str] = &[
+    "output/*/content/*/text",
+    "output/*/content/*/refusal",
+    "output/*/content/*/transcript",
+    "output/*/summary/*/text",
+    "output/*/summary/*/refusal",
+    "output/*/summary/*/transcript",
+    "output/*/arguments",
+    "output/*/input",
+    "output/*/code",
+    "output/*/operation/diff",
+    "output/*/action/commands!",
+    "output/*/action/command!",
+];
+const BLOCK_TEXTS: &[&str] = &["text", "thinking", "name", "input!"];
+const DELTA_TEXTS: &[&str] = &["text", "thinking", "partial_json", "content"];
+const PART_TEXTS: &[&str] = &[
+    "text",
+    "functionCall/name",
+    "functionCall/args!",
+    "functionCall/partialArgs!",
+    "toolCall/name",
+    "toolCall/args!",
+    "toolCall/partialArgs!",
+    "executableCode/code",
+];
 
 struct Plain {
     wire: Wire,
@@ -141,6 +331,13 @@ struct Plain {
     images: u64,
     ended: bool,
     done: bool,
+    generated: u64,
+    calls: BTreeMap<Call, u64>,
+    /// Those of the event.
+    listed: BTreeMap<Call, u64>,
+    others: Vec<(String, Usage)>,
+    tool_model: Option<String>,
+    unreadable: bool,
 }
 
 const CHAT: &[&str] = &[
@@ -153,6 +350,7 @@ const CHAT: &[&str] = &[
     "prompt_tokens_details.image_tokens",
     "completion_tokens_details.reasoning_tokens",
     "completion_tokens_details.audio_tokens",
+    "completion_tokens_details.image_tokens",
     "completion_tokens_details.accepted_prediction_tokens",
     "completion_tokens_details.rejected_prediction_tokens",
 ];
@@ -163,6 +361,18 @@ const RESPONSES: &[&str] = &[
     "input_tokens_details.cached_tokens",
     "input_tokens_details.cache_write_tokens",
     "output_tokens_details.reasoning_tokens",
+    "input_tokens_details.audio_tokens",
+    "input_tokens_details.image_tokens",
+    "output_tokens_details.audio_tokens",
+    "output_tokens_details.image_tokens",
+];
+const TOOL_USAGE: &[&str] = &[
+    "tool_usage.web_search.num_requests",
+    "tool_usage.image_gen.input_tokens",
+    "tool_usage.image_gen.input_tokens_details.image_tokens",
+    "tool_usage.image_gen.cached_tokens",
+    "tool_usage.image_gen.output_tokens",
+    "tool_usage.image_gen.output_tokens_details.image_tokens",
 ];
 const IMAGES: &[&str] = &[
     "input_tokens",
@@ -182,6 +392,25 @@ const MESSAGES: &[&str] = &[
     "cache_creation.ephemeral_1h_input_tokens",
     "server_tool_use.web_search_requests",
     "server_tool_use.web_fetch_requests",
+    "server_tool_use.code_execution_requests",
+];
+/// A list, and the numbers it comes to: audio, then images.
+const DETAILS: &[[&str; 3]] = &[
+    [
+        "promptTokensDetails",
+        "promptTokensDetails[AUDIO]",
+        "promptTokensDetails[IMAGE]",
+    ],
+    [
+        "cacheTokensDetails",
+        "cacheTokensDetails[AUDIO]",
+        "cacheTokensDetails[IMAGE]",
+    ],
+    [
+        "candidatesTokensDetails",
+        "candidatesTokensDetails[AUDIO]",
+        "candidatesTokensDetails[IMAGE]",
+    ],
 ];
 const COMPACTION: &[&str] = &[
     "iterations[compaction].input_tokens",
@@ -200,6 +429,14 @@ const GENERATE: &[&str] = &[
     "thoughtsTokenCount",
 ];
 
+/// The length of all text at these paths behind another.
+fn texts(raw: &Raw<'_>, before: &str, paths: &[&str]) -> u64 {
+    let lengths = paths
+        .iter()
+        .map(|path| raw.length(&format!("{before}{path}")));
+    lengths.sum()
+}
+
 impl Plain {
     fn new(wire: Wire) -> Self {
         Self {
@@ -213,6 +450,12 @@ impl Plain {
             images: 0,
             ended: false,
             done: false,
+            generated: 0,
+            calls: BTreeMap::new(),
+            listed: BTreeMap::new(),
+            others: Vec::new(),
+            tool_model: None,
+            unreadable: false,
         }
     }
 
@@ -226,11 +469,12 @@ impl Plain {
             return Some(());
         }
         let Unique(event) = serde_json::from_slice(data).ok()?;
+        let raw = Raw::of(data);
         if event.is_array() {
             return None;
         }
         let kind = event.pointer("/type").and_then(Value::as_str);
-        let (mut ends, mut fails, mut image) = (false, false, false);
+        let (mut ends, mut fails, mut image, mut piece) = (false, false, false, false);
         match (self.wire, kind) {
             (Wire::Chat | Wire::Generate, _) | (_, None) => {}
             (_, Some("error")) => fails = true,
@@ -238,6 +482,10 @@ impl Plain {
             (Wire::Responses, Some(kind)) => match kind.strip_prefix("response.") {
                 Some("completed" | "incomplete" | "cancelled") => ends = true,
                 Some("created" | "queued" | "in_progress") => {}
+                Some("audio.delta" | "output_audio.delta") => return Some(()),
+                Some("output_item.done") => piece = true,
+                Some(_) if kind.ends_with(".delta") && kind.len() <= 128 => piece = true,
+                None if kind.ends_with(".delta") && kind.len() <= 128 => piece = true,
                 _ => return Some(()),
             },
             (Wire::Images, Some(kind)) if kind.ends_with(".completed") && kind.len() <= 128 => {
@@ -245,8 +493,25 @@ impl Plain {
             }
             (Wire::Images, _) => return Some(()),
             (Wire::Messages, Some("message_start" | "message_delta")) => {}
+            (Wire::Messages, Some("content_block_delta" | "content_block_start")) => piece = true,
             (Wire::Messages, Some("message_stop")) => ends = true,
             (Wire::Messages, _) => return Some(()),
+        }
+        self.generated += match self.wire {
+            Wire::Chat => texts(&raw, "choices/*/delta/", CHAT_TEXTS),
+            Wire::Responses => raw.length("delta"),
+            Wire::Messages => {
+                texts(&raw, "delta/", DELTA_TEXTS) + texts(&raw, "content_block/", BLOCK_TEXTS)
+            }
+            Wire::Generate => texts(&raw, "candidates/*/content/parts/*/", PART_TEXTS),
+            Wire::Images => 0,
+        };
+        if let (Wire::Responses, Some(item)) = (self.wire, lookup(&event, "/item")) {
+            self.item(item);
+        }
+        if piece {
+            self.commit();
+            return Some(());
         }
         let inner = match self.wire {
             Wire::Responses => Some("/response"),
@@ -267,6 +532,7 @@ impl Plain {
                 self.usage(&event, "/usage", MESSAGES);
                 self.iterations(&event, "/usage");
                 self.text(&event, "/usage/service_tier", "tier");
+                self.text(&event, "/usage/speed", "speed");
                 self.text(&event, "/delta/stop_reason", "finish");
             }
             _ => self.part(&event, "", self.wire)?,
@@ -305,6 +571,8 @@ impl Plain {
                     self.text(document, "/incomplete_details/reason", "finish");
                     self.text(document, "/status", "status");
                     self.usage(document, "/usage", RESPONSES);
+                    self.usage(document, "", TOOL_USAGE);
+                    self.tools(document);
                 }
             }
             Wire::Images => self.usage(document, "/usage", IMAGES),
@@ -313,10 +581,20 @@ impl Plain {
                 self.text(document, "/model", "model");
                 self.text(document, "/stop_reason", "finish");
                 self.text(document, "/usage/service_tier", "tier");
+                self.text(document, "/usage/speed", "speed");
                 self.usage(document, "/usage", MESSAGES);
                 self.iterations(document, "/usage");
             }
             Wire::Generate => {
+                let tiers = ["/usageMetadata/serviceTier", "/usageMetadata/trafficType"];
+                if tiers.iter().all(|tier| lookup(document, tier).is_some()) {
+                    return None;
+                }
+                tiers
+                    .iter()
+                    .for_each(|tier| self.text(document, tier, "tier"));
+                self.details(document);
+                self.grounding(document);
                 self.text(document, "/responseId", "id");
                 self.text(document, "/modelVersion", "model");
                 let texts = self.texts.len();
@@ -329,6 +607,99 @@ impl Plain {
             }
         }
         Some(())
+    }
+
+    /// What a document alone has: what the model wrote and did.
+    fn document(&mut self, document: &Value, raw: &Raw<'_>) {
+        self.generated += match self.wire {
+            Wire::Chat => texts(raw, "choices/*/message/", CHAT_TEXTS),
+            Wire::Responses => texts(raw, "", RESPONSES_TEXTS),
+            Wire::Messages => texts(raw, "content/*/", BLOCK_TEXTS),
+            Wire::Generate => texts(raw, "candidates/*/content/parts/*/", PART_TEXTS),
+            Wire::Images => 0,
+        };
+        if self.wire == Wire::Responses {
+            let items = lookup(document, "/output").and_then(Value::as_array);
+            items.into_iter().flatten().for_each(|item| self.item(item));
+        }
+    }
+
+    /// Something that the model did.
+    fn item(&mut self, item: &Value) {
+        let get = |path: &str| lookup(item, path).and_then(Value::as_str).unwrap_or("");
+        let undone = [
+            "failed",
+            "incomplete",
+            "in_progress",
+            "interpreting",
+            "searching",
+        ];
+        if undone.contains(&get("/status"))
+            || ["find_in_page", "open_page"].contains(&get("/action/type"))
+        {
+            return;
+        }
+        let call = match get("/type") {
+            "web_search_call" => Call::WebSearch,
+            "code_interpreter_call" => Call::CodeExecution,
+            "file_search_call" => Call::FileSearch,
+            "image_generation_call" => {
+                self.images += 1;
+                return;
+            }
+            _ => return,
+        };
+        *self.calls.entry(call).or_default() += 1;
+    }
+
+    fn tools(&mut self, document: &Value) {
+        let tools = lookup(document, "/tools").and_then(Value::as_array);
+        let mut names = tools.into_iter().flatten().filter_map(|tool| {
+            let get = |path: &str| lookup(tool, path).and_then(Value::as_str);
+            let of_images = get("/type") == Some("image_generation");
+            get("/model").filter(|name| of_images && is_name(name))
+        });
+        if let Some(name) = names.next() {
+            self.tool_model = Some(name.to_owned());
+        }
+    }
+
+    fn details(&mut self, document: &Value) {
+        for [list, audio, image] in DETAILS {
+            let path = format!("/usageMetadata/{list}");
+            let Some(entries) = lookup(document, &path).and_then(Value::as_array) else {
+                continue;
+            };
+            for (name, modality) in [(audio, "AUDIO"), (image, "IMAGE")] {
+                let of = entries.iter().filter(|entry| {
+                    lookup(entry, "/modality").and_then(Value::as_str) == Some(modality)
+                });
+                let tokens = of.filter_map(|entry| lookup(entry, "/tokenCount")?.as_u64());
+                self.event.push((name, tokens.fold(0, u64::saturating_add)));
+            }
+        }
+    }
+
+    fn grounding(&mut self, document: &Value) {
+        let candidates = lookup(document, "/candidates").and_then(Value::as_array);
+        for candidate in candidates.into_iter().flatten() {
+            let list = |path: &str| {
+                let list = lookup(candidate, path).and_then(Value::as_array);
+                list.into_iter().flatten()
+            };
+            for path in [
+                "/groundingMetadata/webSearchQueries",
+                "/groundingMetadata/imageSearchQueries",
+            ] {
+                let queries = list(path).filter_map(Value::as_str);
+                let count = queries.filter(|query| !query.is_empty()).count() as u64;
+                *self.listed.entry(Call::WebSearch).or_default() += count;
+            }
+            let mut chunks = list("/groundingMetadata/groundingChunks");
+            if chunks.any(|chunk| lookup(chunk, "/maps").is_some_and(Value::is_object)) {
+                self.listed.insert(Call::MapsSearch, 1);
+            }
+        }
     }
 
     fn each(&mut self, document: &Value, list: &str, path: &str) {
@@ -374,8 +745,10 @@ impl Plain {
             return;
         };
         let mut sums = BTreeMap::from_iter(COMPACTION.iter().map(|name| (*name, 0u64)));
+        self.others.clear();
         for entry in list {
-            if entry.get("type").and_then(Value::as_str) != Some("compaction") {
+            let kind = entry.get("type").and_then(Value::as_str);
+            if matches!(kind, None | Some("message" | "fallback_message")) {
                 continue;
             }
             let get = |path: &str| lookup(entry, path).and_then(Value::as_u64);
@@ -393,6 +766,23 @@ impl Plain {
                 minutes,
                 hour,
             ];
+            let model = entry.get("model").and_then(Value::as_str);
+            if let Some(model) = model.filter(|model| is_name(model)) {
+                let mut used = Usage::default();
+                let kinds = [Kind::Input, Kind::Output, Kind::CacheRead];
+                kinds
+                    .iter()
+                    .zip(values)
+                    .for_each(|(kind, value)| used.set(*kind, value));
+                used.set(Kind::CacheWrite5m, written - hour);
+                used.set(Kind::CacheWrite1h, hour);
+                let at = self.others.iter().position(|(name, _)| name == model);
+                match at.or((self.others.len() == 4).then_some(3)) {
+                    Some(at) => self.others[at].1.add(&used),
+                    None => self.others.push((model.to_owned(), used)),
+                }
+                continue;
+            }
             for (name, value) in COMPACTION.iter().zip(values) {
                 let sum = sums.get_mut(name).unwrap();
                 *sum = sum.saturating_add(value);
@@ -404,10 +794,18 @@ impl Plain {
     /// The event has ended.
     fn commit(&mut self) {
         if !self.event.is_empty() {
-            if matches!(self.wire, Wire::Chat | Wire::Responses | Wire::Images) {
-                self.numbers.clear();
+            let replaces = self
+                .event
+                .iter()
+                .any(|(name, _)| !TOOL_USAGE.contains(name));
+            if matches!(self.wire, Wire::Chat | Wire::Responses | Wire::Images) && replaces {
+                self.numbers.retain(|name, _| TOOL_USAGE.contains(name));
             }
             self.numbers.extend(self.event.drain(..));
+        }
+        for (call, count) in core::mem::take(&mut self.listed) {
+            let calls = self.calls.entry(call).or_default();
+            *calls = count.max(*calls);
         }
         let mut last = BTreeMap::new();
         for (what, text) in self.texts.drain(..) {
@@ -423,14 +821,25 @@ impl Plain {
     }
 
     fn reading(mut self) -> Reading {
-        let usage = self.tokens();
+        let mut used = self.tokens();
+        let model = self.kept.get("model").cloned();
+        let mut others = core::mem::take(&mut self.others);
+        let tool = self.image_tool();
+        if tool != Usage::default() {
+            let name = self.tool_model.take();
+            others.push((name.unwrap_or("image_generation".to_owned()), tool));
+        }
+        others.retain(|(_, usage)| *usage != Usage::default());
+        for (_, own) in others.extract_if(.., |(name, _)| Some(&*name) == model.as_ref()) {
+            used.get_or_insert_default().add(&own);
+        }
         let status = self.kept.remove("status").filter(|status| {
             ["completed", "incomplete", "failed", "cancelled"].contains(&status.as_str())
         });
         self.numbers
-            .retain(|name, value| *value > 0 || !COMPACTION.contains(name));
+            .retain(|name, value| *value > 0 || !name.contains('['));
         Reading {
-            usage,
+            usage: used,
             finished: self.ended && self.error.is_none(),
             error: self.error,
             reported: self.numbers.into_iter().collect(),
@@ -438,8 +847,36 @@ impl Plain {
             response_model: self.kept.remove("model"),
             finish_reason: self.kept.remove("finish").or(status),
             service_tier: self.kept.remove("tier"),
-            ..Reading::default()
+            speed: self.kept.remove("speed"),
+            generated_bytes: self.generated,
+            others,
+            unreadable: self.unreadable,
         }
+    }
+
+    /// What `tool_usage` tells of images.
+    fn image_tool(&self) -> Usage {
+        let get = |name: &str| {
+            self.numbers
+                .get(&*format!("tool_usage.image_gen.{name}"))
+                .copied()
+        };
+        let mut usage = Usage::default();
+        let (rest, parts) = split(
+            get("input_tokens"),
+            &[
+                get("cached_tokens"),
+                get("input_tokens_details.image_tokens"),
+            ],
+        );
+        usage.set(Kind::Input, rest);
+        usage.set(Kind::CacheRead, parts[0]);
+        usage.set(Kind::InputImage, parts[1]);
+        let image = get("output_tokens_details.image_tokens");
+        let (rest, parts) = split(get("output_tokens"), &[image]);
+        usage.set(Kind::Output, rest);
+        usage.set(Kind::OutputImage, parts[0]);
+        usage
     }
 
     fn tokens(&self) -> Option<Usage> {
@@ -447,51 +884,58 @@ impl Plain {
         let zero = |name: &str| get(name).unwrap_or(0);
         let mut usage = Usage::default();
         usage.images = self.images;
-        // What is left of a total, and its parts, none of which goes beyond what the others leave.
-        let split = |total: Option<u64>, first: u64, second: u64| {
-            let total = total.unwrap_or(first.saturating_add(second));
-            let first = first.min(total);
-            let second = second.min(total - first);
-            (total - first - second, first, second)
-        };
         let mut unseen = true;
         let mut seen = |names: &[&str]| unseen &= names.iter().all(|name| get(name).is_none());
         match self.wire {
             Wire::Chat | Wire::Responses => {
-                let [input, cached, written, output, reasoning] = if self.wire == Wire::Chat {
-                    [
-                        "prompt_tokens",
-                        "prompt_tokens_details.cached_tokens",
-                        "prompt_tokens_details.cache_write_tokens",
-                        "completion_tokens",
-                        "completion_tokens_details.reasoning_tokens",
-                    ]
-                } else {
-                    [
-                        "input_tokens",
-                        "input_tokens_details.cached_tokens",
-                        "input_tokens_details.cache_write_tokens",
-                        "output_tokens",
-                        "output_tokens_details.reasoning_tokens",
-                    ]
+                let (input, output) = match self.wire {
+                    Wire::Chat => ("prompt_tokens", "completion_tokens"),
+                    _ => ("input_tokens", "output_tokens"),
                 };
-                seen(&[input, cached, written, output, reasoning]);
-                let (rest, cached, written) = split(get(input), zero(cached), zero(written));
-                usage.set(Kind::Input, rest);
-                usage.set(Kind::CacheRead, cached);
-                usage.set(Kind::CacheWrite5m, written);
-                let (rest, reasoning, _) = split(get(output), zero(reasoning), 0);
-                usage.set(Kind::Output, rest);
-                usage.set(Kind::Reasoning, reasoning);
+                for (total, rest, parts) in [
+                    (
+                        input,
+                        Kind::Input,
+                        &[
+                            ("cached_tokens", Kind::CacheRead),
+                            ("cache_write_tokens", Kind::CacheWrite5m),
+                            ("audio_tokens", Kind::InputAudio),
+                            ("image_tokens", Kind::InputImage),
+                        ][..],
+                    ),
+                    (
+                        output,
+                        Kind::Output,
+                        &[
+                            ("reasoning_tokens", Kind::Reasoning),
+                            ("audio_tokens", Kind::OutputAudio),
+                            ("image_tokens", Kind::OutputImage),
+                        ],
+                    ),
+                ] {
+                    let details = parts
+                        .iter()
+                        .map(|(name, _)| get(&format!("{total}_details.{name}")))
+                        .collect::<Vec<_>>();
+                    unseen &= get(total).is_none() && details.iter().all(Option::is_none);
+                    let (left, split) = split(get(total), &details);
+                    usage.set(rest, left);
+                    for ((_, kind), tokens) in parts.iter().zip(split) {
+                        usage.set(*kind, tokens);
+                    }
+                }
             }
             Wire::Images => {
-                let image = "input_tokens_details.image_tokens";
-                seen(&["input_tokens", image, "output_tokens"]);
-                let (rest, image, _) = split(get("input_tokens"), zero(image), 0);
-                usage.set(Kind::Input, rest);
-                usage.set(Kind::InputImage, image);
-                usage.set(Kind::Output, zero("output_tokens"));
-                unseen &= self.images == 0;
+                for (total, rest, image) in [
+                    ("input_tokens", Kind::Input, Kind::InputImage),
+                    ("output_tokens", Kind::Output, Kind::OutputImage),
+                ] {
+                    let images = get(&format!("{total}_details.image_tokens"));
+                    unseen &= get(total).or(images).is_none();
+                    let (left, split) = split(get(total), &[images]);
+                    usage.set(rest, left);
+                    usage.set(image, split[0]);
+                }
             }
             Wire::Messages => {
                 seen(&MESSAGES[..6]);
@@ -504,7 +948,8 @@ impl Plain {
                     let hour = get("cache_creation.ephemeral_1h_input_tokens").unwrap_or(0);
                     let minutes = get("cache_creation.ephemeral_5m_input_tokens").unwrap_or(0);
                     let written = get("cache_creation_input_tokens");
-                    let (rest, hour, minutes) = split(written, hour, minutes);
+                    let (rest, parts) = split(written, &[Some(hour), Some(minutes)]);
+                    let (hour, minutes) = (parts[0], parts[1]);
                     add(Kind::Input, get("input_tokens").unwrap_or(0));
                     add(Kind::CacheRead, get("cache_read_input_tokens").unwrap_or(0));
                     add(Kind::CacheWrite1h, hour);
@@ -516,17 +961,62 @@ impl Plain {
                 seen(&["promptTokenCount", "cachedContentTokenCount"]);
                 seen(&["toolUsePromptTokenCount", "candidatesTokenCount"]);
                 seen(&["thoughtsTokenCount"]);
-                let cached = zero("cachedContentTokenCount");
-                let (rest, cached, _) = split(get("promptTokenCount"), cached, 0);
+                let fresh = |of: &str| {
+                    let cached = zero(&format!("cacheTokensDetails[{of}]"));
+                    Some(zero(&format!("promptTokensDetails[{of}]")).saturating_sub(cached))
+                };
+                let cached = get("cachedContentTokenCount");
+                let (rest, parts) = split(
+                    get("promptTokenCount"),
+                    &[cached, fresh("AUDIO"), fresh("IMAGE")],
+                );
                 usage.set(Kind::Input, rest);
-                usage.set(Kind::CacheRead, cached);
+                usage.set(Kind::CacheRead, parts[0]);
+                usage.set(Kind::InputAudio, parts[1]);
+                usage.set(Kind::InputImage, parts[2]);
                 usage.set(Kind::ToolUse, zero("toolUsePromptTokenCount"));
-                usage.set(Kind::Output, zero("candidatesTokenCount"));
+                let made = |of: &str| get(&format!("candidatesTokensDetails[{of}]"));
+                let (rest, parts) =
+                    split(get("candidatesTokenCount"), &[made("AUDIO"), made("IMAGE")]);
+                usage.set(Kind::Output, rest);
+                usage.set(Kind::OutputAudio, parts[0]);
+                usage.set(Kind::OutputImage, parts[1]);
                 usage.set(Kind::Reasoning, zero("thoughtsTokenCount"));
             }
         }
+        for call in Call::ALL {
+            let counted = self.calls.get(&call).copied().unwrap_or(0);
+            let reported = match (self.wire, call) {
+                (Wire::Messages, Call::WebSearch) => get("server_tool_use.web_search_requests"),
+                (Wire::Messages, Call::CodeExecution) => {
+                    get("server_tool_use.code_execution_requests")
+                }
+                (Wire::Responses, Call::WebSearch) => get("tool_usage.web_search.num_requests"),
+                _ => None,
+            };
+            usage.set_calls(call, reported.unwrap_or(counted));
+            unseen &= usage.calls(call) == 0;
+        }
+        unseen &= self.images == 0;
         (!unseen).then_some(usage)
     }
+}
+
+/// Whether a name is kept.
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.len() <= 128
+}
+
+/// What is left of a total, and its parts, none of which goes beyond what the others leave.
+fn split(total: Option<u64>, parts: &[Option<u64>]) -> (u64, Vec<u64>) {
+    let parts = parts.iter().map(|part| part.unwrap_or(0));
+    let mut left = total.unwrap_or(parts.clone().fold(0, u64::saturating_add));
+    let mut cut = Vec::new();
+    for part in parts {
+        cut.push(part.min(left));
+        left -= cut[cut.len() - 1];
+    }
+    (left, cut)
 }
 
 /// The value at a path of object keys: unlike `Value::pointer` it does not look into arrays.

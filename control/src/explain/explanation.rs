@@ -11,7 +11,9 @@ use trilane::routing::Route;
 
 use super::request::Request;
 use super::step::{self, Credentials, Name, Step};
-use super::words::{group_text, limits, limits_text, message, model_text, route_text};
+use super::words::{
+    group_text, limits, limits_text, message, model_text, prices, prices_text, route_text,
+};
 use crate::gateway::{Asker, BodyChange, Gateway, Ran};
 
 /// A decision, and why.
@@ -47,6 +49,8 @@ pub struct Found {
     named_model: Option<String>,
     model: Option<String>,
     upstream_model: Option<String>,
+    /// What the model's use costs before the multiplier, as a document writes it; `free` where the document says so.
+    prices: Option<Value>,
     /// By whose they are: `key`, `group`.
     limits: Map<String, Value>,
 }
@@ -145,7 +149,7 @@ impl Explanation {
             method: String::from_utf8_lossy(head.method()).into_owned(),
             path: String::from_utf8_lossy(target.path).into_owned(),
             steps,
-            found: Found::new(record, asker, limits),
+            found: Found::new(record, asker, route.as_ref(), limits),
             upstream: route
                 .filter(|_| ran.forwarded)
                 .map(|route| Upstream::new(&route, ran)),
@@ -155,7 +159,12 @@ impl Explanation {
 }
 
 impl Found {
-    fn new(record: Option<&Record>, asker: Option<&Asker>, limits: Map<String, Value>) -> Self {
+    fn new(
+        record: Option<&Record>,
+        asker: Option<&Asker>,
+        taken: Option<&Route>,
+        limits: Map<String, Value>,
+    ) -> Self {
         let Some(record) = record else {
             return Self::default();
         };
@@ -177,8 +186,14 @@ impl Found {
                 .upstream_model
                 .clone()
                 .filter(|_| record.model.is_some()),
+            prices: taken.and_then(|route| prices(record, route)),
             limits,
         }
+    }
+
+    /// What the model's use costs, in words; `None` where nothing is charged.
+    pub fn prices_text(&self) -> Option<String> {
+        self.prices.as_ref().map(prices_text)
     }
 }
 

@@ -34,7 +34,7 @@ pub fn write(explanation: &Explanation, ink: Ink, out: &mut impl Write) -> io::R
         )?;
     }
     if let Some(upstream) = &explanation.upstream {
-        write_upstream(upstream, out)?;
+        write_upstream(upstream, explanation.found.prices_text(), out)?;
     }
     let decision = explanation.decision;
     let Some(answer) = &explanation.answer else {
@@ -57,13 +57,20 @@ pub fn write(explanation: &Explanation, ink: Ink, out: &mut impl Write) -> io::R
     writeln!(out, "\n{}", printable(&answer.body))
 }
 
-fn write_upstream(upstream: &Upstream, out: &mut impl Write) -> io::Result<()> {
+fn write_upstream(
+    upstream: &Upstream,
+    prices: Option<String>,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let accounts = if upstream.accounts.is_empty() {
         String::new()
     } else {
         format!(", to one of the accounts {}", upstream.accounts.join(", "))
     };
     writeln!(out, "  to the cluster {}{accounts}", upstream.cluster)?;
+    if let Some(prices) = prices {
+        writeln!(out, "  {prices}")?;
+    }
     if !upstream.headers_removed.is_empty() {
         let names = upstream.headers_removed.join(", ");
         writeln!(out, "  without the headers {}", printable(&names))?;

@@ -107,10 +107,11 @@ impl Name {
             "protocol_not_allowed" => Self::Route,
             "invalid_version" => Self::Version,
             "images_not_supported" | "count_tokens_not_supported" => Self::Rights,
-            "not_found" if endpoint.is_some() => Self::Rights,
-            "request_body_encoding_unsupported" | "request_too_large" | "invalid_body" => {
-                Self::Body
-            }
+            "not_found" | "invalid_parameter" if endpoint.is_some() => Self::Rights,
+            "request_body_encoding_unsupported"
+            | "unsupported_media_type"
+            | "request_too_large"
+            | "invalid_body" => Self::Body,
             "model_missing" | "model_mismatch" | "model_not_found" | "model_not_entitled" => {
                 Self::Model
             }

@@ -6,9 +6,11 @@ use serde_json::{Map, Value};
 use trilane::config::policy::{Clients, Group, GroupKind};
 use trilane::ledger::Record;
 use trilane::limits::{Limits, Rate};
+use trilane::model::{Price, Prices};
 use trilane::protocol::Endpoint;
 use trilane::reply::Reply;
 use trilane::routing::Route;
+use trilane::usage::{Call, Kind};
 
 use crate::gateway::Gateway;
 
@@ -76,6 +78,77 @@ pub fn model_text(record: &Record, endpoint: Option<&Endpoint>) -> String {
         }
         _ => "none was named".to_owned(),
     }
+}
+
+/// What the use of a request's model costs before the multiplier: as a document writes it, or `free`; an empty object where
+/// the document says nothing. `None` for a request that is not charged.
+pub fn prices(record: &Record, route: &Route) -> Option<Value> {
+    record.operation?;
+    let id = record.model.as_deref()?;
+    let mut models = route.source.catalog.models().iter();
+    let model = models.find(|model| model.id == id)?;
+    if model.free {
+        return Some("free".into());
+    }
+    let Some(prices) = &model.prices else {
+        return Some(Value::Object(Map::new()));
+    };
+    let mut written = written(prices);
+    let calls = Call::ALL.map(|call| (call.name(), prices.call(call)));
+    let tiers = prices.tiers().map(|(name, prices)| {
+        let prices = Value::Object(self::written(prices));
+        (name.to_owned(), prices)
+    });
+    for (field, part) in [
+        ("per_call", named(calls)),
+        ("tiers", tiers.collect::<Map<_, _>>()),
+    ] {
+        if !part.is_empty() {
+            written.insert(field.to_owned(), Value::Object(part));
+        }
+    }
+    Some(Value::Object(written))
+}
+
+/// The prices of tokens and images.
+fn written(prices: &Prices) -> Map<String, Value> {
+    let tokens = Kind::ALL.map(|kind| (kind.name(), prices.own_tokens(kind)));
+    named(tokens.into_iter().chain([("image", prices.image())]))
+}
+
+fn named<'a>(prices: impl IntoIterator<Item = (&'a str, Option<Price>)>) -> Map<String, Value> {
+    let there = prices.into_iter().filter_map(|(name, price)| {
+        let price = price?.value().normalize().to_string();
+        Some((name.to_owned(), price.into()))
+    });
+    there.collect()
+}
+
+/// Prices, in words.
+pub fn prices_text(prices: &Value) -> String {
+    let Value::Object(prices) = prices else {
+        return "free: the document says so".to_owned();
+    };
+    let set = |prices: &Map<String, Value>| {
+        let each = prices
+            .iter()
+            .filter_map(|(name, price)| Some(format!("{name} {}", price.as_str()?)));
+        each.collect::<Vec<_>>().join(", ")
+    };
+    let own = set(prices);
+    let part = |field: &str| prices.get(field).and_then(Value::as_object);
+    let calls = part("per_call").map(|calls| format!("; a call: {}", set(calls)));
+    let tiers = part("tiers").into_iter().flatten();
+    let tiers =
+        tiers.filter_map(|(name, prices)| Some(format!("; {name}: {}", set(prices.as_object()?))));
+    if own.is_empty() {
+        return "without prices: nothing is charged".to_owned();
+    }
+    format!(
+        "at {own}{}{}",
+        calls.unwrap_or_default(),
+        tiers.collect::<String>()
+    )
 }
 
 /// The limits that a request meets, by whose they are.

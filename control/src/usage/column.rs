@@ -21,7 +21,7 @@ pub enum Column {
     Entry,
     /// How the request ended
     Outcome,
-    /// complete, partial, none or failed
+    /// complete, estimated, partial, none or failed
     Status,
     /// UTC, as 2026-11-21T17
     Hour,
@@ -64,6 +64,7 @@ impl Column {
             Self::Outcome => record.outcome().as_bytes(),
             Self::Status => match record.status {
                 Status::Complete => b"complete",
+                Status::Estimated => b"estimated",
                 Status::Partial => b"partial",
                 Status::None => b"none",
                 Status::Failed => b"failed",

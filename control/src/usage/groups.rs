@@ -129,6 +129,7 @@ fn merged(mut rows: Vec<Row>) -> Vec<Row> {
             // One of the two had no currency, hence no charge.
             if kept.totals.charge.value().is_zero() {
                 kept.totals.charge = row.totals.charge;
+                kept.totals.estimated_charge = row.totals.estimated_charge;
             }
         }
         alike

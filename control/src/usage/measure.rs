@@ -7,6 +7,8 @@ pub enum Measure {
     Requests,
     /// Requests with final numbers.
     Complete,
+    /// Requests of which what was not reported is estimated.
+    Estimated,
     /// Requests whose numbers are missing or lower bounds.
     Partial,
     /// Requests that made nothing.
@@ -31,13 +33,34 @@ pub enum Measure {
     InputImage,
     /// Images made.
     Images,
+    /// Those of the input that were audio, where that is told.
+    InputAudio,
+    /// Those of the output that were audio, where that is told.
+    OutputAudio,
+    /// Those of the output that were images, where that is told.
+    OutputImage,
+    /// Searches of the web.
+    WebSearch,
+    /// Runs of code at the vendor.
+    CodeExecution,
+    /// Searches of files at the vendor.
+    FileSearch,
+    /// Searches of a map.
+    MapsSearch,
+    /// Those of the input that are estimated.
+    EstimatedInput,
+    /// Those of the output that are estimated.
+    EstimatedOutput,
+    /// Requests that used something which no price covers.
+    Uncovered,
 }
 
 impl Measure {
     /// All, in the order shown.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 25] = [
         Self::Requests,
         Self::Complete,
+        Self::Estimated,
         Self::Partial,
         Self::None,
         Self::Failed,
@@ -50,13 +73,42 @@ impl Measure {
         Self::ToolUse,
         Self::InputImage,
         Self::Images,
+        Self::InputAudio,
+        Self::OutputAudio,
+        Self::OutputImage,
+        Self::WebSearch,
+        Self::CodeExecution,
+        Self::FileSearch,
+        Self::MapsSearch,
+        Self::EstimatedInput,
+        Self::EstimatedOutput,
+        Self::Uncovered,
     ];
+
+    /// Whether a table for people shows it only where there is some.
+    pub fn is_rare(self) -> bool {
+        matches!(
+            self,
+            Self::Estimated
+                | Self::InputAudio
+                | Self::OutputAudio
+                | Self::OutputImage
+                | Self::WebSearch
+                | Self::CodeExecution
+                | Self::FileSearch
+                | Self::MapsSearch
+                | Self::EstimatedInput
+                | Self::EstimatedOutput
+                | Self::Uncovered
+        )
+    }
 
     /// Its name in every format.
     pub fn name(self) -> &'static str {
         match self {
             Self::Requests => "requests",
             Self::Complete => "complete",
+            Self::Estimated => "estimated",
             Self::Partial => "partial",
             Self::None => "none",
             Self::Failed => "failed",
@@ -69,6 +121,16 @@ impl Measure {
             Self::ToolUse => "tool_use",
             Self::InputImage => "input_image",
             Self::Images => "images",
+            Self::InputAudio => "input_audio",
+            Self::OutputAudio => "output_audio",
+            Self::OutputImage => "output_image",
+            Self::WebSearch => "web_search",
+            Self::CodeExecution => "code_execution",
+            Self::FileSearch => "file_search",
+            Self::MapsSearch => "maps_search",
+            Self::EstimatedInput => "estimated_input",
+            Self::EstimatedOutput => "estimated_output",
+            Self::Uncovered => "uncovered",
         }
     }
 }

@@ -112,6 +112,21 @@ fn tell_of_partial_totals(report: &Report) {
              totals that include them are lower bounds"
         ));
     }
+    let estimated = report.count(Measure::Estimated);
+    if estimated > 0 {
+        let requests = report.count(Measure::Requests);
+        say(&format!(
+            "note: estimated requests: {estimated} of {requests}. Their answers did not tell all that was used; what is \
+             estimated is in the totals, and its charges also in estimated_charge"
+        ));
+    }
+    let uncovered = report.count(Measure::Uncovered);
+    if uncovered > 0 {
+        say(&format!(
+            "note: requests that used what no price covers: {uncovered} (trilane.uncovered in their lines says what). Their \
+             charges may be less than their cost"
+        ));
+    }
     if report.has_charges() && report.uncharged > 0 {
         say(&format!(
             "note: complete requests without a charge: {} (their models have no prices)",

@@ -16,6 +16,8 @@ use super::moment::Moment;
 pub enum Status {
     /// The numbers are final.
     Complete,
+    /// What was not reported is estimated, and charged.
+    Estimated,
     /// Something was made upstream, or may have been; the numbers are missing or lower bounds.
     Partial,
     /// Nothing was made; also where the request never came as far as the filter.
@@ -127,6 +129,7 @@ impl<'a> Record<'a> {
         let number = match measure {
             Measure::Requests => return 1,
             Measure::Complete => return u64::from(self.status == Status::Complete),
+            Measure::Estimated => return u64::from(self.status == Status::Estimated),
             Measure::Partial => return u64::from(self.status == Status::Partial),
             Measure::None => return u64::from(self.status == Status::None),
             Measure::Failed => return u64::from(self.status == Status::Failed),
@@ -142,6 +145,19 @@ impl<'a> Record<'a> {
             Measure::ToolUse => line.tool_use,
             Measure::InputImage => line.input_image,
             Measure::Images => line.images,
+            Measure::InputAudio => line.input_audio,
+            Measure::OutputAudio => line.output_audio,
+            Measure::OutputImage => line.output_image,
+            Measure::WebSearch => line.web_search,
+            Measure::CodeExecution => line.code_execution,
+            Measure::FileSearch => line.file_search,
+            Measure::MapsSearch => line.maps_search,
+            Measure::EstimatedInput => line.estimated_input,
+            Measure::EstimatedOutput => line.estimated_output,
+            Measure::Uncovered => {
+                let gaps = line.uncovered.as_ref();
+                return u64::from(gaps.is_some_and(|gaps| !gaps.is_empty()));
+            }
         };
         number.unwrap_or(0)
     }
@@ -196,6 +212,27 @@ struct Line<'a> {
     input_image: Option<u64>,
     #[serde(rename = "trilane.usage.images")]
     images: Option<u64>,
+    #[serde(rename = "trilane.usage.audio.input_tokens")]
+    input_audio: Option<u64>,
+    #[serde(rename = "trilane.usage.audio.output_tokens")]
+    output_audio: Option<u64>,
+    #[serde(rename = "trilane.usage.image.output_tokens")]
+    output_image: Option<u64>,
+    #[serde(rename = "trilane.usage.calls.web_search")]
+    web_search: Option<u64>,
+    #[serde(rename = "trilane.usage.calls.code_execution")]
+    code_execution: Option<u64>,
+    #[serde(rename = "trilane.usage.calls.file_search")]
+    file_search: Option<u64>,
+    #[serde(rename = "trilane.usage.calls.maps_search")]
+    maps_search: Option<u64>,
+    #[serde(rename = "trilane.estimated.input_tokens")]
+    estimated_input: Option<u64>,
+    #[serde(rename = "trilane.estimated.output_tokens")]
+    estimated_output: Option<u64>,
+    /// Which things no price covers; only whether there are some matters here.
+    #[serde(rename = "trilane.uncovered")]
+    uncovered: Option<Vec<IgnoredAny>>,
 }
 
 /// How long a request took. No line is refused for it: few ask.
@@ -230,6 +267,7 @@ impl<'a> Line<'a> {
             .ok_or_else(|| format!("timestamp {timestamp:?} is no RFC 3339 time"))?;
         let status = match present(&self.status) {
             "complete" => Status::Complete,
+            "estimated" => Status::Estimated,
             "partial" => Status::Partial,
             "none" | "" => Status::None,
             "failed" => Status::Failed,

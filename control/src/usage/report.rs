@@ -41,6 +41,13 @@ impl Report {
         })
     }
 
+    /// Whether anything was charged by estimate.
+    pub fn has_estimated_charges(&self) -> bool {
+        self.totals
+            .iter()
+            .any(|row| !row.totals.estimated_charge.value().is_zero())
+    }
+
     /// Whether anything was charged.
     pub fn has_charges(&self) -> bool {
         self.totals

@@ -2,7 +2,7 @@
 
 use super::charge::{Inexact, Sum};
 use super::measure::Measure;
-use super::record::Record;
+use super::record::{Record, Status};
 
 /// What some records come to. Each record adds less than 2^64 to a count, so that no count can
 /// overflow before 2^64 records.
@@ -11,6 +11,8 @@ pub struct Totals {
     counts: [u128; Measure::ALL.len()],
     /// Their charges, all of one currency.
     pub charge: Sum,
+    /// Those of the charges that are by estimate.
+    pub estimated_charge: Sum,
 }
 
 impl Totals {
@@ -22,9 +24,13 @@ impl Totals {
         for (count, measure) in self.counts.iter_mut().zip(Measure::ALL) {
             *count = count.saturating_add(u128::from(record.amount(measure)));
         }
-        record
-            .charge
-            .map_or(Ok(()), |charge| self.charge.add(charge))
+        if let Some(charge) = record.charge {
+            self.charge.add(charge)?;
+            if record.status == Status::Estimated {
+                self.estimated_charge.add(charge)?;
+            }
+        }
+        Ok(())
     }
 
     /// Adds the counts of others, but not their charges, which may be of another currency.

@@ -40,6 +40,7 @@ fn all_that_is_found_and_changed() {
         ("named_model", json!("claude-opus-4.5")),
         ("model", json!("claude-opus-4-5")),
         ("upstream_model", json!("claude-opus-4-5-20251101")),
+        ("prices", json!({"input": "5", "output": "25"})),
         (
             "limits",
             json!({"group": {"requests_per_minute": 60, "budget_per_day": "10.5"}}),
@@ -64,6 +65,80 @@ fn all_that_is_found_and_changed() {
     let at = OPUS.find("\"claude").unwrap();
     let change = json!([{"at": at, "length": 17, "replacement": "\"claude-opus-4-5-20251101\""}]);
     assert_eq!(upstream["body_changes"], change);
+}
+
+#[test]
+fn what_it_costs() {
+    let desk = Desk::new();
+    let chat = r#"{"model":"MODEL","messages":[]}"#;
+    let tiers = json!({"input": "1.25", "output": "10", "per_call": {"web_search": "0.01"},
+        "tiers": {"priority": {"input": "2.5", "output": "20"}}});
+    // (key, model, path, the prices, in words)
+    let cases = [
+        (
+            "key_a",
+            "gpt-5.1",
+            "/v1/chat/completions",
+            tiers.clone(),
+            "at input 1.25, output 10; a call: web_search 0.01; priority: input 2.5, output 20",
+        ),
+        (
+            "key_m",
+            "gpt-5.1",
+            "/v1/responses",
+            tiers,
+            "at input 1.25, output 10; a call: web_search 0.01; priority: input 2.5, output 20",
+        ),
+        (
+            "key_a",
+            "gpt-5.4",
+            "/v1/responses",
+            json!("free"),
+            "free: the document says so",
+        ),
+        (
+            "key_c",
+            "gemini-2.5-flash",
+            "/v1beta/models/gemini-2.5-flash:generateContent",
+            json!({}),
+            "without prices: nothing is charged",
+        ),
+        (
+            "key_c",
+            "gemini-2.5-flash",
+            "/v1beta/models/gemini-2.5-flash:countTokens",
+            json!(null),
+            "",
+        ),
+    ];
+    for (key, model, path, prices, words) in cases {
+        desk.write("body.json", &chat.replace("MODEL", model));
+        let args = [
+            "explain",
+            "gateway.json",
+            "--key-id",
+            key,
+            "--body",
+            "body.json",
+            "POST",
+            path,
+        ];
+        let told = desk.run(&[&args[..], &["--json"]].concat()).json();
+        assert_eq!(told["decision"], "forwarded", "{model} {path}: {told}");
+        assert_eq!(told["prices"], prices, "{model} {path}");
+        let out = desk.run(&args).out;
+        let line = format!("\n  {words}\n");
+        assert_eq!(
+            out.contains(&line),
+            !words.is_empty(),
+            "{model} {path}: {out}"
+        );
+        assert_eq!(
+            out.contains("price"),
+            words.contains("price"),
+            "{model} {path}: {out}"
+        );
+    }
 }
 
 #[test]

@@ -6,6 +6,8 @@ use crate::config::compile::compile_policy;
 use crate::config::feed::record::{Terms, encode};
 use crate::config::feed::{Coverage, Gate};
 use crate::head::Head;
+use crate::limits::budget::Budget;
+use crate::limits::{Amount, Limits, Rate};
 use crate::protocol::query::Target;
 
 const NOW: i64 = 1_800_000_000;
@@ -15,6 +17,8 @@ const NOW: i64 = 1_800_000_000;
 struct Records {
     named: Option<Vec<u8>>,
     fed: Option<Vec<u8>>,
+    /// The policy that was published since.
+    newer: Option<Policy>,
     /// How often the former was looked for.
     looks: std::cell::Cell<u32>,
 }
@@ -34,7 +38,12 @@ impl World for Records {
     }
 
     fn in_force_again(&self) -> Option<Rc<InForce>> {
-        None
+        let policy = self.newer.clone()?;
+        Some(Rc::new(InForce {
+            epoch: 5,
+            feed: None,
+            policy,
+        }))
     }
 }
 
@@ -46,38 +55,73 @@ fn key() -> AccountKey {
     }
 }
 
-fn in_force(feed: Option<Gate>) -> InForce {
-    let group = |id: &str| {
-        format!(r#"{{"id": "{id}", "protocol": "A", "multiplier": "1", "cluster": "c"}}"#)
+/// A policy with a group whose models have prices or cost nothing, and one that `more` is in.
+fn policy(more: &str) -> Policy {
+    let group = |id: &str, models: &str| {
+        format!(
+            r#"{{"id": "{id}", "protocol": "A", "multiplier": "1", "cluster": "c", "models": [{models}]}}"#
+        )
     };
-    let text = format!(r#"{{"groups": [{}, {}]}}"#, group("named"), group("fed"));
+    let priced =
+        r#"{"id": "p", "prices": {"input": "1", "output": "1"}}, {"id": "f", "free": true}"#;
+    let text = format!(
+        r#"{{"groups": [{}, {}]}}"#,
+        group("named", &format!(r#"{priced}, {{"id": "m"{more}}}"#)),
+        group("fed", priced),
+    );
     let document = Document::parse(text.as_bytes()).unwrap();
+    compile_policy(&document).unwrap().0
+}
+
+fn in_force(feed: Option<Gate>) -> InForce {
     InForce {
         epoch: 5,
         feed,
-        policy: compile_policy(&document).unwrap().0,
+        policy: policy(""),
     }
 }
 
+fn limits(per_day: bool, per_month: bool) -> Option<Box<Limits>> {
+    let amount = Amount::parse("1").unwrap();
+    let mut limits = Limits::default();
+    limits.set_per_minute(Rate::Requests, Some(1));
+    limits.budget = Budget {
+        per_day: per_day.then_some(amount),
+        per_month: per_month.then_some(amount),
+        spent: None,
+    };
+    Some(Box::new(limits))
+}
+
 fn named(epoch: u64, disabled: bool) -> Vec<u8> {
+    named_with(epoch, disabled, None)
+}
+
+fn named_with(epoch: u64, disabled: bool, limits: Option<Box<Limits>>) -> Vec<u8> {
     let record = KeyRecord {
         id: "n".to_owned(),
         group: "named".to_owned(),
         expires_at: None,
         disabled,
-        limits: None,
+        limits,
     };
     Stamped { epoch, record }.encode()
 }
 
 fn fed(epoch: u64, group: &str, expires_at: Option<i64>, disabled: bool) -> Vec<u8> {
-    let terms = Terms {
-        id: "f",
-        group,
-        expires_at,
-        disabled,
-        limits: None,
-    };
+    fed_terms(
+        epoch,
+        Terms {
+            id: "f",
+            group,
+            expires_at,
+            disabled,
+            limits: None,
+        },
+    )
+}
+
+fn fed_terms(epoch: u64, terms: Terms<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
     encode(epoch, 1, Some(&terms), &mut bytes);
     bytes
@@ -213,4 +257,66 @@ fn where_the_document_names_no_keys_one_look_is_enough() {
         assert_eq!(verdict(Some(gate), &world), "fed");
         assert_eq!(world.looks.get(), looks, "alone: {alone}");
     }
+}
+
+#[test]
+fn a_budget_from_a_feed_needs_prices() {
+    let gate = Some(Gate {
+        floor: 7,
+        coverage: Coverage::Whole,
+        alone: false,
+    });
+    let (day, month, rates) = ((true, false), (false, true), (false, false));
+    let priced = r#", "prices": {"input": "1", "output": "1"}"#;
+    // (case, the group, the limits, what a newer policy says of the model without a price, the verdict)
+    let cases = [
+        ("no budget", "named", rates, None, "named"),
+        ("a budget, no price", "named", day, None, "503"),
+        ("a month's, no price", "named", month, None, "503"),
+        ("a budget, prices", "fed", day, None, "fed"),
+        (
+            "no price in the newer policy either",
+            "named",
+            day,
+            Some(""),
+            "503",
+        ),
+        ("a price there", "named", day, Some(priced), "named"),
+        (
+            "free there",
+            "named",
+            day,
+            Some(r#", "free": true"#),
+            "named",
+        ),
+        (
+            "not entitled there",
+            "named",
+            day,
+            Some(r#", "entitled": false"#),
+            "named",
+        ),
+    ];
+    for (case, group, of, newer, want) in cases {
+        let limits = limits(of.0, of.1);
+        let terms = Terms {
+            id: "f",
+            group,
+            expires_at: None,
+            disabled: false,
+            limits: limits.as_deref(),
+        };
+        let world = Records {
+            fed: Some(fed_terms(7, terms)),
+            newer: newer.map(policy),
+            ..Records::default()
+        };
+        assert_eq!(verdict(gate, &world), want, "{case}");
+    }
+    // That of a key which the document names was judged with the document; it may be published before the prices are.
+    let world = Records {
+        named: Some(named_with(5, false, limits(true, false))),
+        ..Records::default()
+    };
+    assert_eq!(verdict(gate, &world), "named");
 }

@@ -1,10 +1,12 @@
-//! The cap that a body sets to the tokens of its output.
+//! The cap that a body sets to the tokens of its output, and how many outputs it asks for.
 //!
-//! Each protocol has a name of its own for it, and protocol A has three. It decides nothing, so none of
-//! them is ever refused: of several the greatest counts, and what is no plain integer says nothing.
+//! Each protocol has a name of its own for the cap, and protocol A has three. It decides nothing, so none of
+//! them is ever refused: of several the greatest counts, and what is no plain integer says nothing. The number
+//! of outputs multiplies what a request costs, so it is a plain integer or refused.
 
 use super::number::Number;
 use super::{JsonScanner, State};
+use crate::body::{BodyError, Field};
 
 impl JsonScanner {
     /// The greatest cap that has been read: top-level `max_tokens`, `max_completion_tokens` and
@@ -16,23 +18,40 @@ impl JsonScanner {
         self.cap.found
     }
 
+    /// How many outputs the body asks for: the greatest of top-level `n`, and `candidateCount` in
+    /// `generationConfig`, both in either spelling. It is known as a cap is.
+    pub fn candidates(&self) -> Option<u64> {
+        self.rare.as_ref()?.candidates
+    }
+
     /// Reads on in a number that is a cap so far; gives what is left of the chunk.
-    pub(super) fn cap<'a>(&mut self, number: Number, chunk: &'a [u8]) -> &'a [u8] {
+    pub(super) fn cap<'a>(
+        &mut self,
+        number: Number,
+        chunk: &'a [u8],
+    ) -> Result<&'a [u8], BodyError> {
         let mut rest = chunk;
         while let Some((&byte, tail)) = rest.split_first() {
             let next = number.next(byte);
             if !matches!(next, Some(Number::Integer)) {
                 // What goes on now has a fraction or an exponent.
-                if next.is_none() {
-                    self.cap.end();
+                match (next, self.cap.counts) {
+                    (None, None) => self.cap.found = self.cap.found.max(Some(self.cap.digits)),
+                    (None, Some(_)) => {
+                        let count = Some(self.cap.digits);
+                        let rare = self.rare();
+                        rare.candidates = rare.candidates.max(count);
+                    }
+                    (Some(_), Some(field)) => return Err(BodyError::WrongType(field)),
+                    (Some(_), None) => {}
                 }
                 self.state = State::Number(number);
-                return rest;
+                return Ok(rest);
             }
             self.cap.push(byte);
             rest = tail;
         }
-        rest
+        Ok(rest)
     }
 }
 
@@ -43,28 +62,15 @@ pub(super) struct CapReader {
     found: Option<u64>,
     /// The digits so far of the number being read.
     digits: u64,
-    /// Whether an object that is the value of `generationConfig` is open.
-    in_config: bool,
+    /// The field whose number is being read, if that is one of outputs.
+    counts: Option<Field>,
 }
 
 impl CapReader {
-    pub(super) fn in_config(&self) -> bool {
-        self.in_config
-    }
-
-    /// The first byte of the value of `generationConfig`.
-    pub(super) fn begin_config(&mut self, byte: u8) {
-        self.in_config = byte == b'{';
-    }
-
-    /// The closing bracket of any value of the outermost object.
-    pub(super) fn end_config(&mut self) {
-        self.in_config = false;
-    }
-
-    /// The first byte of a cap's value; whether it can be a cap.
-    pub(super) fn begin(&mut self, byte: u8) -> bool {
+    /// The first byte of the value of a cap, or of the field that `counts` outputs; whether it can be one.
+    pub(super) fn begin(&mut self, byte: u8, counts: Option<Field>) -> bool {
         self.digits = 0;
+        self.counts = counts;
         let digit = byte.is_ascii_digit();
         if digit {
             self.push(byte);
@@ -76,11 +82,6 @@ impl CapReader {
     fn push(&mut self, digit: u8) {
         let digit = u64::from(digit.wrapping_sub(b'0'));
         self.digits = self.digits.saturating_mul(10).saturating_add(digit);
-    }
-
-    /// The end of a number that was all digits.
-    fn end(&mut self) {
-        self.found = self.found.max(Some(self.digits));
     }
 }
 

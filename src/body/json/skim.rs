@@ -1,47 +1,76 @@
 //! What lies below all that is looked for: strings, and what commonly is between them, passed over in one go.
 
+use super::part::Hint;
 use super::{JsonScanner, State, Text};
 use crate::body::nesting::Container;
-use crate::text::{is_whitespace, passable_run, skip_whitespace};
+use crate::text::{is_whitespace, passable_run_counting, skip_whitespace};
 
 impl JsonScanner {
     /// Reads on in a string that nobody reads, and from there as far as nothing but brackets, commas, colons and more such
     /// strings come; gives what is left of the chunk.
     ///
-    /// It stops before whatever else there is, be it right or wrong; before the closing bracket of a member of the
-    /// outermost object; and behind the opening quote of a key that is compared.
+    /// It stops before whatever else there is, be it right or wrong; before a string that may be a part of the input;
+    /// before the brackets of what is watched, and of what is only text; and behind the opening quote of a key that is
+    /// compared.
     // It needs all registers for itself.
     #[inline(never)]
     pub(super) fn skim<'a>(&mut self, chunk: &'a [u8]) -> &'a [u8] {
         let mut rest = chunk;
         let mut in_object = self.nesting.inner() == Some(Container::Object);
         let mut is_key = self.text == Text::NestedKey;
+        let reads_parts = self.reads_parts();
+        let watched = self.watched.depth();
+        let floor = watched.max(usize::from(self.text_depth));
+        let mut hint = Hint::None;
+        // Whether the string being read may have begun in a chunk before.
+        let mut begun = true;
         let state = 'strings: loop {
-            rest = rest.get(passable_run(rest)..).unwrap_or_default();
+            let run = passable_run_counting(rest, &mut self.unicode_escapes);
+            let (text, after) = rest.split_at_checked(run).unwrap_or((rest, &[]));
+            rest = after;
             let [b'"', behind @ ..] = rest else {
+                if is_key && reads_parts {
+                    self.keep_key(text, begun);
+                }
                 break State::Text;
             };
             rest = to_token(behind);
             let mut value_next = is_key;
             if is_key {
+                if reads_parts {
+                    hint = if begun {
+                        self.hint_of_kept(text)
+                    } else {
+                        Hint::of(text)
+                    };
+                }
                 let [b':', behind @ ..] = rest else {
                     break State::Colon;
                 };
                 rest = to_token(behind);
             }
+            begun = false;
             // The brackets and commas up to the next string.
             loop {
                 if value_next {
                     match rest {
+                        [b'"', ..] if hint.may_be_part() => break 'strings State::Value,
                         [b'"', behind @ ..] => {
-                            (rest, is_key) = (behind, false);
+                            (rest, is_key, hint) = (behind, false, Hint::None);
                             continue 'strings;
+                        }
+                        [b'{' | b'[', ..]
+                            if hint == Hint::Text || self.nesting.depth() == watched =>
+                        {
+                            break 'strings State::Value;
                         }
                         [b'{', behind @ ..] => {
                             if self.nesting.open(Container::Object).is_err() {
                                 break 'strings State::Value;
                             }
                             in_object = true;
+                            self.note_holder(hint);
+                            hint = Hint::None;
                             rest = to_token(behind);
                             let [b'"', behind @ ..] = rest else {
                                 break 'strings State::FirstKey;
@@ -54,6 +83,7 @@ impl JsonScanner {
                                 break 'strings State::Value;
                             }
                             in_object = false;
+                            hint = Hint::None;
                             rest = to_token(behind);
                             // An empty one is rare.
                             if matches!(rest, [] | [b']', ..]) {
@@ -75,17 +105,17 @@ impl JsonScanner {
                             };
                             rest = behind;
                             is_key = true;
-                            if self.object().is_some() {
+                            if self.nesting.depth() == watched {
                                 self.begin_key();
                                 return rest;
                             }
                             continue 'strings;
                         }
-                        [b'}', behind @ ..] if in_object && self.nesting.depth() > 2 => {
+                        [b'}', behind @ ..] if in_object && self.nesting.depth() > floor => {
                             rest = to_token(behind);
                             in_object = self.close_inner();
                         }
-                        [b']', behind @ ..] if !in_object && self.nesting.depth() > 2 => {
+                        [b']', behind @ ..] if !in_object && self.nesting.depth() > floor => {
                             rest = to_token(behind);
                             in_object = self.close_inner();
                         }
@@ -96,10 +126,36 @@ impl JsonScanner {
         };
         self.text = if is_key { Text::NestedKey } else { Text::Value };
         self.state = state;
+        self.hint = hint;
         rest
     }
 
-    /// Closes an array or object that is no member of the outermost object; whether what is around it is an object.
+    /// Keeps part of a key that the chunk's end cuts.
+    #[inline(never)]
+    fn keep_key(&mut self, piece: &[u8], begun: bool) {
+        if !begun {
+            self.key.clear();
+        }
+        self.key.push(piece);
+    }
+
+    /// What a key tells that ends with `piece`, and may have begun in a chunk before.
+    #[inline(never)]
+    fn hint_of_kept(&mut self, piece: &[u8]) -> Hint {
+        if self.key.is_empty() {
+            return Hint::of(piece);
+        }
+        self.key.push(piece);
+        Hint::of(self.key.bytes())
+    }
+
+    /// Notes whether the object that was just opened has a part in it.
+    #[inline]
+    pub(super) fn note_holder(&mut self, hint: Hint) {
+        self.holder = if hint.holds() { self.depth() } else { 0 };
+    }
+
+    /// Closes an array or object that is not watched; whether what is around it is an object.
     fn close_inner(&mut self) -> bool {
         self.nesting.close();
         self.nesting.inner() == Some(Container::Object)

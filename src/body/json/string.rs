@@ -1,5 +1,6 @@
 //! Strings: their text, escapes, and what becomes of the ones that matter.
 
+use super::others::OtherModel;
 use super::{Cursor, JsonScanner, State, Text};
 use crate::body::BodyError;
 use crate::text::{plain_run, unescaped};
@@ -31,7 +32,13 @@ impl JsonScanner {
                         }
                         cursor.rest = self.take(cursor, plain)?;
                     }
-                    Text::Key | Text::Model => {
+                    Text::Part => {
+                        cursor.rest = self.part_text(cursor.rest);
+                        if self.text == Text::Value {
+                            continue;
+                        }
+                    }
+                    Text::Key | Text::Model | Text::Other(_) | Text::Word(_) => {
                         cursor.rest = self.take(cursor, plain_run(cursor.rest))?;
                     }
                 }
@@ -67,6 +74,7 @@ impl JsonScanner {
                 .map_err(|bad| BodyError::Utf8 {
                     at: cursor.at().saturating_add(bad as u64),
                 })?;
+            self.no_known_key();
             cursor.rest = self.take(cursor, wide)?;
             if cursor.rest.is_empty() {
                 return Ok(cursor.rest);
@@ -93,7 +101,7 @@ impl JsonScanner {
         let Some((piece, rest)) = cursor.rest.split_at_checked(len) else {
             return Ok(cursor.rest);
         };
-        if !piece.is_empty() && matches!(self.text, Text::Key | Text::Model) {
+        if !piece.is_empty() && self.text.is_kept() {
             self.end_surrogate()?;
             let end = cursor.at().saturating_add(len as u64);
             self.push(piece, end)?;
@@ -104,8 +112,15 @@ impl JsonScanner {
     /// Adds decoded text to a string that is kept; `end` is the offset after its bytes.
     fn push(&mut self, piece: &[u8], end: u64) -> Result<(), BodyError> {
         match self.text {
-            Text::Value | Text::NestedKey => {}
-            Text::Key => self.key.push(piece),
+            Text::Value => {}
+            Text::NestedKey => self.no_known_key(),
+            Text::Part => {
+                for character in piece {
+                    self.part_escape(*character);
+                }
+            }
+            Text::Key | Text::Word(_) => self.key.push(piece),
+            Text::Other(_) => self.name.push(piece)?,
             Text::Model => {
                 self.name.push(piece)?;
                 if self.name.overflow() && self.model.is_none() {
@@ -149,7 +164,12 @@ impl JsonScanner {
             return Ok(());
         }
         self.state = State::Text;
-        if !matches!(self.text, Text::Key | Text::Model) {
+        self.unicode_escapes = self.unicode_escapes.saturating_add(1);
+        if !self.text.is_kept() {
+            self.no_known_key();
+            if self.text == Text::Part {
+                self.part_is_text();
+            }
             return Ok(());
         }
         let units = match (self.high_surrogate.take(), code) {
@@ -193,11 +213,18 @@ impl JsonScanner {
     }
 
     fn lone_surrogate(&mut self) -> Result<(), BodyError> {
-        if self.text == Text::Model {
+        if matches!(self.text, Text::Model | Text::Other(_)) {
             return Err(BodyError::ModelSurrogate);
         }
         self.key.push_lone_surrogate();
         Ok(())
+    }
+
+    /// What is not as it stands makes a key that is not compared one that tells nothing.
+    fn no_known_key(&mut self) {
+        if self.text == Text::NestedKey {
+            self.key.push_lone_surrogate();
+        }
     }
 
     /// The closing quote of a string, just before `end`.
@@ -209,6 +236,21 @@ impl JsonScanner {
                 self.end_surrogate()?;
                 self.end_key(None)?;
                 State::Colon
+            }
+            Text::Part => {
+                self.end_part(end);
+                State::AfterValue
+            }
+            Text::Word(word) => {
+                self.end_surrogate()?;
+                self.end_word(word);
+                State::AfterValue
+            }
+            Text::Other(role) => {
+                self.end_surrogate()?;
+                let found = self.name.found(self.model_start..end)?;
+                self.note_other(OtherModel { role, found })?;
+                State::AfterValue
             }
             Text::Model => {
                 self.end_surrogate()?;

@@ -4,6 +4,7 @@
 //! `"stream_options": {"include_usage": true}`.
 
 use super::JsonScanner;
+use crate::body::{BodyError, Field};
 use core::ops::Range;
 
 /// What a body says of `stream_options.include_usage`, and where it could be made to say yes.
@@ -30,8 +31,6 @@ pub enum UsageOption {
         /// Whether the literal is the value of `stream_options` itself.
         whole: bool,
     },
-    /// One of the two is a value that cannot stand there: an error that the upstream is to tell.
-    Odd,
 }
 
 /// A change that makes a body ask for its usage: the bytes of `span` are replaced by `bytes`, and
@@ -70,8 +69,6 @@ impl JsonScanner {
 #[derive(Debug, Default)]
 pub(super) struct UsageReader {
     found: UsageOption,
-    /// Whether the object that is the value of `stream_options` is open.
-    in_options: bool,
     /// The literal being read that may be replaced: where it begins, and whether it is the value of
     /// `stream_options` itself.
     literal: Option<(u64, bool)>,
@@ -84,10 +81,6 @@ impl UsageReader {
         &self.found
     }
 
-    pub(super) fn in_options(&self) -> bool {
-        self.in_options
-    }
-
     pub(super) fn inside_literal(&self) -> bool {
         self.literal.is_some()
     }
@@ -97,22 +90,30 @@ impl UsageReader {
     }
 
     /// The first byte, at `at`, of the value of `stream_options`.
-    pub(super) fn begin_options(&mut self, byte: u8, at: u64) {
+    ///
+    /// # Errors
+    /// [`BodyError::WrongType`] for what is neither an object nor `null`.
+    pub(super) fn begin_options(&mut self, byte: u8, at: u64) -> Result<(), BodyError> {
         match byte {
-            b'{' => self.in_options = true,
+            b'{' => {}
             b'n' => self.literal = Some((at, true)),
-            _ => self.found = UsageOption::Odd,
+            _ => return Err(BodyError::WrongType(Field::StreamOptions)),
         }
+        Ok(())
     }
 
     /// The first byte, at `at`, of the value of `include_usage`.
-    pub(super) fn begin_flag(&mut self, byte: u8, at: u64) {
+    ///
+    /// # Errors
+    /// [`BodyError::WrongType`] for what is no boolean and not `null`.
+    pub(super) fn begin_flag(&mut self, byte: u8, at: u64) -> Result<(), BodyError> {
         match byte {
             // Nothing but `true` can begin so.
             b't' => self.found = UsageOption::Asked,
             b'f' | b'n' => self.literal = Some((at, false)),
-            _ => self.found = UsageOption::Odd,
+            _ => return Err(BodyError::WrongType(Field::IncludeUsage)),
         }
+        Ok(())
     }
 
     /// The last byte, just before `end`, of any literal of the body.
@@ -126,7 +127,6 @@ impl UsageReader {
     /// The closing brace of `stream_options`; if the option was not in it, where that brace is, and
     /// whether nothing was.
     pub(super) fn end_options(&mut self, lacking: Option<(u64, bool)>) {
-        self.in_options = false;
         if let Some((at, empty)) = lacking {
             self.found = UsageOption::Lacking { at, empty };
         }
@@ -139,7 +139,7 @@ impl UsageReader {
 
     pub(super) fn edit(&self) -> Option<UsageEdit> {
         let (span, text) = match self.found {
-            UsageOption::Asked | UsageOption::Odd => return None,
+            UsageOption::Asked => return None,
             UsageOption::Absent => match self.end? {
                 (at, true) => (at..at, r#""stream_options":{"include_usage":true}"#),
                 (at, false) => (at..at, r#","stream_options":{"include_usage":true}"#),

@@ -166,7 +166,7 @@ fn refuses() {
         ("array", named("; name=\"model[]\""), BodyError::CaseVariant),
         ("space", named("; name=\" model\""), BodyError::CaseVariant),
         ("twice", form(&[(MODEL, "a"), (FILE, "x"), (MODEL, "a")]), BodyError::Duplicate(Field::Model)),
-        ("stream twice", form(&[(STREAM, ""), (STREAM, "true")]), BodyError::Duplicate(Field::Stream)),
+        ("stream twice", form(&[(STREAM, "false"), (STREAM, "true")]), BodyError::Duplicate(Field::Stream)),
         ("empty", form(&[(MODEL, "")]), BodyError::ModelEmpty),
         ("line end in the name", form(&[(MODEL, "m1\r\n")]), BodyError::ModelControlCharacter),
         ("line end before the name", form(&[(MODEL, "\r\nm1")]), BodyError::ModelControlCharacter),
@@ -261,23 +261,93 @@ fn inside_model_until_its_boundary_is_read() {
 }
 
 #[test]
-fn stream_is_true_only_as_such() {
+fn stream_is_true_or_false() {
+    let wrong = Err(BodyError::WrongType(Field::Stream));
     for (value, want) in [
-        ("true", true),
-        ("false", false),
-        ("", false),
-        ("tru", false),
-        ("truetrue", false),
-        ("true ", false),
-        ("True", false),
-        ("t\r\nrue", false),
-        ("true\r\n", false),
-        ("-true", false),
+        ("true", Ok((None, Some(true)))),
+        ("false", Ok((None, Some(false)))),
+        ("", wrong.clone()),
+        ("1", wrong.clone()),
+        ("tru", wrong.clone()),
+        ("truetrue", wrong.clone()),
+        ("true ", wrong.clone()),
+        ("True", wrong.clone()),
+        ("null", wrong.clone()),
+        ("t\r\nrue", wrong.clone()),
+        ("true\r\n", wrong.clone()),
+        ("-true", wrong),
     ] {
         let body = form(&[(STREAM, value)]);
-        assert_eq!(verdict(&body), Ok((None, Some(want))), "{value:?}");
+        assert_eq!(verdict(&body), want, "{value:?}");
     }
     assert_eq!(verdict(&form(&[(FILE, "true")])), Ok((None, None)));
+}
+
+#[test]
+fn n_is_a_plain_integer() {
+    const N: &str = "Content-Disposition: form-data; name=\"n\"";
+    let wrong = Err(BodyError::WrongType(Field::N));
+    let long = "9".repeat(32);
+    for (value, want) in [
+        ("1", Ok(Some(1))),
+        ("0", Ok(Some(0))),
+        ("10", Ok(Some(10))),
+        ("99999999999999999999", Ok(Some(u64::MAX))),
+        (&long, wrong),
+        ("", wrong),
+        ("01", wrong),
+        ("1.0", wrong),
+        ("1e1", wrong),
+        ("-1", wrong),
+        ("+1", wrong),
+        (" 1", wrong),
+        ("1\r\n", wrong),
+        ("\u{661}", wrong),
+    ] {
+        let body = form(&[(N, value)]);
+        for cut in 0..=body.len() {
+            let (head, tail) = body.split_at(cut);
+            let (end, scanner) = scan(&[head, tail]);
+            let got = end.map(|()| scanner.candidates());
+            assert_eq!(got, want, "{value:?} cut at {cut}");
+        }
+    }
+    let twice = form(&[(N, "1"), (N, "1")]);
+    assert_eq!(scan(&[&twice]).0, Err(BodyError::Duplicate(Field::N)));
+}
+
+#[test]
+fn the_model_of_svg_is_not_supported() {
+    for (name, want) in [
+        ("svg", BodyError::NotSupported(Field::Svg)),
+        ("svg[model]", BodyError::CaseVariant),
+        ("SVG[model]", BodyError::CaseVariant),
+    ] {
+        let header = format!("Content-Disposition: form-data; name=\"{name}\"");
+        let body = form(&[(MODEL, "m1"), (&header, "m2")]);
+        assert_eq!(scan(&[&body]).0, Err(want), "{name}");
+    }
+}
+
+#[test]
+fn each_file_is_an_image_and_no_text() {
+    let body = form(&[
+        (MODEL, "m1"),
+        (FILE, "\r\n--\r\n123456789\r"),
+        (STREAM, "true"),
+        (FILE, ""),
+    ]);
+    let bytes = "\r\n--\r\n123456789\r".len();
+    let want = InputSize {
+        text_bytes: (body.len() - bytes) as u64,
+        images: 2,
+        ..InputSize::default()
+    };
+    for cut in 0..=body.len() {
+        let (head, tail) = body.split_at(cut);
+        let (end, scanner) = scan(&[head, tail]);
+        assert_eq!((end, scanner.input_size()), (Ok(()), want), "cut at {cut}");
+    }
 }
 
 #[test]

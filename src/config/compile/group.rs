@@ -9,7 +9,7 @@ use super::super::account;
 use super::super::document::{GroupDocument, ModelDocument};
 use super::super::multiplier::Multiplier;
 use super::super::policy::{Clients, Group, GroupKind, Lists, Source};
-use super::{Compiler, Problems, accounts, limits, names, prices};
+use super::{Compiler, Problems, accounts, limits, methods, names, prices};
 use crate::lane::Protocol;
 use crate::limits::{Scope, Subject};
 use crate::model::catalog::Kind;
@@ -66,13 +66,25 @@ pub(super) fn compile_source(
         &format!("{path}.account_resources"),
         problems,
     );
-    let include_usage = flag(
+    let methods = methods::compile(document, protocol, path, problems);
+    flag(
         document.include_usage,
         Protocol::A,
         protocol,
         &format!("{path}.include_usage"),
         problems,
     );
+    let unreported_free = match document.unreported.as_deref() {
+        None | Some("estimate") => false,
+        Some("free") => true,
+        Some(_) => {
+            problems.push(
+                format!("{path}.unreported"),
+                "must be \"estimate\" or \"free\"",
+            );
+            false
+        }
+    };
     let multiplier = multiplier(
         document.multiplier.as_deref(),
         &format!("{path}.multiplier"),
@@ -103,7 +115,9 @@ pub(super) fn compile_source(
         image_generation,
         count_tokens,
         account_resources,
-        include_usage,
+        methods,
+        include_usage: document.include_usage,
+        unreported_free,
         catalog,
     };
     Some(frame(
@@ -142,13 +156,15 @@ pub(super) fn frame(
         .limits
         .as_ref()
         .and_then(|limits| limits::compile(limits, &format!("{path}.limits"), problems));
-    if limits.as_ref().is_some_and(|l| l.budget.is_set()) && !prices::any(&kind) {
-        compiler.warnings.push(
+    let priced = prices::cover(&kind);
+    if limits.as_ref().is_some_and(|l| l.budget.is_set()) && !priced {
+        problems.push(
             format!("{path}.limits.budget"),
-            "counts nothing: no model of the group has prices",
+            prices::why_no_budget(&kind),
         );
     }
     Group {
+        priced,
         limits: limits.map(|limits| Subject::new(Scope::Group, &id, *limits)),
         id,
         name,
@@ -228,6 +244,13 @@ fn add_model(
         .as_ref()
         .map(|prices| prices::compile(prices, &format!("{path}.prices"), compiler));
     let problems = &mut compiler.problems;
+    let free = document.free.unwrap_or(false);
+    if free && document.prices.is_some() {
+        problems.push(
+            format!("{path}.free"),
+            "contradicts prices: leave one of the two out",
+        );
+    }
     let Some(id) = document.id.clone() else {
         problems.push(format!("{path}.id"), "is missing");
         return;
@@ -280,6 +303,7 @@ fn add_model(
         entitled: document.entitled.unwrap_or(true),
         merge_dated: document.merge_dated.unwrap_or(false),
         prices,
+        free,
         id,
     };
     if let Err(taken) = catalog.add(model, aliases) {

@@ -5,7 +5,7 @@ use hashbrown::{HashMap, HashSet};
 use super::super::document::KeyDocument;
 use super::super::policy::Policy;
 use super::super::record::{KeyDigest, KeyRecord};
-use super::{Problems, group, limits, names};
+use super::{Problems, group, limits, names, prices};
 
 /// An account key as written, wherever that is.
 #[derive(Debug, Clone, Copy)]
@@ -123,6 +123,18 @@ pub(super) fn compile(
             .limits
             .as_ref()
             .and_then(|limits| limits::compile(limits, &place.field("limits"), problems));
+        if limits.as_ref().is_some_and(|l| l.budget.is_set()) {
+            // Where another group has a problem, positions may be shifted: then that one is told alone.
+            let group = checked
+                .group
+                .and_then(|id| policy.group(id).filter(|group| group.id == id));
+            if let Some(group) = group.filter(|group| !group.priced) {
+                problems.push(
+                    place.field("limits.budget"),
+                    prices::why_no_budget(&group.kind),
+                );
+            }
+        }
         if let (
             Checked {
                 id: Some(id),

@@ -85,6 +85,8 @@ fn refuse_source_fields(document: &GroupDocument, path: &str, problems: &mut Pro
         ("image_generation", document.image_generation == Some(true)),
         ("count_tokens", document.count_tokens == Some(true)),
         ("include_usage", document.include_usage == Some(true)),
+        ("unreported", document.unreported.is_some()),
+        ("methods", document.methods.is_some()),
         (
             "account_resources",
             document.account_resources == Some(true),
@@ -202,6 +204,7 @@ fn refuse_model_fields(model: &ModelDocument, path: &str, problems: &mut Problem
         ("merge_dated", model.merge_dated.is_some()),
         ("entitled", model.entitled.is_some()),
         ("prices", model.prices.is_some()),
+        ("free", model.free == Some(true)),
     ];
     for (field, present) in fields {
         if present {

@@ -8,6 +8,7 @@ mod feed;
 mod group;
 pub(in crate::config) mod keys;
 pub(in crate::config) mod limits;
+mod methods;
 mod mixed;
 mod names;
 mod prices;

@@ -4,6 +4,7 @@ use crate::lane::Entry;
 use crate::limits::budget::{Budget, SpentBy};
 use crate::limits::shared::OnFailure;
 use crate::limits::{Amount, Limits, Rate, Scope, Subject};
+use crate::model::Price;
 use serde_json::{Value, json};
 
 const DIGEST: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
@@ -21,6 +22,14 @@ fn sample() -> Value {
         ],
         "keys": [{"id": "key_01", "sha256": DIGEST, "group": "mixed", "expires_at": "2027-01-01T00:00:00Z"}]
     })
+}
+
+/// The sample, with models that cost nothing, so that budgets can be there.
+fn free_sample() -> Value {
+    let mut document = sample();
+    put(&mut document, "/groups/1/models/0/free", json!(true));
+    put(&mut document, "/groups/2/models/0/free", json!(true));
+    document
 }
 
 fn compile_value(value: &Value) -> Result<Compiled, Problems> {
@@ -877,7 +886,7 @@ fn limits_are_those_of_the_document() {
         ),
     ];
     for (case, limits, want) in cases {
-        let mut document = sample();
+        let mut document = free_sample();
         put(&mut document, "/keys/0/limits", limits.clone());
         for group in 0..3 {
             put(
@@ -1054,7 +1063,7 @@ fn every_problem_of_limits_is_named() {
             ("groups[0].limits", "/groups/0/limits"),
             ("groups[1].limits", "/groups/1/limits"),
         ] {
-            let mut document = sample();
+            let mut document = free_sample();
             put(&mut document, pointer, all_limits());
             put(&mut document, &format!("{pointer}{field}"), value.clone());
             let problems = compile_value(&document).expect_err(&format!("{pointer}{field}"));
@@ -1064,7 +1073,7 @@ fn every_problem_of_limits_is_named() {
             assert_eq!(problems.0.len(), 1, "{want}: {problems}");
         }
     }
-    let mut document = sample();
+    let mut document = free_sample();
     let wrong = json!({"requests_per_minute": 0, "concurrent_requests": 0,
         "budget": {"per_day": "0", "per_month": "x", "spent": {"in_day": "y", "in_month": "z"}}});
     put(&mut document, "/keys/0/limits", wrong);
@@ -1072,64 +1081,465 @@ fn every_problem_of_limits_is_named() {
     assert_eq!(problems.0.len(), 7, "all at once: {problems}");
 }
 
+/// What is wrong with a document, a line each.
+fn problems_of(document: &Value) -> Vec<String> {
+    let problems = compile_value(document).err().unwrap_or_default();
+    problems.0.iter().map(ToString::to_string).collect()
+}
+
 #[test]
-fn a_budget_that_counts_nothing_is_a_warning() {
+fn a_budget_needs_prices() {
     let budget = json!({"budget": {"per_day": "1"}});
+    let rates = json!({"requests_per_minute": 1, "concurrent_requests": 1});
     let prices = json!({"input": "1", "output": "1"});
-    // (case, the group with limits, those, the place of prices, whether there is a warning)
-    let cases = [
-        ("a source without prices", 1, &budget, "", true),
+    let give = "would not count every model: give prices, or \"free\": true, to";
+    let (x, y) = ("/groups/1/models/0", "/groups/2/models/0");
+    // (case, where the limits are, those, what is priced, what is free, the models that lack a price)
+    type Case<'a> = (
+        &'a str,
+        &'a str,
+        &'a Value,
+        &'a [&'a str],
+        &'a [&'a str],
+        &'a str,
+    );
+    let (source, mixed, key) = ("/groups/1", "/groups/0", "/keys/0");
+    let cases: &[Case<'_>] = &[
         (
-            "a source with prices",
-            1,
+            "a source without prices",
+            source,
             &budget,
-            "/groups/1/models/0/prices",
-            false,
+            &[],
+            &[],
+            "gpt-x",
         ),
+        ("a source with prices", source, &budget, &[x], &[], ""),
+        ("a source that is free", source, &budget, &[], &[x], ""),
         (
             "another source's prices",
-            1,
+            source,
             &budget,
-            "/groups/2/models/0/prices",
-            true,
+            &[y],
+            &[],
+            "gpt-x",
+        ),
+        ("no budget", source, &rates, &[], &[], ""),
+        (
+            "Mixed",
+            mixed,
+            &budget,
+            &[],
+            &[],
+            "claude-x-4-5 (of b), gpt-x (of a)",
         ),
         (
-            "no budget",
-            1,
-            &json!({"requests_per_minute": 1}),
+            "Mixed, one priced",
+            mixed,
+            &budget,
+            &[y],
+            &[],
+            "gpt-x (of a)",
+        ),
+        (
+            "Mixed, one free",
+            mixed,
+            &budget,
+            &[],
+            &[x],
+            "claude-x-4-5 (of b)",
+        ),
+        ("Mixed, priced and free", mixed, &budget, &[y], &[x], ""),
+        ("Mixed without a budget", mixed, &rates, &[], &[], ""),
+        ("a key", key, &budget, &[], &[x], "claude-x-4-5 (of b)"),
+        ("a key, priced and free", key, &budget, &[x], &[y], ""),
+        ("a key without a budget", key, &rates, &[], &[], ""),
+    ];
+    for (case, place, limits, priced, free, lacking) in cases {
+        let mut document = sample();
+        put(&mut document, &format!("{place}/limits"), (*limits).clone());
+        for model in *priced {
+            put(&mut document, &format!("{model}/prices"), prices.clone());
+        }
+        for model in *free {
+            put(&mut document, &format!("{model}/free"), json!(true));
+        }
+        let at = place[1..].replacen('/', "[", 1) + "].limits.budget";
+        let want = match *lacking {
+            "" => vec![],
+            lacking => vec![format!("{at}: {give} {lacking}")],
+        };
+        assert_eq!(problems_of(&document), want, "{case}");
+    }
+    // What a group does not show, or its account may not use, costs nobody anything.
+    let mut document = free_sample();
+    for place in [source, mixed, key] {
+        put(&mut document, &format!("{place}/limits"), budget.clone());
+    }
+    let unpriced = json!({"id": "gpt-y", "entitled": false});
+    put(&mut document, "/groups/1/models/1", unpriced);
+    assert_eq!(problems_of(&document), [""; 0], "not entitled");
+    put(&mut document, "/groups/1/models/1/entitled", json!(true));
+    let source_alone = format!("groups[1].limits.budget: {give} gpt-y");
+    assert_eq!(problems_of(&document), [source_alone], "not shown");
+    // Not every name of very many.
+    let many: Vec<Value> = (0..12).map(|i| json!({"id": format!("m{i}")})).collect();
+    for (count, more) in [(10, ""), (11, " and 1 more"), (12, " and 2 more")] {
+        let mut document = sample();
+        document["groups"][0] = json!({"id": "mixed", "protocol": "A", "multiplier": "1", "cluster": "c", "models": many[..count]});
+        put(&mut document, "/keys/0/limits", budget.clone());
+        let names = "m0, m1, m2, m3, m4, m5, m6, m7, m8, m9";
+        let want = format!("keys[0].limits.budget: {give} {names}{more}");
+        assert_eq!(problems_of(&document), [want], "{count} models");
+    }
+    // A group that has a problem itself is not taken for another one.
+    let mut document = free_sample();
+    put(&mut document, "/groups/1/protocol", json!("D"));
+    put(&mut document, "/keys/0/group", json!("a"));
+    put(&mut document, "/keys/0/limits", budget);
+    put(&mut document, "/groups/2/models/0/free", Value::Null);
+    let said = problems_of(&document);
+    assert!(said.iter().all(|p| !p.contains("budget")), "{said:?}");
+}
+
+#[test]
+fn what_a_document_without_the_new_fields_means() {
+    let compiled = compile_value(&sample()).unwrap();
+    assert_eq!(compiled.warnings, []);
+    for group in &compiled.policy.groups()[1..] {
+        let GroupKind::Source(source) = &group.kind else {
+            panic!("a source");
+        };
+        assert_eq!(source.include_usage, None);
+        assert!(!source.unreported_free && !group.priced);
+        assert!(source.catalog.models().iter().all(|model| !model.free));
+    }
+    let document = Document::parse(sample().to_string().as_bytes()).unwrap();
+    let written = serde_json::to_value(&document).unwrap();
+    assert_eq!(written, sample(), "an older release reads it all");
+}
+
+#[test]
+fn fields_of_a_source_that_say_how_usage_is_told() {
+    // (field, value, the option and whether what is not reported costs nothing)
+    let cases = [
+        ("/include_usage", json!(true), (Some(true), false)),
+        ("/include_usage", json!(false), (Some(false), false)),
+        ("/unreported", json!("estimate"), (None, false)),
+        ("/unreported", json!("free"), (None, true)),
+    ];
+    for (field, value, want) in cases {
+        let mut document = sample();
+        put(&mut document, &format!("/groups/1{field}"), value.clone());
+        let compiled = compile_value(&document).unwrap();
+        let GroupKind::Source(source) = &compiled.policy.groups()[1].kind else {
+            panic!("a source");
+        };
+        let got = (source.include_usage, source.unreported_free);
+        assert_eq!(got, want, "{field} {value}");
+    }
+    let mut document = sample();
+    put(&mut document, "/groups/2/unreported", json!("free"));
+    put(&mut document, "/groups/2/include_usage", json!(false));
+    let compiled = compile_value(&document).unwrap();
+    let GroupKind::Source(source) = &compiled.policy.groups()[2].kind else {
+        panic!("a source");
+    };
+    assert!(source.unreported_free, "of any protocol");
+}
+
+#[test]
+fn prices_of_calls_and_classes_of_service() {
+    use crate::usage::{Call, Kind};
+    let prices = json!({
+        "input": "1", "output": "4", "input_audio": "10", "output_audio": "20", "output_image": "30", "image": "0.04",
+        "per_call": {"web_search": "0.01", "code_execution": "0.03", "file_search": "0.0025", "maps_search": "0.025"},
+        "tiers": {"priority": {"input": "2", "output": "8", "image": "0.08"}, "flex": {"input": "0.5", "output": "2"}}
+    });
+    let mut document = sample();
+    put(&mut document, "/groups/1/models/0/prices", prices);
+    let compiled = compile_value(&document).unwrap();
+    assert_eq!(compiled.warnings, []);
+    let GroupKind::Source(source) = &compiled.policy.groups()[1].kind else {
+        panic!("a source");
+    };
+    let prices = source.catalog.models()[0].prices.as_ref().unwrap();
+    let shown = |price: Option<crate::model::Price>| price.unwrap().value().to_string();
+    // (class of service, input audio, output audio, output images, an image, each kind of call)
+    let cases = [
+        (None, ["10", "20", "30", "0.04"]),
+        (Some("priority"), ["2", "8", "8", "0.08"]),
+        (Some("flex"), ["0.5", "2", "2", "0.04"]),
+    ];
+    for (tier, want) in cases {
+        let prices = tier.map_or(prices, |tier| prices.tier(tier).unwrap());
+        let got = [
+            prices.tokens(Kind::InputAudio),
+            prices.tokens(Kind::OutputAudio),
+            prices.tokens(Kind::OutputImage),
+            prices.image(),
+        ];
+        assert_eq!(got.map(shown), want, "{tier:?}");
+        let calls = Call::ALL.map(|call| shown(prices.call(call)));
+        assert_eq!(calls, ["0.01", "0.03", "0.0025", "0.025"], "{tier:?}");
+    }
+    assert!(source.catalog.models()[0].is_priced());
+    let names: Vec<&str> = prices.tiers().map(|(name, _)| name).collect();
+    assert_eq!(names, ["flex", "priority"]);
+}
+
+#[test]
+fn every_problem_of_prices_is_named() {
+    let at = "groups[1].models[0]";
+    let set = json!({"input": "1", "output": "1"});
+    let tier =
+        |name: &str, tier: Value| json!({"input": "1", "output": "1", "tiers": {name: tier}});
+    let named = "must be named by 1 to 32 lower-case letters, digits or any of - _";
+    let ordinary = "is ordinary service, which the prices of the model itself are for";
+    let of_model = "belongs to the prices of the model, not to those of a class of service";
+    let no_price = "has a price neither for tokens nor for images: one that is 0 must be written";
+    let plain = "must be a plain decimal number in a string, such as \"1.25\"";
+    let incomplete = "needs a price for input or output: what it leaves out is not taken from the prices of the model";
+    let long = "x".repeat(33);
+    let nine: serde_json::Map<_, _> = (0..9).map(|i| (format!("t{i}"), set.clone())).collect();
+    let nine = json!({"input": "1", "output": "1", "tiers": nine});
+    // (the prices, where the problem is, the problem)
+    let cases = [
+        (
+            json!({}),
             "",
-            false,
+            "is empty: for a model that costs nothing write \"free\": true in place of prices",
         ),
-        ("Mixed without prices", 0, &budget, "", true),
+        (json!({"per_call": {"web_search": "1"}}), "", no_price),
+        (json!({"tiers": {"flex": set}}), "", no_price),
         (
-            "Mixed with prices in one source",
-            0,
-            &budget,
-            "/groups/2/models/0/prices",
-            false,
+            json!({"input": "1", "output": "1", "input_audio": "1e3"}),
+            ".input_audio",
+            plain,
+        ),
+        (
+            json!({"input": "1", "output": "1", "output_audio": "-1"}),
+            ".output_audio",
+            plain,
+        ),
+        (
+            json!({"input": "1", "output": "1", "output_image": ""}),
+            ".output_image",
+            plain,
+        ),
+        (
+            json!({"image": "1", "per_call": {"maps_search": "0.0000001"}}),
+            ".per_call.maps_search",
+            "has more than 6 fractional digits",
+        ),
+        (
+            json!({"image": "1", "per_call": {"file_search": "1000001"}}),
+            ".per_call.file_search",
+            "is out of range (at most 1000000)",
+        ),
+        (
+            json!({"image": "1", "per_call": {"web_serch": "1"}}),
+            ".per_call.web_serch",
+            "unknown field `web_serch` (known: `web_search`, `code_execution`, `file_search`, `maps_search`)",
+        ),
+        (
+            json!({"image": "1", "per_call": {"web_search": 1}}),
+            ".per_call.web_search",
+            "expected a string",
+        ),
+        (
+            tier("flex", json!({"input": "x", "output": "1"})),
+            ".tiers.flex.input",
+            plain,
+        ),
+        (
+            tier("flex", json!({"cache_read": "1"})),
+            ".tiers.flex",
+            incomplete,
+        ),
+        (
+            tier("flex", json!({"image": "1"})),
+            ".tiers.flex",
+            incomplete,
+        ),
+        (
+            tier("flex", json!({"input": "1", "output": "1", "per_call": {}})),
+            ".tiers.flex.per_call",
+            of_model,
+        ),
+        (
+            tier("flex", json!({"input": "1", "output": "1", "tiers": {}})),
+            ".tiers.flex.tiers",
+            of_model,
+        ),
+        (tier("Flex", set.clone()), ".tiers.Flex", named),
+        (tier("", set.clone()), ".tiers.", named),
+        (tier(&long, set.clone()), &format!(".tiers.{long}"), named),
+        (tier("auto", set.clone()), ".tiers.auto", ordinary),
+        (tier("default", set.clone()), ".tiers.default", ordinary),
+        (tier("standard", set.clone()), ".tiers.standard", ordinary),
+        (
+            tier("standard_only", set.clone()),
+            ".tiers.standard_only",
+            ordinary,
+        ),
+        (nine, ".tiers", "must be 8 at most"),
+    ];
+    for (prices, place, reason) in cases {
+        let mut document = sample();
+        put(&mut document, "/groups/1/models/0/prices", prices.clone());
+        let want = format!("{at}.prices{place}: {reason}");
+        assert_eq!(problems_of(&document), [want], "{prices}");
+    }
+    let good = tier(&long[..32], set.clone());
+    let mut document = sample();
+    put(&mut document, "/groups/1/models/0/prices", good);
+    assert_eq!(problems_of(&document), [""; 0]);
+    // (JSON pointer, what to put there, the problem)
+    let cases = [
+        (
+            "/groups/1/models/0/free",
+            json!(true),
+            "groups[1].models[0].free: contradicts prices: leave one of the two out",
+        ),
+        ("/groups/1/models/0/free", json!(false), ""),
+        (
+            "/groups/1/models/0/free",
+            json!("yes"),
+            "groups[1].models[0].free: expected a boolean",
+        ),
+        (
+            "/groups/0/models/0/free",
+            json!(true),
+            "groups[0].models[0].free: belongs to the model of the source group",
+        ),
+        (
+            "/groups/1/unreported",
+            json!("ignore"),
+            "groups[1].unreported: must be \"estimate\" or \"free\"",
+        ),
+        (
+            "/groups/0/unreported",
+            json!("estimate"),
+            "groups[0].unreported: belongs to the source groups of a Mixed group, not to itself",
+        ),
+        (
+            "/groups/2/include_usage",
+            json!(true),
+            "groups[2].include_usage: has a meaning in protocol A groups only",
+        ),
+        ("/groups/2/include_usage", json!(false), ""),
+    ];
+    for (pointer, value, want) in cases {
+        let mut document = sample();
+        put(&mut document, "/groups/1/models/0/prices", set.clone());
+        put(&mut document, pointer, value.clone());
+        let want: Vec<&str> = Some(want)
+            .filter(|want| !want.is_empty())
+            .into_iter()
+            .collect();
+        assert_eq!(problems_of(&document), want, "{pointer} {value}");
+    }
+}
+
+#[test]
+fn a_price_of_a_class_of_service_that_seems_forgotten_is_a_warning() {
+    let at = "groups[1].models[0].prices";
+    let tier = |kind: &str| {
+        format!("{at}.tiers.fast: has no price for {kind}: it is free at this class of service")
+    };
+    let cases = [
+        (
+            json!({"input": "1", "output": "1", "tiers": {"fast": {"output": "2"}}}),
+            vec![tier("input")],
+        ),
+        (
+            json!({"input": "1", "output": "1", "tiers": {"fast": {"input": "2"}}}),
+            vec![tier("output")],
+        ),
+        (
+            json!({"input": "1", "output": "1", "tiers": {"fast": {"input": "2", "output": "0"}}}),
+            vec![],
+        ),
+        (
+            json!({"input": "1", "tiers": {"fast": {"input": "2"}}}),
+            vec![format!("{at}: has no price for output: it is free")],
         ),
     ];
-    for (case, group, limits, priced, want) in cases {
+    for (prices, want) in cases {
         let mut document = sample();
-        put(
-            &mut document,
-            &format!("/groups/{group}/limits"),
-            limits.clone(),
-        );
-        if !priced.is_empty() {
-            put(&mut document, priced, prices.clone());
-        }
-        let warnings = compile_value(&document).expect(case).warnings;
+        put(&mut document, "/groups/1/models/0/prices", prices.clone());
+        let warnings = compile_value(&document).unwrap().warnings;
         let said: Vec<String> = warnings.iter().map(ToString::to_string).collect();
-        let warning = format!(
-            "groups[{group}].limits.budget: counts nothing: no model of the group has prices"
-        );
-        assert_eq!(said, if want { vec![warning] } else { vec![] }, "{case}");
+        assert_eq!(said, want, "{prices}");
     }
-    // A Mixed group shows some models of its sources only.
-    let mut document = sample();
-    put(&mut document, "/groups/0/limits", budget);
-    let more = json!({"id": "gpt-y", "prices": prices});
-    put(&mut document, "/groups/1/models/1", more);
-    assert_eq!(compile_value(&document).unwrap().warnings.len(), 1);
+}
+
+#[test]
+fn further_methods_of_protocol_c() {
+    let compiled = |protocol: &str, methods: Value| {
+        let document = json!({
+            "groups": [{"id": "g", "protocol": protocol, "multiplier": "1", "cluster": "c", "methods": methods,
+                        "models": [{"id": "m"}]}],
+            "keys": [],
+        });
+        compile_value(&document)
+    };
+    let good = compiled(
+        "C",
+        json!({"predict": {"per_call": "0.04"}, "predictLongRunning": {"per_call": "0"}}),
+    );
+    let policy = good.unwrap().policy;
+    let group = policy.group("g").unwrap();
+    let GroupKind::Source(source) = &group.kind else {
+        panic!("{group:?}");
+    };
+    let price = |text| Price::parse(text).ok();
+    for (method, want) in [
+        ("predict", price("0.04")),
+        ("predictLongRunning", price("0")),
+        ("generateContent", None),
+        ("Predict", None),
+        ("", None),
+    ] {
+        assert_eq!(source.method_price(method), want, "{method}");
+    }
+    let one = json!({"per_call": "1"});
+    let cases = [
+        (
+            "A",
+            json!({"predict": one}),
+            "methods: has a meaning in protocol C",
+        ),
+        ("C", json!({"": one}), "methods.: is no method"),
+        ("C", json!({"x".repeat(65): one}), "is no method"),
+        (
+            "C",
+            json!({"pre-dict": one}),
+            "methods.pre-dict: is no method",
+        ),
+        ("C", json!({"generateContent": one}), "is served already"),
+        (
+            "C",
+            json!({"predict": {}}),
+            "methods.predict.per_call: is missing",
+        ),
+        (
+            "C",
+            json!({"predict": {"per_call": "-1"}}),
+            "methods.predict.per_call: must be a plain",
+        ),
+        (
+            "C",
+            json!({"predict": {"per_call": "0.0000001"}}),
+            "has more than 6",
+        ),
+    ];
+    for (protocol, methods, part) in cases {
+        let problems = compiled(protocol, methods.clone()).unwrap_err();
+        let listed: Vec<String> = problems.0.iter().map(ToString::to_string).collect();
+        assert!(
+            listed.iter().any(|p| p.contains(part)),
+            "{part}: {listed:?}"
+        );
+    }
 }

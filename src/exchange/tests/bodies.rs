@@ -161,8 +161,8 @@ fn bodies_in_one_piece() {
 
 #[test]
 fn a_rename_changes_one_string_wherever_the_body_is_split() {
-    let body = br#"{ "max":1,"tools":[{"model":"decoy"}], "mod\u0065l" : "claude-x-4.5" ,"x":"\ud800 1e999"}"#;
-    let want = br#"{ "max":1,"tools":[{"model":"decoy"}], "mod\u0065l" : "claude-x-4-5-20251101" ,"x":"\ud800 1e999"}"#;
+    let body = br#"{ "max":1,"tools":[{"input_schema":{"model":"decoy"}}], "mod\u0065l" : "claude-x-4.5" ,"x":"\ud800 1e999"}"#;
+    let want = br#"{ "max":1,"tools":[{"input_schema":{"model":"decoy"}}], "mod\u0065l" : "claude-x-4-5-20251101" ,"x":"\ud800 1e999"}"#;
     for split in 0..=body.len() {
         let (first, second) = body.split_at(split);
         let (upstream, status) = send(&B, &[first, second], false);
@@ -244,6 +244,406 @@ fn what_left_before_a_refusal_is_never_whole() {
             }
         }
     }
+}
+
+/// Of a group that may make no images.
+const TEXT: Client<'_> = Client {
+    request: "POST /v1/responses",
+    headers: &["authorization: Bearer k-a-text"],
+};
+/// Of a group whose source may, through an entry.
+const MIXED: Client<'_> = Client {
+    request: "POST /v1/responses",
+    headers: &["authorization: Bearer k-mixed"],
+};
+const IMAGES: Client<'_> = Client {
+    request: "POST /v1/images/generations",
+    headers: &["authorization: Bearer k-a"],
+};
+const BATCH: Client<'_> = Client {
+    request: "POST /v1beta/models/gem-1:batchEmbedContents",
+    headers: &["x-goog-api-key: k-c"],
+};
+
+/// Bodies that ask for more than their model, with `PAD` where there may be much text.
+const ASKS_MORE: &[(&str, &Client<'_>, &str, Option<u16>)] = &[
+    (
+        "answered later",
+        &A,
+        r#"{"model":"gpt-x"PAD,"background":true}"#,
+        Some(400),
+    ),
+    (
+        "answered later, text",
+        &A,
+        r#"{"model":"gpt-x"PAD,"background":"true"}"#,
+        Some(400),
+    ),
+    (
+        "answered at once",
+        &A,
+        r#"{"model":"gpt-x"PAD,"background":false}"#,
+        None,
+    ),
+    (
+        "answered at once, null",
+        &A,
+        r#"{"model":"gpt-x"PAD,"background":null}"#,
+        None,
+    ),
+    (
+        "an image's background",
+        &IMAGES,
+        r#"{"model":"gpt-x"PAD,"background":"transparent"}"#,
+        None,
+    ),
+    (
+        "lax stream",
+        &A,
+        r#"{"model":"gpt-x"PAD,"stream":"true"}"#,
+        Some(400),
+    ),
+    (
+        "lax number",
+        &A,
+        r#"{"model":"gpt-x"PAD,"n":"2"}"#,
+        Some(400),
+    ),
+    (
+        "image tool",
+        &A,
+        r#"{"model":"gpt-x"PAD,"tools":[{"type":"image_generation"}]}"#,
+        None,
+    ),
+    (
+        "image tool, no images",
+        &TEXT,
+        r#"{"model":"gpt-x"PAD,"tools":[{"type":"image_generation"}]}"#,
+        Some(404),
+    ),
+    (
+        "image tool, Mixed",
+        &MIXED,
+        r#"{"model":"gpt-x"PAD,"tools":[{"type":"image_generation"}]}"#,
+        Some(404),
+    ),
+    (
+        "image tool in the input, no images",
+        &TEXT,
+        r#"{"model":"gpt-x"PAD,"input":[{"type":"additional_tools","tools":[{"type":"image_generation"}]}]}"#,
+        Some(404),
+    ),
+    (
+        "image tool with a listed model",
+        &A,
+        r#"{"tools":[{"type":"image_generation","model":"gpt-x"}]PAD,"model":"gpt-x"}"#,
+        None,
+    ),
+    (
+        "image tool with another",
+        &A,
+        r#"{"tools":[{"type":"image_generation","model":"gpt-9"}]PAD,"model":"gpt-x"}"#,
+        Some(404),
+    ),
+    (
+        "image tool with a renamed one",
+        &A,
+        r#"{"tools":[{"type":"image_generation","model":"gpt-r"}]PAD,"model":"gpt-x"}"#,
+        Some(400),
+    ),
+    (
+        "the author of an SVG",
+        &A,
+        r#"{"model":"gpt-x"PAD,"tools":[{"svg":{"model":"gpt-9"}}]}"#,
+        Some(404),
+    ),
+    (
+        "moderation",
+        &A,
+        r#"{"model":"gpt-x"PAD,"moderation":{"model":"gpt-9"}}"#,
+        Some(404),
+    ),
+    (
+        "moderation that is listed",
+        &A,
+        r#"{"model":"gpt-x"PAD,"moderation":{"model":"gpt-x"}}"#,
+        None,
+    ),
+    (
+        "advisor",
+        &B,
+        r#"{"model":"claude-z-2"PAD,"tools":[{"type":"advisor_20260301","model":"claude-z-2-20260101"}]}"#,
+        None,
+    ),
+    (
+        "advisor, unlisted",
+        &B,
+        r#"{"model":"claude-z-2"PAD,"tools":[{"type":"advisor_20260301","model":"claude-q-9"}]}"#,
+        Some(404),
+    ),
+    (
+        "advisor, model first",
+        &B,
+        r#"{"tools":[{"model":"claude-q-9","type":"advisor_20260301"}]PAD,"model":"claude-z-2"}"#,
+        Some(404),
+    ),
+    (
+        "advisor, escaped",
+        &B,
+        r#"{"model":"claude-z-2"PAD,"t\u006fols":[{"mod\u0065l":"claude-q-9"}]}"#,
+        Some(404),
+    ),
+    (
+        "advisor, the second of two",
+        &B,
+        r#"{"model":"claude-z-2"PAD,"tools":[{"model":"claude-z-2","model":"claude-q-9"}]}"#,
+        Some(404),
+    ),
+    (
+        "advisor, not entitled",
+        &B,
+        r#"{"model":"claude-z-2"PAD,"tools":[{"model":"claude-y-1"}]}"#,
+        Some(403),
+    ),
+    (
+        "advisor, renamed",
+        &B,
+        r#"{"model":"claude-z-2"PAD,"tools":[{"model":"claude-x-4-5"}]}"#,
+        Some(400),
+    ),
+    (
+        "advisor by its name upstream",
+        &B,
+        r#"{"model":"claude-z-2"PAD,"tools":[{"model":"claude-x-4-5-20251101"}]}"#,
+        None,
+    ),
+    (
+        "advisor in a message",
+        &B,
+        r#"{"model":"claude-z-2"PAD,"messages":[{"role":"system","content":[{"tool":{"definition":{"model":"claude-q-9"}}}]}]}"#,
+        Some(404),
+    ),
+    (
+        "no string",
+        &B,
+        r#"{"model":"claude-z-2"PAD,"tools":[{"model":["claude-q-9"]}]}"#,
+        Some(400),
+    ),
+    (
+        "fallback",
+        &B,
+        r#"{"model":"claude-z-2"PAD,"fallbacks":[{"model":"claude-z-2"}]}"#,
+        None,
+    ),
+    (
+        "fallback, unlisted",
+        &B,
+        r#"{"model":"claude-z-2"PAD,"fallbacks":[{"model":"claude-z-2"},{"model":"claude-q-9"}]}"#,
+        Some(404),
+    ),
+    (
+        "fallback that the upstream chooses",
+        &B,
+        r#"{"model":"claude-z-2"PAD,"fallbacks":"default"}"#,
+        Some(400),
+    ),
+    (
+        "a function's own model",
+        &B,
+        r#"{"model":"claude-z-2"PAD,"tools":[{"name":"f","input_schema":{"model":"q"}}]}"#,
+        None,
+    ),
+    (
+        "routing",
+        &C,
+        r#"{"contents":[]PAD,"generationConfig":{"routingConfig":{"manualMode":{"modelName":"q"}}}}"#,
+        Some(400),
+    ),
+    (
+        "batch",
+        &BATCH,
+        r#"{"requests":[{"model":"models/gem-1"},{"model":"gem-1"}]PAD}"#,
+        None,
+    ),
+    (
+        "batch, another model",
+        &BATCH,
+        r#"{"requests":[{"model":"models/gem-1"},{"model":"models/gem-2"}]PAD}"#,
+        Some(400),
+    ),
+    (
+        "batch, unlisted",
+        &BATCH,
+        r#"{"requests":[{"model":"models/gem-9"}]PAD}"#,
+        Some(404),
+    ),
+];
+
+#[test]
+fn what_else_a_body_asks_for() {
+    for (case, client, body, want) in ASKS_MORE {
+        let body = body.replace("PAD", "");
+        for split in 0..body.len() {
+            let (first, second) = body.as_bytes().split_at(split);
+            let (upstream, status) = send(client, &[first, second], split % 2 == 1);
+            assert_eq!(status, *want, "{case}, split at {split}");
+            assert_eq!(
+                upstream.complete,
+                want.is_none(),
+                "{case}, split at {split}"
+            );
+            if want.is_none() {
+                assert_eq!(upstream.body, body.as_bytes(), "{case}: byte for byte");
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_that_was_refused_for_what_else_it_asks_arrives_whole() {
+    // Longer than the window: part of it has left before the rest is read.
+    let pad = format!(r#","pad":"{}""#, "x".repeat(2000));
+    for (case, client, body, want) in ASKS_MORE {
+        let body = body.replace("PAD", &pad);
+        for size in [1, 7, 600, 1500] {
+            for trailers in [false, true] {
+                let chunks: Vec<&[u8]> = body.as_bytes().chunks(size).collect();
+                let (upstream, status) = send(client, &chunks, trailers);
+                assert_eq!(status, *want, "{case}, {size}");
+                assert_eq!(upstream.complete, want.is_none(), "{case}, {size}");
+                if want.is_some() {
+                    assert!(upstream.body.len() < body.len(), "{case}, {size}");
+                } else {
+                    assert_eq!(upstream.body, body.as_bytes(), "{case}, {size}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn refusals_of_what_else_a_body_asks_for_say_why() {
+    #[rustfmt::skip]
+    let cases: &[(&Client<'_>, &str, &str, &str, &str)] = &[
+        (&A, r#"{"model":"gpt-x","background":true}"#, "background_not_supported", "background", "'background' is not supported"),
+        (&A, r#"{"model":"gpt-x","background":"x"}"#, "invalid_body", "background", "'background' must be true or false"),
+        (&A, r#"{"model":"gpt-x","stream":1}"#, "invalid_body", "stream", "'stream' must be true or false"),
+        (&A, r#"{"model":"gpt-x","n":1.0}"#, "invalid_body", "n", "'n' must be a non-negative integer"),
+        (&A, r#"{"model":"gpt-x","service_tier":1}"#, "invalid_body", "service_tier", "'service_tier' must be a string"),
+        (&A, r#"{"model":"gpt-x","stream_options":[]}"#, "invalid_body", "stream_options", "'stream_options' must be an object"),
+        (&A, r#"{"model":"gpt-x","tools":[{"model":1}]}"#, "invalid_body", "model", "'model' of a tool or a fallback must be a string"),
+        (&A, r#"{"model":"gpt-x","tools":[{"model":"gpt-r"}]}"#, "model_mismatch", "model", "by another name"),
+        (&A, r#"{"model":"gpt-x","tools":[{"model":"gpt-9"}]}"#, "model_not_found", "model", "`gpt-9`"),
+        (&TEXT, r#"{"model":"gpt-x","tools":[{"type":"image_generation"}]}"#, "images_not_supported", "", "Images API is not supported"),
+    ];
+    let (in_force, world) = setting();
+    for (client, body, code, param, message) in cases {
+        let head = head(client.request, client.headers);
+        let mut exchange = Exchange::default();
+        exchange.on_request_head(&head, false, Some(&in_force), &world);
+        let outcome = exchange.on_request_body(body.as_bytes(), true, &Unlimited);
+        let (_, got, reply) = reply_of(&outcome).expect(body);
+        assert_eq!(got, Some(*code), "{body}");
+        let error = &reply["error"];
+        assert_eq!(
+            error["param"].as_str().unwrap_or_default(),
+            *param,
+            "{body}"
+        );
+        assert!(
+            error["message"].as_str().unwrap().contains(message),
+            "{body}: {error}"
+        );
+    }
+}
+
+#[test]
+fn a_renamed_model_of_a_batch_changes_in_each_request() {
+    let client = Client {
+        request: "POST /v1beta/models/gem-2:batchEmbedContents",
+        headers: &["x-goog-api-key: k-c"],
+    };
+    let body = r#"{"requests":[{"model":"models/gem-2","content":{"model":"gem-2"}},{"x":1,"model":"gem-2"},{"model":"models/gem-2-001"}]}"#;
+    let renamed = |body: &str| {
+        body.replace(
+            r#"{"model":"models/gem-2","#,
+            r#"{"model":"models/gem-2-001","#,
+        )
+        .replace(r#""x":1,"model":"gem-2""#, r#""x":1,"model":"gem-2-001""#)
+    };
+    // The name upstream is none of the list's.
+    let (_, status) = send(&client, &[body.as_bytes()], false);
+    assert_eq!(status, Some(404));
+    let body = body.replace(r#",{"model":"models/gem-2-001"}"#, "");
+    let want = renamed(&body);
+    for split in 0..body.len() {
+        let (first, second) = body.as_bytes().split_at(split);
+        let (upstream, status) = send(&client, &[first, second], false);
+        assert_eq!(status, None, "split at {split}");
+        assert_eq!(
+            String::from_utf8_lossy(&upstream.body),
+            want,
+            "split at {split}"
+        );
+        assert_eq!(
+            content_length(&upstream),
+            Some(want.len()),
+            "split at {split}"
+        );
+    }
+    // Beyond the window as well: then no length was named.
+    let pad = format!(r#"{{"pad":"{}","requests""#, "x".repeat(2000));
+    let body = body.replace(r#"{"requests""#, &pad);
+    let want = renamed(&body);
+    for size in [1, 7, 500, 1500] {
+        let chunks: Vec<&[u8]> = body.as_bytes().chunks(size).collect();
+        let (upstream, status) = send(&client, &chunks, false);
+        assert_eq!(status, None, "by {size}");
+        assert_eq!(String::from_utf8_lossy(&upstream.body), want, "by {size}");
+        assert_eq!(content_length(&upstream), None, "by {size}");
+    }
+}
+
+#[test]
+fn what_a_body_asks_for_is_noted() {
+    let data = format!("iVBORw0KGgo{}", "A".repeat(1013));
+    let image = format!(r#"{{"type":"image","source":{{"data":"{data}"}}}}"#);
+    let body = format!(
+        r#"{{"model":"claude-z-2","service_tier":"auto","speed":"fast","n":3,"tools":[{{"model":"claude-z-2"}}],
+            "fallbacks":[{{"model":"claude-z-2-20260101"}}],"messages":[{{"content":[{image}]}}]}}"#
+    );
+    let (in_force, world) = setting();
+    for size in [1, 100, body.len()] {
+        let mut exchange = Exchange::default();
+        exchange.on_request_head(&head(B.request, B.headers), false, Some(&in_force), &world);
+        for chunk in body.as_bytes().chunks(size) {
+            exchange.on_request_body(chunk, false, &Unlimited);
+        }
+        let facts = &exchange.facts;
+        assert_eq!(facts.candidates(), Some(3));
+        assert_eq!(
+            (facts.service_tier(), facts.speed()),
+            (Some("auto"), Some("fast"))
+        );
+        let models: Vec<&str> = facts
+            .tool_models()
+            .iter()
+            .map(|model| model.id.as_str())
+            .collect();
+        assert_eq!(models, ["claude-z-2"], "each once");
+        let want = crate::body::InputSize {
+            text_bytes: (body.len() - data.len()) as u64,
+            images: 1,
+            ..Default::default()
+        };
+        assert_eq!(facts.input_size(), want);
+    }
+    let mut exchange = Exchange::default();
+    exchange.on_request_head(&head(B.request, B.headers), false, Some(&in_force), &world);
+    exchange.on_request_body(br#"{"model":"claude-z-2"}"#, true, &Unlimited);
+    let facts = &exchange.facts;
+    assert_eq!((facts.candidates(), facts.speed()), (None, None));
+    assert_eq!(facts.input_size().text_bytes, 22);
 }
 
 #[test]

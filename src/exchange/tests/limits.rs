@@ -74,6 +74,15 @@ fn limited(of_key: &Value, of_group: &Value) -> (InForce, Limited) {
             item["limits"] = limits.clone();
         }
     }
+    // A budget needs models with prices, or models that cost nothing.
+    for group in document["groups"].as_array_mut().unwrap() {
+        let sources = group["protocol"] != "Mixed";
+        for model in group["models"].as_array_mut().unwrap() {
+            if sources && model["prices"].is_null() {
+                model["free"] = json!(true);
+            }
+        }
+    }
     let (in_force, world) = setting_of(&document);
     let limited = Limited {
         world,
@@ -177,7 +186,7 @@ impl AnswerHead for OfUpstream {
         None
     }
 
-    fn limit_headers(&self) -> Vec<String> {
+    fn withheld_headers(&self) -> Vec<String> {
         ["x-ratelimit-limit-requests", "anthropic-ratelimit-x"]
             .map(str::to_owned)
             .to_vec()
@@ -337,14 +346,14 @@ fn every_ending_gives_its_slot_back_and_settles() {
             vec![sent, GOOD, start],
             ABORT,
             Ending::ClientAbort,
-            [1, 1234, 1000],
+            [1, 1234, 3],
         ),
         (
             "aborted before the answer",
             vec![sent],
             ABORT,
             Ending::ClientAbort,
-            [1, guess, 1000],
+            [1, guess, 0],
         ),
         (
             "aborted before it was whole",
@@ -358,28 +367,28 @@ fn every_ending_gives_its_slot_back_and_settles() {
             vec![sent, GOOD, start],
             RESET,
             Ending::UpstreamReset,
-            [1, 1234, 1000],
+            [1, 1234, 3],
         ),
         (
             "idle",
             vec![sent, GOOD, start],
             "stream_idle_timeout",
             Ending::Timeout,
-            [1, 1234, 1000],
+            [1, 1234, 3],
         ),
         (
             "truncated",
             vec![sent, GOOD, start, End],
             "",
             Ending::Truncated,
-            [1, 1234, 1000],
+            [1, 1234, 3],
         ),
         (
             "no usage",
             vec![sent, GOOD, Chunk("{}"), End],
             "",
             Ending::Finished,
-            [1, guess, 1000],
+            [1, guess, 0],
         ),
         (
             "the upstream's error",
@@ -414,7 +423,7 @@ fn every_ending_gives_its_slot_back_and_settles() {
             vec![part, GOOD, start, Body(b"!", true)],
             "",
             Ending::Refused,
-            [1, 1234, 1000],
+            [1, 1234, 3],
         ),
         (
             "too large",
@@ -437,8 +446,10 @@ fn every_ending_gives_its_slot_back_and_settles() {
                     let head = FakeHead { status, details };
                     exchange.on_answer_head(&head, false, &world);
                 }
-                Chunk(text) => exchange.on_answer_body(text.as_bytes(), text.len(), false, &world),
-                End => exchange.on_answer_body(&[], 0, true, &world),
+                Chunk(text) => {
+                    drop(exchange.on_answer_body(text.as_bytes(), text.len(), false, &world))
+                }
+                End => drop(exchange.on_answer_body(&[], 0, true, &world)),
             }
         }
         let (_, while_under_way) = B.send(&in_force, &world);
@@ -719,7 +730,7 @@ fn the_head_is_held_until_the_estimate_is_known() {
                 continue;
             }
             let bytes = if told { whole } else { seen } as u64;
-            let estimate = Estimate::of(bytes, scanner.output_cap());
+            let estimate = Estimate::of(bytes, scanner.output_cap(), 1);
             let counted = |name: &str, units: u64| if limits(name) { units } else { 0 };
             let want = [
                 counted("requests_per_minute", 1),

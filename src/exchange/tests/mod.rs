@@ -1,12 +1,15 @@
 //! Exchanges driven through their phases natively, as `filter::http` drives them in Envoy.
 
+mod asking;
 mod bodies;
+mod estimates;
 mod forwards;
 mod limits;
 mod lists;
 mod records;
 mod refusals;
 mod service;
+mod wire;
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -131,7 +134,7 @@ impl AnswerHead for FakeHead {
         (name == "x-request-id").then(|| "up-1".to_owned())
     }
 
-    fn limit_headers(&self) -> Vec<String> {
+    fn withheld_headers(&self) -> Vec<String> {
         Vec::new()
     }
 }

@@ -50,8 +50,10 @@ fn play(request: &str, headers: &[&str], events: &[Event<'_>], details: &str) ->
                 };
                 exchange.on_answer_head(&head, false, &Unlimited);
             }
-            Chunk(text) => exchange.on_answer_body(text.as_bytes(), text.len(), false, &world),
-            End => exchange.on_answer_body(&[], 0, true, &world),
+            Chunk(text) => {
+                drop(exchange.on_answer_body(text.as_bytes(), text.len(), false, &world))
+            }
+            End => drop(exchange.on_answer_body(&[], 0, true, &world)),
         }
     }
     let record = exchange.on_done(&FakeEnd(details), &world);
@@ -96,16 +98,16 @@ fn every_ending_has_its_record() {
             "the client hangs up in the middle",
             &[SENT, GOOD, start],
             ABORT,
-            (Ending::ClientAbort, UsageStatus::Partial),
-            Some((1234, 1)),
+            (Ending::ClientAbort, UsageStatus::Estimated),
+            Some((1234, 3)),
             None,
         ),
         (
             "before the answer, the request being complete",
             &[SENT],
             ABORT,
-            (Ending::ClientAbort, UsageStatus::Partial),
-            None,
+            (Ending::ClientAbort, UsageStatus::Estimated),
+            Some((13, 0)),
             None,
         ),
         (
@@ -120,48 +122,64 @@ fn every_ending_has_its_record() {
             "the upstream breaks off",
             &[SENT, GOOD, start],
             RESET,
-            (Ending::UpstreamReset, UsageStatus::Partial),
-            Some((1234, 1)),
+            (Ending::UpstreamReset, UsageStatus::Estimated),
+            Some((1234, 3)),
             None,
         ),
         (
             "nothing moves any more",
             &[SENT, GOOD, start],
             IDLE,
-            (Ending::Timeout, UsageStatus::Partial),
-            Some((1234, 1)),
+            (Ending::Timeout, UsageStatus::Estimated),
+            Some((1234, 3)),
             None,
         ),
         (
             "an error in the stream",
             &[SENT, GOOD, start, Chunk(MESSAGE_ERROR), End],
             "",
-            (Ending::ErrorEvent, UsageStatus::Partial),
-            Some((1234, 1)),
+            (Ending::ErrorEvent, UsageStatus::Estimated),
+            Some((1234, 3)),
             Some("overloaded_error"),
         ),
         (
             "the client hangs up behind an error in the stream",
             &[SENT, GOOD, start, Chunk(MESSAGE_ERROR)],
             ABORT,
-            (Ending::ErrorEvent, UsageStatus::Partial),
-            Some((1234, 1)),
+            (Ending::ErrorEvent, UsageStatus::Estimated),
+            Some((1234, 3)),
             Some("overloaded_error"),
+        ),
+        (
+            "an error in the place of an answer",
+            &[SENT, GOOD, Chunk(MESSAGE_ERROR), End],
+            "",
+            (Ending::ErrorEvent, UsageStatus::Failed),
+            None,
+            Some("overloaded_error"),
+        ),
+        (
+            "nothing moves before the answer",
+            &[SENT],
+            IDLE,
+            (Ending::Timeout, UsageStatus::Failed),
+            None,
+            None,
         ),
         (
             "the stream ends too early, in good order",
             &[SENT, GOOD, start, End],
             "",
-            (Ending::Truncated, UsageStatus::Partial),
-            Some((1234, 1)),
+            (Ending::Truncated, UsageStatus::Estimated),
+            Some((1234, 3)),
             None,
         ),
         (
             "an answer without any usage",
             &[SENT, GOOD, Chunk("{}"), End],
             "",
-            (Ending::Finished, UsageStatus::Partial),
-            None,
+            (Ending::Finished, UsageStatus::Estimated),
+            Some((13, 0)),
             None,
         ),
         (
@@ -223,8 +241,8 @@ fn every_ending_has_its_record() {
             "refused late, an answer being on its way",
             &[Body(HALF, false), GOOD, start, Body(b"!", true)],
             "",
-            (Ending::Refused, UsageStatus::Partial),
-            Some((1234, 1)),
+            (Ending::Refused, UsageStatus::Estimated),
+            Some((1234, 3)),
             Some("invalid_body"),
         ),
     ];
@@ -239,7 +257,7 @@ fn every_ending_has_its_record() {
         assert_eq!(record.error.as_deref(), *error, "{case}");
         assert_eq!(record.key.as_deref(), Some("b"), "{case}");
         assert_eq!(record.group.as_deref(), Some("b"), "{case}");
-        // Usage that is known is charged, be it a lower bound; what is unknown costs nothing known.
+        // What was made is charged, reported or not.
         assert_eq!(record.charge.is_some(), tokens.is_some(), "{case}");
     }
 }

@@ -30,7 +30,7 @@ impl AnswerHead for Answered {
         reset.map(str::to_owned)
     }
 
-    fn limit_headers(&self) -> Vec<String> {
+    fn withheld_headers(&self) -> Vec<String> {
         Vec::new()
     }
 }
@@ -209,8 +209,9 @@ fn what_it_is_told_was_used() {
     let beyond = format!("{STARTED}{}", delta(9001));
     let open = Some(OnFailure::Open);
     let tokens = |input, output| Some(Tokens { input, output });
-    let guess = Estimate::of(BODY.len() as u64, Some(700));
-    let estimate = tokens(guess.input, guess.output);
+    let guess = Estimate::of(BODY.len() as u64, Some(700), 1);
+    // The clock of these tests hardly moves: nothing was written in the time.
+    let estimate = tokens(guess.input, 0);
     let good = Some(Answered(200, UPSTREAM, None));
     let cases = [
         (
@@ -222,16 +223,15 @@ fn what_it_is_told_was_used() {
             tokens(210, 9),
         ),
         ("nobody asked it", None, good, whole.as_str(), "", None),
-        // Of the output, the beginning told only what was written until then.
         (
             "cut after the beginning",
             open,
             good,
             STARTED,
             ABORT,
-            tokens(210, 700),
+            tokens(210, 3),
         ),
-        ("truncated", open, good, STARTED, "", tokens(210, 700)),
+        ("truncated", open, good, STARTED, "", tokens(210, 3)),
         (
             "cut, more written than the cap",
             open,

@@ -1,6 +1,7 @@
 use super::*;
 use crate::usage::Kind::{
-    CacheRead, CacheWrite1h, CacheWrite5m, Input, InputImage, Output, Reasoning, ToolUse,
+    CacheRead, CacheWrite1h, CacheWrite5m, Input, InputAudio, InputImage, Output, OutputAudio,
+    OutputImage, Reasoning, ToolUse,
 };
 use crate::usage::short_text::MAX_TEXT;
 use crate::usage::{Kind, Wire};
@@ -8,6 +9,7 @@ use crate::usage::{Kind, Wire};
 mod alike;
 mod properties;
 mod shortcuts;
+mod told;
 
 fn read<'a>(wire: Wire, chunks: impl IntoIterator<Item = &'a [u8]>) -> Reading {
     let mut meter = Meter::new(wire);
@@ -120,11 +122,11 @@ fn what_documents_mean() {
             r#"{"usage":{"cache_creation":{"ephemeral_5m_input_tokens":2,"ephemeral_1h_input_tokens":1}}}"#,
             some(&[(CacheWrite5m, 2), (CacheWrite1h, 1)]),
         ),
-        // Only compactions are not in the sums.
+        // All but messages and what has no type are not in the sums.
         (
             Wire::Messages,
-            r#"{"usage":{"input_tokens":1,"output_tokens":2,"iterations":[{"type":"message","input_tokens":9},{"input_tokens":30,"cache_creation":{"ephemeral_1h_input_tokens":5},"type":"compaction","output_tokens":40},{"type":"x","output_tokens":9},{"type":"compaction","cache_read_input_tokens":6}]}}"#,
-            some(&[(Input, 31), (CacheRead, 6), (CacheWrite1h, 5), (Output, 42)]),
+            r#"{"usage":{"input_tokens":1,"output_tokens":2,"iterations":[{"type":"message","input_tokens":9},{"input_tokens":30,"cache_creation":{"ephemeral_1h_input_tokens":5},"type":"compaction","output_tokens":40},{"type":"x","output_tokens":9},{"output_tokens":9},{"type":"fallback_message","model":"n","output_tokens":9},{"type":"compaction","cache_read_input_tokens":6}]}}"#,
+            some(&[(Input, 31), (CacheRead, 6), (CacheWrite1h, 5), (Output, 51)]),
         ),
         (
             Wire::Generate,
@@ -185,12 +187,41 @@ fn what_streams_mean() {
             true,
             None,
         ),
-        // A broken event, one that does not end, and what comes after the end count for nothing.
+        // A broken event, one that ends within, and what comes after the end count for nothing; one without its blank line
+        // does.
         (
             Wire::Chat,
-            "data: {\"usage\":{\"prompt_tokens\":3}\n\ndata: {\"usage\":{\"prompt_tokens\":4}}}\n\ndata: {\"usage\":{\"completion_tokens\":5}}\n\ndata: {\"usage\":{\"prompt_tokens\":6}}\n".to_owned(),
+            "data: {\"usage\":{\"prompt_tokens\":3}\n\ndata: {\"usage\":{\"prompt_tokens\":4}}}\n\ndata: {\"usage\":{\"completion_tokens\":5}}\n\ndata: {\"usage\":{\"prompt_tokens\":6}\n".to_owned(),
             some(&[(Output, 5)]),
             false,
+            None,
+        ),
+        (
+            Wire::Chat,
+            "data: {\"usage\":{\"completion_tokens\":5}}\n\ndata: {\"usage\":{\"prompt_tokens\":6}}\n".to_owned(),
+            some(&[(Input, 6)]),
+            false,
+            None,
+        ),
+        (
+            Wire::Chat,
+            "data: {\"usage\":{\"prompt_tokens\":5}}\n\ndata: {\"usage\":{\"prompt_tokens\":6}}".to_owned(),
+            some(&[(Input, 6)]),
+            false,
+            None,
+        ),
+        (
+            Wire::Messages,
+            "event: message_stop\r\ndata: {\"type\":\"message_stop\"}\r".to_owned(),
+            None,
+            true,
+            None,
+        ),
+        (
+            Wire::Chat,
+            done.to_owned() + "data: {\"usage\":{\"prompt_tokens\":6}}",
+            None,
+            true,
             None,
         ),
         (
@@ -200,7 +231,8 @@ fn what_streams_mean() {
             true,
             None,
         ),
-        (Wire::Chat, "data: [DONE]\n".to_owned(), None, false, None),
+        (Wire::Chat, "data: [DONE]\n".to_owned(), None, true, None),
+        (Wire::Chat, "data: [DONE".to_owned(), None, false, None),
         (Wire::Responses, done.to_owned(), None, false, None),
         // All that the standard allows in an event: comments, other fields, data in pieces, no space.
         (

@@ -29,7 +29,7 @@ fn pattern(text: &str) -> Pattern {
     let mut numbers = Numbers::default();
     (0..slot).for_each(|slot| numbers.set(slot, 1000));
     let mut pattern = Pattern::default();
-    pattern.learn(event.as_bytes(), &places, Some(&numbers));
+    pattern.learn(event.as_bytes(), &places, Some(&numbers), None);
     pattern
 }
 

@@ -92,7 +92,7 @@ def charge() -> Decimal:
     """What the mock's answer costs."""
     (group,) = [group for group in json.loads(document(0))["groups"] if group["id"] == GROUP]
     (model,) = [model for model in group["models"] if model["id"] == "gpt-5.1"]
-    prices = {kind: Decimal(price) for kind, price in model["prices"].items()}
+    prices = {kind: Decimal(model["prices"][kind]) for kind in ("input", "cache_read", "output")}
     millionths = (INPUT - CACHED) * prices["input"] + CACHED * prices["cache_read"] + OUTPUT * prices["output"]
     return millionths * Decimal(group["multiplier"]) / 10**6
 

@@ -49,13 +49,12 @@ class Book:
         self._keys["probe"] = {"id": "probe", "sha256": digest, "group": "a"}
 
     def group(
-        self, protocol: str, *, name: str = "", prices: bool = True, images: bool = False, **limits: Any
+        self, protocol: str, *, name: str = "", free: bool = False, images: bool = False, **limits: Any
     ) -> str:
         """A source group, and what all of its keys may use together; with `images` it makes pictures as well."""
         name = name or f"{protocol.lower()}-{next(_numbers)}"
         model: dict[str, Any] = {"id": MODELS[protocol]}
-        if prices:
-            model["prices"] = PRICES[protocol]
+        model.update({"free": True} if free else {"prices": PRICES[protocol]})
         models = [model]
         if images:
             models.append({"id": IMAGE_MODEL, "kind": "image", "prices": IMAGE_PRICES})

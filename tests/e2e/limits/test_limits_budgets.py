@@ -32,7 +32,7 @@ MIXED = BOOK.key("A", BOOK.mixed(budget=WIDE), budget=WIDE)
 ONE = Decimal("0.00000125") * Decimal("0.3007")
 LAST = BOOK.key("A", budget={"per_day": f"{ONE * 3:f}"})
 ALMOST = BOOK.key("A", budget={"per_day": f"{ONE * 3 + Decimal(1).scaleb(-20):.20f}"})
-UNPRICED = BOOK.key("A", BOOK.group("A", prices=False), budget={"per_day": "0.00000000000000000001"})
+FREE = BOOK.key("A", BOOK.group("A", free=True), budget={"per_day": "0.00000000000000000001"})
 ERRORS = BOOK.key("A", budget={"per_day": "0.00000000000000000001"})
 STREAMS = BOOK.key("A", budget={"per_day": f"{ONE:f}"})
 KEPT = BOOK.key("A", requests_per_minute=4, concurrent_requests=2, budget={"per_day": f"{ONE * 4:f}"})
@@ -120,13 +120,13 @@ def test_a_budget_is_spent_to_the_last_digit(key: Key, fits: int, desk: Desk) ->
 
 
 def test_what_costs_nothing_spends_nothing(desk: Desk) -> None:
-    """A model without prices, and an upstream's error."""
-    for key, how in ((UNPRICED, {"usage": "input=1000"}), (ERRORS, {"status": 500}), (ERRORS, {"status": 400})):
+    """A model that is free, and an upstream's error."""
+    for key, how in ((FREE, {"usage": "input=1000"}), (ERRORS, {"status": 500}), (ERRORS, {"status": 400})):
         for _ in range(3):
             assert desk.ask(key, **how).status != 429
-    desk.records(UNPRICED, 3)
+    desk.records(FREE, 3)
     desk.records(ERRORS, 6)
-    assert desk.ask(UNPRICED).status == 200
+    assert desk.ask(FREE).status == 200
     assert desk.ask(ERRORS).status == 200
 
 

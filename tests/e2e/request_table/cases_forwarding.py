@@ -117,7 +117,7 @@ RESOURCES = [
             "c_official",
             method="GET",
         )
-        for path in _RESOURCES[:3]
+        for path in _RESOURCES[:2]
     ),
     ok("resource-open-mixed", "/v1beta/files", goog("mixed_open"), None, "c_official", method="GET"),
     ok(

@@ -193,7 +193,7 @@ def cut(case: Case) -> None:
     """The same exchange, broken off by the source: the record is a lower bound."""
     case.plan.ending = "source cuts in answer"
     case.seen.complete = False
-    case.lines[0].update({"trilane.outcome": "upstream_reset", "trilane.usage.status": "partial"})
+    case.lines[0].update({"trilane.outcome": "upstream_reset", "trilane.usage.status": "estimated"})
 
 
 def cut_with_more(case: Case) -> None:
@@ -212,7 +212,9 @@ SPOILED: dict[str, Callable[[Case], Any]] = {
     "one output token less": put(gen_ai__usage__output_tokens=55),
     "cached input told as other input": drop("gen_ai.usage.cache_read.input_tokens"),
     "no usage": lambda case: [case.lines[0].pop(name) for name in LINE if "usage." in name and "status" not in name],
-    "partial, though all of it came": put(trilane__usage__status="partial"),
+    "estimated, though all of it came": put(trilane__usage__status="estimated"),
+    "free, though the group does not say so": put(trilane__usage__status="partial"),
+    "an estimate of what was reported": put(trilane__estimated__output_tokens=5),
     "another outcome": put(trilane__outcome="truncated"),
     "the last digit of the charge": put(trilane__charge=str(Decimal(LINE["trilane.charge"]) + Decimal("1e-16"))),
     "a charge in another notation": put(trilane__charge=LINE["trilane.charge"] + "0"),

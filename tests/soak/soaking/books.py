@@ -11,6 +11,7 @@ from typing import Any, Optional
 
 from .accounts import SECRET, kind_of
 from .documents import ACCOUNTS, KINDS, TOKENS, source_of
+from .estimates import reported
 from .limited import Admitted, Limited, Spending, refused_by
 from .rules import usage_of, violations
 from .seen import Seen
@@ -78,6 +79,8 @@ class Tally:
             nanos = int((charge * 10**9).quantize(Decimal(1), ROUND_HALF_UP))
             if nanos:
                 count["charge_nanos_total"][labels] += nanos
+                if line["trilane.usage.status"] == "estimated":
+                    count["estimated_charge_nanos_total"][labels] += nanos
 
 
 class Books:
@@ -249,11 +252,13 @@ class Books:
         for line in self._lines.values():
             lines[line.get("http.request.method", ""), line.get("url.path", "")] += 1
             outcome, status = line.get("trilane.outcome"), line.get("trilane.usage.status")
-            ends = (("client_abort", "none"), ("client_abort", "partial"))
+            ends = (("client_abort", "none"), ("client_abort", "estimated"))
             if refused_by(line):
                 ends = (("refused", "none"),)
                 self.limited.record(line, was_read=False)
-            if (outcome, status) not in ends or usage_of(line):
+            usage = usage_of(line)
+            told = any(reported(usage, line).values()) if usage else False
+            if (outcome, status) not in ends or told:
                 self.differ(f"a record of no known request: {json.dumps(line)}")
             self.endings["client leaves, unseen upstream"][str(outcome), str(status)] += 1
         self.settled += min(sum(left.values()), sum(lines.values()))

@@ -51,7 +51,7 @@ C_MODELS = ("gemini-2.5-flash", "gemini-2.5-pro")
 
 SOURCES = {
     "a-asks": Source("A", 2000, Upstreams(4, 0, failures=1), A_MODELS, {"image_generation": True, "include_usage": True}),
-    "a-plain": Source("A", 10000, "a_official", A_MODELS, {"image_generation": True}),
+    "a-plain": Source("A", 10000, "a_official", A_MODELS, {"image_generation": True, "include_usage": False}),
     "b-one": Source("B", 20000, Upstreams(4, 1, failures=3), B_MODELS, {"count_tokens": True}),
     "b-low": Source("B", 3000, "b_low_rate", B_MODELS, {"count_tokens": True}),
     "c-one": Source("C", 5000, Upstreams(4, 2, failures=20), C_MODELS, {}),
@@ -196,4 +196,7 @@ def _model(version: int, source: str, model: str) -> dict[str, Any]:
         if "images" in named:
             named["image"] = named.pop("images")
         found["prices"] = named
+    else:
+        # Groups that show it have budgets.
+        found["free"] = True
     return found

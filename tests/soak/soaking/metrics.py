@@ -17,6 +17,7 @@ LABELS = {
     "tokens_total": ("group", "entry", "model", "kind"),
     "images_total": ("group", "entry", "model"),
     "charge_nanos_total": ("group", "entry", "model"),
+    "estimated_charge_nanos_total": ("group", "entry", "model"),
     "account_tries_total": ("source", "account", "outcome"),
     "limited_total": ("group", "limit", "scope"),
     # Never counted: there is nothing like it in the ledger.

@@ -9,6 +9,7 @@ from typing import Any, Optional
 
 from .documents import CURRENCY, KINDS, TOKENS, charge, key_id, multipliers
 from .draw import drawn
+from .estimates import reported, wrong_estimates
 from .limited import refused_by, spent
 from .limits import refusing
 from .seen import Seen
@@ -101,7 +102,7 @@ def _unanswered(line: Mapping[str, Any]) -> bool:
 def endings(plan: Plan, seen: Seen, entry: Optional[Entry], unanswered: bool) -> set[tuple[str, str]]:
     """The outcomes that this ending may have, each with how good its numbers are."""
     told = plan.told if plan.told is not None else bool(entry and entry.issued)
-    finished = ("finished", "complete" if told else "partial")
+    finished = ("finished", "complete" if told else "estimated")
     answered = 200 <= seen.status < 300
     ending, detail = plan.ending, plan.detail
     if ending in ("finished", "client leaves after end", "account fails", "account hangs", "slot is free"):
@@ -109,18 +110,19 @@ def endings(plan: Plan, seen: Seen, entry: Optional[Entry], unanswered: bool) ->
     if ending == "client leaves in request":
         return {("client_abort", "none")}
     if ending == "client leaves before answer":
-        return {("client_abort", "partial"), ("client_abort", "none")}
+        return {("client_abort", "estimated"), ("client_abort", "none")}
     if ending == "client leaves in answer":
-        return {finished} if seen.complete else {finished, ("client_abort", "partial")}
+        return {finished} if seen.complete else {finished, ("client_abort", "estimated")}
     if ending in ("source cuts before head", "source cuts in answer"):
         # A reset right behind the head may overtake it.
-        return {("upstream_reset", "partial")} if answered else {("upstream_failed", "failed")}
+        return {("upstream_reset", "estimated")} if answered else {("upstream_failed", "failed")}
     if ending == "source stalls":
-        return {("timeout", "partial")} if answered else {("upstream_failed", "failed")}
+        return {("timeout", "estimated")} if answered else {("upstream_failed", "failed")}
     if ending == "source says error":
-        return {("error_event", "partial")}
+        # An error in the place of an answer costs nothing.
+        return {("error_event", "estimated"), ("error_event", "failed")}
     if ending == "source ends early":
-        return {("truncated", "partial")}
+        return {("truncated", "estimated")}
     if ending == "source tells nothing":
         return {finished}
     if ending == "source status":
@@ -144,6 +146,12 @@ def _usage(
     status = line["trilane.usage.status"]
     if status in ("none", "failed"):
         return [f"usage in a record that is {status}"] if usage else []
+    if usage is not None:
+        wrong = wrong_estimates(plan, seen, usage, line)
+        if wrong:
+            return wrong
+        usage = reported(usage, line)
+        usage = usage if any(usage.values()) or status == "complete" else None
     halved = ("source ends early", "source cuts in answer")
     whole = plan.events or not (plan.leaves or plan.ending in halved)
     if status == "complete" or (seen.complete and whole):

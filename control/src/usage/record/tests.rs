@@ -1,4 +1,5 @@
 use super::*;
+use crate::usage::column::Column;
 
 const HEAD: &str = r#""timestamp":"2026-11-21T17:00:00.123Z","http.response.status_code":200"#;
 
@@ -7,7 +8,8 @@ fn parse(members: &str) -> Result<String, Unread> {
     let record = Record::parse(text.as_bytes())?;
     let counts = Measure::ALL
         .into_iter()
-        .skip(5)
+        .skip(6)
+        .take(9)
         .map(|measure| record.amount(measure));
     Ok(format!(
         "{}/{}/{}/{}/{}/{}/{} {:?} {:?} {} {:?}",
@@ -69,6 +71,50 @@ fn records() {
             "{case}"
         );
     }
+}
+
+#[test]
+fn members_of_later_releases() {
+    use Measure::*;
+    let members = r#","trilane.usage.status":"estimated","trilane.charge":"0.10",
+        "trilane.usage.audio.input_tokens":1,"trilane.usage.audio.output_tokens":2,
+        "trilane.usage.image.output_tokens":3,"trilane.usage.calls.web_search":4,
+        "trilane.usage.calls.code_execution":5,"trilane.usage.calls.file_search":6,
+        "trilane.usage.calls.maps_search":7,"trilane.estimated.input_tokens":8,
+        "trilane.estimated.output_tokens":9,"trilane.uncovered":["tier","web_search"],"trilane.usage.calls.to_come":10"#;
+    let text = format!("{{{HEAD}{members}}}");
+    let record = Record::parse(text.as_bytes()).unwrap();
+    assert_eq!(record.status, Status::Estimated);
+    assert_eq!(Column::Status.value(&record), b"estimated");
+    let of_record = [
+        (Requests, 1),
+        (Estimated, 1),
+        (Complete, 0),
+        (Partial, 0),
+        (InputAudio, 1),
+        (OutputAudio, 2),
+        (OutputImage, 3),
+        (WebSearch, 4),
+        (CodeExecution, 5),
+        (FileSearch, 6),
+        (MapsSearch, 7),
+        (EstimatedInput, 8),
+        (EstimatedOutput, 9),
+        (Uncovered, 1),
+    ];
+    for (measure, want) in of_record {
+        assert_eq!(record.amount(measure), want, "{measure:?}");
+    }
+    for (uncovered, want) in [("[]", 0), ("null", 0), (r#"["image"]"#, 1)] {
+        let text = format!(r#"{{{HEAD},"trilane.uncovered":{uncovered}}}"#);
+        let record = Record::parse(text.as_bytes()).unwrap();
+        assert_eq!(record.amount(Uncovered), want, "{uncovered}");
+    }
+    let text = format!(r#"{{{HEAD},"trilane.uncovered":"tier"}}"#);
+    assert!(matches!(
+        Record::parse(text.as_bytes()),
+        Err(Unread::Damaged(_))
+    ));
 }
 
 #[test]

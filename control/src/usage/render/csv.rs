@@ -4,8 +4,7 @@ use std::io::{self, Write};
 
 use csv::{Terminator, WriterBuilder};
 
-use super::{header, total_rows};
-use crate::usage::measure::Measure;
+use super::{Shown, total_rows};
 use crate::usage::report::Report;
 
 /// Writes the report. Charges are exact unless they are to be rounded; what a record has not is empty.
@@ -13,20 +12,23 @@ pub fn write(out: &mut dyn Write, report: &Report, round: Option<u32>) -> io::Re
     let mut csv = WriterBuilder::new()
         .terminator(Terminator::CRLF)
         .from_writer(out);
-    csv.write_record(header(report)).map_err(io::Error::from)?;
+    let shown = Shown::all(report);
+    csv.write_record(shown.header(report))
+        .map_err(io::Error::from)?;
     let totals = total_rows(report);
     for row in report.rows.iter().chain(&totals) {
         for value in &row.values {
             csv.write_field(value)?;
         }
-        for measure in Measure::ALL {
-            csv.write_field(row.totals.count(measure).to_string())?;
+        for measure in &shown.measures {
+            csv.write_field(row.totals.count(*measure).to_string())?;
         }
-        if !report.by_currency() {
+        if shown.currency {
             csv.write_field(&row.currency)?;
         }
-        let charge = row.totals.charge;
-        csv.write_field(round.map_or_else(|| charge.text(), |places| charge.shown(places)))?;
+        for charge in shown.charges(row) {
+            csv.write_field(round.map_or_else(|| charge.text(), |places| charge.shown(places)))?;
+        }
         csv.write_record(None::<&[u8]>)?;
     }
     csv.flush()

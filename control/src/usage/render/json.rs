@@ -4,9 +4,11 @@ use std::io::{self, Write};
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+use crate::usage::charge::Sum;
 use crate::usage::measure::Measure;
 use crate::usage::report::{Report, Row};
 use crate::usage::tally::Tally;
+use crate::usage::totals::Totals;
 
 /// Writes the report, with what became of the lines.
 pub fn write(out: &mut dyn Write, report: &Report, tally: &Tally) -> io::Result<()> {
@@ -60,12 +62,13 @@ impl Serialize for OneRow<'_> {
             map.serialize_entry("currency", &row.currency)?;
         }
         map.serialize_entry("charge", &row.totals.charge.text())?;
+        map.serialize_entry("estimated_charge", &row.totals.estimated_charge.text())?;
         map.end()
     }
 }
 
-/// The counts of everything. Charges of several currencies have no sum, so then `charge` is null;
-/// `charges` has them by currency, always.
+/// The counts of everything. Charges of several currencies have no sum, so then `charge` and `estimated_charge` are null;
+/// `charges` and `estimated_charges` have them by currency, always.
 struct Total<'a>(&'a Report);
 
 impl Serialize for Total<'_> {
@@ -81,18 +84,24 @@ impl Serialize for Total<'_> {
         }
         map.serialize_entry("currency", &only.map(|row| &row.currency))?;
         map.serialize_entry("charge", &only.map(|row| row.totals.charge.text()))?;
-        map.serialize_entry("charges", &Charges(&report.totals))?;
+        map.serialize_entry("charges", &Charges(&report.totals, |totals| totals.charge))?;
+        let estimated = only.map(|row| row.totals.estimated_charge.text());
+        map.serialize_entry("estimated_charge", &estimated)?;
+        let estimated = Charges(&report.totals, |totals| totals.estimated_charge);
+        map.serialize_entry("estimated_charges", &estimated)?;
         map.end()
     }
 }
 
-struct Charges<'a>(&'a [Row]);
+/// One of the charges of each currency.
+struct Charges<'a>(&'a [Row], fn(&Totals) -> Sum);
 
 impl Serialize for Charges<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         // What has neither currency nor charge is no charge.
         let charged = |row: &&Row| !row.currency.is_empty() || !row.totals.charge.value().is_zero();
         let charges = self.0.iter().filter(charged);
-        serializer.collect_map(charges.map(|row| (&row.currency, row.totals.charge.text())))
+        let which = self.1;
+        serializer.collect_map(charges.map(|row| (&row.currency, which(&row.totals).text())))
     }
 }

@@ -7,6 +7,7 @@ mod table;
 use std::io::{self, Write};
 
 use super::args::{Args, Format};
+use super::charge::Sum;
 use super::column::Column;
 use super::measure::Measure;
 use super::report::{Report, Row};
@@ -24,16 +25,52 @@ pub fn write(out: &mut dyn Write, args: &Args, report: &Report, tally: &Tally) -
     }
 }
 
-/// The names of all columns.
-fn header(report: &Report) -> Vec<&'static str> {
-    let values = report.columns.iter().map(|column| column.name());
-    let measures = Measure::ALL.into_iter().map(Measure::name);
-    let currency = (!report.by_currency()).then_some("currency");
-    values
-        .chain(measures)
-        .chain(currency)
-        .chain(["charge"])
-        .collect()
+/// Which columns there are beside those that records are grouped by.
+struct Shown {
+    measures: Vec<Measure>,
+    currency: bool,
+    estimated_charge: bool,
+}
+
+impl Shown {
+    /// All of them.
+    fn all(report: &Report) -> Self {
+        Self {
+            measures: Measure::ALL.to_vec(),
+            currency: !report.by_currency(),
+            estimated_charge: true,
+        }
+    }
+
+    /// All but those that are rare and have nothing to show.
+    fn telling(report: &Report) -> Self {
+        let mut shown = Self::all(report);
+        shown
+            .measures
+            .retain(|measure| !measure.is_rare() || report.count(*measure) > 0);
+        shown.estimated_charge = report.has_estimated_charges();
+        shown
+    }
+
+    /// The names of all columns.
+    fn header(&self, report: &Report) -> Vec<&'static str> {
+        let values = report.columns.iter().map(|column| column.name());
+        let measures = self.measures.iter().map(|measure| measure.name());
+        values
+            .chain(measures)
+            .chain(self.currency.then_some("currency"))
+            .chain(self.estimated_charge.then_some("estimated_charge"))
+            .chain(["charge"])
+            .collect()
+    }
+
+    /// The charges of a row, in their order.
+    fn charges<'a>(&self, row: &'a Row) -> impl Iterator<Item = &'a Sum> {
+        let estimated = self
+            .estimated_charge
+            .then_some(&row.totals.estimated_charge);
+        estimated.into_iter().chain([&row.totals.charge])
+    }
 }
 
 /// The total rows: one a currency. The first column says what they are.

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{header, named, total_rows};
+use super::{Shown, named, total_rows};
 use crate::terminal::printable;
 use crate::usage::measure::Measure;
 use crate::usage::report::{Report, Row};
@@ -10,21 +10,24 @@ use crate::usage::report::{Report, Row};
 /// Between two columns.
 const GAP: &str = "  ";
 
-/// Writes the report, aligned, with `*` at numbers of partial requests. Charges have as many decimal
+/// Writes the report, aligned, with `*` at numbers of partial requests. What is rare has a column only where there is some. Charges have as many decimal
 /// places as the exact values need, unless they are to be rounded.
 pub fn write(out: &mut dyn Write, report: &Report, round: Option<u32>) -> io::Result<()> {
+    let shown = Shown::telling(report);
     let charges = report
         .rows
         .iter()
         .chain(&report.totals)
-        .map(|row| &row.totals.charge);
+        .flat_map(|row| shown.charges(row));
     let exact = charges.map(|charge| charge.places()).max().unwrap_or(0);
     let table = Table {
         report,
         places: round.unwrap_or(exact),
         partial: report.count(Measure::Partial) > 0,
+        shown,
     };
-    let head: Vec<String> = header(report).into_iter().map(str::to_owned).collect();
+    let head = table.shown.header(report);
+    let head: Vec<String> = head.into_iter().map(str::to_owned).collect();
     let rows: Vec<_> = report
         .rows
         .iter()
@@ -63,36 +66,35 @@ struct Table<'a> {
     places: u32,
     /// Whether there are partial requests.
     partial: bool,
+    shown: Shown,
 }
 
 impl Table<'_> {
     fn cells<'v>(&self, values: impl Iterator<Item = &'v str>, row: &Row) -> Vec<String> {
-        let measures = Measure::ALL.into_iter().map(|measure| {
-            let count = row.totals.count(measure);
+        let measures = self.shown.measures.iter().map(|measure| {
+            let count = row.totals.count(*measure);
             match measure {
                 Measure::Partial if self.partial && count > 0 => format!("{count}*"),
                 Measure::Partial if self.partial => format!("{count} "),
                 _ => count.to_string(),
             }
         });
-        let currency = (!self.report.by_currency()).then(|| printable(named(&row.currency)));
-        let charge = row.totals.charge.shown(self.places);
+        let currency = self.shown.currency.then(|| printable(named(&row.currency)));
+        let charges = self.shown.charges(row);
+        let charges = charges.map(|charge| charge.shown(self.places));
         values
             .map(printable)
             .chain(measures)
             .chain(currency)
-            .chain([charge])
+            .chain(charges)
             .collect()
     }
 
     /// Texts to the left, numbers to the right.
     fn aligned(&self, line: &[String], widths: &[usize]) -> String {
         let values = self.report.columns.len();
-        let currency = if self.report.by_currency() {
-            None
-        } else {
-            line.len().checked_sub(2)
-        };
+        let currency = values.saturating_add(self.shown.measures.len());
+        let currency = self.shown.currency.then_some(currency);
         let cells = line
             .iter()
             .zip(widths)

@@ -174,7 +174,7 @@ fn is_refused_only_for_what_any_other_key_is_refused_for() {
         ("bad key in protocol C", b"{\"generationConfig\":{\"a\xFFb\":1}}", BodyError::Utf8 { at: 23 }),
         ("line feed in a key in protocol C", b"{\"generationConfig\":{\"a\nb\":1}}", syntax(23)),
         ("bad number in protocol C", b"{\"generationConfig\":{\"maxOutputTokens\":01}}", syntax(40)),
-        ("a field twice behind", b"{\"max_tokens\":5,\"stream\":1,\"stream\":2}",
+        ("a field twice behind", b"{\"max_tokens\":5,\"stream\":true,\"stream\":2}",
             BodyError::Duplicate(Field::Stream)),
         ("a field's variant behind", b"{\"max_tokens\":5,\"Model\":\"m\"}", BodyError::CaseVariant),
     ];

@@ -20,7 +20,7 @@ fn edited(text: &[u8], edit: &UsageEdit) -> String {
 /// What is where in a text: the option with `^` for the bytes it names, and the text after the edit.
 #[test]
 fn says_what_is_there_and_where_it_could_be_changed() {
-    use UsageOption::{Absent, Asked, Odd};
+    use UsageOption::{Absent, Asked};
     let lacking = |at, empty| UsageOption::Lacking { at, empty };
     let whole = |span| UsageOption::Otherwise { span, whole: true };
     let flag = |span| UsageOption::Otherwise { span, whole: false };
@@ -67,19 +67,9 @@ fn says_what_is_there_and_where_it_could_be_changed() {
         ("literals all around", r#"{"a":null,"stream_options":{"b":false,"include_usage":null,"c":null},"d":null}"#,
             flag(54..58),
             Some(r#"{"a":null,"stream_options":{"b":false,"include_usage":true,"c":null},"d":null}"#)),
-        ("flag a number", r#"{"stream_options":{"include_usage":0}}"#, Odd, None),
-        ("flag a string", r#"{"stream_options":{"include_usage":"true"}}"#, Odd, None),
-        ("flag an array", r#"{"stream_options":{"include_usage":[true]}}"#, Odd, None),
-        ("flag an object", r#"{"stream_options":{"include_usage":{"include_usage":false}}}"#, Odd, None),
-        ("options a number", r#"{"stream_options":-1}"#, Odd, None),
-        ("options a string", r#"{"stream_options":"null"}"#, Odd, None),
-        ("options an array", r#"{"stream_options":[null,{"include_usage":false}]}"#, Odd, None),
-        ("options true", r#"{"stream_options":true}"#, Odd, None),
-        ("options false", r#"{"stream_options":false}"#, Odd, None),
         ("an object behind the options", r#"{"stream_options":null,"a":{"include_usage":1,"include_usage":2}}"#,
             whole(18..22),
             Some(r#"{"stream_options":{"include_usage":true},"a":{"include_usage":1,"include_usage":2}}"#)),
-        ("an object behind odd options", r#"{"stream_options":[],"a":{"include_usage":false}}"#, Odd, None),
         ("an object behind the options' object", r#"{"stream_options":{},"a":{"include_usage":false}}"#,
             lacking(19, true),
             Some(r#"{"stream_options":{"include_usage":true},"a":{"include_usage":false}}"#)),
@@ -144,9 +134,9 @@ fn refuses_what_parsers_read_differently() {
     let cases: &[(&str, &str, BodyError)] = &[
         ("options twice", r#"{"stream_options":{"include_usage":true},"stream_options":null}"#, options),
         ("options twice, first null", r#"{"stream_options":null,"stream_options":{}}"#, options),
-        ("options twice, escaped", r#"{"stream_options":1,"stre\u0061m_options":1}"#, options),
+        ("options twice, escaped", r#"{"stream_options":{},"stre\u0061m_options":1}"#, options),
         ("flag twice", r#"{"stream_options":{"include_usage":true,"include_usage":true}}"#, flag),
-        ("flag twice, escaped", r#"{"stream_options":{"include_usage":[],"a":1,"\u0069nclude_usage":false}}"#, flag),
+        ("flag twice, escaped", r#"{"stream_options":{"include_usage":null,"a":1,"\u0069nclude_usage":false}}"#, flag),
         ("variant of the options", r#"{"Stream_Options":{}}"#, variant),
         ("variant of the options behind", r#"{"stream_options":{},"stream_optionS":{}}"#, variant),
         ("variant of the options, long s", r#"{"\u017ftream_option\u017f":{}}"#, variant),

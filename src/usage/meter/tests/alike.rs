@@ -20,6 +20,16 @@ const EVENTS: &[&str] = &[
     r#"{"type":"image_edit.completed","usage":{"input_tokens":N,"output_tokens":N}}"#,
     r#"{"type":"response.in_progress","sequence_number":N,"response":{"id":"i","usage":{"input_tokens":N}}}"#,
     r#"{"type":"response.output_text.delta","sequence_number":N,"delta":"T","usage":{"input_tokens":N}}"#,
+    // What the model wrote, in texts of any length, and what it did.
+    r#"{"type":"content_block_delta","index":N,"delta":{"type":"text_delta","text":"T"}}"#,
+    r#"{"type":"content_block_delta","delta":{"thinking":"T","text":"T"},"usage":{"output_tokens":N}}"#,
+    r#"{"type":"content_block_start","content_block":{"name":"T","input":{"a":["T",N]}}}"#,
+    r#"{"choices":[{"delta":{"reasoning":"T","tool_calls":[{"function":{"arguments":"T"}}]}},{"delta":{"content":"T"}}],"usage":{"prompt_tokens":N}}"#,
+    r#"{"type":"response.output_item.done","item":{"type":"web_search_call","status":"T","id":"T"}}"#,
+    r#"{"candidates":[{"groundingMetadata":{"webSearchQueries":["T","T"]}}],"usageMetadata":{"promptTokenCount":N}}"#,
+    r#"{"usageMetadata":{"promptTokenCount":N,"promptTokensDetails":[{"modality":"TEXT","tokenCount":N},{"modality":"AUDIO","tokenCount":N}]}}"#,
+    r#"{"usageMetadata":{"candidatesTokensDetails":[{"tokenCount":N,"modality":"TEXT"}],"candidatesTokenCount":N}}"#,
+    r#"{"type":"message_delta","usage":{"iterations":[{"type":"advisor_message","model":"T","output_tokens":N}]}}"#,
     r#"{"error":{"code":"T","type":"T","status":"T"},"x":"T"}"#,
     // Broken, after what would count.
     r#"{"usage":{"prompt_tokens":N,"input_tokens":N},"usageMetadata":{"promptTokenCount":N},"x":"T"}}"#,
@@ -60,7 +70,13 @@ const TEXTS: &[&str] = &[
     "\t",
     r"a\",
     "of more than a few bytes, so that it takes several steps to find where it ends",
+    LONG,
+    LONGER,
 ];
+
+/// Not remembered, and with so many numbered characters that they are not.
+const LONG: &str = r"\u0041 and so on, for more than the half of what is remembered: \u00e9 xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
+const LONGER: &str = r"\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c\u4e8c";
 
 /// Choices among what there is; the first few are likelier.
 fn choice(among: usize) -> impl Strategy<Value = usize> {

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Whole answers with all that a shortcut is for, and something of every kind close to it.
-const ANSWERS: [(Wire, &str); 4] = [
+const ANSWERS: [(Wire, &str); 7] = [
     (
         Wire::Chat,
         r#"{"id":"c1","object":"o","n":1763700000,"x":[1,"a",{"b":null,"c":"d"},12],"model":"m","choices":[{"index":0,"message":{"role":"r","text":"\"","none":[]},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":212,"completion_tokens":98,"prompt_tokens_details":{"cached_tokens":12,"audio_tokens":0},"none":true},"service_tier":"t","last":null}"#,
@@ -11,6 +11,18 @@ const ANSWERS: [(Wire, &str); 4] = [
     (
         Wire::Messages,
         r#"{"type":"message_delta","id":"c1","usage":{"input_tokens":7,"output_tokens":98,"iterations":[{"type":"compaction","input_tokens":3},{"type":"x"}]},"delta":{"stop_reason":"s"}}"#,
+    ),
+    (
+        Wire::Chat,
+        r#"{"choices":[{"message":{"content":"a\u00e9\n","tool_calls":[{"function":{"name":"f","arguments":"{\"a\":1}"}}]},"delta":{"content":[{"text":"b"},{"thinking":[{"x":"\u00e9"}]}]}}]}"#,
+    ),
+    (
+        Wire::Messages,
+        r#"{"model":"m","content":[{"text":"a"},{"name":"f","input":{"a":["\u00e9",{"b":"\""}]}}],"type":"content_block_delta","delta":{"text":"c\u00e9"},"usage":{"iterations":[{"type":"y","model":"n","output_tokens":3}]}}"#,
+    ),
+    (
+        Wire::Responses,
+        r#"{"type":"response.output_item.done","delta":"d","item":{"type":"web_search_call","action":{"type":"search"}},"output":[{"type":"message","content":[{"text":"t"}]}],"tools":[{"type":"image_generation","model":"g"}],"tool_usage":{"image_gen":{"output_tokens":9},"web_search":{"num_requests":2}},"usage":{"input_tokens":7}}"#,
     ),
     (
         Wire::Images,

@@ -117,7 +117,7 @@ impl AnswerHead for Good {
         (name == "x-request-id").then(|| "req_0123456789".to_owned())
     }
 
-    fn limit_headers(&self) -> Vec<String> {
+    fn withheld_headers(&self) -> Vec<String> {
         Vec::new()
     }
 }

@@ -1,0 +1,88 @@
+//! The models that a body names beside its own.
+
+use super::part::Parts;
+use super::{JsonScanner, State, Text};
+use crate::body::{BodyError, FoundModel};
+
+/// How many may be named, so that memory is bounded. A batch of protocol C has one in each of its requests, 100 at most.
+const MAX_OTHERS: usize = 1024;
+
+/// What a model is named for that is not the request's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// It may run beside the request's own or in its place: that of a tool, or a fallback.
+    Runs,
+    /// It is the path's model once more, in each request of a batch.
+    OfPath,
+}
+
+/// A model that a body names beside its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtherModel {
+    /// What for.
+    pub role: Role,
+    /// Its name, and where that stands.
+    pub found: FoundModel,
+}
+
+/// What few bodies have.
+#[derive(Debug, Default)]
+pub(super) struct Rare {
+    /// How many outputs are asked for, the greatest so far.
+    pub candidates: Option<u64>,
+    pub service_tier: Option<Box<str>>,
+    pub speed: Option<Box<str>>,
+    /// The models named beside the request's own that have not been taken yet.
+    others: Vec<OtherModel>,
+    /// How many there were.
+    seen: usize,
+    /// What was found of the input that is no text.
+    pub parts: Option<Parts>,
+}
+
+impl JsonScanner {
+    /// What few bodies have, from when it first comes on.
+    #[inline(never)]
+    pub(super) fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+
+    /// Takes the models that have been read since it was last asked, in their order.
+    pub fn take_others(&mut self) -> Vec<OtherModel> {
+        match &mut self.rare {
+            Some(rare) => core::mem::take(&mut rare.others),
+            None => Vec::new(),
+        }
+    }
+
+    /// Whether the bytes read so far end inside the name of the path's model in a batch, of bounded length.
+    pub fn inside_other(&self) -> bool {
+        let in_text = matches!(self.state, State::Text | State::Escape | State::Unicode(..));
+        in_text
+            && self.text == Text::Other(Role::OfPath)
+            && !self.name.overflow()
+            && self.progress.is_sound()
+    }
+
+    /// Notes one more.
+    ///
+    /// # Errors
+    /// [`BodyError::TooManyModels`].
+    pub(super) fn note_other(&mut self, other: OtherModel) -> Result<(), BodyError> {
+        let rare = self.rare();
+        rare.seen = rare.seen.saturating_add(1);
+        if rare.seen > MAX_OTHERS {
+            return Err(BodyError::TooManyModels);
+        }
+        rare.others.push(other);
+        Ok(())
+    }
+
+    /// Whether there is a tool that makes images.
+    pub fn image_tool(&self) -> bool {
+        self.image_tool
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,390 @@
+//! How large the input is: its text, and the parts that are none.
+//!
+//! Images, sounds and files come in base64 or by their address, under a handful of keys. All else is text,
+//! also what looks like base64 elsewhere: a model reads it as that. So is whatever stands in the arguments and
+//! results of tool calls, in tools and in schemas.
+
+use super::{JsonScanner, Text};
+use crate::body::InputSize;
+use crate::body::field::MAX_WORD;
+use crate::text::plain_run;
+
+/// How long the base64 of a part is at least, in characters. What is shorter is text.
+const MIN_PART: u64 = 1024;
+/// How much of a value is looked at before it is decided what it is. The longest media types have 73 characters.
+const HEAD: usize = 128;
+
+/// What a key within the content tells of its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Hint {
+    /// Nothing.
+    #[default]
+    None,
+    /// An image: its address or data, or an object that has it.
+    Image,
+    /// The address of an image, in an object that [`holds`](Self::holds) a part.
+    Url,
+    /// The data of a part, in such an object.
+    Data,
+    /// The data of a file.
+    FileData,
+    /// The address of a file.
+    FileUrl,
+    /// The id of a file.
+    FileId,
+    /// An image that was made, if it looks like one.
+    Result,
+    /// An object that has a part's data or address.
+    Holder,
+    /// Nothing but text, whatever is in it.
+    Text,
+}
+
+impl Hint {
+    /// What a key, as its bytes stand in the body, tells.
+    ///
+    /// One with escapes or characters outside ASCII is never looked into: who writes `args` so must not pass for another.
+    #[inline]
+    pub(super) fn of(key: &[u8]) -> Self {
+        match key {
+            b"role" | b"content" | b"type" | b"text" => Self::None,
+            b"image_url" => Self::Image,
+            b"url" => Self::Url,
+            b"data" => Self::Data,
+            b"file_data" => Self::FileData,
+            b"file_url" | b"fileUri" | b"file_uri" => Self::FileUrl,
+            b"file_id" => Self::FileId,
+            b"result" | b"b64_json" => Self::Result,
+            b"source" | b"input_audio" | b"inlineData" | b"inline_data" => Self::Holder,
+            b"input" | b"args" | b"response" | b"arguments" | b"tools" | b"tool"
+            | b"parameters" | b"schema" => Self::Text,
+            _ => Self::of_another(key),
+        }
+    }
+
+    #[inline(never)]
+    fn of_another(key: &[u8]) -> Self {
+        let is_plain = |byte: &u8| byte.is_ascii() && *byte != b'\\';
+        // What is longer may be kept in part.
+        if key.len() <= MAX_WORD && key.iter().all(is_plain) {
+            Self::None
+        } else {
+            Self::Text
+        }
+    }
+
+    /// Whether an object with this key has a part in it.
+    pub(super) fn holds(self) -> bool {
+        matches!(self, Self::Holder | Self::Image)
+    }
+
+    /// Whether a string with this key may be a part.
+    pub(super) fn may_be_part(self) -> bool {
+        !matches!(self, Self::None | Self::Holder | Self::Text)
+    }
+}
+
+/// What a part is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Image,
+    Audio,
+    File,
+}
+
+/// The parts of a body.
+#[derive(Debug)]
+pub(super) struct Parts {
+    /// What was found.
+    found: InputSize,
+    /// Bytes of the body that are a part's data.
+    data: u64,
+    /// Of the value being read: what its key tells.
+    hint: Hint,
+    /// Where it begins, behind its quote.
+    start: u64,
+    /// Its first characters, unescaped.
+    head: [u8; HEAD],
+    len: usize,
+    /// Once these are all there and it is base64 so far: of what, and how many characters of it.
+    base64: Option<(Kind, u64)>,
+}
+
+impl Parts {
+    fn new() -> Self {
+        Self {
+            found: InputSize::default(),
+            data: 0,
+            hint: Hint::None,
+            start: 0,
+            head: [0; HEAD],
+            len: 0,
+            base64: None,
+        }
+    }
+
+    fn head(&self) -> &[u8] {
+        self.head.get(..self.len).unwrap_or_default()
+    }
+
+    /// Takes the next characters of the head; how many of them, or nothing where the value is text.
+    fn push(&mut self, piece: &[u8]) -> Option<usize> {
+        let room = self.head.get_mut(self.len..).unwrap_or_default();
+        let len = room.len().min(piece.len());
+        if let (Some(to), Some(from)) = (room.get_mut(..len), piece.get(..len)) {
+            to.copy_from_slice(from);
+        }
+        self.len = self.len.saturating_add(len);
+        if self.len == HEAD {
+            self.base64 = base64_of(self.hint, &self.head);
+            self.base64?;
+        }
+        Some(len)
+    }
+
+    /// Takes what comes next of a chunk; how many bytes of it, or nothing where the value is text.
+    fn read(&mut self, bytes: &[u8]) -> Option<usize> {
+        match &mut self.base64 {
+            // In base64 nothing else is looked for.
+            Some((_, count)) => {
+                let len = base64_run(bytes);
+                *count = count.saturating_add(len as u64);
+                Some(len)
+            }
+            None => {
+                let near = bytes.get(..HEAD).unwrap_or(bytes);
+                self.push(near.get(..plain_run(near)).unwrap_or_default())
+            }
+        }
+    }
+
+    /// The value ends: as a whole at `whole`, or at what makes it text.
+    fn settle(&mut self, whole: Option<u64>) {
+        let data = whole.and_then(|end| self.data_so_far(end));
+        if let Some((kind, len)) = data {
+            self.data = self.data.saturating_add(len);
+            count(&mut self.found, kind, len);
+        } else if let Some(kind) = by_address(self.hint, self.head()) {
+            count(&mut self.found, kind, 0);
+        }
+        (self.hint, self.len, self.base64) = (Hint::None, 0, None);
+    }
+
+    /// What part the value would be if it ended at `end`, and how many bytes of the body that is.
+    fn data_so_far(&self, end: u64) -> Option<(Kind, u64)> {
+        let (kind, count) = self.base64?;
+        (count >= MIN_PART).then(|| (kind, end.saturating_sub(self.start)))
+    }
+}
+
+/// Counts a part with so many bytes of data.
+fn count(size: &mut InputSize, kind: Kind, data: u64) {
+    let (parts, bytes) = match kind {
+        Kind::Image => (&mut size.images, None),
+        Kind::Audio => (&mut size.audios, Some(&mut size.audio_bytes)),
+        Kind::File => (&mut size.files, Some(&mut size.file_bytes)),
+    };
+    *parts = parts.saturating_add(1);
+    if let Some(bytes) = bytes {
+        *bytes = bytes.saturating_add(data);
+    }
+}
+
+/// What part is given by its address.
+fn by_address(hint: Hint, value: &[u8]) -> Option<Kind> {
+    let starts = [&b"http://"[..], b"https://", b"gs://"];
+    let is_address = || {
+        starts.iter().any(|start| {
+            let begins = value.get(..start.len());
+            begins.is_some_and(|begins| begins.eq_ignore_ascii_case(start))
+        })
+    };
+    match hint {
+        Hint::FileId => (!value.is_empty()).then_some(Kind::File),
+        Hint::Image | Hint::Url => is_address().then_some(Kind::Image),
+        Hint::FileUrl => is_address().then_some(Kind::File),
+        _ => None,
+    }
+}
+
+/// What the value is in base64, by its first characters, and how many of them are; nothing for text.
+fn base64_of(hint: Hint, head: &[u8]) -> Option<(Kind, u64)> {
+    if hint == Hint::FileId {
+        return None;
+    }
+    let (media_type, data) = match head.strip_prefix(b"data:") {
+        None => (None, head),
+        Some(rest) => {
+            let comma = rest.iter().position(|byte| *byte == b',')?;
+            let (media_type, data) = rest.split_at_checked(comma)?;
+            (Some(media_type.strip_suffix(b";base64")?), data.get(1..)?)
+        }
+    };
+    if base64_run(data) < data.len() {
+        return None;
+    }
+    let known = magic(data);
+    let kind = match (hint, media_type) {
+        (Hint::Result, _) => known.filter(|kind| *kind != Kind::File)?,
+        (_, Some(media_type)) => of_media_type(media_type)?,
+        (_, None) => known.unwrap_or(Kind::File),
+    };
+    Some((kind, data.len() as u64))
+}
+
+/// What a media type says; nothing for text.
+fn of_media_type(media_type: &[u8]) -> Option<Kind> {
+    let is = |start: &[u8]| {
+        let begins = media_type.get(..start.len());
+        begins.is_some_and(|begins| begins.eq_ignore_ascii_case(start))
+    };
+    if is(b"image/") {
+        Some(Kind::Image)
+    } else if is(b"audio/") {
+        Some(Kind::Audio)
+    } else if is(b"text/") || is(b"application/json") || is(b"application/xml") {
+        None
+    } else {
+        Some(Kind::File)
+    }
+}
+
+/// What data in base64 begins like.
+fn magic(data: &[u8]) -> Option<Kind> {
+    const KNOWN: [(&[u8], Kind); 10] = [
+        (b"iVBORw0KGgo", Kind::Image), // PNG
+        (b"/9j/", Kind::Image),        // JPEG
+        (b"_9j_", Kind::Image),        // JPEG, in the alphabet for URLs
+        (b"R0lGOD", Kind::Image),      // GIF
+        (b"SUQz", Kind::Audio),        // MP3 with tags
+        (b"//s", Kind::Audio),         // MP3
+        (b"//N", Kind::Audio),         // MP3, MPEG-2
+        (b"T2dnUw", Kind::Audio),      // OGG
+        (b"ZkxhQw", Kind::Audio),      // FLAC
+        (b"JVBERi0", Kind::File),      // PDF
+    ];
+    if data.starts_with(b"UklGR") {
+        // RIFF: the last three letters of what is in it.
+        return match data.get(12..16)? {
+            b"RUJQ" => Some(Kind::Image), // WEBP
+            b"QVZF" => Some(Kind::Audio), // WAVE
+            _ => Some(Kind::File),
+        };
+    }
+    let found = KNOWN.iter().find(|(start, _)| data.starts_with(start));
+    found.map(|(_, kind)| *kind)
+}
+
+/// How many bytes at the start are of the alphabets of base64 (RFC 4648, 4 and 5), with its padding.
+fn base64_run(bytes: &[u8]) -> usize {
+    // Branch by branch this would take many times as long as all else that is done with the byte.
+    let mut rest = bytes;
+    while let Some((block, tail)) = rest.split_first_chunk::<64>() {
+        let all = block.iter().fold(true, |all, byte| all & is_base64(*byte));
+        if !all {
+            break;
+        }
+        rest = tail;
+    }
+    let odd = rest.iter().position(|byte| !is_base64(*byte));
+    let passed = bytes.len().saturating_sub(rest.len());
+    passed.saturating_add(odd.unwrap_or(rest.len()))
+}
+
+fn is_base64(byte: u8) -> bool {
+    ((byte | 0x20).wrapping_sub(b'a') < 26)
+        | (byte.wrapping_sub(b'0') < 10)
+        | (byte == b'+')
+        | (byte == b'/')
+        | (byte == b'-')
+        | (byte == b'_')
+        | (byte == b'=')
+}
+
+impl JsonScanner {
+    /// How large the input is, as far as it has been read.
+    pub fn input_size(&self) -> InputSize {
+        let at = self.progress.at();
+        let mut size = InputSize::default();
+        let mut data = 0u64;
+        if let Some(parts) = self.rare.as_ref().and_then(|rare| rare.parts.as_ref()) {
+            (size, data) = (parts.found, parts.data);
+            // It will most likely go on as it began.
+            if let Some((kind, len)) = parts.data_so_far(at) {
+                data = data.saturating_add(len);
+                count(&mut size, kind, len);
+            }
+        }
+        let escapes = self.unicode_escapes.saturating_mul(UNICODE_EXCESS);
+        size.text_bytes = at.saturating_sub(data).saturating_sub(escapes);
+        size
+    }
+
+    fn parts(&mut self) -> Option<&mut Parts> {
+        self.rare.as_mut()?.parts.as_mut()
+    }
+
+    /// Whether what is being read may have parts.
+    pub(super) fn reads_parts(&self) -> bool {
+        self.in_parts && self.text_depth == 0
+    }
+
+    /// The opening quote, at `at`, of a string whose key gave this hint.
+    #[inline(never)]
+    pub(super) fn begin_part(&mut self, hint: Hint, at: u64) {
+        let needs_holder = matches!(hint, Hint::Url | Hint::Data);
+        if !hint.may_be_part() || (needs_holder && self.holder != self.depth()) {
+            return;
+        }
+        self.text = Text::Part;
+        let parts = self.rare().parts.get_or_insert_with(Parts::new);
+        parts.hint = hint;
+        parts.start = at.saturating_add(1);
+    }
+
+    /// Reads on in a string that may be a part, at most up to `"` or `\`; gives what is left of the chunk.
+    #[inline(never)]
+    pub(super) fn part_text<'a>(&mut self, chunk: &'a [u8]) -> &'a [u8] {
+        let mut rest = chunk;
+        while let Some(len) = self.parts().and_then(|parts| parts.read(rest)) {
+            rest = rest.get(len..).unwrap_or_default();
+            match rest {
+                [] | [b'"' | b'\\', ..] => return rest,
+                _ if len == 0 => break,
+                _ => {}
+            }
+        }
+        // What of it has been taken needs no other look.
+        self.part_is_text();
+        rest
+    }
+
+    /// A character of such a string that stands as an escape: a slash may.
+    pub(super) fn part_escape(&mut self, character: u8) {
+        let slash = |parts: &mut Parts| parts.read(b"/");
+        if character != b'/' || self.parts().and_then(slash).is_none() {
+            self.part_is_text();
+        }
+    }
+
+    /// Such a string is text after all.
+    pub(super) fn part_is_text(&mut self) {
+        if let Some(parts) = self.parts() {
+            parts.settle(None);
+        }
+        self.text = Text::Value;
+    }
+
+    /// The closing quote of such a string, just before `end`.
+    pub(super) fn end_part(&mut self, end: u64) {
+        if let Some(parts) = self.parts() {
+            parts.settle(Some(end.saturating_sub(1)));
+        }
+    }
+}
+
+/// By how much an escape of six bytes is longer than a character outside ASCII is in UTF-8.
+const UNICODE_EXCESS: u64 = 3;
+
+#[cfg(test)]
+mod tests;

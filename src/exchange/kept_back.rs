@@ -1,0 +1,128 @@
+//! Which headers stay here: of a request those that may hold a credential, the client's address, an order to another
+//! method, path, tenant or model, or a mask for the answer; of an answer those that only this gateway may say.
+//!
+//! A name is judged by its words, which stand between `-`, `_` and `.`, not by a list of names: `ocp-apim-subscription-key`
+//! and `x-next-years-api-key` are credentials because they end in `key`. What the rules take away too much costs a client
+//! nothing, for no vendor's API needs such a header from it; what they leave could cost the operator.
+//!
+//! | what | words |
+//! |---|---|
+//! | credentials | [`is_credential`] |
+//! | addresses | `ip`, `addr`, `forwarded`, `remote`, `via`, `geo`, … |
+//! | another method or path | `method`, `override`, `original`, `rewrite`, `url`, `uri`, `path`, `host` behind another word, … |
+//! | another tenant, route or model | `organization`, `project`, `account`, `tenant`, `route`, `upstream`, `model`, `provider`, … |
+//! | another form of answer | `fieldmask`, `fields`, `range`, `prefer`, `accept-…` but for `accept-language` |
+//! | orders to gateways and clouds | first word (behind `x-`) `litellm`, `portkey`, `cf`, `helicone`, `amz`, `ms`, `goog`, `envoy`, … |
+
+use std::borrow::Cow;
+
+use crate::protocol::credential_name::{is_credential, words};
+use crate::protocol::limits::speaks_of_limits;
+
+/// Headers that most requests have and that stay here. To name them takes no memory.
+const USUAL: [&str; 6] = [
+    "authorization",
+    "accept-encoding",
+    "x-api-key",
+    "x-goog-api-key",
+    "x-vc-api-key",
+    "cookie",
+];
+
+/// The name, where a header of a request stays here. `name` is in lower case.
+pub(super) fn kept_back(name: &[u8]) -> Option<Cow<'static, str>> {
+    if !is_kept_back(name) {
+        return None;
+    }
+    let usual = USUAL.iter().find(|usual| usual.as_bytes() == name);
+    Some(match usual {
+        Some(usual) => Cow::Borrowed(*usual),
+        None => Cow::Owned(String::from_utf8_lossy(name).into_owned()),
+    })
+}
+
+/// Whether a header of a request stays here. `name` is in lower case.
+fn is_kept_back(name: &[u8]) -> bool {
+    match name {
+        // Pseudo-headers are the request line.
+        [] | [b':', ..] => return false,
+        // On every request, by Envoy or by clients: known without a look at their words. Envoy itself sets
+        // x-forwarded-proto and x-envoy-internal, in place of a client's.
+        b"accept" | b"accept-language" | b"content-length" | b"content-type" | b"host"
+        | b"user-agent" | b"x-envoy-internal" | b"x-forwarded-proto" | b"x-goog-api-client"
+        | b"x-request-id" => return false,
+        _ => {}
+    }
+    let mut before: &[u8] = &[];
+    words(name).any(|word| {
+        // `x-` says nothing.
+        let first = matches!(before, [] | [b'x']);
+        let found =
+            is_credential(before, word) || is_order(before, word) || (first && is_family(word));
+        before = word;
+        found
+    })
+}
+
+/// Whether a word says that the value is an address, or an order to another method, path, tenant, model or form of answer.
+#[inline]
+fn is_order(before: &[u8], word: &[u8]) -> bool {
+    match word {
+        // The client's address.
+        b"ip" | b"ipv4" | b"ipv6" | b"ipaddress" | b"ipaddr" | b"clientip" | b"realip" | b"remoteip" | b"userip"
+        | b"sourceip" | b"ipcountry" | b"addr" | b"address" | b"remoteaddr" | b"clientaddr" | b"forwarded"
+        | b"forwardedfor" | b"remote" | b"via" | b"geo" | b"geoip"
+        // Another method or path than the one that was judged.
+        | b"httpmethod" | b"override" | b"original" | b"rewrite" | b"rewritten" | b"redirect" | b"url"
+        | b"uri" | b"path" | b"baseurl"
+        // A tenant or a way within the upstream account, which is ours to choose.
+        | b"organization" | b"org" | b"project" | b"account" | b"tenant" | b"workspace" | b"route" | b"router"
+        | b"routing" | b"upstream" | b"backend" | b"cluster" | b"target" | b"endpoint" | b"gateway" | b"deployment"
+        | b"provider" | b"model"
+        // Another form of answer: parts of it, in another charset, or later.
+        | b"fieldmask" | b"fields" | b"mask" | b"range" | b"prefer" => true,
+        b"host" => !before.is_empty(),
+        // x-stainless-helper-method tells which function of an SDK was called.
+        b"method" => before != b"helper",
+        _ => before == b"accept",
+    }
+}
+
+/// Whether names that begin with this word, behind an `x-` or not, are orders to a gateway, a cloud or a proxy.
+#[inline]
+fn is_family(word: &[u8]) -> bool {
+    matches!(
+        word,
+        // This gateway and its Envoy.
+        b"trilane" | b"envoy"
+        // Clouds.
+        | b"goog" | b"google" | b"amz" | b"amzn" | b"aws" | b"ms" | b"azure" | b"arr" | b"apim" | b"ocp" | b"appengine"
+        | b"appgw" | b"vercel"
+        // Networks before a server.
+        | b"cf" | b"cloudflare" | b"cloudfront" | b"fastly" | b"akamai" | b"incap" | b"sucuri" | b"proxy" | b"real"
+        | b"accel" | b"nginx" | b"kong" | b"consumer" | b"anonymous" | b"apisix" | b"tyk" | b"istio" | b"traefik"
+        // Gateways of models.
+        | b"litellm" | b"portkey" | b"helicone" | b"bf" | b"bt" | b"tfy" | b"higress" | b"eg"
+    )
+}
+
+/// Whether a header of an upstream's answer stays here: one that speaks of our account there (its limits, its cookies and
+/// other credentials), or that is a word of this gateway or of Envoy, which clients and further proxies would believe.
+/// `name` is in lower case.
+pub fn is_withheld(name: &[u8]) -> bool {
+    if matches!(name, [b':', ..]) {
+        return false;
+    }
+    let mut before: &[u8] = &[];
+    speaks_of_limits(name)
+        || name.starts_with(b"x-envoy-")
+        || name.starts_with(b"x-trilane-")
+        || words(name).any(|word| {
+            let found = is_credential(before, word);
+            before = word;
+            found
+        })
+}
+
+#[cfg(test)]
+mod tests;

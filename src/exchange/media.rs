@@ -1,0 +1,172 @@
+//! The form of a request body: which scanner reads it, and which content-type the upstream is told.
+//!
+//! Servers believe the content-type. A body that was read as JSON here and says that it is a form, or JSON in another
+//! charset, would be read as another request there. So what goes on is what the body was judged as: `application/json`,
+//! or a form with the boundary that its parts were found by.
+
+use super::HeaderEdit;
+use crate::body::{BodyScanner, form_content_type};
+use crate::head::{Head, Occurrence};
+use crate::reply::Rejection;
+
+const CONTENT_TYPE: &str = "content-type";
+const JSON: &[u8] = b"application/json";
+const FORM: &[u8] = b"multipart/form-data";
+
+/// How a body is read, and what the upstream is told of it.
+#[derive(Debug)]
+pub(super) struct Media {
+    pub(super) scanner: BodyScanner,
+    /// The change to the content-type, where what came does not say exactly that.
+    pub(super) edit: Option<HeaderEdit>,
+}
+
+impl Media {
+    /// Of a request without a body.
+    pub(super) fn none() -> Self {
+        Self {
+            scanner: BodyScanner::json(),
+            edit: None,
+        }
+    }
+}
+
+/// Judges the content-type of a body; `takes_forms` where the endpoint takes forms beside JSON.
+///
+/// # Errors
+/// 415 for a multipart body where none is taken, 400 for a form whose boundary cannot be relied on.
+pub(super) fn judge(head: &Head, takes_forms: bool) -> Result<Media, Rejection> {
+    let sent = head.single(CONTENT_TYPE);
+    if sent == Occurrence::Once(JSON) {
+        return Ok(Media::none());
+    }
+    if let Occurrence::Once(value) = sent
+        && takes_forms
+        && starts_with(value, FORM)
+    {
+        let scanner = BodyScanner::multipart(value).map_err(Rejection::Body)?;
+        let plain = form_content_type(value).map_err(Rejection::Body)?;
+        let edit = (plain != value).then_some(HeaderEdit::Set(CONTENT_TYPE, plain));
+        return Ok(Media { scanner, edit });
+    }
+    if head
+        .values(CONTENT_TYPE)
+        .any(|v| starts_with(v, b"multipart/"))
+    {
+        return Err(Rejection::FormNotSupported);
+    }
+    Ok(Media {
+        scanner: BodyScanner::json(),
+        edit: Some(HeaderEdit::Set(CONTENT_TYPE, JSON.to_vec())),
+    })
+}
+
+/// Whether a value begins like this, in any case.
+fn starts_with(value: &[u8], prefix: &[u8]) -> bool {
+    let start = value.trim_ascii_start().get(..prefix.len());
+    start.is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What comes of a content-type: what goes on, or the status.
+    fn judged(values: &[&str], takes_forms: bool) -> Result<String, u16> {
+        let pairs = values
+            .iter()
+            .map(|value| (CONTENT_TYPE.to_owned(), value.as_bytes().to_vec()));
+        let media = judge(&Head::new(pairs.collect()), takes_forms).map_err(|r| r.status())?;
+        let form = matches!(media.scanner, BodyScanner::Multipart(_));
+        let goes_on = match media.edit {
+            Some(HeaderEdit::Set(CONTENT_TYPE, value)) => String::from_utf8(value).unwrap(),
+            Some(other) => panic!("{other:?}"),
+            None => format!("= {}", values[0]),
+        };
+        assert_eq!(form, goes_on.contains("multipart"), "{values:?}");
+        Ok(goes_on)
+    }
+
+    #[test]
+    fn content_types() {
+        let json = Ok("application/json");
+        // (what came, what goes on from a JSON endpoint, what from one that takes forms)
+        type Row<'a> = (&'a [&'a str], Result<&'a str, u16>, Result<&'a str, u16>);
+        let cases: &[Row<'_>] = &[
+            (
+                &["application/json"],
+                Ok("= application/json"),
+                Ok("= application/json"),
+            ),
+            (&[], json, json),
+            (&[""], json, json),
+            (&["application/json; charset=utf-8"], json, json),
+            (&["application/json; charset=utf-7"], json, json),
+            (&["Application/JSON"], json, json),
+            (&["application/json "], json, json),
+            (&["application/x-www-form-urlencoded"], json, json),
+            (&["text/plain"], json, json),
+            (&["text/plain;multipart/form-data"], json, json),
+            (&["application/xml"], json, json),
+            (
+                &["application/json,application/x-www-form-urlencoded"],
+                json,
+                json,
+            ),
+            (&["application/json", "application/json"], json, json),
+            (&["application/json", "text/plain"], json, json),
+            (&["multipart/form-data"], Err(415), Err(400)),
+            (&["multipart/mixed; boundary=x"], Err(415), Err(415)),
+            (&["Multipart/Related; boundary=x"], Err(415), Err(415)),
+            (&[" multipart/x"], Err(415), Err(415)),
+            (
+                &["application/json", "multipart/form-data; boundary=x"],
+                Err(415),
+                Err(415),
+            ),
+            (
+                &[
+                    "multipart/form-data; boundary=x",
+                    "multipart/form-data; boundary=x",
+                ],
+                Err(415),
+                Err(415),
+            ),
+            (
+                &["multipart/form-data; boundary=x, application/json"],
+                Err(415),
+                Err(400),
+            ),
+            (
+                &["multipart/form-data; boundary=x"],
+                Err(415),
+                Ok("= multipart/form-data; boundary=x"),
+            ),
+            (
+                &["multipart/form-data; boundary=----WebKitFormBoundaryX1"],
+                Err(415),
+                Ok("= multipart/form-data; boundary=----WebKitFormBoundaryX1"),
+            ),
+            (
+                &["Multipart/Form-Data;charset=utf-16;BOUNDARY=\"x\""],
+                Err(415),
+                Ok("multipart/form-data; boundary=x"),
+            ),
+            (
+                &["multipart/form-data; x=\"\u{e9}\"; boundary=\"a b\""],
+                Err(415),
+                Ok("multipart/form-data; boundary=\"a b\""),
+            ),
+            (
+                &["multipart/form-data; boundary=\"a b\""],
+                Err(415),
+                Ok("= multipart/form-data; boundary=\"a b\""),
+            ),
+        ];
+        for (values, json, form) in cases {
+            let text = |want: &Result<&str, u16>| want.map(str::to_owned);
+            assert_eq!(judged(values, false), text(json), "JSON: {values:?}");
+            assert_eq!(judged(values, true), text(form), "form: {values:?}");
+        }
+    }
+}

@@ -1,0 +1,578 @@
+//! What is charged where nobody reported the usage, and where a price covers more or less than tokens.
+
+use super::*;
+use crate::billing::Gap;
+use crate::ledger::{Ending, Record, UsageStatus};
+
+const ABORT: &str = "downstream_remote_disconnect";
+const RESET: &str = "upstream_reset_after_response_started{connection_termination}";
+const LATE: &str = "upstream_response_timeout";
+
+/// Groups whose models have round prices: a token read costs 1, one written 1000, in millionths.
+fn setting() -> (InForce, FakeWorld) {
+    let prices = json!({"input": "1", "output": "1000", "tiers": {"priority": {"input": "2", "output": "2000"}},
+        "per_call": {"web_search": "0.01"}});
+    let image = json!({"input": "1", "image": "0.5"});
+    let advisor = json!({"input": "10", "output": "10000"});
+    let mut groups = vec![
+        json!({"id": "a", "protocol": "A", "multiplier": "1", "cluster": "ca", "image_generation": true,
+            "models": [{"id": "m", "prices": prices}, {"id": "img", "kind": "image", "prices": image}]}),
+        json!({"id": "b", "protocol": "B", "multiplier": "2", "cluster": "cb",
+            "models": [{"id": "m-x-1", "prices": prices}, {"id": "m-y-2", "prices": advisor}]}),
+        json!({"id": "c", "protocol": "C", "multiplier": "0.5", "cluster": "cc", "methods": {"predict": {"per_call": "0.04"}},
+            "models": [{"id": "m", "prices": prices}, {"id": "free", "free": true}]}),
+    ];
+    let mut free = groups[0].clone();
+    free["id"] = json!("a-free");
+    free["unreported"] = json!("free");
+    groups.push(free);
+    let keys: Vec<Value> = groups
+        .iter()
+        .map(|group| {
+            let id = group["id"].as_str().unwrap();
+            let name = KeyDigest::of(format!("k-{id}").as_bytes()).shared_name();
+            json!({"id": id, "sha256": name.trim_start_matches("trilane/key/"), "group": id})
+        })
+        .collect();
+    setting_of(&json!({"groups": groups, "keys": keys}))
+}
+
+/// What an answer does.
+#[derive(Debug, Clone, Copy)]
+enum Step<'a> {
+    /// Its head.
+    Head(u16, &'static str),
+    /// Some of it.
+    Chunk(&'a str),
+    /// So many seconds pass.
+    Wait(u64),
+    /// Its end.
+    End,
+}
+
+use Step::{Chunk, End, Wait};
+
+const GOOD: Step<'_> = Step::Head(200, UPSTREAM);
+
+struct Call<'a> {
+    request: &'a str,
+    headers: &'a [&'a str],
+    body: &'a str,
+}
+
+const CHAT: &str = "POST /v1/chat/completions";
+
+fn play(call: &Call<'_>, steps: &[Step<'_>], details: &str) -> Record {
+    let (in_force, world) = setting();
+    let mut exchange = Exchange::default();
+    let head = head(call.request, call.headers);
+    exchange.on_request_head(&head, false, Some(&in_force), &world);
+    let outcome = exchange.on_request_body(call.body.as_bytes(), true, &world);
+    assert!(matches!(outcome, Outcome::Continue(_)), "{outcome:?}");
+    for step in steps {
+        match *step {
+            Step::Head(status, details) => {
+                drop(exchange.on_answer_head(&FakeHead { status, details }, false, &world));
+            }
+            Chunk(text) => {
+                drop(exchange.on_answer_body(text.as_bytes(), text.len(), false, &world))
+            }
+            Wait(seconds) => world.micros.set(world.micros.get() + seconds * 1_000_000),
+            End => drop(exchange.on_answer_body(&[], 0, true, &world)),
+        }
+    }
+    exchange.on_done(&FakeEnd(details), &world).unwrap()
+}
+
+const A: &[&str] = &["authorization: Bearer k-a"];
+const FREE: &[&str] = &["authorization: Bearer k-a-free"];
+const C: &[&str] = &["x-goog-api-key: k-c"];
+
+/// 40 bytes: 10 tokens.
+const STREAM: &str = r#"{"model":"m","stream":true,"messages":1}"#;
+/// 40 bytes.
+const WHOLE: &str = r#"{"model":"m","max_tokens":250,"input":1}"#;
+/// Two tokens of text.
+const WORD: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"12345678\"}}]}\n\n";
+const DONE: &str = "data: [DONE]\n\n";
+const USAGE: &str =
+    "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":30,\"completion_tokens\":1}}\n\n";
+
+#[test]
+fn what_nobody_reported() {
+    use Ending::{
+        ClientAbort, ErrorEvent, Finished, Timeout, Truncated, UpstreamFailed, UpstreamReset,
+    };
+    use UsageStatus::{Complete, Estimated, Failed, Partial};
+    assert_eq!((STREAM.len(), WHOLE.len()), (40, 40));
+    let stream = Call {
+        request: CHAT,
+        headers: A,
+        body: STREAM,
+    };
+    let whole = Call {
+        request: CHAT,
+        headers: A,
+        body: WHOLE,
+    };
+    let free = Call {
+        request: CHAT,
+        headers: FREE,
+        body: STREAM,
+    };
+    let uncapped = Call {
+        body: r#"{"model":"m","messages":1}            "#,
+        ..whole
+    };
+    let images = Call {
+        request: "POST /v1/images/generations",
+        headers: A,
+        body: r#"{"model":"img","prompt":"four tokens it"}"#,
+    };
+    let embed = Call {
+        request: "POST /v1beta/models/m:embedContent",
+        headers: C,
+        body: r#"{"content":{"parts":[{"text":"1234567"}]}}"#,
+    };
+    let error = "data: {\"error\":{\"type\":\"server_error\"}}\n\n";
+    type Case<'a> = (
+        &'a str,
+        &'a Call<'a>,
+        &'a [Step<'a>],
+        &'a str,
+        (Ending, UsageStatus),
+        Option<(u64, u64)>,
+        &'a str,
+    );
+    let cases: &[Case<'_>] = &[
+        (
+            "reported",
+            &stream,
+            &[GOOD, Chunk(WORD), Chunk(USAGE), Chunk(DONE), End],
+            "",
+            (Finished, Complete),
+            Some((30, 1)),
+            "0.00103",
+        ),
+        (
+            "a stream without usage",
+            &stream,
+            &[GOOD, Chunk(WORD), Chunk(WORD), Chunk(DONE), End],
+            "",
+            (Finished, Estimated),
+            Some((10, 4)),
+            "0.00401",
+        ),
+        (
+            "the client leaves a stream",
+            &stream,
+            &[GOOD, Chunk(WORD), Wait(60)],
+            ABORT,
+            (ClientAbort, Estimated),
+            Some((10, 2)),
+            "0.00201",
+        ),
+        (
+            "before its first word",
+            &stream,
+            &[GOOD, Wait(60)],
+            ABORT,
+            (ClientAbort, Estimated),
+            Some((10, 0)),
+            "0.00001",
+        ),
+        (
+            "before its head",
+            &stream,
+            &[Wait(60)],
+            ABORT,
+            (ClientAbort, Estimated),
+            Some((10, 0)),
+            "0.00001",
+        ),
+        (
+            "the greater of each kind",
+            &stream,
+            &[GOOD, Chunk(WORD), Chunk(WORD), Chunk(USAGE)],
+            ABORT,
+            (ClientAbort, Estimated),
+            Some((30, 4)),
+            "0.00403",
+        ),
+        (
+            "the upstream breaks off",
+            &stream,
+            &[GOOD, Chunk(WORD)],
+            RESET,
+            (UpstreamReset, Estimated),
+            Some((10, 2)),
+            "0.00201",
+        ),
+        (
+            "nothing moves",
+            &stream,
+            &[GOOD, Chunk(WORD)],
+            "stream_idle_timeout",
+            (Timeout, Estimated),
+            Some((10, 2)),
+            "0.00201",
+        ),
+        (
+            "ends too early",
+            &stream,
+            &[GOOD, Chunk(WORD), End],
+            "",
+            (Truncated, Estimated),
+            Some((10, 2)),
+            "0.00201",
+        ),
+        (
+            "an error behind a word",
+            &stream,
+            &[GOOD, Chunk(WORD), Chunk(error), End],
+            "",
+            (ErrorEvent, Estimated),
+            Some((10, 2)),
+            "0.00201",
+        ),
+        (
+            "an error in its place",
+            &stream,
+            &[GOOD, Chunk(error), End],
+            "",
+            (ErrorEvent, Failed),
+            None,
+            "",
+        ),
+        (
+            "the upstream's error",
+            &stream,
+            &[Step::Head(500, UPSTREAM), End],
+            "",
+            (Ending::UpstreamError, Failed),
+            None,
+            "",
+        ),
+        (
+            "no connection",
+            &stream,
+            &[Step::Head(503, ENVOY)],
+            "",
+            (UpstreamFailed, Failed),
+            None,
+            "",
+        ),
+        (
+            "a timeout before the answer",
+            &stream,
+            &[Step::Head(504, ENVOY)],
+            LATE,
+            (UpstreamFailed, Failed),
+            None,
+            "",
+        ),
+        (
+            "what cannot be read is charged by its length",
+            &stream,
+            &[GOOD, Chunk("<html>what is this</html>"), End],
+            "",
+            (Truncated, Estimated),
+            Some((10, 7)),
+            "0.00701",
+        ),
+        (
+            "a whole answer, not awaited",
+            &whole,
+            &[Wait(1)],
+            ABORT,
+            (ClientAbort, Estimated),
+            Some((10, 100)),
+            "0.10001",
+        ),
+        (
+            "for long: no more than it reserved",
+            &whole,
+            &[Wait(60)],
+            ABORT,
+            (ClientAbort, Estimated),
+            Some((10, 250)),
+            "0.25001",
+        ),
+        (
+            "without a cap",
+            &uncapped,
+            &[Wait(60)],
+            ABORT,
+            (ClientAbort, Estimated),
+            Some((10, 1000)),
+            "1.00001",
+        ),
+        (
+            "left in the answer",
+            &whole,
+            &[
+                GOOD,
+                Wait(1),
+                Chunk("{\"choices\":[{\"message\":{\"content\":\"12345678"),
+            ],
+            ABORT,
+            (ClientAbort, Estimated),
+            Some((10, 100)),
+            "0.10001",
+        ),
+        (
+            "a whole answer without usage",
+            &whole,
+            &[
+                GOOD,
+                Wait(9),
+                Chunk("{\"choices\":[{\"message\":{\"content\":\"12345678\"}}]}"),
+                End,
+            ],
+            "",
+            (Finished, Estimated),
+            Some((10, 2)),
+            "0.00201",
+        ),
+        (
+            "broken off by the upstream",
+            &whole,
+            &[GOOD, Wait(9), Chunk("{\"choices\":[")],
+            RESET,
+            (UpstreamReset, Estimated),
+            Some((10, 0)),
+            "0.00001",
+        ),
+        (
+            "images, not awaited",
+            &images,
+            &[Wait(1)],
+            ABORT,
+            (ClientAbort, Estimated),
+            Some((11, 100)),
+            "0.500011",
+        ),
+        (
+            "an embedding",
+            &embed,
+            &[GOOD, Chunk("{\"embedding\":{\"values\":[0.1]}}"), End],
+            "",
+            (Finished, Estimated),
+            Some((11, 0)),
+            "0.0000055",
+        ),
+        (
+            "an embedding, not awaited",
+            &embed,
+            &[Wait(60)],
+            ABORT,
+            (ClientAbort, Estimated),
+            Some((11, 0)),
+            "0.0000055",
+        ),
+        (
+            "free: a stream without usage",
+            &free,
+            &[GOOD, Chunk(WORD), Chunk(DONE), End],
+            "",
+            (Finished, Partial),
+            None,
+            "",
+        ),
+        (
+            "free: what was reported is charged",
+            &free,
+            &[GOOD, Chunk(WORD), Chunk(USAGE)],
+            ABORT,
+            (ClientAbort, Partial),
+            Some((30, 1)),
+            "0.00103",
+        ),
+        (
+            "free: before its head",
+            &free,
+            &[],
+            ABORT,
+            (ClientAbort, Partial),
+            None,
+            "",
+        ),
+    ];
+    for (case, call, steps, details, want, tokens, charge) in cases {
+        let record = play(call, steps, details);
+        assert_eq!((record.ending, record.status), *want, "{case}");
+        let got = record
+            .usage()
+            .map(|u| (u.input_tokens(), u.output_tokens()));
+        assert_eq!(got, *tokens, "{case}");
+        let got = record.charge.map(|c| c.to_string()).unwrap_or_default();
+        assert_eq!(got, *charge, "{case}");
+        let estimated = record.estimated.input + record.estimated.output;
+        assert_eq!(estimated > 0, want.1 == Estimated, "{case}");
+    }
+}
+
+#[test]
+fn classes_of_service_that_are_asked_for() {
+    let (in_force, world) = setting();
+    let b: &[&str] = &["x-api-key: k-b", "anthropic-version: 2023-06-01"];
+    const B: &str = "POST /v1/messages";
+    let cases: &[(&str, &str, &[&str], &str, Option<u16>)] = &[
+        (
+            "priced",
+            CHAT,
+            A,
+            r#"{"model":"m","service_tier":"priority"}"#,
+            None,
+        ),
+        (
+            "not priced",
+            CHAT,
+            A,
+            r#"{"model":"m","service_tier":"flex"}"#,
+            Some(400),
+        ),
+        (
+            "not priced, before the model",
+            CHAT,
+            A,
+            r#"{"service_tier":"flex","model":"m"}"#,
+            Some(400),
+        ),
+        (
+            "in capitals",
+            CHAT,
+            A,
+            r#"{"model":"m","service_tier":"FLEX"}"#,
+            Some(400),
+        ),
+        (
+            "whatever there is",
+            CHAT,
+            A,
+            r#"{"model":"m","service_tier":"auto"}"#,
+            None,
+        ),
+        (
+            "the ordinary one",
+            CHAT,
+            A,
+            r#"{"model":"m","service_tier":"default"}"#,
+            None,
+        ),
+        (
+            "none",
+            CHAT,
+            A,
+            r#"{"model":"m","service_tier":null}"#,
+            None,
+        ),
+        (
+            "a speed",
+            B,
+            b,
+            r#"{"model":"m-x-1","speed":"fast"}"#,
+            Some(400),
+        ),
+        (
+            "the ordinary speed",
+            B,
+            b,
+            r#"{"model":"m-x-1","speed":"standard"}"#,
+            None,
+        ),
+        (
+            "of a model without prices",
+            "POST /v1beta/models/free:generateContent",
+            C,
+            r#"{"serviceTier":"flex"}"#,
+            None,
+        ),
+        (
+            "in protocol C",
+            "POST /v1beta/models/m:generateContent",
+            C,
+            r#"{"serviceTier":"flex"}"#,
+            Some(400),
+        ),
+    ];
+    for (case, request, headers, body, want) in cases {
+        for step in [1, 5, body.len()] {
+            let mut exchange = Exchange::default();
+            let head = head(request, headers);
+            exchange.on_request_head(&head, false, Some(&in_force), &world);
+            let chunks: Vec<&[u8]> = body.as_bytes().chunks(step).collect();
+            let mut refused = None;
+            for (i, chunk) in chunks.iter().enumerate() {
+                let outcome = exchange.on_request_body(chunk, i + 1 == chunks.len(), &world);
+                refused = refused.or(reply_of(&outcome).map(|(status, ..)| status));
+            }
+            assert_eq!(refused, *want, "{case}, by {step}");
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_tells_no_class_had_the_one_that_was_asked_for() {
+    let call = Call {
+        request: CHAT,
+        headers: A,
+        body: r#"{"model":"m","service_tier":"priority"} "#,
+    };
+    let record = play(&call, &[Wait(1)], ABORT);
+    assert_eq!(record.charge.unwrap().to_string(), "0.20002");
+}
+
+#[test]
+fn what_a_price_covers() {
+    let chat = |more: &str| {
+        format!(
+            "{{\"choices\":[],\"usage\":{{\"prompt_tokens\":1000,\"completion_tokens\":0}}{more}}}"
+        )
+    };
+    let message = |usage: &str| {
+        format!(
+            "{{\"type\":\"message\",\"usage\":{{\"input_tokens\":1000,\"output_tokens\":0{usage}}}}}"
+        )
+    };
+    let searches = r#","server_tool_use":{"web_search_requests":3}"#;
+    let advice = r#","iterations":[{"type":"message","input_tokens":1000,"output_tokens":0},{"type":"advisor_message","model":"m-y-2","input_tokens":100,"output_tokens":10}]"#;
+    let stranger = advice.replace("m-y-2", "m-z-9");
+    let b: &[&str] = &["x-api-key: k-b", "anthropic-version: 2023-06-01"];
+    let a_body = r#"{"model":"m"}"#;
+    let b_body = r#"{"model":"m-x-1","max_tokens":9}"#;
+    type Case<'a> = (
+        &'a str,
+        &'a str,
+        &'a [&'a str],
+        &'a str,
+        String,
+        &'a str,
+        &'a [Gap],
+    );
+    let cases: &[Case<'_>] = &[
+        ("plain", CHAT, A, a_body, chat(""), "0.001", &[]),
+        ("a class with a price", CHAT, A, a_body, chat(r#","service_tier":"priority""#), "0.002", &[]),
+        ("an ordinary class", CHAT, A, a_body, chat(r#","service_tier":"default""#), "0.001", &[]),
+        ("a class without a price", CHAT, A, a_body, chat(r#","service_tier":"scale""#), "0.001", &[Gap::Tier]),
+        ("calls with a price", "POST /v1/messages", b, b_body, message(searches), "0.062", &[]),
+        ("a speed without a price", "POST /v1/messages", b, b_body, message(r#","speed":"fast""#), "0.002", &[Gap::Speed]),
+        ("another model at its own prices", "POST /v1/messages", b, b_body, message(advice), "0.204", &[]),
+        ("a model that is not listed", "POST /v1/messages", b, b_body, message(&stranger), "0.0222", &[Gap::Model]),
+        ("a method by the call", "POST /v1beta/models/m:predict", C, r#"{"instances":[1]}"#, r#"{"usageMetadata":{"promptTokenCount":1000,"candidatesTokenCount":0},"candidates":[]}"#.to_owned(), "0.0205", &[]),
+        ("of a free model", "POST /v1beta/models/free:predict", C, r#"{"instances":[1]}"#, "{}".to_owned(), "0.02", &[]),
+        ("another method of it", "POST /v1beta/models/free:generateContent", C, r#"{"contents":[]}"#, "{}".to_owned(), "", &[]),
+    ];
+    for (case, request, headers, body, answer, charge, gaps) in cases {
+        let call = Call {
+            request,
+            headers,
+            body,
+        };
+        let record = play(&call, &[GOOD, Chunk(answer), End], "");
+        let got = record.charge.map(|c| c.to_string()).unwrap_or_default();
+        assert_eq!(got, *charge, "{case}");
+        let got: Vec<Gap> = record.uncovered.iter().collect();
+        assert_eq!(got, *gaps, "{case}");
+    }
+}

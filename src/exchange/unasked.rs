@@ -1,0 +1,230 @@
+//! The event of a Chat Completions stream that the gateway asked for and the client did not.
+//!
+//! A stream that is asked to report its usage ends with an event of empty `choices` and a `usage`. Clients that
+//! did not ask read `choices[0]` of every event, so for them this one event is taken out again. Nothing else of a
+//! stream is ever taken out or held.
+//!
+//! An event is known when its blank line has come. Until then its bytes are held only while it may still be that one:
+//! while it is the beginning of a JSON object without an item in `choices`, and at most [`MAX_HELD`] bytes long.
+
+use memchr::memchr2;
+use memchr::memmem;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::text::is_whitespace;
+
+/// The longest event that is held, in bytes; what vendors send has about 600.
+pub(super) const MAX_HELD: usize = 8 * 1024;
+
+/// Takes the event out of a stream.
+#[derive(Debug, Default)]
+pub(super) struct UnaskedUsage {
+    /// The beginning of an event whose end has not come.
+    held: Vec<u8>,
+    /// Where in an event the stream stands that was let go before its end.
+    passing: Option<Passing>,
+}
+
+/// An event that passes before its end has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Passing {
+    /// In a line.
+    InLine,
+    /// After a CR, behind which an LF may come.
+    AfterCr,
+    /// At the beginning of a line.
+    LineStart,
+    /// After the CR of its blank line, behind which an LF may come.
+    Blank,
+}
+
+impl UnaskedUsage {
+    /// What goes on in place of `bytes`, the next of the stream; `None` where that is just these bytes. `end` says
+    /// that nothing follows them.
+    pub(super) fn pass(&mut self, bytes: &[u8], end: bool) -> Option<Vec<u8>> {
+        let held = core::mem::take(&mut self.held);
+        let joined = (!held.is_empty()).then(|| [held.as_slice(), bytes].concat());
+        let all = joined.as_deref().unwrap_or(bytes);
+        let mut kept = Kept::new(all);
+        let mut rest = all;
+        if let Some(passing) = self.passing.take() {
+            match event_end(rest, passing) {
+                Ok(end) => rest = kept.keep(rest, end),
+                Err(passing) => {
+                    self.passing = Some(passing);
+                    rest = kept.keep(rest, rest.len());
+                }
+            }
+        }
+        while !rest.is_empty() {
+            match event_end(rest, Passing::LineStart) {
+                Ok(length) => {
+                    let event = rest.get(..length).unwrap_or(rest);
+                    rest = if is_usage_event(event) {
+                        kept.leave_out(rest, length)
+                    } else {
+                        kept.keep(rest, length)
+                    };
+                }
+                Err(_) if end && is_usage_event(rest) => rest = kept.leave_out(rest, rest.len()),
+                Err(_) if !end && rest.len() <= MAX_HELD && may_be_usage_event(rest) => {
+                    self.held = rest.to_vec();
+                    rest = kept.leave_out(rest, rest.len());
+                }
+                Err(passing) => {
+                    self.passing = Some(passing);
+                    rest = kept.keep(rest, rest.len());
+                }
+            }
+        }
+        // Bytes that were held go on with these, even where nothing is left out.
+        kept.bytes.or(joined)
+    }
+}
+
+/// What goes on of some bytes: copied only once something of them does not.
+struct Kept<'a> {
+    all: &'a [u8],
+    bytes: Option<Vec<u8>>,
+}
+
+impl<'a> Kept<'a> {
+    fn new(all: &'a [u8]) -> Self {
+        Self { all, bytes: None }
+    }
+
+    /// The first `length` bytes of what is left go on; gives the others.
+    fn keep(&mut self, rest: &'a [u8], length: usize) -> &'a [u8] {
+        let (piece, rest) = rest.split_at_checked(length).unwrap_or((rest, &[]));
+        if let Some(bytes) = &mut self.bytes {
+            bytes.extend_from_slice(piece);
+        }
+        rest
+    }
+
+    /// The first `length` bytes of what is left do not go on; gives the others.
+    fn leave_out(&mut self, rest: &'a [u8], length: usize) -> &'a [u8] {
+        if self.bytes.is_none() {
+            let before = self.all.len().saturating_sub(rest.len());
+            self.bytes = Some(self.all.get(..before).unwrap_or_default().to_vec());
+        }
+        rest.get(length..).unwrap_or_default()
+    }
+}
+
+/// How long the event is, its blank line included (WHATWG HTML, 9.2.6); where its end is not there, where in it the bytes
+/// end.
+fn event_end(bytes: &[u8], from: Passing) -> Result<usize, Passing> {
+    let mut at = from;
+    let mut rest = bytes;
+    loop {
+        match (at, rest) {
+            (_, []) => return Err(at),
+            (Passing::Blank, [b'\n', tail @ ..]) => {
+                return Ok(bytes.len().saturating_sub(tail.len()));
+            }
+            (Passing::Blank, _) => return Ok(bytes.len().saturating_sub(rest.len())),
+            (Passing::AfterCr, [b'\n', tail @ ..]) => {
+                rest = tail;
+                at = Passing::LineStart;
+            }
+            (Passing::AfterCr, _) => at = Passing::LineStart,
+            (Passing::LineStart, [b'\n', tail @ ..]) => {
+                return Ok(bytes.len().saturating_sub(tail.len()));
+            }
+            (Passing::LineStart, [b'\r', tail @ ..]) => {
+                rest = tail;
+                at = Passing::Blank;
+            }
+            (Passing::LineStart | Passing::InLine, _) => {
+                let Some(end) = memchr2(b'\r', b'\n', rest) else {
+                    return Err(Passing::InLine);
+                };
+                at = match rest.get(end) {
+                    Some(b'\r') => Passing::AfterCr,
+                    _ => Passing::LineStart,
+                };
+                rest = rest.get(end.saturating_add(1)..).unwrap_or_default();
+            }
+        }
+    }
+}
+
+/// As much of a chunk as tells the event.
+#[derive(Deserialize)]
+struct Chunk {
+    choices: Vec<IgnoredAny>,
+    usage: Option<UsageObject>,
+    error: Option<IgnoredAny>,
+}
+
+/// Some object.
+#[derive(Deserialize)]
+struct UsageObject {}
+
+/// Whether a whole event has a usage and no choices, and no error.
+fn is_usage_event(event: &[u8]) -> bool {
+    // Nearly every event has an item in its choices.
+    if !may_be_usage_event(event) || memmem::find(event, b"\"usage\"").is_none() {
+        return false;
+    }
+    let mut data: Vec<u8> = Vec::with_capacity(event.len());
+    for line in event.split(|byte| matches!(byte, b'\r' | b'\n')) {
+        if let Some(value) = line.strip_prefix(b"data:") {
+            data.extend_from_slice(value);
+            data.push(b'\n');
+        }
+    }
+    serde_json::from_slice::<Chunk>(&data).is_ok_and(|chunk| {
+        chunk.choices.is_empty() && chunk.usage.is_some() && chunk.error.is_none()
+    })
+}
+
+/// Whether an event that begins like this may have a usage and no choices.
+///
+/// One with a comment is let go at once: comments tell clients that the stream still lives.
+fn may_be_usage_event(beginning: &[u8]) -> bool {
+    let mut begun = false;
+    for line in beginning.split(|byte| matches!(byte, b'\r' | b'\n')) {
+        if !may_be_field(line) {
+            return false;
+        }
+        let value = line.strip_prefix(b"data:").unwrap_or_default();
+        let first = value.iter().find(|byte| !is_whitespace(**byte));
+        let is_object = begun || first.is_none_or(|byte| *byte == b'{');
+        if !is_object || has_choice(value) {
+            return false;
+        }
+        begun |= first.is_some();
+    }
+    true
+}
+
+/// Whether a line is a field of an event (WHATWG HTML, 9.2.6), or may become one. JSON that is no stream is none.
+fn may_be_field(line: &[u8]) -> bool {
+    let names: [&[u8]; 4] = [b"data:", b"event:", b"id:", b"retry:"];
+    names
+        .iter()
+        .any(|name| line.starts_with(name) || name.starts_with(line))
+}
+
+/// Whether `choices` stands there with something in it.
+///
+/// A text that says so inside a string has its quotes escaped, so it does not look like that.
+fn has_choice(json: &[u8]) -> bool {
+    const CHOICES: &[u8] = b"\"choices\"";
+    let Some(at) = memmem::find(json, CHOICES) else {
+        return false;
+    };
+    let behind = json
+        .get(at.saturating_add(CHOICES.len())..)
+        .unwrap_or_default();
+    let mut structure = behind.iter().filter(|byte| !is_whitespace(**byte));
+    structure.next() == Some(&b':')
+        && structure.next() == Some(&b'[')
+        && structure.next().is_some_and(|byte| *byte != b']')
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,258 @@
+//! The query parameters that protocol C takes: an allow-list.
+//!
+//! Google's APIs take system parameters on every path, under several names each: they choose which members of the answer
+//! come (`fields`, `$fields`), in which form (`alt=proto`, `$alt`, `callback`, `$outputDefaults`), how the body is read
+//! (`$ct`, `$httpHeaders`), who asks and who pays (`$key`, `access_token`, `oauth_token`, `quotaUser`, `userProject`).
+//! An answer without its usage could not be charged, so only what clients are known to send goes on.
+//!
+//! Names and values are compared as they were sent: whoever percent-encodes `alt` means to deceive somebody.
+
+use super::query::Target;
+
+/// Longest name that an error repeats, in bytes.
+const MAX_SHOWN: usize = 32;
+
+/// A parameter that a path does not take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unfit {
+    /// The name is none that is taken here; `None` where it cannot be repeated in an error.
+    Name(Option<String>),
+    /// The parameter is taken, not its value; or it is there twice.
+    Value(&'static str),
+}
+
+/// What a value may be.
+#[derive(Debug, Clone, Copy)]
+enum Form {
+    /// One of these.
+    OneOf(&'static [&'static [u8]]),
+    /// Decimal digits.
+    Digits,
+    /// Whatever stands in a query without a second meaning.
+    Text,
+    /// Anything: it does not go on.
+    Stripped,
+}
+
+/// Checks the parameters of a call to a model.
+///
+/// `alt=json` streams as a JSON array; the meter reads it and events alike, whatever the method is.
+///
+/// # Errors
+/// The first parameter that is unfit.
+pub fn of_call(target: &Target<'_>) -> Result<(), Unfit> {
+    check(target, |name| match name {
+        b"alt" => Some(("alt", Form::OneOf(&[b"sse", b"json"]))),
+        b"key" => Some(("key", Form::Stripped)),
+        _ => None,
+    })
+}
+
+/// Checks the parameters of a request for state of the upstream account. `alt=media` is the bytes of a file, at the method
+/// that is there for it.
+///
+/// # Errors
+/// The first parameter that is unfit.
+pub fn of_resource(target: &Target<'_>) -> Result<(), Unfit> {
+    let is_download = target.path.ends_with(b":download");
+    check(target, |name| {
+        Some(match name {
+            b"alt" if is_download => ("alt", Form::OneOf(&[b"media", b"json"])),
+            b"alt" => ("alt", Form::OneOf(&[b"json"])),
+            b"key" => ("key", Form::Stripped),
+            b"pageSize" => ("pageSize", Form::Digits),
+            b"pageToken" => ("pageToken", Form::Text),
+            b"updateMask" => ("updateMask", Form::Text),
+            b"force" => (
+                "force",
+                Form::OneOf(&[b"true", b"false", b"True", b"False"]),
+            ),
+            b"uploadType" => ("uploadType", Form::Text),
+            b"upload_protocol" => ("upload_protocol", Form::Text),
+            b"upload_id" => ("upload_id", Form::Text),
+            _ => return None,
+        })
+    })
+}
+
+fn check(
+    target: &Target<'_>,
+    known: impl Fn(&[u8]) -> Option<(&'static str, Form)>,
+) -> Result<(), Unfit> {
+    if target.query == Some(b"") {
+        return Ok(());
+    }
+    let mut seen: Vec<&'static str> = Vec::new();
+    for (name, value) in target.pairs() {
+        let Some((known, form)) = known(name) else {
+            return Err(Unfit::Name(shown(name)));
+        };
+        if matches!(form, Form::Stripped) {
+            continue;
+        }
+        if seen.contains(&known) || !form.has(value) {
+            return Err(Unfit::Value(known));
+        }
+        seen.push(known);
+    }
+    Ok(())
+}
+
+impl Form {
+    fn has(self, value: &[u8]) -> bool {
+        match self {
+            Self::OneOf(values) => values.contains(&value),
+            Self::Digits => !value.is_empty() && value.iter().all(u8::is_ascii_digit),
+            // Some servers take `;` for `&`.
+            Self::Text => !value.contains(&b';'),
+            Self::Stripped => true,
+        }
+    }
+}
+
+/// A name that an error may repeat: plain and short. A parameter without `=` may be a credential, but its name is the
+/// client's own word for it, and only the client reads the answer.
+fn shown(name: &[u8]) -> Option<String> {
+    let plain = |b: &u8| b.is_ascii_alphanumeric() || b"$._-".contains(b);
+    let fit = !name.is_empty() && name.len() <= MAX_SHOWN && name.iter().all(plain);
+    let text = core::str::from_utf8(name).ok().filter(|_| fit)?;
+    Some(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(text: &str) -> Result<(), Unfit> {
+        Err(Unfit::Name(Some(text.to_owned())))
+    }
+
+    const HIDDEN: Result<(), Unfit> = Err(Unfit::Name(None));
+    const ALT: Result<(), Unfit> = Err(Unfit::Value("alt"));
+
+    #[test]
+    fn parameters_of_calls() {
+        let cases = [
+            ("", Ok(())),
+            ("?", Ok(())),
+            ("?alt=sse", Ok(())),
+            ("?alt=json", Ok(())),
+            ("?key=s", Ok(())),
+            ("?key=s&alt=sse&key=s", Ok(())),
+            ("?alt=proto", ALT),
+            ("?alt=media", ALT),
+            ("?alt=SSE", ALT),
+            ("?alt=", ALT),
+            ("?alt", ALT),
+            ("?alt=s%73e", ALT),
+            ("?alt=sse;fields=x", ALT),
+            ("?alt=sse&alt=sse", ALT),
+            ("?alt=json&alt=proto", ALT),
+            ("?alt=sse&", HIDDEN),
+            ("?&alt=sse", HIDDEN),
+            ("?=x", HIDDEN),
+            ("?%61lt=sse", HIDDEN),
+            ("?%6bey=s", HIDDEN),
+            ("?%24fields=x", HIDDEN),
+            ("?a b=1", HIDDEN),
+            ("?alt[]=sse", HIDDEN),
+            ("?alt;fields=x", HIDDEN),
+            ("?ALT=sse", name("ALT")),
+            ("?Key=s", name("Key")),
+            ("?sk-0123456789abcdef0123456789abcdef", HIDDEN),
+        ];
+        for (query, want) in cases {
+            let target = format!("/v1beta/models/m:generateContent{query}");
+            assert_eq!(of_call(&Target::parse(target.as_bytes())), want, "{query}");
+        }
+    }
+
+    /// Google's system parameters and those of its older clients.
+    #[test]
+    fn system_parameters_are_not_taken() {
+        let names = [
+            "$alt",
+            "$apiVersion",
+            "$.xgafv",
+            "$callback",
+            "callback",
+            "$ct",
+            "$fields",
+            "fields",
+            "$httpHeaders",
+            "$httpMethod",
+            "$key",
+            "$outputDefaults",
+            "$outputIntEnums",
+            "$prettyPrint",
+            "prettyPrint",
+            "$quotaUser",
+            "quotaUser",
+            "$req",
+            "$userProject",
+            "userProject",
+            "$unique",
+            "$userIp",
+            "userIp",
+            "access_token",
+            "bearer_token",
+            "oauth_token",
+            "upload_protocol",
+            "uploadType",
+            "passwd",
+            "password",
+            "pp",
+            "trace",
+            "pageSize",
+            "pageToken",
+            "model",
+            "x",
+        ];
+        for parameter in names {
+            for value in ["=x", "=", ""] {
+                let target = format!("/v1beta/models/m:generateContent?alt=sse&{parameter}{value}");
+                let got = of_call(&Target::parse(target.as_bytes()));
+                assert_eq!(got, name(parameter), "{parameter}{value}");
+            }
+        }
+    }
+
+    #[test]
+    fn parameters_of_resources() {
+        let cases = [
+            ("files", "", Ok(())),
+            ("files", "?pageSize=2&pageToken=a%2Bb=&key=s", Ok(())),
+            (
+                "files",
+                "?uploadType=multipart&upload_protocol=raw&upload_id=x",
+                Ok(()),
+            ),
+            ("files/x", "?alt=json&updateMask=ttl,expireTime", Ok(())),
+            ("fileSearchStores/x", "?force=True", Ok(())),
+            ("files/x:download", "?alt=media", Ok(())),
+            ("files/x", "?alt=media", ALT),
+            ("files", "?alt=sse", ALT),
+            ("files", "?pageSize=-1", Err(Unfit::Value("pageSize"))),
+            ("files", "?pageSize=", Err(Unfit::Value("pageSize"))),
+            (
+                "files",
+                "?pageSize=1&pageSize=1",
+                Err(Unfit::Value("pageSize")),
+            ),
+            (
+                "files",
+                "?pageToken=a;fields=x",
+                Err(Unfit::Value("pageToken")),
+            ),
+            ("files", "?force=1", Err(Unfit::Value("force"))),
+            ("files", "?fields=name", name("fields")),
+            ("files", "?%24fields=name", HIDDEN),
+            ("files", "?access_token=s", name("access_token")),
+        ];
+        for (path, query, want) in cases {
+            let target = format!("/v1beta/{path}{query}");
+            let got = of_resource(&Target::parse(target.as_bytes()));
+            assert_eq!(got, want, "{path}{query}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What other models used for an answer, by the names that the upstream gives them.
+
+use super::short_text::ShortText;
+
+/// How many of them are told apart.
+pub(super) const MAX_OTHERS: usize = 4;
+
+/// How many numbers are summed up of each.
+pub(super) const SUMS: usize = 6;
+
+/// Sums by name, in the order of the names' first entry.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Others {
+    list: [Other; MAX_OTHERS],
+    count: usize,
+}
+
+#[derive(Clone, Copy, Default)]
+pub(super) struct Other {
+    name: ShortText,
+    pub(super) sums: [u64; SUMS],
+}
+
+impl Other {
+    pub(super) fn name(&self) -> Option<&str> {
+        self.name.text()
+    }
+}
+
+impl Others {
+    pub(super) fn clear(&mut self) {
+        self.count = 0;
+    }
+
+    /// Adds to what is summed up under a name. Where there is no room for another name, the last one has it: what was used is
+    /// never lost.
+    pub(super) fn add(&mut self, name: &[u8], more: [u64; SUMS]) {
+        let known = self.as_slice();
+        let at = known.iter().position(|other| other.name.as_bytes() == name);
+        let at = at.unwrap_or_else(|| self.begin(name));
+        if let Some(other) = self.list.get_mut(at) {
+            for (sum, more) in other.sums.iter_mut().zip(more) {
+                *sum = sum.saturating_add(more);
+            }
+        }
+    }
+
+    /// Takes a new name, if there is room; gives the place of what is to be added to.
+    fn begin(&mut self, name: &[u8]) -> usize {
+        let Some(other) = self.list.get_mut(self.count) else {
+            return MAX_OTHERS.saturating_sub(1);
+        };
+        other.name.set(name);
+        other.sums = [0; SUMS];
+        let at = self.count;
+        self.count = self.count.saturating_add(1);
+        at
+    }
+
+    pub(super) fn as_slice(&self) -> &[Other] {
+        self.list.get(..self.count).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fifth_name_joins_the_last() {
+        let mut others = Others::default();
+        for round in 0..2 {
+            for (name, value) in [
+                (b"a", 1),
+                (b"b", 2),
+                (b"c", 3),
+                (b"d", 4),
+                (b"e", 50),
+                (b"a", 100),
+            ] {
+                others.add(name, [value, 0, 0, 0, 0, u64::MAX]);
+            }
+            let sums = others.as_slice().iter();
+            let sums: Vec<_> = sums
+                .map(|other| (other.name().unwrap(), other.sums[0]))
+                .collect();
+            let times = round + 1;
+            let want = [
+                ("a", 101 * times),
+                ("b", 2 * times),
+                ("c", 3 * times),
+                ("d", 54 * times),
+            ];
+            assert_eq!(sums, want);
+            assert_eq!(others.as_slice()[0].sums[5], u64::MAX);
+        }
+        others.clear();
+        assert!(others.as_slice().is_empty());
+        others.add(b"d", [7; SUMS]);
+        assert_eq!(others.as_slice()[0].sums, [7; SUMS]);
+    }
+}
