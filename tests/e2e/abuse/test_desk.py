@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from abuse_desk import CHAT, Desk, charged, cost, forwarded, in_chunks, leave_when_sent, refused
 from abuse_document import MODELS
+from mutations import problems
 from recorder import whole
 
 BODY = {"model": MODELS["A"], "messages": [{"role": "user", "content": "hi"}]}
@@ -42,3 +43,8 @@ def test_a_client_that_leaves(desk: Desk) -> None:
     sent = desk.send("a", CHAT, BODY, name="leaves", act=leave_when_sent)
     assert sent.only().complete
     assert sent.record()["trilane.outcome"] == "client_abort"
+
+
+def test_the_mutations_can_be_made() -> None:
+    """`mutations.py` takes these very texts out of the source."""
+    assert not problems(), "\n".join(problems())

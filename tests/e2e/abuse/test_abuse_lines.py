@@ -1,0 +1,80 @@
+"""The ledger's line of a hostile request is short, whatever the request is."""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import quote
+
+import pytest
+from abuse_answers import chat, message
+from abuse_desk import CHAT, LONGEST_LINE, MESSAGES, Desk
+from ledger_reader import Record
+from raw import Header, Http1, Http2
+
+#: What fits into the head that Envoy takes.
+LONG = 55_000
+#: Name -> method, target, headers. None has a key.
+REQUESTS: dict[str, tuple[bytes, bytes, list[Header]]] = {
+    "a long path": (b"GET", b"/v1/" + b"x" * LONG, []),
+    "a long path of quotes": (b"GET", b"/v1/" + b'"' * LONG, []),
+    "a long path of backslashes, encoded": (b"GET", b"/v1/" + b"%22" * (LONG // 3), []),
+    "a long path of wide characters": (b"GET", "/v1/".encode() + "模".encode() * (LONG // 3), []),
+    "a long path that is no UTF-8": (b"GET", b"/v1/" + b"\xff" * LONG, []),
+    "a long path of deletes": (b"GET", b"/v1/" + b"\x7f" * LONG, []),
+    "a long query": (b"GET", b"/v1/models?" + b"x" * LONG, []),
+    "a long model": (b"POST", b"/v1beta/models/" + b"m" * LONG + b":generateContent", []),
+    "a long method": (b"X" * LONG, b"/v1/models", []),
+    "a long id": (b"GET", b"/v1/models", [("x-request-id", "i" * LONG)]),
+    "a long host": (b"GET", b"/v1/models", [("x-forwarded-for", "9" * LONG)]),
+    "a long agent": (b"GET", b"/v1/models", [("user-agent", '"' * LONG)]),
+    "a long key": (b"GET", b"/v1/models", [("authorization", "Bearer " + "k" * LONG)]),
+    "a long trace": (b"GET", b"/v1/models", [("traceparent", "0" * LONG), ("x-b3-traceid", "0" * LONG)]),
+}
+
+
+def lines(desk: Desk, before: int, count: int) -> list[bytes]:
+    """The lines that came since there were `before`, once there are `count` of them."""
+
+    def found() -> list[Record]:
+        return desk.ledger.records[before:]
+
+    desk.ledger.wait(found, count, "since")
+    return desk.ledger.raw.splitlines()[before:]
+
+
+@pytest.mark.parametrize("wire", ["h1", "h2"])
+@pytest.mark.parametrize("name", REQUESTS)
+def test_without_a_key(desk: Desk, name: str, wire: str) -> None:
+    method, target, headers = REQUESTS[name]
+    before = len(desk.ledger.now())
+    if wire == "h1":
+        with Http1(desk.stack.base_url) as client:
+            client.request(method, target, headers)
+    else:
+        with Http2(desk.stack.base_url) as client2:
+            client2.request(method, target, headers)
+    for line in lines(desk, before, 1):
+        assert len(line) < LONGEST_LINE, f"{name}: {len(line)} bytes: {line[:300]!r}"
+
+
+MODEL_NAMES = {"quotes": '"', "backslashes": "\\", "three bytes each": "模", "four bytes each": "🤖", "line ends": "\u2028"}
+
+
+@pytest.mark.parametrize("name", MODEL_NAMES)
+def test_with_a_key(desk: Desk, name: str) -> None:
+    """A key's holder chooses the model's name, and the path of protocol C."""
+    model = MODEL_NAMES[name] * 20_000
+    for group, path, body in (("a", CHAT, chat()), ("b", MESSAGES, message())):
+        sent = desk.send(group, path, {**body, "model": model}, name="a long model")
+        assert sent.status == 404, sent
+        assert len(json.dumps(sent.record(), ensure_ascii=False).encode()) < LONGEST_LINE, sent.record()
+    named = quote(model, safe="")[:40_000].rstrip("%0123456789ABCDEF") or "m" * 40_000
+    sent = desk.send("c", f"/v1beta/models/{named}:generateContent", chat(), name="a long path")
+    assert sent.status in (400, 404), sent
+    assert len(json.dumps(sent.record()).encode()) < LONGEST_LINE, sent.record()
+
+
+def test_what_is_kept_of_a_path(desk: Desk) -> None:
+    path = "/v1/" + "x" * 300
+    sent = desk.send("a", path, chat(), name="kept")
+    assert sent.line()["url.path"] == path[:256] + "…", sent.line()
