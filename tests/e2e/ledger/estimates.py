@@ -118,7 +118,7 @@ def check_estimates(
     content_type: str = "application/json",
     got: Optional[bytes] = None,
 ) -> None:
-    """Of each side there is the greater of what was reported and what is estimated. `got`: the client's of the answer."""
+    """Of each side there is the greater of what was reported and what is estimated. `got`: what came of the answer."""
     rest = reported_part(kinds, record) or {}
     read, written = read_and_written(kinds)
     read_reported, written_reported = read_and_written(rest)

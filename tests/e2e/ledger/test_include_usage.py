@@ -171,7 +171,8 @@ def test_group_that_asks(sent: dict[tuple[str, str], Future[Sent]], name: str, w
     streams, asked = what_it_wants(body)
     assert usage_events(exchange.answer.body) == (1 if asked else 0), exchange
     if streams:
-        assert exchange.answer.body.endswith(b'"finish_reason":"stop"}],"usage":null}\n\n' * (not asked) + DONE), exchange
+        last = DONE if asked else b'"finish_reason":"stop"}],"usage":null}\n\n' + DONE
+        assert exchange.answer.body.endswith(last), exchange
     record = exchange.record()
     assert (record["trilane.outcome"], record["trilane.usage.status"]) == ("finished", "complete"), record
     assert TOKENS.items() <= record.items(), record
@@ -320,7 +321,7 @@ def test_sdk_gets_the_usage_chunk_if_it_asked(desk: Desk, group: str, asks: bool
         assert last.usage.completion_tokens == TOKENS["gen_ai.usage.output_tokens"]
     # As most programs read it.
     text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
-    assert text and set(text) == set("pong"), text
+    assert text.strip() == " ".join(["pong"] * 5), text
     assert chunks[-1].choices[0].finish_reason == "stop"
     assert not any(chunk.usage for chunk in chunks), chunks
     found = desk.ledger.of_key(key)
