@@ -370,6 +370,22 @@ fn what_nobody_reported() {
             "0.500011",
         ),
         (
+            "images in a stream, left",
+            &Call {
+                body: r#"{"model":"img","stream":true,"n":2,"x":1}"#,
+                ..images
+            },
+            &[
+                GOOD,
+                Wait(1),
+                Chunk("data: {\"type\":\"image_generation.partial_image\"}\n\n"),
+            ],
+            ABORT,
+            (ClientAbort, Estimated),
+            Some((11, 100)),
+            "1.000011",
+        ),
+        (
             "an embedding",
             &embed,
             &[GOOD, Chunk("{\"embedding\":{\"values\":[0.1]}}"), End],
