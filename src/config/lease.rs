@@ -1,8 +1,8 @@
 //! Who loads the configuration, where several roots of one Envoy could.
 //!
-//! One root at a time does. The value [`LOADER`](super::snapshot::LOADER) says which, and is changed by
+//! One root at a time does. The value [`LOADER`] says which, and is changed by
 //! compare-and-swap alone, so of several that find it free one gets it. There is an order among roots
-//! ([`Standing`]), and whoever is greater takes the place at once, unasked:
+//! (`Standing`), and whoever is greater takes the place at once, unasked:
 //!
 //! - The singleton is greater than every filter: where there is one, the filters' own loaders stand back.
 //! - Among filters the greater is the one whose plugin configuration came later ([`Claimant::enter`]). Envoy
