@@ -34,6 +34,11 @@ const MAX_WATCHED: usize = 8;
 #[derive(Debug)]
 struct Refused;
 
+/// Refuses what is not `good`.
+fn demand(good: bool) -> Result<(), Refused> {
+    if good { Ok(()) } else { Err(Refused) }
+}
+
 /// What a well-formed body asks for; nothing if it is to be refused.
 pub fn expected(text: &str) -> Option<Asked> {
     let mut reader = Reader::default();
@@ -235,9 +240,7 @@ impl Reader {
                 }
                 (Place::Config, "candidate_count") if !exact => return Err(Refused),
                 (Place::Top, "stream") | (Place::Options, "include_usage") => {
-                    if !matches!(value, "true" | "false" | "null") {
-                        return Err(Refused);
-                    }
+                    demand(matches!(value, "true" | "false" | "null"))?;
                 }
                 (Place::Top, "stream_options") => {
                     if value != "null" && !value.starts_with('{') {
@@ -272,9 +275,7 @@ impl Reader {
                     Place::Config,
                     "routingconfig" | "routing_config" | "modelconfig" | "model_config",
                 ) => {
-                    if value != "null" {
-                        return Err(Refused);
-                    }
+                    demand(value == "null")?;
                 }
                 (Place::Top, "generationconfig") if key == b"generationConfig" => {
                     self.value(Place::Config, value, depth)?;
@@ -282,11 +283,9 @@ impl Reader {
                 (Place::Top, "generation_config") if exact => {
                     self.value(Place::Config, value, depth)?;
                 }
-                (Place::Tool, "type") => {
-                    if value.starts_with('"') {
-                        let kind = text_of(value).to_ascii_lowercase();
-                        self.asked.image_tool |= kind.starts_with(b"image_generation");
-                    }
+                (Place::Tool, "type") if value.starts_with('"') => {
+                    let kind = text_of(value).to_ascii_lowercase();
+                    self.asked.image_tool |= kind.starts_with(b"image_generation");
                 }
                 (Place::Tool | Place::Runner | Place::Fallback, "model") => {
                     self.model(value, false)?;
@@ -537,7 +536,8 @@ fn part(key: &str, raw: &str, holder: bool, size: &mut InputSize, data: &mut u64
         "result",
         "b64_json",
     ];
-    if !known.contains(&key) && !(holder && ["url", "data"].contains(&key)) {
+    let is_part = known.contains(&key) || (holder && ["url", "data"].contains(&key));
+    if !is_part {
         return;
     }
     let text = raw.replace("\\/", "/");

@@ -48,8 +48,16 @@ impl Hint {
     /// One with escapes or characters outside ASCII may be any: who writes `args` or `tools` so must not pass for another.
     #[inline]
     pub(super) fn of(key: &[u8]) -> Self {
+        // Most are these.
         match key {
             b"role" | b"content" | b"type" | b"text" => Self::None,
+            _ => Self::of_rarer(key),
+        }
+    }
+
+    #[inline(never)]
+    fn of_rarer(key: &[u8]) -> Self {
+        match key {
             b"image_url" => Self::Image,
             b"url" => Self::Url,
             b"data" => Self::Data,
@@ -66,7 +74,6 @@ impl Hint {
         }
     }
 
-    #[inline(never)]
     fn of_another(key: &[u8]) -> Self {
         let is_plain = |byte: &u8| byte.is_ascii() && *byte != b'\\';
         // What is longer may be kept in part.
