@@ -210,8 +210,11 @@ fn answers() {
         ),
         ("timeout", "504", "response_timeout", 502),
         ("client too slow", "408", "request_overall_timeout", 0),
-        ("no status", "", "via_upstream", 0),
-        ("odd status", "\u{fffd}", "via_upstream", 0),
+        ("no status", "", "via_upstream", 502),
+        ("odd status", "\u{fffd}", "via_upstream", 502),
+        ("status below all", "099", "via_upstream", 502),
+        ("status above all", "999", "via_upstream", 502),
+        ("last status", "599", "via_upstream", 0),
     ];
     for (case, status, details, want) in cases {
         let process = Process::new();
