@@ -142,6 +142,34 @@ fn every_case_holds_what_any_body_must() {
     }
 }
 
+#[test]
+fn what_real_clients_send_is_accepted() {
+    let directory: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "fixtures", "requests"]
+        .iter()
+        .collect();
+    let mut bodies = 0;
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let request = std::fs::read(&path).unwrap();
+        let head = request.windows(4).position(|four| four == b"\r\n\r\n");
+        let body = head.map_or(&[][..], |head| &request[head + 4..]);
+        if !body.starts_with(b"{") {
+            continue;
+        }
+        bodies += 1;
+        // Not every chunking of each: some are large.
+        let verdict = scan(Form::Json, body.chunks(1000));
+        let context = path.display();
+        assert_eq!(verdict.result, Ok(()), "{context}");
+        assert_eq!(verdict, scan(Form::Json, [body]), "{context}");
+        assert!(!verdict.told.image_tool, "{context}");
+        let path_only =
+            |other: &trilane::body::OtherModel| other.role == trilane::body::Role::OfPath;
+        assert!(verdict.told.others.iter().all(path_only), "{context}");
+    }
+    assert!(bodies > 20, "{bodies} bodies");
+}
+
 /// Why a body is refused, for those where a different reason would mean that the rule is not in force.
 #[test]
 fn refusals_have_the_right_reason() {
