@@ -104,7 +104,7 @@ fn is_order(before: &[u8], word: &[u8]) -> bool {
         // A tenant or a way within the upstream account, which is ours to choose.
         | b"organization" | b"org" | b"project" | b"account" | b"tenant" | b"workspace" | b"route" | b"router"
         | b"routing" | b"upstream" | b"backend" | b"cluster" | b"target" | b"endpoint" | b"gateway" | b"deployment"
-        | b"provider" | b"model"
+        | b"provider" | b"profile" | b"model"
         // Another form of answer: parts of it, in another charset, or later.
         | b"fieldmask" | b"fields" | b"mask" | b"range" | b"prefer" => true,
         b"host" => !before.is_empty(),
@@ -123,7 +123,7 @@ fn is_family(word: &[u8]) -> bool {
         b"trilane" | b"envoy"
         // Clouds.
         | b"goog" | b"google" | b"amz" | b"amzn" | b"aws" | b"ms" | b"azure" | b"arr" | b"apim" | b"ocp" | b"appengine"
-        | b"appgw" | b"vercel"
+        | b"appgw" | b"vertex" | b"vercel"
         // Networks before a server.
         | b"cf" | b"cloudflare" | b"cloudfront" | b"fastly" | b"akamai" | b"incap" | b"sucuri" | b"proxy" | b"real"
         | b"accel" | b"nginx" | b"kong" | b"consumer" | b"anonymous" | b"apisix" | b"tyk" | b"istio" | b"traefik"

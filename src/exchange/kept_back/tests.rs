@@ -27,11 +27,11 @@ const KEPT_BACK: &[&str] = &[
     "accept-encoding", "accept-charset", "range", "if-range", "prefer", "x-fields", "x-goog-fieldmask",
     // Another tenant, route or model.
     "openai-organization", "openai-project", "x-goog-user-project", "x-goog-request-params", "x-goog-quota-user",
-    "x-goog-api-version", "x-goog-upload-protocol", "anthropic-workspace-id", "anthropic-organization-id", "chatgpt-account-id",
+    "x-goog-api-version", "x-goog-upload-protocol", "anthropic-workspace-id", "anthropic-organization-id", "anthropic-user-profile-id", "chatgpt-account-id",
     "x-tenant-id", "x-model", "x-ai-eg-model", "x-model-provider", "x-backend", "x-upstream", "x-target-url",
     // Orders to gateways, clouds and Envoy.
     "x-litellm-tags", "x-litellm-timeout", "x-portkey-config", "x-portkey-provider", "helicone-target-url", "helicone-cache-enabled",
-    "cf-aig-skip-cache", "cf-ray", "x-ms-client-principal-id", "x-ms-region", "x-amzn-bedrock-trace", "x-amz-target",
+    "x-vertex-ai-llm-shared-request-type", "x-vertex-ai-llm-request-type", "cf-aig-skip-cache", "cf-ray", "x-ms-client-principal-id", "x-ms-region", "x-amzn-bedrock-trace", "x-amz-target",
     "x-envoy-upstream-rq-timeout-ms", "x-envoy-max-retries", "x-trilane-cluster", "x-trilane-error", "x-kong-request-id",
     "x-consumer-id", "x-arr-ssl", "x-bt-use-cache", "x-bf-vk", "proxy-connection",
 ];

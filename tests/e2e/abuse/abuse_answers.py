@@ -18,9 +18,9 @@ TEXT = 8_000
 #: Bounds of what is estimated for text: no tokenizer makes more of English prose, and none less.
 MOST_PER_TOKEN, LEAST_PER_TOKEN = 8, 2
 
-_words = "the quick brown fox jumps over the lazy dog and then some more of it "
-prompt = (_words * (PROMPT // len(_words) + 1))[:PROMPT]
-text = (_words * (TEXT // len(_words) + 1))[:TEXT]
+# No part of it stands there twice.
+_words = " ".join(f"and {number} times the quick brown fox jumps over the lazy dog" for number in range(1000))
+prompt, text = _words[:PROMPT], _words[:TEXT]
 
 
 def usage_of(protocol: str, form: str = "") -> dict[str, Any]:
@@ -87,7 +87,7 @@ def chat_chunk(content: Optional[str] = None, usage: Usage = None, finish: Optio
 
 
 def pieces(of: str, count: int = 8) -> list[str]:
-    size = len(of) // count
+    size = max(1, len(of) // count)
     return [of[at : at + size] for at in range(0, len(of), size)]
 
 

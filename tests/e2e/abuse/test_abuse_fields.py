@@ -277,7 +277,7 @@ def test_whatever_runs_a_model_behind_the_window(small_desk: Desk, name: str) ->
 
 # ---- Classes of service
 
-DEARER = ["priority", "flex", "fast", "scale", "batch", "ultrafast", "PRIORITY", "Flex", "fas\u0074"]
+DEARER = ["priority", "flex", "fast", "ultrafast", "PRIORITY", "Flex", "ON_DEMAND_PRIORITY"]
 
 
 @pytest.mark.parametrize("tier", DEARER)
