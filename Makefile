@@ -256,6 +256,29 @@ instructions: rust python ## instructions of exchanges against their budget (val
 	@$(CARGO) build $(LOCKED) --release --package trilane-instructions
 	@$(PYTHON) tests/bench/instructions/count.py $(if $(RENEW),--renew)
 
+# Not part of `test`: it measures, and docs/estimates.md has what came out.
+ESTIMATES := $(TARGET_DIR)/estimates
+.PHONY: estimates
+estimates: rust ## the error of estimated usage against a tokenizer (needs Node)
+	$(call say,estimates)
+	@command -v npm >/dev/null || { echo 'error: npm is not there. Install Node.' >&2; exit 1; }
+	@mkdir -p $(ESTIMATES)
+	@cp tests/estimates/package.json tests/estimates/measure.mjs $(ESTIMATES)/
+	@cd $(ESTIMATES) && npm install --no-audit --no-fund --silent
+	@$(CARGO) run $(LOCKED) --quiet --example input-sizes -- tests/fixtures/requests/*.http > $(ESTIMATES)/sizes.jsonl
+	@node $(ESTIMATES)/measure.mjs < $(ESTIMATES)/sizes.jsonl
+
+# What takes longer than `test` may, on a machine with Node. Docker has a target of its own: compose-test.
+.PHONY: test-long
+test-long: mutations mesh-test clients-test release-test soak ## what takes longer: mutations, meshes, clients, releases, the soak
+	$(call say,all long tests passed)
+
+# Each check that keeps a tenant from using what nobody pays is taken out once, and its cases must fail.
+.PHONY: mutations
+mutations: build programs noop envoy venv ## the abuse suite against a filter without each of its checks
+	$(call say,mutations)
+	@PYTHONPATH=envoy $(VENV)/bin/python tests/e2e/abuse/mutations.py
+
 # ---- Releasing (docs/release.md)
 
 .PHONY: image
