@@ -95,7 +95,7 @@ CLIENTS = {
         {CHAT, MESSAGES, FLASH_STREAM},
         THREE,
         {401: times(1), 404: times(1), 429: times(9)},
-        usage={"complete", "partial"},
+        usage={"complete"},
         fails=False,
         elsewhere=("raw.githubusercontent.com:443",),
     ),
@@ -104,7 +104,7 @@ CLIENTS = {
         {CHAT, MESSAGES, FLASH_STREAM},
         THREE,
         {401: times(1), 404: times(2), 429: times(1)},
-        usage={"complete", "partial"},
+        usage={"complete"},
         fails=False,  # the last command of each block ends the service
     ),
     "openai-sdk": Client(
