@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::AccountKey;
 use crate::config::feed::record::FedRecord;
 use crate::config::policy::{Group, Policy};
-use crate::config::record::{KeyDigest, KeyRecord, Stamped, Unreadable};
+use crate::config::record::{KeyDigest, KeyRecord, Named, Unreadable};
 use crate::config::snapshot::InForce;
 
 /// What a decision needs from outside: the published key records, and the time.
@@ -39,28 +39,65 @@ pub enum Standing {
     Undecided,
 }
 
+/// How often a key is looked up, where a publication comes into force between the policy and the record.
+const LOOKS: u32 = 4;
+
 /// Looks an account key up: among those that the document names, then among those of its feed.
+///
+/// Policy and record are two reads, and a publication may fall between them. A record that changes with
+/// a policy newer than `in_force` is looked at again with the newer one; where there is none yet, the key
+/// is judged as before. So a key is never judged by one document and its group by another.
 pub fn standing(key: &AccountKey, in_force: &InForce, world: &impl World) -> Standing {
-    match find(&key.digest(), in_force, world) {
-        Ok(Some(record)) => judge(record, in_force, world),
-        Ok(None) if in_force.knows_all_keys() => Standing::Refused,
-        Ok(None) | Err(Unreadable) => Standing::Undecided,
+    let digest = key.digest();
+    let mut newer: Option<Rc<InForce>> = None;
+    for _ in 0..LOOKS {
+        let in_force = newer.as_deref().unwrap_or(in_force);
+        let named = match named(&digest, in_force, world) {
+            Ok(named) => named,
+            Err(Unreadable) => return Standing::Undecided,
+        };
+        if named.as_ref().is_some_and(|n| n.from > in_force.generation) {
+            let again = world.in_force_again();
+            if let Some(again) = again.filter(|again| again.generation > in_force.generation) {
+                newer = Some(again);
+                continue;
+            }
+        }
+        let named = named.and_then(|named| named.with(in_force.epoch, in_force.generation));
+        return match find(named, &digest, in_force, world) {
+            Ok(Some(record)) => judge(record, in_force, world),
+            Ok(None) if in_force.knows_all_keys() => Standing::Refused,
+            Ok(None) | Err(Unreadable) => Standing::Undecided,
+        };
     }
+    Standing::Undecided
+}
+
+/// What stands under the name of a key that the document names; nothing is looked for where it names none.
+fn named(
+    digest: &KeyDigest,
+    in_force: &InForce,
+    world: &impl World,
+) -> Result<Option<Named>, Unreadable> {
+    let alone = in_force.feed.is_some_and(|feed| feed.alone);
+    let bytes = if alone {
+        None
+    } else {
+        world.key_record(digest)
+    };
+    bytes.map_or(Ok(None), |bytes| Named::decode(&bytes))
 }
 
 /// What is known of a key; `None` where nothing is.
 fn find(
+    named: Option<KeyRecord>,
     digest: &KeyDigest,
     in_force: &InForce,
     world: &impl World,
 ) -> Result<Option<Known>, Unreadable> {
-    let alone = in_force.feed.is_some_and(|feed| feed.alone);
-    if !alone && let Some(bytes) = world.key_record(digest) {
-        let named = Stamped::decode(&bytes)?.filter(|record| record.epoch >= in_force.epoch);
-        // What the document says of a key holds, whatever a feed says of it.
-        if let Some(named) = named {
-            return Ok(Some(Known::Named(named.record)));
-        }
+    // What the document says of a key holds, whatever a feed says of it.
+    if let Some(record) = named {
+        return Ok(Some(Known::Named(record)));
     }
     let Some(feed) = in_force.feed else {
         return Ok(None);
@@ -95,8 +132,7 @@ fn judge(known: Known, in_force: &InForce, world: &impl World) -> Standing {
     if record.disabled || expired {
         return Standing::Refused;
     }
-    // Policy and record are two reads. Where a publication fell between them, the record may name
-    // a group that only the newer policy knows, or prices.
+    // A feed's record may name a group that only a newer policy knows, or prices.
     let has_budget = record.limits.as_ref().is_some_and(|l| l.budget.is_set());
     let needs_prices = fed && has_budget;
     let group_in = |policy: &Policy| {

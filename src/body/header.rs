@@ -70,6 +70,8 @@ struct Disposition {
     field: Option<Field>,
     /// The name is the only parameter: there is no file name.
     plain: bool,
+    /// There is a file name.
+    file: bool,
 }
 
 impl PartHeaders {
@@ -101,10 +103,9 @@ impl PartHeaders {
         Ok(())
     }
 
-    /// Whether the part is a file: it has a file name, or what may be one.
+    /// Whether the part is a file: it has a file name.
     pub(super) fn is_file(self) -> bool {
-        self.disposition
-            .is_some_and(|disposition| !disposition.plain)
+        self.disposition.is_some_and(|disposition| disposition.file)
     }
 
     /// The field that the part is, once all its headers are read.
@@ -140,6 +141,7 @@ fn disposition(value: &[u8]) -> Result<Disposition, BodyError> {
             return Ok(Disposition {
                 field: part_field(parameter.value)?,
                 plain: first && rest.iter().all(|byte| b"; \t".contains(byte)),
+                file: spellings(value, b"filename") > 0,
             });
         }
         first = false;

@@ -61,7 +61,7 @@ pub struct JsonScanner {
     hint: Hint,
     /// Whether the member being read of the outermost object may have such parts.
     in_parts: bool,
-    /// How deep the object or array is that has nothing but text in it; 0 for none.
+    /// How deep the object or array is that is only text; 0 for none.
     text_depth: u16,
     /// How deep the last object is that holds a part, unless another has been opened since.
     holder: u16,
@@ -353,12 +353,12 @@ impl JsonScanner {
         self.text = Text::Value;
         match byte {
             b'{' => {
-                self.open(Container::Object, member.and_then(Member::leads_to))?;
+                self.open(Container::Object, leads_to(member, hint))?;
                 self.note_holder(hint);
                 self.note_text(hint);
             }
             b'[' => {
-                self.open(Container::Array, member.and_then(Member::leads_to))?;
+                self.open(Container::Array, leads_to(member, hint))?;
                 self.note_text(hint);
             }
             b'"' if hint != Hint::None => self.begin_part(hint, at),
@@ -379,7 +379,7 @@ impl JsonScanner {
 
     /// Notes whether what was just opened has nothing but text in it.
     fn note_text(&mut self, hint: Hint) {
-        if hint == Hint::Text {
+        if hint.is_text() {
             self.text_depth = self.depth();
         }
     }
@@ -401,6 +401,15 @@ impl JsonScanner {
             }
             _ => {}
         }
+    }
+}
+
+/// The place that an object or array opens.
+fn leads_to(member: Option<Member>, hint: Hint) -> Option<Place> {
+    match (member, hint) {
+        (Some(member), _) => member.leads_to(),
+        (None, Hint::Tools) => Some(Place::Tool),
+        (None, _) => None,
     }
 }
 

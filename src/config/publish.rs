@@ -1,26 +1,52 @@
 //! Publishing a compiled document to shared data, so that no request in between is judged wrongly.
 //!
-//! Readers see single values change, never all at once. Hence the order: first a policy that knows
-//! the groups of the old and of the new document, then the key records, then the policy that knows
-//! the new groups only; after each policy its generation. At every moment the group that a record
-//! names is in the policy in force.
+//! Readers see single values change, never all at once. So a record that changes says from which
+//! generation of the policy on it does ([`Named`]), and holds both what is known then and what was known
+//! before. First the records are written, then the policy, then its generation: with the policy, and not
+//! before, the document takes effect, for all of its keys and groups in one stroke.
+//!
+//! # Two publishers
+//!
+//! Another VM may begin to publish at any moment, also while this one is in the middle of a publication
+//! and knows nothing of it yet. The one that began later wins, whatever the order of their writes is:
+//!
+//! - Each publisher has an *epoch* of its own, greater than any before: it is drawn by compare-and-swap.
+//! - Who takes over first sets the policy to what it is, with its own epoch in it as the writer. A policy
+//!   is only ever set in the place of the one that its publisher has set or seen last, and all of them
+//!   are unlike: so from then on the former publisher can set none any more.
+//! - A record of a greater epoch is never overwritten, and one of a smaller epoch than the policy's is void.
+//! - Generations only ever grow, and each policy says its own.
+//!
+//! A publisher that finds itself [`Overtaken`] stops, and is of no use any more. What it has written by then
+//! changes nothing: its policy has not come into force, and its records are as before until a policy that
+//! voids them.
 
 use hashbrown::HashMap;
 
 use super::compile::Compiled;
-use super::document::{Document, GroupDocument};
+use super::document::Document;
 use super::feed::Gate;
-use super::record::{KeyDigest, KeyRecord, Stamped};
-use super::snapshot;
+use super::record::{KeyDigest, KeyRecord, Named, Unreadable};
+use super::snapshot::{self, Edition};
 use crate::shared_data::SharedData;
+
+/// A version that no value has: by it a value is set only where there is none.
+const ABSENT: u32 = u32::MAX;
+/// How often a number is drawn that others draw at the same time.
+const TRIES: u32 = 1000;
 
 /// Publishes one document after the other, and writes only what changed.
 #[derive(Debug)]
 pub struct Publisher {
+    /// The epoch of the records.
     epoch: u64,
-    /// The epoch of the policy in force: lower than `epoch` until the first publication is done.
-    epoch_in_force: u64,
-    generation: u64,
+    /// The epoch of this publisher, which none had before; that of the records unless it goes on with those
+    /// of another.
+    writer: u64,
+    /// The policy in force; of no publisher yet where there is none.
+    in_force: Edition,
+    /// Its version in shared data.
+    version: u32,
     published: HashMap<KeyDigest, KeyRecord>,
     /// The document in force, without its keys.
     document: Document,
@@ -33,87 +59,111 @@ pub struct Publisher {
 pub struct Published {
     /// The generation now in force.
     pub generation: u64,
-    /// Key records written, removals included.
+    /// Keys whose records were written, removals included.
     pub records: usize,
 }
 
+/// Another publisher has begun since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Overtaken;
+
 impl Publisher {
     /// Takes over from whoever published before: one epoch further, which voids every record of
-    /// theirs that the next document does not confirm.
-    pub fn take_over(shared: &impl SharedData) -> Self {
-        let generation = shared
-            .get(snapshot::GENERATION)
-            .0
-            .and_then(|bytes| snapshot::decode_generation(&bytes))
-            .unwrap_or(0);
-        // The policy in force: records of its epoch and its groups are about.
-        let policy = shared.get(snapshot::POLICY).0;
-        let (epoch_in_force, document, feed) = policy
-            .and_then(|bytes| snapshot::peek(&bytes))
-            .map(|policy| (policy.epoch, policy.document, policy.feed))
+    /// theirs that the next document does not confirm. From now on nobody who began before can bring
+    /// anything into force.
+    ///
+    /// # Errors
+    /// [`Overtaken`] where somebody publishes at this very moment.
+    pub fn take_over(shared: &impl SharedData) -> Result<Self, Overtaken> {
+        let (bytes, version) = shared.get(snapshot::POLICY);
+        let peeked = bytes.as_deref().and_then(snapshot::peek);
+        let told = generation(shared).unwrap_or(0);
+        let edition = peeked.as_ref().map(|policy| policy.edition);
+        let in_force = Edition {
+            // Of an earlier release, which tells it beside the policy only.
+            generation: edition
+                .map(|edition| edition.generation)
+                .filter(|generation| *generation < u64::MAX)
+                .unwrap_or(told)
+                .max(told),
+            ..edition.unwrap_or_default()
+        };
+        let writer = draw_epoch(in_force, shared)?;
+        let (document, feed) = peeked
+            .map(|policy| (policy.document, policy.feed))
             .unwrap_or_default();
-        Self {
-            epoch: generation.max(epoch_in_force).saturating_add(1),
-            epoch_in_force,
-            generation,
+        let mut publisher = Self {
+            epoch: writer,
+            writer,
+            in_force,
+            version: version.unwrap_or(ABSENT),
             published: HashMap::new(),
             document,
             feed,
+        };
+        // A policy that cannot be read is not set to anything else.
+        if edition.is_some() {
+            let policy = Edition { writer, ..in_force };
+            publisher.set_policy(policy, shared)?;
         }
+        Ok(publisher)
     }
 
-    /// Goes on where somebody else has published this very document, in its epoch. `None` where what
+    /// Goes on where somebody else has published this very document, with their records. `None` where what
     /// is in force cannot be read.
-    pub fn go_on(compiled: Compiled, shared: &impl SharedData) -> Option<Self> {
-        let generation = snapshot::decode_generation(&shared.get(snapshot::GENERATION).0?)?;
-        let policy = snapshot::peek(&shared.get(snapshot::POLICY).0?)?;
-        Some(Self {
-            epoch: policy.epoch,
-            epoch_in_force: policy.epoch,
-            generation,
+    ///
+    /// # Errors
+    /// [`Overtaken`] where somebody publishes at this very moment.
+    pub fn go_on(compiled: Compiled, shared: &impl SharedData) -> Result<Self, Overtaken> {
+        let publisher = Self::take_over(shared)?;
+        Ok(Self {
+            epoch: publisher.in_force.epoch,
             published: compiled.keys.into_iter().collect(),
-            document: policy.document,
-            feed: policy.feed,
+            ..publisher
         })
     }
 
     /// Publishes a document; `compiled` is its compiled form, `feed` what is to be known of the feed
     /// that it names.
+    ///
+    /// # Errors
+    /// [`Overtaken`]: the document has not come into force, or another has since.
     pub fn publish(
         &mut self,
         document: &Document,
         compiled: &Compiled,
         feed: Option<Gate>,
         shared: &impl SharedData,
-    ) -> Published {
-        if let Some(both) = self.between(document) {
-            // Until the records are rewritten, those of the epoch in force must count; and so must
-            // what the feed in force has given, for a key may move from there to the document.
-            let feed = self.feed.map(|feed| Gate {
-                alone: false,
-                ..feed
-            });
-            self.put_policy(&both, self.epoch_in_force, feed, shared);
-        }
-        let records = self.put_records(compiled, shared);
+    ) -> Result<Published, Overtaken> {
+        let (records, removed) = self.put_records(compiled, shared)?;
         self.document = document.without_keys();
-        self.epoch_in_force = self.epoch;
-        self.put(self.gate(feed), shared);
-        Published {
-            generation: self.generation,
-            records,
+        self.put(self.gate(feed), shared)?;
+        for digest in &removed {
+            self.put_record(digest, |_| Vec::new(), shared)?;
         }
+        Ok(Published {
+            generation: self.in_force.generation,
+            records: records.saturating_add(removed.len()),
+        })
     }
 
-    /// Publishes what is to be known of the feed from now on; `None` where that is in force already. No
-    /// record is written.
-    pub fn open(&mut self, feed: Gate, shared: &impl SharedData) -> Option<u64> {
+    /// Publishes what is to be known of the feed from now on, and gives the generation; `None` where that is
+    /// in force already. No record is written.
+    ///
+    /// # Errors
+    /// [`Overtaken`], as [`publish`](Self::publish).
+    pub fn open(&mut self, feed: Gate, shared: &impl SharedData) -> Result<Option<u64>, Overtaken> {
         let feed = self.gate(Some(feed));
         if feed == self.feed {
-            return None;
+            return Ok(None);
         }
-        self.put(feed, shared);
-        Some(self.generation)
+        self.put(feed, shared)?;
+        Ok(Some(self.in_force.generation))
+    }
+
+    /// Notes which document it was that was published last, by the digest of its text.
+    pub fn sign(&self, digest: &[u8; 32], shared: &impl SharedData) {
+        let _ = shared.set(snapshot::DOCUMENT, &signature(digest, self.epoch), None);
     }
 
     /// How many keys the document names.
@@ -121,225 +171,188 @@ impl Publisher {
         self.published.len()
     }
 
+    /// Whether what is in force is what this publisher has published, or found when it took over.
+    pub fn is_in_force(&self, shared: &impl SharedData) -> bool {
+        generation(shared).unwrap_or(0) == self.in_force.generation
+    }
+
     fn gate(&self, feed: Option<Gate>) -> Option<Gate> {
         let alone = self.published.is_empty();
         feed.map(|feed| Gate { alone, ..feed })
     }
 
-    /// Publishes the document with this for the feed.
-    fn put(&mut self, feed: Option<Gate>, shared: &impl SharedData) {
-        let document = core::mem::take(&mut self.document);
-        self.put_policy(&document, self.epoch, feed, shared);
-        self.document = document;
+    /// Brings the document into force, with this for the feed.
+    fn put(&mut self, feed: Option<Gate>, shared: &impl SharedData) -> Result<(), Overtaken> {
         self.feed = feed;
-    }
-
-    /// The policy to decide by while the records are rewritten; `None` where the one in force
-    /// knows every group that a new record names, or where no policy can know both.
-    fn between(&self, document: &Document) -> Option<Document> {
-        let old = self.document.groups.as_deref().unwrap_or_default();
-        let new = document.groups.as_deref().unwrap_or_default();
-        let with = |first: &[GroupDocument], second: &[GroupDocument]| {
-            let more = second
-                .iter()
-                .filter(|g| !first.iter().any(|f| f.id == g.id));
-            let groups: Vec<GroupDocument> = first.iter().chain(more).cloned().collect();
-            Document {
-                groups: Some(groups),
-                ..document.without_keys()
-            }
+        let policy = Edition {
+            epoch: self.epoch,
+            generation: self.next_generation(),
+            writer: self.writer,
         };
-        let adds = new.iter().any(|g| !old.iter().any(|old| old.id == g.id));
-        if old.is_empty() || !adds {
-            return None;
-        }
-        // The groups in force decide as before. Only where a new Mixed group needs what is new in
-        // its sources do the new definitions come first.
-        [with(old, new), with(new, old)]
-            .into_iter()
-            .find(|both| super::compile::compile_policy(both).is_ok())
+        self.set_policy(policy, shared)?;
+        self.in_force = policy;
+        tell_generation(policy.generation, shared)
     }
 
-    fn put_records(&mut self, compiled: &Compiled, shared: &impl SharedData) -> usize {
+    fn next_generation(&self) -> u64 {
+        self.in_force.generation.saturating_add(1)
+    }
+
+    /// Sets the policy, if it is still the one that was set or seen last.
+    fn set_policy(&mut self, edition: Edition, shared: &impl SharedData) -> Result<(), Overtaken> {
+        let bytes = snapshot::encode(&self.document, edition, self.feed);
+        let set = shared.set(snapshot::POLICY, &bytes, Some(self.version));
+        set.map_err(|_| Overtaken)?;
+        // Nobody else writes these bytes, so the version beside them is theirs.
+        match shared.get(snapshot::POLICY) {
+            (Some(found), Some(version)) if found == bytes => {
+                self.version = version;
+                Ok(())
+            }
+            _ => Err(Overtaken),
+        }
+    }
+
+    /// Writes the records of the keys that are new or changed, and of those that the document no longer
+    /// names. Gives how many of the former there are, and the latter.
+    fn put_records(
+        &mut self,
+        compiled: &Compiled,
+        shared: &impl SharedData,
+    ) -> Result<(usize, Vec<KeyDigest>), Overtaken> {
         let mut written = 0_usize;
         let mut wanted: HashMap<KeyDigest, KeyRecord> = HashMap::with_capacity(compiled.keys.len());
         for (digest, record) in &compiled.keys {
             if self.published.get(digest) != Some(record) {
-                let stamped = Stamped {
-                    epoch: self.epoch,
-                    record: record.clone(),
-                };
-                set(shared, &digest.shared_name(), &stamped.encode());
+                self.put_record(digest, |found| self.turn(found, Some(record)), shared)?;
                 written = written.saturating_add(1);
             }
             wanted.insert(*digest, record.clone());
         }
-        for digest in self.published.keys() {
-            if !wanted.contains_key(digest) {
-                set(shared, &digest.shared_name(), b"");
-                written = written.saturating_add(1);
-            }
+        let gone = |digest: &&KeyDigest| !wanted.contains_key(*digest);
+        let removed: Vec<KeyDigest> = self.published.keys().filter(gone).copied().collect();
+        for digest in &removed {
+            self.put_record(digest, |found| self.turn(found, None), shared)?;
         }
         self.published = wanted;
-        written
+        Ok((written, removed))
     }
 
-    fn put_policy(
-        &mut self,
-        document: &Document,
-        epoch: u64,
-        feed: Option<Gate>,
+    /// What stands for a key from now on: what is known with the policy in force, and what is to be known
+    /// with the next one.
+    fn turn(&self, found: Found, now: Option<&KeyRecord>) -> Vec<u8> {
+        let (epoch, generation) = (self.in_force.epoch, self.in_force.generation);
+        // Without a policy nobody asks what was before, and of what cannot be read nobody knows.
+        let unknown = generation == 0 || matches!(found, Found::Unreadable);
+        let before = match found {
+            Found::Named(named) => named.with(epoch, generation),
+            Found::Nothing | Found::Unreadable => None,
+        };
+        let holds_before = unknown || before.as_ref() == now;
+        let named = if holds_before && now.is_some() {
+            Named {
+                epoch: self.epoch,
+                from: 0,
+                now: now.cloned(),
+                before: None,
+            }
+        } else {
+            Named {
+                epoch: self.epoch,
+                from: self.next_generation(),
+                now: now.cloned(),
+                before,
+            }
+        };
+        named.encode()
+    }
+
+    /// Sets the record of a key to what is made of the one that stands there, unless that is of a later
+    /// publisher.
+    fn put_record(
+        &self,
+        digest: &KeyDigest,
+        make: impl FnOnce(Found) -> Vec<u8>,
         shared: &impl SharedData,
-    ) {
-        self.generation = self.generation.saturating_add(1);
-        let policy = snapshot::encode(document, epoch, feed);
-        set(shared, snapshot::POLICY, &policy);
-        set(shared, snapshot::GENERATION, &self.generation.to_le_bytes());
+    ) -> Result<(), Overtaken> {
+        let name = digest.shared_name();
+        let (bytes, version) = shared.get(&name);
+        let found = match Named::decode(&bytes.unwrap_or_default()) {
+            Ok(Some(named)) if named.epoch <= self.epoch => Found::Named(named),
+            Ok(Some(named)) if named.epoch <= last_epoch(shared) => return Err(Overtaken),
+            // Nobody has ever had such an epoch.
+            Ok(Some(_)) => Found::Unreadable,
+            Ok(None) => Found::Nothing,
+            Err(Unreadable) => Found::Unreadable,
+        };
+        let version = version.unwrap_or(ABSENT);
+        let set = shared.set(&name, &make(found), Some(version));
+        set.map_err(|_| Overtaken)
     }
 }
 
-/// Sets unconditionally, which has no conflict.
-fn set(shared: &impl SharedData, name: &str, value: &[u8]) {
-    let _ = shared.set(name, value, None);
+/// Whether the document with this digest is the one that was published last, and whole.
+pub fn is_published(digest: &[u8; 32], shared: &impl SharedData) -> bool {
+    let policy = shared.get(snapshot::POLICY).0;
+    let epoch = policy.and_then(|bytes| Some(snapshot::peek(&bytes)?.edition.epoch));
+    let signed = shared.get(snapshot::DOCUMENT).0;
+    epoch.is_some_and(|epoch| signed == Some(signature(digest, epoch)))
+}
+
+fn signature(digest: &[u8; 32], epoch: u64) -> Vec<u8> {
+    [&digest[..], &epoch.to_le_bytes()].concat()
+}
+
+/// What stands for a key.
+#[derive(Debug)]
+enum Found {
+    Named(Named),
+    Nothing,
+    /// Something of another release, or damaged.
+    Unreadable,
+}
+
+/// The generation that readers are told.
+fn generation(shared: &impl SharedData) -> Option<u64> {
+    snapshot::decode_generation(&shared.get(snapshot::GENERATION).0?)
+}
+
+/// Tells readers of a generation, unless they have been told of a later one.
+fn tell_generation(generation: u64, shared: &impl SharedData) -> Result<(), Overtaken> {
+    raise(snapshot::GENERATION, |told| told.max(generation), shared).map(|_| ())
+}
+
+/// An epoch that nobody had before.
+fn draw_epoch(in_force: Edition, shared: &impl SharedData) -> Result<u64, Overtaken> {
+    let least = in_force.epoch.max(in_force.writer).max(in_force.generation);
+    let next = |last: u64| last.max(least).saturating_add(1);
+    raise(snapshot::EPOCH, next, shared)
+}
+
+/// The greatest epoch that anybody has.
+fn last_epoch(shared: &impl SharedData) -> u64 {
+    let last = shared.get(snapshot::EPOCH).0;
+    last.and_then(|bytes| snapshot::decode_generation(&bytes))
+        .unwrap_or(0)
+}
+
+/// Changes a number in one stroke, however many others do at the same time.
+fn raise(
+    name: &str,
+    change: impl Fn(u64) -> u64,
+    shared: &impl SharedData,
+) -> Result<u64, Overtaken> {
+    for _ in 0..TRIES {
+        let (bytes, version) = shared.get(name);
+        let last = bytes.and_then(|bytes| snapshot::decode_generation(&bytes));
+        let next = change(last.unwrap_or(0));
+        let version = Some(version.unwrap_or(ABSENT));
+        if shared.set(name, &next.to_le_bytes(), version).is_ok() {
+            return Ok(next);
+        }
+    }
+    Err(Overtaken)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::compile;
-    use crate::config::view::View;
-    use crate::shared_data::fake::FakeSharedData;
-    use serde_json::{Value, json};
-
-    fn document(keys: &[(&str, &str)], groups: &[&str]) -> Document {
-        let groups: Vec<Value> = groups
-            .iter()
-            .map(|id| json!({"id": id, "protocol": "A", "multiplier": "1", "cluster": "c", "models": [{"id": "m"}]}))
-            .collect();
-        let keys: Vec<Value> = keys
-            .iter()
-            .map(|(key, group)| {
-                let digest = KeyDigest::of(key.as_bytes()).shared_name();
-                json!({"id": key, "group": group, "sha256": digest.trim_start_matches("trilane/key/")})
-            })
-            .collect();
-        let text = json!({"groups": groups, "keys": keys}).to_string();
-        Document::parse(text.as_bytes()).unwrap()
-    }
-
-    fn publish(
-        publisher: &mut Publisher,
-        document: &Document,
-        shared: &FakeSharedData,
-    ) -> Published {
-        let compiled = compile(document).unwrap();
-        publisher.publish(document, &compiled, None, shared)
-    }
-
-    /// The group under which a reader of this shared data sees a key.
-    fn group_of(key: &str, shared: &FakeSharedData) -> Option<String> {
-        let mut view = View::default();
-        let in_force = view.refresh(shared)?;
-        let bytes = shared.get(&KeyDigest::of(key.as_bytes()).shared_name()).0?;
-        let stamped = Stamped::decode(&bytes).unwrap()?;
-        (stamped.epoch >= in_force.epoch).then_some(stamped.record.group)
-    }
-
-    #[test]
-    fn only_what_changed_is_written() {
-        let shared = FakeSharedData::default();
-        let mut publisher = Publisher::take_over(&shared);
-        let steps: [(&str, Document, usize); 4] = [
-            (
-                "two new keys",
-                document(&[("k1", "g"), ("k2", "g")], &["g"]),
-                2,
-            ),
-            (
-                "the same again",
-                document(&[("k1", "g"), ("k2", "g")], &["g"]),
-                0,
-            ),
-            ("one removed", document(&[("k1", "g")], &["g"]), 1),
-            ("one moved", document(&[("k1", "h")], &["g", "h"]), 1),
-        ];
-        for (case, document, want) in steps {
-            assert_eq!(
-                publish(&mut publisher, &document, &shared).records,
-                want,
-                "{case}"
-            );
-        }
-        assert_eq!(group_of("k1", &shared).as_deref(), Some("h"));
-        assert_eq!(group_of("k2", &shared), None, "removed");
-    }
-
-    #[test]
-    fn a_new_publisher_voids_what_it_does_not_confirm() {
-        let shared = FakeSharedData::default();
-        let mut old = Publisher::take_over(&shared);
-        publish(
-            &mut old,
-            &document(&[("k1", "g"), ("k2", "g")], &["g"]),
-            &shared,
-        );
-        let mut new = Publisher::take_over(&shared);
-        publish(&mut new, &document(&[("k1", "g")], &["g"]), &shared);
-        assert_eq!(group_of("k1", &shared).as_deref(), Some("g"));
-        assert_eq!(
-            group_of("k2", &shared),
-            None,
-            "left behind by the old publisher"
-        );
-    }
-
-    /// Replays a publication write by write: a key that is good before and after is good between.
-    #[test]
-    fn no_step_of_a_publication_loses_a_key() {
-        struct Watching<'a> {
-            inner: &'a FakeSharedData,
-            steps: std::cell::RefCell<Vec<Option<bool>>>,
-        }
-        impl SharedData for Watching<'_> {
-            fn get(&self, name: &str) -> (Option<Vec<u8>>, Option<u32>) {
-                self.inner.get(name)
-            }
-            fn set(
-                &self,
-                name: &str,
-                value: &[u8],
-                version: Option<u32>,
-            ) -> Result<(), crate::shared_data::Conflict> {
-                self.inner.set(name, value, version)?;
-                let mut view = View::default();
-                let group = group_of("k1", self.inner);
-                let known = view
-                    .refresh(self.inner)
-                    .map(|in_force| group.is_some_and(|id| in_force.policy.group(&id).is_some()));
-                self.steps.borrow_mut().push(known);
-                Ok(())
-            }
-        }
-        let before = document(&[("k1", "g"), ("k2", "g")], &["g"]);
-        let after = document(&[("k1", "h"), ("k3", "h")], &["h"]);
-        for (case, same_publisher) in [("the same publisher", true), ("a new publisher", false)] {
-            let shared = FakeSharedData::default();
-            let mut publisher = Publisher::take_over(&shared);
-            publish(&mut publisher, &before, &shared);
-            if !same_publisher {
-                publisher = Publisher::take_over(&shared);
-            }
-            let watching = Watching {
-                inner: &shared,
-                steps: std::cell::RefCell::default(),
-            };
-            publisher.publish(&after, &compile(&after).unwrap(), None, &watching);
-            let steps = watching.steps.borrow();
-            assert!(steps.len() > 4, "{case}: {steps:?}");
-            assert!(
-                steps.iter().all(|known| *known == Some(true)),
-                "{case}: {steps:?}"
-            );
-        }
-    }
-}
+mod tests;

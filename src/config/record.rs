@@ -79,11 +79,31 @@ pub struct Stamped {
     pub record: KeyRecord,
 }
 
+/// What stands in shared data for a key that the document names.
+///
+/// A publication changes many values, one after the other, and nobody must see some of them with a
+/// policy that others do not fit. So a record that changes says from which generation on it does: who
+/// has an older policy goes by what held with that. The policy alone decides when a document takes
+/// effect, for all of its keys and groups in one stroke.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// The writer's epoch.
+    pub epoch: u64,
+    /// The generation of the policy from which on `now` holds; 0 where it held before as well.
+    pub from: u64,
+    /// What is known of the key from then on; `None` where the document no longer names it.
+    pub now: Option<KeyRecord>,
+    /// What was known before.
+    pub before: Option<KeyRecord>,
+}
+
 /// A record that this release cannot read: written by another release, or damaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unreadable;
 
 const FORMAT: u8 = 1;
+/// The format of a record that changes with a generation.
+const FORMAT_CHANGING: u8 = 3;
 const DISABLED: u8 = 1;
 /// The terms end with limits. A release that knows of none cannot read such a record, in either format:
 /// better than to let everything through.
@@ -100,8 +120,7 @@ impl Stamped {
                 .saturating_add(record.group.len()),
         );
         bytes.push(FORMAT);
-        let limited = if record.limits.is_some() { LIMITED } else { 0 };
-        bytes.push(limited | if record.disabled { DISABLED } else { 0 });
+        bytes.push(flags(record));
         bytes.extend_from_slice(&self.epoch.to_le_bytes());
         let limits = record.limits.as_deref();
         put_terms(
@@ -136,6 +155,101 @@ impl Stamped {
             record: take_terms(rest, flags & DISABLED != 0, flags & LIMITED != 0)?,
         })
     }
+}
+
+impl Named {
+    /// The record's bytes. One that does not change has the form of [`Stamped`]; one that does: format,
+    /// epoch, generation, the length of what is known from then on, that, and what was known before,
+    /// each as flags and terms, or nothing.
+    pub fn encode(&self) -> Vec<u8> {
+        if let (0, Some(record)) = (self.from, &self.now) {
+            let record = record.clone();
+            let epoch = self.epoch;
+            return Stamped { epoch, record }.encode();
+        }
+        let now = encode_part(self.now.as_ref());
+        let mut bytes = vec![FORMAT_CHANGING];
+        bytes.extend_from_slice(&self.epoch.to_le_bytes());
+        bytes.extend_from_slice(&self.from.to_le_bytes());
+        bytes.extend_from_slice(&u32::try_from(now.len()).unwrap_or(u32::MAX).to_le_bytes());
+        bytes.extend(now);
+        bytes.extend(encode_part(self.before.as_ref()));
+        bytes
+    }
+
+    /// Reads a record of either form; `Ok(None)` for the empty tombstone of a removed key.
+    ///
+    /// # Errors
+    /// [`Unreadable`], as [`Stamped::decode`].
+    pub fn decode(bytes: &[u8]) -> Result<Option<Self>, Unreadable> {
+        if bytes.first() != Some(&FORMAT_CHANGING) {
+            let stamped = Stamped::decode(bytes)?;
+            return Ok(stamped.map(|stamped| Self {
+                epoch: stamped.epoch,
+                from: 0,
+                now: Some(stamped.record),
+                before: None,
+            }));
+        }
+        Self::decode_changing(bytes).map(Some).ok_or(Unreadable)
+    }
+
+    fn decode_changing(bytes: &[u8]) -> Option<Self> {
+        let (_, rest) = bytes.split_first()?;
+        let (epoch, rest) = rest.split_first_chunk::<8>()?;
+        let (from, rest) = rest.split_first_chunk::<8>()?;
+        let (length, rest) = rest.split_first_chunk::<4>()?;
+        let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
+        let (now, before) = rest.split_at_checked(length)?;
+        Some(Self {
+            epoch: u64::from_le_bytes(*epoch),
+            from: u64::from_le_bytes(*from),
+            now: decode_part(now)?,
+            before: decode_part(before)?,
+        })
+    }
+
+    /// What is known of the key with a policy of this epoch and generation.
+    pub fn with(self, epoch: u64, generation: u64) -> Option<KeyRecord> {
+        if generation < self.from {
+            self.before
+        } else if self.epoch >= epoch {
+            self.now
+        } else {
+            None
+        }
+    }
+}
+
+fn encode_part(record: Option<&KeyRecord>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Some(record) = record {
+        bytes.push(flags(record));
+        let limits = record.limits.as_deref();
+        put_terms(
+            record.expires_at,
+            &record.group,
+            &record.id,
+            limits,
+            &mut bytes,
+        );
+    }
+    bytes
+}
+
+fn decode_part(bytes: &[u8]) -> Option<Option<KeyRecord>> {
+    let Some((&flags, terms)) = bytes.split_first() else {
+        return Some(None);
+    };
+    if flags & !(DISABLED | LIMITED) != 0 {
+        return None;
+    }
+    take_terms(terms, flags & DISABLED != 0, flags & LIMITED != 0).map(Some)
+}
+
+fn flags(record: &KeyRecord) -> u8 {
+    let limited = if record.limits.is_some() { LIMITED } else { 0 };
+    limited | if record.disabled { DISABLED } else { 0 }
 }
 
 /// Writes what the records of both formats end with: expiry, both ids with their lengths, and limits
@@ -221,6 +335,61 @@ mod tests {
     #[test]
     fn an_empty_value_is_a_tombstone() {
         assert_eq!(Stamped::decode(b""), Ok(None));
+        assert_eq!(Named::decode(b""), Ok(None));
+    }
+
+    #[test]
+    fn a_record_holds_with_its_policy() {
+        let record = |group: &str| KeyRecord {
+            id: "k".to_owned(),
+            group: group.to_owned(),
+            expires_at: None,
+            disabled: false,
+            limits: None,
+        };
+        let named = |from, now: &str, before: &str| Named {
+            epoch: 5,
+            from,
+            now: (!now.is_empty()).then(|| record(now)),
+            before: (!before.is_empty()).then(|| record(before)),
+        };
+        // (case, the record, epoch and generation of the policy, the group)
+        let cases = [
+            ("it held before as well", named(0, "g", ""), (5, 3), "g"),
+            ("of an older epoch", named(0, "g", ""), (6, 3), ""),
+            ("not yet", named(8, "h", "g"), (5, 7), "g"),
+            (
+                "not yet, by a new publisher",
+                named(8, "h", "g"),
+                (4, 7),
+                "g",
+            ),
+            ("now", named(8, "h", "g"), (5, 8), "h"),
+            ("since long", named(8, "h", "g"), (5, 9), "h"),
+            ("void since", named(8, "h", "g"), (6, 9), ""),
+            ("not yet removed", named(8, "", "g"), (5, 7), "g"),
+            ("removed", named(8, "", "g"), (5, 8), ""),
+            ("not yet added", named(8, "g", ""), (5, 7), ""),
+        ];
+        for (case, named, (epoch, generation), want) in cases {
+            let group = named.with(epoch, generation).map(|record| record.group);
+            assert_eq!(group.unwrap_or_default(), want, "{case}");
+        }
+    }
+
+    prop_compose! {
+        fn named()(
+            from in any::<u64>(),
+            now in proptest::option::of(stamped()),
+            before in proptest::option::of(stamped()),
+            epoch in any::<u64>(),
+        ) -> Named {
+            // One that does not change is known now, and needs nothing that was before.
+            let from = if now.is_some() { from } else { from.max(1) };
+            let record = |stamped: Option<Stamped>| stamped.map(|stamped| stamped.record);
+            let before = record(before).filter(|_| from > 0);
+            Named { epoch, from, now: record(now), before }
+        }
     }
 
     prop_compose! {
@@ -244,6 +413,22 @@ mod tests {
         }
 
         #[test]
+        fn records_that_change_survive_it_too(named in named()) {
+            prop_assert_eq!(Named::decode(&named.encode()), Ok(Some(named)));
+        }
+
+        #[test]
+        fn a_record_that_changes_is_never_taken_for_absent(named in named(), cut in 1usize..300) {
+            let bytes = named.encode();
+            if cut < bytes.len() {
+                let cut = Named::decode(&bytes[..cut]);
+                // What was before stands at the end: cut off whole, it is as if there had been nothing.
+                let whole = Named { before: None, ..named };
+                prop_assert!(cut == Err(Unreadable) || cut == Ok(Some(whole)), "{:?}", cut);
+            }
+        }
+
+        #[test]
         fn a_damaged_record_is_never_taken_for_absent(stamped in stamped(), cut in 1usize..300, format in 2u8..) {
             let bytes = stamped.encode();
             if cut < bytes.len() {
@@ -257,6 +442,8 @@ mod tests {
         #[test]
         fn any_bytes_are_read_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
             let _ = Stamped::decode(&bytes);
+            let _ = Named::decode(&bytes);
+            let _ = Named::decode(&[&[FORMAT_CHANGING], &bytes[..]].concat());
         }
     }
 }

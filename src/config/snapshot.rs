@@ -18,10 +18,16 @@ use super::policy::Policy;
 pub const GENERATION: &str = "trilane/generation";
 /// The name of the policy snapshot.
 pub const POLICY: &str = "trilane/policy";
-/// The name of the lease of whoever loads the configuration.
-pub const LEASE: &str = "trilane/lease";
+/// The name of the greatest epoch: 8 bytes, little endian. Each publisher has one of its own.
+pub const EPOCH: &str = "trilane/epoch";
+/// The name of the place of whoever loads the configuration.
+pub const LOADER: &str = "trilane/loader";
+/// The name of the plugin configuration that came last.
+pub const ORDER: &str = "trilane/order";
+/// The name under which earlier releases keep who loads.
+pub const EARLIER_LEASE: &str = "trilane/lease";
 
-/// The name of the digest of the document last published.
+/// The name of what document is in force: its digest, and the epoch of the policy that it came with.
 pub const DOCUMENT: &str = "trilane/document";
 
 /// The format of a policy without a feed.
@@ -33,16 +39,37 @@ const FORMAT_FED: u32 = 2;
 struct Snapshot {
     format: u32,
     epoch: u64,
+    /// What earlier releases do not write holds with every record.
+    #[serde(default = "newest")]
+    generation: u64,
+    /// The epoch of whoever wrote this: no two write the same bytes.
+    #[serde(default)]
+    writer: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     feed: Option<Gate>,
     document: Document,
 }
 
+fn newest() -> u64 {
+    u64::MAX
+}
+
+/// When a policy came, among others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Edition {
+    /// Records of keys that the document names are void if they are of an older epoch.
+    pub epoch: u64,
+    /// The policy's own generation: records that change with a later one are as before.
+    pub generation: u64,
+    /// The epoch of whoever wrote it last.
+    pub writer: u64,
+}
+
 /// What a published snapshot says, whether or not this release accepts its document.
 #[derive(Debug, Clone)]
 pub struct Peeked {
-    /// Records of keys that the document names are void if they are of an older epoch.
-    pub epoch: u64,
+    /// When it came.
+    pub edition: Edition,
     /// What there is to know of the feed's records; `None` where none is read.
     pub feed: Option<Gate>,
     /// The document, without its keys.
@@ -54,6 +81,8 @@ pub struct Peeked {
 pub struct InForce {
     /// Records of keys that the document names are void if they are of an older epoch.
     pub epoch: u64,
+    /// Records that change with a later generation are as before.
+    pub generation: u64,
     /// What decides over the records of a feed; `None` where they are not looked at.
     pub feed: Option<Gate>,
     /// The policy.
@@ -76,10 +105,12 @@ impl InForce {
 }
 
 /// The bytes to publish for a document that [`compile_policy`] accepts.
-pub fn encode(document: &Document, epoch: u64, feed: Option<Gate>) -> Vec<u8> {
+pub fn encode(document: &Document, edition: Edition, feed: Option<Gate>) -> Vec<u8> {
     let snapshot = Snapshot {
         format: if feed.is_some() { FORMAT_FED } else { FORMAT },
-        epoch,
+        epoch: edition.epoch,
+        generation: edition.generation,
+        writer: edition.writer,
         feed,
         document: document.without_keys(),
     };
@@ -101,6 +132,7 @@ pub fn decode(bytes: &[u8]) -> Result<InForce, String> {
     match compile_policy(&snapshot.document) {
         Ok((policy, _warnings)) => Ok(InForce {
             epoch: snapshot.epoch,
+            generation: snapshot.generation,
             feed: snapshot.feed,
             policy,
         }),
@@ -123,7 +155,11 @@ impl Snapshot {
 pub fn peek(bytes: &[u8]) -> Option<Peeked> {
     let snapshot: Snapshot = serde_json::from_slice(bytes).ok()?;
     snapshot.is_known().then_some(Peeked {
-        epoch: snapshot.epoch,
+        edition: Edition {
+            epoch: snapshot.epoch,
+            generation: snapshot.generation,
+            writer: snapshot.writer,
+        },
         feed: snapshot.feed,
         document: snapshot.document,
     })
@@ -138,6 +174,14 @@ pub fn decode_generation(bytes: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
     use serde_json::{Value, json};
+
+    fn edition(epoch: u64) -> Edition {
+        Edition {
+            epoch,
+            generation: 9,
+            writer: epoch,
+        }
+    }
 
     /// What the release before feeds reads.
     #[derive(Deserialize)]
@@ -161,13 +205,13 @@ mod tests {
                 text["keys_feed"] = Value::Null;
             }
             let document = Document::parse(text.to_string().as_bytes()).unwrap();
-            let bytes = encode(&document, 3, feed);
+            let bytes = encode(&document, edition(3), feed);
             let before: Before = serde_json::from_slice(&bytes).unwrap();
             assert_eq!(before.format, format, "{case}");
             let in_force = decode(&bytes).unwrap();
             assert_eq!((in_force.epoch, in_force.feed), (3, feed), "{case}");
             let peeked = peek(&bytes).unwrap();
-            assert_eq!((peeked.epoch, peeked.feed), (3, feed), "{case}");
+            assert_eq!((peeked.edition, peeked.feed), (edition(3), feed), "{case}");
             let mut other: Value = serde_json::from_slice(&bytes).unwrap();
             for format in [0, 3 - format, 3] {
                 other["format"] = json!(format);
@@ -176,6 +220,14 @@ mod tests {
                 assert!(peek(bytes.as_bytes()).is_none(), "{case}, {format}");
             }
         }
+    }
+
+    /// A filter may find what a loader of an earlier release has published.
+    #[test]
+    fn a_policy_that_tells_no_generation_holds_with_every_record() {
+        let group = r#"{"id": "g", "protocol": "A", "multiplier": "1", "cluster": "c"}"#;
+        let bytes = format!(r#"{{"format": 1, "epoch": 3, "document": {{"groups": [{group}]}}}}"#);
+        assert_eq!(decode(bytes.as_bytes()).unwrap().generation, u64::MAX);
     }
 
     #[test]
@@ -195,7 +247,7 @@ mod tests {
                 coverage,
                 ..Gate::default()
             });
-            let in_force = decode(&encode(&document, 1, feed)).unwrap();
+            let in_force = decode(&encode(&document, edition(1), feed)).unwrap();
             assert_eq!(in_force.knows_all_keys(), known, "{coverage:?}");
             assert_eq!(in_force.is_ready(), ready, "{coverage:?}");
         }

@@ -17,12 +17,12 @@ pub struct View {
     generation: Option<u64>,
     in_force: Option<Rc<InForce>>,
     complaint: Option<String>,
-    /// When it was looked at last, in microseconds of the clock.
+    /// When it was looked at last, in microseconds of a steady clock.
     looked_us: u64,
 }
 
 impl View {
-    /// The policy in force at a moment of the clock, or ten milliseconds before it at the most. Where there is none
+    /// The policy in force at a moment of a steady clock, or ten milliseconds before it at the most. Where there is none
     /// yet, it is looked for each time.
     pub fn at(&mut self, now_us: u64, shared: &impl SharedData) -> Option<Rc<InForce>> {
         // A clock that was put back must not keep anybody waiting.
@@ -77,7 +77,8 @@ mod tests {
         let text = format!(
             r#"{{"inspect_window": {window}, "groups": [{{"id": "g", "protocol": "A", "multiplier": "1", "cluster": "c"}}]}}"#
         );
-        snapshot::encode(&Document::parse(text.as_bytes()).unwrap(), 1, None)
+        let document = Document::parse(text.as_bytes()).unwrap();
+        snapshot::encode(&document, snapshot::Edition::default(), None)
     }
 
     #[test]

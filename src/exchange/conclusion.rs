@@ -181,6 +181,15 @@ fn ending(
     }
 }
 
+/// Whether the answer tells what it used: tokens, or the images that it was to make. Searches alone say nothing of
+/// tokens, and neither do zeros.
+fn is_reported(facts: &Facts, reading: &Reading) -> bool {
+    reading.usage.as_ref().is_some_and(|usage| {
+        let images = facts.operation() == Some("image_generation") && usage.images > 0;
+        images || usage.input_tokens() > 0 || usage.output_tokens() > 0
+    })
+}
+
 /// How good the numbers are.
 fn status(ending: Ending, facts: &Facts, answer: &Answer, reading: &Reading) -> UsageStatus {
     if facts.operation().is_none() || facts.route.is_none() {
@@ -193,11 +202,14 @@ fn status(ending: Ending, facts: &Facts, answer: &Answer, reading: &Reading) -> 
     };
     if answer.is_success() {
         // Even where we cut the exchange short afterwards, something came back.
-        return match (&reading.usage, &reading.error) {
-            (Some(_), _) if ending == Ending::Finished => UsageStatus::Complete,
-            // An error in the place of an answer.
-            (None, Some(_)) if reading.generated_bytes == 0 => UsageStatus::Failed,
-            _ => unreported,
+        let reported = is_reported(facts, reading);
+        let error_alone = reading.error.is_some() && reading.generated_bytes == 0;
+        return if reported && ending == Ending::Finished {
+            UsageStatus::Complete
+        } else if error_alone && reading.usage.is_none() {
+            UsageStatus::Failed
+        } else {
+            unreported
         };
     }
     match ending {

@@ -24,7 +24,8 @@ pub(super) fn reservation(facts: &Facts, body_bytes: u64) -> Estimate {
 ///
 /// The client is to pay for what the upstream may have charged for: what was to be read, and of what was to be
 /// written as much as passed. Of an answer that comes whole or not at all nothing passes before its end, so for one
-/// that was not awaited time counts: as long as the client waited, and no more than was reserved.
+/// that was not awaited time counts: as long as the client waited, and no more than was reserved. Pictures are such answers,
+/// also in a stream: their text says nothing.
 pub(super) fn complete(
     facts: &Facts,
     answer: &Answer,
@@ -38,11 +39,12 @@ pub(super) fn complete(
     };
     let not_awaited = matches!(ending, Ending::ClientAbort | Ending::Timeout);
     let mut usage = reading.usage.unwrap_or_default();
-    if not_awaited && !facts.stream {
+    let makes_images = facts.operation() == Some("image_generation");
+    if not_awaited && (makes_images || !facts.stream) {
         let waited_us = clock.now_us().saturating_sub(facts.began_us.unwrap_or(0));
         let reserved = reservation(facts, facts.request_bytes).output;
         estimated.output = estimated.output.max(tokens_in(waited_us).min(reserved));
-        if facts.operation() == Some("image_generation") {
+        if makes_images {
             usage.images = usage.images.max(candidates(facts));
         }
     }

@@ -43,25 +43,51 @@ pub(super) fn kept_back(name: &[u8]) -> Option<Cow<'static, str>> {
 
 /// Whether a header of a request stays here. `name` is in lower case.
 fn is_kept_back(name: &[u8]) -> bool {
-    match name {
-        // Pseudo-headers are the request line.
-        [] | [b':', ..] => return false,
-        // On every request, by Envoy or by clients: known without a look at their words. Envoy itself sets
-        // x-forwarded-proto and x-envoy-internal, in place of a client's.
-        b"accept" | b"accept-language" | b"content-length" | b"content-type" | b"host"
-        | b"user-agent" | b"x-envoy-internal" | b"x-forwarded-proto" | b"x-goog-api-client"
-        | b"x-request-id" => return false,
-        _ => {}
+    if is_usual(name) {
+        return false;
     }
     let mut before: &[u8] = &[];
-    words(name).any(|word| {
-        // `x-` says nothing.
-        let first = matches!(before, [] | [b'x']);
-        let found =
-            is_credential(before, word) || is_order(before, word) || (first && is_family(word));
-        before = word;
-        found
-    })
+    name.split(|byte| matches!(byte, b'-' | b'_' | b'.'))
+        .any(|word| {
+            // `x-` says nothing.
+            let first = matches!(before, [] | [b'x']);
+            let found =
+                is_credential(before, word) || is_order(before, word) || (first && is_family(word));
+            before = word;
+            found
+        })
+}
+
+/// Whether a header goes on without a look at its words: pseudo-headers, which are the request line, and what nearly every
+/// request has. Envoy itself sets x-forwarded-proto and x-envoy-internal, in place of a client's.
+#[inline]
+fn is_usual(name: &[u8]) -> bool {
+    if name.first().is_none_or(|first| *first == b':') {
+        return true;
+    }
+    match name.len() {
+        4 => name == b"host",
+        6 => name == b"accept",
+        10 => name == b"user-agent",
+        12 => name == b"content-type" || name == b"x-request-id",
+        14 => name == b"content-length" || name == b"x-stainless-os",
+        15 => name == b"accept-language",
+        16 => {
+            name == b"x-stainless-lang"
+                || name == b"x-stainless-arch"
+                || name == b"x-envoy-internal"
+        }
+        17 => {
+            name == b"x-forwarded-proto"
+                || name == b"anthropic-version"
+                || name == b"x-goog-api-client"
+        }
+        19 => name == b"x-stainless-runtime",
+        23 => name == b"x-stainless-retry-count",
+        24 => name == b"x-stainless-read-timeout",
+        27 => name == b"x-stainless-runtime-version" || name == b"x-stainless-package-version",
+        _ => false,
+    }
 }
 
 /// Whether a word says that the value is an address, or an order to another method, path, tenant, model or form of answer.

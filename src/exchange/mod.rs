@@ -49,7 +49,8 @@ use crate::reply::{Rejection, Reply};
 
 /// A clock, read only where a time is needed: each reading is a host call.
 pub trait Clock {
-    /// Microseconds since some moment.
+    /// Microseconds since some moment that is the same for all VMs of a process: the steady clock, as what is
+    /// measured by it lasts.
     fn now_us(&self) -> u64;
 }
 

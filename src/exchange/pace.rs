@@ -8,7 +8,7 @@ use crate::config::account::Accounts;
 pub struct Bounds {
     /// How many accounts may be asked.
     pub tries: usize,
-    /// After when no further one is asked, in microseconds of Unix time.
+    /// After when no further one is asked, in microseconds of the steady clock.
     pub until_us: u64,
 }
 

@@ -24,7 +24,7 @@ pub(super) struct Feeding {
     stats: Option<FeedStats>,
     /// The answer awaited.
     call: Option<u32>,
-    /// When the feed last said that there is nothing more, or reading began.
+    /// When the feed last said that there is nothing more, or reading began, by the steady clock.
     confirmed_ms: u64,
     /// Whether a failure has been logged since the feed last answered well.
     failure_logged: bool,
@@ -71,7 +71,7 @@ impl Feeding {
             former => {
                 // An answer to what was asked before is of no use any more.
                 self.call = None;
-                self.confirmed_ms = now;
+                self.confirmed_ms = host::steady_ms();
                 self.failure_logged = false;
                 match former {
                     Some(former) => former.turn_to(source, &Host, now),
@@ -94,7 +94,7 @@ impl Feeding {
         let (Some(_), Some(stats)) = (&self.reading, &self.stats) else {
             return;
         };
-        stats.age(host::now_ms().saturating_sub(self.confirmed_ms));
+        stats.age(host::steady_ms().saturating_sub(self.confirmed_ms));
         if self.call.is_none() {
             self.ask();
         }
@@ -107,7 +107,7 @@ impl Feeding {
 
     /// Asks for the next page where there is more, and it is time.
     pub(super) fn on_pace(&mut self) {
-        if self.more && self.call.is_none() && self.pace.lets(host::now_us()) {
+        if self.more && self.call.is_none() && self.pace.lets(host::steady_us()) {
             self.ask();
         }
     }
@@ -126,7 +126,7 @@ impl Feeding {
     /// where that has changed.
     pub(super) fn on_answer(&mut self, num_headers: usize, body_size: usize) -> Option<Gate> {
         self.call = None;
-        let began_us = host::now_us();
+        let began_us = host::steady_us();
         // A failed call has no headers, and asking for one would be fatal.
         let outcome = if num_headers == 0 {
             self.take(Answer::None("no answer, or one longer than Envoy takes"))
@@ -140,7 +140,7 @@ impl Feeding {
         let gate = outcome.gate;
         self.more = outcome.at_once;
         self.report(outcome);
-        self.pace.read(began_us, host::now_us());
+        self.pace.read(began_us, host::steady_us());
         gate
     }
 
@@ -176,7 +176,7 @@ impl Feeding {
     /// Tells of what came: in the log, failures once until it goes well again, and in the stats.
     fn report(&mut self, outcome: Outcome) {
         if outcome.up_to_date {
-            self.confirmed_ms = host::now_ms();
+            self.confirmed_ms = host::steady_ms();
         }
         if let Some(stats) = &self.stats {
             stats.changes(outcome.taken, outcome.stale);

@@ -9,8 +9,9 @@ use proxy_wasm::types::ContextType;
 use super::exchange_stats::ExchangeStats;
 use super::host;
 use super::http::HttpExchange;
-use super::loading::{Loading, Role};
+use super::loading::Loading;
 use super::view::SharedView;
+use crate::config::lease::Role;
 use crate::config::source::PluginConfig;
 use crate::limits::lease::RENEWAL_MS;
 
@@ -20,7 +21,7 @@ pub(super) struct GatewayRoot {
     view: Rc<SharedView>,
     stats: Rc<ExchangeStats>,
     loading: Option<Loading>,
-    /// When the leases were renewed last, in milliseconds since the Unix epoch.
+    /// When the leases were renewed last, in milliseconds of the steady clock.
     renewed_ms: u64,
 }
 
@@ -48,7 +49,7 @@ impl RootContext for GatewayRoot {
     }
 
     fn on_tick(&mut self) {
-        let now = host::now_ms();
+        let now = host::steady_ms();
         // Ticks may come more often, or a little early.
         if now.abs_diff(self.renewed_ms) >= RENEWAL_MS / 2 {
             self.renewed_ms = now;

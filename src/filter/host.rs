@@ -11,10 +11,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use proxy_wasm::hostcalls;
 use proxy_wasm::types::{BufferType, MapType, MetricType};
-use trilane_abi::{HeaderBlock, header_block};
+use trilane_abi::{HeaderBlock, header_block, steady_nanoseconds};
 
 use crate::exchange::{AnswerHead, BodyEdit, HeaderEdit, StreamEnd, is_withheld};
 use crate::head::Head;
+use crate::limits::Now;
 use crate::reply::Reply;
 use crate::shared_data::{Conflict, SharedData};
 
@@ -38,7 +39,7 @@ pub(super) fn tick_every(period: Duration) {
     let _ = hostcalls::set_tick_period(period);
 }
 
-/// Microseconds since the Unix epoch.
+/// Microseconds since the Unix epoch, by the wall clock.
 pub(super) fn now_us() -> u64 {
     let now = hostcalls::get_current_time().unwrap_or_else(|_| SystemTime::now());
     now.duration_since(UNIX_EPOCH)
@@ -47,9 +48,28 @@ pub(super) fn now_us() -> u64 {
         .unwrap_or(0)
 }
 
-/// Milliseconds since the Unix epoch.
+/// Milliseconds since the Unix epoch, by the wall clock.
 pub(super) fn now_ms() -> u64 {
     now_us() / 1000
+}
+
+/// Microseconds since some moment that is one and the same for all VMs of this process. No step of the
+/// wall clock changes it; what lasts is measured by it.
+pub(super) fn steady_us() -> u64 {
+    steady_nanoseconds().map_or_else(now_us, |nanoseconds| nanoseconds / 1000)
+}
+
+/// The same in milliseconds.
+pub(super) fn steady_ms() -> u64 {
+    steady_us() / 1000
+}
+
+/// This moment by both clocks.
+pub(super) fn now() -> Now {
+    Now {
+        wall_us: now_us(),
+        steady_us: steady_us(),
+    }
 }
 
 /// A number that no other VM draws.

@@ -3,7 +3,8 @@
 use proxy_wasm::traits::{Context, RootContext};
 
 use super::host;
-use super::loading::{Loading, Role};
+use super::loading::Loading;
+use crate::config::lease::Role;
 
 /// The root with the id `config-loader`.
 #[derive(Debug, Default)]

@@ -1,4 +1,9 @@
 //! Loading the document: fetch, compare, compile, publish; the last good policy stays on any fault.
+//!
+//! What was published later wins, whatever is in it. So a root that begins to load publishes its own document
+//! even where it is one that was in force before; only what it has itself published last, and nobody since, is not
+//! published again. And an answer counts only where this root has loaded without a break since it asked: what another
+//! root has published meanwhile is newer than a document that was fetched before.
 
 use core::time::Duration;
 
@@ -9,21 +14,12 @@ use super::feeding::Feeding;
 use super::host::{self, Host};
 use super::ticks::Ticks;
 use crate::config::feed::Gate;
-use crate::config::lease::{Claim, Lease};
-use crate::config::publish::Publisher;
-use crate::config::snapshot::DOCUMENT;
+use crate::config::lease::{Claim, Claimant, Role};
+use crate::config::publish::{self, Overtaken, Publisher};
+use crate::config::snapshot::GENERATION;
 use crate::config::source::{HttpSource, PluginConfig, Source};
-use crate::config::{Document, Problems, compile};
+use crate::config::{Compiled, Document, Problems, compile};
 use crate::shared_data::SharedData;
-
-/// Whose job loading is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
-    /// The singleton's, always.
-    Singleton,
-    /// A filter's, as long as it holds the lease.
-    Fallback,
-}
 
 /// A configuration that is refused; the log has said why.
 #[derive(Debug, Clone, Copy)]
@@ -34,13 +30,23 @@ const MAX_LOGGED: usize = 20;
 
 type Sha256Bytes = [u8; 32];
 
+/// Whether this root loads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// It does not.
+    Others,
+    /// It does from now on, and knows nothing of what is in force.
+    Begins,
+    /// It does, and nobody has published since it last did.
+    GoesOn,
+}
+
 /// The loading side of a root.
 #[derive(Debug)]
 pub(super) struct Loading {
     source: Source,
-    role: Role,
     ticks: Ticks,
-    lease: Lease,
+    claimant: Claimant,
     stats: ConfigStats,
     /// `None` while another VM loads.
     publisher: Option<Publisher>,
@@ -54,7 +60,7 @@ pub(super) struct Loading {
     etag: Option<String>,
     /// Whether the last document looked at is in force.
     in_force: bool,
-    /// When the source last confirmed what is in force, or loading began.
+    /// When the source last confirmed what is in force, or loading began, by the steady clock.
     confirmed_ms: u64,
     /// Whether the source's failure has been logged since it last answered.
     failure_logged: bool,
@@ -78,23 +84,22 @@ impl Loading {
             }
             return Ok(None);
         };
-        let mut loading = Self::new(source, config.tick, role);
+        let mut loading = Self::new(source, config.tick, role, configuration);
         loading.start()?;
         loading.ticks.begin();
         Ok(Some(loading))
     }
 
-    fn new(source: Source, tick: Duration, role: Role) -> Self {
+    fn new(source: Source, tick: Duration, role: Role, configuration: &[u8]) -> Self {
         let tick_ms = u64::try_from(tick.as_millis()).unwrap_or(u64::MAX);
-        let eager = role == Role::Singleton && matches!(source, Source::Http(_));
+        // An inline document waits for the first tick, unless it is the first of the process.
+        let eager = role == Role::Singleton || matches!(source, Source::Inline(_));
+        let lasts_ms = tick_ms.saturating_mul(3).max(2000);
+        let holder = host::random();
         Self {
             source,
-            role,
             ticks: Ticks::new(tick, eager),
-            lease: Lease {
-                holder: host::random(),
-                duration_ms: tick_ms.saturating_mul(3).max(2000),
-            },
+            claimant: Claimant::enter(role, configuration, holder, lasts_ms, &Host),
             stats: ConfigStats::new(),
             publisher: None,
             feeding: Feeding::new(),
@@ -102,46 +107,47 @@ impl Loading {
             last: None,
             etag: None,
             in_force: false,
-            confirmed_ms: host::now_ms(),
+            confirmed_ms: host::steady_ms(),
             failure_logged: false,
         }
     }
 
-    /// Publishes an inline document at once, so that no request comes before it. It is never
-    /// published later: a filter that is being replaced must not bring an old one back.
+    /// Publishes an inline document at once where nothing is in force yet, so that no request comes before
+    /// it. Where something is, it waits for the first tick: Envoy may yet refuse this configuration, and then the
+    /// root is thrown away before it has one.
     fn start(&mut self) -> Result<(), Refused> {
         let Source::Inline(bytes) = &self.source else {
             return Ok(());
         };
         let bytes = bytes.clone();
         let digest: Sha256Bytes = Sha256::digest(&bytes).into();
-        // Every VM that gets this configuration comes by here; the first one publishes.
-        if Host.get(DOCUMENT).0.as_deref() == Some(&digest) {
-            self.in_force = true;
+        if publish::is_published(&digest, &Host) {
             return Ok(());
         }
-        self.lease.seize(host::now_ms(), &Host);
-        self.load(&bytes, digest);
-        if self.in_force { Ok(()) } else { Err(Refused) }
+        if Host.get(GENERATION).0.is_none() && self.turn() != Turn::Others {
+            self.load(&bytes, digest);
+            return if self.in_force { Ok(()) } else { Err(Refused) };
+        }
+        self.compile(&bytes).map(|_| ()).ok_or(Refused)
     }
 
     /// Looks whether the document has changed.
     pub(super) fn on_tick(&mut self) {
-        let now = host::now_ms();
+        let now = host::steady_ms();
         if !self.ticks.is_look(now, self.last.is_some()) {
             if self.ticks.is_paced() {
                 self.feeding.on_pace();
             }
             return;
         }
-        if !self.may_load(now) {
+        if self.turn() == Turn::Others {
             self.pace();
             return;
         }
         if let Source::Inline(bytes) = &self.source {
             self.confirmed_ms = now;
             if self.last.is_none() {
-                self.go_on(&bytes.clone());
+                self.take_up(&bytes.clone());
             }
         }
         self.stats.age(now.saturating_sub(self.confirmed_ms));
@@ -182,10 +188,14 @@ impl Loading {
         if self.call != Some(token) {
             return;
         }
-        self.call = None;
         let Source::Http(HttpSource { max_bytes, .. }) = self.source else {
             return;
         };
+        if self.turn() != Turn::GoesOn {
+            self.call = None;
+            return;
+        }
+        self.call = None;
         // A failed call has no headers, and asking for one would be fatal.
         if num_headers == 0 {
             self.fail(
@@ -206,7 +216,7 @@ impl Loading {
                 let digest: Sha256Bytes = Sha256::digest(&bytes).into();
                 if self.last == Some(digest) {
                     self.confirm();
-                } else if self.may_load(host::now_ms()) {
+                } else {
                     self.failure_logged = false;
                     self.etag = host::fetched_header("etag");
                     self.load(&bytes, digest);
@@ -218,10 +228,11 @@ impl Loading {
 
     /// A page of keys has come, or its call has failed.
     fn on_page(&mut self, token: u32, num_headers: usize, body_size: usize) {
-        if !self.may_load(host::now_ms()) {
+        // Where another root has loaded since it was asked for, it is of no use.
+        if self.turn() != Turn::GoesOn {
             self.feeding.forget_call();
+            return;
         }
-        // Where another VM has loaded since it was asked for, all has been forgotten.
         if self.feeding.awaits(token) {
             let gate = self.feeding.on_answer(num_headers, body_size);
             self.open(gate);
@@ -231,80 +242,110 @@ impl Loading {
 
     /// Publishes what is to be known of the feed from now on, if it has changed.
     fn open(&mut self, gate: Option<Gate>) {
-        if let (Some(gate), Some(publisher)) = (gate, &mut self.publisher)
-            && let Some(generation) = publisher.open(gate, &Host)
-        {
-            self.stats.published(generation, publisher.keys());
+        if let (Some(gate), Some(publisher)) = (gate, &mut self.publisher) {
+            match publisher.open(gate, &Host) {
+                Ok(None) => {}
+                Ok(Some(generation)) => self.stats.published(generation, publisher.keys()),
+                Err(Overtaken) => self.begin_anew(),
+            }
         }
     }
 
-    /// Goes on with an inline document that another VM has published, for the feed that it names.
-    fn go_on(&mut self, bytes: &[u8]) {
+    /// Takes up an inline document: publishes it, unless a root with the same configuration has, and nobody
+    /// since. Then only the feed that it names is gone on with.
+    fn take_up(&mut self, bytes: &[u8]) {
         let digest: Sha256Bytes = Sha256::digest(bytes).into();
-        self.last = Some(digest);
-        if Host.get(DOCUMENT).0.as_deref() != Some(&digest) {
+        if !publish::is_published(&digest, &Host) {
+            self.load(bytes, digest);
             return;
         }
-        let compiled = Document::parse(bytes).and_then(|document| compile(&document));
-        let Ok(compiled) = compiled else {
+        let Some((_, compiled)) = self.compile(bytes) else {
             return;
         };
-        if let Some(source) = compiled.policy.keys_feed.clone() {
-            self.publisher = Publisher::go_on(compiled, &Host);
-            let gate = self.feeding.follow(Some(&source));
+        let source = compiled.policy.keys_feed.clone();
+        if let Ok(publisher) = Publisher::go_on(compiled, &Host) {
+            self.publisher = Some(publisher);
+            self.last = Some(digest);
+            self.in_force = true;
+            let gate = self.feeding.follow(source.as_ref());
             self.open(gate);
         }
     }
 
-    fn may_load(&mut self, now: u64) -> bool {
-        match self.role {
-            Role::Singleton => {
-                self.lease.seize(now, &Host);
-                true
+    /// Claims the place of the loader, or keeps it.
+    fn turn(&mut self) -> Turn {
+        let claim = self.claimant.claim(host::steady_ms(), &Host);
+        if claim == Claim::Denied {
+            return Turn::Others;
+        }
+        self.claimant.hold_off_earlier(host::now_ms(), &Host);
+        let published = self.publisher.as_ref();
+        if claim == Claim::Renewed && published.is_none_or(|publisher| publisher.is_in_force(&Host))
+        {
+            return Turn::GoesOn;
+        }
+        self.begin_anew();
+        Turn::Begins
+    }
+
+    /// What is in force now may be another's, or be another's soon: nothing known here is of use.
+    fn begin_anew(&mut self) {
+        self.publisher = None;
+        self.feeding.forget();
+        self.call = None;
+        self.last = None;
+        self.etag = None;
+        self.in_force = false;
+        self.confirmed_ms = host::steady_ms();
+    }
+
+    /// Compiles a document; `None` where it is refused, and the log says why.
+    fn compile(&self, bytes: &[u8]) -> Option<(Document, Compiled)> {
+        let loaded = Document::parse(bytes)
+            .and_then(|document| compile(&document).map(|compiled| (document, compiled)));
+        match loaded {
+            Ok(loaded) => Some(loaded),
+            Err(problems) => {
+                self.stats.rejected(Reason::Invalid);
+                log::error!(
+                    "the configuration document is refused, what was in force stays: {}",
+                    listed(&problems)
+                );
+                None
             }
-            Role::Fallback => match self.lease.claim(now, &Host) {
-                Claim::Denied => false,
-                Claim::Renewed => true,
-                // What is in force now may be another's: begin anew.
-                Claim::Taken => {
-                    self.publisher = None;
-                    self.feeding.forget();
-                    self.last = None;
-                    self.etag = None;
-                    self.in_force = false;
-                    self.confirmed_ms = now;
-                    true
-                }
-            },
         }
     }
 
     /// Brings a document into force, or says why not.
     fn load(&mut self, bytes: &[u8], digest: Sha256Bytes) {
         self.last = Some(digest);
-        let loaded = Document::parse(bytes)
-            .and_then(|document| compile(&document).map(|compiled| (document, compiled)));
-        let (document, compiled) = match loaded {
-            Ok(loaded) => loaded,
-            Err(problems) => {
-                self.in_force = false;
-                self.stats.rejected(Reason::Invalid);
-                log::error!(
-                    "the configuration document is refused, what was in force stays: {}",
-                    listed(&problems)
-                );
-                return;
-            }
+        let Some((document, compiled)) = self.compile(bytes) else {
+            self.in_force = false;
+            return;
         };
         for warning in &compiled.warnings {
             log::warn!("configuration document: {warning}");
         }
-        let publisher = self
-            .publisher
-            .get_or_insert_with(|| Publisher::take_over(&Host));
+        if self.publish(&document, &compiled, digest) == Err(Overtaken) {
+            // Another root publishes at this moment, or has begun to. If this one still loads at the next tick,
+            // it does all of it once more.
+            self.begin_anew();
+        }
+    }
+
+    fn publish(
+        &mut self,
+        document: &Document,
+        compiled: &Compiled,
+        digest: Sha256Bytes,
+    ) -> Result<(), Overtaken> {
+        let publisher = match &mut self.publisher {
+            Some(publisher) => publisher,
+            none => none.insert(Publisher::take_over(&Host)?),
+        };
         let gate = self.feeding.follow(compiled.policy.keys_feed.as_ref());
-        let published = publisher.publish(&document, &compiled, gate, &Host);
-        let _ = Host.set(DOCUMENT, &digest, None);
+        let published = publisher.publish(document, compiled, gate, &Host)?;
+        publisher.sign(&digest, &Host);
         self.in_force = true;
         self.confirm();
         self.stats
@@ -316,13 +357,14 @@ impl Loading {
             compiled.keys.len(),
             published.records,
         );
+        Ok(())
     }
 
     /// The source still gives what was looked at last.
     fn confirm(&mut self) {
         self.failure_logged = false;
         if self.in_force {
-            self.confirmed_ms = host::now_ms();
+            self.confirmed_ms = host::steady_ms();
         }
     }
 

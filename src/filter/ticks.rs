@@ -17,12 +17,12 @@ const EAGER_MS: u64 = 1000;
 pub(super) struct Ticks {
     /// How often the document is looked at.
     every: Duration,
-    /// When to look at it again, in milliseconds since the Unix epoch; until then ticks are for pages of the
+    /// When to look at it again, in milliseconds of the steady clock; until then ticks are for pages of the
     /// feed.
     look_ms: u64,
     /// Whether they come at the pace of pages.
     paced: bool,
-    /// Until when a first document is looked for, in milliseconds since the Unix epoch; 0 for a root that waits.
+    /// Until when a first document is looked for, in milliseconds of the steady clock; 0 for a root that waits.
     eager_until_ms: u64,
     /// How often they come now.
     period: Duration,
@@ -31,7 +31,7 @@ pub(super) struct Ticks {
 impl Ticks {
     /// None yet; `eager` for the first document of a process.
     pub(super) fn new(every: Duration, eager: bool) -> Self {
-        let until = host::now_ms().saturating_add(EAGER_MS);
+        let until = host::steady_ms().saturating_add(EAGER_MS);
         Self {
             every,
             look_ms: 0,

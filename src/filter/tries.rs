@@ -121,7 +121,7 @@ impl Try {
     /// Whether the time for further tries is over.
     fn is_late(&self) -> bool {
         self.bounds
-            .is_some_and(|bounds| host::now_us() > bounds.until_us)
+            .is_some_and(|bounds| host::steady_us() > bounds.until_us)
     }
 }
 

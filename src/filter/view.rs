@@ -10,7 +10,7 @@ use crate::config::record::KeyDigest;
 use crate::config::snapshot::InForce;
 use crate::config::view::View;
 use crate::exchange::{Clock, Quotas};
-use crate::limits::{Estimate, Figures, Grant, Limiter, Refused, Settled, Subject, Used};
+use crate::limits::{Estimate, Figures, Grant, Limiter, Now, Refused, Settled, Subject, Used};
 use crate::shared_data::SharedData;
 
 /// One view for all streams of a VM.
@@ -36,7 +36,8 @@ impl SharedView {
     pub(super) fn moment(&self) -> Moment<'_> {
         Moment {
             view: self,
-            now_us: OnceCell::new(),
+            wall_us: OnceCell::new(),
+            steady_us: OnceCell::new(),
         }
     }
 
@@ -57,18 +58,30 @@ impl SharedView {
 
     /// Renews what this VM holds of concurrent requests.
     pub(super) fn renew_leases(&self) {
-        self.limiter.renew(&Host, host::now_us());
+        self.limiter.renew(&Host, host::now());
     }
 }
 
-/// The view in one callback, in which the clock is read once at the most.
+/// The view in one callback, in which each clock is read once at the most.
 #[derive(Debug)]
 pub(super) struct Moment<'a> {
     view: &'a SharedView,
-    now_us: OnceCell<u64>,
+    wall_us: OnceCell<u64>,
+    steady_us: OnceCell<u64>,
 }
 
 impl Moment<'_> {
+    fn wall_us(&self) -> u64 {
+        *self.wall_us.get_or_init(host::now_us)
+    }
+
+    fn time(&self) -> Now {
+        Now {
+            wall_us: self.wall_us(),
+            steady_us: self.now_us(),
+        }
+    }
+
     /// The policy in force.
     pub(super) fn in_force(&self) -> Option<Rc<InForce>> {
         self.view.look(|view| view.at(self.now_us(), &Host))
@@ -86,7 +99,7 @@ impl World for Moment<'_> {
     }
 
     fn now(&self) -> i64 {
-        i64::try_from(self.now_us() / 1_000_000).unwrap_or(i64::MAX)
+        i64::try_from(self.wall_us() / 1_000_000).unwrap_or(i64::MAX)
     }
 
     fn in_force_again(&self) -> Option<Rc<InForce>> {
@@ -97,15 +110,15 @@ impl World for Moment<'_> {
 impl Quotas for Moment<'_> {
     fn admit(&self, subjects: &[Subject], estimate: Estimate) -> Result<Grant, Refused> {
         let limiter = &self.view.limiter;
-        limiter.admit(subjects, estimate, &Host, self.now_us())
+        limiter.admit(subjects, estimate, &Host, self.time())
     }
 
     fn settle(&self, grant: Grant, used: Used) -> Settled {
-        self.view.limiter.settle(grant, used, &Host, self.now_us())
+        self.view.limiter.settle(grant, used, &Host, self.time())
     }
 
     fn figures(&self, subjects: &[Subject]) -> Figures {
-        self.view.limiter.figures(subjects, &Host, self.now_us())
+        self.view.limiter.figures(subjects, &Host, self.time())
     }
 
     fn reach_service(&self) -> bool {
@@ -115,6 +128,6 @@ impl Quotas for Moment<'_> {
 
 impl Clock for Moment<'_> {
     fn now_us(&self) -> u64 {
-        *self.now_us.get_or_init(host::now_us)
+        *self.steady_us.get_or_init(host::steady_us)
     }
 }

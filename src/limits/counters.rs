@@ -6,7 +6,7 @@ use super::bytes::Reader;
 use super::figures::{Figures, Gauge};
 use super::lease::{Lease, Leases};
 use super::rate::{Bucket, Share};
-use super::{Count, Estimate, Limits, Rate};
+use super::{Count, Estimate, Limits, Now, Rate};
 
 /// The running counters of one key or group.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -57,30 +57,30 @@ pub struct Reserved([Share; Rate::ALL.len()]);
 
 impl Counters {
     /// As they are now, for a subject that may use `limits`.
-    pub fn advance(&mut self, limits: &Limits, now_us: u64) {
+    pub fn advance(&mut self, limits: &Limits, now: Now) {
         for (rate, bucket) in self.rates() {
             // What has no limit at this moment is left alone: it may have one the next.
             if let Some(limit) = limits.per_minute(rate) {
-                *bucket = bucket.drained(limit, now_us);
+                *bucket = bucket.drained(limit, now.steady_us);
             }
         }
-        self.advance_rest(limits, now_us);
+        self.advance_rest(limits, now);
     }
 
     /// As they are now, for a request that came when `limits` held: it is over, and they may have
     /// changed since.
-    pub fn catch_up(&mut self, limits: &Limits, now_us: u64) {
+    pub fn catch_up(&mut self, limits: &Limits, now: Now) {
         for (_, bucket) in self.rates() {
-            *bucket = bucket.caught_up(now_us);
+            *bucket = bucket.caught_up(now.steady_us);
         }
-        self.advance_rest(limits, now_us);
+        self.advance_rest(limits, now);
     }
 
-    fn advance_rest(&mut self, limits: &Limits, now_us: u64) {
+    fn advance_rest(&mut self, limits: &Limits, now: Now) {
         if limits.budget.is_set() {
-            self.spending = self.spending.at(seconds(now_us), limits.budget.spent);
+            self.spending = self.spending.at(now.seconds(), limits.budget.spent);
         }
-        self.leases.expire(now_us / 1000);
+        self.leases.expire(now.steady_ms());
     }
 
     /// The limit that keeps a request out now: of several the hardest, and how long any of them does.
@@ -90,12 +90,12 @@ impl Counters {
         limits: &Limits,
         estimate: Estimate,
         (holder, held): (u64, u32),
-        now_us: u64,
+        now: Now,
     ) -> Option<Full> {
         let rates = Rate::ALL.into_iter().zip(&self.buckets);
         let rates = rates.filter_map(|(rate, bucket)| {
             let limit = limits.per_minute(rate)?;
-            let wait_us = bucket.wait_us(limit, estimate.units(rate, limit), now_us);
+            let wait_us = bucket.wait_us(limit, estimate.units(rate, limit), now.steady_us);
             (wait_us > 0).then_some(Full {
                 limit: Limit::Rate(rate),
                 wait_us,
@@ -111,7 +111,7 @@ impl Counters {
         });
         let spent = self.spending.exceeds(&limits.budget).map(|window| Full {
             limit: Limit::Budget(window),
-            wait_us: budget::until_next(window, seconds(now_us)).saturating_mul(1_000_000),
+            wait_us: budget::until_next(window, now.seconds()).saturating_mul(1_000_000),
         });
         rates.chain(no_slot).chain(spent).reduce(Full::and)
     }
@@ -122,7 +122,7 @@ impl Counters {
         limits: &Limits,
         estimate: Estimate,
         (holder, held): (u64, u32),
-        now_us: u64,
+        now: Now,
     ) -> Reserved {
         let mut reserved = Reserved::default();
         for ((rate, bucket), share) in self.rates().zip(&mut reserved.0) {
@@ -131,7 +131,7 @@ impl Counters {
             }
         }
         if limits.concurrent_requests.is_some() {
-            self.hold((holder, held), now_us);
+            self.hold((holder, held), now);
         }
         reserved
     }
@@ -162,8 +162,8 @@ impl Counters {
     }
 
     /// Writes down how many slots a VM holds.
-    pub fn hold(&mut self, (holder, held): (u64, u32), now_us: u64) {
-        self.leases.set(holder, held, now_us / 1000);
+    pub fn hold(&mut self, (holder, held): (u64, u32), now: Now) {
+        self.leases.set(holder, held, now.steady_ms());
     }
 
     /// How many slots others than `holder` hold.
@@ -177,21 +177,21 @@ impl Counters {
     }
 
     /// What is left of the rates.
-    pub fn figures(&self, limits: &Limits, now_us: u64) -> Figures {
+    pub fn figures(&self, limits: &Limits, now: Now) -> Figures {
         let [requests, input_tokens, output_tokens] = Rate::ALL.map(|rate| {
             let limit = limits.per_minute(rate)?;
             let bucket = self.buckets.get(rate as usize)?;
             Some(Gauge {
                 limit,
                 remaining: bucket.remaining(limit),
-                reset_us: bucket.reset_us(limit, now_us),
+                reset_us: bucket.reset_us(limit, now.steady_us),
             })
         });
         Figures {
             requests,
             input_tokens,
             output_tokens,
-            at_us: now_us,
+            at_us: now.wall_us,
         }
     }
 
@@ -261,10 +261,6 @@ impl Full {
     pub fn rank(&self) -> (bool, u64) {
         (matches!(self.limit, Limit::Budget(_)), self.wait_us)
     }
-}
-
-fn seconds(now_us: u64) -> i64 {
-    i64::try_from(now_us / 1_000_000).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub struct Lease {
     pub holder: u64,
     /// How many slots it holds.
     pub slots: u32,
-    /// Until when, in milliseconds since the Unix epoch.
+    /// Until when, in milliseconds of the steady clock.
     pub until_ms: u64,
 }
 
@@ -24,7 +24,7 @@ pub struct Lease {
 pub struct Leases(pub(super) Vec<Lease>);
 
 impl Leases {
-    /// Drops those that ran out. None runs longer than a lease does, even if a clock was set back.
+    /// Drops those that ran out, by the steady clock. None is believed that would run for longer than a lease does.
     pub fn expire(&mut self, now_ms: u64) {
         let latest = now_ms.saturating_add(LEASE_MS);
         self.0.retain(|lease| {

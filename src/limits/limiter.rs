@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 
 use super::counters::{Limit, Reserved};
 use super::figures::{Figures, Gauge};
-use super::{Amount, Count, Estimate, Scope, Subject, Window};
+use super::{Amount, Count, Estimate, Now, Scope, Subject, Window};
 use crate::shared_data::SharedData;
 use met::Met;
 use stroke::{Overtaken, change, look};
@@ -108,13 +108,13 @@ impl Limiter {
         subjects: &[Subject],
         estimate: Estimate,
         shared: &impl SharedData,
-        now_us: u64,
+        now: Now,
     ) -> Result<Grant, Refused> {
         // Whom the second would refuse is better not counted for the first at all, not even for the
         // moment until that is taken back: somebody else may come in it.
         let later = subjects.get(1..).unwrap_or_default();
-        if let Some(met) = self.hardest(later, estimate, shared, now_us) {
-            let all = self.hardest(subjects, estimate, shared, now_us);
+        if let Some(met) = self.hardest(later, estimate, shared, now) {
+            let all = self.hardest(subjects, estimate, shared, now);
             return Err(all.unwrap_or(met).refused());
         }
         let mut grant = Grant(Vec::with_capacity(subjects.len()));
@@ -123,13 +123,13 @@ impl Limiter {
             let mut met = None;
             let entered = change(&subject.name, TRIES_TO_ADMIT, shared, |counters| {
                 let limits = &subject.limits;
-                counters.advance(limits, now_us);
-                met = counters.meets(limits, estimate, (self.holder, held), now_us);
+                counters.advance(limits, now);
+                met = counters.meets(limits, estimate, (self.holder, held), now);
                 if met.is_some() {
                     return None;
                 }
                 let slots = (self.holder, held.saturating_add(1));
-                Some(counters.enter(limits, estimate, slots, now_us))
+                Some(counters.enter(limits, estimate, slots, now))
             });
             if let Ok(Some(reserved)) = entered {
                 if subject.lends_slots() {
@@ -139,12 +139,12 @@ impl Limiter {
                 grant.0.push(Entered { subject, reserved });
                 continue;
             }
-            self.withdraw(grant, shared, now_us);
+            self.withdraw(grant, shared, now);
             let met = met.map(|full| Met {
                 scope: subject.scope,
                 full,
             });
-            let full = self.hardest(subjects, estimate, shared, now_us).or(met);
+            let full = self.hardest(subjects, estimate, shared, now).or(met);
             return Err(full.map_or(Refused::Contended, |met| met.refused()));
         }
         Ok(grant)
@@ -156,12 +156,12 @@ impl Limiter {
         subjects: &[Subject],
         estimate: Estimate,
         shared: &impl SharedData,
-        now_us: u64,
+        now: Now,
     ) -> Option<Met> {
         let met = subjects.iter().filter_map(|subject| {
-            let counters = look(subject, shared, now_us);
+            let counters = look(subject, shared, now);
             let held = (self.holder, self.held(subject));
-            let full = counters.meets(&subject.limits, estimate, held, now_us)?;
+            let full = counters.meets(&subject.limits, estimate, held, now)?;
             let scope = subject.scope;
             Some(Met { scope, full })
         });
@@ -169,14 +169,14 @@ impl Limiter {
     }
 
     /// Undoes an admission: nothing was forwarded.
-    fn withdraw(&self, grant: Grant, shared: &impl SharedData, now_us: u64) {
+    fn withdraw(&self, grant: Grant, shared: &impl SharedData, now: Now) {
         for Entered { subject, reserved } in grant.0 {
             let held = self.give_back(&subject);
             let _ = change(&subject.name, TRIES_TO_SETTLE, shared, |counters| {
-                counters.catch_up(&subject.limits, now_us);
+                counters.catch_up(&subject.limits, now);
                 counters.withdraw(reserved);
                 if let Some(held) = held {
-                    counters.hold((self.holder, held), now_us);
+                    counters.hold((self.holder, held), now);
                 }
                 Some(())
             });
@@ -185,25 +185,19 @@ impl Limiter {
 
     /// A request that was let through is over: counts what it used in place of what was estimated, and
     /// gives its slots back.
-    pub fn settle(
-        &self,
-        grant: Grant,
-        used: Used,
-        shared: &impl SharedData,
-        now_us: u64,
-    ) -> Settled {
+    pub fn settle(&self, grant: Grant, used: Used, shared: &impl SharedData, now: Now) -> Settled {
         let mut settled = Settled::default();
         for Entered { subject, reserved } in grant.0 {
             let held = self.give_back(&subject);
             let limits = &subject.limits;
             let changed = change(&subject.name, TRIES_TO_SETTLE, shared, |counters| {
-                counters.catch_up(limits, now_us);
+                counters.catch_up(limits, now);
                 counters.settle(limits, reserved, [used.input, used.output]);
                 if let (Some(charge), true) = (used.charge, limits.budget.is_set()) {
                     counters.charge(charge);
                 }
                 if let Some(held) = held {
-                    counters.hold((self.holder, held), now_us);
+                    counters.hold((self.holder, held), now);
                 }
                 Some(counters.spending())
             });
@@ -221,14 +215,14 @@ impl Limiter {
     }
 
     /// What is left of the limits of `subjects`, the tighter for each.
-    pub fn figures(&self, subjects: &[Subject], shared: &impl SharedData, now_us: u64) -> Figures {
+    pub fn figures(&self, subjects: &[Subject], shared: &impl SharedData, now: Now) -> Figures {
         let mut tightest = Figures {
-            at_us: now_us,
+            at_us: now.wall_us,
             ..Figures::default()
         };
         for subject in subjects {
-            let counters = look(subject, shared, now_us);
-            let figures = counters.figures(&subject.limits, now_us);
+            let counters = look(subject, shared, now);
+            let figures = counters.figures(&subject.limits, now);
             for (tightest, own) in [
                 (&mut tightest.requests, figures.requests),
                 (&mut tightest.input_tokens, figures.input_tokens),
@@ -242,7 +236,7 @@ impl Limiter {
 
     /// Renews the leases of the slots that this VM holds; to be called every
     /// [`RENEWAL_MS`](super::lease::RENEWAL_MS).
-    pub fn renew(&self, shared: &impl SharedData, now_us: u64) {
+    pub fn renew(&self, shared: &impl SharedData, now: Now) {
         let held: Vec<(Rc<str>, u32)> = self.held.try_borrow().map_or_else(
             |_| Vec::new(),
             |held| {
@@ -253,7 +247,7 @@ impl Limiter {
         );
         for (name, count) in held {
             let _ = change(&name, TRIES_TO_SETTLE, shared, |counters| {
-                counters.hold((self.holder, count), now_us);
+                counters.hold((self.holder, count), now);
                 Some(())
             });
         }

@@ -40,7 +40,8 @@ impl Rate {
 const UNIT: u64 = 60_000_000;
 
 /// By how much the clock readings of two VMs may seem to differ, in microseconds: each reads its clock
-/// before it changes a record, and may be overtaken in between. What differs by more was set back.
+/// before it changes a record, and may be overtaken in between. What differs by more is no moment of
+/// this clock.
 const SKEW_US: u64 = 1_000_000;
 
 /// What one rate has used and not yet been forgiven.
@@ -48,7 +49,7 @@ const SKEW_US: u64 = 1_000_000;
 pub struct Bucket {
     /// How full it is, in parts of a unit.
     level: u64,
-    /// Until when it has been drained, in microseconds since the Unix epoch.
+    /// Until when it has been drained, in microseconds of the steady clock.
     at_us: u64,
     /// The limit that it last drained for, in units a minute.
     limit: u32,
@@ -72,8 +73,8 @@ impl Share {
 }
 
 impl Bucket {
-    /// Drains what `limit` a minute has drained until now. A clock that was set back drains nothing,
-    /// and holds nobody up for longer.
+    /// Drains what `limit` a minute has drained until now, by the steady clock. A moment that no clock of this
+    /// process can have told drains nothing, and holds nobody up for longer.
     #[must_use]
     pub fn drained(self, limit: u32, now_us: u64) -> Self {
         Self { limit, ..self }.caught_up(now_us)

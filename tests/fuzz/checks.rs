@@ -19,6 +19,8 @@ use trilane::body::{
     BodyError, BodyScanner, FoundModel, MAX_DEPTH, MAX_MODEL_BYTES, UsageEdit, UsageOption,
 };
 
+#[path = "asked.rs"]
+mod asked;
 #[path = "output_cap.rs"]
 mod output_cap;
 #[path = "usage_option.rs"]
@@ -38,6 +40,7 @@ pub struct Verdict {
     pub edit: Option<UsageEdit>,
     pub object_end: Option<u64>,
     pub cap: Option<u64>,
+    pub told: asked::Told,
 }
 
 impl Verdict {
@@ -68,8 +71,10 @@ pub fn scan<'a>(form: Form, chunks: impl IntoIterator<Item = &'a [u8]>) -> Verdi
     let mut model: Option<FoundModel> = None;
     let mut usage = UsageOption::Absent;
     let mut cap = None;
+    let mut others = Vec::new();
     for chunk in chunks {
         let fed = scanner.feed(chunk);
+        others.extend(scanner.take_others());
         if usage != UsageOption::Absent {
             assert_eq!(
                 scanner.usage_option(),
@@ -90,7 +95,10 @@ pub fn scan<'a>(form: Form, chunks: impl IntoIterator<Item = &'a [u8]>) -> Verdi
         );
         if fed.is_err() {
             assert!(
-                !scanner.inside_model() && !scanner.inside_usage_option() && !scanner.complete(),
+                !scanner.inside_model()
+                    && !scanner.inside_other()
+                    && !scanner.inside_usage_option()
+                    && !scanner.complete(),
                 "after {fed:?}"
             );
             assert_eq!(scanner.feed(b"{}"), fed, "an error is final");
@@ -110,6 +118,15 @@ pub fn scan<'a>(form: Form, chunks: impl IntoIterator<Item = &'a [u8]>) -> Verdi
         edit: scanner.usage_edit(),
         object_end: scanner.object_end(),
         cap: scanner.output_cap(),
+        told: asked::Told {
+            candidates: scanner.candidates(),
+            service_tier: scanner.service_tier().map(str::to_owned),
+            speed: scanner.speed().map(str::to_owned),
+            background: scanner.background(),
+            image_tool: scanner.image_tool(),
+            others,
+            size: scanner.input_size(),
+        },
     }
 }
 
@@ -134,6 +151,7 @@ pub fn json(body: &[u8]) -> Verdict {
         renamed(Form::Json, body, &verdict);
         usage_option::check(body, &verdict);
         output_cap::check(body, &verdict);
+        asked::check(body, &verdict);
     }
     verdict
 }
@@ -157,6 +175,15 @@ pub fn multipart(body: &[u8]) -> Verdict {
         assert_eq!(verdict.usage, UsageOption::Absent, "{}", context());
         assert_eq!((&verdict.edit, verdict.object_end), (&None, None));
         assert_eq!(verdict.cap, None, "{}", context());
+        assert_eq!(verdict.told.candidates, want.candidates, "{}", context());
+        let size = verdict.told.size;
+        assert_eq!(size.images, want.files, "{}", context());
+        assert_eq!(
+            size.text_bytes,
+            body.len() as u64 - want.file_bytes,
+            "{}",
+            context()
+        );
     }
     verdict
 }
@@ -177,6 +204,7 @@ fn any_chunks(form: Form, body: &[u8]) -> Verdict {
             assert_eq!(verdict.edit, other.edit, "{how}");
             assert_eq!(verdict.object_end, other.object_end, "{how}");
             assert_eq!(verdict.cap, other.cap, "{how}");
+            assert_eq!(verdict.told, other.told, "{how}");
             assert_eq!(verdict.name(), other.name(), "{how}");
             let span = |verdict: &Verdict| {
                 let model = verdict.model.clone()?;
@@ -253,6 +281,10 @@ fn kept(name: &str) -> String {
 struct Expected {
     model: Option<String>,
     stream: Option<bool>,
+    /// Of a form.
+    candidates: Option<u64>,
+    files: u64,
+    file_bytes: u64,
 }
 
 // === JSON: serde_json, and the rules of the gateway on top ===
@@ -267,15 +299,9 @@ fn expected_json(body: &[u8]) -> Option<Expected> {
         return None;
     }
     let mut json = serde_json::Deserializer::from_str(text);
-    let top = json.deserialize_map(Top { strict: false }).ok()?;
-    let mut json = serde_json::Deserializer::from_str(text);
-    let strict = json.deserialize_map(Top { strict: true });
-    Some(Expected {
-        model: top.model,
-        stream: top
-            .stream
-            .map(|_| strict.is_ok_and(|top| top.stream == Some(true))),
-    })
+    let top = json.deserialize_map(Top).ok()?;
+    asked::expected(text)?;
+    Some(top)
 }
 
 /// How deep a well-formed text is nested.
@@ -295,10 +321,8 @@ fn depth(body: &[u8]) -> usize {
     deepest
 }
 
-/// Reads the outermost object. Strict: a `stream` that is no boolean is an error.
-struct Top {
-    strict: bool,
-}
+/// Reads the outermost object.
+struct Top;
 
 impl<'de> Visitor<'de> for Top {
     type Value = Expected;
@@ -338,11 +362,7 @@ impl<'de> Visitor<'de> for Top {
                     }
                     top.model = Some(name);
                 }
-                "stream" if self.strict => top.stream = Some(map.next_value()?),
-                "stream" => {
-                    map.next_value::<IgnoredAny>()?;
-                    top.stream = Some(false);
-                }
+                "stream" => top.stream = Some(map.next_value::<Option<bool>>()? == Some(true)),
                 _ => {
                     map.next_value::<IgnoredAny>()?;
                 }
@@ -444,10 +464,24 @@ fn plain_form(body: &[u8]) -> Expected {
             assert!(!value.is_empty() && !value.bytes().any(|byte| byte.is_ascii_control()));
             assert!(form.model.replace(value).is_none(), "two models");
         } else if named("stream") {
+            assert!(value == b"true" || value == b"false", "a boolean");
             assert!(
                 form.stream.replace(value == b"true").is_none(),
                 "two streams"
             );
+        } else if named("n") {
+            assert!(value.iter().all(u8::is_ascii_digit), "an integer");
+            let count = core::str::from_utf8(value).expect("digits").parse();
+            let count = count.unwrap_or(u64::MAX);
+            assert!(form.candidates.replace(count).is_none(), "two numbers");
+        }
+        let is_file_name = |text: &str| {
+            let rest = text.trim().strip_prefix("filename");
+            rest.is_some_and(|rest| rest.trim_start().starts_with(['=', '*']))
+        };
+        if disposition.split(';').skip(1).any(is_file_name) {
+            form.files += 1;
+            form.file_bytes += value.len() as u64;
         }
     }
     let epilogue = rest.strip_prefix(b"--").expect("the closing delimiter");

@@ -78,8 +78,15 @@ fn define_wasi(linker: &mut Linker<Host>) -> Result<(), wasmi::errors::LinkerErr
     linker.func_wrap(
         wasi,
         "clock_time_get",
-        |mut guest: Guest<'_>, _: i32, _: i64, at: i32| {
-            let nanoseconds = guest.data().process.lock().now_ms * 1_000_000;
+        |mut guest: Guest<'_>, clock: i32, _: i64, at: i32| {
+            let nanoseconds = {
+                let shared = guest.data().process.lock();
+                match clock {
+                    0 => shared.now_ms * 1_000_000,
+                    1 => shared.steady_ms * 1_000_000,
+                    other => panic!("a clock that Envoy does not have: {other}"),
+                }
+            };
             store(&mut guest, at, &nanoseconds.to_le_bytes())
         },
     )?;

@@ -172,7 +172,8 @@ fn random_damage() {
         for name in [
             "trilane/generation",
             "trilane/policy",
-            "trilane/lease",
+            "trilane/epoch",
+            "trilane/order",
             "trilane/document",
             &record_name("key-a"),
         ] {

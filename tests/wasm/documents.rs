@@ -19,6 +19,23 @@ pub fn record_name(key: &str) -> String {
     KeyDigest::of(key.as_bytes()).shared_name()
 }
 
+/// Whether this is written to keep the loader's place.
+pub fn is_of_the_lease(name: &str) -> bool {
+    ["trilane/loader", "trilane/lease"].contains(&name)
+}
+
+/// Lets a root tick until it asks for something: it loads. What it asks is left to be looked at.
+pub fn wait_until_it_asks(vm: &mut Vm, process: &Process) {
+    for _ in 0..60 {
+        process.pass(500);
+        vm.tick();
+        if !vm.host().calls.is_empty() {
+            return;
+        }
+    }
+    panic!("it never loads: {:?}", vm.logs());
+}
+
 /// Three groups, one key for each (`key-a`, `key-b`, `key-c`), one model with another name upstream.
 pub fn sample() -> Value {
     json!({

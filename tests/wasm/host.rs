@@ -42,7 +42,10 @@ pub struct Shared {
     /// Names written, in order, with what was written.
     pub written: Vec<(String, Vec<u8>)>,
     pub metrics: Vec<(String, u64)>,
+    /// The wall clock, in milliseconds since the Unix epoch.
     pub now_ms: u64,
+    /// The steady clock, in milliseconds.
+    pub steady_ms: u64,
     /// How much time passes while a value of the shared data is written.
     pub write_ms: u64,
     pub entropy: u64,
@@ -55,6 +58,7 @@ impl Process {
     pub fn new() -> Self {
         let process = Self::default();
         process.lock().now_ms = 1_800_000_000_000;
+        process.lock().steady_ms = 5_000_000;
         process
     }
 
@@ -64,7 +68,13 @@ impl Process {
 
     /// Lets time pass.
     pub fn pass(&self, milliseconds: u64) {
-        self.lock().now_ms += milliseconds;
+        self.lock().pass(milliseconds);
+    }
+
+    /// Puts the wall clock forward, or back.
+    pub fn step(&self, milliseconds: i64) {
+        let mut shared = self.lock();
+        shared.now_ms = shared.now_ms.checked_add_signed(milliseconds).unwrap();
     }
 
     /// A value of the shared data; `None` where the name was never set.
@@ -101,9 +111,14 @@ impl Process {
 }
 
 impl Shared {
+    fn pass(&mut self, milliseconds: u64) {
+        self.now_ms += milliseconds;
+        self.steady_ms += milliseconds;
+    }
+
     /// As Envoy: 0 is unconditional; a version given for a name that was never set does not matter.
     pub fn set(&mut self, name: &str, value: &[u8], cas: u32) -> bool {
-        self.now_ms += self.write_ms;
+        self.pass(self.write_ms);
         if cas != 0 && self.contended.is_some_and(|part| name.starts_with(part)) {
             return false;
         }

@@ -77,3 +77,34 @@ fn what_cannot_be_counted_is_refused_or_told() {
         assert_eq!(process.metric(LOST), Some(lost), "{case}: once an exchange");
     }
 }
+
+/// A step of the wall clock drains no bucket, frees no slot, and keeps neither from doing so in time.
+#[test]
+fn steps_of_the_wall_clock_let_nobody_in() {
+    const DAY: i64 = 86_400_000;
+    let cases = [
+        ("rate", json!({"requests_per_minute": 1}), 60_000),
+        ("slot", json!({"concurrent_requests": 1}), 30_000),
+    ];
+    for (case, limits, after_ms) in cases {
+        for step in [DAY, -DAY, 3_600_000, -3_600_000] {
+            let case = format!("{case}, a step by {step} ms");
+            let process = Process::new();
+            let mut vm = gateway(&process, Some(limits.clone()), None);
+            let first = begun(&mut vm);
+            assert_eq!(first.status(), 0, "{case}");
+            for _ in 0..3 {
+                process.step(step);
+                process.pass(1000);
+                let mut other = Vm::configured(&process, "gateway", "{}");
+                assert_eq!(begun(&mut other).status(), 429, "{case}");
+            }
+            // The VM that holds the slot is gone, and a whole minute's worth drains.
+            drop(vm);
+            process.step(-step);
+            process.pass(after_ms);
+            let mut other = Vm::configured(&process, "gateway", "{}");
+            assert_eq!(begun(&mut other).status(), 0, "{case}: in time");
+        }
+    }
+}

@@ -30,6 +30,7 @@ mod loader;
 mod packing;
 mod publication;
 mod records;
+mod replaced;
 mod requests;
 mod stream;
 mod vectors;

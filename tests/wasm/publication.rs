@@ -223,7 +223,6 @@ fn moved_to_a_new_mixed_group_over_what_is_new() {
 }
 
 #[test]
-#[ignore = "a known limit: for a moment the key has its new group with that group's old models"]
 fn moved_into_a_group_that_changes() {
     let before = document(&[group("g", &["x"]), group("h", &["x"])], &["k>g"]);
     let after = document(&[group("g", &["x"]), group("h", &["y"])], &["k>h"]);

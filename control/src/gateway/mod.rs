@@ -39,6 +39,7 @@ impl Gateway {
             // does not name is none.
             in_force: InForce {
                 epoch: 1,
+                generation: 7,
                 feed: None,
                 policy: compiled.policy,
             },

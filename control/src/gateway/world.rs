@@ -8,7 +8,9 @@ use time::OffsetDateTime;
 use trilane::config::record::{KeyDigest, KeyRecord, Stamped};
 use trilane::config::snapshot::InForce;
 use trilane::exchange::{Clock, Quotas, StreamEnd};
-use trilane::limits::{Estimate, Figures, Grant, Limiter, Limits, Refused, Settled, Subject, Used};
+use trilane::limits::{
+    Estimate, Figures, Grant, Limiter, Limits, Now, Refused, Settled, Subject, Used,
+};
 use trilane::shared_data::{Conflict, SharedData};
 
 /// Key records, counters on which nothing has been counted yet, and the clock.
@@ -43,6 +45,16 @@ impl World {
     }
 }
 
+impl World {
+    /// One clock does: nothing here lasts.
+    fn time(&self) -> Now {
+        Now {
+            wall_us: self.now_us(),
+            steady_us: self.now_us(),
+        }
+    }
+}
+
 impl trilane::auth::World for World {
     fn key_record(&self, digest: &KeyDigest) -> Option<Vec<u8>> {
         let record = self.record(digest)?.clone();
@@ -72,16 +84,15 @@ impl Clock for World {
 impl Quotas for World {
     fn admit(&self, subjects: &[Subject], estimate: Estimate) -> Result<Grant, Refused> {
         self.limiter
-            .admit(subjects, estimate, &self.shared, self.now_us())
+            .admit(subjects, estimate, &self.shared, self.time())
     }
 
     fn settle(&self, grant: Grant, used: Used) -> Settled {
-        self.limiter
-            .settle(grant, used, &self.shared, self.now_us())
+        self.limiter.settle(grant, used, &self.shared, self.time())
     }
 
     fn figures(&self, subjects: &[Subject]) -> Figures {
-        self.limiter.figures(subjects, &self.shared, self.now_us())
+        self.limiter.figures(subjects, &self.shared, self.time())
     }
 
     /// What Envoy's configuration declares is not looked at here: it is taken to be as it should.

@@ -5,6 +5,7 @@ use crate::config::Document;
 use crate::config::compile::compile_policy;
 use crate::config::feed::record::{Terms, encode};
 use crate::config::feed::{Coverage, Gate};
+use crate::config::record::Stamped;
 use crate::head::Head;
 use crate::limits::budget::Budget;
 use crate::limits::{Amount, Limits, Rate};
@@ -41,6 +42,7 @@ impl World for Records {
         let policy = self.newer.clone()?;
         Some(Rc::new(InForce {
             epoch: 5,
+            generation: 8,
             feed: None,
             policy,
         }))
@@ -76,6 +78,7 @@ fn policy(more: &str) -> Policy {
 fn in_force(feed: Option<Gate>) -> InForce {
     InForce {
         epoch: 5,
+        generation: 7,
         feed,
         policy: policy(""),
     }
@@ -319,4 +322,69 @@ fn a_budget_from_a_feed_needs_prices() {
         ..Records::default()
     };
     assert_eq!(verdict(gate, &world), "named");
+}
+
+/// Between a policy and a record that were published apart, and a look at a newer policy.
+#[test]
+fn a_key_is_judged_by_one_document() {
+    struct Changing {
+        record: Vec<u8>,
+        newer: Option<Rc<InForce>>,
+    }
+    impl World for Changing {
+        fn key_record(&self, _: &KeyDigest) -> Option<Vec<u8>> {
+            Some(self.record.clone())
+        }
+        fn fed_record(&self, _: &KeyDigest) -> Option<Vec<u8>> {
+            None
+        }
+        fn now(&self) -> i64 {
+            NOW
+        }
+        fn in_force_again(&self) -> Option<Rc<InForce>> {
+            self.newer.clone()
+        }
+    }
+    let record = |group: &str| {
+        (!group.is_empty()).then(|| KeyRecord {
+            id: "k".to_owned(),
+            group: group.to_owned(),
+            expires_at: None,
+            disabled: false,
+            limits: None,
+        })
+    };
+    // The policy at hand is of generation 7. (case, from, now, before, the policy in force, the verdict)
+    let cases = [
+        ("in force", 7, "named", "fed", 7, "named"),
+        ("not yet", 8, "named", "fed", 7, "fed"),
+        ("by now", 8, "named", "fed", 8, "named"),
+        ("long since", 8, "named", "fed", 9, "named"),
+        ("the one between only", 9, "named", "fed", 8, "fed"),
+        ("not yet added", 8, "named", "", 7, "401"),
+        ("added by now", 8, "named", "", 8, "named"),
+        ("not yet removed", 8, "", "fed", 7, "fed"),
+        ("removed by now", 8, "", "fed", 8, "401"),
+    ];
+    for (case, from, now, before, newest, want) in cases {
+        let named = Named {
+            epoch: 5,
+            from,
+            now: record(now),
+            before: record(before),
+        };
+        let world = Changing {
+            record: named.encode(),
+            newer: Some(Rc::new(InForce {
+                generation: newest,
+                ..in_force(None)
+            })),
+        };
+        let verdict = match standing(&key(), &in_force(None), &world) {
+            Standing::Good { group, .. } => group.id.clone(),
+            Standing::Refused => "401".to_owned(),
+            Standing::Undecided => "503".to_owned(),
+        };
+        assert_eq!(verdict, want, "{case}");
+    }
 }

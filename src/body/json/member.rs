@@ -44,8 +44,6 @@ impl Member {
 type Others = &'static [(&'static str, Member)];
 
 const TOP: Others = &[
-    ("messages", Member::Place(Place::Message)),
-    ("input", Member::Place(Place::Item)),
     ("tools", Member::Place(Place::Tool)),
     ("fallbacks", Member::Fallbacks),
     ("moderation", Member::Place(Place::Runner)),
@@ -67,10 +65,6 @@ const TOOL: Others = &[
     ("tools", Member::Place(Place::Tool)),
 ];
 const RUNNER: Others = &[("model", Member::Model(Role::Runs))];
-const ITEM: Others = &[("tools", Member::Place(Place::Tool))];
-const MESSAGE: Others = &[("content", Member::Place(Place::Block))];
-const BLOCK: Others = &[("tool", Member::Place(Place::ToolChange))];
-const TOOL_CHANGE: Others = &[("definition", Member::Place(Place::Tool))];
 const FALLBACK: Others = &[
     ("model", Member::Model(Role::Runs)),
     ("speed", Member::FallbackSpeed),
@@ -90,10 +84,6 @@ impl Place {
             Self::GenerationConfig => (GENERATION_CONFIG, CONFIG),
             Self::Tool => (&[], TOOL),
             Self::Runner => (&[], RUNNER),
-            Self::Item => (&[], ITEM),
-            Self::Message => (&[], MESSAGE),
-            Self::Block => (&[], BLOCK),
-            Self::ToolChange => (&[], TOOL_CHANGE),
             Self::Fallback => (&[], FALLBACK),
             Self::Request => (&[], REQUEST),
         };
@@ -116,27 +106,27 @@ impl Place {
     }
 }
 
-/// Whether a member of the outermost object has content in it that is no text: in all others a part is text.
+/// Whether a member of the outermost object may have content in it that is no text, or tools.
 fn has_parts(key: &[u8]) -> bool {
-    matches!(
-        key,
-        b"messages"
-            | b"input"
-            | b"contents"
-            | b"content"
-            | b"requests"
-            | b"system"
-            | b"systemInstruction"
-            | b"system_instruction"
-            | b"instructions"
-            | b"prompt"
-            | b"image"
-            | b"images"
-            | b"mask"
-            | b"instances"
-            | b"generateContentRequest"
-            | b"generate_content_request"
-    )
+    const CONTENT: [&str; 16] = [
+        "messages",
+        "input",
+        "contents",
+        "content",
+        "requests",
+        "system",
+        "systemInstruction",
+        "system_instruction",
+        "instructions",
+        "prompt",
+        "image",
+        "images",
+        "mask",
+        "instances",
+        "generateContentRequest",
+        "generate_content_request",
+    ];
+    CONTENT.iter().any(|name| eq_fold(key, name.as_bytes()))
 }
 
 impl JsonScanner {

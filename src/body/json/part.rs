@@ -6,7 +6,7 @@
 
 use super::{JsonScanner, Text};
 use crate::body::InputSize;
-use crate::body::field::MAX_WORD;
+use crate::body::field::{MAX_WORD, eq_fold};
 use crate::text::plain_run;
 
 /// How long the base64 of a part is at least, in characters. What is shorter is text.
@@ -38,16 +38,26 @@ pub(super) enum Hint {
     Holder,
     /// Nothing but text, whatever is in it.
     Text,
+    /// Tools; what is in them is text, but for the models that they run.
+    Tools,
 }
 
 impl Hint {
     /// What a key, as its bytes stand in the body, tells.
     ///
-    /// One with escapes or characters outside ASCII is never looked into: who writes `args` so must not pass for another.
+    /// One with escapes or characters outside ASCII may be any: who writes `args` or `tools` so must not pass for another.
     #[inline]
     pub(super) fn of(key: &[u8]) -> Self {
+        // Most are these.
         match key {
             b"role" | b"content" | b"type" | b"text" => Self::None,
+            _ => Self::of_rarer(key),
+        }
+    }
+
+    #[inline(never)]
+    fn of_rarer(key: &[u8]) -> Self {
+        match key {
             b"image_url" => Self::Image,
             b"url" => Self::Url,
             b"data" => Self::Data,
@@ -56,21 +66,42 @@ impl Hint {
             b"file_id" => Self::FileId,
             b"result" | b"b64_json" => Self::Result,
             b"source" | b"input_audio" | b"inlineData" | b"inline_data" => Self::Holder,
-            b"input" | b"args" | b"response" | b"arguments" | b"tools" | b"tool"
-            | b"parameters" | b"schema" => Self::Text,
+            b"input" | b"args" | b"response" | b"arguments" | b"parameters" | b"schema" => {
+                Self::Text
+            }
+            b"tools" | b"definition" => Self::Tools,
             _ => Self::of_another(key),
         }
     }
 
-    #[inline(never)]
     fn of_another(key: &[u8]) -> Self {
         let is_plain = |byte: &u8| byte.is_ascii() && *byte != b'\\';
         // What is longer may be kept in part.
-        if key.len() <= MAX_WORD && key.iter().all(is_plain) {
-            Self::None
-        } else {
-            Self::Text
+        if key.len() > MAX_WORD || !key.iter().all(is_plain) {
+            return Self::Tools;
         }
+        let reads_as = |names: &[&str]| names.iter().any(|name| eq_fold(key, name.as_bytes()));
+        if !key.iter().any(u8::is_ascii_uppercase) {
+            Self::None
+        } else if reads_as(&["tools", "definition"]) {
+            Self::Tools
+        } else if reads_as(&[
+            "input",
+            "args",
+            "response",
+            "arguments",
+            "parameters",
+            "schema",
+        ]) {
+            Self::Text
+        } else {
+            Self::None
+        }
+    }
+
+    /// Whether no part is looked for in an object or array with this key.
+    pub(super) fn is_text(self) -> bool {
+        matches!(self, Self::Text | Self::Tools)
     }
 
     /// Whether an object with this key has a part in it.
@@ -80,7 +111,7 @@ impl Hint {
 
     /// Whether a string with this key may be a part.
     pub(super) fn may_be_part(self) -> bool {
-        !matches!(self, Self::None | Self::Holder | Self::Text)
+        !matches!(self, Self::None | Self::Holder | Self::Text | Self::Tools)
     }
 }
 
@@ -324,7 +355,7 @@ impl JsonScanner {
         self.rare.as_mut()?.parts.as_mut()
     }
 
-    /// Whether what is being read may have parts.
+    /// Whether what is being read may have parts, or tools.
     pub(super) fn reads_parts(&self) -> bool {
         self.in_parts && self.text_depth == 0
     }

@@ -1,12 +1,14 @@
 //! Where in a body the keys are compared: the few objects on the way to what decides something.
+//!
+//! They are the outermost object, some of its members, and tools wherever the content has any.
 
 use super::JsonScanner;
 use crate::body::BodyError;
 use crate::body::nesting::Container;
 
-/// How many watched objects and arrays may be open at once. The longest way that the protocols know is
-/// `messages[].content[].tool.definition`.
-const MAX_WATCHED: usize = 10;
+/// How many watched objects and arrays may be open at once. The longest way that the protocols know, to a tool in a
+/// namespace and its `svg`, has six.
+const MAX_WATCHED: usize = 8;
 
 /// An object whose keys are compared, or an array of such.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,14 +23,6 @@ pub(super) enum Place {
     Tool,
     /// An object that runs the model that it names: `svg`, `moderation`.
     Runner,
-    /// `input` of Responses, and each item: some have `tools`.
-    Item,
-    /// `messages`, and each of them.
-    Message,
-    /// `content` of a message, and each block: some define a tool.
-    Block,
-    /// `tool` of such a block.
-    ToolChange,
     /// `fallbacks` of Messages, and each of them.
     Fallback,
     /// `requests` of a batch of protocol C, and each of them.
@@ -38,47 +32,46 @@ pub(super) enum Place {
 impl Place {
     /// Whether an array of such objects is meant as well.
     fn is_listed(self) -> bool {
-        matches!(
-            self,
-            Self::Tool | Self::Item | Self::Message | Self::Block | Self::Fallback | Self::Request
-        )
+        matches!(self, Self::Tool | Self::Fallback | Self::Request)
     }
 }
 
-/// The watched objects and arrays that are open, outermost first: nothing is watched in what is not.
+/// The watched objects and arrays that are open, outermost first.
 #[derive(Debug)]
 pub(super) struct Watched {
-    places: [Place; MAX_WATCHED],
+    /// Each with how deep it is.
+    places: [(Place, u16); MAX_WATCHED],
     len: u8,
 }
 
 impl Default for Watched {
     fn default() -> Self {
         Self {
-            places: [Place::Top; MAX_WATCHED],
+            places: [(Place::Top, 0); MAX_WATCHED],
             len: 0,
         }
     }
 }
 
 impl Watched {
-    /// How many are open. They are the outermost of all that is open.
-    pub(super) fn depth(&self) -> usize {
-        usize::from(self.len)
+    /// The innermost, and how deep it is.
+    fn inner(&self) -> Option<(Place, u16)> {
+        let last = usize::from(self.len).checked_sub(1)?;
+        self.places.get(last).copied()
     }
 
-    /// The innermost.
-    pub(super) fn inner(&self) -> Option<Place> {
-        self.places.get(self.depth().checked_sub(1)?).copied()
+    /// How deep the innermost is; 0 where nothing is open.
+    pub(super) fn depth(&self) -> u16 {
+        self.inner().map_or(0, |(_, depth)| depth)
     }
 
     /// Opens one more.
     ///
     /// # Errors
     /// [`BodyError::TooDeep`] where so many are open as no protocol knows.
-    fn open(&mut self, place: Place) -> Result<(), BodyError> {
+    fn open(&mut self, place: Place, depth: u16) -> Result<(), BodyError> {
         let room = self.places.get_mut(usize::from(self.len));
-        *room.ok_or(BodyError::TooDeep)? = place;
+        *room.ok_or(BodyError::TooDeep)? = (place, depth);
         self.len = self.len.saturating_add(1);
         Ok(())
     }
@@ -91,11 +84,8 @@ impl Watched {
 impl JsonScanner {
     /// The innermost open object or array, if it is watched.
     pub(super) fn place(&self) -> Option<Place> {
-        if self.nesting.depth() == self.watched.depth() {
-            self.watched.inner()
-        } else {
-            None
-        }
+        let (place, depth) = self.watched.inner()?;
+        (depth == self.depth()).then_some(place)
     }
 
     /// The innermost open object, if its keys are compared.
@@ -124,7 +114,7 @@ impl JsonScanner {
         };
         self.nesting.open(container)?;
         match watched {
-            Some(place) => self.watched.open(place),
+            Some(place) => self.watched.open(place, self.depth()),
             None => Ok(()),
         }
     }

@@ -19,7 +19,7 @@ impl JsonScanner {
         let mut in_object = self.nesting.inner() == Some(Container::Object);
         let mut is_key = self.text == Text::NestedKey;
         let reads_parts = self.reads_parts();
-        let watched = self.watched.depth();
+        let watched = usize::from(self.watched.depth());
         let floor = watched.max(usize::from(self.text_depth));
         let mut hint = Hint::None;
         // Whether the string being read may have begun in a chunk before.
@@ -54,14 +54,12 @@ impl JsonScanner {
             loop {
                 if value_next {
                     match rest {
-                        [b'"', ..] if hint.may_be_part() => break 'strings State::Value,
-                        [b'"', behind @ ..] => {
+                        [b'"', behind @ ..] if hint == Hint::None || !hint.may_be_part() => {
                             (rest, is_key, hint) = (behind, false, Hint::None);
                             continue 'strings;
                         }
-                        [b'{' | b'[', ..]
-                            if hint == Hint::Text || self.nesting.depth() == watched =>
-                        {
+                        [b'"', ..] => break 'strings State::Value,
+                        [b'{' | b'[', ..] if hint != Hint::None && hint.is_text() => {
                             break 'strings State::Value;
                         }
                         [b'{', behind @ ..] => {
@@ -69,8 +67,10 @@ impl JsonScanner {
                                 break 'strings State::Value;
                             }
                             in_object = true;
-                            self.note_holder(hint);
-                            hint = Hint::None;
+                            if hint != Hint::None || self.holder != 0 {
+                                self.note_holder(hint);
+                                hint = Hint::None;
+                            }
                             rest = to_token(behind);
                             let [b'"', behind @ ..] = rest else {
                                 break 'strings State::FirstKey;
@@ -96,6 +96,10 @@ impl JsonScanner {
                     match rest {
                         [b',', behind @ ..] if !in_object => {
                             rest = to_token(behind);
+                            // What is watched may begin here.
+                            if self.nesting.depth() == watched {
+                                break 'strings State::Value;
+                            }
                             value_next = true;
                         }
                         [b',', behind @ ..] => {
@@ -150,7 +154,7 @@ impl JsonScanner {
     }
 
     /// Notes whether the object that was just opened has a part in it.
-    #[inline]
+    #[inline(never)]
     pub(super) fn note_holder(&mut self, hint: Hint) {
         self.holder = if hint.holds() { self.depth() } else { 0 };
     }

@@ -231,7 +231,7 @@ impl Reading {
     /// Whether a full reading must tell what there is, and there has been none for this reason just
     /// now.
     fn doubts(&mut self, now_ms: u64) -> Option<&'static str> {
-        let since = self.doubted_ms.map(|then| now_ms.saturating_sub(then));
+        let since = self.doubted_ms.map(|then| now_ms.abs_diff(then));
         let due = self.doubt && !self.state.full && since.is_none_or(|ms| ms >= DOUBT_MS);
         due.then(|| {
             self.doubt = false;

@@ -609,7 +609,7 @@ fn what_a_body_asks_for_is_noted() {
     let data = format!("iVBORw0KGgo{}", "A".repeat(1013));
     let image = format!(r#"{{"type":"image","source":{{"data":"{data}"}}}}"#);
     let body = format!(
-        r#"{{"model":"claude-z-2","service_tier":"auto","speed":"fast","n":3,"tools":[{{"model":"claude-z-2"}}],
+        r#"{{"model":"claude-z-2","service_tier":"auto","speed":"standard","n":3,"tools":[{{"model":"claude-z-2"}}],
             "fallbacks":[{{"model":"claude-z-2-20260101"}}],"messages":[{{"content":[{image}]}}]}}"#
     );
     let (in_force, world) = setting();
@@ -623,7 +623,7 @@ fn what_a_body_asks_for_is_noted() {
         assert_eq!(facts.candidates(), Some(3));
         assert_eq!(
             (facts.service_tier(), facts.speed()),
-            (Some("auto"), Some("fast"))
+            (Some("auto"), Some("standard"))
         );
         let models: Vec<&str> = facts
             .tool_models()

@@ -164,6 +164,23 @@ fn what_nobody_reported() {
             "0.00401",
         ),
         (
+            "a usage of zeros",
+            &stream,
+            &[
+                GOOD,
+                Chunk(WORD),
+                Chunk(
+                    "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":0,\"completion_tokens\":0}}\n\n",
+                ),
+                Chunk(DONE),
+                End,
+            ],
+            "",
+            (Finished, Estimated),
+            Some((10, 2)),
+            "0.00201",
+        ),
+        (
             "the client leaves a stream",
             &stream,
             &[GOOD, Chunk(WORD), Wait(60)],
@@ -351,6 +368,22 @@ fn what_nobody_reported() {
             (ClientAbort, Estimated),
             Some((11, 100)),
             "0.500011",
+        ),
+        (
+            "images in a stream, left",
+            &Call {
+                body: r#"{"model":"img","stream":true,"n":2,"x":1}"#,
+                ..images
+            },
+            &[
+                GOOD,
+                Wait(1),
+                Chunk("data: {\"type\":\"image_generation.partial_image\"}\n\n"),
+            ],
+            ABORT,
+            (ClientAbort, Estimated),
+            Some((11, 100)),
+            "1.000011",
         ),
         (
             "an embedding",

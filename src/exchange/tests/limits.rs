@@ -6,7 +6,7 @@ use super::records::{Event, HALF, MESSAGE, MESSAGE_END, WHOLE};
 use super::*;
 use crate::body::BodyScanner;
 use crate::ledger::{Ending, UsageStatus};
-use crate::limits::{Limit, Limiter, Limits, Rate, Scope, Window};
+use crate::limits::{Limit, Limiter, Limits, Now, Rate, Scope, Window};
 use crate::shared_data::fake::FakeSharedData;
 use Event::{Answer, Body, Chunk, End};
 
@@ -20,6 +20,7 @@ struct Limited {
     world: FakeWorld,
     shared: FakeSharedData,
     limiter: Limiter,
+    /// By both clocks.
     now_us: Cell<u64>,
     /// How often was looked at what is left: host calls.
     looks: Cell<u32>,
@@ -51,18 +52,19 @@ impl Clock for Limited {
 
 impl Quotas for Limited {
     fn admit(&self, subjects: &[Subject], estimate: Estimate) -> Result<Grant, Refused> {
-        let now = self.now_us();
+        let now = Now::both(self.now_us());
         self.limiter.admit(subjects, estimate, &self.shared, now)
     }
 
     fn settle(&self, grant: Grant, used: Used) -> Settled {
-        let now = self.now_us();
+        let now = Now::both(self.now_us());
         self.limiter.settle(grant, used, &self.shared, now)
     }
 
     fn figures(&self, subjects: &[Subject]) -> Figures {
         self.looks.set(self.looks.get() + 1);
-        self.limiter.figures(subjects, &self.shared, self.now_us())
+        self.limiter
+            .figures(subjects, &self.shared, Now::both(self.now_us()))
     }
 }
 

@@ -231,6 +231,7 @@ fn setting_of(document: &Value) -> (InForce, FakeWorld) {
     }
     let in_force = InForce {
         epoch: 3,
+        generation: 7,
         feed: None,
         policy: compiled.policy,
     };

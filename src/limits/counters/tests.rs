@@ -6,7 +6,7 @@ use crate::limits::terms;
 
 const SECOND: u64 = 1_000_000;
 /// Noon of a Sunday, UTC.
-const NOON: u64 = 1_795_348_800 * SECOND;
+const NOON: Now = Now::both(1_795_348_800 * SECOND);
 const ME: u64 = 7;
 
 fn amount(text: &str) -> Amount {
@@ -235,18 +235,20 @@ proptest! {
         bytes in proptest::collection::vec(any::<u8>(), 0..300),
         counters in any_counters(),
         limits in terms::tests::limits(),
-        now in any::<u64>(),
+        wall_us in any::<u64>(),
+        steady_us in any::<u64>(),
         tokens in any::<[u64; 2]>(),
         used in any::<[Option<u64>; 2]>(),
         held in any::<u32>(),
     ) {
         let _ = Counters::decode(&bytes);
         let mut counters = counters;
+        let now = Now { wall_us, steady_us };
         let estimate = Estimate { input: tokens[0], output: tokens[1] };
         counters.advance(&limits, now);
         let _ = counters.meets(&limits, estimate, (ME, held), now);
         let reserved = counters.enter(&limits, estimate, (ME, held), now);
-        counters.catch_up(&limits, now.wrapping_add(tokens[0]));
+        counters.catch_up(&limits, Now { steady_us: steady_us.wrapping_add(tokens[0]), ..now });
         let _ = counters.figures(&limits, now);
         let mut other = counters.clone();
         other.withdraw(reserved);
@@ -274,11 +276,11 @@ proptest! {
             counters.settle(&limits, reserved, [Some(used), None].map(known));
         }
         // By a clock that was read a little before another VM's.
-        now -= behind;
+        now = now - behind;
         counters.advance(&limits, now);
         let next = tokens(next.0, next.1);
         if let Some(met) = counters.meets(&limits, next, (ME, 0), now) {
-            let meets = |at: u64| {
+            let meets = |at: Now| {
                 let mut then = counters.clone();
                 then.advance(&limits, at);
                 then.meets(&limits, next, (ME, 0), at)

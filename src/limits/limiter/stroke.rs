@@ -1,7 +1,7 @@
 //! Changes of a record in shared data, each in one stroke (compare and swap).
 
-use crate::limits::Subject;
 use crate::limits::counters::Counters;
+use crate::limits::{Now, Subject};
 use crate::shared_data::SharedData;
 
 /// A version that no value has: by it a value is set only where there is none.
@@ -11,9 +11,9 @@ const ABSENT: u32 = u32::MAX;
 pub(super) struct Overtaken;
 
 /// The counters of a subject as they are now.
-pub(super) fn look(subject: &Subject, shared: &impl SharedData, now_us: u64) -> Counters {
+pub(super) fn look(subject: &Subject, shared: &impl SharedData, now: Now) -> Counters {
     let (mut counters, _) = read(&subject.name, shared);
-    counters.advance(&subject.limits, now_us);
+    counters.advance(&subject.limits, now);
     counters
 }
 

@@ -10,7 +10,7 @@ use crate::shared_data::fake::FakeSharedData;
 
 const SECOND: u64 = 1_000_000;
 /// Noon of a Sunday, UTC.
-const NOON: u64 = 1_795_348_800 * SECOND;
+const NOON: Now = Now::both(1_795_348_800 * SECOND);
 const DAY: u64 = 86_400 * SECOND;
 
 fn amount(text: &str) -> Amount {
@@ -70,7 +70,7 @@ fn refused(scope: Scope, limit: Limit, wait_us: u64) -> Refused {
 }
 
 /// Requests, input tokens and output tokens that are left.
-fn left(subjects: &[Subject], shared: &impl SharedData, now: u64) -> [Option<u64>; 3] {
+fn left(subjects: &[Subject], shared: &impl SharedData, now: Now) -> [Option<u64>; 3] {
     let figures = Limiter::new(0).figures(subjects, shared, now);
     [
         figures.requests,
@@ -80,7 +80,7 @@ fn left(subjects: &[Subject], shared: &impl SharedData, now: u64) -> [Option<u64
     .map(|gauge| gauge.map(|gauge| gauge.remaining))
 }
 
-fn slots(subject: &Subject, shared: &impl SharedData, now: u64) -> u64 {
+fn slots(subject: &Subject, shared: &impl SharedData, now: Now) -> u64 {
     look(subject, shared, now).held_by_others(0)
 }
 
@@ -248,7 +248,7 @@ fn charges_add_up_and_days_pass() {
     let subjects = [key(budget("10", "")), group(budget("", "100"))];
     let shared = FakeSharedData::default();
     let limiter = Limiter::new(1);
-    let spend = |charge: &str, now: u64| {
+    let spend = |charge: &str, now: Now| {
         let grant = limiter.admit(&subjects, tokens(1, 1), &shared, now);
         let settled = limiter.settle(grant.unwrap(), used(1, 1, charge), &shared, now);
         let shown = |spent: &Spent| (spent.scope, spent.in_day, spent.in_month);
@@ -331,7 +331,7 @@ fn a_dead_vm_holds_its_slots_no_longer_than_a_lease() {
     while now + RENEWAL_MS * 1000 < NOON + LEASE_MS * 1000 {
         now += RENEWAL_MS * 1000;
         lives.renew(&shared, now);
-        assert!(admit(&lives, now).is_err(), "{now}: three are under way");
+        assert!(admit(&lives, now).is_err(), "{now:?}: three are under way");
     }
     let over = NOON + LEASE_MS * 1000;
     assert!(admit(&lives, over - 1000).is_err());
@@ -524,4 +524,66 @@ fn subjects_have_counters_of_their_own() {
         assert!(limiter.admit(subject, tokens(0, 0), &shared, NOON).is_ok());
         assert!(limiter.admit(subject, tokens(0, 0), &shared, NOON).is_err());
     }
+}
+
+/// The wall clock may be put anywhere, as long as it is in the same month: nothing drains, no slot is free, and the
+/// time that it takes is what it was.
+#[test]
+fn steps_of_the_wall_clock_count_for_nothing() {
+    let cases = [0, 1, -1, 3_600, -3_600, 5 * 86_400, -5 * 86_400];
+    for step in cases {
+        let shared = FakeSharedData::default();
+        let limiter = Limiter::new(1);
+        let subject = [key(limits(60, 0, 0, 0))];
+        for _ in 0..60 {
+            let _ = limiter
+                .admit(&subject, tokens(1, 1), &shared, NOON)
+                .unwrap();
+        }
+        let stepped = NOON.stepped(step);
+        let met = limiter.admit(&subject, tokens(1, 1), &shared, stepped);
+        let rate = Limit::Rate(Rate::Requests);
+        assert_eq!(
+            met.unwrap_err(),
+            refused(Scope::Key, rate, SECOND),
+            "a step by {step} s"
+        );
+        let later = stepped + SECOND;
+        let _ = limiter
+            .admit(&subject, tokens(1, 1), &shared, later)
+            .unwrap();
+        let met = limiter.admit(&subject, tokens(1, 1), &shared, later.stepped(-step));
+        assert!(met.is_err(), "back from a step by {step} s");
+
+        let slots = [group(limits(0, 0, 0, 1))];
+        let _ = limiter.admit(&slots, tokens(0, 0), &shared, NOON).unwrap();
+        let other = Limiter::new(2);
+        let admit = |now| other.admit(&slots, tokens(0, 0), &shared, now);
+        assert!(admit(stepped).is_err(), "a step by {step} s frees no slot");
+        let over = stepped + LEASE_MS * 1000;
+        assert!(admit(over).is_ok(), "a step by {step} s keeps none");
+    }
+}
+
+/// Budgets go by the calendar, and what clients are told by the time of day.
+#[test]
+fn the_wall_clock_tells_the_day() {
+    let shared = FakeSharedData::default();
+    let limiter = Limiter::new(1);
+    let subject = [key(budget("1", ""))];
+    let grant = limiter.admit(&subject, tokens(0, 0), &shared, NOON);
+    let _ = limiter.settle(grant.unwrap(), used(0, 0, "1"), &shared, NOON);
+    let tomorrow = NOON.stepped(86_400);
+    assert!(
+        limiter
+            .admit(&subject, tokens(0, 0), &shared, NOON)
+            .is_err()
+    );
+    assert!(
+        limiter
+            .admit(&subject, tokens(0, 0), &shared, tomorrow)
+            .is_ok()
+    );
+    let figures = limiter.figures(&subject, &shared, tomorrow);
+    assert_eq!(figures.at_us, tomorrow.wall_us);
 }

@@ -137,7 +137,7 @@ CALLS: dict[str, Call] = {
 TELLS = {
     "chat": ("input", "cache_read", "cache_write_5m", "output", "reasoning"),
     "responses": ("input", "cache_read", "cache_write_5m", "output", "reasoning"),
-    "images": ("input", "input_image", "output", "images"),
+    "images": ("input", "input_image", "output_image", "images"),
     "messages": ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output"),
     "generate": ("input", "cache_read", "tool_use", "output", "reasoning"),
     "embed": ("input",),
@@ -151,6 +151,8 @@ def told(form: str, asked: Kinds) -> Kinds:
         kinds["cache_write_5m"] = kinds.get("cache_write_5m", 0) + kinds.pop("cache_write_1h", 0)
     if form == "messages":
         kinds["output"] = kinds.get("output", 0) + kinds.pop("reasoning", 0)
+    if form == "images":
+        kinds["output_image"] = kinds.pop("output", 0)
     return {kind: kinds[kind] for kind in TELLS[form] if kinds.get(kind)}
 
 
@@ -174,9 +176,9 @@ def reported(form: str, kinds: Kinds) -> Record:
             "input_tokens": kind("input", "input_image"),
             "input_tokens_details.text_tokens": kind("input"),
             "input_tokens_details.image_tokens": kind("input_image"),
-            "output_tokens": kind("output"),
-            "output_tokens_details.image_tokens": kind("output"),
-            "total_tokens": kind("input", "input_image", "output"),
+            "output_tokens": kind("output_image"),
+            "output_tokens_details.image_tokens": kind("output_image"),
+            "total_tokens": kind("input", "input_image", "output_image"),
         }
     elif form == "messages":
         numbers = {
@@ -211,13 +213,18 @@ def usage_members(kinds: Kinds) -> Record:
         "trilane.usage.cache_creation_1h.input_tokens": kind("cache_write_1h"),
         "trilane.usage.tool_use.input_tokens": kind("tool_use"),
         "trilane.usage.image.input_tokens": kind("input_image"),
+        "trilane.usage.audio.input_tokens": kind("input_audio"),
         "gen_ai.usage.reasoning.output_tokens": kind("reasoning"),
+        "trilane.usage.audio.output_tokens": kind("output_audio"),
+        "trilane.usage.image.output_tokens": kind("output_image"),
         "trilane.usage.images": kind("images"),
     }
-    inputs = kind("input", "input_image", "cache_read", "cache_write_5m", "cache_write_1h", "tool_use")
+    inputs = kind(
+        "input", "input_image", "input_audio", "cache_read", "cache_write_5m", "cache_write_1h", "tool_use"
+    )
     return {
         "gen_ai.usage.input_tokens": inputs,
-        "gen_ai.usage.output_tokens": kind("output", "reasoning"),
+        "gen_ai.usage.output_tokens": kind("output", "reasoning", "output_audio", "output_image"),
         **{name: number for name, number in parts.items() if number},
     }
 
@@ -232,10 +239,15 @@ def kinds_of(record: Record) -> Optional[Kinds]:
         "cache_write_1h": record.get("trilane.usage.cache_creation_1h.input_tokens", 0),
         "tool_use": record.get("trilane.usage.tool_use.input_tokens", 0),
         "input_image": record.get("trilane.usage.image.input_tokens", 0),
+        "input_audio": record.get("trilane.usage.audio.input_tokens", 0),
     }
     kinds["input"] = record["gen_ai.usage.input_tokens"] - sum(kinds.values())
-    kinds["reasoning"] = record.get("gen_ai.usage.reasoning.output_tokens", 0)
-    kinds["output"] = record["gen_ai.usage.output_tokens"] - kinds["reasoning"]
+    parts = {
+        "reasoning": record.get("gen_ai.usage.reasoning.output_tokens", 0),
+        "output_audio": record.get("trilane.usage.audio.output_tokens", 0),
+        "output_image": record.get("trilane.usage.image.output_tokens", 0),
+    }
+    kinds |= {**parts, "output": record["gen_ai.usage.output_tokens"] - sum(parts.values())}
     kinds["images"] = record.get("trilane.usage.images", 0)
     assert all(number >= 0 for number in kinds.values()), f"parts exceed their total: {record}"
     return kinds
@@ -261,7 +273,10 @@ INSTEAD = {
     "cache_write_1h": "cache_write_5m",
     "tool_use": "input",
     "input_image": "input",
+    "input_audio": "input",
     "reasoning": "output",
+    "output_audio": "output",
+    "output_image": "output",
 }
 
 

@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 import json
 import re
+import select
 import threading
 import time
 from collections import Counter
@@ -57,6 +58,19 @@ class Client1(Http1):
     def leave(self) -> None:
         self.reset()
 
+    def linger(self, seconds: float) -> bytes:
+        """Waits until nothing has come for so long; gives what there is of the body."""
+        while select.select([self.sock], [], [], seconds)[0] and self._fill():
+            pass
+        if self.await_answer().header("transfer-encoding") != "chunked":
+            return self._pending
+        body, rest = b"", self._pending
+        while found := re.match(rb"([0-9a-fA-F]+)\r\n", rest):
+            size = int(found[1], 16)
+            body += rest[found.end() :][:size]
+            rest = rest[found.end() + size + 2 :]
+        return body
+
 
 class Client2(Http2):
     """HTTP/2 with prior knowledge, one stream, leaving in the middle."""
@@ -83,6 +97,11 @@ class Client2(Http2):
 
     def rest(self) -> Answer:
         return self.answer(self.stream)
+
+    def linger(self, seconds: float) -> bytes:
+        while not self.is_over(self.stream) and select.select([self.sock], [], [], seconds)[0]:
+            self._pump()
+        return self.answers[self.stream].body
 
     def leave(self) -> None:
         self.reset(self.stream)
@@ -121,6 +140,13 @@ class Sent:
     marker: str
     post: Post
     answer: Optional[Answer] = None
+    #: The body of an answer that the client left in the middle, as far as it had come.
+    left: Optional[bytes] = None
+
+    @property
+    def got(self) -> Optional[bytes]:
+        """What the client has of the answer's body."""
+        return self.answer.body if self.answer else self.left
 
     @property
     def status(self) -> int:

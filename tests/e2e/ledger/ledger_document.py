@@ -95,12 +95,18 @@ def _mixed(name: str, source_a: str, extras: tuple[str, str, str]) -> dict[str, 
 GROUPS: list[dict[str, Any]] = [
     _source("a", "A", "0.2000", "a_official", image_generation=True),
     _source("a-asks", "A", "0.3333", "a_official", include_usage=True),
+    # Sends streams as they come, whatever the prices.
+    _source("a-never", "A", "0.6000", "a_official", include_usage=False),
     _source("b", "B", "2.0000", "b_official", count_tokens=True),
     _source("b-low", "B", "1.1000", "b_low_rate"),
     _source("c", "C", "0.7500", "c_official"),
     _mixed("mixed", "a", ("1.2300", "1.5000", "0.8000")),
     # Eight places: shown are four, the charge is by all.
     _mixed("mixed-asks", "a-asks", ("1.2345", "0.5000", "3.0000")),
+    # What is not reported costs nothing there; nor do they ask for it.
+    _source("a-free", "A", "0.2500", "a_official", image_generation=True, include_usage=False, unreported="free"),
+    _source("b-free", "B", "1.7500", "b_official", unreported="free"),
+    _source("c-free", "C", "0.8000", "c_official", unreported="free"),
     # Nobody listens there.
     _source("a-dead", "A", "1.0000", "nowhere", image_generation=True),
     _source("b-dead", "B", "1.0000", "nowhere"),
@@ -111,7 +117,12 @@ GROUPS: list[dict[str, Any]] = [
     _source("a-odd", "A", "1.0000", "crafted", image_generation=True),
     _source("b-odd", "B", "1.0000", "crafted"),
     _source("c-odd", "C", "1.0000", "crafted"),
+    _source("a-odd-free", "A", "1.0000", "crafted", unreported="free"),
 ]
+
+
+#: The groups, and the sources of groups, that charge nothing for what is not reported.
+FREE = {group["id"] for group in GROUPS if group.get("unreported") == "free"}
 
 
 def key_id(group: str, number: int) -> str:

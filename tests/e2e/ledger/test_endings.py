@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Optional
 
 import pytest
 from ending_cases import ASKED, CASES, EARLY, GROUP, USAGE, Case
+from estimates import INPUT_MEMBER, OUTPUT_MEMBER, check_estimates, reported_part
 from ledger_calls import (
     CALLS,
     Call,
@@ -49,11 +51,19 @@ def sent(desk: Desk, hasty_desk: Desk) -> Iterator[dict[tuple[str, str], Future[
 
     with ThreadPoolExecutor(max_workers=12) as pool:
         order = sorted(CASES.items(), key=lambda item: not (item[1].hasty or item[1].part))
-        yield {(name, wire): pool.submit(send, case, wire) for name, case in order for wire in WIRES}
+        yield {
+            (name, wire): pool.submit(send, case, wire)
+            for name, case in order
+            for wire in WIRES
+            if (name, wire) in PLAYED
+        }
 
 
-@pytest.mark.parametrize("wire", WIRES)
-@pytest.mark.parametrize("name", CASES)
+#: Those in free groups over one version of HTTP.
+PLAYED = [(name, wire) for name in CASES for wire in WIRES if wire == "h1" or not name.startswith("free: ")]
+
+
+@pytest.mark.parametrize(("name", "wire"), PLAYED)
 def test_every_ending_has_one_record(sent: dict[tuple[str, str], Future[Sent]], name: str, wire: str) -> None:
     case = CASES[name]
     call = CALLS[case.call]
@@ -87,19 +97,29 @@ def test_every_ending_has_one_record(sent: dict[tuple[str, str], Future[Sent]], 
             assert value == wanted, f"{member}: {record}"
 
     kinds = kinds_of(record)
+    if case.usage == "estimated":
+        assert kinds is not None, record
+        body = (exchange.post.body or b"")[: found["http.request.body.size"]]
+        check_estimates(record, kinds, call.form, body, call.content_type, exchange.got)
+    else:
+        assert INPUT_MEMBER not in found and OUTPUT_MEMBER not in found, record
+    told_kinds = reported_part(kinds, record)
+    if told_kinds is not None:
+        numbers = found.get("trilane.usage.reported", {})
+        assert {name: number for name, number in numbers.items() if number} == reported(call.form, told_kinds), record
     if case.kinds is EARLY:
-        check_early(exchange, call, kinds)
+        check_early(exchange, call, told_kinds)
     elif case.kinds is None:
-        assert kinds is None, record
+        assert told_kinds is None, record
     else:
         assert usage_members(case.kinds).items() <= found.items(), record
-        assert _positive(kinds) == case.kinds, record
+        assert _positive(told_kinds) == case.kinds, record
         if call.form != "images" or len(case.kinds) > 1:
             assert found["trilane.usage.reported"] == reported(call.form, case.kinds)
     charged = {} if kinds is None else charge_members(exchange, call, kinds)
     assert found.get("trilane.charge") == charged.get("trilane.charge"), record
     assert found.get("trilane.currency") == charged.get("trilane.currency"), record
-    if kinds is None:
+    if told_kinds is None:
         assert "trilane.usage.reported" not in found, record
 
     if answer and answer.complete and case.outcome not in ("upstream_failed", "refused"):
@@ -116,6 +136,9 @@ def check_early(exchange: Sent, call: Call, kinds: Optional[Kinds]) -> None:
     """No less than the client has seen, no more than the upstream has issued."""
     entry = exchange.seen()[-1]
     issued = entry["issued"]
+    if call.form == "images" and issued and "output" in issued:
+        issued = {**issued, "output_image": issued["output"]}
+        del issued["output"]
     answer = exchange.answer
     if call.stream and answer and answer.complete:
         assert _positive(kinds) == _positive(issued), f"{exchange}: {kinds}, issued {issued}"
@@ -132,6 +155,63 @@ def check_early(exchange: Sent, call: Call, kinds: Optional[Kinds]) -> None:
         least.pop("output", None)
         assert kinds is not None, exchange
         assert least.items() <= kinds.items(), f"{exchange}: {kinds}, issued {issued}"
+
+
+#: A call, how long its client waits, and how many tokens the answer is taken to have by then: at least, at most.
+NOT_AWAITED: dict[str, tuple[str, float, int, Optional[int]]] = {
+    "chat": ("a", 1.5, 125, None),
+    "messages, up to its cap": ("b", 1.5, 9, 9),
+    "chat, stream": ("a", 1.0, 0, 0),
+    "images": ("a", 1.0, 75, None),
+    "embed": ("c", 1.0, 0, 0),
+    "chat, free": ("a-free", 1.0, 0, 0),
+}
+
+
+@pytest.mark.parametrize("name", NOT_AWAITED)
+def test_an_answer_that_is_not_awaited_costs_by_the_time(desk: Desk, name: str) -> None:
+    group, wait, least, most = NOT_AWAITED[name]
+    call = CALLS.get(name) or CALLS[name.partition(",")[0]]
+
+    def act(sent: Sent, client: Client) -> None:
+        client.post(sent.post)
+        sent.wait_seen("request_complete")
+        time.sleep(wait)  # As long as the client has patience: it is what counts.
+        client.leave()
+
+    exchange = desk.send(group, call.path, call.body, sim={"stall": "head"}, act=act)
+    record = exchange.record()
+    kinds = kinds_of(record)
+    assert record["trilane.outcome"] == "client_abort", record
+    if group == "a-free":
+        assert record["trilane.usage.status"] == "partial" and kinds is None, record
+        assert "trilane.charge" not in record, record
+        return
+    assert record["trilane.usage.status"] == "estimated" and kinds is not None, record
+    check_estimates(record, kinds, call.form, exchange.post.body or b"", got=None)
+    assert least <= kinds["output"] <= (record["duration_ms"] // 10 + 1 if most is None else most), record
+    assert kinds["images"] == (1 if call.form == "images" else 0), record
+    assert charge_members(exchange, call, kinds).items() <= record.items(), record
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_client_leaves_while_the_request_is_held(desk: Desk, wire: str) -> None:
+    """It may still be made to ask for its usage: nothing has gone upstream."""
+    call = CALLS["chat"]
+
+    def act(sent: Sent, client: Client) -> None:
+        desk.wait_active(0)
+        client.post(sent.post)
+        desk.wait_active(1)
+        client.leave()
+
+    body = json.dumps(call.body).encode()
+    exchange = desk.send("a", call.path, body, wire=wire, part=body[:-2], act=act)
+    record = exchange.record()
+    assert (record["trilane.outcome"], record["trilane.usage.status"]) == ("client_abort", "none"), record
+    assert kinds_of(record) is None and "trilane.charge" not in record, record
+    assert record["http.response.status_code"] == 0 and record["upstream"] == "", record
+    assert not exchange.seen()
 
 
 @pytest.mark.parametrize("wire", WIRES)

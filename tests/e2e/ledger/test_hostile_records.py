@@ -9,7 +9,8 @@ from urllib.parse import quote
 
 import pytest
 from crafted_upstream import CraftedUpstream
-from ledger_calls import charge, prices_of, route_of
+from estimates import text_tokens
+from ledger_calls import charge, kinds_of, prices_of, route_of
 from ledger_desk import WIRES, Desk, Sent
 from ledger_reader import Record
 from raw import Http1, Http2
@@ -18,6 +19,8 @@ CHAT = "/v1/chat/completions"
 MESSAGES = "/v1/messages"
 #: Longest name that a record repeats, in characters.
 LONGEST = 128
+#: Longest event that is held because it may be the one that nobody asked for, in bytes.
+LONGEST_HELD = 8192
 #: Longest path that a record repeats, in characters.
 LONGEST_PATH = 256
 
@@ -146,11 +149,12 @@ def _chat(
     ).encode()
 
 
-def _chat_stream(text: str, ascii_only: bool = True) -> bytes:
+def _chat_stream(text: str, ascii_only: bool = True, *, usage_event: bool = True) -> bytes:
     odd = json.dumps(text, ensure_ascii=ascii_only)
     chunk = f'{{"id":{odd},"model":{odd},"choices":[{{"index":0,"delta":{{}},"finish_reason":{odd}}}]}}'
     usage = f'{{"id":{odd},"model":{odd},"choices":[],"usage":{{"prompt_tokens":7,"completion_tokens":5}}}}'
-    return f"data: {chunk}\n\ndata: {usage}\n\ndata: [DONE]\n\n".encode()
+    events = [chunk, usage, "[DONE]"] if usage_event else [chunk, "[DONE]"]
+    return "".join(f"data: {event}\n\n" for event in events).encode()
 
 
 def _generate(text: str) -> bytes:
@@ -183,21 +187,27 @@ def _short_or_absent(value: Optional[Union[str, list[str]]], text: str, record: 
 @pytest.mark.parametrize("name", ODD_TEXTS)
 def test_texts_of_answers(desk: Desk, crafted: CraftedUpstream, name: str, wire: str) -> None:
     text = ODD_TEXTS[name]
-    stream = {"request": ("a-odd", CHAT, {"model": "gpt-5.1", "stream": True, "messages": []})}
+    body: dict[str, Any] = {"model": "gpt-5.1", "stream": True, "messages": []}
+    stream = {"request": ("a-odd", CHAT, body)}
+    asking = {"request": ("a-odd", CHAT, {**body, "stream_options": {"include_usage": True}})}
     native: dict[str, Any] = {
         "request": ("c-odd", "/v1beta/models/gemini-2.5-flash:generateContent", {"contents": []})
     }
-    forms: list[tuple[bytes, dict[str, Any]]] = [
-        (_chat(text), {}),
-        (_chat(text, ascii_only=False), {}),
-        (_chat_stream(text), stream),
-        (_chat_stream(text, ascii_only=False), stream),
-        (_generate(text), native),
+    # An event that is too long to be the one that nobody asked for is never held.
+    unheld = len(text) > LONGEST_HELD
+    forms: list[tuple[bytes, bytes, dict[str, Any]]] = [
+        (_chat(text), _chat(text), {}),
+        (_chat(text, ascii_only=False), _chat(text, ascii_only=False), {}),
+        (_chat_stream(text), _chat_stream(text, usage_event=unheld), stream),
+        (_chat_stream(text, ascii_only=False), _chat_stream(text, ascii_only=False, usage_event=unheld), stream),
+        (_chat_stream(text), _chat_stream(text), asking),
+        (_generate(text), _generate(text), native),
     ]
-    for number, (answer, how) in enumerate(forms):
+    for number, (answer, wanted, how) in enumerate(forms):
         exchange = _ask(desk, crafted, f"{quote(name)}-{wire}-{number}", answer, wire=wire, **how)
-        assert exchange.answer and exchange.answer.complete and exchange.answer.body == answer, exchange
+        assert exchange.answer and exchange.answer.complete and exchange.answer.body == wanted, exchange
         record = exchange.record()
+        assert record["http.response.body.size"] == len(wanted), record
         assert (record["trilane.outcome"], record["trilane.usage.status"]) == ("finished", "complete"), record
         assert (record["gen_ai.usage.input_tokens"], record["gen_ai.usage.output_tokens"]) == (7, 5), record
         for member in ("id", "model", "finish_reasons"):
@@ -235,16 +245,42 @@ USAGES: dict[str, tuple[str, Optional[tuple[int, int]]]] = {
 }
 
 
+#: Groups of one upstream: what is not reported is estimated in the one, and free in the other.
+ODD_GROUPS = ["a-odd", "a-odd-free"]
+PLAIN = {"model": "gpt-5.1", "messages": []}
+
+
+def _unreported(exchange: Sent, record: Record, written: int) -> None:
+    """Nothing was reported; so many bytes of what came back count as written."""
+    assert "trilane.usage.reported" not in record, record
+    if exchange.group == "a-odd-free":
+        assert record["trilane.usage.status"] == "partial" and "gen_ai.usage.input_tokens" not in record, record
+        assert "trilane.charge" not in record, record
+        return
+    assert record["trilane.usage.status"] == "estimated", record
+    _used(exchange, record, text_tokens(len(exchange.post.body or b"")), text_tokens(written))
+    assert record["trilane.estimated.input_tokens"] == record["gen_ai.usage.input_tokens"], record
+    assert record.get("trilane.estimated.output_tokens", 0) == record["gen_ai.usage.output_tokens"], record
+
+
+def _used(exchange: Sent, record: Record, read: int, written: int) -> None:
+    """So many tokens, and what they cost."""
+    assert (record["gen_ai.usage.input_tokens"], record["gen_ai.usage.output_tokens"]) == (read, written), record
+    source, multiplier = route_of(exchange.group, "A")
+    prices = prices_of(source, record["trilane.model"])
+    assert prices and record["trilane.charge"] == charge(kinds_of(record) or {}, prices, multiplier), record
+
+
+@pytest.mark.parametrize("group", ODD_GROUPS)
 @pytest.mark.parametrize("name", USAGES)
-def test_usage_that_is_odd(desk: Desk, crafted: CraftedUpstream, name: str) -> None:
+def test_usage_that_is_odd(desk: Desk, crafted: CraftedUpstream, name: str, group: str) -> None:
     usage, read = USAGES[name]
     answer = _chat("ok", usage)
-    exchange = _ask(desk, crafted, f"usage-{quote(name)}", answer)
+    exchange = _ask(desk, crafted, f"usage-{quote(name)}", answer, request=(group, CHAT, PLAIN))
     assert exchange.answer and exchange.answer.body == answer, exchange
     record = exchange.record()
     if read is None:
-        assert record["trilane.usage.status"] == "partial" and "gen_ai.usage.input_tokens" not in record, record
-        assert "trilane.charge" not in record, record
+        _unreported(exchange, record, 0)
     else:
         found = (record["gen_ai.usage.input_tokens"], record["gen_ai.usage.output_tokens"])
         assert (record["trilane.usage.status"], found) == ("complete", read), record
@@ -278,47 +314,66 @@ def test_amount_beyond_all_digits(desk: Desk, crafted: CraftedUpstream) -> None:
     assert record.get("trilane.charge") in (None, exact), record
 
 
-def _junk() -> Iterator[tuple[str, bytes, str]]:
+#: What is read of an answer: all, in good order; numbers, but not its end; nothing, and so many bytes count as written.
+ALL_TOLD, CUT = "all", "cut"
+_TOLD = b'{"usage":{"prompt_tokens":7,"completion_tokens":5}}'
+
+
+def _junk() -> Iterator[tuple[str, bytes, Union[str, int]]]:
     yield (
         "no UTF-8",
         b'{"id":"\xff\xfe\x80","model":"\xc3\x28","choices":[],"usage":{"prompt_tokens":7,"completion_tokens":5}}',
-        "7",
+        ALL_TOLD,
     )
     yield (
         "a lone surrogate",
         b'{"id":"\\ud800","model":"a\\udc00b","usage":{"prompt_tokens":7,"completion_tokens":5}}',
-        "7",
+        ALL_TOLD,
     )
-    yield "no JSON", b'<html>"quoted" \\ upstream is busy</html>', ""
-    yield "nothing", b"", ""
-    yield "a bare string", b'"usage"', ""
-    yield "an array of an answer", b'[{"usage":{"prompt_tokens":7,"completion_tokens":5}}]', "7?"
-    yield "deep", b'{"x":' + b"[" * 5000 + b"]" * 5000 + b',"usage":{"prompt_tokens":7,"completion_tokens":5}}', "7"
+    page = b'<html>"quoted" \\ upstream is busy</html>'
+    yield "no JSON", page, len(page)
+    yield "nothing", b"", 0
+    yield "a bare string", b'"usage"', 7
+    yield "an array of an answer", b"[" + _TOLD + b"]", CUT
     yield (
-        "something behind",
-        b'{"usage":{"prompt_tokens":7,"completion_tokens":5}} {"usage":{"prompt_tokens":1}}',
-        "7?",
+        "deep",
+        b'{"x":' + b"[" * 5000 + b"]" * 5000 + b',"usage":{"prompt_tokens":7,"completion_tokens":5}}',
+        ALL_TOLD,
     )
-    yield "zero bytes", b"\0" * 1000, ""
-    yield "data without an end", b"data: " + b"x" * 200_000, ""
+    yield "something behind", _TOLD + b' {"usage":{"prompt_tokens":1}}', CUT
+    yield "zero bytes", b"\0" * 1000, 1000
+    # A stream is read by its events, and there is none.
+    yield "data without an end", b"data: " + b"x" * 200_000, 0
 
 
 JUNK = {name: (body, told) for name, body, told in _junk()}
 
 
+@pytest.mark.parametrize("group", ODD_GROUPS)
 @pytest.mark.parametrize("name", JUNK)
-def test_answers_that_are_odd(desk: Desk, crafted: CraftedUpstream, name: str) -> None:
+def test_answers_that_are_odd(desk: Desk, crafted: CraftedUpstream, name: str, group: str) -> None:
     body, told = JUNK[name]
-    exchange = _ask(desk, crafted, f"junk-{quote(name)}", body)
+    exchange = _ask(desk, crafted, f"junk-{quote(name)}", body, request=(group, CHAT, PLAIN))
     assert exchange.answer and exchange.answer.complete and exchange.answer.body == body, exchange
     record = exchange.record()
-    if told == "7":
-        assert record["trilane.usage.status"] == "complete" and record["gen_ai.usage.input_tokens"] == 7, record
-    elif not told:
-        assert record["trilane.usage.status"] == "partial" and "gen_ai.usage.input_tokens" not in record, record
+    if isinstance(told, int):
+        assert record["trilane.outcome"] == "truncated", record
+        _unreported(exchange, record, told)
+        return
+    assert record["trilane.usage.reported"] == {"prompt_tokens": 7, "completion_tokens": 5}, record
+    if told == ALL_TOLD:
+        assert (record["trilane.outcome"], record["trilane.usage.status"]) == ("finished", "complete"), record
+        _used(exchange, record, 7, 5)
+    elif group == "a-odd-free":
+        assert (record["trilane.outcome"], record["trilane.usage.status"]) == ("truncated", "partial"), record
+        _used(exchange, record, 7, 5)
     else:
-        assert record.get("gen_ai.usage.input_tokens") in (None, 7), record
-        assert record["trilane.usage.status"] == "partial" or "gen_ai.usage.input_tokens" in record, record
+        assert (record["trilane.outcome"], record["trilane.usage.status"]) == ("truncated", "estimated"), record
+        read = text_tokens(len(exchange.post.body or b""))
+        assert read > 7
+        _used(exchange, record, read, 5)
+        assert record["trilane.estimated.input_tokens"] == read - 7, record
+        assert "trilane.estimated.output_tokens" not in record, record
 
 
 IDENTITIES = ['"quoted"', "back\\slash", "x" * 8000, "a,b", "{}"]

@@ -1,4 +1,4 @@
-"""Chat Completions streams that are made to report their usage: by the fewest bytes, and only these."""
+"""Chat Completions streams that are made to report their usage: by the fewest bytes, and only who asked is told."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Optional
 
 import openai
 import pytest
+from estimates import check_estimates
 from ledger_calls import charge, kinds_of, prices_of, route_of
 from ledger_desk import Client, Desk, Sent
 from ledger_reader import Record
@@ -107,9 +108,13 @@ BIG: dict[str, tuple[bytes, Optional[bytes]]] = {
     ),
 }
 ALL = {**CASES, **{name: (body, None) for name, body in PLAIN.items()}}
+#: Groups that say they ask, and such as ask of themselves: their models have prices.
 TABLE = [(f"{name}", *case, "a-asks") for name, case in ALL.items()]
 TABLE += [(f"big, {name}", *case, "a-asks") for name, case in BIG.items()]
 TABLE += [("mixed, no options", *CASES["no options"], "mixed-asks")]
+TABLE += [(f"by default, {name}", *case, "a") for name, case in ALL.items()]
+TABLE += [(f"by default, big, {name}", *case, "a") for name, case in BIG.items()]
+TABLE += [("by default, mixed, no options", *CASES["no options"], "mixed")]
 ROWS = {name: (body, upstream or body, group) for name, body, upstream, group in TABLE}
 
 
@@ -163,13 +168,39 @@ def test_group_that_asks(sent: dict[tuple[str, str], Future[Sent]], name: str, w
     assert length in (None, str(len(upstream))), entry["headers"]
     if wire == "h1" and len(body) < 65536:
         assert length, "what was held whole goes with its length"
+    streams, asked = what_it_wants(body)
+    assert usage_events(exchange.answer.body) == (1 if asked else 0), exchange
+    if streams:
+        last = DONE if asked else b'"finish_reason":"stop"}],"usage":null}\n\n' + DONE
+        assert exchange.answer.body.endswith(last), exchange
     record = exchange.record()
     assert (record["trilane.outcome"], record["trilane.usage.status"]) == ("finished", "complete"), record
     assert TOKENS.items() <= record.items(), record
-    assert record["trilane.stream"] is (json.loads(body).get("stream") is True)
+    assert record["trilane.stream"] is streams
     assert record["http.request.body.size"] == len(body), record
     assert record["http.response.body.size"] == len(exchange.answer.body), record
     _charged(exchange, record)
+
+
+DONE = b"data: [DONE]\n\n"
+
+
+def what_it_wants(body: bytes) -> tuple[bool, bool]:
+    """Whether a request wants a stream, and one that tells its usage."""
+    wanted = json.loads(body)
+    streams = wanted.get("stream") is True
+    return streams, streams and (wanted.get("stream_options") or {}).get("include_usage") is True
+
+
+def usage_events(answer: bytes) -> int:
+    """How many events there are in a stream that a client without a thought of them stumbles over."""
+    if not answer.startswith(b"data: "):
+        return 0
+    *events, rest = answer.split(b"\n\n")
+    assert not rest, f"half an event: {rest!r}"
+    chunks = [json.loads(event.removeprefix(b"data: ")) for event in events if event != b"data: [DONE]"]
+    assert len(events) == len(chunks) + 1, answer
+    return sum(not chunk["choices"] for chunk in chunks)
 
 
 def _charged(exchange: Sent, record: Record) -> None:
@@ -178,27 +209,59 @@ def _charged(exchange: Sent, record: Record) -> None:
     assert prices and record["trilane.charge"] == charge(kinds_of(record) or {}, prices, multiplier), record
 
 
+def _estimated(exchange: Sent, record: Record) -> None:
+    """Nothing was reported: all of it is estimated and charged; in a free group there is nothing."""
+    kinds = kinds_of(record)
+    if exchange.group == "a-free":
+        assert record["trilane.usage.status"] == "partial", record
+        assert kinds is None and "trilane.charge" not in record, record
+        return
+    assert record["trilane.usage.status"] == "estimated" and kinds is not None, record
+    assert "trilane.usage.reported" not in record and record["trilane.estimated.output_tokens"] > 0, record
+    check_estimates(record, kinds, "chat", exchange.post.body or b"", got=exchange.got)
+    assert exchange.got and record["http.response.body.size"] == len(exchange.got), record
+
+
+@pytest.mark.parametrize("group", ["a-never", "a-free"])
 @pytest.mark.parametrize("name", ALL)
-def test_group_that_does_not_ask(desk: Desk, name: str) -> None:
+def test_group_that_does_not_ask(desk: Desk, name: str, group: str) -> None:
     body, _ = ALL[name]
     renamed = body.replace(b'"model":"gpt-best"', b'"model":"gpt-5.4-2026-03-05"')
-    exchange = desk.send("a", CHAT, body, sim=USAGE)
+    exchange = desk.send(group, CHAT, body, sim=USAGE)
     assert exchange.status == 200 and exchange.answer, exchange
     assert exchange.seen()[-1]["body"].encode() == renamed
-    streams = json.loads(body).get("stream") is True
-    asked = (json.loads(body).get("stream_options") or {}).get("include_usage") is True
+    streams, asked = what_it_wants(body)
+    assert usage_events(exchange.answer.body) == (1 if asked else 0), exchange
     record = exchange.record()
     assert record["trilane.outcome"] == "finished"
     if streams and not asked:
-        assert record["trilane.usage.status"] == "partial", record
-        assert kinds_of(record) is None and "trilane.charge" not in record, record
+        _estimated(exchange, record)
     else:
         assert record["trilane.usage.status"] == "complete" and TOKENS.items() <= record.items(), record
+    if "trilane.charge" in record or group != "a-free":
+        _charged(exchange, record)
     assert record["http.request.body.size"] == len(body)
     assert record["http.response.body.size"] == len(exchange.answer.body) > 0
 
 
-def test_null_options_are_left_where_it_is_not_known_whether_they_matter(desk: Desk) -> None:
+def test_a_model_without_prices_is_not_asked(desk: Desk) -> None:
+    """Unless its group says so."""
+    body = b'{"model":"gpt-unpriced","stream":true,"messages":[]}'
+    asked = body[:-1] + b"," + OPTION + b"}"
+    for group, upstream in (("a", body), ("mixed", body), ("a-asks", asked), ("mixed-asks", asked)):
+        exchange = desk.send(group, CHAT, body, sim=USAGE)
+        assert exchange.answer and usage_events(exchange.answer.body) == 0, exchange
+        assert exchange.seen()[-1]["body"].encode() == upstream, group
+        record = exchange.record()
+        assert "trilane.charge" not in record, record
+        if upstream == body:
+            _estimated(exchange, record)
+        else:
+            assert record["trilane.usage.status"] == "complete" and TOKENS.items() <= record.items(), record
+
+
+@pytest.mark.parametrize("group", ["a-asks", "a"])
+def test_null_options_are_left_where_it_is_not_known_whether_they_matter(desk: Desk, group: str) -> None:
     """More than the inspect window lies between them and what says that the body streams."""
     body = (
         b'{"model":"gpt-5.1","messages":["'
@@ -207,36 +270,61 @@ def test_null_options_are_left_where_it_is_not_known_whether_they_matter(desk: D
         + _LONG
         + b'"],"stream":true}'
     )
-    exchange = desk.send("a-asks", CHAT, body, sim=USAGE)
+    exchange = desk.send(group, CHAT, body, sim=USAGE)
     assert exchange.seen()[-1]["body_sha256"] == hashlib.sha256(body).hexdigest()
     record = exchange.record()
-    assert (record["trilane.outcome"], record["trilane.usage.status"]) == ("finished", "partial"), record
-    assert kinds_of(record) is None and "trilane.charge" not in record, record
+    assert record["trilane.outcome"] == "finished", record
+    _estimated(exchange, record)
+    _charged(exchange, record)
 
 
+@pytest.mark.parametrize("group", ["a-asks", "a"])
 @pytest.mark.parametrize("path", ["/v1/responses", "/responses"])
-def test_only_chat_is_changed(desk: Desk, path: str) -> None:
+def test_only_chat_is_changed(desk: Desk, path: str, group: str) -> None:
     body = b'{"model":"gpt-5.1","stream":true,"input":"hi"}'
-    exchange = desk.send("a-asks", path, body, sim=USAGE)
+    exchange = desk.send(group, path, body, sim=USAGE)
     assert exchange.seen()[-1]["body"].encode() == body
     assert exchange.record()["trilane.usage.status"] == "complete"
 
 
-def test_sdk_gets_the_usage_chunk(desk: Desk) -> None:
-    for group, chunks in (("a-asks", 1), ("mixed-asks", 1), ("a", 0)):
-        key, value = desk.new_key(group)
-        with openai.OpenAI(base_url=f"{desk.stack.base_url}/v1", api_key=value, max_retries=0) as client:
-            stream = client.chat.completions.create(
-                model="gpt-5.1",
-                messages=[{"role": "user", "content": "hi " * 100_000}],
-                stream=True,
-                extra_headers={"x-sim-usage": USAGE["usage"]},
-            )
-            told = [chunk.usage for chunk in stream if chunk.usage]
-        assert len(told) == chunks, f"{group}: {told}"
-        found = desk.ledger.of_key(key)
-        assert len(found) == 1, found
-        for usage in told:
-            assert usage.prompt_tokens == found[0]["gen_ai.usage.input_tokens"]
-            assert usage.completion_tokens == found[0]["gen_ai.usage.output_tokens"]
-        assert found[0]["trilane.usage.status"] == ("complete" if chunks else "partial")
+#: Group, whether the client asks, and what the ledger calls the numbers.
+SDK = [
+    ("a", False, "complete"),
+    ("a", True, "complete"),
+    ("mixed", False, "complete"),
+    ("a-asks", False, "complete"),
+    ("a-asks", True, "complete"),
+    ("mixed-asks", False, "complete"),
+    ("a-never", False, "estimated"),
+    ("a-never", True, "complete"),
+    ("a-free", False, "partial"),
+]
+
+
+@pytest.mark.parametrize(("group", "asks", "status"), SDK)
+def test_sdk_gets_the_usage_chunk_if_it_asked(desk: Desk, group: str, asks: bool, status: str) -> None:
+    key, value = desk.new_key(group)
+    options: dict[str, Any] = {"stream_options": {"include_usage": True}} if asks else {}
+    with openai.OpenAI(base_url=f"{desk.stack.base_url}/v1", api_key=value, max_retries=0) as client:
+        stream = client.chat.completions.create(
+            model="gpt-5.1",
+            messages=[{"role": "user", "content": "hi " * 100_000}],
+            stream=True,
+            extra_headers={"x-sim-usage": USAGE["usage"]},
+            **options,
+        )
+        chunks = list(stream)
+    if asks:
+        *chunks, last = chunks
+        assert last.usage and not last.choices, last
+        assert last.usage.prompt_tokens == TOKENS["gen_ai.usage.input_tokens"]
+        assert last.usage.completion_tokens == TOKENS["gen_ai.usage.output_tokens"]
+    # As most programs read it.
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
+    assert text.strip() == " ".join(["pong"] * 5), text
+    assert chunks[-1].choices[0].finish_reason == "stop"
+    assert not any(chunk.usage for chunk in chunks), chunks
+    found = desk.ledger.of_key(key)
+    assert len(found) == 1 and found[0]["trilane.usage.status"] == status, found
+    if status == "complete":
+        assert TOKENS.items() <= found[0].items(), found

@@ -9,7 +9,19 @@ from decimal import Decimal
 from typing import Any
 
 from crafted_upstream import CraftedUpstream
-from ledger_calls import CALLS, Kinds, charge, complete_members, kinds_of, prices_of, route_of, told, without_time
+from estimates import check_estimates
+from ledger_calls import (
+    CALLS,
+    Kinds,
+    charge,
+    charge_members,
+    complete_members,
+    kinds_of,
+    prices_of,
+    route_of,
+    told,
+    without_time,
+)
 from ledger_desk import Client, Desk, Post, Sent, credential_for
 from ledger_document import document
 from raw import Answer, Http1, Http2
@@ -192,8 +204,15 @@ def test_one_stream_of_many_is_reset(desk: Desk) -> None:
         for _, _, _, post, body in posts:
             streams.append(client.start("POST", post.path, post.headers))
             client.data(streams[-1], body, end=True)
+        left = client.answers[gone].body
         client.reset(gone)
         answers = [client.answer(stream) for stream in streams]
     _check(desk, posts, answers)
-    record = Sent(desk, "h2", "b", key, "", first).record()
-    assert (record["trilane.outcome"], record["trilane.usage.status"]) == ("client_abort", "partial"), record
+    sent = Sent(desk, "h2", "b", key, "", first)
+    record = sent.record()
+    assert (record["trilane.outcome"], record["trilane.usage.status"]) == ("client_abort", "estimated"), record
+    call = CALLS["messages, stream"]
+    used = kinds_of(record)
+    assert used is not None, record
+    check_estimates(record, used, call.form, json.dumps(call.body).encode(), got=left)
+    assert charge_members(sent, call, used).items() <= record.items(), record

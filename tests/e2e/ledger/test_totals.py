@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections import Counter
+import subprocess
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from decimal import ROUND_HALF_UP, Decimal
 
 import httpx
 import pytest
+from estimates import INPUT_MEMBER, OUTPUT_MEMBER, read_and_written, reported_part, text_tokens
 from ledger_calls import CALLS, charge, kinds_of, prices_of, route_of
 from ledger_desk import Desk
-from ledger_document import SECRET
+from ledger_document import FREE, SECRET
 from ledger_reader import Record
+from stack import COMMAND
 
 _LINE = re.compile(r"(\w+)(?:\{(.*)\})? (\S+)")
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
@@ -20,15 +24,15 @@ _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 MOST = 2**63 - 1
 #: Outcome -> the statuses that it can have.
 OUTCOMES = {
-    "finished": {"complete", "partial", "none"},
-    "error_event": {"partial"},
-    "truncated": {"partial"},
-    "client_abort": {"partial", "none"},
-    "upstream_reset": {"partial", "none"},
-    "timeout": {"partial", "none"},
+    "finished": {"complete", "estimated", "partial", "none"},
+    "error_event": {"estimated", "partial", "failed"},
+    "truncated": {"estimated", "partial"},
+    "client_abort": {"estimated", "partial", "none"},
+    "upstream_reset": {"estimated", "partial", "none"},
+    "timeout": {"estimated", "partial", "none"},
     "upstream_error": {"failed", "none"},
     "upstream_failed": {"failed", "none"},
-    "refused": {"none", "partial"},
+    "refused": {"none", "estimated", "partial"},
     "answered": {"none"},
 }
 Sums = Counter[tuple[str, ...]]
@@ -129,6 +133,45 @@ def test_charges(both: Both) -> None:
     assert both.metric("trilane_charge_nanos_total", "group", "entry", "model") == +nanos
 
 
+#: Groups with charges that can be added up in 28 digits, and numbers that can be added up at all.
+SUMMED = ("a", "a-asks", "a-never", "a-free", "b-low", "b-free", "c", "c-free", "mixed")
+MEASURES = {
+    "input": "gen_ai.usage.input_tokens",
+    "output": "gen_ai.usage.output_tokens",
+    "estimated_input": INPUT_MEMBER,
+    "estimated_output": OUTPUT_MEMBER,
+    "images": "trilane.usage.images",
+}
+STATUSES = ("complete", "estimated", "partial", "none", "failed")
+
+
+def test_the_usage_command_adds_it_up(both: Both) -> None:
+    """Estimates stand in columns of their own, and are in the totals."""
+    wanted: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    charges: Counter[tuple[str, str, bool]] = Counter()
+    for record in filtered(both):
+        group, status = record.get("trilane.group"), record["trilane.usage.status"]
+        if group in SUMMED:
+            place = (group, record.get("trilane.currency", ""))
+            wanted[place]["requests"] += 1
+            wanted[place][status] += 1
+            for name, member in MEASURES.items():
+                wanted[place][name] += record.get(member, 0)
+            charges[(*place, False)] += Decimal(record.get("trilane.charge", 0))
+            charges[(*place, True)] += Decimal(record.get("trilane.charge", 0)) if status == "estimated" else 0
+    ledger = both.desk.ledger.path
+    options = [option for group in SUMMED for option in ("--group", group)]
+    command = [str(COMMAND), "usage", "--by", "group,currency", "--format", "json", *options, str(ledger)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    rows = {(row["group"], row["currency"]): row for row in json.loads(done.stdout)["rows"]}
+    assert rows.keys() == wanted.keys()
+    for place, row in rows.items():
+        found = {name: row[name] for name in ("requests", *STATUSES, *MEASURES)}
+        assert found == {name: wanted[place][name] for name in found}, place
+        assert Decimal(row["charge"]) == charges[(*place, False)], place
+        assert Decimal(row["estimated_charge"]) == charges[(*place, True)], place
+
+
 def test_labels_are_of_the_document(both: Both) -> None:
     models = {model["id"] for name in "abc" for model in route_of(name, name.upper())[0]["models"]}
     for _, labels in both.series:
@@ -145,6 +188,18 @@ def test_never_a_silent_zero(both: Both) -> None:
             assert outcome == "finished" and kinds is not None, record
         if status in ("none", "failed"):
             assert kinds is None, record
+        free = record.get("trilane.source") in FREE
+        assert status != ("estimated" if free else "partial"), record
+        if status == "estimated":
+            # The request at least was read.
+            assert kinds is not None and read_and_written(kinds)[0] > 0, record
+            size = text_tokens(record["http.request.body.size"])
+            # Forms may have parts that are no text.
+            if record["trilane.endpoint"] != "images_edits":
+                reported_input = read_and_written(reported_part(kinds, record) or {})[0]
+                assert read_and_written(kinds)[0] == max(size, reported_input), record
+        else:
+            assert INPUT_MEMBER not in record and OUTPUT_MEMBER not in record, record
         assert ("error.type" in record) == (
             outcome in ("error_event", "upstream_error", "upstream_failed", "refused")
         ), record

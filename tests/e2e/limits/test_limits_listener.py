@@ -13,7 +13,7 @@ from lasting import take
 from limited_desk import Call, Desk, judge_refusal, poll
 from limited_document import Book, Key
 from filter_discovery import discovered, put_filter
-from limits_listener import ListenerFile
+from listener_file import ListenerFile
 from stack import WASM
 from support import run_dir
 from variants import until

@@ -165,7 +165,13 @@ IMAGES = [
         "invalid_body",
     ),
     no(
-        "images-form-at-generations", "/v1/images/generations", bearer("key_a") + _FORM, _EDIT, 400, "A", "invalid_body"
+        "images-form-at-generations",
+        "/v1/images/generations",
+        bearer("key_a") + _FORM,
+        _EDIT,
+        415,
+        "A",
+        "unsupported_media_type",
     ),
 ]
 COUNTING = [

@@ -34,11 +34,11 @@ C_PATHS = [
     ),
     ok(
         "path-c-colon-encoded-query",
-        f"{FLASH}%3AstreamGenerateContent?alt=sse&x=%3A",
+        f"{FLASH}%3AstreamGenerateContent?alt=sse",
         vc("key_c"),
         contents(),
         "c_official",
-        upstream=f"{FLASH}:streamGenerateContent?alt=sse&x=%3A",
+        upstream=f"{FLASH}:streamGenerateContent?alt=sse",
     ),
     ok(
         "path-c-models-prefix",

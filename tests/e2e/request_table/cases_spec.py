@@ -501,9 +501,9 @@ SECTION_9 = [
         "/v1beta/responses",
         bearer("key_a"),
         responses(),
-        401,
+        404,
         "C",
-        "invalid_api_key",
+        "not_found",
     ),
 ]
 

@@ -167,9 +167,11 @@ fn text_that_looks_like_a_part() {
         let long = if value.is_empty() { &url } else { *value };
         let text = text.replace("VALUE", long);
         let got = size(name, &text);
-        let mut want = InputSize::default();
-        // Each `\uXXXX` is three bytes less.
-        want.text_bytes = (text.len() - 3 * text.matches(r"\u").count()) as u64;
+        let want = InputSize {
+            // Each `\uXXXX` is three bytes less.
+            text_bytes: (text.len() - 3 * text.matches(r"\u").count()) as u64,
+            ..InputSize::default()
+        };
         assert_eq!(got, want, "{name}");
     }
 }

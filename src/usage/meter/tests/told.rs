@@ -104,7 +104,7 @@ fn what_the_model_wrote() {
 fn texts_of_events_that_are_alike() {
     let long = "x".repeat(300);
     let numbered = r"\u00e9".repeat(300);
-    let texts = [
+    let all = [
         "a",
         "bc",
         "",
@@ -119,48 +119,53 @@ fn texts_of_events_that_are_alike() {
         "e",
     ];
     let counts = [1, 2, 0, 300, 3, 1, 900, 300, 0, 10, 900, 1];
-    let events = |form: &dyn Fn(&str) -> String| texts.map(|text| event(&form(text))).concat();
-    let cases = [
-        (
-            Wire::Chat,
-            events(&|text| {
-                format!(
-                    r#"{{"id":"i","choices":[{{"delta":{{"content":"{text}"}}}}],"usage":null}}"#
-                )
-            }),
-        ),
-        (
-            Wire::Messages,
-            events(&|text| {
-                format!(
-                    r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"text_delta","text":"{text}"}}}}"#
-                )
-            }),
-        ),
-        (
-            Wire::Responses,
-            events(&|text| {
-                format!(
-                    r#"{{"type":"response.output_text.delta","sequence_number":{},"delta":"{text}"}}"#,
-                    text.len()
-                )
-            }),
-        ),
-        (
-            Wire::Generate,
-            events(&|text| {
-                format!(
-                    r#"{{"candidates":[{{"content":{{"parts":[{{"text":"{text}"}}]}}}}],"usageMetadata":{{"promptTokenCount":{}}}}}"#,
-                    text.len()
-                )
-            }),
-        ),
-    ];
-    for (wire, stream) in cases {
-        let want: u64 = counts.iter().sum();
-        for size in [1, 2, 7, 100, 1000, usize::MAX] {
-            let got = read(wire, stream.as_bytes().chunks(size));
-            assert_eq!(got.generated_bytes, want, "{wire:?} by {size}");
+    // Each of them is once the first, which is remembered.
+    for first in 0..all.len() {
+        let mut texts = all;
+        texts.rotate_left(first);
+        let events = |form: &dyn Fn(&str) -> String| texts.map(|text| event(&form(text))).concat();
+        let cases = [
+            (
+                Wire::Chat,
+                events(&|text| {
+                    format!(
+                        r#"{{"id":"i","choices":[{{"delta":{{"content":"{text}"}}}}],"usage":null}}"#
+                    )
+                }),
+            ),
+            (
+                Wire::Messages,
+                events(&|text| {
+                    format!(
+                        r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"text_delta","text":"{text}"}}}}"#
+                    )
+                }),
+            ),
+            (
+                Wire::Responses,
+                events(&|text| {
+                    format!(
+                        r#"{{"type":"response.output_text.delta","sequence_number":{},"delta":"{text}"}}"#,
+                        text.len()
+                    )
+                }),
+            ),
+            (
+                Wire::Generate,
+                events(&|text| {
+                    format!(
+                        r#"{{"candidates":[{{"content":{{"parts":[{{"text":"{text}"}}]}}}}],"usageMetadata":{{"promptTokenCount":{}}}}}"#,
+                        text.len()
+                    )
+                }),
+            ),
+        ];
+        for (wire, stream) in cases {
+            let want: u64 = counts.iter().sum();
+            for size in [1, 2, 7, 100, 1000, usize::MAX] {
+                let got = read(wire, stream.as_bytes().chunks(size));
+                assert_eq!(got.generated_bytes, want, "{wire:?} by {size}");
+            }
         }
     }
 }

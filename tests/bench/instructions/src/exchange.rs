@@ -45,6 +45,7 @@ impl Setting {
         Self {
             in_force: InForce {
                 epoch: 1,
+                generation: 7,
                 feed: None,
                 policy: compiled.policy,
             },

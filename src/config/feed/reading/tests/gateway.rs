@@ -123,7 +123,7 @@ impl Gateway {
                 shared: Rc::clone(&shared),
                 view: RefCell::default(),
             },
-            publisher: Publisher::take_over(&*shared),
+            publisher: Publisher::take_over(&*shared).unwrap(),
             reading: None,
             shared,
             now_ms: 1_000,
@@ -163,13 +163,15 @@ impl Gateway {
                 Some(gate)
             }
         };
-        self.publisher.publish(&document, &compiled, gate, &watched);
+        self.publisher
+            .publish(&document, &compiled, gate, &watched)
+            .unwrap();
     }
 
     /// Another loader begins, with the same document.
     pub(super) fn taken_over(&mut self, path: Option<&str>, look: &dyn Fn()) {
         self.reading = None;
-        self.publisher = Publisher::take_over(&*self.shared);
+        self.publisher = Publisher::take_over(&*self.shared).unwrap();
         self.publish(path, look);
     }
 
@@ -190,7 +192,7 @@ impl Gateway {
         let reading = self.reading.as_mut().unwrap();
         let outcome = reading.answer(answer, &watched, self.now_ms);
         if let Some(gate) = outcome.gate {
-            self.publisher.open(gate, &watched);
+            self.publisher.open(gate, &watched).unwrap();
         }
         outcome
     }

@@ -1,0 +1,279 @@
+//! What a reader sees of publications, at every write of them.
+
+use std::cell::{Cell, RefCell};
+
+use super::*;
+use crate::config::compile;
+use crate::config::view::View;
+use crate::shared_data::Conflict;
+use crate::shared_data::fake::FakeSharedData;
+use serde_json::{Value, json};
+
+fn document(keys: &[(&str, &str)], groups: &[&str]) -> Document {
+    let groups: Vec<Value> = groups
+        .iter()
+        .map(|id| json!({"id": id, "protocol": "A", "multiplier": "1", "cluster": "c", "models": [{"id": "m"}]}))
+        .collect();
+    let keys: Vec<Value> = keys
+        .iter()
+        .map(|(key, group)| {
+            let digest = KeyDigest::of(key.as_bytes()).shared_name();
+            json!({"id": key, "group": group, "sha256": digest.trim_start_matches("trilane/key/")})
+        })
+        .collect();
+    let text = json!({"groups": groups, "keys": keys}).to_string();
+    Document::parse(text.as_bytes()).unwrap()
+}
+
+fn publish(publisher: &mut Publisher, document: &Document, shared: &FakeSharedData) -> Published {
+    let compiled = compile(document).unwrap();
+    publisher
+        .publish(document, &compiled, None, shared)
+        .unwrap()
+}
+
+/// The group under which a reader of this shared data sees a key.
+fn group_of(key: &str, shared: &FakeSharedData) -> Option<String> {
+    let mut view = View::default();
+    let in_force = view.refresh(shared)?;
+    let bytes = shared.get(&KeyDigest::of(key.as_bytes()).shared_name()).0?;
+    let named = Named::decode(&bytes).unwrap()?;
+    let record = named.with(in_force.epoch, in_force.generation)?;
+    Some(record.group)
+}
+
+#[test]
+fn only_what_changed_is_written() {
+    let shared = FakeSharedData::default();
+    let mut publisher = Publisher::take_over(&shared).unwrap();
+    let steps: [(&str, Document, usize); 4] = [
+        (
+            "two new keys",
+            document(&[("k1", "g"), ("k2", "g")], &["g"]),
+            2,
+        ),
+        (
+            "the same again",
+            document(&[("k1", "g"), ("k2", "g")], &["g"]),
+            0,
+        ),
+        ("one removed", document(&[("k1", "g")], &["g"]), 1),
+        ("one moved", document(&[("k1", "h")], &["g", "h"]), 1),
+    ];
+    for (case, document, want) in steps {
+        assert_eq!(
+            publish(&mut publisher, &document, &shared).records,
+            want,
+            "{case}"
+        );
+    }
+    assert_eq!(group_of("k1", &shared).as_deref(), Some("h"));
+    assert_eq!(group_of("k2", &shared), None, "removed");
+}
+
+#[test]
+fn a_new_publisher_voids_what_it_does_not_confirm() {
+    let shared = FakeSharedData::default();
+    let mut old = Publisher::take_over(&shared).unwrap();
+    publish(
+        &mut old,
+        &document(&[("k1", "g"), ("k2", "g")], &["g"]),
+        &shared,
+    );
+    let mut new = Publisher::take_over(&shared).unwrap();
+    publish(&mut new, &document(&[("k1", "g")], &["g"]), &shared);
+    assert_eq!(group_of("k1", &shared).as_deref(), Some("g"));
+    assert_eq!(
+        group_of("k2", &shared),
+        None,
+        "left behind by the old publisher"
+    );
+}
+
+/// Shared data, with something that happens before the write of this number, the first being 0.
+struct Interrupted<'a> {
+    shared: &'a FakeSharedData,
+    left: Cell<Option<usize>>,
+    happens: RefCell<&'a mut dyn FnMut()>,
+}
+
+impl<'a> Interrupted<'a> {
+    fn before(write: usize, shared: &'a FakeSharedData, happens: &'a mut dyn FnMut()) -> Self {
+        Self {
+            shared,
+            left: Cell::new(Some(write)),
+            happens: RefCell::new(happens),
+        }
+    }
+
+    /// Whether it has happened.
+    fn is_over(&self) -> bool {
+        self.left.get().is_none()
+    }
+}
+
+impl SharedData for Interrupted<'_> {
+    fn get(&self, name: &str) -> (Option<Vec<u8>>, Option<u32>) {
+        self.shared.get(name)
+    }
+
+    fn set(&self, name: &str, value: &[u8], version: Option<u32>) -> Result<(), Conflict> {
+        match self.left.get() {
+            Some(0) => {
+                self.left.set(None);
+                (self.happens.borrow_mut())();
+            }
+            left => self.left.set(left.map(|left| left - 1)),
+        }
+        self.shared.set(name, value, version)
+    }
+}
+
+const KEYS: [&str; 5] = ["k1", "k2", "k3", "k4", "k5"];
+
+/// The groups of all keys, as a reader sees them.
+fn seen(shared: &FakeSharedData) -> [Option<String>; KEYS.len()] {
+    KEYS.map(|key| group_of(key, shared))
+}
+
+/// What a reader is to see of a document.
+fn told(keys: &[(&str, &str)]) -> [Option<String>; KEYS.len()] {
+    KEYS.map(|key| {
+        let named = keys.iter().find(|(known, _)| *known == key);
+        named.map(|(_, group)| (*group).to_owned())
+    })
+}
+
+const BEFORE: [(&str, &str); 3] = [("k1", "g"), ("k2", "g"), ("k3", "g")];
+const AFTER: [(&str, &str); 3] = [("k1", "h"), ("k3", "g"), ("k4", "h")];
+
+/// A document takes effect in one stroke: a reader sees the whole of the former, or the whole of the new.
+#[test]
+fn at_every_write_one_document_is_in_force() {
+    let (before, after) = (
+        document(&BEFORE, &["g", "h"]),
+        document(&AFTER, &["g", "h"]),
+    );
+    for (case, same_publisher) in [("the same publisher", true), ("a new publisher", false)] {
+        let mut write = 0;
+        loop {
+            let shared = FakeSharedData::default();
+            let mut publisher = Publisher::take_over(&shared).unwrap();
+            publish(&mut publisher, &before, &shared);
+            if !same_publisher {
+                publisher = Publisher::take_over(&shared).unwrap();
+            }
+            let mut between = None;
+            let mut look = || between = Some(seen(&shared));
+            let watched = Interrupted::before(write, &shared, &mut look);
+            publisher
+                .publish(&after, &compile(&after).unwrap(), None, &watched)
+                .unwrap();
+            if !watched.is_over() {
+                break;
+            }
+            let between = between.unwrap();
+            assert!(
+                between == told(&BEFORE) || between == told(&AFTER),
+                "{case}, before write {write}: {between:?}"
+            );
+            assert_eq!(seen(&shared), told(&AFTER), "{case}, at the end");
+            write += 1;
+        }
+        assert!(write > 4, "{case}: {write} writes");
+    }
+}
+
+/// The document of one that began earlier, and is still at it.
+const EARLIER: [(&str, &str); 4] = [("k1", "h"), ("k2", "h"), ("k4", "g"), ("k5", "h")];
+
+/// Whoever began to publish later wins, wherever the other one is at that moment.
+#[test]
+fn a_publisher_that_was_overtaken_changes_nothing() {
+    let documents = [&BEFORE[..], &EARLIER[..], &AFTER[..]].map(|keys| document(keys, &["g", "h"]));
+    let [before, earlier, later] = &documents;
+    for (case, knows_before) in [("goes on", true), ("has taken over", false)] {
+        let mut write = 0;
+        loop {
+            let shared = FakeSharedData::default();
+            let mut first = Publisher::take_over(&shared).unwrap();
+            publish(&mut first, before, &shared);
+            if !knows_before {
+                first = Publisher::take_over(&shared).unwrap();
+            }
+            let mut overtakes = || {
+                let mut second = Publisher::take_over(&shared).unwrap();
+                publish(&mut second, later, &shared);
+            };
+            let watched = Interrupted::before(write, &shared, &mut overtakes);
+            let compiled = compile(earlier).unwrap();
+            let done = first.publish(earlier, &compiled, None, &watched);
+            if !watched.is_over() {
+                break;
+            }
+            let case = format!("{case}, overtaken before write {write}");
+            assert_eq!(seen(&shared), told(&AFTER), "{case}");
+            // It may have been told that its own came into force, which was so.
+            assert!(
+                done == Err(Overtaken) || !first.is_in_force(&shared),
+                "{case}"
+            );
+            // It is of no use any more.
+            let again = first.publish(before, &compile(before).unwrap(), None, &shared);
+            assert_eq!(again, Err(Overtaken), "{case}");
+            assert_eq!(seen(&shared), told(&AFTER), "{case}, again");
+            write += 1;
+        }
+        assert!(write > 5, "{case}: {write} writes");
+    }
+}
+
+/// One that was overtaken may not know it yet, and publish in the middle of the other's publication.
+#[test]
+fn an_overtaken_publisher_does_not_come_in_between() {
+    let documents = [&BEFORE[..], &EARLIER[..], &AFTER[..]].map(|keys| document(keys, &["g", "h"]));
+    let [before, earlier, later] = &documents;
+    let mut write = 0;
+    loop {
+        let shared = FakeSharedData::default();
+        let mut first = Publisher::take_over(&shared).unwrap();
+        publish(&mut first, before, &shared);
+        let mut second = Publisher::take_over(&shared).unwrap();
+        let mut comes = || {
+            let compiled = compile(earlier).unwrap();
+            let done = first.publish(earlier, &compiled, None, &shared);
+            assert_eq!(done, Err(Overtaken), "before write {write}");
+            assert!(seen(&shared) != told(&EARLIER), "before write {write}");
+        };
+        let watched = Interrupted::before(write, &shared, &mut comes);
+        let compiled = compile(later).unwrap();
+        let done = second.publish(later, &compiled, None, &watched);
+        if !watched.is_over() {
+            break;
+        }
+        if done.is_err() {
+            // It was kept from a record, and does it all once more.
+            second = Publisher::take_over(&shared).unwrap();
+            publish(&mut second, later, &shared);
+        }
+        assert_eq!(seen(&shared), told(&AFTER), "before write {write}");
+        write += 1;
+    }
+    assert!(write > 4, "{write} writes");
+}
+
+#[test]
+fn a_document_is_signed_with_its_publisher() {
+    let shared = FakeSharedData::default();
+    let (digest, other) = ([7; 32], [8; 32]);
+    assert!(!is_published(&digest, &shared), "nothing is");
+    let mut first = Publisher::take_over(&shared).unwrap();
+    publish(&mut first, &document(&BEFORE, &["g"]), &shared);
+    first.sign(&digest, &shared);
+    assert!(is_published(&digest, &shared));
+    assert!(!is_published(&other, &shared));
+    let mut second = Publisher::take_over(&shared).unwrap();
+    assert!(is_published(&digest, &shared), "it is still in force");
+    publish(&mut second, &document(&AFTER, &["g", "h"]), &shared);
+    assert!(!is_published(&digest, &shared), "another is");
+}
