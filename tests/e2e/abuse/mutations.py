@@ -64,8 +64,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "an answer without usage is not estimated",
         _conclusion,
-        "            _ => unreported,",
-        "            _ => UsageStatus::Partial,",
+        "        } else {\n            unreported\n        };",
+        "        } else {\n            UsageStatus::Partial\n        };",
         tuple(
             _unreported + test
             for test in (
