@@ -204,6 +204,18 @@ fn set_buffer(
         usize::try_from(length).unwrap(),
     );
     let Host { scope, layout, .. } = guest.data_mut();
+    // What passes of an answer is never held: only from its start something else is put in its place.
+    if let Some(buffer) = scope
+        .response_body
+        .as_mut()
+        .filter(|_| kind == RESPONSE_BODY)
+    {
+        if start != 0 {
+            return Ok(BAD_ARGUMENT);
+        }
+        buffer.splice(..length.min(buffer.len()), bytes);
+        return Ok(OK);
+    }
     let Some(buffer) = scope.request_body.as_mut().filter(|_| kind == REQUEST_BODY) else {
         return Ok(NOT_FOUND);
     };

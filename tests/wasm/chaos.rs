@@ -159,7 +159,7 @@ fn step(chance: &mut Chance, vm: &mut Vm, stream: &mut Stream) -> Result<(), Str
         }
         7 => {
             let piece = piece(chance);
-            stream.response_body(vm, &piece, end)
+            stream.response_body(vm, &piece, end).map(drop)
         }
         _ => vm
             .call(

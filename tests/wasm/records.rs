@@ -123,9 +123,22 @@ fn a_charge_is_by_the_prices_at_admission() {
     stream
         .response_head(&mut vm, head, Some("via_upstream"))
         .unwrap();
-    stream
-        .response_body(&mut vm, ANSWER.as_bytes(), true)
-        .unwrap();
+    let (first, second) = ANSWER.split_at(200);
+    let mut got = Vec::new();
+    for (piece, end) in [(first, false), (second, true)] {
+        got.extend(
+            stream
+                .response_body(&mut vm, piece.as_bytes(), end)
+                .unwrap(),
+        );
+    }
+    let events: Vec<&str> = ANSWER.split_inclusive("\n\n").collect();
+    let want = [events[0], events[2]].concat();
+    assert_eq!(
+        String::from_utf8(got).unwrap(),
+        want,
+        "nobody asked for the usage event"
+    );
     let record = stream.end(&mut vm).unwrap().unwrap();
     // (1234 × 1 + 56 × 10) / 10^6 × 0.2
     assert_eq!(record["trilane.charge"], "0.0003588");

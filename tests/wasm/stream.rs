@@ -130,7 +130,7 @@ impl Stream {
         head.extend(reply.headers.clone());
         self.reply = Some(reply);
         self.response_head(vm, head, None)?;
-        self.response_body(vm, &body, true)
+        self.response_body(vm, &body, true).map(drop)
     }
 
     /// An answer comes by; `details` are what Envoy says of its origin.
@@ -156,7 +156,8 @@ impl Stream {
         Ok(())
     }
 
-    pub fn response_body(&mut self, vm: &mut Vm, chunk: &[u8], end: bool) -> Called<()> {
+    /// Gives what goes on in the chunk's place.
+    pub fn response_body(&mut self, vm: &mut Vm, chunk: &[u8], end: bool) -> Called<Vec<u8>> {
         let size = i32::try_from(chunk.len()).unwrap();
         let scope = Scope {
             response_body: Some(chunk.to_vec()),
@@ -168,7 +169,7 @@ impl Stream {
             scope,
         )?;
         assert_eq!(action, CONTINUE, "an answer is never held");
-        Ok(())
+        Ok(vm.host().scope.response_body.take().unwrap_or_default())
     }
 
     /// The exchange is over, however far it got. It leaves one record, if its head ever came.

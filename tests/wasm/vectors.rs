@@ -163,13 +163,17 @@ fn answers_are_metered_as_natively() {
     for seed in 0..600 {
         let mut chance = Chance::new(seed);
         let answer = events(&mut chance);
-        let usage = native(&answer).usage;
-        let want = match &usage {
-            Some(usage) => [usage.input_tokens(), usage.output_tokens()].map(Some),
-            None => [None; 2],
-        };
+        let reading = native(&answer);
+        let usage = reading.usage;
         let pieces = pieces(&mut chance, &answer);
         let record = answered(&mut vm, "200", pieces.iter().copied());
+        // None of these streams ends as it should, so what was not reported is estimated.
+        let reported = usage.map_or([0; 2], |usage| {
+            [usage.input_tokens(), usage.output_tokens()]
+        });
+        let sent = record["http.request.body.size"].as_u64().unwrap();
+        let estimated = [sent.div_ceil(4), reading.generated_bytes.div_ceil(4)];
+        let want = [0, 1].map(|side| Some(reported[side].max(estimated[side])));
         let got =
             ["input", "output"].map(|side| record[format!("gen_ai.usage.{side}_tokens")].as_u64());
         assert_eq!(got, want, "seed {seed}: {}", answer.escape_ascii());
