@@ -67,7 +67,8 @@ mod tests {
     fn the_greater_of_what_was_reported_and_what_is_estimated() {
         use Kind::{CacheRead, Input, Output, Reasoning};
         type Tokens<'a> = &'a [(Kind, u64)];
-        let cases: [(&str, Tokens<'_>, (u64, u64), Tokens<'_>, (u64, u64)); 5] = [
+        type Case<'a> = (&'a str, Tokens<'a>, (u64, u64), Tokens<'a>, (u64, u64));
+        let cases: [Case<'_>; 5] = [
             (
                 "nothing reported",
                 &[],

@@ -450,7 +450,8 @@ fn classes_of_service_that_are_asked_for() {
     let (in_force, world) = setting();
     let b: &[&str] = &["x-api-key: k-b", "anthropic-version: 2023-06-01"];
     const B: &str = "POST /v1/messages";
-    let cases: &[(&str, &str, &[&str], &str, Option<u16>)] = &[
+    type Case<'a> = (&'a str, &'a str, &'a [&'a str], &'a str, Option<u16>);
+    let cases: &[Case<'_>] = &[
         (
             "priced",
             CHAT,
