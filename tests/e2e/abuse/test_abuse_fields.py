@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -352,10 +353,13 @@ def test_several_answers_reserve_several(desk: Desk, kind: str) -> None:
 
 
 def test_embeddings_have_no_output(desk: Desk) -> None:
-    """They report no usage: nothing of 1000 tokens of output each."""
-    key = desk.new_key("c", "output")
+    """They report no usage: nothing of 1000 tokens of output each, neither under way nor afterwards."""
     body = {"content": {"parts": [{"text": "hi"}]}}
     path = f"/v1beta/models/{EMBEDDING}:embedContent"
+    key = desk.new_key("c", "output")
+    with ExitStack() as under_way:
+        for _ in range(11):
+            under_way.enter_context(desk.held("c", path, body, key=key))
     for number in range(15):
         sent = desk.send("c", path, body, name=f"embedding {number}", key=key)
         assert sent.status == 200, sent

@@ -285,6 +285,73 @@ fn a_service_set_back_under_its_identity() {
     }
 }
 
+/// The service loses everything, counts from zero under its identity, and is then set back to a
+/// backup of before. Between the two the document may name another path, and what the gateway knew
+/// of versions is void.
+#[test]
+fn a_service_set_back_to_what_was_before_it_began_from_zero() {
+    let mut backup = Service::new("f");
+    backup.knows_ahead = false;
+    backup.say(0, Some(("g", false)));
+    backup.say(3, Some(("g", true)));
+    // (case, the version it begins from, the path then, the backup's identity, what becomes of keys 3 and 4)
+    let cases = [
+        (
+            "a version given twice: nothing tells that the greater one is older",
+            0,
+            "/other",
+            "f",
+            [Judged::Refused, good("g")],
+        ),
+        (
+            "no version given twice",
+            2,
+            "/other",
+            "f",
+            [good("g"), good("g")],
+        ),
+        (
+            "the backup has an identity of its own",
+            0,
+            "/other",
+            "restored",
+            [Judged::Refused, Judged::Refused],
+        ),
+        (
+            "a version given twice, of which the greater is known",
+            0,
+            "/keys",
+            "f",
+            [Judged::Refused, good("g")],
+        ),
+    ];
+    for (case, from, path, identity, want) in cases {
+        let mut gateway = settled(&backup);
+        let mut second = backup.clone();
+        second.forget_all();
+        second.version = from;
+        second.say(3, Some(("g", false)));
+        for _ in 0..8 {
+            second.say(4, Some(("g", false)));
+        }
+        gateway.publish(Some(path), &|| ());
+        read(&mut gateway, &second, 9);
+        let between = if path == "/keys" {
+            Judged::Refused
+        } else {
+            good("g")
+        };
+        assert_eq!(gateway.filter.judge(3), between, "{case}: between the two");
+        let mut restored = backup.clone();
+        restored.identity = identity.to_owned();
+        for _ in 0..8 {
+            ask(&mut gateway, &restored, 9);
+        }
+        let judged = [3, 4].map(|key| gateway.filter.judge(key));
+        assert_eq!(judged, want, "{case}");
+    }
+}
+
 /// A replica that lags now and then must not make all keys be read again.
 #[test]
 fn a_replica_that_lags() {

@@ -63,6 +63,7 @@ struct World {
     service: Service,
     gateway: Gateway,
     law: RefCell<Law>,
+    /// What the service was, and has only gone on from since.
     backup: Service,
     /// The version that the service was at before it was set back.
     lost_head: u64,
@@ -182,10 +183,12 @@ impl World {
                     // What nobody has heard of is not lost.
                     return;
                 }
-                self.service = self.backup.clone();
                 if *empty {
-                    self.service.forget_all();
+                    // It gives versions of before anew. What has both must not come: nothing tells
+                    // which of two changes was the later one.
+                    self.backup.forget_all();
                 }
+                self.service = self.backup.clone();
                 self.lost_head = head;
                 self.changed(None);
             }
