@@ -33,7 +33,9 @@ pub(super) fn bill_of(facts: &Facts, reading: &Reading, status: UsageStatus) -> 
 
 /// What the models used.
 fn models_bill(facts: &Facts, route: &Route, reading: &Reading) -> Option<Bill> {
-    let own = facts.model.as_ref()?.prices.as_ref()?;
+    let asked = facts.model.as_ref()?;
+    let own = answering(facts, route, reading).unwrap_or(asked);
+    let own = own.prices.as_ref().or(asked.prices.as_ref())?;
     let main = reading.usage.as_ref().map(|usage| Item {
         prices: own,
         usage,
@@ -68,6 +70,13 @@ fn models_bill(facts: &Facts, route: &Route, reading: &Reading) -> Option<Bill> 
         bill.uncovered.insert(Gap::Model);
     }
     Some(bill)
+}
+
+/// The model that answered in the place of the one that was asked, where the request names it as one that may.
+fn answering<'a>(facts: &Facts, route: &'a Route, reading: &Reading) -> Option<&'a Rc<Model>> {
+    let model = listed(route, reading.response_model.as_deref()?)?;
+    let named = facts.tool_models().iter().any(|named| named.id == model.id);
+    named.then_some(model)
 }
 
 /// What a method of protocol C costs by the call.

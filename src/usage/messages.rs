@@ -5,7 +5,8 @@
 //! was read from the cache nor what was written to it; `output_tokens` contains the thinking.
 //!
 //! `usage.iterations` lists the model calls behind one answer; a later list stands for the one before. Those of type
-//! `message` and `fallback_message`, and those without a type, are in the sums beside it. All others are not: what has a model
+//! `message` and `fallback_message`, and those without a type, are in the sums beside it (where they name another model, as
+//! with a fallback, that one's are told apart, see `Tally::own_numbers`). All others are not: what has a model
 //! of its own (`advisor_message`) is that model's, what has none (`compaction`) is added to the sums. Types that are not known
 //! yet are read in the same way: they are rather charged than free.
 //!

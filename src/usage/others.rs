@@ -18,6 +18,8 @@ pub(super) struct Others {
 #[derive(Clone, Copy, Default)]
 pub(super) struct Other {
     name: ShortText,
+    /// The totals beside the list are said to contain these; the name may be missing then.
+    pub(super) in_totals: bool,
     pub(super) sums: [u64; SUMS],
 }
 
@@ -34,10 +36,11 @@ impl Others {
 
     /// Adds to what is summed up under a name. Where there is no room for another name, the last one has it: what was used is
     /// never lost.
-    pub(super) fn add(&mut self, name: &[u8], more: [u64; SUMS]) {
+    pub(super) fn add(&mut self, name: &[u8], in_totals: bool, more: [u64; SUMS]) {
         let known = self.as_slice();
-        let at = known.iter().position(|other| other.name.as_bytes() == name);
-        let at = at.unwrap_or_else(|| self.begin(name));
+        let same = |other: &Other| other.in_totals == in_totals && other.name.as_bytes() == name;
+        let at = known.iter().position(same);
+        let at = at.unwrap_or_else(|| self.begin(name, in_totals));
         if let Some(other) = self.list.get_mut(at) {
             for (sum, more) in other.sums.iter_mut().zip(more) {
                 *sum = sum.saturating_add(more);
@@ -46,11 +49,12 @@ impl Others {
     }
 
     /// Takes a new name, if there is room; gives the place of what is to be added to.
-    fn begin(&mut self, name: &[u8]) -> usize {
+    fn begin(&mut self, name: &[u8], in_totals: bool) -> usize {
         let Some(other) = self.list.get_mut(self.count) else {
             return MAX_OTHERS.saturating_sub(1);
         };
         other.name.set(name);
+        other.in_totals = in_totals;
         other.sums = [0; SUMS];
         let at = self.count;
         self.count = self.count.saturating_add(1);
@@ -78,7 +82,7 @@ mod tests {
                 (b"e", 50),
                 (b"a", 100),
             ] {
-                others.add(name, [value, 0, 0, 0, 0, u64::MAX]);
+                others.add(name, false, [value, 0, 0, 0, 0, u64::MAX]);
             }
             let sums = others.as_slice().iter();
             let sums: Vec<_> = sums
@@ -96,7 +100,9 @@ mod tests {
         }
         others.clear();
         assert!(others.as_slice().is_empty());
-        others.add(b"d", [7; SUMS]);
+        others.add(b"d", false, [7; SUMS]);
+        others.add(b"d", true, [8; SUMS]);
         assert_eq!(others.as_slice()[0].sums, [7; SUMS]);
+        assert_eq!(others.as_slice()[1].sums, [8; SUMS], "told apart");
     }
 }

@@ -1,7 +1,7 @@
 //! What an answer has said of its usage: staged while an event is being read, kept when it has ended.
 
 use super::numbers::Numbers;
-use super::others::{Other, Others};
+use super::others::{Other, Others, SUMS};
 use super::short_text::ShortText;
 use super::table::{Ends, Event, Mark, Merge, Slot, Table, Text};
 use super::{Call, Usage};
@@ -309,7 +309,9 @@ impl Tally {
             }
             Mark::Tool if self.entry.what == What::ImageTool => {
                 if let Some(name) = self.entry.model.text() {
-                    self.staged.others.add(name.as_bytes(), Default::default());
+                    self.staged
+                        .others
+                        .add(name.as_bytes(), false, Default::default());
                     self.staged.lists_others = true;
                     self.staged.singular = true;
                     self.staged.touched = true;
@@ -324,9 +326,12 @@ impl Tally {
 
     fn end_iteration(&mut self) {
         let used = messages::entry(&self.staged.numbers);
+        let others = &mut self.staged.others;
         match (self.entry.what, self.entry.model.text()) {
-            (What::Untold | What::Summed, _) => {}
-            (_, Some(model)) => self.staged.others.add(model.as_bytes(), used),
+            (What::Untold | What::Summed, model) => {
+                others.add(model.unwrap_or_default().as_bytes(), true, used);
+            }
+            (_, Some(model)) => others.add(model.as_bytes(), false, used),
             (_, None) => messages::add_entry(&mut self.staged.numbers, used),
         }
     }
@@ -462,7 +467,7 @@ impl Tally {
 
     pub(super) fn usage(&self) -> Option<Usage> {
         let kept = &self.kept;
-        let of_numbers = (self.table.usage)(&kept.numbers);
+        let of_numbers = (self.table.usage)(&self.own_numbers());
         let mut known = of_numbers.is_some() || kept.images > 0;
         let mut usage = of_numbers.unwrap_or_default();
         usage.images = kept.images;
@@ -482,10 +487,35 @@ impl Tally {
 
     /// What other models used, by their names.
     pub(super) fn others(&self) -> Vec<(String, Usage)> {
-        let others = self.models().filter(|(model, _)| !self.is_own(model));
+        let mut others: Vec<(String, Usage)> = Vec::new();
+        for (model, usage) in self.models().filter(|(model, _)| !self.is_own(model)) {
+            match others.iter_mut().find(|(name, _)| name == model) {
+                Some((_, sums)) => sums.add(&usage),
+                None => others.push((model.to_owned(), usage)),
+            }
+        }
         others
-            .map(|(model, usage)| (model.to_owned(), usage))
-            .collect()
+    }
+
+    /// The numbers of the model that answered, where a list of model calls tells another one's apart (protocol B, a
+    /// fallback): what the list has of it, and what the totals have beyond the list.
+    fn own_numbers(&self) -> Numbers {
+        let mut numbers = self.kept.numbers;
+        let is_own = |other: &&Other| other.name().is_none_or(|name| self.is_own(name));
+        let listed = || self.kept.others.as_slice().iter().filter(|o| o.in_totals);
+        if listed().all(|other| is_own(&other)) {
+            return numbers;
+        }
+        for (slot, at) in (0..).zip(0..SUMS) {
+            let sum = |own: bool| {
+                let some = listed().filter(|other| !own || is_own(other));
+                let sums = some.filter_map(|other| other.sums.get(at));
+                sums.fold(0, |sum: u64, more| sum.saturating_add(*more))
+            };
+            let beyond = numbers.or_zero(slot).saturating_sub(sum(false));
+            numbers.set(slot, sum(true).saturating_add(beyond));
+        }
+        numbers
     }
 
     /// Whether it is the model that answered.
@@ -504,6 +534,7 @@ impl Tally {
         let name = others.clone().find_map(Other::name);
         let of_tool = (name.unwrap_or(IMAGE_TOOL), of_tool);
         others
+            .filter(|other| !other.in_totals || other.name().is_some_and(|it| !self.is_own(it)))
             .filter_map(|other| Some((other.name()?, messages::usage_of(other.sums))))
             .chain([of_tool])
             .filter(|(_, usage)| *usage != Usage::default())

@@ -336,6 +336,8 @@ struct Plain {
     /// Those of the event.
     listed: BTreeMap<Call, u64>,
     others: Vec<(String, Usage)>,
+    /// Of these protocol B says that they are in the totals; the name is empty where there is none.
+    in_totals: Vec<(String, [u64; 6])>,
     tool_model: Option<String>,
     unreadable: bool,
 }
@@ -454,6 +456,7 @@ impl Plain {
             calls: BTreeMap::new(),
             listed: BTreeMap::new(),
             others: Vec::new(),
+            in_totals: Vec::new(),
             tool_model: None,
             unreadable: false,
         }
@@ -745,12 +748,11 @@ impl Plain {
             return;
         };
         let mut sums = BTreeMap::from_iter(COMPACTION.iter().map(|name| (*name, 0u64)));
-        self.others.clear();
+        // Both lists have their places in common.
+        let mut places: Vec<(String, bool, [u64; 6])> = Vec::new();
         for entry in list {
             let kind = entry.get("type").and_then(Value::as_str);
-            if matches!(kind, None | Some("message" | "fallback_message")) {
-                continue;
-            }
+            let in_totals = matches!(kind, None | Some("message" | "fallback_message"));
             let get = |path: &str| lookup(entry, path).and_then(Value::as_u64);
             let hour = get("/cache_creation/ephemeral_1h_input_tokens").unwrap_or(0);
             let minutes = get("/cache_creation/ephemeral_5m_input_tokens").unwrap_or(0);
@@ -767,19 +769,17 @@ impl Plain {
                 hour,
             ];
             let model = entry.get("model").and_then(Value::as_str);
-            if let Some(model) = model.filter(|model| is_name(model)) {
-                let mut used = Usage::default();
-                let kinds = [Kind::Input, Kind::Output, Kind::CacheRead];
-                kinds
-                    .iter()
-                    .zip(values)
-                    .for_each(|(kind, value)| used.set(*kind, value));
-                used.set(Kind::CacheWrite5m, written - hour);
-                used.set(Kind::CacheWrite1h, hour);
-                let at = self.others.iter().position(|(name, _)| name == model);
-                match at.or((self.others.len() == 4).then_some(3)) {
-                    Some(at) => self.others[at].1.add(&used),
-                    None => self.others.push((model.to_owned(), used)),
+            let model = model.filter(|model| is_name(model));
+            if in_totals || model.is_some() {
+                let key = (model.unwrap_or_default(), in_totals);
+                let at = places.iter().position(|place| (&*place.0, place.1) == key);
+                match at.or((places.len() == 4).then_some(3)) {
+                    Some(at) => {
+                        for (sum, more) in places[at].2.iter_mut().zip(values) {
+                            *sum = sum.saturating_add(more);
+                        }
+                    }
+                    None => places.push((key.0.to_owned(), in_totals, values)),
                 }
                 continue;
             }
@@ -789,6 +789,15 @@ impl Plain {
             }
         }
         self.event.extend(sums);
+        self.others.clear();
+        self.in_totals.clear();
+        for (name, in_totals, values) in places {
+            if in_totals {
+                self.in_totals.push((name, values));
+            } else {
+                self.others.push((name, used_by(values)));
+            }
+        }
     }
 
     /// The event has ended.
@@ -821,9 +830,33 @@ impl Plain {
     }
 
     fn reading(mut self) -> Reading {
-        let mut used = self.tokens();
         let model = self.kept.get("model").cloned();
+        let strange = |name: &str| !name.is_empty() && Some(name) != model.as_deref();
         let mut others = core::mem::take(&mut self.others);
+        let totals = core::mem::take(&mut self.in_totals);
+        let reported = self.numbers.clone();
+        if totals.iter().any(|(name, _)| strange(name)) {
+            for (at, number) in MESSAGES[..6].iter().enumerate() {
+                let sum = |own: bool| {
+                    let some = totals.iter().filter(|(name, _)| !own || !strange(name));
+                    some.fold(0u64, |sum, (_, values)| sum.saturating_add(values[at]))
+                };
+                let total = self.numbers.get(number).copied().unwrap_or(0);
+                let own = sum(true).saturating_add(total.saturating_sub(sum(false)));
+                self.numbers.insert(number, own);
+            }
+            for (name, values) in &totals {
+                if strange(name) {
+                    let used = used_by(*values);
+                    match others.iter_mut().find(|(known, _)| known == name) {
+                        Some((_, sums)) => sums.add(&used),
+                        None => others.push((name.clone(), used)),
+                    }
+                }
+            }
+        }
+        let mut used = self.tokens();
+        self.numbers = reported;
         let tool = self.image_tool();
         if tool != Usage::default() {
             let name = self.tool_model.take();
@@ -1005,6 +1038,21 @@ impl Plain {
 /// Whether a name is kept.
 fn is_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= 128
+}
+
+/// What entries of `iterations` used whose numbers come to these.
+fn used_by([input, output, cache_read, written, _, hour]: [u64; 6]) -> Usage {
+    let mut used = Usage::default();
+    for (kind, tokens) in [
+        (Kind::Input, input),
+        (Kind::Output, output),
+        (Kind::CacheRead, cache_read),
+        (Kind::CacheWrite5m, written.saturating_sub(hour)),
+        (Kind::CacheWrite1h, hour),
+    ] {
+        used.set(kind, tokens);
+    }
+    used
 }
 
 /// What is left of a total, and its parts, none of which goes beyond what the others leave.

@@ -126,7 +126,8 @@ fn what_documents_mean() {
         (
             Wire::Messages,
             r#"{"usage":{"input_tokens":1,"output_tokens":2,"iterations":[{"type":"message","input_tokens":9},{"input_tokens":30,"cache_creation":{"ephemeral_1h_input_tokens":5},"type":"compaction","output_tokens":40},{"type":"x","output_tokens":9},{"output_tokens":9},{"type":"fallback_message","model":"n","output_tokens":9},{"type":"compaction","cache_read_input_tokens":6}]}}"#,
-            some(&[(Input, 31), (CacheRead, 6), (CacheWrite1h, 5), (Output, 51)]),
+            // What the list has of a model without a name is more than the totals say.
+            some(&[(Input, 39), (CacheRead, 6), (CacheWrite1h, 5), (Output, 58)]),
         ),
         (
             Wire::Generate,

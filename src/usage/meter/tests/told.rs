@@ -382,6 +382,11 @@ fn what_other_models_used() {
             r#"{{"type":"message_delta","usage":{{"output_tokens":2,"iterations":[{entries}]}}}}"#
         ))
     };
+    let fallback = |input: u64, output: u64| {
+        format!(
+            r#"{{"model":"m","usage":{{"input_tokens":{input},"output_tokens":{output},"iterations":[{{"type":"message","model":"m","input_tokens":1000,"output_tokens":3}},{{"type":"fallback_message","model":"n","input_tokens":1000,"output_tokens":500}}]}}}}"#
+        )
+    };
     let advisor = |model: &str, tokens: u64| {
         format!(
             r#"{{"type":"advisor_message","model":"{model}","input_tokens":{tokens},"output_tokens":1,"cache_read_input_tokens":2,"cache_creation_input_tokens":7,"cache_creation":{{"ephemeral_1h_input_tokens":3}}}}"#
@@ -410,7 +415,7 @@ fn what_other_models_used() {
             list(
                 &[
                     advisor("n", 10),
-                    r#"{"type":"message","model":"n","input_tokens":9}"#.to_owned(),
+                    r#"{"type":"message","model":"m","input_tokens":9}"#.to_owned(),
                     advisor("o", 20),
                     advisor("n", 5),
                 ]
@@ -466,8 +471,27 @@ fn what_other_models_used() {
             list(
                 r#"{"type":"x","model":"n","input_tokens":5},{"model":"o","input_tokens":6},{"type":"x","input_tokens":7}"#,
             ),
-            named(&[("n", used(&[(Input, 5)]))]),
-            used(&[(Input, 8)]),
+            named(&[("n", used(&[(Input, 5)])), ("o", used(&[(Input, 6)]))]),
+            used(&[(Input, 7)]),
+        ),
+        // A fallback: what declined and what answered, whether or not the totals contain both.
+        (
+            Wire::Messages,
+            fallback(2000, 503),
+            named(&[("n", used(&[(Input, 1000), (Output, 500)]))]),
+            used(&[(Input, 1000), (Output, 3)]),
+        ),
+        (
+            Wire::Messages,
+            fallback(1000, 500),
+            named(&[("n", used(&[(Input, 1000), (Output, 500)]))]),
+            used(&[(Input, 1000), (Output, 3)]),
+        ),
+        (
+            Wire::Messages,
+            fallback(2100, 510),
+            named(&[("n", used(&[(Input, 1000), (Output, 500)]))]),
+            used(&[(Input, 1100), (Output, 10)]),
         ),
         // No name to charge it to.
         (
