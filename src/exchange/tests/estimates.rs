@@ -572,6 +572,8 @@ fn what_a_price_covers() {
     let searches = r#","server_tool_use":{"web_search_requests":3}"#;
     let advice = r#","iterations":[{"type":"message","input_tokens":1000,"output_tokens":0},{"type":"advisor_message","model":"m-y-2","input_tokens":100,"output_tokens":10}]"#;
     let stranger = advice.replace("m-y-2", "m-z-9");
+    const FALLBACK: &str = r#"{"model":"m-x-1","max_tokens":9,"fallbacks":[{"model":"m-y-2"}]}"#;
+    let declined = r#"{"model":"m-y-2","usage":{"input_tokens":2000,"output_tokens":0,"iterations":[{"type":"message","model":"m-x-1","input_tokens":1000},{"type":"fallback_message","model":"m-y-2","input_tokens":1000}]}}"#;
     let b: &[&str] = &["x-api-key: k-b", "anthropic-version: 2023-06-01"];
     let a_body = r#"{"model":"m"}"#;
     let b_body = r#"{"model":"m-x-1","max_tokens":9}"#;
@@ -593,6 +595,9 @@ fn what_a_price_covers() {
         ("a speed without a price", "POST /v1/messages", b, b_body, message(r#","speed":"fast""#), "0.002", &[Gap::Speed]),
         ("another model at its own prices", "POST /v1/messages", b, b_body, message(advice), "0.204", &[]),
         ("a model that is not listed", "POST /v1/messages", b, b_body, message(&stranger), "0.0222", &[Gap::Model]),
+        ("a fallback that answered", "POST /v1/messages", b, FALLBACK, r#"{"model":"m-y-2","usage":{"input_tokens":1000,"output_tokens":0}}"#.to_owned(), "0.02", &[]),
+        ("one that nobody asked for is not believed", "POST /v1/messages", b, b_body, r#"{"model":"m-y-2","usage":{"input_tokens":1000,"output_tokens":0}}"#.to_owned(), "0.002", &[]),
+        ("what declined and what answered", "POST /v1/messages", b, FALLBACK, declined.to_owned(), "0.022", &[]),
         ("a method by the call", "POST /v1beta/models/m:predict", C, r#"{"instances":[1]}"#, r#"{"usageMetadata":{"promptTokenCount":1000,"candidatesTokenCount":0},"candidates":[]}"#.to_owned(), "0.0205", &[]),
         ("of a free model", "POST /v1beta/models/free:predict", C, r#"{"instances":[1]}"#, "{}".to_owned(), "0.02", &[]),
         ("another method of it", "POST /v1beta/models/free:generateContent", C, r#"{"contents":[]}"#, "{}".to_owned(), "", &[]),
