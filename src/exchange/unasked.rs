@@ -7,8 +7,7 @@
 //! An event is known when its blank line has come. Until then its bytes are held only while it may still be that one:
 //! while it is the beginning of a JSON object without an item in `choices`, and at most [`MAX_HELD`] bytes long.
 
-use memchr::memchr2;
-use memchr::memmem;
+use memchr::{memchr_iter, memchr2, memmem};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -43,6 +42,10 @@ impl UnaskedUsage {
     /// What goes on in place of `bytes`, the next of the stream; `None` where that is just these bytes. `end` says
     /// that nothing follows them.
     pub(super) fn pass(&mut self, bytes: &[u8], end: bool) -> Option<Vec<u8>> {
+        let between_events = self.held.is_empty() && self.passing.is_none();
+        if between_events && ends_event(bytes) && !has_no_choices(bytes) {
+            return None;
+        }
         let held = core::mem::take(&mut self.held);
         let joined = (!held.is_empty()).then(|| [held.as_slice(), bytes].concat());
         let all = joined.as_deref().unwrap_or(bytes);
@@ -81,6 +84,24 @@ impl UnaskedUsage {
         // Bytes that were held go on with these, even where nothing is left out.
         kept.bytes.or(joined)
     }
+}
+
+/// Whether an event ends with these bytes. Nearly every chunk ends so.
+fn ends_event(bytes: &[u8]) -> bool {
+    bytes.ends_with(b"\n\n") || bytes.ends_with(b"\n\r\n")
+}
+
+/// Whether an empty `choices` stands somewhere in these bytes, whatever it is part of.
+fn has_no_choices(bytes: &[u8]) -> bool {
+    const CHOICES: &[u8] = b"\"choices\"";
+    memchr_iter(b']', bytes).any(|at| {
+        let before = bytes.get(..at).unwrap_or_default().trim_ascii_end();
+        let key = before
+            .strip_suffix(b"[")
+            .map(<[u8]>::trim_ascii_end)
+            .and_then(|before| before.strip_suffix(b":"));
+        key.is_some_and(|key| key.trim_ascii_end().ends_with(CHOICES))
+    })
 }
 
 /// What goes on of some bytes: copied only once something of them does not.
@@ -166,7 +187,7 @@ struct UsageObject {}
 /// Whether a whole event has a usage and no choices, and no error.
 fn is_usage_event(event: &[u8]) -> bool {
     // Nearly every event has an item in its choices.
-    if !may_be_usage_event(event) || memmem::find(event, b"\"usage\"").is_none() {
+    if !has_no_choices(event) || memmem::find(event, b"\"usage\"").is_none() {
         return false;
     }
     let mut data: Vec<u8> = Vec::with_capacity(event.len());

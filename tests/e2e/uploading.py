@@ -12,9 +12,10 @@ from support import Gateway
 
 CHAT = "/v1/chat/completions"
 A: tuple[Header, ...] = (("authorization", "Bearer trilane-demo-a"), ("content-type", "application/json"))
-GOOD = b'{"model":"gpt-5.1","messages":[{"role":"user","content":"hi"}]}'
-#: Enough of a good request for the gateway to let it go: the rest decides.
-START = b'{"model":"gpt-5.1","messages":[{"role":"user","content":"hi"}]'
+GOOD = b'{"model":"gpt-5.1","stream":false,"messages":[{"role":"user","content":"hi"}]}'
+#: Enough of a good request for the gateway to let it go, as it is no stream that must be asked for its usage: the rest
+#: decides.
+START = b'{"model":"gpt-5.1","stream":false,"messages":[{"role":"user","content":"hi"}]'
 
 _markers = itertools.count(1)
 
