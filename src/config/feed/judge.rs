@@ -79,7 +79,13 @@ impl Bench {
             };
         }
         if self.trust == Trust::Full && stamp.epoch < self.epoch {
-            Verdict::Confirmed
+            // A void record that is newer tells of what was removed since: a service that was set back,
+            // and is past where it was, does not mean that.
+            if live || version == stamp.version {
+                Verdict::Confirmed
+            } else {
+                Verdict::Taken
+            }
         } else if version < stamp.version || !live {
             Verdict::Stale { missed }
         } else {
@@ -125,6 +131,7 @@ mod tests {
             ),
             ("void, exists again", Full, Some((void, 3)), 3, Confirmed),
             ("void, exists anew", Full, Some((void, 2)), 3, Taken),
+            ("void, exists as before", Full, Some((void, 9)), 3, Taken),
             ("of another sequence", Full, Some((other, 99)), 3, Taken),
             ("new", Further, None, 101, Taken),
             (

@@ -352,6 +352,36 @@ fn a_service_set_back_to_what_was_before_it_began_from_zero() {
     }
 }
 
+/// A key is removed, and nothing but a full reading tells it. Then the service is set back under its
+/// identity to what it was before, and goes on from where it was: the key is what is listed now.
+#[test]
+fn a_removed_key_that_is_listed_again_as_it_was_before() {
+    let cases = [
+        ("switched off", Some(("g", true)), Judged::Refused, 1),
+        ("of another group", Some(("h", false)), good("h"), 2),
+    ];
+    for (case, before, want, keys) in cases {
+        let mut service = service(1);
+        service.say(6, before);
+        let mut restored = service.clone();
+        service.say(6, Some(("g", false)));
+        let mut gateway = settled(&service);
+        assert_eq!(gateway.filter.judge(6), good("g"), "{case}");
+        service.say(6, None);
+        service.compact();
+        ask(&mut gateway, &service, 9);
+        read(&mut gateway, &service, 9);
+        assert_eq!(gateway.filter.judge(6), Judged::Refused, "{case}: removed");
+        restored.version = service.version;
+        restored.say(0, Some(("g", false)));
+        restored.compact();
+        ask(&mut gateway, &restored, 9);
+        read(&mut gateway, &restored, 9);
+        assert_eq!(gateway.filter.judge(6), want, "{case}");
+        assert_eq!(gateway.state().keys, keys, "{case}");
+    }
+}
+
 /// A replica that lags now and then must not make all keys be read again.
 #[test]
 fn a_replica_that_lags() {
