@@ -42,8 +42,11 @@ def document() -> dict[str, Any]:
                 "multiplier": "1.0000",
                 "cluster": cluster or working,
                 "models": models,
+                # What is told here is what was reported, and every byte is the upstream's: tests/e2e/ledger and
+                # tests/e2e/abuse have what the gateway makes of it by default.
+                "unreported": "free",
             }
-            group.update({"image_generation": True} if protocol == "A" else {})
+            group.update({"image_generation": True, "include_usage": False} if protocol == "A" else {})
             groups.append(group)
             keys.append({"id": key, "sha256": hashlib.sha256(key.encode()).hexdigest(), "group": key})
     return {"currency": "USD", "groups": groups, "keys": keys}
