@@ -36,6 +36,7 @@ pub(super) fn complete(
     let mut estimated = Estimated {
         input: input_tokens(facts),
         output: written(answer, reading),
+        images: 0,
     };
     let not_awaited = matches!(ending, Ending::ClientAbort | Ending::Timeout);
     let mut usage = reading.usage.unwrap_or_default();
@@ -45,7 +46,7 @@ pub(super) fn complete(
         let reserved = reservation(facts, facts.request_bytes).output;
         estimated.output = estimated.output.max(tokens_in(waited_us).min(reserved));
         if makes_images {
-            usage.images = usage.images.max(candidates(facts));
+            estimated.images = candidates(facts);
         }
     }
     let added = estimated.complete(&mut usage);

@@ -276,6 +276,7 @@ impl Members {
         for (name, count) in [
             (name!("trilane.estimated.input_tokens"), estimated.input),
             (name!("trilane.estimated.output_tokens"), estimated.output),
+            (name!("trilane.estimated.images"), estimated.images),
         ] {
             if count > 0 {
                 self.number(name, count);

@@ -253,6 +253,7 @@ fn what_is_there_only_now_and_then() {
     record.estimated = Estimated {
         input: 7,
         output: 8,
+        images: 9,
     };
     let line = line(&record);
     for (name, want) in [
@@ -265,6 +266,7 @@ fn what_is_there_only_now_and_then() {
         ("trilane.usage.calls.maps_search", 4),
         ("trilane.estimated.input_tokens", 7),
         ("trilane.estimated.output_tokens", 8),
+        ("trilane.estimated.images", 9),
     ] {
         assert_eq!(line[name], want, "{name}");
     }

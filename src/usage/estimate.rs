@@ -36,13 +36,15 @@ pub fn tokens_in(microseconds: u64) -> u64 {
     microseconds.saturating_mul(TOKENS_PER_SECOND) / 1_000_000
 }
 
-/// Tokens that were estimated and are counted: what goes beyond those that were reported.
+/// What was estimated and is counted: what goes beyond what was reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Estimated {
     /// Tokens that the model has read.
     pub input: u64,
     /// Tokens that it has written.
     pub output: u64,
+    /// Images that it has made.
+    pub images: u64,
 }
 
 impl Estimated {
@@ -51,10 +53,12 @@ impl Estimated {
         let added = Self {
             input: self.input.saturating_sub(usage.input_tokens()),
             output: self.output.saturating_sub(usage.output_tokens()),
+            images: self.images.saturating_sub(usage.images),
         };
         for (kind, more) in [(Kind::Input, added.input), (Kind::Output, added.output)] {
             usage.set(kind, usage.tokens(kind).saturating_add(more));
         }
+        usage.images = usage.images.saturating_add(added.images);
         added
     }
 }
@@ -108,9 +112,18 @@ mod tests {
         for (case, reported, (input, output), want, added) in cases {
             let mut usage = Usage::default();
             reported.iter().for_each(|(kind, n)| usage.set(*kind, *n));
-            let estimated = Estimated { input, output };
+            let estimated = Estimated {
+                input,
+                output,
+                images: 2,
+            };
             let got = estimated.complete(&mut usage);
-            assert_eq!((got.input, got.output), added, "{case}");
+            assert_eq!(
+                (got.input, got.output, got.images),
+                (added.0, added.1, 2),
+                "{case}"
+            );
+            usage.images = 0;
             let mut all = Usage::default();
             want.iter().for_each(|(kind, n)| all.set(*kind, *n));
             assert_eq!(usage, all, "{case}");

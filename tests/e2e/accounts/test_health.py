@@ -90,7 +90,7 @@ def answered(record: Record) -> bool:
 def streamed(record: Record) -> bool:
     """Whether it is in the histogram."""
     at_once = answered(record) and "trilane.tries.failed" not in record
-    began = record["trilane.usage.status"] in ("complete", "partial")
+    began = record["trilane.usage.status"] in ("complete", "estimated")
     return record["trilane.stream"] and at_once and began and "trilane.time_to_first_byte_us" in record
 
 

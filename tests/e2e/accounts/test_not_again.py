@@ -46,7 +46,7 @@ def test_faults_of_the_request(accounts: Desk, pool: ThreadPoolExecutor) -> None
 
 @pytest.mark.parametrize("tiers", [(2, 2), (4,)], ids=["two tiers", "one tier"])
 def test_an_answer_that_breaks(accounts: Desk, pool: ThreadPoolExecutor, tiers: tuple[int, ...]) -> None:
-    """After the head has gone to the client there is no second try; what was told by then is partial."""
+    """After the head has gone to the client there is no second try; what nobody told by then is estimated."""
     accounts.publish(document(tiers, failover={"failures": 100}))
     plan = [
         (operation, cut)
@@ -66,7 +66,7 @@ def test_an_answer_that_breaks(accounts: Desk, pool: ThreadPoolExecutor, tiers: 
         # Other tests may have used the key, but nothing broke off there.
         record = accounts.records.of_key(key_id(operation.protocol, key), "upstream_reset")
         assert record["trilane.tries"] == 1 and not kinds(record), f"{where}: {record}"
-        assert record["trilane.usage.status"] == "partial", f"{where}: {record}"
+        assert record["trilane.usage.status"] == "estimated", f"{where}: {record}"
         assert record["trilane.account"] == asked.tried[0], f"{where}: {record}"
 
 
@@ -100,7 +100,8 @@ def leave(accounts: Desk, operation: Operation, key: int, first: str) -> None:
         client.reset()
     record = accounts.records.of_key(key_id(operation.protocol, key), "client_abort")
     where = f"{operation.name}, {first}: {record}"
-    assert record["trilane.usage.status"] == "partial" and "trilane.charge" not in record, where
+    # The account that hangs may be at work on it.
+    assert record["trilane.usage.status"] == "estimated" and record["trilane.estimated.input_tokens"], where
     assert [account for account, _ in kinds(record)] == failed, f"it says of whom the client tired: {where}"
     assert record["trilane.tries"] == len(failed) + 1, where
     time.sleep(0.5)  # longer than any pause between tries: what is to be seen is that nothing comes

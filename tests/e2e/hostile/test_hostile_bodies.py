@@ -170,9 +170,9 @@ def test_h2_content_length_is_binding(stack: Stack, gateway: Gateway, off_by: in
     with Http2(stack.base_url) as client:
         stream = client.start("POST", CHAT, (*A, mark, ("content-length", str(said))))
         if released:
-            client.data(stream, GOOD[:20])
-            wait_bytes(gateway, marker, 20)
-            client.data(stream, GOOD[20:], end=True)
+            client.data(stream, GOOD[:34])
+            wait_bytes(gateway, marker, 34)
+            client.data(stream, GOOD[34:], end=True)
         else:
             client.data(stream, GOOD, end=True)
         answer = client.answer(stream)

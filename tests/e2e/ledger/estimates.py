@@ -61,17 +61,20 @@ def reported_part(kinds: Optional[Kinds], record: Record) -> Optional[Kinds]:
         return None
     rest = {**kinds, "input": kinds["input"] - read, "output": kinds["output"] - written}
     assert min(rest.values()) >= 0, f"more is estimated than there is: {record}"
-    if not_awaited(record) and record["gen_ai.operation.name"] == "image_generation":
+    images = record.get("trilane.estimated.images", 0)
+    assert bool(images) <= not_awaited(record), record
+    if images:
         # One image was asked for.
-        assert rest["images"] == 1, record
-        rest["images"] = 0
+        assert images == 1, record
+        rest["images"] -= images
     return rest if any(rest.values()) or "trilane.usage.reported" in record else None
 
 
 def not_awaited(record: Record) -> bool:
     """Whether the client did not wait for an answer that comes whole or not at all, and pays by the time."""
     left = record["trilane.outcome"] in ("client_abort", "timeout")
-    return record["trilane.usage.status"] == "estimated" and left and not record["trilane.stream"]
+    whole = not record["trilane.stream"] or record["gen_ai.operation.name"] == "image_generation"
+    return record["trilane.usage.status"] == "estimated" and left and whole
 
 
 _TEXT = rb'"((?:[^"\\]|\\.)*)'

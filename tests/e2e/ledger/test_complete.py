@@ -66,7 +66,7 @@ def _cases() -> Iterator[tuple[str, str, Call, Kinds]]:
     )
     yield "great charge", "b", CALLS["messages"], {"input": 7_000_000_000_001, "output": 3_000_000_000_007}
     yield "one token", "a", CALLS["chat"].named("gpt-5.4", "gpt-5.4", "gpt-5.4-2026-03-05"), {"output": 1}
-    yield "nothing used", "c", CALLS["generate"], {"input": 0}
+    yield "one token read", "c", CALLS["generate"], {"input": 1}
 
 
 CASES = {name: (group, call, asked) for name, group, call, asked in _cases()}

@@ -136,7 +136,15 @@ SECTION_4 = [
         "a_official",
         upstream="/v1/responses",
     ),
-    ok("spec-4-row-05-chat", "/v1/chat/completions", bearer("key_a"), chat(stream=True), "a_official"),
+    ok("spec-4-row-05-chat", "/v1/chat/completions", bearer("key_a"), chat(), "a_official"),
+    # The gateway does not ask for a usage that the client asks for itself.
+    ok(
+        "spec-4-row-05-chat-stream",
+        "/v1/chat/completions",
+        bearer("key_a"),
+        chat(stream=True, stream_options={"include_usage": True}),
+        "a_official",
+    ),
     ok(
         "spec-4-row-06-chat-alias",
         "/chat/completions",

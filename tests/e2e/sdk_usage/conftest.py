@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "sdk"))
 from replaying import Replayer  # noqa: E402
 from sdk_rounds import Sdks  # noqa: E402
 from stack import Stack  # noqa: E402
-from support import run_dir  # noqa: E402
+from support import by_hand, run_dir  # noqa: E402
 from usage_document import document, substitutions  # noqa: E402
 
 
@@ -37,6 +37,19 @@ def replay_stack(replayer: Replayer) -> Iterator[Stack]:
         stack = Stack(directory, document=document(), upstream=replayer.address, extra_substitutions=extra)
         with stack as running:
             yield running
+
+
+@pytest.fixture(scope="session")
+def stack_as_reported() -> Iterator[Stack]:
+    """The sample with one upstream a source, charged as reported, whose streams are asked for nothing."""
+    charged = by_hand()
+    for group in charged["groups"]:
+        if group["protocol"] != "Mixed":
+            group["unreported"] = "free"
+        if group["protocol"] == "A":
+            group["include_usage"] = False
+    with Stack(run_dir("as-reported"), document=charged) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

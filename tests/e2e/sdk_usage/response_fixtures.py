@@ -17,6 +17,9 @@ FIXTURES = Path("tests/fixtures/responses")
 TEXT_MODELS = {"A": "gpt-5.1", "B": "claude-sonnet-5-5", "C": "gemini-2.5-flash"}
 IMAGE_MODEL = "gpt-image-1"
 
+#: Streams with an error before anything was written.
+NOTHING_MADE = ("responses-stream-failed.sse", "responses-stream-error-event.sse")
+
 #: Parts of `expect`, and the ledger's names for them; what is zero is left out of a line.
 NAMES = {
     "input_total": "gen_ai.usage.input_tokens",
@@ -109,10 +112,12 @@ class Fixture:
         if not self.expect:
             # Nor after a whole JSON document, though this one reports nothing.
             return _ending("finished", "partial")
+        # An error in the place of an answer.
+        status = "failed" if self.name in NOTHING_MADE else "partial"
         if not ended:
-            return _ending("upstream_reset", "partial", self.expect.get("error"))
+            return _ending("upstream_reset", status, self.expect.get("error"))
         if self.expect.get("error"):
-            return _ending("error_event", "partial", self.expect["error"])
+            return _ending("error_event", status, self.expect["error"])
         return _ending("truncated", "partial")
 
     def uncached(self, line: Mapping[str, Any]) -> int:

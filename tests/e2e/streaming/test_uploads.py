@@ -123,7 +123,8 @@ def test_32_mebibytes(stack: Stack, gateway: Gateway, wire: str, place: str, mod
         field = f'"model": "{name}"'.encode()
         prompt = b'"messages":[{"role":"user","content":"' + FILLER + b'"}]'
         first, second = (field, prompt) if place == "model first" else (prompt, field)
-        return b"{" + first + b" , " + second + b"}"
+        # Of a stream it would not be known whether it must be asked for its usage.
+        return b'{"stream":false , ' + first + b" , " + second + b"}"
 
     sent, wanted = body(model), body(NEW_NAME if model == RENAMED else model)
     answer = post(stack, wire, path, (*key, JSON_TYPE, mark), sent)

@@ -10,7 +10,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, Optional
 
 from .accounts import SECRET, kind_of
-from .documents import ACCOUNTS, KINDS, TOKENS, source_of
+from .documents import ACCOUNTS, KINDS, source_of
 from .estimates import reported
 from .limited import Admitted, Limited, Spending, refused_by
 from .rules import usage_of, violations
@@ -68,9 +68,11 @@ class Tally:
         self.admitted.add(line)
         usage = usage_of(line)
         if usage:
-            for kind in TOKENS:
-                if usage[kind]:
-                    count["tokens_total"][(*labels, kind)] += usage[kind]
+            # The simulator issues them as output; the gateway tells them apart.
+            pictures = line.get("trilane.usage.image.output_tokens", 0)
+            for kind, tokens in {**usage, "output": usage["output"] - pictures, "output_image": pictures}.items():
+                if tokens and kind != "images":
+                    count["tokens_total"][(*labels, kind)] += tokens
             if usage["images"]:
                 count["images_total"][labels] += usage["images"]
         if "trilane.charge" in line:
