@@ -115,15 +115,18 @@ class Result:
         tokens = tally.metrics["tokens_total"]
         summed = {
             kind: sum(count for labels, count in tokens.items() if labels[-1] == kind)
-            for kind in KINDS
+            for kind in (*KINDS, "output_image")
             if kind != "images"
         }
         summed["input"] += sum(summed[kind] for kind in KINDS[1:6])
-        summed["output"] += summed["reasoning"]
+        summed["output"] += summed["reasoning"] + summed["output_image"]
         summed["images"] = sum(tally.metrics["images_total"].values())
         summed["requests"] = tally.lines
         said = {name: total[name] for name in summed}
-        if said != summed or Decimal(total["charge"]) != tally.charge:
+        estimated = Decimal(sum(tally.metrics["estimated_charge_nanos_total"].values())) / 10**9
+        # Each of them was rounded to a nano for the metric.
+        near = abs(Decimal(total["estimated_charge"]) - estimated) <= tally.lines * Decimal("1e-9")
+        if said != summed or Decimal(total["charge"]) != tally.charge or not near:
             run.books.differ(f"trilane usage says {total}, the lines {summed} and {tally.charge}")
         self._command = f"{total['requests']} requests, charge {total['charge']}"
 
