@@ -29,7 +29,13 @@ METRICS = {
     "trilane_rejections_total": Metric("counter", ("group", "reason"), "Requests refused by the gateway."),
     "trilane_tokens_total": Metric("counter", ("group", "entry", "model", "kind"), "Tokens, each in one kind."),
     "trilane_images_total": Metric("counter", ("group", "entry", "model"), "Images made."),
+    "trilane_calls_total": Metric("counter", ("group", "entry", "model", "kind"), "Calls of the vendor's own tools."),
     "trilane_charge_nanos_total": Metric("counter", ("group", "entry", "model"), "Charge, 10^-9 of the currency."),
+    "trilane_estimated_charge_nanos_total": Metric("counter", ("group", "entry", "model"), "The estimated part of it."),
+    "trilane_uncovered_total": Metric(
+        "counter", ("group", "entry", "model", "reason"), "Answers that report what no price covers."
+    ),
+    "trilane_unread_answers_total": Metric("counter", ("group", "entry", "model"), "Answers that could not be read."),
     "trilane_time_to_first_token": Metric("histogram", ("group", "entry", "model"), "Of streams, microseconds."),
     "trilane_time_per_output_token": Metric("histogram", ("group", "entry", "model"), "Of streams, microseconds."),
     "trilane_account_tries_total": Metric(

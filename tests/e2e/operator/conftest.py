@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from metered import document
+from metered import document, odd_upstream
 from stack import Stack
 from support import Gateway, run_dir
 
@@ -20,7 +20,7 @@ from promtool import Promtool, Unavailable  # noqa: E402
 def stack() -> Iterator[Stack]:
     """A stack of its own in place of the shared one: what others do to that one would be counted too."""
     directory = run_dir("operator")
-    with Stack(directory, document=document(directory / "accounts")) as running:
+    with odd_upstream() as port, Stack(directory, document=document(directory / "accounts", port)) as running:
         yield running
 
 

@@ -1,10 +1,14 @@
-"""The sample document, a source with accounts and a key with a limit, so that every metric there is can be seen."""
+"""The sample document, sources with accounts and a key with a limit, so that every metric there is can be seen."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +19,51 @@ METERED = "metered"
 METERED_KEY = "sk-metered"
 #: A key to it that gets one answer a minute.
 LIMITED_KEY = "sk-metered-limited"
+#: The source whose answers are out of the ordinary, the key to it, and the header that says which answer it gives.
+ODD = "odd"
+ODD_KEY = "sk-odd"
+ODD_ANSWER = "x-odd-answer"
+_SEARCHED = {
+    "id": "msg_1",
+    "type": "message",
+    "role": "assistant",
+    "model": "claude-opus-4-5",
+    "content": [{"type": "text", "text": "High at nine."}],
+    "stop_reason": "end_turn",
+    "usage": {"input_tokens": 9, "output_tokens": 4, "server_tool_use": {"web_search_requests": 2}},
+}
+_ODD_ANSWERS = {"searched": ("application/json", json.dumps(_SEARCHED)), "unreadable": ("application/xml", "<message/>")}
 
 
-def document(directory: Path) -> dict[str, Any]:
+@contextmanager
+def odd_upstream() -> Iterator[int]:
+    """An upstream that has searched the web, or writes what no gateway reads. Yields its port."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            content_type, answer = _ODD_ANSWERS[self.headers[ODD_ANSWER]]
+            self.send_response(200)
+            self.send_header("content-type", content_type)
+            self.send_header("content-length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer.encode())
+
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield server.server_address[1]
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def document(directory: Path, odd_port: int) -> dict[str, Any]:
     """The document; the files that its accounts name are made in `directory`."""
     directory.mkdir(parents=True, exist_ok=True)
     subprocess.run([SIMULATOR, "certificate", "--out", directory], check=True, capture_output=True)
@@ -35,6 +81,9 @@ def document(directory: Path) -> dict[str, Any]:
     key = {"id": METERED, "sha256": hashlib.sha256(METERED_KEY.encode()).hexdigest(), "group": METERED}
     digest = hashlib.sha256(LIMITED_KEY.encode()).hexdigest()
     limited = {**key, "id": "limited", "sha256": digest, "limits": {"requests_per_minute": 1}}
-    document["groups"].append(group)
-    document["keys"] += [key, limited]
+    odd_account = {**account, "id": ODD, "url": f"http://127.0.0.1:{odd_port}"}
+    odd_group = {**group, "id": ODD, "accounts": [odd_account]}
+    odd_key = {"id": ODD, "sha256": hashlib.sha256(ODD_KEY.encode()).hexdigest(), "group": ODD}
+    document["groups"] += [group, odd_group]
+    document["keys"] += [key, limited, odd_key]
     return document

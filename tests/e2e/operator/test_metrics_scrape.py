@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Optional
 import pytest
 from exposition import Scrape, scrape
 from gateway_metrics import FEED_METRICS, METRICS, RULES, dropped, expressions, names, rules_names
-from metered import LIMITED_KEY, METERED, METERED_KEY
+from metered import LIMITED_KEY, METERED, METERED_KEY, ODD, ODD_ANSWER, ODD_KEY
 from promtool import Promtool
 from stack import Stack
 from support import Gateway, bearer, goog, x_api_key
@@ -27,6 +27,7 @@ B = {"model": "claude-opus-4-5", "max_tokens": 64, "messages": HELLO}
 A_SERIES = ("a-official", "responses", "gpt-5.1")
 B_SERIES = ("b-official", "vb_messages", "claude-opus-4-5")
 METERED_SERIES = (METERED, "vb_messages", "claude-opus-4-5")
+ODD_SERIES = (ODD, "vb_messages", "claude-opus-4-5")
 C_SERIES = ("c-official", "vc_generate_content", "gemini-2.5-flash")
 
 
@@ -69,6 +70,16 @@ REQUESTS = [
     Request("accounts, stream", MESSAGES, x_api_key(METERED_KEY), {**B, "stream": True}, METERED_SERIES),
     Request("limits", MESSAGES, x_api_key(LIMITED_KEY), B, METERED_SERIES),
     Request("limits, one more", MESSAGES, x_api_key(LIMITED_KEY), B, METERED_SERIES, 429, "refused", "none"),
+    Request("searches", MESSAGES, {**x_api_key(ODD_KEY), ODD_ANSWER: "searched"}, B, ODD_SERIES),
+    Request(
+        "an answer that is not read",
+        MESSAGES,
+        {**x_api_key(ODD_KEY), ODD_ANSWER: "unreadable"},
+        B,
+        ODD_SERIES,
+        outcome="truncated",
+        usage="estimated",
+    ),
     Request(
         "429",
         CHAT,
@@ -185,6 +196,10 @@ def test_requests_are_counted(scrapes: tuple[Scrape, Scrape]) -> None:
         labels = tuple(zip(("group", "entry", "model"), request.series))
         wanted["trilane_requests_total", (*labels, ("outcome", request.outcome))] += 1
         wanted["trilane_usage_records_total", (*labels, ("status", request.usage))] += 1
+    odd = tuple(zip(("group", "entry", "model"), ODD_SERIES))
+    wanted["trilane_calls_total", (*odd, ("kind", "web_search"))] += 2
+    wanted["trilane_uncovered_total", (*odd, ("reason", "web_search"))] += 1
+    wanted["trilane_unread_answers_total", odd] += 1
     wanted["trilane_requests_total", (("outcome", "refused"),)] += 3
     wanted["trilane_requests_total", (("outcome", "answered"),)] += 1
     wanted["trilane_usage_records_total", (("status", "none"),)] += 4
