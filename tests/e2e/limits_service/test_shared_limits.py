@@ -137,15 +137,14 @@ def test_a_client_that_goes_away_pays_for_its_tokens(desk: Desk, name: str) -> N
     headers = {**key.headers, "x-sim-gap-ms": "200"}
     with desk.http.stream("POST", url, json=body(key.protocol, True), headers=headers) as answer:
         assert answer.status_code == 200
-        next(answer.iter_raw())
+        # Until some of the text is there.
+        any("pong" in text for text in answer.iter_text())
     record = desk.record(1, key)
     assert record["trilane.outcome"] == "client_abort"
-    assert record["trilane.usage.status"] == "partial"
-    if name == "gone-b":  # It says at its beginning what it has read.
-        assert desk.wait_counted(f"key={key.id}/tokens=input") == record["gen_ai.usage.input_tokens"]
-    else:  # Nobody knows: a fourth of the bytes that were sent, and 1000 without a cap.
-        assert desk.wait_counted(f"key={key.id}/tokens=output") == 1000
-        assert 0 < desk.wait_counted(f"key={key.id}/tokens=input") < 100
+    assert record["trilane.usage.status"] == "estimated"
+    # Protocol B says at its beginning what it has read; else both are estimated.
+    for kind in ("input", "output"):
+        assert desk.wait_counted(f"key={key.id}/tokens={kind}") == record[f"gen_ai.usage.{kind}_tokens"], kind
 
 
 def test_tokens_used_at_one_gateway_are_gone_at_the_other(desk: Desk) -> None:
