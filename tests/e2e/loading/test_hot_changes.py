@@ -232,7 +232,7 @@ def moved(document: dict[str, Any]) -> None:
 
 def without_the_model(document: dict[str, Any]) -> None:
     # From the Mixed group over this source too, or the document would be refused.
-    for name in ("a-official", "mixed-current"):
+    for name in ("a-official", "mixed"):
         group = entry(document, "groups", name)
         group["models"] = [model for model in group["models"] if model["id"] != "gpt-5.1"]
 
