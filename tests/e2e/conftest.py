@@ -26,7 +26,7 @@ def gateway(stack: Stack) -> Gateway:
 
 @pytest.fixture(scope="session")
 def stack_by_hand() -> Iterator[Stack]:
-    """The sample document with one upstream a source, where nothing is tried twice."""
+    """The sample's groups of both kinds with one upstream a source, where nothing is tried twice."""
     with Stack(run_dir("by-hand"), document=by_hand()) as running:
         yield running
 
