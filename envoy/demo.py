@@ -16,9 +16,6 @@ DEMO_KEYS = {
     "key_b_low": "trilane-demo-b-low",
     "key_mixed": "trilane-demo-mixed",
     "key_c": "trilane-demo-c",
-    "key_b_current": "trilane-demo-b-current",
-    "key_c_current": "trilane-demo-c-current",
-    "key_mixed_current": "trilane-demo-mixed-current",
     "key_expired": "trilane-demo-expired",
     "key_disabled": "trilane-demo-disabled",
 }

@@ -62,6 +62,9 @@ pub enum Presented {
 }
 
 impl Form {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Bearer, Self::XApiKey, Self::VcApiKey, Self::Query];
+
     /// The forms an endpoint looks at, in the order in which they are tried.
     ///
     /// The first is the protocol's own; on B, Bearer is what current SDKs send, and only counts for
@@ -72,6 +75,20 @@ impl Form {
             Some(Protocol::B) => &[Self::XApiKey, Self::Bearer],
             Some(Protocol::C) => &[Self::VcApiKey, Self::Query],
             None => &[Self::XApiKey, Self::VcApiKey, Self::Bearer],
+        }
+    }
+
+    /// The name of the header in which the request presents something in this form, as it wrote it; `query` for the
+    /// parameter.
+    pub fn place(self, head: &Head) -> &'static str {
+        match self {
+            Self::Bearer => responses::KEY_HEADER,
+            Self::XApiKey => messages::KEY_HEADER,
+            Self::VcApiKey => {
+                let mut names = generate::KEY_HEADERS.into_iter();
+                names.find(|name| head.contains(name)).unwrap_or_default()
+            }
+            Self::Query => "query",
         }
     }
 

@@ -54,7 +54,7 @@ pub(super) fn admit(
             Standing::Refused => {}
             Standing::Undecided => return Err(Rejection::NotReady),
             Standing::Good { key, group } => {
-                if takes(&group, endpoint, form) {
+                if takes(&group, group.clients, endpoint, form) {
                     return Ok(Admitted { key, group, form });
                 }
             }
@@ -63,10 +63,10 @@ pub(super) fn admit(
     Err(Rejection::Unauthenticated)
 }
 
-/// Whether keys of this group may come in this form. Whether the group serves the endpoint's
-/// protocol at all is another question, answered with 403.
-fn takes(group: &Group, endpoint: &Endpoint, form: Form) -> bool {
-    let current = group.clients == Clients::Current;
+/// Whether keys of this group, were it for these clients, may come in this form, which is one that the endpoint looks at.
+/// Whether the group serves the endpoint's protocol at all is another question, answered with 403.
+pub(super) fn takes(group: &Group, clients: Clients, endpoint: &Endpoint, form: Form) -> bool {
+    let current = clients == Clients::Current;
     if let Some(protocol) = endpoint.protocol() {
         return match form {
             Form::Bearer => protocol == Protocol::A || current,
@@ -99,6 +99,9 @@ pub(super) fn authorize(
 ) -> Result<Route, Rejection> {
     let route = Route::find(group, protocol)?;
     let strict = group.clients == Clients::Strict;
+    if strict && endpoint.is_for_current_clients(target.path) {
+        return Err(Rejection::PathOfCurrentClients);
+    }
     match endpoint {
         Endpoint::Messages | Endpoint::CountTokens => {
             check_version(head, strict)?;
@@ -109,15 +112,12 @@ pub(super) fn authorize(
         Endpoint::ImagesGenerations | Endpoint::ImagesEdits if !route.may_make_images() => {
             return Err(Rejection::ImagesNotSupported);
         }
-        Endpoint::Generate { under_v1: true, .. } if strict => {
-            return Err(Rejection::PathNotServed);
-        }
         Endpoint::Generate { method, .. } => {
             check_method(method, &route)?;
             parameters::of_call(target)?;
         }
         Endpoint::AccountResource if !route.source.account_resources => {
-            return Err(Rejection::PathNotServed);
+            return Err(Rejection::ResourcesNotServed);
         }
         Endpoint::AccountResource => parameters::of_resource(target)?,
         _ => {}

@@ -41,6 +41,8 @@ pub(super) struct Facts {
     pub protocol: Option<Protocol>,
     /// The id of the account key.
     pub key: Option<String>,
+    /// Where the key stood, if its group does not read it there.
+    pub key_found_in: Option<&'static str>,
     /// The key's group.
     pub group: Option<Rc<Group>>,
     /// Whose limits the request meets; nobody's, for most.

@@ -24,6 +24,7 @@ mod forward;
 mod kept_back;
 mod lists;
 mod media;
+mod misplaced;
 mod pace;
 mod quota;
 mod request;

@@ -11,6 +11,7 @@ use super::facts::Facts;
 use super::forward::head_edits;
 use super::lists::{self, Asked};
 use super::media::{self, Media};
+use super::misplaced::misplaced;
 use super::quota::{self, Quotas};
 use super::upload::{AskUsage, Expectation, Step, Upload};
 use super::{Asker, Clock, Outcome, Phase};
@@ -138,7 +139,15 @@ fn decide(
     if !head.target().iter().all(u8::is_ascii_graphic) {
         return Err(Rejection::BadTarget);
     }
-    let Admitted { key, group, form } = admission::admit(head, target, endpoint, in_force, world)?;
+    let admitted = admission::admit(head, target, endpoint, in_force, world).map_err(|rejection| {
+        match (rejection, in_force) {
+            (Rejection::Unauthenticated, Some(in_force)) => {
+                misplaced(head, target, endpoint, in_force, world, facts)
+            }
+            (rejection, _) => rejection,
+        }
+    });
+    let Admitted { key, group, form } = admitted?;
     let policy = &in_force.ok_or(Rejection::NotReady)?.policy;
     let protocol = admission::protocol_of(endpoint, form);
     facts.key = Some(key.id.clone());
@@ -226,6 +235,7 @@ fn refuse_mismatch(
 ) -> (Phase, Outcome) {
     let (protocol, rejection) = match mismatch {
         Mismatch::UnknownPath { protocol, advice } => (protocol, Rejection::UnknownPath { advice }),
+        Mismatch::NotServed { protocol } => (protocol, Rejection::EndpointNotServed),
         Mismatch::WrongMethod { protocol, .. } if asks_for_websocket(head) => {
             (protocol, Rejection::UpgradeRequired)
         }

@@ -36,6 +36,8 @@ pub struct Record {
     pub protocol: Option<Protocol>,
     /// The id of the account key.
     pub key: Option<String>,
+    /// Where a good key stood, if its group does not read it there: the name of a header, or `query`.
+    pub key_found_in: Option<&'static str>,
     /// The id of the key's group.
     pub group: Option<String>,
     /// The way to the source.

@@ -13,6 +13,7 @@ fn record() -> Record {
         operation: Some("chat"),
         protocol: Some(Protocol::B),
         key: Some("key_1".to_owned()),
+        key_found_in: None,
         group: Some("mixed".to_owned()),
         route: Some(RouteTaken {
             source: "b".to_owned(),

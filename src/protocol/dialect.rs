@@ -92,13 +92,18 @@ fn shared_error_body(protocol: Protocol, facts: &ErrorFacts<'_>) -> Value {
         Protocol::C => generate::error_details(facts),
         Protocol::A | Protocol::B => json!({"error_code": facts.code}),
     };
+    // C's is a number, and its clients show it as one.
+    let code = match protocol {
+        Protocol::C => json!(facts.status),
+        Protocol::A | Protocol::B => json!(facts.code),
+    };
     json!({
         "type": "error",
         "error": {
             "type": kind,
             "message": facts.message,
             "param": facts.param,
-            "code": facts.code,
+            "code": code,
             "status": generate::error_status(facts.status),
             "details": details,
         },

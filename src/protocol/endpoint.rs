@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `GET /v1/models`, `GET /v1/models/{id}` | the credential's header decides |
 //! | `POST /v1/responses`, `/responses`, `/v1/chat/completions`, `/chat/completions`, `/v1/images/generations`, `/v1/images/edits` | A |
-//! | `POST /v1/messages`, `/v1/messages/count_tokens` | B |
+//! | `POST /v1/messages`, `/v1/messages/count_tokens`, `/messages`, `/messages/count_tokens` | B |
 //! | `GET /v1beta/models`, `GET /v1beta/models/{id}`, `POST /v1beta/models/{model}:{method}`, `POST /v1/models/{model}:{method}`, `/v1beta/files/…` and the other [resources](super::resource) | C |
 //!
 //! Paths are compared byte for byte, case matters, the query is no part of them. Envoy has
@@ -14,7 +14,7 @@ use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 
-use super::resource;
+use super::{resource, unserved};
 use crate::lane::Protocol;
 
 /// What a request asks for.
@@ -44,9 +44,9 @@ pub enum Endpoint {
     ImagesGenerations,
     /// `POST /v1/images/edits`.
     ImagesEdits,
-    /// `POST /v1/messages`.
+    /// `POST /v1/messages` and its alias.
     Messages,
-    /// `POST /v1/messages/count_tokens`.
+    /// `POST /v1/messages/count_tokens` and its alias.
     CountTokens,
     /// `POST /v1beta/models/{model}:{method}`.
     Generate {
@@ -72,6 +72,11 @@ pub enum Mismatch {
         /// What the client's base address should be, where the path shows it is wrong.
         advice: Option<&'static str>,
     },
+    /// A vendor has such an endpoint, this gateway does not.
+    NotServed {
+        /// The protocol of the vendors that have it, where that is one.
+        protocol: Option<Protocol>,
+    },
     /// The path is known, the method is not one of its own.
     WrongMethod {
         /// The protocol of the path, where it tells.
@@ -95,6 +100,15 @@ impl Endpoint {
             | Self::GenerateModel { .. }
             | Self::Generate { .. }
             | Self::AccountResource => Some(Protocol::C),
+        }
+    }
+
+    /// Whether `path`, which led to this endpoint, is a spelling that only groups for current clients take.
+    pub fn is_for_current_clients(&self, path: &[u8]) -> bool {
+        match self {
+            Self::Messages | Self::CountTokens => !path.starts_with(b"/v1/"),
+            Self::Generate { under_v1, .. } => *under_v1,
+            _ => false,
         }
     }
 
@@ -151,9 +165,14 @@ const POST: &str = "POST";
 /// [`Mismatch`], which is answered with 404 or 405.
 pub fn match_request(method: &[u8], path: &[u8]) -> Result<Endpoint, Mismatch> {
     let unknown = || {
-        Err(Mismatch::UnknownPath {
-            protocol: family(path),
-            advice: base_address_advice(path),
+        let advice = base_address_advice(path);
+        let known = unserved::owner(path).filter(|_| advice.is_none());
+        Err(match known {
+            Some(protocol) => Mismatch::NotServed { protocol },
+            None => Mismatch::UnknownPath {
+                protocol: family(path),
+                advice,
+            },
         })
     };
     let Ok(text) = core::str::from_utf8(path) else {
@@ -167,8 +186,8 @@ pub fn match_request(method: &[u8], path: &[u8]) -> Result<Endpoint, Mismatch> {
         "/v1/chat/completions" | "/chat/completions" => (Endpoint::ChatCompletions, POST),
         "/v1/images/generations" => (Endpoint::ImagesGenerations, POST),
         "/v1/images/edits" => (Endpoint::ImagesEdits, POST),
-        "/v1/messages" => (Endpoint::Messages, POST),
-        "/v1/messages/count_tokens" => (Endpoint::CountTokens, POST),
+        "/v1/messages" | "/messages" => (Endpoint::Messages, POST),
+        "/v1/messages/count_tokens" | "/messages/count_tokens" => (Endpoint::CountTokens, POST),
         _ => match match_model_path(method, text) {
             Some(matched) => matched,
             None => match text.strip_prefix("/v1beta/").and_then(resource::methods) {
@@ -252,17 +271,15 @@ fn family(path: &[u8]) -> Option<Protocol> {
     if under(b"/v1beta") {
         return Some(Protocol::C);
     }
-    if under(b"/v1/messages") || under(b"/v1/complete") {
+    if under(b"/v1/messages") || under(b"/messages") {
         return Some(Protocol::B);
     }
-    let of_a: [&[u8]; 7] = [
+    let of_a: [&[u8]; 5] = [
         b"/v1/responses",
         b"/v1/chat",
         b"/v1/images",
         b"/responses",
         b"/chat",
-        b"/v1/completions",
-        b"/v1/embeddings",
     ];
     of_a.iter()
         .any(|prefix| under(prefix))

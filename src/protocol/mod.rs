@@ -15,6 +15,7 @@ pub mod parameters;
 pub mod query;
 pub mod resource;
 pub mod responses;
+pub mod unserved;
 
 pub use dialect::{Dialect, ErrorFacts, Quota};
 pub use endpoint::{Endpoint, Mismatch, match_request};

@@ -9,6 +9,22 @@ use crate::limits::{Rate, Scope};
 const MAX_ECHO: usize = 128;
 
 impl Rejection {
+    /// What the header `x-trilane-detail` adds for whoever runs the client. Only told to those who hold a good key.
+    pub(super) fn detail(&self, protocol: Protocol) -> Option<&str> {
+        match (self, protocol) {
+            (Self::KeyMisplaced { detail }, _) => Some(detail),
+            (Self::PathOfCurrentClients, Protocol::C) => Some(
+                "Keys of this key's group reach models under /v1beta/models/{model} only; \
+                 \"clients\": \"current\" on the group also allows /v1/models/{model}.",
+            ),
+            (Self::PathOfCurrentClients, _) => Some(
+                "Keys of this key's group reach this endpoint under /v1 only; \
+                 \"clients\": \"current\" on the group also allows the path without it.",
+            ),
+            _ => None,
+        }
+    }
+
     /// The sentence for people, in the words that clients of `protocol` know.
     pub(super) fn message(&self, protocol: Protocol) -> String {
         match self {
@@ -20,6 +36,7 @@ impl Rejection {
             Self::UnknownPath {
                 advice: Some(advice),
             } => (*advice).to_owned(),
+            Self::EndpointNotServed => not_served(protocol).to_owned(),
             Self::WrongMethod { allow } => format!("This path takes {allow} only."),
             Self::BadTarget => {
                 "The path and its query may hold visible ASCII characters only.".to_owned()
@@ -27,7 +44,7 @@ impl Rejection {
             Self::UpgradeRequired => {
                 "WebSocket is not offered here: send the request with POST.".to_owned()
             }
-            Self::Unauthenticated => match protocol {
+            Self::Unauthenticated | Self::KeyMisplaced { .. } => match protocol {
                 Protocol::B => "invalid x-api-key".to_owned(),
                 Protocol::A | Protocol::C => {
                     "Incorrect API key provided: it is missing, wrong, expired, or sent in a header \
@@ -60,13 +77,21 @@ impl Rejection {
                 "Token counting is not supported by this channel; /v1/messages is unaffected."
                     .to_owned()
             }
-            Self::PathNotServed => match protocol {
+            Self::PathOfCurrentClients => match protocol {
                 Protocol::C => {
-                    "This path is not served for this key. Models are under /v1beta/models/{model}."
-                        .to_owned()
+                    "This path is not served for this key. Models are under /v1beta/models/{model}: set the \
+                     client's API version to v1beta, or \"clients\": \"current\" on the key's group."
                 }
-                Protocol::A | Protocol::B => "This path is not served for this key.".to_owned(),
-            },
+                Protocol::A | Protocol::B => {
+                    "This path is not served for this key. This client needs a base address that ends in /v1, \
+                     or \"clients\": \"current\" on the key's group."
+                }
+            }
+            .to_owned(),
+            Self::ResourcesNotServed => {
+                "Files, caches and other resources of the source's account are not served here for this key."
+                    .to_owned()
+            }
             Self::MethodNotServed { served } => format!(
                 "This method is not served for this key. Served are: {}.",
                 served.join(", ")
@@ -137,6 +162,24 @@ impl Rejection {
                 "model_not_entitled: the source account has no right to this model.".to_owned()
             }
             Self::Internal => "The gateway failed on this request.".to_owned(),
+        }
+    }
+}
+
+/// What is said of an endpoint that a vendor has and this gateway does not.
+fn not_served(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::A => {
+            "This endpoint is not served here. Served are /v1/responses, /v1/chat/completions, \
+             /v1/images/generations, /v1/images/edits and /v1/models."
+        }
+        Protocol::B => {
+            "This endpoint is not served here. Served are /v1/messages, /v1/messages/count_tokens and \
+             /v1/models."
+        }
+        Protocol::C => {
+            "This endpoint is not served here. Served are /v1beta/models and the methods of \
+             /v1beta/models/{model}."
         }
     }
 }

@@ -10,6 +10,10 @@ use serde_json::Value;
 use crate::lane::Protocol;
 use crate::protocol::{Dialect, ErrorFacts};
 
+/// The header with a sentence on what the body must not say: where a good key should have stood, or which path its group
+/// takes.
+pub const DETAIL_HEADER: &str = "x-trilane-detail";
+
 /// An answer that the gateway gives itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
@@ -37,6 +41,9 @@ impl Rejection {
         reply
             .headers
             .push(("x-trilane-error", facts.code.to_owned()));
+        if let Some(detail) = self.detail(dialect.protocol()) {
+            reply.headers.push((DETAIL_HEADER, detail.to_owned()));
+        }
         if self.is_final() {
             reply.headers.push(("x-should-retry", "false".to_owned()));
         }

@@ -14,6 +14,8 @@ pub enum Rejection {
         /// What the base address should be, where the path shows that it is wrong.
         advice: Option<&'static str>,
     },
+    /// A vendor has such an endpoint, this gateway does not.
+    EndpointNotServed,
     /// The path takes other methods.
     WrongMethod {
         /// Those it takes.
@@ -25,6 +27,12 @@ pub enum Rejection {
     UpgradeRequired,
     /// No key, a key in a wrong form, or a key that is unknown, disabled or expired.
     Unauthenticated,
+    /// A good key, in a place where its group does not read it: told as [`Unauthenticated`](Self::Unauthenticated), but for
+    /// one header.
+    KeyMisplaced {
+        /// The sentence that the header holds: what would be read.
+        detail: String,
+    },
     /// No policy is in force yet, or not one that can judge this key.
     NotReady,
     /// The key's group does not serve the endpoint's protocol.
@@ -43,8 +51,10 @@ pub enum Rejection {
     ImagesNotSupported,
     /// The source does not count tokens.
     CountTokensNotSupported,
-    /// A path of newer protocol C clients, or of account resources, that the group does not serve.
-    PathNotServed,
+    /// A path of current clients, for a key whose group is strict.
+    PathOfCurrentClients,
+    /// Account resources of protocol C, which the group does not open.
+    ResourcesNotServed,
     /// Protocol C: a method of models that the group does not serve.
     MethodNotServed {
         /// Those that it serves.
@@ -141,14 +151,16 @@ impl Rejection {
             | Self::ClassNotPriced(_)
             | Self::BadParameter(_)
             | Self::UnknownParameter { .. } => 400,
-            Self::Unauthenticated => 401,
+            Self::Unauthenticated | Self::KeyMisplaced { .. } => 401,
             Self::ProtocolNotAllowed { .. }
             | Self::ModelNotEntitled { .. }
             | Self::UpstreamForbade => 403,
             Self::UnknownPath { .. }
+            | Self::EndpointNotServed
             | Self::ImagesNotSupported
             | Self::CountTokensNotSupported
-            | Self::PathNotServed
+            | Self::PathOfCurrentClients
+            | Self::ResourcesNotServed
             | Self::MethodNotServed { .. }
             | Self::ModelNotFound { .. } => 404,
             Self::WrongMethod { .. } => 405,
@@ -165,13 +177,15 @@ impl Rejection {
     /// The gateway's own code: in every body, and in the header `x-trilane-error`.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::UnknownPath { .. } | Self::PathNotServed | Self::MethodNotServed { .. } => {
-                "not_found"
-            }
+            Self::UnknownPath { .. }
+            | Self::EndpointNotServed
+            | Self::PathOfCurrentClients
+            | Self::ResourcesNotServed
+            | Self::MethodNotServed { .. } => "not_found",
             Self::WrongMethod { .. } => "method_not_allowed",
             Self::BadTarget => "bad_path",
             Self::UpgradeRequired => "upgrade_required",
-            Self::Unauthenticated => "invalid_api_key",
+            Self::Unauthenticated | Self::KeyMisplaced { .. } => "invalid_api_key",
             Self::NotReady | Self::NotCounted => "server_is_overloaded",
             Self::LimitReached {
                 limit: Limit::Budget(_),

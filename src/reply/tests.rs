@@ -15,6 +15,13 @@ fn used_up(limit: Limit) -> Rejection {
     }
 }
 
+/// A good key in the wrong place.
+fn misplaced() -> Rejection {
+    Rejection::KeyMisplaced {
+        detail: "Look there.".to_owned(),
+    }
+}
+
 fn body(rejection: Rejection, dialect: Dialect) -> Value {
     serde_json::from_slice(&rejection.into_reply(dialect, Some("req-1")).body).unwrap()
 }
@@ -125,6 +132,14 @@ fn every_rejection_has_its_row_of_the_error_table() {
             "UNAUTHENTICATED",
         ),
         (
+            misplaced(),
+            401,
+            "invalid_request_error",
+            "invalid_api_key",
+            "authentication_error",
+            "UNAUTHENTICATED",
+        ),
+        (
             Rejection::ProtocolNotAllowed {
                 wanted: A,
                 group: Spoken::Only(B),
@@ -160,7 +175,23 @@ fn every_rejection_has_its_row_of_the_error_table() {
             "NOT_FOUND",
         ),
         (
-            Rejection::PathNotServed,
+            Rejection::EndpointNotServed,
+            404,
+            "invalid_request_error",
+            "not_found",
+            "not_found_error",
+            "NOT_FOUND",
+        ),
+        (
+            Rejection::PathOfCurrentClients,
+            404,
+            "invalid_request_error",
+            "not_found",
+            "not_found_error",
+            "NOT_FOUND",
+        ),
+        (
+            Rejection::ResourcesNotServed,
             404,
             "invalid_request_error",
             "not_found",
@@ -312,6 +343,124 @@ fn every_rejection_has_its_row_of_the_error_table() {
         assert_eq!(shared["type"], "error", "shared, {rejection:?}");
         assert_eq!(shared["error"]["type"], a_type, "shared, {rejection:?}");
         assert_eq!(shared["error"]["status"], c_status, "shared, {rejection:?}");
+        assert_eq!(shared["error"]["code"], code, "shared, {rejection:?}");
+        let shared = body(rejection.clone(), Dialect::Shared(C));
+        assert_eq!(shared["error"]["code"], status, "C's look, {rejection:?}");
+        let details = &shared["error"]["details"];
+        assert_eq!(details[0]["reason"], code, "C's look, {rejection:?}");
+    }
+}
+
+#[test]
+fn a_misplaced_key_is_told_in_one_header_and_nowhere_else() {
+    for protocol in [A, B, C] {
+        for dialect in [Dialect::Native(protocol), Dialect::Shared(protocol)] {
+            let plain = Rejection::Unauthenticated.into_reply(dialect, Some("req-1"));
+            let mut reply = misplaced().into_reply(dialect, Some("req-1"));
+            reply
+                .headers
+                .retain(|(name, value)| *name != DETAIL_HEADER || value != "Look there.");
+            assert_eq!(reply, plain, "{dialect:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_not_served_is_said_in_words_that_cure() {
+    let unknown = Rejection::UnknownPath { advice: None };
+    let (short, not_here) = (
+        Rejection::PathOfCurrentClients,
+        Rejection::EndpointNotServed,
+    );
+    // (rejection, protocol, what the message says, what it does not, what the detail says)
+    let cases: [(&Rejection, Protocol, &[&str], &str, &str); 9] = [
+        (
+            &unknown,
+            A,
+            &["Check the base address"],
+            "not served here",
+            "",
+        ),
+        (
+            &unknown,
+            B,
+            &["Check the base address"],
+            "not served here",
+            "",
+        ),
+        (
+            &unknown,
+            C,
+            &["Check the base address"],
+            "not served here",
+            "",
+        ),
+        (
+            &not_here,
+            A,
+            &["not served here", "/v1/responses"],
+            "base address",
+            "",
+        ),
+        (
+            &not_here,
+            B,
+            &["not served here", "/v1/messages"],
+            "base address",
+            "",
+        ),
+        (
+            &not_here,
+            C,
+            &["not served here", "/v1beta/models"],
+            "base address",
+            "",
+        ),
+        (
+            &short,
+            B,
+            &["base address that ends in /v1", r#""clients": "current""#],
+            "v1beta",
+            "under /v1 only",
+        ),
+        (
+            &short,
+            C,
+            &["under /v1beta/models/{model}", r#""clients": "current""#],
+            "base address",
+            "under /v1beta/models/{model} only",
+        ),
+        (
+            &Rejection::ResourcesNotServed,
+            C,
+            &["not served here"],
+            "base address",
+            "",
+        ),
+    ];
+    for (rejection, protocol, says, hides, detail) in cases {
+        let reply = rejection
+            .clone()
+            .into_reply(Dialect::Native(protocol), None);
+        let body: Value = serde_json::from_slice(&reply.body).unwrap();
+        let message = body["error"]["message"].as_str().unwrap();
+        for part in says {
+            assert!(
+                message.contains(part),
+                "{rejection:?}, {protocol}: {message}"
+            );
+        }
+        assert!(
+            !message.contains(hides),
+            "{rejection:?}, {protocol}: {message}"
+        );
+        let told = reply
+            .headers
+            .iter()
+            .find(|(name, _)| *name == DETAIL_HEADER);
+        let told = told.map_or("", |(_, value)| value.as_str());
+        assert_eq!(told.is_empty(), detail.is_empty(), "{rejection:?}: {told}");
+        assert!(told.contains(detail), "{rejection:?}: {told}");
     }
 }
 

@@ -27,7 +27,7 @@ INSTALLED = TARGET / "clients"
 #: What the pages call the port of claude-code-router.
 ROUTER_PORT = "3456"
 #: The key of the pages.
-KEY = DEMO_KEYS["key_mixed_current"]
+KEY = DEMO_KEYS["key_mixed"]
 #: Clients whose pages say that they wait for a rate.
 PATIENT = ("claude-code", "gemini-cli", "openai-sdk", "anthropic-sdk")
 #: Requests a minute of a slow key: once these are used up, each client waits for some seconds.
@@ -134,13 +134,14 @@ def page(name: str) -> str:
 
 
 def sample_with_limits() -> dict[str, Any]:
-    """The sample with the key that the index tells its reader to add, and slow ones."""
+    """The sample with the groups and keys that the index tells its reader to add, and slow keys."""
     document: dict[str, Any] = json.loads(SAMPLE_DOCUMENT.read_bytes())
-    document["keys"] += [json.loads(block.text) for block in blocks(page("README"), "json")]
+    for added in (json.loads(block.text) for block in blocks(page("README"), "json")):
+        document["groups" if "protocol" in added else "keys"].append(added)
     limits = {"requests_per_minute": SLOW}
     for name in PATIENT:
         digest = hashlib.sha256(slow_key(name).encode()).hexdigest()
-        document["keys"].append({"id": f"slow-{name}", "sha256": digest, "group": "mixed-current", "limits": limits})
+        document["keys"].append({"id": f"slow-{name}", "sha256": digest, "group": "mixed", "limits": limits})
     return document
 
 
@@ -164,7 +165,7 @@ def gateway() -> Iterator[Stack]:
 def spent(gateway: Stack) -> None:
     """Does what the index says: the budget is spent."""
     ran, _ = read("README", gateway)
-    assert [each.heading for each in ran] == ["Limits", "Limits"]
+    assert [each.heading for each in ran] == ["The key's group", "Limits", "Limits"]
     for each in ran:
         judge(each, fails=False)
 

@@ -107,7 +107,7 @@ def _sdks(authority: str) -> None:
         refused = True
     check("... a wrong key: AuthenticationError", refused)
     client = anthropic.DefaultHttpxClient(verify=trusting, trust_env=False)
-    b = anthropic.Anthropic(base_url=url, api_key=demo.DEMO_KEYS["key_b_current"], http_client=client, max_retries=0)
+    b = anthropic.Anthropic(base_url=url, api_key=demo.DEMO_KEYS["key_b"], http_client=client, max_retries=0)
     with b.messages.stream(model="claude-opus-4-5", max_tokens=64, messages=hello) as stream:
         text = "".join(stream.text_stream)
     check(f"the SDK of protocol B, a stream: {text!r}", text)

@@ -1,4 +1,4 @@
-"""One stack for all tests that can share it: the sample document, a simulator, an Envoy with two workers."""
+"""One stack for all tests that can share it: the sample's groups of both kinds, a simulator, an Envoy with two workers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from both_kinds import both_kinds
 from support import Gateway, by_hand, run_dir
 from stack import Stack
 from vitals import answers, machines, unharmed
@@ -13,8 +14,8 @@ from vitals import answers, machines, unharmed
 
 @pytest.fixture(scope="session")
 def stack() -> Iterator[Stack]:
-    """The sample document on a real Envoy. Tests that publish another document start a stack of their own."""
-    with Stack(run_dir("shared")) as running:
+    """The sample's groups of both kinds on a real Envoy. Tests that publish another document start a stack of their own."""
+    with Stack(run_dir("shared"), document=both_kinds()) as running:
         yield running
 
 
@@ -26,7 +27,7 @@ def gateway(stack: Stack) -> Gateway:
 
 @pytest.fixture(scope="session")
 def stack_by_hand() -> Iterator[Stack]:
-    """The sample document with one upstream a source, where nothing is tried twice."""
+    """The sample's groups of both kinds with one upstream a source, where nothing is tried twice."""
     with Stack(run_dir("by-hand"), document=by_hand()) as running:
         yield running
 

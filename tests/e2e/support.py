@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Optional
 
 import httpx
-from demo import DEMO_KEYS
-from stack import SAMPLE_DOCUMENT, TARGET, Stack
+from both_kinds import KEYS, both_kinds
+from stack import TARGET, Stack
 
 _markers = itertools.count(1)
 
@@ -28,11 +28,11 @@ BY_HAND = {"A": "a_official", "B": "b_official", "C": "c_official"}
 
 
 def by_hand() -> dict[str, Any]:
-    """The sample with clusters written by hand in place of accounts.
+    """The sample's groups of both kinds with clusters written by hand in place of accounts.
 
     What goes wrong at an upstream reaches the client then, and each request the upstream once.
     """
-    document: dict[str, Any] = json.loads(SAMPLE_DOCUMENT.read_bytes())
+    document = both_kinds()
     for group in document["groups"]:
         if group.pop("accounts", None):
             group["cluster"] = BY_HAND[group["protocol"]]
@@ -40,18 +40,18 @@ def by_hand() -> dict[str, Any]:
 
 
 def bearer(key: str) -> dict[str, str]:
-    """The credential of protocol A, by the key's id in the sample document, or a key's value."""
-    return {"authorization": f"Bearer {DEMO_KEYS.get(key, key)}"}
+    """The credential of protocol A, by the key's id in the documents of the tests, or a key's value."""
+    return {"authorization": f"Bearer {KEYS.get(key, key)}"}
 
 
 def x_api_key(key: str) -> dict[str, str]:
     """The credential of protocol B, with its version."""
-    return {"x-api-key": DEMO_KEYS.get(key, key), **VERSION}
+    return {"x-api-key": KEYS.get(key, key), **VERSION}
 
 
 def goog(key: str) -> dict[str, str]:
     """The credential of protocol C."""
-    return {"x-goog-api-key": DEMO_KEYS.get(key, key)}
+    return {"x-goog-api-key": KEYS.get(key, key)}
 
 
 class Gateway:

@@ -133,6 +133,7 @@ pub fn endpoint(found: &Result<Endpoint, Mismatch>) -> String {
             ),
         },
         Err(Mismatch::UnknownPath { .. }) => "there is no such path".to_owned(),
+        Err(Mismatch::NotServed { .. }) => "the endpoint is not served here".to_owned(),
         Err(Mismatch::WrongMethod { allow, .. }) => format!("the path takes {allow} only"),
     }
 }

@@ -154,6 +154,14 @@ fn what_leaves() {
             &["x-goog-api-key"],
         ),
         (
+            "B without /v1, current",
+            "POST /messages?beta=true",
+            &["x-api-key: k-b-current", V],
+            "cb",
+            Some("/v1/messages?beta=true"),
+            &["x-api-key"],
+        ),
+        (
             "bearer on B, current",
             "POST /v1/messages",
             &[

@@ -244,6 +244,55 @@ fn refusals() {
             "not_found",
         ),
         (
+            "strict B without /v1",
+            "POST /messages",
+            &["x-api-key: k-b", V],
+            404,
+            "not_found",
+        ),
+        (
+            "strict B without /v1, before 6",
+            "POST /messages/count_tokens",
+            &["x-api-key: k-b"],
+            404,
+            "not_found",
+        ),
+        (
+            "strict Mixed without /v1",
+            "POST /messages",
+            &["x-api-key: k-mixed", V],
+            404,
+            "not_found",
+        ),
+        (
+            "2: no credential, without /v1",
+            "POST /messages",
+            &[],
+            401,
+            "invalid_api_key",
+        ),
+        (
+            "5: A key on B without /v1",
+            "POST /messages",
+            &["x-api-key: k-a", V],
+            403,
+            "protocol_not_allowed",
+        ),
+        (
+            "1: not served here",
+            "POST /v1/embeddings",
+            &["authorization: Bearer k-a"],
+            404,
+            "not_found",
+        ),
+        (
+            "1: not served here, before the credential",
+            "POST /v1/messages/batches",
+            &[],
+            404,
+            "not_found",
+        ),
+        (
             "account resources off",
             "GET /v1beta/files",
             &["x-goog-api-key: k-c"],
@@ -328,6 +377,239 @@ fn refusals() {
             matches!(exchange.phase, Phase::Replied),
             "{case}: {exchange:?}"
         );
+    }
+}
+
+/// (case, request, headers, where the key stood, whose it is, what is read, what more current groups take).
+type Misplaced<'a> = (
+    &'a str,
+    &'a str,
+    &'a [&'a str],
+    &'a str,
+    &'a str,
+    &'a str,
+    &'a str,
+);
+
+#[test]
+fn a_good_key_in_the_wrong_place_leaves_a_trace() {
+    let (in_force, world) = setting();
+    let cases: &[Misplaced<'_>] = &[
+        (
+            "bearer on strict B",
+            "POST /v1/messages",
+            &["authorization: Bearer k-b"],
+            "authorization",
+            "b",
+            "reads keys of this key's group from x-api-key",
+            "allows authorization: Bearer",
+        ),
+        (
+            "bearer on strict Mixed, beside a vendor's key",
+            "POST /v1/messages/count_tokens",
+            &["x-api-key: sk-x", "authorization: Bearer k-mixed"],
+            "authorization",
+            "mixed",
+            "from x-api-key",
+            "allows authorization: Bearer",
+        ),
+        (
+            "bearer on strict B, beside something malformed",
+            "POST /messages",
+            &["x-api-key: a b", "authorization: Bearer k-b"],
+            "authorization",
+            "b",
+            "from x-api-key",
+            "allows authorization: Bearer",
+        ),
+        (
+            "x-api-key on A",
+            "POST /v1/responses",
+            &["x-api-key: k-a"],
+            "x-api-key",
+            "a",
+            "from authorization: Bearer",
+            "",
+        ),
+        (
+            "bearer on C",
+            "POST /v1beta/models/gem-1:generateContent",
+            &["authorization: Bearer k-c"],
+            "authorization",
+            "c",
+            "from x-goog-api-key or x-vc-api-key",
+            "",
+        ),
+        (
+            "C's header on B, for current clients",
+            "POST /v1/messages",
+            &["x-goog-api-key: k-b-current"],
+            "x-goog-api-key",
+            "b-current",
+            "from x-api-key or authorization: Bearer",
+            "",
+        ),
+        (
+            "C's neutral header on A",
+            "POST /v1/responses",
+            &["x-vc-api-key: k-a"],
+            "x-vc-api-key",
+            "a",
+            "from authorization: Bearer",
+            "",
+        ),
+        (
+            "in the query, where that is not allowed",
+            "POST /v1beta/models/gem-1:generateContent?key=k-c",
+            &[],
+            "query",
+            "c",
+            "from x-goog-api-key or x-vc-api-key",
+            "",
+        ),
+        (
+            "another protocol's key in its own header",
+            "POST /v1/responses",
+            &["x-api-key: k-b"],
+            "x-api-key",
+            "b",
+            "reads keys from authorization: Bearer, and this key's group does not serve it",
+            "",
+        ),
+        (
+            "the list, strict C",
+            "GET /v1/models",
+            &["x-goog-api-key: k-c"],
+            "x-goog-api-key",
+            "c",
+            "list models at /v1beta/models",
+            "allows x-goog-api-key or x-vc-api-key",
+        ),
+        (
+            "the list, strict B",
+            "GET /v1/models",
+            &["authorization: Bearer k-b"],
+            "authorization",
+            "b",
+            "from x-api-key",
+            "allows authorization: Bearer",
+        ),
+        (
+            "a model of the list, strict Mixed",
+            "GET /v1/models/gpt-x",
+            &["x-goog-api-key: k-mixed"],
+            "x-goog-api-key",
+            "mixed",
+            "from x-api-key or authorization: Bearer",
+            "allows x-goog-api-key or x-vc-api-key",
+        ),
+        (
+            "the list, C for current clients",
+            "GET /v1/models",
+            &["authorization: Bearer k-c-current"],
+            "authorization",
+            "c-current",
+            "from x-goog-api-key or x-vc-api-key",
+            "",
+        ),
+    ];
+    for (case, request, headers, place, key, read, more) in cases {
+        let ask = |headers: &[&str]| {
+            let mut exchange = Exchange::default();
+            let head = head(request, headers);
+            let outcome = exchange.on_request_head(&head, is_get(request), Some(&in_force), &world);
+            let Outcome::Reply(reply) = outcome else {
+                panic!("{case}: {outcome:?}");
+            };
+            let record = exchange.on_done(&FakeEnd(""), &world);
+            (reply, record.unwrap())
+        };
+        let (mut reply, record) = ask(headers);
+        assert_eq!(record.key.as_deref(), Some(*key), "{case}");
+        assert_eq!(record.group.as_deref(), Some(*key), "{case}");
+        assert_eq!(record.key_found_in, Some(*place), "{case}");
+        assert_eq!(record.error.as_deref(), Some("invalid_api_key"), "{case}");
+        let details: Vec<_> = reply
+            .headers
+            .extract_if(.., |(name, _)| *name == "x-trilane-detail")
+            .collect();
+        let [(_, detail)] = details.as_slice() else {
+            panic!("{case}: {details:?}");
+        };
+        assert!(
+            detail.starts_with(&format!("The key came in {place}, but ")),
+            "{case}: {detail}"
+        );
+        assert!(detail.contains(read), "{case}: {detail}");
+        let current = r#""clients": "current" on the group also "#;
+        assert_eq!(
+            detail.contains(current),
+            !more.is_empty(),
+            "{case}: {detail}"
+        );
+        assert!(detail.ends_with(&format!("{more}.")), "{case}: {detail}");
+        assert!(
+            detail.bytes().all(|b| b == b' ' || b.is_ascii_graphic()),
+            "{case}: {detail}"
+        );
+        assert!(!detail.contains("k-"), "{case}: {detail}");
+        // A key that nobody has gets the same answer, without that header, and leaves no trace.
+        for bad in ["k-nobody", "k-off", "k-old"] {
+            let good = format!("k-{key}");
+            let headers: Vec<String> = headers.iter().map(|h| h.replace(&good, bad)).collect();
+            let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
+            let request = request.replace(&good, bad);
+            let head = head(&request, &headers);
+            let mut exchange = Exchange::default();
+            let end = is_get(&request);
+            let outcome = exchange.on_request_head(&head, end, Some(&in_force), &world);
+            assert_eq!(outcome, Outcome::Reply(reply.clone()), "{case}: {bad}");
+            let record = exchange.on_done(&FakeEnd(""), &world).unwrap();
+            let trace = (record.key, record.group, record.key_found_in);
+            assert_eq!(trace, (None, None, None), "{case}: {bad}");
+        }
+    }
+}
+
+#[test]
+fn no_trace_of_keys_that_are_read_or_not_asked_for() {
+    let (in_force, world) = setting();
+    let cases: [(&str, &str, &[&str], u16); 4] = [
+        (
+            "read, behind something malformed",
+            "POST /v1/messages",
+            &["x-api-key: a b", "authorization: Bearer k-b-current"],
+            401,
+        ),
+        ("no such path", "POST /v1/nothing", &["x-api-key: k-a"], 404),
+        (
+            "not served",
+            "POST /v1/embeddings",
+            &["x-api-key: k-a"],
+            404,
+        ),
+        (
+            "another method",
+            "GET /v1/responses",
+            &["x-api-key: k-a"],
+            405,
+        ),
+    ];
+    for (case, request, headers, status) in cases {
+        let mut exchange = Exchange::default();
+        let outcome =
+            exchange.on_request_head(&head(request, headers), true, Some(&in_force), &world);
+        let Outcome::Reply(reply) = outcome else {
+            panic!("{case}: {outcome:?}");
+        };
+        assert_eq!(reply.status, status, "{case}");
+        let told = reply
+            .headers
+            .iter()
+            .any(|(name, _)| *name == "x-trilane-detail");
+        assert!(!told, "{case}: {reply:?}");
+        let record = exchange.on_done(&FakeEnd(""), &world).unwrap();
+        assert_eq!((record.key, record.key_found_in), (None, None), "{case}");
     }
 }
 

@@ -19,6 +19,10 @@ fn unknown(protocol: Option<Protocol>) -> Result<Endpoint, Mismatch> {
     })
 }
 
+fn not_served(protocol: Option<Protocol>) -> Result<Endpoint, Mismatch> {
+    Err(Mismatch::NotServed { protocol })
+}
+
 #[test]
 fn requests_find_their_endpoint() {
     use Protocol::{A, B, C};
@@ -74,16 +78,24 @@ fn requests_find_their_endpoint() {
             Ok(Endpoint::ImagesGenerations),
         ),
         ("POST", "/v1/images/edits", Ok(Endpoint::ImagesEdits)),
-        ("POST", "/v1/images/variations", unknown(Some(A))),
+        ("POST", "/v1/images/variations", not_served(Some(A))),
+        ("POST", "/v1/images/others", unknown(Some(A))),
+        ("POST", "/v1/embeddings", not_served(Some(A))),
+        ("GET", "/v1/responses/resp_1", not_served(Some(A))),
         ("POST", "/images/generations", unknown(None)),
         ("POST", "/v1/messages", Ok(Endpoint::Messages)),
         ("PUT", "/v1/messages", method(Some(B), "POST")),
+        ("POST", "/messages", Ok(Endpoint::Messages)),
+        ("GET", "/messages", method(Some(B), "POST")),
+        ("POST", "/messages/count_tokens", Ok(Endpoint::CountTokens)),
+        ("POST", "/messages/", unknown(Some(B))),
+        ("POST", "/messages/other", unknown(Some(B))),
         (
             "POST",
             "/v1/messages/count_tokens",
             Ok(Endpoint::CountTokens),
         ),
-        ("POST", "/v1/messages/batches", unknown(Some(B))),
+        ("POST", "/v1/messages/batches", not_served(Some(B))),
         ("POST", "/V1/messages", unknown(None)),
         ("POST", "/v1/messages/", unknown(Some(B))),
         (
@@ -146,16 +158,20 @@ fn requests_find_their_endpoint() {
             Ok(Endpoint::AccountResource),
         ),
         ("POST", "/v1beta/files/x:download", method(Some(C), "GET")),
-        ("POST", "/v1beta/files/x:generateContent", unknown(Some(C))),
+        (
+            "POST",
+            "/v1beta/files/x:generateContent",
+            not_served(Some(C)),
+        ),
         (
             "POST",
             "/v1beta/tunedModels/x:generateContent",
-            unknown(Some(C)),
+            not_served(Some(C)),
         ),
         ("POST", "/v1beta/openai/chat/completions", unknown(Some(C))),
-        ("POST", "/v1beta/interactions", unknown(Some(C))),
-        ("GET", "/v1/files", unknown(None)),
-        ("GET", "/v1beta/files/%2e%2e", unknown(Some(C))),
+        ("POST", "/v1beta/interactions", not_served(Some(C))),
+        ("GET", "/v1/files", not_served(None)),
+        ("GET", "/v1beta/files/%2e%2e", not_served(Some(C))),
         ("GET", "/v1beta/", unknown(Some(C))),
         ("GET", "/v1beta", unknown(Some(C))),
         ("GET", "/", unknown(None)),
@@ -176,6 +192,7 @@ fn a_wrong_base_address_is_named() {
         ("/v1/v1/messages", Some(B), "without /v1."),
         ("/v1/v1/responses", Some(A), "without /v1."),
         ("/v1/v1/models", None, "without /v1."),
+        ("/v1/v1/embeddings", None, "without /v1."),
         (
             "/v1beta/v1beta/models/x:generateContent",
             Some(C),
@@ -207,11 +224,36 @@ fn a_wrong_base_address_is_named() {
 }
 
 #[test]
+fn spellings_of_current_clients() {
+    let cases = [
+        ("/messages", true),
+        ("/messages/count_tokens", true),
+        ("/v1/messages", false),
+        ("/v1/messages/count_tokens", false),
+        ("/v1/models/gem:generateContent", true),
+        ("/v1beta/models/gem:generateContent", false),
+        ("/responses", false),
+        ("/chat/completions", false),
+    ];
+    for (path, want) in cases {
+        let endpoint = match_request(b"POST", path.as_bytes()).unwrap();
+        let got = endpoint.is_for_current_clients(path.as_bytes());
+        assert_eq!(got, want, "{path}");
+    }
+}
+
+#[test]
 fn upstream_paths() {
     let cases = [
         ("POST", "/responses", Some("/v1/responses")),
         ("POST", "/chat/completions", Some("/v1/chat/completions")),
         ("POST", "/v1/messages", Some("/v1/messages")),
+        ("POST", "/messages", Some("/v1/messages")),
+        (
+            "POST",
+            "/messages/count_tokens",
+            Some("/v1/messages/count_tokens"),
+        ),
         (
             "POST",
             "/v1/models/gem:generateContent",

@@ -9,6 +9,7 @@ from rows import (
     bearer,
     compact,
     contents,
+    count,
     goog,
     messages,
     no,
@@ -264,24 +265,18 @@ _MISSING: list[tuple[str, str, str, Headers, str]] = [
     ("v1-slash", "GET", "/v1/", bearer("key_a"), "A*"),
     ("v2", "POST", "/v2/messages", x_api_key("key_b"), "B*"),
     ("upper-case", "POST", "/V1/messages", x_api_key("key_b"), "B*"),
-    ("files", "GET", "/v1/files", bearer("key_a"), "A*"),
-    ("files-b", "GET", "/v1/files", x_api_key("key_b"), "B*"),
-    ("files-c", "GET", "/v1/files", goog("key_c"), "C*"),
-    ("tuned-models-under-v1", "POST", "/v1/tunedModels/x:generateContent", goog("key_c_current"), "C*"),
+    ("models-without-v1", "GET", "/models", bearer("key_a"), "A*"),
+    ("images-without-v1", "POST", "/images/generations", bearer("key_a"), "A*"),
+    ("unknown-c", "GET", "/v1/nothing", goog("key_c"), "C*"),
+    ("unknown-v1beta", "GET", "/v1beta/nothing", goog("key_c"), "C"),
+    ("a-under-v1beta", "POST", "/v1beta/embeddings", bearer("key_a"), "C"),
+    ("openai-under-v1beta", "POST", "/v1beta/openai/chat/completions", bearer("key_c"), "C"),
     ("models-slash", "GET", "/v1/models/", bearer("key_a"), "A*"),
     ("api-hello", "GET", "/api/hello", (), "A*"),
-    ("embeddings", "POST", "/v1/embeddings", bearer("key_a"), "A"),
-    ("completions", "POST", "/v1/completions", bearer("key_a"), "A"),
-    ("responses-id", "GET", "/v1/responses/resp_1", bearer("key_a"), "A"),
-    ("responses-compact", "POST", "/v1/responses/compact", bearer("key_a"), "A"),
     ("responses-slash", "POST", "/v1/responses/", bearer("key_a"), "A"),
-    ("responses-alias-id", "GET", "/responses/resp_1", bearer("key_a"), "A"),
     ("chat", "POST", "/chat", bearer("key_a"), "A"),
-    ("images-variations", "POST", "/v1/images/variations", bearer("key_a"), "A"),
     ("messages-slash", "POST", "/v1/messages/", x_api_key("key_b"), "B"),
-    ("messages-batches", "GET", "/v1/messages/batches", x_api_key("key_b"), "B"),
-    ("messages-batches-without-a-key", "GET", "/v1/messages/batches", (), "B"),
-    ("complete", "POST", "/v1/complete", x_api_key("key_b"), "B"),
+    ("messages-alias-slash", "POST", "/messages/", x_api_key("key_b"), "B"),
     ("v1beta", "GET", "/v1beta", goog("key_c"), "C"),
     ("v1beta-slash", "GET", "/v1beta/", goog("key_c"), "C"),
     ("v1beta-models-slash", "GET", "/v1beta/models/", goog("key_c"), "C"),
@@ -298,10 +293,108 @@ MISSING = [
         404,
         shape,
         "not_found",
+        "Check the base address",
+        hides="not served",
         method=method,
     )
     for name, method, target, headers, shape in _MISSING
 ]
 
+# ---- What vendors have and this gateway does not serve: no word of the base address
 
-CASES: list[Case] = [*C_PATHS, *TRICKS, *NORMALISED, *SLIPS, *MISSING]
+_NOT_SERVED: list[tuple[str, str, str, Headers, str]] = [
+    ("embeddings", "POST", "/v1/embeddings", bearer("key_a"), "A"),
+    ("embeddings-without-a-key", "POST", "/v1/embeddings", (), "A"),
+    ("embeddings-without-v1", "POST", "/embeddings", bearer("key_a"), "A"),
+    ("completions", "POST", "/v1/completions", bearer("key_a"), "A"),
+    ("audio-speech", "POST", "/v1/audio/speech", bearer("key_a"), "A"),
+    ("audio-transcriptions", "POST", "/v1/audio/transcriptions", bearer("key_a"), "A"),
+    ("realtime", "POST", "/v1/realtime/sessions", bearer("key_a"), "A"),
+    ("fine-tuning", "POST", "/v1/fine_tuning/jobs", bearer("key_a"), "A"),
+    ("moderations", "POST", "/v1/moderations", bearer("key_a"), "A"),
+    ("vector-stores", "GET", "/v1/vector_stores", bearer("key_a"), "A"),
+    ("assistants", "GET", "/v1/assistants", bearer("key_a"), "A"),
+    ("threads", "POST", "/v1/threads/runs", bearer("key_a"), "A"),
+    ("uploads", "POST", "/v1/uploads", bearer("key_a"), "A"),
+    ("videos", "POST", "/v1/videos", bearer("key_a"), "A"),
+    ("images-variations", "POST", "/v1/images/variations", bearer("key_a"), "A"),
+    ("responses-id", "GET", "/v1/responses/resp_1", bearer("key_a"), "A"),
+    ("responses-compact", "POST", "/v1/responses/compact", bearer("key_a"), "A"),
+    ("responses-alias-id", "GET", "/responses/resp_1", bearer("key_a"), "A"),
+    ("chat-completions-id", "GET", "/v1/chat/completions/c_1", bearer("key_a"), "A"),
+    ("files", "GET", "/v1/files", bearer("key_a"), "A*"),
+    ("files-b", "GET", "/v1/files", x_api_key("key_b"), "B*"),
+    ("files-b-bearer", "GET", "/v1/files", bearer("key_b_current") + VERSION, "B*"),
+    ("files-c", "GET", "/v1/files", goog("key_c"), "C*"),
+    ("batches", "POST", "/v1/batches", bearer("key_a"), "A*"),
+    ("messages-batches", "GET", "/v1/messages/batches", x_api_key("key_b"), "B"),
+    ("messages-batches-without-a-key", "GET", "/v1/messages/batches", (), "B"),
+    ("messages-batches-results", "GET", "/v1/messages/batches/b_1/results", x_api_key("key_b"), "B"),
+    ("complete", "POST", "/v1/complete", x_api_key("key_b"), "B"),
+    ("c-batches", "GET", "/v1beta/batches", goog("key_c"), "C"),
+    ("c-tuned-models", "GET", "/v1beta/tunedModels", goog("key_c"), "C"),
+    ("c-tuned-models-under-v1", "POST", "/v1/tunedModels/x:generateContent", goog("key_c_current"), "C"),
+    ("c-upload", "POST", "/upload/v1beta/files", goog("key_c"), "C"),
+    ("c-auth-tokens", "POST", "/v1alpha/auth_tokens", goog("key_c"), "C"),
+    ("c-live", "GET", "/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent", goog("key_c"), "C"),
+]
+NOT_SERVED = [
+    no(
+        f"not-served-{name}",
+        target,
+        headers,
+        None if method == "GET" else contents(),
+        404,
+        shape,
+        "not_found",
+        "not served here",
+        hides="base address",
+        method=method,
+    )
+    for name, method, target, headers, shape in _NOT_SERVED
+]
+
+# ---- Messages without /v1: for current clients, as /v1/messages; for strict groups 404, with the cure
+
+_SHORT, _SHORT_COUNT = "/messages", "/messages/count_tokens"
+SHORT = [
+    ok("short-messages", _SHORT, x_api_key("key_b_current"), messages(), "b_official", upstream="/v1/messages"),
+    ok(
+        "short-messages-bearer",
+        _SHORT,
+        bearer("key_b_current") + VERSION,
+        messages(),
+        "b_official",
+        upstream="/v1/messages",
+    ),
+    ok(
+        "short-messages-query",
+        f"{_SHORT}?beta=true",
+        x_api_key("key_b_current"),
+        messages(),
+        "b_official",
+        upstream="/v1/messages?beta=true",
+    ),
+    ok("short-messages-mixed", _SHORT, x_api_key("key_mixed_current"), messages(), "b_official", upstream="/v1/messages"),
+    ok(
+        "short-count",
+        _SHORT_COUNT,
+        x_api_key("key_b_current"),
+        count(),
+        "b_official",
+        upstream="/v1/messages/count_tokens",
+    ),
+    *(
+        no(f"short-strict-{key}-{target[-6:]}", target, x_api_key(key), messages(), 404, "B", "not_found", says, hides=hides)
+        for key in ("key_b", "key_mixed")
+        for target in (_SHORT, _SHORT_COUNT)
+        for says, hides in [('base address that ends in /v1, or "clients": "current"', "has no version")]
+    ),
+    no("short-no-key", _SHORT, VERSION, messages(), 401, "B", "invalid_api_key", "=invalid x-api-key"),
+    no("short-wrong-key", _SHORT, x_api_key("unknown"), messages(), 401, "B", "invalid_api_key", "=invalid x-api-key"),
+    no("short-of-a", _SHORT, x_api_key("key_a"), messages(), 403, "B", "protocol_not_allowed"),
+    no("short-get", _SHORT, x_api_key("key_b_current"), None, 405, "B", "method_not_allowed", method="GET", allow="POST"),
+]
+
+
+CASES: list[Case] = [*C_PATHS, *TRICKS, *NORMALISED, *SLIPS, *MISSING, *NOT_SERVED, *SHORT]

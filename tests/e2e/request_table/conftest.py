@@ -20,5 +20,5 @@ def table() -> Iterator[Caller]:
 
 @pytest.fixture(scope="session")
 def sample(stack: Stack) -> Caller:
-    """The shared gateway with the sample document, called byte by byte."""
+    """The shared gateway with the sample's groups of both kinds, called byte by byte."""
     return Caller(stack)

@@ -306,9 +306,9 @@ def check_shape(name: str, expect: Refused, body: Any, request_id: str) -> str:
                 "type": of_b if words == "B" else of_a,
                 "message": message,
                 "param": expect.param,
-                "code": expect.code,
+                # Two fields that C reads differently.
+                "code": expect.status if words == "C" else expect.code,
                 "status": of_c,
-                # The one field that two protocols read differently.
                 "details": error_info if words == "C" else error_code,
             },
             "request_id": request_id,

@@ -238,8 +238,10 @@ REFUSALS: list[tuple[str, int, str, str]] = [
     (r"/v1beta/models/imagen-4\.0-generate-001:predict", 404, "C", "not_found"),
     (r"/v1/models/gemini-embedding-001:\w+", 404, "C", "model_not_found"),
     (r"/v1beta/(files|cachedContents|tunedModels/x:generateContent)", 404, "C", "not_found"),
-    (r"/(v1/(files|cachedContents|interactions|tunedModels/.+)|models/.+)", 404, "C*", "not_found"),
-    (r"/v1/(files|conversations|audio/transcriptions)", 404, "A*", "not_found"),
+    (r"/v1/(cachedContents|interactions|tunedModels/.+)", 404, "C", "not_found"),
+    (r"/(v1/files|models/.+)", 404, "C*", "not_found"),
+    (r"/v1/files", 404, "A*", "not_found"),
+    (r"/v1/(conversations|audio/transcriptions)", 404, "A", "not_found"),
 ]
 
 

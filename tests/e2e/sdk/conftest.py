@@ -20,11 +20,18 @@ MAX_BODY = 4096
 
 @pytest.fixture(scope="session")
 def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
-    """Stacks by name: `shared`, `meagre`, `unready`."""
-    fixtures = {"shared": "stack_by_hand", "meagre": "meagre_stack", "unready": "unready_stack"}
+    """Stacks by name: `shared`, `sample`, `meagre`, `unready`."""
+    fixtures = {"shared": "stack_by_hand", "sample": "sample_stack", "meagre": "meagre_stack", "unready": "unready_stack"}
     made = Bench(lambda name: request.getfixturevalue(fixtures[name]))
     yield made
     made.stop()
+
+
+@pytest.fixture(scope="session")
+def sample_stack() -> Iterator[Stack]:
+    """The sample document as it is."""
+    with Stack(run_dir("sdk-sample")) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

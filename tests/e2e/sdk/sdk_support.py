@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Callable, Mapping, Optional, Union
 
 import pytest
-from demo import DEMO_KEYS
+from both_kinds import KEYS
 from stack import TARGET, Stack
 from support import Gateway
 
@@ -186,7 +186,7 @@ class Bench:
         order = {
             "call": case.call,
             "base_url": gateway.stack.base_url + (sdk.suffix if case.suffix is None else case.suffix),
-            "key": DEMO_KEYS.get(key, key),
+            "key": KEYS.get(key, key),
             "model": case.model,
             "headers": {**case.headers, "x-sim-marker": marker},
             "body": case.body,

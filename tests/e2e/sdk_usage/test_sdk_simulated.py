@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any, Iterable, Mapping, Optional
 
 import pytest
-from demo import DEMO_KEYS
+from both_kinds import KEYS as VALUES
 from response_fixtures import IMAGE_MODEL, TEXT_MODELS
 from sdk_errors import OURS, error_class, judge_ours
 from sdk_rounds import Call, Made, Sdks, made_of, of_protocol
@@ -14,7 +14,7 @@ from stack import Stack
 from support import Gateway
 from usage_lines import Line, Lines, flat, judge
 
-KEYS = {"A": DEMO_KEYS["key_a"], "B": DEMO_KEYS["key_b_current"], "C": DEMO_KEYS["key_c_current"]}
+KEYS = {"A": VALUES["key_a"], "B": VALUES["key_b_current"], "C": VALUES["key_c_current"]}
 
 #: No two numbers, and no two sums of any of them, are equal.
 TEXT_USAGE = "input=100003,cache_read=20011,cache_write_5m=4001,cache_write_1h=809,tool_use=163,output=37,reasoning=11"

@@ -1,0 +1,106 @@
+//! A good key where its group does not read it: an old client's header, or a new one's.
+//!
+//! The client is told what a bad key is told, byte for byte. What it takes to set it right stands in one more header and in
+//! the ledger, for good keys only: whoever holds one learns where it belongs, whoever guesses learns nothing.
+
+use std::rc::Rc;
+
+use super::admission::takes;
+use super::facts::Facts;
+use crate::auth::{Form, Presented, Standing, World, standing};
+use crate::config::policy::{Clients, Group, GroupKind};
+use crate::config::snapshot::InForce;
+use crate::head::Head;
+use crate::lane::Protocol;
+use crate::protocol::Endpoint;
+use crate::protocol::query::Target;
+use crate::reply::Rejection;
+use crate::routing::Route;
+
+/// Looks at all places where a key may stand for one that is good and was not read, and notes whose it is.
+pub(super) fn misplaced(
+    head: &Head,
+    target: &Target<'_>,
+    endpoint: &Endpoint,
+    in_force: &InForce,
+    world: &impl World,
+    facts: &mut Facts,
+) -> Rejection {
+    let query_key = in_force.policy.query_key;
+    let reads = |group: &Group, clients, form: Form| {
+        let looked_at = Form::of(endpoint).contains(&form);
+        let allowed = form != Form::Query || query_key;
+        looked_at && allowed && takes(group, clients, endpoint, form)
+    };
+    for form in Form::ALL {
+        let Presented::Key(key) = form.read(head, target) else {
+            continue;
+        };
+        let Standing::Good { key, group } = standing(&key, in_force, world) else {
+            continue;
+        };
+        if reads(&group, group.clients, form) {
+            // It is the one before it that was wrong.
+            continue;
+        }
+        let place = form.place(head);
+        let now = |form: &Form| reads(&group, group.clients, *form);
+        let (read, more): (Vec<Form>, Vec<Form>) = Form::of(endpoint)
+            .iter()
+            .filter(|form| reads(&group, Clients::Current, **form))
+            .partition(|form| now(form));
+        let detail = detail(place, endpoint, &group, &read, &more);
+        facts.key = Some(key.id);
+        facts.key_found_in = Some(place);
+        facts.group = Some(group);
+        return Rejection::KeyMisplaced { detail };
+    }
+    Rejection::Unauthenticated
+}
+
+/// One sentence: what the endpoint reads of keys of this group, and what more it would read if the group were for current clients.
+fn detail(
+    place: &str,
+    endpoint: &Endpoint,
+    group: &Rc<Group>,
+    read: &[Form],
+    more: &[Form],
+) -> String {
+    let unserved = |protocol| Route::find(group, protocol).is_err();
+    if endpoint.protocol().is_some_and(unserved) {
+        return format!(
+            "The key came in {place}, but this endpoint reads keys from {}, and this key's group does not serve it.",
+            listed(read)
+        );
+    }
+    let of_c = matches!(&group.kind, GroupKind::Source(s) if s.protocol == Protocol::C);
+    let says = if !read.is_empty() {
+        format!(
+            "this endpoint reads keys of this key's group from {}",
+            listed(read)
+        )
+    } else if of_c {
+        "keys of this key's group list models at /v1beta/models".to_owned()
+    } else {
+        "this endpoint reads no keys of this key's group".to_owned()
+    };
+    let allowed = if more.is_empty() {
+        String::new()
+    } else {
+        format!(
+            "; \"clients\": \"current\" on the group also allows {}",
+            listed(more)
+        )
+    };
+    format!("The key came in {place}, but {says}{allowed}.")
+}
+
+fn listed(forms: &[Form]) -> String {
+    let names = forms.iter().map(|form| match form {
+        Form::Bearer => "authorization: Bearer",
+        Form::XApiKey => "x-api-key",
+        Form::VcApiKey => "x-goog-api-key or x-vc-api-key",
+        Form::Query => "the query parameter key",
+    });
+    names.collect::<Vec<_>>().join(" or ")
+}
