@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
-import threading
 import time
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import httpx
-import pytest
+from refusing_vendor import RefusingVendor
 from stack import SAMPLE_DOCUMENT, Child
 from support import run_dir, x_api_key
 
@@ -22,34 +18,12 @@ PATIENCE = 90
 MESSAGE = {"model": "claude-haiku-4-5", "max_tokens": 16, "messages": [{"role": "user", "content": "Hello"}]}
 
 
-class _Refuses(BaseHTTPRequestHandler):
-    """A vendor that knows no credential of ours."""
-
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers.get("content-length") or 0))
-        error = {"type": "error", "error": {"type": "authentication_error", "message": "invalid x-api-key"}}
-        body = json.dumps(error).encode()
-        self.send_response(401)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        pass
+def test_the_terminal_names_source_and_account(tmp_path: Path) -> None:
+    with RefusingVendor() as vendor:
+        _told(vendor.address, tmp_path)
 
 
-@pytest.fixture
-def vendor() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Refuses) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-
-
-def test_the_terminal_names_source_and_account(vendor: str, tmp_path: Path) -> None:
+def _told(vendor: str, tmp_path: Path) -> None:
     log = run_dir("refused-account-told") / "terminal.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     document = tmp_path / "gateway.json"
