@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import signal
 import sys
 import time
@@ -22,6 +23,12 @@ import fetch
 from stack import SAMPLE_DOCUMENT, SOURCES, TARGET, Stack, StackError
 
 LOADER_LINE = " wasm log config-loader trilane: "
+#: What the filter says of an account that its vendor refused: a sentence, and what to do.
+REFUSAL_LINE = re.compile(
+    r" wasm log trilane gateway trilane: (source (\S+): (?:account (\S+)|the account of cluster \S+) was refused by .*)"
+)
+#: For how many seconds a refusal is not printed again: each of Envoy's workers tells of it once in this time.
+REFUSAL_SILENCE = 60.0
 
 
 class Stop(Exception):
@@ -111,16 +118,20 @@ def _run(stack: Stack, document: Path) -> int:
     stack.start()
     _print_overview(stack, document)
     follow = _changes(document, stack.document)
-    loader = _loader_lines(stack.envoy_log)
-    next(loader)  # what was said up to here concerns the start
+    log = _log_lines(stack.envoy_log)
+    next(log)  # what was said up to here concerns the start
+    told: dict[str, float] = {}
     while True:
         time.sleep(0.25)
         stack.check()
         content = next(follow)
         if content is not None:
             _publish(stack, document, content)
-        for line in next(loader):
-            print(f"loader: {line}", flush=True)
+        for line in next(log):
+            if LOADER_LINE in line:
+                print(f"loader: {line.split(LOADER_LINE, 1)[1]}", flush=True)
+            if refusal := REFUSAL_LINE.search(line):
+                _print_refusal(stack, refusal, told)
 
 
 def _publish(stack: Stack, document: Path, content: bytes) -> None:
@@ -138,6 +149,27 @@ def _print_remarks(stack: Stack) -> None:
     for line in stack.rendered.splitlines():
         if line.startswith(("warning: ", "note: ")):
             print(f"accounts: {line}", flush=True)
+
+
+def _print_refusal(stack: Stack, refusal: re.Match[str], told: dict[str, float]) -> None:
+    """Which account is refused, and the file to mend; `told` is when each was printed last."""
+    sentence, source, account = refusal.groups()
+    now = time.monotonic()
+    if now - told.get(sentence, -REFUSAL_SILENCE) < REFUSAL_SILENCE:
+        return
+    told[sentence] = now
+    file = _credential(stack.document, source, account)
+    where = f" It is in {stack.credentials_dir / file}: rename a new file into its place." if file else ""
+    print(f"account refused: {sentence}{where}", flush=True)
+
+
+def _credential(document: bytes, source: str, account: str | None) -> str | None:
+    """The file of an account's credential, as the document names it."""
+    for group in json.loads(document)["groups"]:
+        for each in group.get("accounts") or []:
+            if (group["id"], each["id"]) == (source, account):
+                return str(each["credential"])
+    return None
 
 
 def _accounts(document: bytes) -> list[str]:
@@ -213,13 +245,13 @@ def _looks(path: Path) -> tuple[int, int, int] | None:
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _loader_lines(log: Path) -> Iterator[list[str]]:
-    """At each step what the configuration loader has said since the last one."""
+def _log_lines(log: Path) -> Iterator[list[str]]:
+    """At each step what Envoy has logged since the last one."""
     with log.open(errors="replace") as stream:
         rest = ""
         while True:
             *lines, rest = (rest + stream.read()).split("\n")
-            yield [line.split(LOADER_LINE, 1)[1] for line in lines if LOADER_LINE in line]
+            yield lines
 
 
 if __name__ == "__main__":

@@ -177,6 +177,11 @@ impl Phase {
                 Verdict::Replace(rejection) if by_upstream => {
                     answer.identify(head, facts, None);
                     answer.replaced = Some(status);
+                    let rejection = if status == 401 && every_account_refused(head, facts) {
+                        Rejection::AccountsRefused
+                    } else {
+                        rejection
+                    };
                     return upload.asker.refuse(rejection, facts);
                 }
                 Verdict::Replace(rejection) => {
@@ -222,6 +227,19 @@ fn hop_failure(
         // The account's answer would be the last that was noted.
         _ => relayed.then(|| "no_other_account".to_owned()),
     }
+}
+
+/// Whether no account of the source could have done better than the one that answered, which refused its credential: it
+/// is the only one, or every other was asked too and refused its own. Who asks again would meet the same.
+fn every_account_refused(head: &impl AnswerHead, facts: &Facts) -> bool {
+    let source = facts.route.as_ref().map(|route| &route.source);
+    let Some(several) = source.and_then(|source| source.alternatives()) else {
+        return true;
+    };
+    let failed = FailedTry::take_over(&head.failed_tries());
+    let asked = |id: &str| failed.iter().any(|failed| failed.account == id);
+    failed.iter().all(FailedTry::is_refusal)
+        && several.accounts.iter().all(|account| asked(&account.id))
 }
 
 /// What becomes of an error.

@@ -178,7 +178,7 @@ impl Facts {
         self.refused = Some(rejection.code());
         self.upstream_failed = matches!(
             rejection,
-            Rejection::UpstreamFailed | Rejection::UpstreamForbade
+            Rejection::UpstreamFailed | Rejection::AccountsRefused | Rejection::UpstreamForbade
         );
         if let Rejection::ModelNotFound { name, .. } | Rejection::ModelNotEntitled { name } =
             rejection

@@ -1,4 +1,5 @@
-//! The Envoy stats of exchanges: one set of series for each group, entry and model of the document.
+//! The Envoy stats of exchanges: one set of series for each group, entry and model of the document. What an operator must
+//! know at once is logged, too.
 //!
 //! Stats never expire, so nothing that a client can choose is ever a label: a model that is not in
 //! the group's list has none.
@@ -13,7 +14,7 @@ use super::host;
 use super::limit_stats::LimitStats;
 use super::metric::Metric;
 use crate::billing::Gap;
-use crate::ledger::{Ending, Record, UsageStatus};
+use crate::ledger::{Ending, Record, Told, UsageStatus};
 use crate::usage::{Call, Kind};
 
 /// The stats that exchanges keep. One for all streams of a VM.
@@ -26,6 +27,7 @@ struct Tables {
     rejections: HashMap<(String, String), Metric>,
     accounts: AccountStats,
     limits: LimitStats,
+    refusals: Told,
 }
 
 /// What tells one set of series from another: borrowed from a record to look it up, owned to keep it.
@@ -74,6 +76,11 @@ impl Tables {
     fn count(&mut self, record: &Record) {
         self.accounts.count(record);
         self.limits.count(record);
+        for refusal in record.refusals() {
+            if self.refusals.is_due(&refusal, host::steady_us()) {
+                log::warn!("{refusal}");
+            }
+        }
         let group = record.group.as_deref().unwrap_or_default();
         if let (Ending::Refused, Some(reason)) = (record.ending, &record.error) {
             self.count_rejection(group, reason);

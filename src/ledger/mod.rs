@@ -6,9 +6,11 @@
 mod ending;
 mod json;
 mod line;
+mod refusals;
 mod tries;
 
 pub use ending::{Ending, UsageStatus};
+pub use refusals::{Refusal, Told};
 pub use tries::{Asked, FailedTry, Failure};
 
 use std::rc::Rc;

@@ -5,7 +5,7 @@ use crate::billing::Gap;
 use crate::limits::{Amount, Rate, Spent, Window};
 use crate::usage::{Call, Kind};
 
-fn record() -> Record {
+pub(super) fn record() -> Record {
     Record {
         method: "POST".to_owned(),
         path: "/v1/\"odd\u{7f}\u{2028}".to_owned(),

@@ -125,6 +125,11 @@ impl Failure {
 }
 
 impl FailedTry {
+    /// Whether the account itself said that its credential is no good, or not for this.
+    pub fn is_refusal(&self) -> bool {
+        self.kind == Failure::Unauthorized && matches!(self.status, 401 | 403)
+    }
+
     /// A try that came back with the error `status`, the account's or Envoy's; `report` is what the way to the account said of it:
     /// Envoy's response code details, flags and transport failure, with semicolons between.
     pub fn answered(account: String, status: u16, report: &str) -> Self {

@@ -158,6 +158,11 @@ impl Rejection {
             Self::UpstreamFailed => {
                 "The upstream source could not be reached or did not answer properly.".to_owned()
             }
+            Self::AccountsRefused => {
+                "The gateway's own account was refused by the model vendor. Your key is good, and asking \
+                 again does not help: tell the operator of this gateway."
+                    .to_owned()
+            }
             Self::UpstreamForbade => {
                 "model_not_entitled: the source account has no right to this model.".to_owned()
             }

@@ -120,8 +120,10 @@ pub enum Rejection {
     /// The request could not be counted: too many others at the same time, or the limits service does
     /// not answer.
     NotCounted,
-    /// The upstream could not be reached, broke off, or refused our own account.
+    /// The upstream could not be reached, broke off, or refused one of our own accounts and not the others.
     UpstreamFailed,
+    /// The upstream refused every account of the source for its credential.
+    AccountsRefused,
     /// The upstream says that our account may not do this.
     UpstreamForbade,
     /// Something that should not be possible.
@@ -169,7 +171,7 @@ impl Rejection {
             Self::UpgradeRequired => 426,
             Self::LimitReached { .. } | Self::ServiceLimit { .. } => 429,
             Self::Internal => 500,
-            Self::UpstreamFailed => 502,
+            Self::UpstreamFailed | Self::AccountsRefused => 502,
             Self::NotReady | Self::NotCounted => 503,
         }
     }
@@ -207,7 +209,7 @@ impl Rejection {
             Self::ModelNotFound { .. } => "model_not_found",
             Self::ModelNotEntitled { .. } | Self::UpstreamForbade => "model_not_entitled",
             Self::BadParameter(_) | Self::UnknownParameter { .. } => "invalid_parameter",
-            Self::UpstreamFailed => "bad_gateway",
+            Self::UpstreamFailed | Self::AccountsRefused => "bad_gateway",
             Self::Internal => "internal_error",
         }
     }
@@ -235,7 +237,7 @@ impl Rejection {
     pub(super) fn is_final(&self) -> bool {
         match self.quota() {
             Some(quota) => quota.spent.is_some(),
-            None => self.status() < 500,
+            None => self.status() < 500 || matches!(self, Self::AccountsRefused),
         }
     }
 

@@ -306,6 +306,14 @@ fn every_rejection_has_its_row_of_the_error_table() {
             "UNAVAILABLE",
         ),
         (
+            Rejection::AccountsRefused,
+            502,
+            "server_error",
+            "bad_gateway",
+            "api_error",
+            "UNAVAILABLE",
+        ),
+        (
             Rejection::ServiceLimit { retry_after_s: 9 },
             429,
             "rate_limit_error",
@@ -480,6 +488,12 @@ fn headers_say_whether_to_try_again() {
             None,
         ),
         ("502 is not", Rejection::UpstreamFailed, None, None),
+        (
+            "502 is, where no account is good",
+            Rejection::AccountsRefused,
+            Some("false"),
+            None,
+        ),
         ("503 says when", Rejection::NotReady, None, Some("1")),
         ("so does this one", Rejection::NotCounted, None, Some("1")),
         (

@@ -8,6 +8,7 @@ mod limits;
 mod lists;
 mod records;
 mod refusals;
+mod refused_accounts;
 mod service;
 mod wire;
 

@@ -42,6 +42,7 @@ def our_502(where: str, asked: Asked) -> None:
     assert asked.status == 502 and asked.headers.get("x-trilane-error") == "bad_gateway", f"{where}: {asked}"
     assert is_native_error(asked.operation.protocol, asked.body), f"{where}: {asked}"
     assert "retry-after" not in asked.headers, f"{where}: {asked}"
+    assert "x-should-retry" not in asked.headers, f"{where}: to ask again may help: {asked}"
 
 
 @pytest.mark.parametrize("tiers", TIERS.values(), ids=TIERS)
@@ -72,6 +73,8 @@ def test_last_answer(accounts: Desk, pool: ThreadPoolExecutor, tiers: tuple[int,
             # Our own account's trouble is none of the client's: it would think that its key is no good.
             assert asked.status == (502 if status == 401 else 403), f"{where}: {asked}"
             assert asked.headers.get("x-trilane-error"), f"{where}: {asked}"
+            assert asked.headers.get("x-should-retry") == "false", f"{where}: {asked}"
+            assert (b"tell the operator of this gateway" in asked.body) == (status == 401), f"{where}: {asked}"
             assert f"asked for a {status}".encode() not in asked.body, f"{where}: {asked}"
             assert record["trilane.upstream_status"] == status, f"{where}: {record}"
             assert record["trilane.outcome"] == "upstream_failed", f"{where}: {record}"
@@ -156,6 +159,57 @@ def test_different_failures(accounts: Desk, pool: ThreadPoolExecutor) -> None:
             else:
                 our_502(where, asked)
         assert seen == {"rate_limited", "connection"}, seen
+
+
+@pytest.mark.parametrize("tiers", [*TIERS.values(), (1,)], ids=[*TIERS, "an only account"])
+def test_refused_by_all_and_not_by_one(accounts: Desk, pool: ThreadPoolExecutor, tiers: tuple[int, ...]) -> None:
+    """A 502 is final where each account refused its credential; one that failed otherwise may be back in a moment."""
+    with Failing() as failing:
+        for way in (None, "refuses", "hangs"):
+            changes = {"a2": {"url": failing.url(way, "a2")}} if way else {}
+            if way and tiers == (1,):
+                continue
+            failover = {"failures": 100, "answer_seconds": 1, "stream_answer_seconds": 1}
+            accounts.publish(document(tiers, failover=failover, changes=changes))
+            asking = [partial(accounts.ask, operation, sim={"status": 401}) for operation in OPERATIONS]
+            for asked in all_asked(accounts, pool, asking):
+                where = f"a2 {way or 'refuses the credential'}, {asked.operation.name}"
+                record = asked.record()
+                failed = kinds(record)
+                assert len(failed) == sum(tiers), f"{where}: {record}"
+                others = {kind for account, kind in failed if account != "a2" or not way}
+                assert others == {"unauthorized"}, f"{where}: {record}"
+                unpaid(where, record)
+                if way:
+                    our_502(where, asked)
+                else:
+                    assert asked.status == 502, f"{where}: {asked}"
+                    assert asked.headers.get("x-should-retry") == "false", f"{where}: {asked}"
+                    assert is_native_error(asked.operation.protocol, asked.body), f"{where}: {asked}"
+                    assert b"tell the operator of this gateway" in asked.body, f"{where}: {asked}"
+
+
+def test_the_log_names_who_was_refused(accounts: Desk) -> None:
+    """Once a minute and worker, however many requests meet it."""
+    accounts.publish(document((4,), failover={"failures": 100}))
+    operation = OPERATIONS[0]
+    source = GROUPS[operation.protocol]
+
+    def lines() -> list[str]:
+        log = accounts.stack.envoy_log.read_text(errors="replace")
+        return [line for line in log.splitlines() if "was refused by its vendor" in line]
+
+    before = len(lines())
+    for _ in range(20):
+        assert accounts.ask(operation, sim={"status": 401}).status == 502
+    # Each of two workers once, and once more where a minute ends meanwhile; what came before may have been told then.
+    assert len(lines()) - before <= 4 * len(ACCOUNTS), lines()
+    for account in ACCOUNTS:
+        sentence = f"source {source}: account {account} was refused by its vendor (401). Its credential is wrong, "
+        told = [line for line in lines() if sentence in line]
+        assert told and all("[warning]" in line for line in told), f"{account}: {lines()}"
+    for value in accounts.credentials.all_values:
+        assert not any(value in line for line in lines()), "a credential in the log"
 
 
 def test_no_source(accounts: Desk) -> None:

@@ -93,6 +93,7 @@ NOT_READY = error(
     "api_error",
 )
 BAD_GATEWAY = error("InternalServerError", 502, "bad_gateway", "upstream source", "api_error")
+ACCOUNT_REFUSED = error("InternalServerError", 502, "bad_gateway", "tell the operator", "api_error")
 
 
 def not_found(name: str) -> dict[str, object]:
@@ -157,8 +158,8 @@ ERRORS = [
          headers={"x-sim-status": "429"}, retries=0),
     Case("529-from-upstream", "messages", SONNET, upstream_error("OverloadedError", 529),
          headers={"x-sim-status": "529"}, retries=0),
-    Case("502-upstream-refuses-our-account", "messages", SONNET, BAD_GATEWAY,
-         headers={"x-sim-status": "401"}, retries=1, requests=2, upstream=2),
+    Case("502-upstream-refuses-our-account", "messages", SONNET, ACCOUNT_REFUSED,
+         headers={"x-sim-status": "401"}, retries=1),
     Case("502-upstream-cut", "messages", SONNET, BAD_GATEWAY,
          headers={"x-sim-cut": "head"}, retries=1, requests=2, upstream=2),
     Case("503-no-policy", "messages", SONNET, {**NOT_READY, "headers": {"retry-after": "1"}},

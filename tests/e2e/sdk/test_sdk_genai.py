@@ -78,6 +78,7 @@ def upstream_error(kind: str, status: int) -> dict[str, object]:
 
 UNKNOWN_KEY = error("ClientError", 401, "invalid_api_key", "^Incorrect API key", "UNAUTHENTICATED")
 BAD_GATEWAY = error("ServerError", 502, "bad_gateway", "upstream source", "UNAVAILABLE")
+ACCOUNT_REFUSED = error("ServerError", 502, "bad_gateway", "tell the operator", "UNAVAILABLE")
 NOT_READY = error("ServerError", 503, "server_is_overloaded", "no configuration", "UNAVAILABLE")
 NOT_FOUND = error("ClientError", 404, "model_not_found", "^models/gemini-9 is not found", "NOT_FOUND")
 WRONG_BASE = error("ClientError", 404, "not_found", "must be the gateway's address without /v1beta", "NOT_FOUND")
@@ -121,7 +122,7 @@ ERRORS = [
     Case("429-retried-when-told", "generate", FLASH,
          {**upstream_error("ClientError", 429), "headers": {"retry-after": "2"}},
          headers={"x-sim-status": "429", "x-sim-retry-after": "2"}, retries=1, requests=2, upstream=2, only=PYTHON),
-    Case("502-upstream-refuses-our-account", "generate", FLASH, BAD_GATEWAY,
+    Case("502-upstream-refuses-our-account", "generate", FLASH, ACCOUNT_REFUSED,
          headers={"x-sim-status": "401"}, retries=0),
     Case("502-upstream-cut", "generate", FLASH, BAD_GATEWAY,
          headers={"x-sim-cut": "head"}, retries=1, requests=2, upstream=2, only=PYTHON),

@@ -26,14 +26,22 @@ def error_class(protocol: str, status: int, where: str) -> str:
     return str(kind.of(where) if isinstance(kind, By) else kind)
 
 
-#: The gateway's own words where the upstream refuses our account or does not answer, by the status that it gave (401
-#: stands for no answer too): status, code, type by protocol, part of the message.
+#: What stands for no answer in `OURS`.
+NO_ANSWER = 0
+#: The gateway's own words where the upstream refuses our account or does not answer, by the status that it gave: status,
+#: code, type by protocol, part of the message.
 OURS = {
-    401: (
+    NO_ANSWER: (
         502,
         "bad_gateway",
         {"A": "server_error", "B": "api_error", "C": "UNAVAILABLE"},
         "upstream source",
+    ),
+    401: (
+        502,
+        "bad_gateway",
+        {"A": "server_error", "B": "api_error", "C": "UNAVAILABLE"},
+        "tell the operator of this gateway",
     ),
     403: (
         403,

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from replaying import Replayer
 from response_fixtures import ALL, TEXT_MODELS
-from sdk_errors import judge_ours
+from sdk_errors import NO_ANSWER, judge_ours
 from sdk_rounds import Call, Made, Sdks, made_of, of_protocol
 from stack import Stack
 from usage_document import FAILING, key_of
@@ -117,7 +117,7 @@ def table(in_the_middle: bool) -> list[Any]:
 @pytest.mark.parametrize("failure, protocol, call", table(in_the_middle=False))
 def test_no_answer_is_a_502_of_ours(failure: Failure, protocol: str, call: Call, made: Round) -> None:
     each, lines = made.of(failure, call)
-    judge_ours(each, protocol, 401)
+    judge_ours(each, protocol, NO_ANSWER)
     want = {"trilane.outcome": "upstream_failed", "trilane.usage.status": "failed", "error.type": "bad_gateway"}
     for line in lines:
         judge(each.where, line, {**want, "http.response.status_code": 502, "trilane.upstream_status": None})

@@ -8,7 +8,7 @@ from typing import Any, Iterable, Mapping, Optional
 import pytest
 from both_kinds import KEYS as VALUES
 from response_fixtures import IMAGE_MODEL, TEXT_MODELS
-from sdk_errors import OURS, error_class, judge_ours
+from sdk_errors import NO_ANSWER, OURS, error_class, judge_ours
 from sdk_rounds import Call, Made, Sdks, made_of, of_protocol
 from stack import Stack
 from support import Gateway
@@ -224,7 +224,7 @@ def test_a_reset_of_the_upstream(case: Case, made: Round) -> None:
     """Before the head it is an answer of ours; in the middle the stream breaks, and never looks whole."""
     each, entry, line = made.of(case)
     if case.cut == "head":
-        judge_ours(each, case.protocol, 401)
+        judge_ours(each, case.protocol, NO_ANSWER)
         judge(each.where, line, {"trilane.outcome": "upstream_failed", "trilane.usage.status": "failed"})
         assert "reset" in line["trilane.upstream_failure"], f"{each.where}: {line}"
         return
