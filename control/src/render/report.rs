@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::findings::Findings;
+use crate::destination::Destination;
 use crate::terminal::{printable, say};
 
 /// What became of one pass.
@@ -22,6 +23,8 @@ pub struct Report {
     pub accounts: usize,
     /// How many sources have them.
     pub sources: usize,
+    /// Where the requests of each account end.
+    pub destinations: Vec<Destination>,
     /// Files that were not as they should be, in the order in which they were written.
     pub written: Vec<PathBuf>,
     /// The document, where it was put in force; nothing if it was in force already, or was not to be.
@@ -86,12 +89,15 @@ impl Report {
             files.iter().map(line).collect::<Vec<_>>()
         };
         let kept = self.kept.iter();
+        let told = self.check || !self.written.is_empty();
+        let destinations = self.destinations.iter().filter(|_| told);
         [
             of(wrote, &self.written),
             of(published, self.published.as_slice()),
             of(removed, &self.removed),
             kept.map(|name| format!("kept the cluster {name} for now"))
                 .collect(),
+            destinations.map(Destination::line).collect(),
         ]
         .concat()
     }

@@ -1,8 +1,12 @@
+use trilane::config::base::Base;
+use trilane::lane::Protocol;
+
 use super::*;
 
 fn account(url: &str, http: HttpVersion, retries: u32, proxy: Option<&str>) -> Account {
     Account {
         id: "a".to_owned(),
+        base: Base::new(&Origin::parse(url).unwrap().base_path, Protocol::A),
         origin: Origin::parse(url).unwrap(),
         credential: "c".to_owned(),
         header: CredentialHeader::Bearer,
