@@ -56,9 +56,14 @@ impl Base {
 
 /// What follows the version in one of the gateway's own paths; the whole path where it has none.
 pub fn without_version(path: &str) -> &str {
-    let own = [Protocol::A, Protocol::C].map(version);
-    let rest = own.iter().find_map(|version| path.strip_prefix(version));
-    rest.filter(|rest| rest.starts_with('/')).unwrap_or(path)
+    let behind = |protocol| {
+        let rest = path.strip_prefix(version(protocol))?;
+        rest.starts_with('/').then_some(rest)
+    };
+    [Protocol::A, Protocol::C]
+        .into_iter()
+        .find_map(behind)
+        .unwrap_or(path)
 }
 
 /// Whether a segment is a version: `v1`, `v1beta`, `v4`.

@@ -83,6 +83,8 @@ fn secrets_of_accounts_that_are_gone_go_last() {
         removed /site/out/secrets/many%4=5.a2.json\n\
         removed /site/out/secrets/many%4=5.a4.json\n\
         removed /site/out/secrets/many%4=5.a=3.json\n\
+        account alone/one: POST https://api.example.com/base/v2/messages\n\
+        account many:4.5/a1: POST https://eu.example.com:8443/v1/chat/completions, https://eu.example.com:8443/v1/responses\n\
         accounts: 2, in sources: 2\n";
     assert_eq!(ran.out, want);
     let names: Vec<_> = site
