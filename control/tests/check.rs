@@ -167,7 +167,11 @@ fn final_urls() {
         let notes = report["documents"][0]["notes"].as_array().unwrap();
         assert_eq!(notes.len(), usize::from(changed.is_some()), "{url}");
         let listed: Vec<&str> = urls.split(", ").collect();
-        assert_eq!(report["documents"][0]["accounts"][0]["urls"], json!(listed), "{url}");
+        assert_eq!(
+            report["documents"][0]["accounts"][0]["urls"],
+            json!(listed),
+            "{url}"
+        );
     }
 }
 

@@ -89,17 +89,21 @@ impl Report {
             files.iter().map(line).collect::<Vec<_>>()
         };
         let kept = self.kept.iter();
-        let told = self.check || !self.written.is_empty();
-        let destinations = self.destinations.iter().filter(|_| told);
         [
             of(wrote, &self.written),
             of(published, self.published.as_slice()),
             of(removed, &self.removed),
             kept.map(|name| format!("kept the cluster {name} for now"))
                 .collect(),
-            destinations.map(Destination::line).collect(),
         ]
         .concat()
+    }
+
+    /// Where the requests of each account end, a line each, after a look at them or a change.
+    pub fn destinations(&self) -> Vec<String> {
+        let told = self.check || !self.written.is_empty();
+        let told = self.destinations.iter().filter(|_| told);
+        told.map(Destination::line).collect()
     }
 
     /// How many accounts there are.
