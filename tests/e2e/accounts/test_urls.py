@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -10,10 +11,11 @@ from typing import Any
 
 import httpx
 import pytest
-from accounts_desk import Desk
-from document import MODEL, RENAMED, UPSTREAM_NAME, credential_file
+from accounts_desk import PromptStack
+from document import MODEL, RENAMED, UPSTREAM_NAME, Credentials, credential_file
 from operations import BY_NAME, Operation
 from own_groups import document_of, group_of, headers_of
+from support import run_dir
 
 #: Enough of an answer for every protocol.
 ANSWER = json.dumps({"id": "x", "type": "message", "choices": [], "content": [], "candidates": []}).encode()
@@ -118,16 +120,37 @@ def document(upstream: Upstream) -> dict[str, Any]:
     return document_of(*groups)
 
 
-def ask(desk: Desk, written: dict[str, Any], group: str, operation: Operation, path: str, model: str, method: str) -> str:
-    """Sends one, and returns its marker."""
-    (found,) = [each for each in written["groups"] if each["id"] == group]
-    marker = desk.new_marker()
-    version = {"anthropic-version": "2023-06-01"} if operation.protocol == "B" else {}
-    headers = {**headers_of(found, operation), **version, "x-sim-marker": marker, "x-trilane-path": "/of/the/client"}
-    body = None if method == "GET" else operation.body(model)
-    response = desk.http.request(method, path, headers=headers, json=body)
-    assert response.status_code == 200, f"{group} {path}: {response.status_code} {response.text}"
-    return marker
+class Client:
+    """Sends requests to a stack with these groups, which is all that it has."""
+
+    def __init__(self, http: httpx.Client, upstream: Upstream) -> None:
+        self._http = http
+        self._upstream = upstream
+        self._markers = itertools.count(1)
+
+    def ask(self, group: str, operation: Operation, path: str, model: str, *, breaks: bool = False) -> list[str]:
+        """Sends one; what the accounts were asked for. With `breaks` the first try of it gets no answer."""
+        marker = f"url{next(self._markers)}"
+        if breaks:
+            self._upstream.breaks.add(marker)
+        version = {"anthropic-version": "2023-06-01"} if operation.protocol == "B" else {}
+        headers = {**headers_of({"id": group}, operation), **version}
+        headers.update({"x-sim-marker": marker, "x-trilane-path": "/of/the/client"})
+        if "/files" in path:
+            response = self._http.get(path, headers=headers)
+        else:
+            response = self._http.post(path, headers=headers, json=operation.body(model))
+        assert response.status_code == 200, f"{group} {path}: {response.status_code} {response.text}"
+        return self._upstream.paths(marker)
+
+
+@pytest.fixture(scope="module")
+def client(upstream: Upstream) -> Iterator[Client]:
+    directory = run_dir("account-urls")
+    credentials = Credentials(directory / "credentials").directory
+    with PromptStack(directory, document=document(upstream), credentials=credentials) as stack:
+        with httpx.Client(base_url=stack.base_url, timeout=30.0, trust_env=False) as http:
+            yield Client(http, upstream)
 
 
 
@@ -157,27 +180,18 @@ CASES: list[tuple[str, Operation, str, list[str]]] = [
 ]
 
 
-def test_where_requests_end(accounts: Desk, upstream: Upstream) -> None:
+def test_where_requests_end(client: Client) -> None:
     """Single accounts of every kind, and failover from one base to another, are asked for exactly these paths."""
-    written = document(upstream)
-    accounts.publish(written)
     for group, operation, path, wanted in CASES:
         protocol = GROUPS[group][0]
-        method = "GET" if "/files" in path else "POST"
         for model, there in ((MODEL[protocol], MODEL[protocol]), (RENAMED[protocol], UPSTREAM_NAME[protocol])):
-            marker = ask(accounts, written, group, operation, path.format(model), model, method)
-            assert upstream.paths(marker) == [each.format(there) for each in wanted], f"{group} {path} {model}"
+            asked = client.ask(group, operation, path.format(model), model)
+            assert asked == [each.format(there) for each in wanted], f"{group} {path} {model}"
 
 
-def test_the_same_path_again(accounts: Desk, upstream: Upstream) -> None:
+@pytest.mark.parametrize(
+    "group, wanted", [("v1", "/v1/chat/completions"), ("v4", "/api/paas/v4/chat/completions")], ids=["v1", "v4"]
+)
+def test_the_same_path_again(client: Client, group: str, wanted: str) -> None:
     """An account's own retry after a broken connection asks for the same path as its first try."""
-    written = document(upstream)
-    accounts.publish(written)
-    for group, wanted in (("v1", "/v1/chat/completions"), ("v4", "/api/paas/v4/chat/completions")):
-        (found,) = [each for each in written["groups"] if each["id"] == group]
-        marker = accounts.new_marker()
-        upstream.breaks.add(marker)
-        headers = {**headers_of(found, CHAT), "x-sim-marker": marker}
-        answer: httpx.Response = accounts.http.post("/v1/chat/completions", headers=headers, json=CHAT.body(MODEL["A"]))
-        assert answer.status_code == 200, f"{group}: {answer.status_code} {answer.text}"
-        assert upstream.paths(marker) == [wanted, wanted], group
+    assert client.ask(group, CHAT, "/v1/chat/completions", MODEL["A"], breaks=True) == [wanted, wanted]
