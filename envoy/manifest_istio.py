@@ -41,6 +41,7 @@ def envoy_filter(parts: Parts) -> str:
         "config_source": {"ads": {}, "initial_fetch_timeout": "0s", "resource_api_version": "V3"},
         "type_urls": [WASM, "type.googleapis.com/envoy.extensions.filters.http.rbac.v3.RBAC"],
     }
+    versioned, plain = parts.routes
     upgrades = {"upgrade_configs": [{"upgrade_type": "websocket", "enabled": False}]}
     patches = [
         patch(
@@ -81,7 +82,11 @@ def envoy_filter(parts: Parts) -> str:
         patch(
             "The route. A VirtualService cannot send requests to where a header says; the one in gateway.yaml answers 503 to\n"
             "all of them, and this comes before it. So where a patch is missing nothing goes anywhere.",
-            "HTTP_ROUTE", route, "INSERT_FIRST", {**parts.route, "route": {**parts.route["route"], **upgrades}},
+            "HTTP_ROUTE", route, "INSERT_FIRST", {**plain, "route": {**plain["route"], **upgrades}},
+        ),
+        patch(
+            "The same for accounts with a version of their own in their URLs; it comes before that one.",
+            "HTTP_ROUTE", route, "INSERT_FIRST", {**versioned, "route": {**versioned["route"], **upgrades}},
         ),
         patch(
             "The way to one of several accounts of a source, and to accounts behind a proxy. They cost nothing unused. The\n"

@@ -29,10 +29,11 @@ class Parts:
         self.filters = {each["name"]: each for each in manager["http_filters"]}
         self.router = self.filters[ROUTER]
         (host,) = manager["route_config"]["virtual_hosts"]
-        (route,) = host["routes"]
         limits = {name: value for name, value in host.items() if name not in ("name", "domains", "routes")}
-        #: The one route, with what `envoy.yaml` says for all of its virtual host.
-        self.route = {"name": "trilane", **route, **limits}
+        versioned, route = host["routes"]
+        #: The route of requests to accounts with a version of their own in their URLs, and that of all others, with what
+        #: `envoy.yaml` says for all of their virtual host.
+        self.routes = [{"name": "trilane-versioned", **versioned, **limits}, {"name": "trilane", **route, **limits}]
 
     def statistics(self) -> dict[str, Any]:
         """The labels of the filter's metrics, and the buckets of its histograms."""

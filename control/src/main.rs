@@ -10,6 +10,7 @@
 
 mod check;
 mod cli;
+mod destination;
 mod document;
 mod explain;
 mod failure;

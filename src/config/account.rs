@@ -1,5 +1,6 @@
 //! Upstream accounts: where a source group's requests go, and when from one account to another.
 
+use super::base::Base;
 use super::origin::Origin;
 use crate::lane::Protocol;
 
@@ -19,6 +20,8 @@ pub struct Account {
     pub id: String,
     /// Where it is reached.
     pub origin: Origin,
+    /// What stands before the paths of its requests.
+    pub base: Base,
     /// The file that holds the credential and nothing else.
     pub credential: String,
     /// The header that carries the credential.
@@ -35,6 +38,18 @@ pub struct Account {
     pub ca: Option<String>,
     /// The HTTP proxy through which it is reached.
     pub proxy: Option<Origin>,
+}
+
+impl Account {
+    /// The URL to which a request goes whose path at the gateway is, say, `/v1/messages`.
+    pub fn url(&self, path: &str) -> String {
+        format!("{}{}", self.origin.site(), self.base.path(path))
+    }
+
+    /// The same as release 0.1 had it, which put the path of the account's URL before the whole path.
+    pub fn url_in_0_1(&self, path: &str) -> String {
+        format!("{}{path}", self.origin)
+    }
 }
 
 /// The version of HTTP that an account speaks.

@@ -5,6 +5,7 @@
 //! reads the keys that the document does not name itself.
 
 pub mod account;
+pub mod base;
 pub mod compile;
 pub mod document;
 pub mod error;

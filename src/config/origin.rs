@@ -12,7 +12,7 @@ pub struct Origin {
     pub host: String,
     /// The port; the scheme's own where the URL names none.
     pub port: u16,
-    /// What stands before the path of every request: empty, or `/` and segments without a `/` at the end.
+    /// Its path: empty, or `/` and segments without a `/` at the end. What becomes of it says [`Base`](super::base::Base).
     pub base_path: String,
 }
 
@@ -27,6 +27,9 @@ impl Origin {
             Some(("http", rest)) => (false, rest),
             _ => return Err("must begin with https:// or http://"),
         };
+        if rest.contains(['?', '#']) {
+            return Err("must have no query and no fragment");
+        }
         let (authority, path) = match rest.find('/') {
             Some(at) => rest.split_at(at),
             None => (rest, ""),
@@ -60,6 +63,12 @@ impl Origin {
         }
     }
 
+    /// Scheme and host, and the port where it is not the scheme's own.
+    pub fn site(&self) -> String {
+        let scheme = if self.tls { "https" } else { "http" };
+        format!("{scheme}://{}", self.authority())
+    }
+
     /// What the `host` header says: the port only where it is not the scheme's own.
     pub fn authority(&self) -> String {
         let own = if self.tls { 443 } else { 80 };
@@ -73,8 +82,7 @@ impl Origin {
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let scheme = if self.tls { "https" } else { "http" };
-        write!(f, "{scheme}://{}{}", self.authority(), self.base_path)
+        write!(f, "{}{}", self.site(), self.base_path)
     }
 }
 

@@ -122,6 +122,12 @@ impl Source {
         found.map(|(_, price)| *price)
     }
 
+    /// Whether requests bring their path without the version along: an account has a version of its own in its URL.
+    pub fn has_own_versions(&self) -> bool {
+        let accounts = self.accounts.as_deref();
+        accounts.is_some_and(|a| a.accounts.iter().any(|one| one.base.prefix.is_none()))
+    }
+
     /// Its accounts, where there are several, so that another can be asked.
     pub fn alternatives(&self) -> Option<&Accounts> {
         self.accounts.as_deref().filter(|a| a.accounts.len() > 1)

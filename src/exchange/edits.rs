@@ -9,6 +9,9 @@ use crate::limits::shared::Descriptors;
 pub const CLUSTER_HEADER: &str = "x-trilane-cluster";
 /// The header that Envoy hashes to choose among a source's accounts. Envoy takes it off again.
 pub const AFFINITY_HEADER: &str = "x-trilane-affinity";
+/// The header with the path of a request less its version, for Envoy to put behind an account's URL that has a version of
+/// its own. The account's cluster takes it off.
+pub const PATH_HEADER: &str = "x-trilane-path";
 /// The header that tells Envoy how long one account may take until its answer begins, in milliseconds.
 /// Envoy's own, taken off again; a client's is removed before the filter sees it.
 pub const TRY_LIMIT_HEADER: &str = "x-envoy-upstream-rq-per-try-timeout-ms";

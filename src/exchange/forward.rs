@@ -2,8 +2,9 @@
 
 use super::admission;
 use super::affinity::affinity;
-use super::edits::{AFFINITY_HEADER, CLUSTER_HEADER, Edits, HeaderEdit};
+use super::edits::{AFFINITY_HEADER, CLUSTER_HEADER, Edits, HeaderEdit, PATH_HEADER};
 use super::kept_back::kept_back;
+use crate::config::base::without_version;
 use crate::head::Head;
 use crate::lane::Protocol;
 use crate::protocol::query::{Cut, Target};
@@ -40,6 +41,12 @@ pub(super) fn head_edits(
     }
     let path = endpoint.upstream_path(upstream_model);
     let path = path.as_deref().map_or(target.path, str::as_bytes);
+    if route.source.has_own_versions()
+        && let Ok(path) = core::str::from_utf8(path)
+    {
+        let rest = without_version(path).as_bytes().to_vec();
+        headers.push(HeaderEdit::Set(PATH_HEADER, rest));
+    }
     if path != target.path || target.query.is_some() {
         let cut = match endpoint.protocol() {
             Some(Protocol::C) => Cut::Key,

@@ -32,7 +32,9 @@ mod unasked;
 mod upload;
 
 pub use answer::AnswerHead;
-pub use edits::{AFFINITY_HEADER, AGAIN_HEADER, BOUNDS_HEADER, BodyEdit, Edits, HeaderEdit};
+pub use edits::{
+    AFFINITY_HEADER, AGAIN_HEADER, BOUNDS_HEADER, BodyEdit, Edits, HeaderEdit, PATH_HEADER,
+};
 pub use kept_back::is_withheld;
 pub use pace::Bounds;
 pub use quota::Quotas;

@@ -124,8 +124,10 @@ def test_every_patch_of_ours_changes_something() -> None:
         for each in proxy.listeners[0]["filter_chains"][0]["filters"][0]["typed_config"]["http_filters"]
     ]
     assert filters[-6:] == ["answer_id", "gzip", "brotli", "zstd", "trilane", "envoy.filters.http.router"]
-    assert "cluster_header" in proxy.routes[0]["virtual_hosts"][0]["routes"][0]["route"]
-    assert "direct_response" in proxy.routes[0]["virtual_hosts"][0]["routes"][1]
+    versioned, plain, closed = proxy.routes[0]["virtual_hosts"][0]["routes"]
+    assert "headers" in versioned["match"] and "headers" not in plain["match"], "the narrower one comes first"
+    assert "cluster_header" in versioned["route"] and "cluster_header" in plain["route"]
+    assert "direct_response" in closed
     for place in "istio.alpn", "envoy.filters.http.router":
         other = bases.istio()
         manager = other.listeners[0]["filter_chains"][0]["filters"][0]["typed_config"]

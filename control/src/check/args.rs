@@ -6,8 +6,9 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A document is judged by the code that the gateway judges it with: what is good here is taken there. Problems \
-keep it from coming into force; warnings are allowed, yet look unintended. No value of the document is \
-repeated, for it may be a secret in a wrong place. Whether the files that a document names are there, and \
+keep it from coming into force; warnings are allowed, yet look unintended. Of each account it says to which URL \
+a POST goes, and a note tells where 0.1 sent it elsewhere. No other value of the document is repeated, for it \
+may be a secret in a wrong place. Whether the files that a document names are there, and \
 what Envoy needs for its accounts, `trilane render --check` says.
 
 Exit codes:

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use trilane::config::Problem;
 
+use crate::destination::Destination;
 use crate::document;
 use crate::ink::{Ink, Mark};
 use crate::span;
@@ -36,6 +37,10 @@ pub struct Verdict {
     keys: Option<usize>,
     problems: Vec<Finding>,
     warnings: Vec<Finding>,
+    /// What an upgrade changes. It is neither a problem nor unintended: `strict` lets it pass.
+    notes: Vec<Finding>,
+    /// Where the requests of each account end.
+    accounts: Vec<Destination>,
 }
 
 /// One thing about a document.
@@ -94,6 +99,8 @@ impl Verdict {
             keys: None,
             problems: Vec::new(),
             warnings: Vec::new(),
+            notes: Vec::new(),
+            accounts: Vec::new(),
         };
         match document::judge(bytes) {
             Ok(compiled) => {
@@ -101,6 +108,13 @@ impl Verdict {
                 verdict.groups = Some(compiled.policy.groups().len());
                 verdict.keys = Some(compiled.keys.len());
                 verdict.warnings = findings(compiled.warnings);
+                verdict.accounts = Destination::all(&compiled.policy);
+                let changed = verdict.accounts.iter().filter_map(|account| {
+                    let reason = account.changed.clone()?;
+                    let path = account.at.clone();
+                    Some(Problem { path, reason })
+                });
+                verdict.notes = findings(changed.collect());
             }
             Err(problems) => verdict.problems = findings(problems.0),
         }
@@ -117,6 +131,8 @@ impl Verdict {
             keys: None,
             problems: Vec::new(),
             warnings: Vec::new(),
+            notes: Vec::new(),
+            accounts: Vec::new(),
         }
     }
 
@@ -133,6 +149,7 @@ impl Verdict {
         let kinds = [
             (Mark::Bad, "error", &self.problems),
             (Mark::Warning, "warning", &self.warnings),
+            (Mark::Strong, "note", &self.notes),
         ];
         for (mark, kind, findings) in kinds {
             for Finding { path, line, reason } in findings {
@@ -141,6 +158,9 @@ impl Verdict {
                 let text = printable(&format!("{path}{colon}{reason}"));
                 writeln!(out, "{name}{line}: {}: {text}", ink.mark(mark, kind))?;
             }
+        }
+        for account in &self.accounts {
+            writeln!(out, "{name}: {}", account.line())?;
         }
         let number = |number: usize, what: &str| {
             let s = if number == 1 { "" } else { "s" };

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::{Map, Value};
+use trilane::config::account::Account;
 use trilane::exchange::HeaderEdit;
 use trilane::ledger::Record;
 use trilane::protocol::match_request;
@@ -62,12 +63,23 @@ pub struct Upstream {
     pub cluster: String,
     /// The accounts, one of which gets the request.
     pub accounts: Vec<String>,
+    /// Where the request ends with each of the accounts, without its query.
+    pub urls: Vec<Url>,
     /// Names of headers that do not go on.
     pub headers_removed: Vec<String>,
     /// Headers that are set.
     pub headers_set: Vec<(String, String)>,
     /// Places of the body that change.
     pub body_changes: Vec<Change>,
+}
+
+/// Where a request ends.
+#[derive(Debug, Serialize)]
+pub struct Url {
+    /// The account.
+    pub account: String,
+    /// The URL.
+    pub url: String,
 }
 
 /// A place of the body that changes.
@@ -152,7 +164,7 @@ impl Explanation {
             found: Found::new(record, asker, route.as_ref(), limits),
             upstream: route
                 .filter(|_| ran.forwarded)
-                .map(|route| Upstream::new(&route, ran)),
+                .map(|route| Upstream::new(&route, target.path, ran)),
             answer: ran.reply.as_ref().map(|reply| Answer::new(reply, code)),
         }
     }
@@ -198,14 +210,23 @@ impl Found {
 }
 
 impl Upstream {
-    fn new(route: &Route, ran: &Ran) -> Self {
-        let accounts = route.source.accounts.as_ref();
-        let accounts =
-            accounts.map(|accounts| accounts.accounts.iter().map(|account| account.id.clone()));
+    /// `path` is the request's.
+    fn new(route: &Route, path: &[u8], ran: &Ran) -> Self {
+        let accounts = route.source.accounts.iter().flat_map(|all| &all.accounts);
+        let rewritten = ran.headers.iter().find_map(|edit| match edit {
+            HeaderEdit::Set(":path", target) => Some(Target::parse(target).path),
+            HeaderEdit::Set(..) | HeaderEdit::Remove(_) => None,
+        });
+        let path = String::from_utf8_lossy(rewritten.unwrap_or(path));
+        let url = |account: &Account| Url {
+            account: account.id.clone(),
+            url: account.url(&path),
+        };
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let mut upstream = Self {
             cluster: route.source.cluster.clone(),
-            accounts: accounts.map(Iterator::collect).unwrap_or_default(),
+            accounts: accounts.clone().map(|account| account.id.clone()).collect(),
+            urls: accounts.map(url).collect(),
             headers_removed: Vec::new(),
             headers_set: Vec::new(),
             body_changes: Vec::new(),

@@ -68,6 +68,10 @@ fn write_upstream(
         format!(", to one of the accounts {}", upstream.accounts.join(", "))
     };
     writeln!(out, "  to the cluster {}{accounts}", upstream.cluster)?;
+    for url in &upstream.urls {
+        let text = format!("{}: {}", url.account, url.url);
+        writeln!(out, "  at the account {}", printable(&text))?;
+    }
     if let Some(prices) = prices {
         writeln!(out, "  {prices}")?;
     }

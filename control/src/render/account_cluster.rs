@@ -51,13 +51,10 @@ pub fn cluster(account: &Account, identity: &Identity<'_>) -> Value {
         "load_assignment",
         json!({"cluster_name": identity.cluster, "endpoints": [{"lb_endpoints": [endpoint(account, identity)]}]}),
     );
-    if !account.origin.base_path.is_empty() {
-        // The route puts it before the path.
-        set(
-            "metadata",
-            json!({"filter_metadata": {"trilane": {"base": account.origin.base_path}}}),
-        );
-    }
+    set(
+        "metadata",
+        json!({"filter_metadata": {"trilane": bases(account)}}),
+    );
     let host = &account.origin.host;
     let tls = identity.authorities.map(|found| tls::tls(host, found));
     let socket = match identity.proxy {
@@ -72,6 +69,20 @@ pub fn cluster(account: &Account, identity: &Identity<'_>) -> Value {
         http_options(protocol(account, identity)),
     );
     Value::Object(cluster)
+}
+
+/// What the route puts before the path of a request: `base` before the whole path, `root` before a path without its
+/// version, which requests bring along where a group has an account with a version of its own.
+fn bases(account: &Account) -> Value {
+    let mut bases = Map::new();
+    // Where `root` alone fits, a request without such a path is one from before the account was there.
+    let base = account.base.prefix.as_ref();
+    let base = base.unwrap_or(&account.origin.base_path);
+    if !base.is_empty() {
+        bases.insert("base".to_owned(), json!(base));
+    }
+    bases.insert("root".to_owned(), json!(account.base.root));
+    Value::Object(bases)
 }
 
 /// How the account is spoken to, and what is done to requests at the last moment.

@@ -104,6 +104,9 @@ fn tell(report: &Report, args: &Args) -> io::Result<()> {
         writeln!(out, "{line}")?;
     }
     if report.done {
+        for line in report.destinations() {
+            writeln!(out, "{line}")?;
+        }
         if args.out.is_some() && !report.has_changes() {
             writeln!(out, "nothing to change")?;
         }

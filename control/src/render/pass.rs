@@ -24,6 +24,8 @@ pub fn run(
     let (sources, document) = sources::read(&args.document, &mut report.findings, seen);
     let rendering = Rendering::new(&sources, places, &mut report.findings, seen);
     report.accounts = rendering.accounts;
+    let destinations = sources.iter().flat_map(|source| source.destinations.iter());
+    report.destinations = destinations.cloned().collect();
     report.sources = sources.len();
     let secrets = rendering.secrets.len();
     let room = writing::going(places, &rendering)

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::findings::Findings;
+use crate::destination::Destination;
 use crate::terminal::{printable, say};
 
 /// What became of one pass.
@@ -22,6 +23,8 @@ pub struct Report {
     pub accounts: usize,
     /// How many sources have them.
     pub sources: usize,
+    /// Where the requests of each account end.
+    pub destinations: Vec<Destination>,
     /// Files that were not as they should be, in the order in which they were written.
     pub written: Vec<PathBuf>,
     /// The document, where it was put in force; nothing if it was in force already, or was not to be.
@@ -94,6 +97,13 @@ impl Report {
                 .collect(),
         ]
         .concat()
+    }
+
+    /// Where the requests of each account end, a line each, after a look at them or a change.
+    pub fn destinations(&self) -> Vec<String> {
+        let told = self.check || !self.written.is_empty();
+        let told = self.destinations.iter().filter(|_| told);
+        told.map(Destination::line).collect()
     }
 
     /// How many accounts there are.

@@ -10,6 +10,7 @@ use trilane::config::{Document, compile};
 
 use super::findings::Findings;
 use super::seen::Seen;
+use crate::destination::Destination;
 
 /// A source group with accounts.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub struct Source {
     pub at: String,
     /// Its accounts.
     pub accounts: Rc<Accounts>,
+    /// Where the requests of each account end.
+    pub destinations: Vec<Destination>,
 }
 
 impl Source {
@@ -63,9 +66,11 @@ fn of_document(bytes: &[u8], name: &str, findings: &mut Findings) -> Vec<Source>
         if let GroupKind::Source(source) = &group.kind
             && let Some(accounts) = &source.accounts
         {
+            let at = format!("groups[{position}]");
             sources.push(Source {
                 group: source.group.clone(),
-                at: format!("groups[{position}]"),
+                destinations: Destination::of_source(source, &at),
+                at,
                 accounts: Rc::clone(accounts),
             });
         }

@@ -51,6 +51,9 @@ fn all_that_is_found_and_changed() {
     let upstream = &told["upstream"];
     assert_eq!(upstream["cluster"], "source/b");
     assert_eq!(upstream["accounts"], json!(["b1", "b2"]));
+    let url = "https://b.example/v1/messages";
+    let urls = json!([{"account": "b1", "url": url}, {"account": "b2", "url": url}]);
+    assert_eq!(upstream["urls"], urls, "without the query");
     assert_eq!(
         upstream["headers_removed"],
         json!(["cookie", "x-trilane-cluster", "x-api-key"])

@@ -50,7 +50,8 @@ fn what_the_document_no_longer_has_stays_until_a_run_without() {
         .map(|name| format!("kept the cluster {name} for now\n"))
         .collect();
     let file = "/site/out/clusters/clusters.json";
-    let rest = format!("{file}\n{kept}accounts: 1, in sources: 1\n");
+    let account = "account alone/one: POST http://127.0.0.1:9/v1/messages\n";
+    let rest = format!("{file}\n{kept}{account}accounts: 1, in sources: 1\n");
     assert_eq!(ran.out, format!("wrote {rest}"));
     assert_eq!(checked.out, format!("would write {rest}"));
 
@@ -100,7 +101,7 @@ fn what_comes_back_is_as_the_document_says() {
     let ran = site.render(&["--keep"]);
     assert!(
         ran.out
-            .contains("kept the cluster source/alone for now\naccounts: 4"),
+            .contains("kept the cluster source/alone for now\naccount many:4.5/a1: POST"),
         "{ran:?}"
     );
     let port =

@@ -61,10 +61,8 @@ fn with_nothing_left_over_it_does_not_wait() {
     let began = Instant::now();
     let ran = publish(&site, "600");
     let lines: Vec<&str> = ran.out.lines().collect();
-    assert_eq!(
-        lines[7..],
-        [CLUSTERS, PUBLISHED, "accounts: 5, in sources: 2"]
-    );
+    assert_eq!(lines[7..9], [CLUSTERS, PUBLISHED]);
+    assert_eq!(lines.last(), Some(&"accounts: 5, in sources: 2"));
     assert!(in_force(&site));
     let found = fs::metadata(site.path(PLACE)).unwrap();
     assert_eq!(found.permissions().mode() & 0o777, 0o644);

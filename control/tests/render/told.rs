@@ -36,6 +36,10 @@ fn as_json() {
         (&first["accounts"], &first["sources"]),
         (&json!(5), &json!(2))
     );
+    assert_eq!(
+        first["destinations"][0],
+        json!({"group": "alone", "account": "one", "urls": ["https://API.example.com/base/v2/messages"]})
+    );
     assert_eq!(first.get("time"), None);
     assert_eq!(sizes(&report(&site, &[], 0)), [0, 8, 0]);
 

@@ -51,7 +51,7 @@ fn only_what_is_different_is_written() {
     let ran = site.render(&[]);
     assert!(
         ran.out
-            .starts_with("wrote /site/out/clusters/clusters.json\naccounts"),
+            .starts_with("wrote /site/out/clusters/clusters.json\naccount alone/one: POST "),
         "{ran:?}"
     );
     let after = files(&site);
@@ -83,6 +83,8 @@ fn secrets_of_accounts_that_are_gone_go_last() {
         removed /site/out/secrets/many%4=5.a2.json\n\
         removed /site/out/secrets/many%4=5.a4.json\n\
         removed /site/out/secrets/many%4=5.a=3.json\n\
+        account alone/one: POST https://API.example.com/base/v2/messages\n\
+        account many:4.5/a1: POST https://eu.example.com:8443/v1/chat/completions, https://eu.example.com:8443/v1/responses\n\
         accounts: 2, in sources: 2\n";
     assert_eq!(ran.out, want);
     let names: Vec<_> = site
@@ -139,11 +141,15 @@ fn a_check_writes_nothing() {
         "--filter",
         "filter.wasm",
     ]);
+    let lines: Vec<&str> = bare.out.lines().collect();
+    let first = "account many:4.5/a1: POST https://eu.example.com:8443/v1/chat/completions, \
+        https://eu.example.com:8443/v1/responses";
     assert_eq!(
-        (bare.code, bare.out.as_str()),
-        (0, "accounts: 4, in sources: 1\n"),
+        (bare.code, lines.len(), lines[0]),
+        (0, 5, first),
         "{bare:?}"
     );
+    assert_eq!(lines[4], "accounts: 4, in sources: 1", "{bare:?}");
 }
 
 #[test]
@@ -178,7 +184,7 @@ fn a_credential_that_comes_makes_another_file() {
     let ran = site.render(&[]);
     assert!(
         ran.out
-            .starts_with("wrote /site/out/clusters/clusters.json\naccounts"),
+            .starts_with("wrote /site/out/clusters/clusters.json\naccount alone/one: POST "),
         "{ran:?}"
     );
     assert_eq!(version(&site), "every credential was there");

@@ -3,6 +3,7 @@
 use core::ops::RangeInclusive;
 
 use super::super::account::{Account, Accounts, CredentialHeader, Failover, HttpVersion};
+use super::super::base::{Base, endpoint_in};
 use super::super::document::{AccountDocument, FailoverDocument, GroupDocument};
 use super::super::origin::Origin;
 use super::{Problems, names};
@@ -71,7 +72,13 @@ fn compile_account(
     let id = names::id(&document.id, &format!("{path}.id"), problems)
         .unwrap_or_default()
         .to_owned();
-    let origin = origin(document.url.as_deref(), &format!("{path}.url"), problems);
+    let origin = account_origin(
+        document.url.as_deref(),
+        protocol,
+        &format!("{path}.url"),
+        problems,
+    );
+    let base = Base::new(&origin.base_path, protocol);
     let header = match document.header.as_deref() {
         None => CredentialHeader::of(protocol),
         Some(name) => CredentialHeader::ALL
@@ -102,6 +109,7 @@ fn compile_account(
     Account {
         id,
         origin,
+        base,
         credential: plain_file(
             document.credential.as_deref(),
             &format!("{path}.credential"),
@@ -157,17 +165,43 @@ fn http_version(name: Option<&str>, tls: bool, path: &str, problems: &mut Proble
     version.unwrap_or(default)
 }
 
+/// An account's own address: the base of all endpoints, not one of them.
+fn account_origin(
+    url: Option<&str>,
+    protocol: Protocol,
+    path: &str,
+    problems: &mut Problems,
+) -> Origin {
+    let endpoint = url.and_then(|url| endpoint_in(url, protocol));
+    if let Some(endpoint) = endpoint {
+        problems.push(
+            path,
+            format!(
+                "ends in an endpoint: leave off what begins with {endpoint}, the gateway appends the endpoint of each request"
+            ),
+        );
+        // Whatever else is wrong with it may come of that.
+        return no_origin();
+    }
+    origin(url, path, problems)
+}
+
 fn origin(url: Option<&str>, path: &str, problems: &mut Problems) -> Origin {
     url.map_or(Err("is missing"), Origin::parse)
         .unwrap_or_else(|reason| {
             problems.push(path, reason);
-            Origin {
-                tls: true,
-                host: String::new(),
-                port: 443,
-                base_path: String::new(),
-            }
+            no_origin()
         })
+}
+
+/// In place of one that cannot be read.
+fn no_origin() -> Origin {
+    Origin {
+        tls: true,
+        host: String::new(),
+        port: 443,
+        base_path: String::new(),
+    }
 }
 
 /// The name of a file. What is in it is the renderer's business.

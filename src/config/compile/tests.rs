@@ -708,6 +708,24 @@ fn every_problem_of_an_account_is_named() {
             format!("{at}.url: must hold no credential"),
         ),
         (
+            "an endpoint in the url",
+            with("url", json!("https://h/v1/messages/")),
+            json!(null),
+            format!("{at}.url: ends in an endpoint: leave off what begins with /messages,"),
+        ),
+        (
+            "a model's method in the url",
+            with("url", json!("https://h/v1beta/models/m:generateContent")),
+            json!(null),
+            format!("{at}.url: ends in an endpoint: leave off what begins with :generateContent,"),
+        ),
+        (
+            "a query in the url",
+            with("url", json!("https://h/openai/v1?api-version=preview")),
+            json!(null),
+            format!("{at}.url: must have no query"),
+        ),
+        (
             "no credential",
             with("credential", json!(null)),
             json!(null),

@@ -269,6 +269,85 @@ fn what_chooses_among_accounts() {
     assert_eq!(affinity("k-b", "session-id: s1").1, None);
 }
 
+/// A group with accounts of these URLs, and what its requests bring along in `x-trilane-path`.
+fn path_for(protocol: &str, urls: &[&str], request: &str, body: &[u8]) -> Option<String> {
+    let mut document = document();
+    let accounts: Vec<Value> = urls
+        .iter()
+        .enumerate()
+        .map(|(i, url)| json!({"id": format!("a{i}"), "url": url, "credential": "k"}))
+        .collect();
+    let mut group = json!({"id": "v", "protocol": protocol, "multiplier": "1", "clients": "current",
+        "models": [{"id": "m", "upstream": "m-1"}], "accounts": accounts});
+    if protocol == "C" && urls.len() == 1 {
+        group["account_resources"] = true.into();
+    }
+    document["groups"].as_array_mut().unwrap().push(group);
+    let digest = KeyDigest::of(b"k-v").shared_name();
+    let digest = digest.trim_start_matches("trilane/key/");
+    let key = json!({"id": "v", "sha256": digest, "group": "v"});
+    document["keys"].as_array_mut().unwrap().push(key);
+    let (in_force, world) = setting_of(&document);
+    let headers = [
+        match protocol {
+            "A" => "authorization: Bearer k-v",
+            "B" => "x-api-key: k-v",
+            _ => "x-goog-api-key: k-v",
+        },
+        "x-trilane-path: /from/the/client",
+    ];
+    let mut exchange = Exchange::default();
+    let outcome = exchange.on_request_head(
+        &head(request, &headers),
+        body.is_empty(),
+        Some(&in_force),
+        &world,
+    );
+    let outcome = match outcome {
+        Outcome::Pause => exchange.on_request_body(body, true, &Unlimited),
+        outcome => outcome,
+    };
+    let Outcome::Continue(edits) = outcome else {
+        panic!("{request}: {outcome:?}");
+    };
+    assert!(
+        removed(&edits).contains(&"x-trilane-path"),
+        "the client's own: {request}"
+    );
+    set(&edits, "x-trilane-path").map(str::to_owned)
+}
+
+#[test]
+fn the_path_without_its_version() {
+    const CHAT: &str = "POST /v1/chat/completions?x=1";
+    const OWN: &str = "https://h/api/paas/v4";
+    const VERTEX: &str = "https://h/v1/projects/p/locations/l/publishers/google";
+    #[rustfmt::skip]
+    let cases: [(&str, &[&str], &str, Option<&str>); 12] = [
+        ("A", &["https://h"], CHAT, None),
+        ("A", &["https://h/v1", "https://h/openai/v1"], CHAT, None),
+        ("A", &[OWN], CHAT, Some("/chat/completions")),
+        ("A", &[OWN], "POST /chat/completions", Some("/chat/completions")),
+        ("A", &["https://h/v1", OWN], "POST /responses", Some("/responses")),
+        ("B", &["https://h/v1"], "POST /v1/messages", None),
+        ("B", &["https://h/v2"], "POST /v1/messages", Some("/messages")),
+        ("C", &["https://h/v1beta"], "POST /v1/models/m:generateContent", None),
+        ("C", &["https://h/v1"], "POST /v1/models/m:generateContent", Some("/models/m-1:generateContent")),
+        ("C", &[VERTEX], "POST /v1beta/models/m:streamGenerateContent?alt=sse", Some("/models/m-1:streamGenerateContent")),
+        ("C", &["https://h/v1"], "GET /v1beta/files/f?key=k", Some("/files/f")),
+        ("C", &["https://h/v1beta"], "GET /v1beta/files/f", None),
+    ];
+    for (protocol, urls, request, want) in cases {
+        let body: &[u8] = match protocol {
+            _ if request.starts_with("GET") => b"",
+            "C" => br#"{"contents":[]}"#,
+            _ => br#"{"model":"m"}"#,
+        };
+        let got = path_for(protocol, urls, request, body);
+        assert_eq!(got.as_deref(), want, "{protocol} {urls:?} {request}");
+    }
+}
+
 #[test]
 fn how_long_an_account_may_take() {
     let (in_force, world) = setting();

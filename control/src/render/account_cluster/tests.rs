@@ -1,8 +1,12 @@
+use trilane::config::base::Base;
+use trilane::lane::Protocol;
+
 use super::*;
 
 fn account(url: &str, http: HttpVersion, retries: u32, proxy: Option<&str>) -> Account {
     Account {
         id: "a".to_owned(),
+        base: Base::new(&Origin::parse(url).unwrap().base_path, Protocol::A),
         origin: Origin::parse(url).unwrap(),
         credential: "c".to_owned(),
         header: CredentialHeader::Bearer,
@@ -127,5 +131,24 @@ fn an_account_behind_a_proxy() {
         let socket = &cluster["transport_socket"]["typed_config"]["transport_socket"];
         assert_eq!(socket["name"], inner, "{url}");
         assert_eq!(cluster["type"], "STATIC", "{url}: the proxy looks it up");
+    }
+}
+
+#[test]
+fn what_comes_before_a_path() {
+    // (the URL's path, before the whole path, before a path without its version)
+    let cases = [
+        ("", None, "/v1"),
+        ("/v1", None, "/v1"),
+        ("/proxy", Some("/proxy"), "/proxy/v1"),
+        ("/openai/v1", Some("/openai"), "/openai/v1"),
+        ("/api/paas/v4", Some("/api/paas/v4"), "/api/paas/v4"),
+    ];
+    for (path, base, root) in cases {
+        let account = account(&format!("http://h{path}"), HttpVersion::One, 0, None);
+        let cluster = rendered(&account);
+        let found = &cluster["metadata"]["filter_metadata"]["trilane"];
+        assert_eq!(found["base"].as_str(), base, "{path}");
+        assert_eq!(found["root"], root, "{path}");
     }
 }

@@ -1,5 +1,7 @@
 use trilane::config::account::{CredentialHeader, Failover, HttpVersion};
+use trilane::config::base::Base;
 use trilane::config::origin::Origin;
+use trilane::lane::Protocol;
 
 use super::*;
 
@@ -8,6 +10,7 @@ fn accounts(of: &[(&str, u32, u32)], failover: Failover) -> Accounts {
         .iter()
         .map(|(id, priority, weight)| Account {
             id: (*id).to_owned(),
+            base: Base::new("", Protocol::A),
             origin: Origin::parse("http://h").unwrap(),
             credential: "c".to_owned(),
             header: CredentialHeader::Bearer,

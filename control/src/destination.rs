@@ -1,0 +1,79 @@
+//! Where requests to upstream accounts end: the final URLs, for `check`, `explain` and `render`.
+
+use serde::Serialize;
+use trilane::config::Policy;
+use trilane::config::account::Account;
+use trilane::config::policy::{GroupKind, Source};
+use trilane::lane::Protocol;
+
+use crate::terminal::printable;
+
+/// An account, and where its requests go.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Destination {
+    /// The id of the source group.
+    pub group: String,
+    /// The account's id.
+    pub account: String,
+    /// Where the URL is in the document, such as `groups[2].accounts[0].url`.
+    #[serde(skip)]
+    pub at: String,
+    /// To which URL a POST for each of the group's endpoints goes.
+    pub urls: Vec<String>,
+    /// What release 0.1 made of the same URL, where that was something else.
+    #[serde(skip)]
+    pub changed: Option<String>,
+}
+
+impl Destination {
+    /// Those of every account of a document.
+    pub fn all(policy: &Policy) -> Vec<Self> {
+        let mut all = Vec::new();
+        for (position, group) in policy.groups().iter().enumerate() {
+            if let GroupKind::Source(source) = &group.kind {
+                all.extend(Self::of_source(source, &format!("groups[{position}]")));
+            }
+        }
+        all
+    }
+
+    /// Those of a source's accounts; `at` is where its group is in the document.
+    pub fn of_source(source: &Source, at: &str) -> Vec<Self> {
+        let accounts = source.accounts.iter().flat_map(|all| &all.accounts);
+        let each = accounts.enumerate().map(|(i, account)| {
+            let paths = paths(source.protocol);
+            Self {
+                group: source.group.clone(),
+                account: account.id.clone(),
+                at: format!("{at}.accounts[{i}].url"),
+                urls: paths.iter().map(|path| account.url(path)).collect(),
+                changed: paths.first().and_then(|path| changed(account, path)),
+            }
+        });
+        each.collect()
+    }
+
+    /// In words.
+    pub fn line(&self) -> String {
+        let Self { group, account, .. } = self;
+        let urls = self.urls.join(", ");
+        printable(&format!("account {group}/{account}: POST {urls}"))
+    }
+}
+
+/// The paths of the main endpoints, the commonest first.
+fn paths(protocol: Protocol) -> &'static [&'static str] {
+    match protocol {
+        Protocol::A => &["/v1/chat/completions", "/v1/responses"],
+        Protocol::B => &["/v1/messages"],
+        Protocol::C => &["/v1beta/models/{model}:generateContent"],
+    }
+}
+
+/// What is to be said of an account whose requests went elsewhere with release 0.1.
+fn changed(account: &Account, path: &str) -> Option<String> {
+    let (before, now) = (account.url_in_0_1(path), account.url(path));
+    (before != now).then(|| {
+        format!("has a version in its path and so is the whole base: 0.1 sent POST {path} to {before}; now it goes to {now}")
+    })
+}
