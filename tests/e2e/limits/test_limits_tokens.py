@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from typing import Any, Optional
 
 import pytest
-from limited_desk import Desk, body_of, fits, judge_refusal, path_of, told
+from limited_desk import Call, Desk, body_of, fits, judge_refusal, path_of, told
 from limited_document import Book, Key
 from raw import Http1
 
@@ -30,8 +30,8 @@ def estimated(body: bytes) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class Settled:
-    """A request, and what must be counted for it in the end; None: what was estimated. Without a status the client
-    leaves before it has an answer."""
+    """A request, and what must be counted for it in the end; None: what its record says by estimate, which is far less
+    than what it was let in on. Without a status the client leaves before it has an answer."""
 
     name: str
     how: dict[str, Any]
@@ -59,6 +59,7 @@ HOW: list[Settled] = [
     # Protocol B tells the input, and a first token of output, before it begins.
     Settled("broken off before usage was told", {"stream": True, "scenario": "truncated"}, 200, None, None, "A"),
     Settled("broken off", {"stream": True, "scenario": "truncated", "usage": "input=321,output=50000"}, 200, 321, None, "B"),
+    Settled("a stream without usage", {"stream": True, "scenario": "no-usage"}, 200, None, None),
     Settled("an error in the stream", {"stream": True, "scenario": "error"}, 200, None, None, "A"),
 ]  # fmt: skip
 KEYS = {(case.name, protocol): BOOK.key(protocol, **LIMITS) for case in HOW for protocol in case.protocols}
@@ -88,6 +89,27 @@ LEFT = {protocol: BOOK.key(protocol, **LIMITS) for protocol in "AB"}
 LATE = BOOK.key("A", output_tokens_per_minute=OUTPUT)
 
 
+def settled_by_estimate(record: dict[str, Any], body: bytes) -> tuple[int, int]:
+    """Tokens read and written, as a record by estimate has them."""
+    assert record["trilane.usage.status"] == "estimated", record
+    read, written = (record.get(f"gen_ai.usage.{kind}_tokens", 0) for kind in ("input", "output"))
+    assert read >= estimated(body), record
+    assert written <= UNCAPPED // 5, f"what it was let in on: {record}"
+    return read, written
+
+
+def leave(desk: Desk, call: Call) -> None:
+    """Sends a request for a stream, and leaves in the middle of it."""
+    with Http1(desk.stack.base_url) as client:
+        client.head(call.method, call.path, [*call.headers, ("content-length", str(len(call.body or b"")))])
+        client.send(call.body or b"")
+        head = client.next_head()
+        assert head.status == 200, head
+        while client._pending.count(b"data:") < 5:
+            assert client._fill()
+        client.reset()
+
+
 def tokens(desk: Desk, key: Key, began: float, used_input: int, used_output: int, why: Any) -> None:
     """So much is used of both kinds now."""
     asked = desk.list(key)
@@ -114,29 +136,58 @@ def test_what_is_counted_in_the_end(case: Settled, protocol: str, desk: Desk) ->
             client.send(call.body or b"")
             desk.wait_seen(call.marker, "request_complete")
             client.reset()
-    desk.records(key, 2)
-    input_used = estimated(call.body or b"") if case.input is None else case.input
-    output_used = UNCAPPED if case.output is None else case.output
+    record = desk.records(key, 2)[-1]
+    input_used, output_used = case.input, case.output
+    if output_used is None:
+        by_estimate = settled_by_estimate(record, call.body or b"")
+        input_used = by_estimate[0] if input_used is None else input_used
+        output_used = by_estimate[1]
+    assert input_used is not None
     tokens(desk, key, primed, 20_000 + input_used, 20_000 + output_used, case)
 
 
 @pytest.mark.parametrize("protocol", "AB")
-def test_a_stream_that_the_client_leaves_keeps_its_estimate(protocol: str, desk: Desk) -> None:
+def test_a_stream_that_the_client_leaves_counts_what_it_was_estimated(protocol: str, desk: Desk) -> None:
     """Else whoever leaves just before the usage is told would have it all for nothing."""
     key = LEFT[protocol]
     primed = time.monotonic()
     call = desk.call(key, stream=True, events=1000, gap_ms=20, usage="input=7000,output=100000")
-    with Http1(desk.stack.base_url) as client:
-        client.head(call.method, call.path, [*call.headers, ("content-length", str(len(call.body or b"")))])
-        client.send(call.body or b"")
-        assert client.next_head().status == 200
-        while client._pending.count(b"data:") < 5:
-            assert client._fill()
-        client.reset()
+    leave(desk, call)
     (record,) = desk.records(key)
-    assert record["trilane.usage.status"] == "partial", record
+    read, written = settled_by_estimate(record, call.body or b"")
     # Protocol B tells the input at once.
-    tokens(desk, key, primed, 7000 if protocol == "B" else estimated(call.body or b""), UNCAPPED, protocol)
+    assert read == (7000 if protocol == "B" else estimated(call.body or b"")), record
+    tokens(desk, key, primed, read, written, protocol)
+
+
+#: Ways in which nobody tells what was used.
+UNTOLD: dict[str, dict[str, Any]] = {
+    "a document without usage": {"scenario": "no-usage"},
+    "a stream without usage": {"scenario": "no-usage", "stream": True},
+    "a stream that is left": {"stream": True, "events": 1000, "gap_ms": 20, "usage": "input=100,output=30"},
+    "a stream that breaks off": {"stream": True, "scenario": "truncated", "usage": "input=100,output=30"},
+}
+#: So many requests fit where each keeps what it was let in on, and hardly one more drains meanwhile.
+RESERVED = 3
+TIGHT = {"input_tokens_per_minute": 20_000, "output_tokens_per_minute": RESERVED * UNCAPPED}
+UNTOLD_KEYS = {(name, protocol): BOOK.key(protocol, **TIGHT) for name in UNTOLD for protocol in "ABC"}
+PASS = 4 * RESERVED
+
+
+@pytest.mark.parametrize("name, protocol", UNTOLD_KEYS)
+def test_what_nobody_tells_does_not_use_up_the_limit(name: str, protocol: str, desk: Desk) -> None:
+    """Each is let in on 1000 tokens of 3000, writes a few dozen and reports none: the next ones pass all the same."""
+    key, how = UNTOLD_KEYS[name, protocol], UNTOLD[name]
+    for count in range(1, PASS + 1):
+        if "events" in how:
+            leave(desk, desk.call(key, **how))
+        else:
+            asked = desk.ask(key, **how)
+            assert asked.status == 200, f"{name}, {count}: {asked}"
+        record = desk.records(key, count)[-1]
+        assert record["http.response.status_code"] == 200, f"{name}, {count}: {record}"
+        assert record["trilane.usage.status"] == "estimated", f"{name}, {count}: {record}"
+        assert record.get("gen_ai.usage.output_tokens", 0) <= UNCAPPED // 5, f"{name}, {count}: {record}"
 
 
 @pytest.mark.parametrize("name", CAPS)
@@ -172,6 +223,8 @@ def test_a_cap_that_comes_late_is_waited_for(desk: Desk) -> None:
         entry = desk.wait_seen(call.marker, "request_complete")
         assert json.loads(entry["body"])["max_tokens"] == 4321
         tokens(desk, key, began, 0, 4321, call)
+    # It was not awaited, and settled by what can have been written in that time.
+    used = desk.records(key)[0].get("gen_ai.usage.output_tokens", 0)
     call = desk.call(key, body=b"", stall="head")
     long = b'{"model":"gpt-5.1","messages":[{"role":"user","content":"' + b"x" * 300_000
     with Http1(desk.stack.base_url) as client:
@@ -179,7 +232,7 @@ def test_a_cap_that_comes_late_is_waited_for(desk: Desk) -> None:
         client.chunk(long)
         desk.wait_seen(call.marker, "receiving")
         # Not known in time: taken for one that sets none.
-        tokens(desk, key, began, 0, 4321 + UNCAPPED, call)
+        tokens(desk, key, began, 0, used + UNCAPPED, call)
 
 
 @pytest.mark.parametrize("name", C_CAPS)
