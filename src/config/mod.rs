@@ -16,8 +16,10 @@ pub mod origin;
 pub mod policy;
 pub mod publish;
 pub mod record;
+mod salvage;
 pub mod snapshot;
 pub mod source;
+mod suggestion;
 pub mod view;
 
 pub use compile::{Compiled, compile};
@@ -25,3 +27,5 @@ pub use document::Document;
 pub use error::{Problem, Problems};
 pub use multiplier::Multiplier;
 pub use policy::Policy;
+pub use salvage::problems_of_key;
+pub use suggestion::suggestion;

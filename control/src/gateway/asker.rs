@@ -7,8 +7,8 @@ use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
-use trilane::config::Compiled;
 use trilane::config::record::KeyRecord;
+use trilane::config::{Compiled, suggestion};
 
 use crate::failure::Failure;
 
@@ -115,7 +115,7 @@ impl Whose {
             return Ok(None);
         };
         if compiled.policy.group(group).is_none() {
-            return Err(Failure::Usage(no_group(compiled)));
+            return Err(Failure::Usage(no_group(group, compiled)));
         }
         let record = KeyRecord {
             id: "some-key".to_owned(),
@@ -139,13 +139,10 @@ fn no_key(compiled: &Compiled) -> Failure {
     ))
 }
 
-fn no_group(compiled: &Compiled) -> String {
+fn no_group(wanted: &str, compiled: &Compiled) -> String {
     let groups = compiled.policy.groups().iter();
-    let ids: Vec<&str> = groups.map(|group| group.id.as_str()).collect();
-    format!(
-        "the document has no group of the id that --group names; it has: {}",
-        ids.join(", ")
-    )
+    let known = suggestion(wanted, groups.map(|group| group.id.as_str()));
+    format!("the document has no group of the id that --group names{known}")
 }
 
 /// The key in a file.
