@@ -67,7 +67,8 @@ fn verdicts_and_exit_codes() {
             &[
                 "form.json:1: error: groups[0].naem: unknown field",
                 "form.json:1: error: keys[0].disabled: must be true or false",
-                "form.json: not good (2 problems)",
+                "form.json:1: error: keys[0].sha256: must be the 64",
+                "form.json: not good (5 problems)",
             ],
         ),
         (

@@ -365,7 +365,7 @@ TOTAL         4         3          1        0     0       0     32       5      
         .map(|line| line.rsplitn(4, ',').collect::<Vec<_>>()[..3].join(" "))
         .collect();
     assert_eq!(ends, ["0.15 0 EUR", "0.3 0.3 EUR", "0.45 0.3 EUR"]);
-    let by_currency = usage(["--by", "currency"], later().as_bytes()).out;
+    let by_currency = usage(["--wide", "--by", "currency"], later().as_bytes()).out;
     let last = by_currency.lines().last().unwrap();
     assert!(last.ends_with("             0.30    0.45"), "{last}");
     let json = usage(["--format", "json", "--by", "key"], later().as_bytes()).json();

@@ -48,20 +48,17 @@ pub(super) fn repaired<T: DeserializeOwned + 'static>(text: &str) -> (Option<T>,
     impl<T: DeserializeOwned + 'static> Form for Owned<T> {
         type Read<'a> = T;
     }
-    let mut reader = serde_json::Deserializer::from_str(text);
-    let first = match serde_path_to_error::deserialize::<_, T>(&mut reader) {
-        Ok(good) => return (Some(good), Problems::default()),
-        Err(error) => error,
+    let Ok(mut value) = serde_json::from_str::<Value>(text) else {
+        let mut problems = Problems::default();
+        problems.push("", "is not valid JSON");
+        return (None, problems);
     };
-    match serde_json::from_str::<Value>(text) {
-        Ok(mut value) => {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    match serde_path_to_error::deserialize::<_, T>(&mut reader) {
+        Ok(good) => (Some(good), Problems::default()),
+        Err(first) => {
             let problems = problems_of_form::<Owned<T>>(&mut value, &first);
             (T::deserialize(&value).ok(), problems)
-        }
-        Err(_) => {
-            let mut problems = Problems::default();
-            problems.push("", "is not valid JSON");
-            (None, problems)
         }
     }
 }

@@ -80,6 +80,14 @@ impl Asker {
 }
 
 impl Whose {
+    /// Whether anybody is named.
+    pub fn is_named(&self) -> bool {
+        self.key_file.is_some()
+            || self.key.is_some()
+            || self.key_id.is_some()
+            || self.group.is_some()
+    }
+
     /// Who it is, of those that the document knows; `None` where nobody was named.
     ///
     /// # Errors
