@@ -19,7 +19,7 @@ pub struct Cli {
 pub enum Command {
     /// Say everything that is wrong with configuration documents
     Check(check::Args),
-    /// Say what the gateway would do with a request, and why
+    /// Say what the gateway would do with a request, or what happened to one, and why
     Explain(explain::Args),
     /// List the models that a key sees, as the gateway would answer
     Models(models::Args),

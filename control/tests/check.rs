@@ -66,8 +66,9 @@ fn verdicts_and_exit_codes() {
             1,
             &[
                 "form.json:1: error: groups[0].naem: unknown field",
-                "form.json:1: error: keys[0].disabled: expected a boolean",
-                "form.json: not good (2 problems)",
+                "form.json:1: error: keys[0].disabled: must be true or false",
+                "form.json:1: error: keys[0].sha256: must be the 64",
+                "form.json: not good (5 problems)",
             ],
         ),
         (
@@ -203,7 +204,7 @@ fn for_programs() {
     assert_eq!(of(1)["warnings"].as_array().unwrap().len(), 1);
     assert_eq!(of(2)["problems"][0]["path"], "groups[0].naem");
     assert_eq!(of(1)["warnings"][0]["line"], 3);
-    assert_eq!(of(2)["problems"][1]["reason"], "expected a boolean");
+    assert_eq!(of(2)["problems"][1]["reason"], "must be true or false");
     let problem = json!([{"path": "", "reason": "is not valid JSON (line 1, column 1)"}]);
     assert_eq!(of(3)["problems"], problem);
     assert!(

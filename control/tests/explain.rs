@@ -16,6 +16,8 @@ mod desk;
 mod found;
 #[path = "explain/inputs.rs"]
 mod inputs;
+#[path = "explain/past.rs"]
+mod past;
 
 /// Bodies of requests.
 const CHAT: &str = r#"{"model":"gpt-5.1-2025-11-13","stream":true,"messages":[]}"#;

@@ -86,6 +86,21 @@ fn the_page_on_the_command_is_right() {
         "request.json",
         r#"{"model":"claude-opus-4.5","max_tokens":1,"messages":[]}"#,
     );
+    let line = concat!(
+        r#"{"timestamp":"2026-11-21T19:12:03.201Z","request_id":"0827174e-7a10-4c7e-9d13-df448d0f0f4a","#,
+        r#""http.response.status_code":200,"duration_ms":5821,"flags":"-","details":"via_upstream","#,
+        r#""http.request.method":"POST","url.path":"/v1/messages","trilane.outcome":"finished","#,
+        r#""trilane.usage.status":"complete","trilane.endpoint":"messages","trilane.protocol":"B","#,
+        r#""trilane.key.id":"key_mixed","trilane.group":"mixed","trilane.source":"b-official","trilane.entry":"vb_messages","#,
+        r#""trilane.account":"b-official-2","trilane.tries":2,"#,
+        r#""trilane.tries.failed":[{"account":"b-official-1","kind":"overloaded","status":529}],"#,
+        r#""trilane.multiplier":"2.0000","gen_ai.request.model":"claude-opus-4.5","trilane.model":"claude-opus-4-5","#,
+        r#""trilane.upstream_model":"claude-opus-4-5-20251101","gen_ai.usage.input_tokens":1534,"#,
+        r#""gen_ai.usage.output_tokens":56,"gen_ai.usage.cache_read.input_tokens":1024,"trilane.charge":"0.008924","#,
+        r#""trilane.currency":"USD","http.request.body.size":5120}"#,
+        "\n"
+    );
+    desk.write("ledger.jsonl", line);
     let mut ran = 0;
     for block in page.split("```sh\n").skip(1) {
         for line in block.split("```").next().unwrap().lines() {
@@ -114,5 +129,5 @@ fn the_page_on_the_command_is_right() {
             ran += 1;
         }
     }
-    assert_eq!(ran, 12, "as many lines as the page has");
+    assert_eq!(ran, 13, "as many lines as the page has");
 }

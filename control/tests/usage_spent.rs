@@ -217,7 +217,7 @@ fn what_cannot_be_said() {
         ["--format", "json"],
         ["--since", "2026-11-01"],
         ["--until", "2026-12-01"],
-        ["--key", "k"],
+        ["--columns", "all"],
         ["--group", "g"],
         ["--model", "m"],
         ["--round", "2"],
@@ -225,4 +225,49 @@ fn what_cannot_be_said() {
         let ran = usage(["--spent"].into_iter().chain(more), b"");
         assert_eq!(ran.code, 2, "{more:?}: {}", ran.err);
     }
+}
+
+/// By the last request of all, and without groups: what some of its keys have spent is not what a group has.
+#[test]
+fn what_single_keys_have_spent() {
+    let ledger = [
+        charged("2026-11-21T08:00:00Z", "k1", "g1", "1 USD"),
+        charged("2026-11-22T08:00:00Z", "k1", "g1", "2 USD"),
+        charged("2026-11-22T08:00:00Z", "k2", "g1", "4 USD"),
+        charged("2026-11-23T08:00:00Z", "k3", "g1", "8 USD"),
+    ]
+    .concat();
+    let entry = |in_day: &str, in_month: &str| json!({"at": "2026-11-23T08:00:00Z", "in_day": in_day, "in_month": in_month});
+    let all = spent(&ledger).json();
+    assert_eq!(all["groups"], json!({"g1": entry("8", "15")}));
+    for (keys, want) in [
+        (&["k1"][..], json!({"k1": entry("0", "3")})),
+        (
+            &["k2", "k3"],
+            json!({"k2": entry("0", "4"), "k3": entry("8", "8")}),
+        ),
+    ] {
+        let options = keys.iter().flat_map(|key| ["--key", *key]);
+        let ran = usage(["--spent"].into_iter().chain(options), ledger.as_bytes());
+        assert_eq!(
+            (ran.code, ran.json()),
+            (0, json!({"keys": want, "groups": {}})),
+            "{keys:?}: {}",
+            ran.err
+        );
+        for key in keys {
+            assert_eq!(
+                ran.json()["keys"][key],
+                all["keys"][key],
+                "{key}, as among all"
+            );
+        }
+    }
+    let none = usage(["--spent", "--key", "k"], ledger.as_bytes());
+    assert_eq!(none.code, 1);
+    assert_eq!(none.json(), json!({"keys": {}, "groups": {}}));
+    assert_eq!(
+        none.err,
+        "error: --key k: no request has it; there are k1, k2, k3\n"
+    );
 }

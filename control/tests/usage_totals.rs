@@ -14,9 +14,217 @@ mod support;
 use serde_json::json;
 use support::{call, line, small, usage};
 
+/// Few columns, and what should not go unseen.
 #[test]
 fn table() {
     let ran = usage([""; 0], small().as_bytes());
+    let want = "\
+key    group  model  requests  partial  failed  input  output  currency  charge
+-----  -----  -----  --------  -------  ------  -----  ------  --------  ------
+-      -      -             1       0        0      0       0  USD        0.000
+k1     g1     m1            3       1*       0     35       3  USD        0.125
+k2     g1     m2            2       0        1     30       3  USD        1.000
+-----  -----  -----  --------  -------  ------  -----  ------  --------  ------
+TOTAL                       6       1*       1     65       6  USD        1.125
+";
+    assert_eq!(ran.out, want);
+    let plain = line(
+        "2026-11-20T23:59:59Z",
+        &call("k1", "g1", "m1", 10, 1, "0.1 USD"),
+    );
+    let ran = usage(["--by", "key"], plain.as_bytes());
+    let want = "\
+key    requests  input  output  currency  charge
+-----  --------  -----  ------  --------  ------
+k1            1     10       1  USD          0.1
+-----  --------  -----  ------  --------  ------
+TOTAL         1     10       1  USD          0.1
+";
+    assert_eq!((ran.out.as_str(), ran.code), (want, 0));
+    let ran = usage(["--by", "key"], later().as_bytes());
+    let head = ran.out.lines().next().unwrap();
+    let head: Vec<&str> = head.split_whitespace().collect();
+    let want = [
+        "key",
+        "requests",
+        "estimated",
+        "input",
+        "output",
+        "uncovered",
+        "currency",
+        "charge",
+    ];
+    assert_eq!(head, want);
+}
+
+#[test]
+fn columns_that_are_asked_for() {
+    let two = [
+        line(
+            "2026-11-20T23:59:59Z",
+            &call("k1", "g1", "m1", 10, 1, "0.1 USD"),
+        ),
+        line(
+            "2026-11-20T23:59:59Z",
+            &call("k1", "g1", "m1", 10, 1, "2 EUR"),
+        ),
+    ]
+    .concat();
+    // (case, arguments, ledger, the header)
+    let cases: [(&str, &[&str], &str, &str); 6] = [
+        (
+            "in the order asked for",
+            &["--columns", "charge,reasoning,requests"],
+            &small(),
+            "key charge reasoning requests",
+        ),
+        (
+            "also what has nothing",
+            &["--columns", "web_search"],
+            &small(),
+            "key web_search",
+        ),
+        (
+            "charges of two currencies",
+            &["--columns", "requests,charge"],
+            &two,
+            "key requests currency charge",
+        ),
+        (
+            "grouped by currency",
+            &["--columns", "currency,charge", "--by", "currency"],
+            &two,
+            "currency charge",
+        ),
+        ("all", &["--columns", "all"], &small(), WIDE),
+        ("--wide", &["--wide"], &small(), WIDE),
+    ];
+    for (case, args, ledger, want) in cases {
+        let by = ["--by", "key"]
+            .into_iter()
+            .filter(|_| !args.contains(&"--by"));
+        let ran = usage(by.chain(args.iter().copied()), ledger.as_bytes());
+        let head = ran.out.lines().next().unwrap();
+        let head: Vec<&str> = head.split_whitespace().collect();
+        assert_eq!(head.join(" "), want, "{case}: {}", ran.err);
+    }
+    let wrong: [(&str, &[&str]); 6] = [
+        ("no column", &["--columns", "requets"]),
+        ("twice", &["--columns", "input,input"]),
+        ("all and more", &["--columns", "all,input"]),
+        ("CSV", &["--columns", "input", "--format", "csv"]),
+        ("JSON", &["--wide", "--format", "json"]),
+        ("both", &["--wide", "--columns", "input"]),
+    ];
+    for (case, args) in wrong {
+        assert_eq!(usage(args, small().as_bytes()).code, 2, "{case}");
+    }
+}
+
+/// Every column but those that are rare.
+const WIDE: &str = "key requests complete partial none failed input output cache_read cache_write_5m cache_write_1h \
+     reasoning tool_use input_image images currency charge";
+
+/// Nothing must not be taken for the answer; what was found is printed all the same.
+#[test]
+fn what_matches_nothing_is_told() {
+    let many: String = (0..9)
+        .map(|n| {
+            line(
+                "2026-11-20T23:59:59Z",
+                &call(&format!("k{n}"), "g1", "m1", 1, 1, "1 USD"),
+            )
+        })
+        .collect();
+    let nobody = line("2026-11-20T23:59:59Z", r#""trilane.usage.status":"none""#);
+    // (case, arguments, ledger, exit code, what is told)
+    let cases: [(&str, &[&str], &str, i32, &str); 11] = [
+        ("a key", &["--key", "k1"], &small(), 0, ""),
+        (
+            "no such key",
+            &["--key", "k3"],
+            &small(),
+            1,
+            "error: --key k3: no request has it; there are k1, k2\n",
+        ),
+        (
+            "one of two",
+            &["--key", "k2", "--key", "k3"],
+            &small(),
+            1,
+            "error: --key k3: no request has it; there are k1, k2\n",
+        ),
+        (
+            "many keys",
+            &["--key", "k"],
+            &many,
+            1,
+            "error: --key k: no request has it; there are k0, k1, k2, k3, k4, …\n",
+        ),
+        (
+            "no keys",
+            &["--key", "k"],
+            &nobody,
+            1,
+            "error: --key k: no request has it; none has any key\n",
+        ),
+        (
+            "no such group",
+            &["--group", "g"],
+            &small(),
+            1,
+            "error: --group g: no request has it; there are g1\n",
+        ),
+        (
+            "no such model",
+            &["--model", "m"],
+            &small(),
+            1,
+            "error: --model m: no request has it; there are m1, m2\n",
+        ),
+        ("none", &["--model", "-"], &small(), 0, ""),
+        (
+            "no none",
+            &["--model", "-"],
+            &many,
+            1,
+            "error: --model -: no request has it; there are m1\n",
+        ),
+        (
+            "another time",
+            &["--key", "k2", "--since", "2026-11-22"],
+            &small(),
+            1,
+            "error: --key k2: there are requests with it, but none that the other options leave\n",
+        ),
+        (
+            "JSON",
+            &["--key", "k3", "--format", "json"],
+            &small(),
+            1,
+            "error: --key k3: no request has it; there are k1, k2\n",
+        ),
+    ];
+    for (case, args, ledger, code, told) in cases {
+        let ran = usage(args, ledger.as_bytes());
+        assert_eq!(ran.code, code, "{case}: {}", ran.err);
+        let errors: String = ran
+            .err
+            .split_inclusive('\n')
+            .filter(|line| line.starts_with("error"))
+            .collect();
+        assert_eq!(errors, told, "{case}");
+        assert!(
+            ran.out.contains("total") || ran.out.contains("TOTAL"),
+            "{case}: {}",
+            ran.out
+        );
+    }
+}
+
+#[test]
+fn wide_table() {
+    let ran = usage(["--wide"], small().as_bytes());
     let want = "\
 key    group  model  requests  complete  partial  none  failed  input  output  cache_read  cache_write_5m  cache_write_1h  reasoning  tool_use  input_image  images  currency  charge
 -----  -----  -----  --------  --------  -------  ----  ------  -----  ------  ----------  --------------  --------------  ---------  --------  -----------  ------  --------  ------
@@ -130,7 +338,7 @@ fn later() -> String {
 
 #[test]
 fn what_is_estimated_and_what_no_price_covers() {
-    let ran = usage(["--by", "key"], later().as_bytes());
+    let ran = usage(["--wide", "--by", "key"], later().as_bytes());
     let want = "\
 key    requests  complete  estimated  partial  none  failed  input  output  cache_read  cache_write_5m  cache_write_1h  reasoning  tool_use  input_image  images  web_search  estimated_input  estimated_output  uncovered  currency  estimated_charge  charge
 -----  --------  --------  ---------  -------  ----  ------  -----  ------  ----------  --------------  --------------  ---------  --------  -----------  ------  ----------  ---------------  ----------------  ---------  --------  ----------------  ------
@@ -157,7 +365,7 @@ TOTAL         4         3          1        0     0       0     32       5      
         .map(|line| line.rsplitn(4, ',').collect::<Vec<_>>()[..3].join(" "))
         .collect();
     assert_eq!(ends, ["0.15 0 EUR", "0.3 0.3 EUR", "0.45 0.3 EUR"]);
-    let by_currency = usage(["--by", "currency"], later().as_bytes()).out;
+    let by_currency = usage(["--wide", "--by", "currency"], later().as_bytes()).out;
     let last = by_currency.lines().last().unwrap();
     assert!(last.ends_with("             0.30    0.45"), "{last}");
     let json = usage(["--format", "json", "--by", "key"], later().as_bytes()).json();

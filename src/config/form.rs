@@ -1,6 +1,9 @@
 //! Reading JSON of a fixed form, so that every place where it has another one is named.
 
+use core::marker::PhantomData;
+
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::error::Problems;
@@ -35,11 +38,33 @@ pub(super) fn read<F: Form>(bytes: &[u8]) -> Result<F::Read<'_>, Problems> {
     };
     match serde_json::from_slice::<Value>(bytes) {
         Err(error) => Err(not_json(&error)),
-        Ok(value) => Err(problems_of_form::<F>(value, &first)),
+        Ok(mut value) => Err(problems_of_form::<F>(&mut value, &first)),
     }
 }
 
-fn not_json(error: &serde_json::Error) -> Problems {
+/// What can be read of JSON that is not of the form of `T`, once what is wrong is left out; and what that is.
+pub(super) fn repaired<T: DeserializeOwned + 'static>(text: &str) -> (Option<T>, Problems) {
+    struct Owned<T>(PhantomData<T>);
+    impl<T: DeserializeOwned + 'static> Form for Owned<T> {
+        type Read<'a> = T;
+    }
+    let Ok(mut value) = serde_json::from_str::<Value>(text) else {
+        let mut problems = Problems::default();
+        problems.push("", "is not valid JSON");
+        return (None, problems);
+    };
+    let mut reader = serde_json::Deserializer::from_str(text);
+    match serde_path_to_error::deserialize::<_, T>(&mut reader) {
+        Ok(good) => (Some(good), Problems::default()),
+        Err(first) => {
+            let problems = problems_of_form::<Owned<T>>(&mut value, &first);
+            (T::deserialize(&value).ok(), problems)
+        }
+    }
+}
+
+/// What is wrong with bytes that are no JSON.
+pub(super) fn not_json(error: &serde_json::Error) -> Problems {
     let mut problems = Problems::default();
     problems.push(
         "",
@@ -54,27 +79,25 @@ fn not_json(error: &serde_json::Error) -> Problems {
 
 /// Finds every problem of form: reads, notes where reading failed, takes that place out, reads on.
 fn problems_of_form<F: Form>(
-    mut value: Value,
+    value: &mut Value,
     first: &serde_path_to_error::Error<serde_json::Error>,
 ) -> Problems {
     let mut problems = Problems::default();
     while problems.0.len() < F::MAX_PROBLEMS {
-        let Err(error) = serde_path_to_error::deserialize::<_, F::Read<'_>>(&value) else {
+        let Err(error) = serde_path_to_error::deserialize::<_, F::Read<'_>>(&*value) else {
             break;
         };
         let path = error.path().to_string();
-        let taken_out = take_out(&mut value, error.path());
-        problems.push(path, without_values(&error.inner().to_string()));
+        let taken_out = take_out(value, error.path());
+        problems.push(plain(path), words(&error.inner().to_string()));
         if !taken_out {
             break;
         }
     }
     // A field written twice is an error in the text that the parsed value no longer shows.
-    if problems.is_empty() {
-        problems.push(
-            first.path().to_string(),
-            without_values(&first.inner().to_string()),
-        );
+    let reason = words(&first.inner().to_string());
+    if problems.is_empty() || reason == TWICE {
+        problems.push(plain(place_of(first)), reason);
     }
     problems
 }
@@ -110,19 +133,59 @@ fn take_out(value: &mut Value, path: &serde_path_to_error::Path) -> bool {
     }
 }
 
-/// serde's message, less the value it quotes: `invalid type: string "x", expected a boolean`.
-fn without_values(message: &str) -> String {
+/// A path as problems have it: empty for the whole.
+fn plain(path: String) -> String {
+    if path == "." { String::new() } else { path }
+}
+
+/// Where an error is: for a field that is there twice, at that field.
+fn place_of(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
+    let path = plain(error.path().to_string());
+    let message = error.inner().to_string();
+    let field = message
+        .strip_prefix("duplicate field `")
+        .and_then(|rest| rest.split_once('`'))
+        .map(|(field, _)| field);
+    match field {
+        Some(field) if path.is_empty() => field.to_owned(),
+        Some(field) if path.rsplit(['.', ']']).next() != Some(field) => format!("{path}.{field}"),
+        _ => path,
+    }
+}
+
+/// What is wrong with a field that stands in one object twice.
+pub(super) const TWICE: &str = "is there twice";
+
+/// What serde says, in our words and without the value that it quotes.
+fn words(message: &str) -> String {
     let message = message
         .split_once(" at line ")
         .map_or(message, |(text, _)| text);
+    if message.starts_with("duplicate field") {
+        return TWICE.to_owned();
+    }
     match message.split_once(", expected ") {
-        Some((found, expected)) if !found.starts_with("unknown field") => {
-            format!("expected {expected}")
-        }
-        Some((found, expected)) => format!(
+        Some((found, expected)) if found.starts_with("unknown field") => format!(
             "{found} (known: {})",
             expected.trim_start_matches("one of ")
         ),
+        Some((_, expected)) => format!("must be {}", wanted(expected)),
         None => message.to_owned(),
     }
+}
+
+/// What serde expects, in our words.
+fn wanted(expected: &str) -> String {
+    let greatest = match expected {
+        "u8" => u64::from(u8::MAX),
+        "u16" => u64::from(u16::MAX),
+        "u32" => u64::from(u32::MAX),
+        "u64" => u64::MAX,
+        "a boolean" => return "true or false".to_owned(),
+        "a sequence" => return "a list".to_owned(),
+        "a map" => return "an object".to_owned(),
+        struct_ if struct_.starts_with("struct ") => return "an object".to_owned(),
+        other => return other.to_owned(),
+    };
+    format!("a whole number from 0 to {greatest}")
 }

@@ -17,8 +17,10 @@ pub mod origin;
 pub mod policy;
 pub mod publish;
 pub mod record;
+mod salvage;
 pub mod snapshot;
 pub mod source;
+mod suggestion;
 pub mod view;
 
 pub use compile::{Compiled, compile};
@@ -26,3 +28,5 @@ pub use document::Document;
 pub use error::{Problem, Problems};
 pub use multiplier::Multiplier;
 pub use policy::Policy;
+pub use salvage::problems_of_key;
+pub use suggestion::suggestion;

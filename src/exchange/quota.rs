@@ -111,27 +111,28 @@ pub(super) fn tokens(reading: &Reading, status: UsageStatus) -> [Count; 2] {
 
 /// Adds to an answer of ours what is left.
 pub(super) fn add_to_reply(reply: &mut Reply, facts: &Facts, quotas: &impl Quotas) {
-    if let Some(protocol) = told(facts) {
-        let figures = quotas.figures(&facts.subjects);
-        reply.headers.extend(headers::of(protocol, &figures));
-    }
+    reply.headers.extend(told(facts, quotas));
 }
 
 /// Adds to an upstream's answer what is left.
 pub(super) fn add_to_answer(edits: &mut Edits, facts: &Facts, quotas: &impl Quotas) {
-    if let Some(protocol) = told(facts) {
-        let figures = quotas.figures(&facts.subjects);
-        let headers = headers::of(protocol, &figures).into_iter();
-        let edits_of = |(name, value): (_, String)| HeaderEdit::Set(name, value.into_bytes());
-        edits.headers.extend(headers.map(edits_of));
-    }
+    let headers = told(facts, quotas).into_iter();
+    let edits_of = |(name, value): (_, String)| HeaderEdit::Set(name, value.into_bytes());
+    edits.headers.extend(headers.map(edits_of));
 }
 
-/// In which protocol's words a client is told what is left; `None` where there is nothing to tell, or
-/// no words for it.
-fn told(facts: &Facts) -> Option<Protocol> {
+/// What a client is told of what is left. The counters are looked at only where there is something to tell.
+fn told(facts: &Facts, quotas: &impl Quotas) -> Vec<(&'static str, String)> {
+    let Some(protocol) = facts.protocol else {
+        return Vec::new();
+    };
     let mut limits = facts.subjects.iter().map(|subject| &subject.limits);
-    facts
-        .protocol
-        .filter(|protocol| *protocol != Protocol::C && limits.any(Limits::has_rates))
+    // Protocol C has no words for rates.
+    let has =
+        |limits: &Limits| limits.budget.is_set() || (protocol != Protocol::C && limits.has_rates());
+    if !limits.any(has) {
+        return Vec::new();
+    }
+    let figures = quotas.figures(&facts.subjects);
+    headers::of(protocol, &figures, facts.currency.as_deref())
 }

@@ -152,6 +152,7 @@ fn decide(
     let protocol = admission::protocol_of(endpoint, form);
     facts.key = Some(key.id.clone());
     facts.subjects = quota::subjects(&key, &group);
+    facts.currency = policy.currency.clone();
     facts.group = Some(Rc::clone(&group));
     facts.protocol = Some(protocol);
     if let Some(asked) = list_asked(endpoint) {
@@ -175,7 +176,6 @@ fn decide(
     };
     edits.headers.extend(edit);
     facts.route = Some(route.clone());
-    facts.currency = policy.currency.clone();
     facts.limits_service = policy.limits_service;
     descriptors::require_service(facts, world)?;
     facts.began_us = Some(world.now_us());

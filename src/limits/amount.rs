@@ -63,6 +63,12 @@ impl Amount {
         Self(self.0.saturating_add(other.0))
     }
 
+    /// What is left of it once that is spent; nothing where that is more.
+    #[must_use]
+    pub fn less(self, spent: Self) -> Self {
+        Self(self.0.saturating_sub(spent.0))
+    }
+
     /// The bytes that stand for it.
     pub(super) fn to_bytes(self) -> [u8; 16] {
         self.0.to_le_bytes()

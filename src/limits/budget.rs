@@ -14,6 +14,9 @@ pub enum Window {
 }
 
 impl Window {
+    /// All there are.
+    pub const ALL: [Self; 2] = [Self::Day, Self::Month];
+
     /// Its name, as metrics and messages have it.
     pub fn name(self) -> &'static str {
         match self {

@@ -3,7 +3,7 @@
 use super::amount::Amount;
 use super::budget::{self, Spending, Window};
 use super::bytes::Reader;
-use super::figures::{Figures, Gauge};
+use super::figures::{Figures, Gauge, Purse};
 use super::lease::{Lease, Leases};
 use super::rate::{Bucket, Share};
 use super::{Count, Estimate, Limits, Now, Rate};
@@ -176,7 +176,7 @@ impl Counters {
         self.spending
     }
 
-    /// What is left of the rates.
+    /// What is left of the rates and the budgets.
     pub fn figures(&self, limits: &Limits, now: Now) -> Figures {
         let [requests, input_tokens, output_tokens] = Rate::ALL.map(|rate| {
             let limit = limits.per_minute(rate)?;
@@ -187,10 +187,16 @@ impl Counters {
                 reset_us: bucket.reset_us(limit, now.steady_us),
             })
         });
+        let budgets = Window::ALL.map(|window| {
+            let budget = limits.budget.of(window)?;
+            let remaining = budget.less(self.spending.of(window));
+            Some(Purse { remaining, budget })
+        });
         Figures {
             requests,
             input_tokens,
             output_tokens,
+            budgets,
             at_us: now.wall_us,
         }
     }

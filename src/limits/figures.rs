@@ -1,5 +1,7 @@
 //! How much is left, for the headers that clients read.
 
+use super::{Amount, Window};
+
 /// What is left of the limits of a key and its group, the tighter of both for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Figures {
@@ -9,6 +11,8 @@ pub struct Figures {
     pub input_tokens: Option<Gauge>,
     /// Of output tokens a minute.
     pub output_tokens: Option<Gauge>,
+    /// Of the budgets, by [`Window`].
+    pub budgets: [Option<Purse>; Window::ALL.len()],
     /// When this was so, in microseconds since the Unix epoch.
     pub at_us: u64,
 }
@@ -34,7 +38,30 @@ impl Gauge {
     }
 }
 
+/// What is left of one budget.
+///
+/// Ordered by what is left, then by the whole: the least is the tightest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Purse {
+    /// What may still be spent in the current day or month.
+    pub remaining: Amount,
+    /// What may be spent in all of it.
+    pub budget: Amount,
+}
+
+impl Purse {
+    /// The one that leaves less, where there are both.
+    pub fn tighter(a: Option<Self>, b: Option<Self>) -> Option<Self> {
+        a.into_iter().chain(b).min()
+    }
+}
+
 impl Figures {
+    /// What is left of the budget of a window.
+    pub fn budget(&self, window: Window) -> Option<Purse> {
+        self.budgets.get(window as usize).copied().flatten()
+    }
+
     /// What is left of the tokens, where one figure must do for both kinds.
     pub fn tokens(&self) -> Option<Gauge> {
         Gauge::tighter(self.input_tokens, self.output_tokens)
@@ -44,6 +71,25 @@ impl Figures {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_tighter_budget_is_told() {
+        let purse = |remaining, budget| {
+            let [remaining, budget] = [remaining, budget].map(|text| Amount::parse(text).unwrap());
+            Some(Purse { remaining, budget })
+        };
+        let cases = [
+            (None, None, None),
+            (purse("1", "9"), None, purse("1", "9")),
+            (None, purse("1", "9"), purse("1", "9")),
+            (purse("1", "9"), purse("2", "5"), purse("1", "9")),
+            (purse("2", "9"), purse("2", "5"), purse("2", "5")),
+        ];
+        for (a, b, want) in cases {
+            assert_eq!(Purse::tighter(a, b), want, "{a:?}, {b:?}");
+            assert_eq!(Purse::tighter(b, a), want, "{b:?}, {a:?}");
+        }
+    }
 
     #[test]
     fn the_tighter_limit_is_told() {

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use hashbrown::HashMap;
 
 use super::counters::{Limit, Reserved};
-use super::figures::{Figures, Gauge};
+use super::figures::{Figures, Gauge, Purse};
 use super::{Amount, Count, Estimate, Now, Scope, Subject, Window};
 use crate::shared_data::SharedData;
 use met::Met;
@@ -229,6 +229,9 @@ impl Limiter {
                 (&mut tightest.output_tokens, figures.output_tokens),
             ] {
                 *tightest = Gauge::tighter(*tightest, own);
+            }
+            for (tightest, own) in tightest.budgets.iter_mut().zip(figures.budgets) {
+                *tightest = Purse::tighter(*tightest, own);
             }
         }
         tightest

@@ -35,7 +35,7 @@ pub use budget::Window;
 pub use count::Count;
 pub use counters::Limit;
 pub use estimate::Estimate;
-pub use figures::{Figures, Gauge};
+pub use figures::{Figures, Gauge, Purse};
 pub use limiter::{Grant, Limiter, Refused, Settled, Spent, Used};
 pub use now::Now;
 pub use rate::Rate;

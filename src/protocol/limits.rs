@@ -4,10 +4,15 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::lane::Protocol;
-use crate::limits::{Figures, Gauge};
+use crate::limits::{Amount, Figures, Gauge, Purse, Window};
 
-/// The headers that tell what is left. Protocol C has none.
-pub fn of(protocol: Protocol, figures: &Figures) -> Vec<(&'static str, String)> {
+/// The headers that tell what is left: of rates in the words of the protocol (C has none), of budgets in the same words
+/// for all, for no vendor has such.
+pub fn of(
+    protocol: Protocol,
+    figures: &Figures,
+    currency: Option<&str>,
+) -> Vec<(&'static str, String)> {
     let mut headers = Vec::new();
     match protocol {
         Protocol::A => {
@@ -29,7 +34,25 @@ pub fn of(protocol: Protocol, figures: &Figures) -> Vec<(&'static str, String)> 
         }
         Protocol::C => {}
     }
+    for (window, [limit, remaining]) in BUDGETS {
+        if let Some(Purse {
+            budget,
+            remaining: left,
+        }) = figures.budget(window)
+        {
+            headers.push((limit, money(budget, currency)));
+            headers.push((remaining, money(left, currency)));
+        }
+    }
     headers
+}
+
+/// An amount as headers have it, with its currency where the document names one: `179.499699 USD`.
+fn money(amount: Amount, currency: Option<&str>) -> String {
+    match currency {
+        Some(currency) => format!("{amount} {currency}"),
+        None => amount.to_string(),
+    }
 }
 
 /// Whether a header of an upstream's answer speaks of limits: those of our account there, which are
@@ -82,6 +105,25 @@ const B_OUTPUT: Names = [
     "anthropic-ratelimit-output-tokens-limit",
     "anthropic-ratelimit-output-tokens-remaining",
     "anthropic-ratelimit-output-tokens-reset",
+];
+
+/// The names for the budget of a window and what is left of it. [An upstream](crate::exchange::kept_back::is_withheld) cannot
+/// say them.
+const BUDGETS: [(Window, [&str; 2]); 2] = [
+    (
+        Window::Day,
+        [
+            "x-trilane-budget-limit-day",
+            "x-trilane-budget-remaining-day",
+        ],
+    ),
+    (
+        Window::Month,
+        [
+            "x-trilane-budget-limit-month",
+            "x-trilane-budget-remaining-month",
+        ],
+    ),
 ];
 
 fn put(
@@ -162,10 +204,11 @@ mod tests {
             requests: gauge(60, 59, 1_000_000),
             input_tokens: gauge(1000, 900, 6_000_000),
             output_tokens: gauge(500, 100, 48_000_000),
+            budgets: [None; 2],
             at_us: 1_790_000_000_000_000,
         };
         let written = |protocol| {
-            let headers = of(protocol, &figures).into_iter();
+            let headers = of(protocol, &figures, None).into_iter();
             headers
                 .map(|(name, value)| format!("{name}: {value}"))
                 .collect::<Vec<_>>()
@@ -201,6 +244,50 @@ mod tests {
         assert_eq!(written(Protocol::C), [""; 0]);
         for header in written(Protocol::A).iter().chain(&written(Protocol::B)) {
             assert!(speaks_of_limits(header.as_bytes()), "{header}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_of_budgets() {
+        let purse = |remaining, budget| {
+            let [remaining, budget] = [remaining, budget].map(|text| Amount::parse(text).unwrap());
+            Some(Purse { remaining, budget })
+        };
+        let day = [
+            ("x-trilane-budget-limit-day", "10"),
+            ("x-trilane-budget-remaining-day", "0.00000000000000000001"),
+        ];
+        let month = [
+            ("x-trilane-budget-limit-month", "200.5"),
+            ("x-trilane-budget-remaining-month", "0"),
+        ];
+        let both: Vec<_> = day.into_iter().chain(month).collect();
+        let (of_day, of_month) = (
+            purse("0.00000000000000000001", "10.00"),
+            purse("0", "200.50"),
+        );
+        // (budgets, currency, what is told)
+        let cases = [
+            ([None, None], Some("USD"), Vec::new()),
+            ([of_day, None], None, day.to_vec()),
+            ([None, of_month], None, month.to_vec()),
+            ([of_day, of_month], None, both.clone()),
+            ([of_day, of_month], Some("EUR"), both),
+        ];
+        for (budgets, currency, want) in cases {
+            let figures = Figures {
+                budgets,
+                ..Figures::default()
+            };
+            let end = currency.map(|code| format!(" {code}")).unwrap_or_default();
+            let want: Vec<_> = want
+                .into_iter()
+                .map(|(name, amount)| (name, format!("{amount}{end}")))
+                .collect();
+            for protocol in [Protocol::A, Protocol::B, Protocol::C] {
+                let case = format!("{protocol}, {budgets:?}, {currency:?}");
+                assert_eq!(of(protocol, &figures, currency), want, "{case}");
+            }
         }
     }
 

@@ -2,11 +2,12 @@
 //!
 //! The request that the command line describes ([`request`]) goes through the gateway's own state machine
 //! ([`crate::gateway`]); what comes out of it, and what the same code says of each [`step`] on the way, makes
-//! the [`explanation`].
+//! the [`explanation`]. Of a request that is over the ledger tells ([`past`]).
 
 mod args;
 mod explanation;
 mod lines;
+mod past;
 mod request;
 mod step;
 mod words;
@@ -28,6 +29,9 @@ use crate::ink::Ink;
 /// # Errors
 /// A request that is refused, or that nothing can be said of.
 pub fn run(args: &Args) -> Result<(), Failure> {
+    if args.is_past()? {
+        return past::run(args);
+    }
     let inputs = [
         Some(&args.document),
         args.whose.key_file.as_ref(),

@@ -7,8 +7,8 @@ use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
-use trilane::config::Compiled;
 use trilane::config::record::KeyRecord;
+use trilane::config::{Compiled, suggestion};
 
 use crate::failure::Failure;
 
@@ -80,6 +80,14 @@ impl Asker {
 }
 
 impl Whose {
+    /// Whether anybody is named.
+    pub fn is_named(&self) -> bool {
+        self.key_file.is_some()
+            || self.key.is_some()
+            || self.key_id.is_some()
+            || self.group.is_some()
+    }
+
     /// Who it is, of those that the document knows; `None` where nobody was named.
     ///
     /// # Errors
@@ -115,7 +123,7 @@ impl Whose {
             return Ok(None);
         };
         if compiled.policy.group(group).is_none() {
-            return Err(Failure::Usage(no_group(compiled)));
+            return Err(Failure::Usage(no_group(group, compiled)));
         }
         let record = KeyRecord {
             id: "some-key".to_owned(),
@@ -139,13 +147,10 @@ fn no_key(compiled: &Compiled) -> Failure {
     ))
 }
 
-fn no_group(compiled: &Compiled) -> String {
+fn no_group(wanted: &str, compiled: &Compiled) -> String {
     let groups = compiled.policy.groups().iter();
-    let ids: Vec<&str> = groups.map(|group| group.id.as_str()).collect();
-    format!(
-        "the document has no group of the id that --group names; it has: {}",
-        ids.join(", ")
-    )
+    let known = suggestion(wanted, groups.map(|group| group.id.as_str()));
+    format!("the document has no group of the id that --group names{known}")
 }
 
 /// The key in a file.

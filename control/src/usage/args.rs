@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 
 use super::column::Column;
 use super::moment::Moment;
+use super::pick::Pick;
 use super::record::Record;
 use crate::failure::Failure;
 
@@ -16,8 +18,11 @@ Charges are added up exactly and never rounded. --round only changes what the ta
 charge, totals included, is rounded once, at the end, half away from zero; so shown charges may differ from \
 their shown total in the last digit.
 
-Exit codes: 0 everything is in the totals that belongs there; 1 it is not, or could not be read; \
-2 wrong command line.")]
+The table shows requests, input, output and charge, and of failed, estimated, partial and uncovered requests and of \
+images those columns that have something. --wide, or --columns, shows others; CSV and JSON have all.
+
+Exit codes: 0 everything is in the totals that belongs there; 1 it is not, or could not be read, or nothing is there \
+of what --key, --group or --model names; 2 wrong command line.")]
 pub struct Args {
     /// Ledger files in their order, plain or gzip; `-` or none: standard input
     #[arg(value_name = "FILE")]
@@ -35,6 +40,21 @@ pub struct Args {
     /// How to print the totals
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
+
+    /// What the table shows beside what it is grouped by, in this order; `all` as --wide
+    #[arg(
+        long,
+        value_name = "COLUMN,…",
+        value_delimiter = ',',
+        hide_possible_values = true,
+        value_parser = PossibleValuesParser::new(Pick::names()).map(|name| Pick::of(&name)),
+        conflicts_with = "wide"
+    )]
+    pub columns: Vec<Pick>,
+
+    /// Show every column of the table, but for those that are rare and have nothing
+    #[arg(long)]
+    pub wide: bool,
 
     /// Only requests that began then or later: RFC 3339, or a day in UTC
     #[arg(long, value_name = "TIME", value_parser = Moment::parse_bound)]
@@ -61,8 +81,8 @@ pub struct Args {
     pub round: Option<u32>,
 
     /// Print what keys and groups have spent in the day and month (UTC) of the last request, as JSON: what a document
-    /// says in limits.budget.spent
-    #[arg(long, conflicts_with_all = ["by", "format", "since", "until", "group", "key", "model", "round"])]
+    /// says in limits.budget.spent; with --key only those keys, and no groups
+    #[arg(long, conflicts_with_all = ["by", "format", "since", "until", "group", "model", "round", "columns", "wide"])]
     pub spent: bool,
 
     /// Exit with 1 if any line is no whole ledger line
@@ -97,6 +117,24 @@ impl Args {
             let why = "--until is not after --since: no request began in between (--until is not included)";
             return Err(Failure::Usage(why.to_owned()));
         }
+        if (self.wide || !self.columns.is_empty()) && self.format != Format::Table {
+            let why = "--columns and --wide are for the table: CSV and JSON have every column";
+            return Err(Failure::Usage(why.to_owned()));
+        }
+        let mut picked: Vec<Pick> = Vec::new();
+        for pick in &self.columns {
+            if picked.contains(pick) {
+                return Err(Failure::Usage(format!(
+                    "--columns names {} twice",
+                    pick.name()
+                )));
+            }
+            picked.push(*pick);
+        }
+        if picked.len() > 1 && picked.contains(&Pick::All) {
+            let why = "--columns all has every column: name no others beside it";
+            return Err(Failure::Usage(why.to_owned()));
+        }
         let mut known: Vec<Column> = Vec::new();
         for column in &self.by {
             if known.contains(column) {
@@ -115,7 +153,8 @@ impl Args {
         self.since.is_none_or(|since| record.moment >= since)
             && self.until.is_none_or(|until| record.moment < until)
             && among(&self.group, record.group())
-            && among(&self.key, record.key())
+            // What was spent is by the last request of all, whoever is asked about.
+            && (self.spent || among(&self.key, record.key()))
             && among(&self.model, record.model())
     }
 }

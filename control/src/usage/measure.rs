@@ -85,7 +85,20 @@ impl Measure {
         Self::Uncovered,
     ];
 
-    /// Whether a table for people shows it only where there is some.
+    /// Whether a table shows it that was not asked for anything else.
+    pub fn is_usual(self) -> bool {
+        matches!(self, Self::Requests | Self::Input | Self::Output)
+    }
+
+    /// Whether such a table shows it where there is some: who reads it should know.
+    pub fn matters(self) -> bool {
+        matches!(
+            self,
+            Self::Failed | Self::Estimated | Self::Partial | Self::Uncovered | Self::Images
+        )
+    }
+
+    /// Whether a wide table for people shows it only where there is some.
     pub fn is_rare(self) -> bool {
         matches!(
             self,

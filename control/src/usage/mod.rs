@@ -8,15 +8,17 @@ mod args;
 mod charge;
 mod column;
 mod groups;
-mod lines;
+pub mod lines;
 mod measure;
 mod moment;
+mod pick;
 mod progress;
 mod reading;
 mod record;
 mod render;
 mod report;
-mod source;
+mod sought;
+pub mod source;
 mod spent;
 mod tally;
 mod totals;
@@ -32,6 +34,7 @@ use measure::Measure;
 use progress::Progress;
 use reading::{Book, Place, Reading};
 use report::Report;
+use sought::Sought;
 use source::Source;
 use spent::Spent;
 use tally::Tally;
@@ -53,26 +56,26 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
     let mut out = io::BufWriter::new(io::stdout().lock());
     if args.spent {
-        let (spent, tally) = read(args, &sources, Spent::default())?;
+        let (spent, tally, sought) = read(args, &sources, Spent::of(&args.key))?;
         spent
             .write(&mut out)
             .and_then(|()| out.flush())
             .map_err(|error| Failure::of_output(&error))?;
         tally.tell();
-        return verdict(args, &tally);
+        return verdict(args, &tally).and(sought.verdict());
     }
-    let (groups, tally) = read(args, &sources, Groups::new(&args.by))?;
+    let (groups, tally, sought) = read(args, &sources, Groups::new(&args.by))?;
     let report = groups.into_report();
     render::write(&mut out, args, &report, &tally)
         .and_then(|()| out.flush())
         .map_err(|error| Failure::of_output(&error))?;
     tally.tell();
     tell_of_partial_totals(&report);
-    verdict(args, &tally)
+    verdict(args, &tally).and(sought.verdict())
 }
 
 /// Enters what all sources have in a book.
-fn read<B: Book>(args: &Args, sources: &[Source], book: B) -> Result<(B, Tally), Failure> {
+fn read<B: Book>(args: &Args, sources: &[Source], book: B) -> Result<(B, Tally, Sought), Failure> {
     let mut reading = Reading::new(args, book);
     let taken = Rc::new(Cell::new(0));
     let size = sources.iter().map(Source::size).sum();

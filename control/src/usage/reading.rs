@@ -7,6 +7,7 @@ use super::charge::Inexact;
 use super::groups::Groups;
 use super::lines::LONGEST;
 use super::record::{Record, Unread};
+use super::sought::Sought;
 use super::source::Source;
 use super::tally::Tally;
 use crate::failure::Failure;
@@ -63,6 +64,7 @@ pub struct Reading<'a, B> {
     args: &'a Args,
     book: B,
     tally: Tally,
+    sought: Sought,
 }
 
 impl<'a, B: Book> Reading<'a, B> {
@@ -72,6 +74,7 @@ impl<'a, B: Book> Reading<'a, B> {
             args,
             book,
             tally: Tally::default(),
+            sought: Sought::new(args),
         }
     }
 
@@ -90,12 +93,17 @@ impl<'a, B: Book> Reading<'a, B> {
         }
         self.count();
         match Record::parse(line) {
-            Ok(record) if self.args.wants(&record) => {
-                self.book
-                    .add(&record)
-                    .map_err(|why| unsummed(why, &record, place))?;
+            Ok(record) => {
+                let counts = self.args.wants(&record);
+                self.sought.see(&record, counts);
+                if counts {
+                    self.book
+                        .add(&record)
+                        .map_err(|why| unsummed(why, &record, place))?;
+                } else {
+                    self.tally.left_out = self.tally.left_out.saturating_add(1);
+                }
             }
-            Ok(_) => self.tally.left_out = self.tally.left_out.saturating_add(1),
             Err(Unread::Cut) if !ended => self.tally.torn.push(place, "ends within a JSON object"),
             Err(Unread::Cut) => self
                 .tally
@@ -120,8 +128,8 @@ impl<'a, B: Book> Reading<'a, B> {
     }
 
     /// What came of it.
-    pub fn finish(self) -> (B, Tally) {
-        (self.book, self.tally)
+    pub fn finish(self) -> (B, Tally, Sought) {
+        (self.book, self.tally, self.sought)
     }
 }
 

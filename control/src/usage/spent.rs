@@ -16,6 +16,8 @@ use super::record::Record;
 /// ended, for that is when a gateway counts it. Grows with the number of keys and groups.
 #[derive(Debug, Default)]
 pub struct Spent {
+    /// The only keys that are asked about; all, and all groups, where there is none.
+    only: Vec<String>,
     /// The end of the last request.
     last: Option<Moment>,
     /// Of all charges; a budget has but one.
@@ -73,11 +75,17 @@ impl Book for Spent {
         if **currency != *record.currency() {
             return Err(Unsummed::OtherCurrency);
         }
-        for (all, id) in [
-            (&mut self.keys, record.key()),
-            (&mut self.groups, record.group()),
+        let (only, key) = (&self.only, record.key());
+        let (of_key, of_group) = (
+            only.is_empty() || only.iter().any(|only| only == key),
+            // What some of its keys have spent is not what a group has.
+            only.is_empty(),
+        );
+        for (all, id, asked) in [
+            (&mut self.keys, key, of_key),
+            (&mut self.groups, record.group(), of_group),
         ] {
-            if !id.is_empty() {
+            if !id.is_empty() && asked {
                 all.entry_ref(id).or_default().add(&end, charge)?;
             }
         }
@@ -86,6 +94,14 @@ impl Book for Spent {
 }
 
 impl Spent {
+    /// Of these keys alone, or of all keys and groups.
+    pub fn of(only: &[String]) -> Self {
+        Self {
+            only: only.to_vec(),
+            ..Self::default()
+        }
+    }
+
     /// Writes it as one JSON object: by id, what to put into a document. Who was not charged in the month is not there.
     ///
     /// # Errors

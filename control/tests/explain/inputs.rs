@@ -48,7 +48,7 @@ fn what_cannot_be_told() {
         (
             "an unknown group",
             &["gateway.json", "--group", "nope", "GET", "/x"],
-            "it has: a, b, c, mixed",
+            "there are a, b, c, mixed",
         ),
         (
             "a whole address",

@@ -51,7 +51,7 @@ fn what_is_not_done() {
             "a document of another form",
             &["disable", "form.json", "--id", "k"],
             1,
-            "keys: expected a sequence",
+            "keys: must be a list",
         ),
         (
             "no document",

@@ -1,10 +1,13 @@
 //! Account keys, in the document and in a feed.
 
+use std::borrow::Cow;
+
 use hashbrown::{HashMap, HashSet};
 
 use super::super::document::KeyDocument;
 use super::super::policy::Policy;
 use super::super::record::{KeyDigest, KeyRecord};
+use super::super::suggestion::suggestion;
 use super::{Problems, group, limits, names, prices};
 
 /// An account key as written, wherever that is.
@@ -48,7 +51,7 @@ impl<'a> KeyFields<'a> {
     /// Checks every field by itself; a path is only written where something is wrong there.
     pub(in crate::config) fn check(
         &self,
-        good_group: impl FnOnce(Option<&'a str>) -> Result<&'a str, &'static str>,
+        good_group: impl FnOnce(Option<&'a str>) -> Result<&'a str, Cow<'static, str>>,
         place: Place,
         problems: &mut Problems,
     ) -> Checked<'a> {
@@ -57,10 +60,10 @@ impl<'a> KeyFields<'a> {
         let group = good_group(self.group);
         let expires_at = self.expires_at.map(group::checked_timestamp).transpose();
         for (field, problem) in [
-            ("id", id.err()),
-            ("sha256", digest.err()),
-            ("group", group.err()),
-            ("expires_at", expires_at.err()),
+            ("id", id.err().map(Cow::Borrowed)),
+            ("sha256", digest.err().map(Cow::Borrowed)),
+            ("group", group.as_ref().err().cloned()),
+            ("expires_at", expires_at.err().map(Cow::Borrowed)),
         ] {
             if let Some(reason) = problem {
                 problems.push(place.field(field), reason);
@@ -83,14 +86,30 @@ pub(in crate::config) fn digest(sha256: Option<&str>) -> Result<KeyDigest, &'sta
 }
 
 /// A group that may be named before a policy knows it.
-pub(in crate::config) fn any_group(id: Option<&str>) -> Result<&str, &'static str> {
-    names::checked_id(id)
+pub(in crate::config) fn any_group(id: Option<&str>) -> Result<&str, Cow<'static, str>> {
+    names::checked_id(id).map_err(Cow::Borrowed)
 }
 
-fn known_group<'a>(id: Option<&'a str>, policy: &Policy) -> Result<&'a str, &'static str> {
+/// A group of the policy. Which there are is told of the first problems of a document: it takes a look at all.
+fn known_group<'a>(
+    id: Option<&'a str>,
+    policy: &Policy,
+    problems: usize,
+) -> Result<&'a str, Cow<'static, str>> {
+    const UNKNOWN: &str = "names no group of this document";
     id.filter(|id| policy.index.contains_key(*id))
-        .ok_or("names no group of this document")
+        .ok_or_else(|| {
+            if problems >= TOLD_GROUPS {
+                return Cow::Borrowed(UNKNOWN);
+            }
+            let groups = names::in_order(&policy.index);
+            let known = suggestion(id.unwrap_or_default(), groups);
+            Cow::Owned(format!("{UNKNOWN}{known}"))
+        })
 }
+
+/// How many problems tell which groups there are.
+const TOLD_GROUPS: usize = 100;
 
 pub(super) fn compile(
     documents: &[KeyDocument],
@@ -109,7 +128,7 @@ pub(super) fn compile(
             group: document.group.as_deref(),
             expires_at: document.expires_at.as_deref(),
         };
-        let checked = fields.check(|id| known_group(id, policy), place, problems);
+        let checked = fields.check(|id| known_group(id, policy, before), place, problems);
         if checked.id.is_some_and(|id| !ids.insert(id)) {
             problems.push(place.field("id"), "is the id of another key too");
         }

@@ -7,6 +7,7 @@ use hashbrown::HashMap;
 use super::super::document::{EntryDocument, GroupDocument, ModelDocument};
 use super::super::multiplier::Multiplier;
 use super::super::policy::{Group, GroupKind, Mixed, MixedEntry, MixedModel, Source};
+use super::super::suggestion::suggestion;
 use super::{Compiler, Problems, group, names};
 use crate::lane::Entry;
 
@@ -112,7 +113,11 @@ fn compile_entry(
     let source_path = format!("{path}.source");
     let source_id = names::id(&document.source, &source_path, problems)?;
     let Some(&position) = sources.index.get(source_id) else {
-        problems.push(source_path, format!("there is no group \"{source_id}\""));
+        let known = suggestion(source_id, names::in_order(sources.index));
+        problems.push(
+            source_path,
+            format!("there is no group \"{source_id}\"{known}"),
+        );
         return None;
     };
     let extra = match document.extra_multiplier.as_deref() {

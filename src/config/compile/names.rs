@@ -1,6 +1,8 @@
 //! Which names a document may use. Names end up in headers, paths, logs and metric labels, so what
 //! would need escaping there is refused here.
 
+use hashbrown::HashMap;
+
 use super::Problems;
 use crate::lane::Protocol;
 
@@ -8,6 +10,16 @@ use crate::lane::Protocol;
 const MAX_ID: usize = 64;
 /// The longest name for people, and the longest model or cluster name, in bytes.
 const MAX_NAME: usize = 128;
+
+/// The ids of groups, in the order of their positions.
+pub(super) fn in_order(index: &HashMap<String, usize>) -> impl Iterator<Item = &str> {
+    let mut ids: Vec<(usize, &str)> = index
+        .iter()
+        .map(|(id, position)| (*position, id.as_str()))
+        .collect();
+    ids.sort_unstable();
+    ids.into_iter().map(|(_, id)| id)
+}
 
 /// An id of a group or a key: letters, digits, `-`, `_`, `.`, `:`.
 pub(super) fn id<'a>(

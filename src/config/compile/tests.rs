@@ -276,7 +276,7 @@ fn every_problem_is_named() {
             "multiplier a number",
             "/groups/1/multiplier",
             json!(0.2),
-            "groups[1].multiplier: expected a string",
+            "groups[1].multiplier: must be a string",
         ),
         (
             "cluster missing",
@@ -390,7 +390,7 @@ fn every_problem_is_named() {
             "entry dangling",
             "/groups/0/entries/responses/source",
             json!("z"),
-            "groups[0].entries.responses.source: there is no group \"z\"",
+            "groups[0].entries.responses.source: there is no group \"z\"; there are mixed, ",
         ),
         (
             "entry to a Mixed group",
@@ -468,7 +468,7 @@ fn every_problem_is_named() {
             "key group dangling",
             "/keys/0/group",
             json!("z"),
-            "keys[0].group: names no group",
+            "keys[0].group: names no group of this document; there are mixed, ",
         ),
         (
             "key expiry",
@@ -1362,7 +1362,7 @@ fn every_problem_of_prices_is_named() {
         (
             json!({"image": "1", "per_call": {"web_search": 1}}),
             ".per_call.web_search",
-            "expected a string",
+            "must be a string",
         ),
         (
             tier("flex", json!({"input": "x", "output": "1"})),
@@ -1423,7 +1423,7 @@ fn every_problem_of_prices_is_named() {
         (
             "/groups/1/models/0/free",
             json!("yes"),
-            "groups[1].models[0].free: expected a boolean",
+            "groups[1].models[0].free: must be true or false",
         ),
         (
             "/groups/0/models/0/free",

@@ -71,6 +71,7 @@ impl Quotas for Limited {
 /// The policy of all tests, with limits for all groups and all keys.
 fn limited(of_key: &Value, of_group: &Value) -> (InForce, Limited) {
     let mut document = document();
+    document["currency"] = json!("USD");
     for (list, limits) in [("keys", of_key), ("groups", of_group)] {
         for item in document[list].as_array_mut().unwrap() {
             item["limits"] = limits.clone();
@@ -632,11 +633,77 @@ fn clients_are_told_what_is_left() {
             client.id
         );
     }
-    let limits = json!({"concurrent_requests": 1, "budget": {"per_day": "1"}});
+    let limits = json!({"concurrent_requests": 1});
     let (in_force, world) = limited(&limits, &limits);
     let (mut exchange, _) = A.send(&in_force, &world);
     exchange.on_answer_head(&OfUpstream(200), true, &world);
-    assert_eq!(world.looks.get(), 0, "no headers tell of slots and budgets");
+    assert_eq!(world.looks.get(), 0, "no headers tell of slots");
+}
+
+/// The tighter of both for each window, in the words that all protocols have in common; what the request at hand costs is
+/// not known yet.
+#[test]
+fn clients_are_told_what_is_left_of_budgets() {
+    let told = |headers: &[(&'static str, String)]| -> Vec<String> {
+        let of_budgets = headers.iter().filter(|(name, _)| name.contains("budget"));
+        of_budgets
+            .map(|(name, value)| {
+                format!("{}: {value}", name.trim_start_matches("x-trilane-budget-"))
+            })
+            .collect()
+    };
+    let noon = "2026-11-22T12:00:00Z";
+    let of_key = json!({"budget": {"per_day": "10.00", "per_month": "200",
+        "spent": {"at": noon, "in_day": "2.5", "in_month": "20.000001"}}});
+    let of_group = json!({"budget": {"per_month": "150",
+        "spent": {"at": noon, "in_day": "1", "in_month": "20"}}});
+    let want = [
+        "limit-day: 10 USD",
+        "remaining-day: 7.5 USD",
+        "limit-month: 150 USD",
+        "remaining-month: 130 USD",
+    ];
+    for client in [A, B, C] {
+        let (in_force, world) = limited(&of_key, &of_group);
+        let (mut exchange, _) = client.send(&in_force, &world);
+        let Outcome::Continue(edits) = exchange.on_answer_head(&OfUpstream(200), true, &world)
+        else {
+            panic!("{}", client.id);
+        };
+        let set: Vec<(&'static str, String)> = edits
+            .headers
+            .iter()
+            .filter_map(|edit| match edit {
+                HeaderEdit::Set(name, value) => {
+                    Some((*name, String::from_utf8(value.clone()).unwrap()))
+                }
+                HeaderEdit::Remove(_) => None,
+            })
+            .collect();
+        assert_eq!(told(&set), want, "{}", client.id);
+        assert_eq!(world.looks.get(), 1, "{}: one look", client.id);
+        // Our own answers say it as well.
+        let bad = Client {
+            body: b"{",
+            ..client
+        };
+        let (_, outcome) = bad.send(&in_force, &world);
+        assert_eq!(
+            told(&reply(outcome, client.id).headers),
+            want,
+            "{}",
+            client.id
+        );
+    }
+    let spent = json!({"budget": {"per_day": "1", "spent": {"at": noon, "in_day": "1.5", "in_month": "1.5"}}});
+    let (in_force, world) = limited(&spent, &json!(null));
+    let (_, outcome) = A.send(&in_force, &world);
+    let refused = reply(outcome, "spent");
+    assert_eq!(refused.status, 429);
+    assert_eq!(
+        told(&refused.headers),
+        ["limit-day: 1 USD", "remaining-day: 0 USD"]
+    );
 }
 
 #[test]

@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Optional, Union
 
@@ -242,8 +243,10 @@ _A = "x-ratelimit-{}-{}"
 _B = "anthropic-ratelimit-{1}-{0}"
 #: What is told in each protocol.
 TOLD = {"A": ("requests", "tokens"), "B": ("requests", "tokens", "input-tokens", "output-tokens"), "C": ()}
+#: What a name of a budget begins with.
+BUDGET = "x-trilane-budget-"
 #: What a name of somebody's limits begins with.
-FAMILIES = ("x-ratelimit", "anthropic-ratelimit", "anthropic-priority", "ratelimit", "x-ms-ratelimit")
+FAMILIES = (BUDGET, "x-ratelimit", "anthropic-ratelimit", "anthropic-priority", "ratelimit", "x-ms-ratelimit")
 
 
 def told(asked: Asked) -> dict[str, Gauge]:
@@ -257,11 +260,26 @@ def told(asked: Asked) -> dict[str, Gauge]:
             assert all(values), f"half of it: {asked}"
             found[what] = Gauge(int(values[0] or ""), int(values[1] or ""), values[2] or "")
             names |= set(parts)
-    others = [name for name, _ in asked.answer.headers if name.startswith(FAMILIES) and name not in names]
+    rates = [name for name, _ in asked.answer.headers if name.startswith(FAMILIES) and not name.startswith(BUDGET)]
+    others = [name for name in rates if name not in names]
     assert not others, f"{others}: {asked}"
     doubled = [name for name, _ in asked.answer.headers if name in names]
     assert len(doubled) == len(names), f"a name twice: {asked}"
     return found
+
+
+def left(asked: Asked) -> dict[str, tuple[Decimal, Decimal]]:
+    """What an answer tells of budgets, by window: the whole, and what is left of it."""
+    fields = [(name, value) for name, value in asked.answer.headers if name.startswith(BUDGET)]
+    assert len({name for name, _ in fields}) == len(fields), f"a name twice: {asked}"
+    amounts = {}
+    for name, value in fields:
+        amount, currency = value.split(" ")
+        assert currency == "USD" and "E" not in amount, asked
+        amounts[name.removeprefix(BUDGET)] = Decimal(amount)
+    windows = {name.rpartition("-")[2] for name in amounts}
+    assert amounts.keys() == {f"{part}-{window}" for part in ("limit", "remaining") for window in windows}, asked
+    return {window: (amounts[f"limit-{window}"], amounts[f"remaining-{window}"]) for window in windows}
 
 
 def fits(gauge: Gauge, used: int, since: float) -> bool:

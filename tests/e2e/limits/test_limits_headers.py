@@ -5,10 +5,11 @@ from __future__ import annotations
 import datetime
 import re
 import time
+from decimal import Decimal
 from typing import Any
 
 import pytest
-from limited_desk import FAMILIES, TOLD, Asked, Desk, fits, told
+from limited_desk import FAMILIES, TOLD, Asked, Desk, fits, judge_refusal, left, told
 from limited_document import MODELS, Book, Key
 
 BOOK = Book()
@@ -49,6 +50,13 @@ ONLY = {
         "money": {"budget": {"per_day": "10"}},
     }.items()
 }
+BUDGETS = {protocol: BOOK.key(protocol, budget={"per_day": "10.5", "per_month": "200"}) for protocol in "ABC"}
+#: The group leaves less of the month than the key does.
+SHARED = {
+    protocol: BOOK.key(protocol, BOOK.group(protocol, budget={"per_month": "150.00"}), budget={"per_month": "200"})
+    for protocol in "ABC"
+}
+SPENT = {protocol: BOOK.key(protocol, budget={"per_day": "0.00000000000000000001"}) for protocol in "ABC"}
 RESETS = {protocol: BOOK.key(protocol, requests_per_minute=20) for protocol in "AB"}
 
 
@@ -146,6 +154,43 @@ def test_only_what_is_limited_is_told(protocol: str, name: str, desk: Desk) -> N
     asked = desk.ask(ONLY[protocol, name])
     assert asked.status == 200, asked
     assert told(asked).keys() == expected & set(TOLD[protocol]), asked
+
+
+@pytest.mark.parametrize("protocol", "ABC")
+def test_what_is_left_of_budgets_is_told(protocol: str, desk: Desk) -> None:
+    """To the last digit, in every protocol and on every answer, and what the upstream says of it on none."""
+    key = BUDGETS[protocol]
+    charged = Decimal(0)
+    names = [name for name in ANSWERS if protocol != "C" or name not in _BY_PATH]
+    count = 0
+    for name in names:
+        asked = answer(desk, key, name)
+        told_left = left(asked)
+        wanted = {"day": Decimal("10.5"), "month": Decimal(200)}
+        # Of this very request nobody knows the charge when its head goes.
+        assert told_left == {window: (budget, budget - charged) for window, budget in wanted.items()}, f"{name}: {asked}"
+        if ANSWERS[name][0].get("method") != "GET":
+            count += 1
+            record = desk.records(key, count)[-1]
+            charged += Decimal(record.get("trilane.charge", "0"))
+    assert charged > 0
+
+
+@pytest.mark.parametrize("protocol", "ABC")
+def test_the_tighter_budget_is_told(protocol: str, desk: Desk) -> None:
+    asked = desk.ask(SHARED[protocol], limits="1")
+    assert asked.status == 200, asked
+    assert left(asked) == {"month": (Decimal(150), Decimal(150))}, asked
+
+
+@pytest.mark.parametrize("protocol", "ABC")
+def test_a_refusal_tells_that_nothing_is_left(protocol: str, desk: Desk) -> None:
+    key = SPENT[protocol]
+    assert desk.ask(key, usage="input=10,output=10").status == 200
+    desk.records(key)
+    asked = desk.ask(key)
+    judge_refusal(asked, scope="key", budget="day")
+    assert left(asked) == {"day": (Decimal("0.00000000000000000001"), Decimal(0))}, asked
 
 
 @pytest.mark.parametrize("protocol", "AB")

@@ -26,7 +26,7 @@
 //! | `x-sim-at: NAME,…` | obeys the other headers (but `echo`) only on these listeners |
 //! | `x-sim-status: N` | answers this status; from 400 on with the protocol's error body |
 //! | `x-sim-retry-after: TEXT` | sends this `retry-after` |
-//! | `x-sim-limits: 1` | sends the vendor's rate limit headers |
+//! | `x-sim-limits: 1` | sends the vendor's rate limit headers, and forged ones of the gateway's budgets |
 //! | `x-sim-delay-ms: N` | waits before the response head (after the request body) |
 //! | `x-sim-events: N` | number of deltas in a stream; 5 if absent |
 //! | `x-sim-event-bytes: N` | size of the text of a delta |

@@ -1,4 +1,4 @@
-//! The vendors' rate limit headers.
+//! The vendors' rate limit headers, and what only a gateway may say.
 
 use hyper::http::{HeaderMap, HeaderName, HeaderValue};
 
@@ -27,14 +27,20 @@ const B: [(&str, &str); 8] = [
     ("anthropic-priority-input-tokens-limit", "5000"),
 ];
 
-/// Adds the headers that this family's vendor sends; protocol C has none.
+/// What the gateway tells of budgets: a source that says it must not be believed.
+const FORGED: [(&str, &str); 2] = [
+    ("x-trilane-budget-limit-month", "999999 XXX"),
+    ("x-trilane-budget-remaining-month", "999999 XXX"),
+];
+
+/// Adds the headers that this family's vendor sends (that of protocol C sends none), and forged ones.
 pub fn add(headers: &mut HeaderMap, family: Family) {
     let pairs: &[(&'static str, &'static str)] = match family {
         Family::A => &A,
         Family::B => &B,
         Family::C => &[],
     };
-    for (name, value) in pairs {
+    for (name, value) in pairs.iter().chain(&FORGED) {
         headers.insert(
             HeaderName::from_static(name),
             HeaderValue::from_static(value),

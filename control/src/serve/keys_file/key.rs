@@ -6,7 +6,7 @@ use hashbrown::HashSet;
 use time::OffsetDateTime;
 use trilane::config::document::KeyDocument;
 use trilane::config::feed::Meaning;
-use trilane::config::{Document, Problem};
+use trilane::config::{Problem, problems_of_key};
 
 use crate::terminal::moment;
 
@@ -89,23 +89,16 @@ fn can_be_written(seconds: i64) -> bool {
 }
 
 /// What is no JSON, or a field of no key, or a value of a wrong type, in the words in which the gateway tells it of a
-/// document that has this key.
+/// document that has this key; and what is wrong with the rest of it.
 fn problems_of_form(line: &[u8]) -> Vec<String> {
-    if serde_json::from_slice::<serde_json::Value>(line).is_err() {
+    let Ok(text) = str::from_utf8(line) else {
         return vec!["is not valid JSON".to_owned()];
+    };
+    let problems = problems_of_key(text).0;
+    if problems.is_empty() {
+        return vec!["is not a key".to_owned()];
     }
-    let document = [br#"{"keys":["#, line, b"]}"].concat();
-    match Document::parse(&document) {
-        Ok(_) => vec!["is not a key".to_owned()],
-        Err(problems) => {
-            let told = problems.0.iter().map(|problem| {
-                let text = problem.to_string();
-                let of_key = text.strip_prefix("keys[0]").unwrap_or(&text);
-                of_key.trim_start_matches(['.', ':', ' ']).to_owned()
-            });
-            told.collect()
-        }
-    }
+    problems.iter().map(Problem::to_string).collect()
 }
 
 #[cfg(test)]
@@ -215,9 +208,12 @@ mod tests {
             (
                 r#"{"key":"secret","disabled":"secret","limits":{"requests_per_minute":"secret"}}"#,
                 vec![
-                    "disabled: expected a boolean",
+                    "disabled: must be true or false",
                     "key: unknown field `key` (known: `id`, `sha256`, `group`, `expires_at`, `disabled`, `limits`)",
-                    "limits.requests_per_minute: expected u32",
+                    "limits.requests_per_minute: must be a whole number from 0 to 4294967295",
+                    "id: is missing",
+                    "sha256: must be the 64 hexadecimal digits of the key's SHA-256",
+                    "group: is missing",
                 ],
             ),
         ];

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use csv::{Terminator, WriterBuilder};
 
-use super::{Shown, total_rows};
+use super::{Shown, charge, total_rows};
+use crate::usage::pick::Pick;
 use crate::usage::report::Report;
 
 /// Writes the report. Charges are exact unless they are to be rounded; what a record has not is empty.
@@ -20,14 +21,17 @@ pub fn write(out: &mut dyn Write, report: &Report, round: Option<u32>) -> io::Re
         for value in &row.values {
             csv.write_field(value)?;
         }
-        for measure in &shown.measures {
-            csv.write_field(row.totals.count(*measure).to_string())?;
-        }
-        if shown.currency {
-            csv.write_field(&row.currency)?;
-        }
-        for charge in shown.charges(row) {
-            csv.write_field(round.map_or_else(|| charge.text(), |places| charge.shown(places)))?;
+        for pick in &shown.0 {
+            match (pick, charge(*pick, row)) {
+                (Pick::Measure(measure), _) => {
+                    csv.write_field(row.totals.count(*measure).to_string())?;
+                }
+                (_, Some(charge)) => {
+                    let exact = || charge.text();
+                    csv.write_field(round.map_or_else(exact, |places| charge.shown(places)))?;
+                }
+                _ => csv.write_field(&row.currency)?,
+            }
         }
         csv.write_record(None::<&[u8]>)?;
     }

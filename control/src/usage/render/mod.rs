@@ -10,6 +10,7 @@ use super::args::{Args, Format};
 use super::charge::Sum;
 use super::column::Column;
 use super::measure::Measure;
+use super::pick::Pick;
 use super::report::{Report, Row};
 use super::tally::Tally;
 
@@ -19,57 +20,84 @@ use super::tally::Tally;
 /// As the output gives them.
 pub fn write(out: &mut dyn Write, args: &Args, report: &Report, tally: &Tally) -> io::Result<()> {
     match args.format {
-        Format::Table => table::write(out, report, args.round),
+        Format::Table => table::write(out, report, args),
         Format::Csv => csv::write(out, report, args.round),
         Format::Json => json::write(out, report, tally),
     }
 }
 
-/// Which columns there are beside those that records are grouped by.
-struct Shown {
-    measures: Vec<Measure>,
-    currency: bool,
-    estimated_charge: bool,
-}
+/// Which columns there are beside those that records are grouped by, in their order.
+struct Shown(Vec<Pick>);
 
 impl Shown {
     /// All of them.
     fn all(report: &Report) -> Self {
-        Self {
-            measures: Measure::ALL.to_vec(),
-            currency: !report.by_currency(),
-            estimated_charge: true,
-        }
+        let measures = Measure::ALL.map(Pick::Measure).into_iter();
+        let currency = (!report.by_currency()).then_some(Pick::Currency);
+        let charges = [Pick::EstimatedCharge, Pick::Charge];
+        Self(measures.chain(currency).chain(charges).collect())
     }
 
-    /// All but those that are rare and have nothing to show.
-    fn telling(report: &Report) -> Self {
+    /// Those of a table: what was asked for, else what tells most.
+    fn of_table(report: &Report, args: &Args) -> Self {
         let mut shown = Self::all(report);
-        shown
-            .measures
-            .retain(|measure| !measure.is_rare() || report.count(*measure) > 0);
-        shown.estimated_charge = report.has_estimated_charges();
+        if !args.wide && args.columns.is_empty() {
+            shown.0.retain(|pick| match pick {
+                Pick::Measure(measure) => {
+                    measure.is_usual() || (measure.matters() && report.count(*measure) > 0)
+                }
+                Pick::EstimatedCharge | Pick::All => false,
+                Pick::Currency | Pick::Charge => true,
+            });
+        } else if args.wide || args.columns.contains(&Pick::All) {
+            shown.0.retain(|pick| match pick {
+                Pick::Measure(measure) => !measure.is_rare() || report.count(*measure) > 0,
+                Pick::EstimatedCharge => report.has_estimated_charges(),
+                _ => true,
+            });
+        } else {
+            let by_currency = report.by_currency();
+            let asked = args.columns.iter().copied();
+            // Where rows are grouped by it, it stands there.
+            shown.0 = asked
+                .filter(|pick| !(by_currency && *pick == Pick::Currency))
+                .collect();
+            // Nobody can add up charges of several currencies, nor tell them apart.
+            let charged = shown
+                .0
+                .iter()
+                .position(|pick| matches!(pick, Pick::Charge | Pick::EstimatedCharge));
+            if let Some(place) = charged
+                && report.totals.len() > 1
+                && !by_currency
+                && !shown.0.contains(&Pick::Currency)
+            {
+                shown.0.insert(place, Pick::Currency);
+            }
+        }
         shown
     }
 
     /// The names of all columns.
     fn header(&self, report: &Report) -> Vec<&'static str> {
         let values = report.columns.iter().map(|column| column.name());
-        let measures = self.measures.iter().map(|measure| measure.name());
         values
-            .chain(measures)
-            .chain(self.currency.then_some("currency"))
-            .chain(self.estimated_charge.then_some("estimated_charge"))
-            .chain(["charge"])
+            .chain(self.0.iter().map(|pick| pick.name()))
             .collect()
     }
 
     /// The charges of a row, in their order.
     fn charges<'a>(&self, row: &'a Row) -> impl Iterator<Item = &'a Sum> {
-        let estimated = self
-            .estimated_charge
-            .then_some(&row.totals.estimated_charge);
-        estimated.into_iter().chain([&row.totals.charge])
+        self.0.iter().filter_map(|pick| charge(*pick, row))
+    }
+}
+
+/// What a column of charges has in a row; `None` for any other column.
+fn charge(pick: Pick, row: &Row) -> Option<&Sum> {
+    match pick {
+        Pick::Charge => Some(&row.totals.charge),
+        Pick::EstimatedCharge => Some(&row.totals.estimated_charge),
+        _ => None,
     }
 }
 

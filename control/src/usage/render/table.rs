@@ -2,18 +2,20 @@
 
 use std::io::{self, Write};
 
-use super::{Shown, named, total_rows};
+use super::{Shown, charge, named, total_rows};
 use crate::terminal::printable;
+use crate::usage::args::Args;
 use crate::usage::measure::Measure;
+use crate::usage::pick::Pick;
 use crate::usage::report::{Report, Row};
 
 /// Between two columns.
 const GAP: &str = "  ";
 
-/// Writes the report, aligned, with `*` at numbers of partial requests. What is rare has a column only where there is some. Charges have as many decimal
+/// Writes the report, aligned, with `*` at numbers of partial requests. Charges have as many decimal
 /// places as the exact values need, unless they are to be rounded.
-pub fn write(out: &mut dyn Write, report: &Report, round: Option<u32>) -> io::Result<()> {
-    let shown = Shown::telling(report);
+pub fn write(out: &mut dyn Write, report: &Report, args: &Args) -> io::Result<()> {
+    let shown = Shown::of_table(report, args);
     let charges = report
         .rows
         .iter()
@@ -22,7 +24,7 @@ pub fn write(out: &mut dyn Write, report: &Report, round: Option<u32>) -> io::Re
     let exact = charges.map(|charge| charge.places()).max().unwrap_or(0);
     let table = Table {
         report,
-        places: round.unwrap_or(exact),
+        places: args.round.unwrap_or(exact),
         partial: report.count(Measure::Partial) > 0,
         shown,
     };
@@ -71,30 +73,30 @@ struct Table<'a> {
 
 impl Table<'_> {
     fn cells<'v>(&self, values: impl Iterator<Item = &'v str>, row: &Row) -> Vec<String> {
-        let measures = self.shown.measures.iter().map(|measure| {
-            let count = row.totals.count(*measure);
-            match measure {
-                Measure::Partial if self.partial && count > 0 => format!("{count}*"),
-                Measure::Partial if self.partial => format!("{count} "),
-                _ => count.to_string(),
-            }
-        });
-        let currency = self.shown.currency.then(|| printable(named(&row.currency)));
-        let charges = self.shown.charges(row);
-        let charges = charges.map(|charge| charge.shown(self.places));
-        values
-            .map(printable)
-            .chain(measures)
-            .chain(currency)
-            .chain(charges)
-            .collect()
+        let rest = self
+            .shown
+            .0
+            .iter()
+            .map(|pick| match (pick, charge(*pick, row)) {
+                (Pick::Measure(measure), _) => {
+                    let count = row.totals.count(*measure);
+                    match measure {
+                        Measure::Partial if self.partial && count > 0 => format!("{count}*"),
+                        Measure::Partial if self.partial => format!("{count} "),
+                        _ => count.to_string(),
+                    }
+                }
+                (_, Some(charge)) => charge.shown(self.places),
+                _ => printable(named(&row.currency)),
+            });
+        values.map(printable).chain(rest).collect()
     }
 
     /// Texts to the left, numbers to the right.
     fn aligned(&self, line: &[String], widths: &[usize]) -> String {
         let values = self.report.columns.len();
-        let currency = values.saturating_add(self.shown.measures.len());
-        let currency = self.shown.currency.then_some(currency);
+        let currency = self.shown.0.iter().position(|pick| *pick == Pick::Currency);
+        let currency = currency.map(|place| values.saturating_add(place));
         let cells = line
             .iter()
             .zip(widths)

@@ -101,11 +101,11 @@ fn every_problem_of_limits_is_named() {
         ),
         (
             json!({"requests_per_minute": "sk-secret"}),
-            "changes[2].limits.requests_per_minute: expected u32",
+            "changes[2].limits.requests_per_minute: must be a whole number from 0 to 4294967295",
         ),
         (
             json!({"output_tokens_per_minute": 5_000_000_000_u64}),
-            "changes[2].limits.output_tokens_per_minute: expected u32",
+            "changes[2].limits.output_tokens_per_minute: must be a whole number from 0 to 4294967295",
         ),
         (
             json!({"requests_per_hour": 7}),
@@ -125,7 +125,7 @@ fn every_problem_of_limits_is_named() {
         ),
         (
             json!({"budget": {"per_month": 7}}),
-            "changes[2].limits.budget.per_month: expected a string",
+            "changes[2].limits.budget.per_month: must be a string",
         ),
         (
             json!({"budget": {"per_day": "1", "spent": {"in_day": "1"}}}),
@@ -164,13 +164,13 @@ fn every_problem_is_named() {
         ("no feed", "/feed", Value::Null, "feed: must be 1 to 64"),
         ("feed too long", "/feed", long(65), "feed: must be 1 to 64"),
         ("feed odd", "/feed", json!("a b"), "feed: must be 1 to 64"),
-        ("feed no text", "/feed", json!(1), "feed: expected"),
+        ("feed no text", "/feed", json!(1), "feed: must be"),
         ("no version", "/version", Value::Null, "version: is missing"),
         (
             "version below 0",
             "/version",
             json!(-1),
-            "version: expected u64",
+            "version: must be a whole number from 0 to 18446744073709551615",
         ),
         (
             "no cursor",
@@ -202,7 +202,7 @@ fn every_problem_is_named() {
             "no object",
             "/changes/1",
             json!("sk-secret"),
-            "changes[1]: expected",
+            "changes[1]: must be",
         ),
         (
             "no version of it",

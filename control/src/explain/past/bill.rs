@@ -1,0 +1,152 @@
+//! What a request was charged, and from which numbers and prices.
+
+use rust_decimal::Decimal;
+use serde::Serialize;
+use trilane::billing::{Charge, Item, bill, call_charge};
+use trilane::config::policy::{GroupKind, Source};
+use trilane::config::{Compiled, Multiplier};
+use trilane::lane::Protocol;
+use trilane::model::{Model, Price, Prices};
+use trilane::routing::Route;
+use trilane::usage::{Call, Kind};
+
+use super::Line;
+
+/// The bill of a request, by the prices of a document.
+#[derive(Debug, Serialize)]
+pub struct Bill {
+    /// What was used, and what that costs before the multiplier.
+    pub items: Vec<Used>,
+    /// The class of service or speed whose prices these are; `null` for the model's own.
+    pub tier: Option<String>,
+    /// The final multiplier.
+    pub multiplier: String,
+    /// What it comes to.
+    pub charge: String,
+    /// Whether that is what was charged.
+    pub as_charged: bool,
+}
+
+/// Something that was used.
+#[derive(Debug, Serialize)]
+pub struct Used {
+    /// What, under its name in `prices`.
+    pub what: &'static str,
+    /// How many: tokens, images or calls.
+    pub amount: u64,
+    /// What a million tokens, or one image or call, costs; `null` where it is free.
+    pub price: Option<String>,
+    /// What that comes to.
+    pub cost: String,
+}
+
+/// The bill by a document; why there is none, where there is not.
+///
+/// # Errors
+/// The reason.
+pub fn of(line: &Line, document: &Compiled) -> Result<Bill, &'static str> {
+    let source = line
+        .text("trilane.source")
+        .and_then(|id| document.policy.group(id))
+        .and_then(|group| match &group.kind {
+            GroupKind::Source(source) => Some(source),
+            GroupKind::Mixed(_) => None,
+        })
+        .ok_or("the document has no such source now")?;
+    let model = model(line, source).ok_or("the document has no such model now")?;
+    let own = model
+        .prices
+        .as_ref()
+        .ok_or("the document has no prices for the model now")?;
+    let multiplier = multiplier(line, document).ok_or("the line has no multiplier")?;
+    let usage = line.usage();
+    let [tier, speed] = ["trilane.service_tier", "trilane.speed"].map(|name| line.text(name));
+    let found = [speed, tier]
+        .into_iter()
+        .flatten()
+        .find_map(|class| Some((class, own.tier(class)?)));
+    let prices = found.map_or(own, |(_, prices)| prices);
+    let item = Item {
+        prices: own,
+        usage: &usage,
+        tier,
+        speed,
+    };
+    let call = line
+        .text("trilane.endpoint")
+        .and_then(|method| source.method_price(method));
+    let of_call = call.map_or(Some(Charge::default()), |price| {
+        call_charge(price, multiplier)
+    });
+    let total = bill([item], multiplier).charge;
+    let total = total
+        .zip(of_call)
+        .and_then(|(total, call)| total.plus(call));
+    let total = total.ok_or("the exact amount has too many digits")?.value();
+    let charged = line.text("trilane.charge").map(str::parse::<Decimal>);
+    let as_charged = charged.is_some_and(|charged| charged == Ok(total));
+    Ok(Bill {
+        items: items(line, prices, call),
+        tier: found.map(|(class, _)| class.to_owned()),
+        multiplier: multiplier.value().normalize().to_string(),
+        charge: total.normalize().to_string(),
+        as_charged,
+    })
+}
+
+fn model<'a>(line: &Line, source: &'a Source) -> Option<&'a Model> {
+    let id = line.text("trilane.model")?;
+    let mut models = source.catalog.models().iter();
+    models.find(|model| model.id == id).map(AsRef::as_ref)
+}
+
+/// The final multiplier. A line has four places of it, and that of a Mixed group has more: those are the document's.
+fn multiplier(line: &Line, document: &Compiled) -> Option<Multiplier> {
+    let shown = line.text("trilane.multiplier")?;
+    let group = line
+        .text("trilane.group")
+        .and_then(|id| document.policy.group(id));
+    let routes = [Protocol::A, Protocol::B, Protocol::C].map(|protocol| {
+        let route = Route::find(group?, protocol).ok()?;
+        Some(route.multiplier)
+    });
+    let protocol = line.text("trilane.protocol");
+    let names = [Protocol::A, Protocol::B, Protocol::C].map(|protocol| protocol.to_string());
+    let exact = names
+        .iter()
+        .zip(routes)
+        .find(|(name, _)| Some(name.as_str()) == protocol)
+        .and_then(|(_, multiplier)| multiplier);
+    exact
+        .filter(|exact| exact.to_string() == shown)
+        .or_else(|| Multiplier::parse(shown).ok())
+}
+
+/// Everything that was used, with its price.
+fn items(line: &Line, prices: &Prices, call: Option<Price>) -> Vec<Used> {
+    let usage = line.usage();
+    let tokens = Kind::ALL
+        .map(|kind| (kind.name(), usage.tokens(kind), prices.tokens(kind), 6))
+        .into_iter();
+    let calls = Call::ALL.map(|call| (call.name(), usage.calls(call), prices.call(call), 0));
+    let all = tokens
+        .chain([("image", usage.images, prices.image(), 0)])
+        .chain(calls)
+        .chain([("per_call", u64::from(call.is_some()), call, 0)]);
+    let used = all.filter(|(_, amount, ..)| *amount > 0);
+    used.map(|(what, amount, price, places)| Used {
+        what,
+        amount,
+        price: price.map(|price| price.value().normalize().to_string()),
+        cost: cost(amount, price, places),
+    })
+    .collect()
+}
+
+/// So many at a price for each `10^places` of them.
+fn cost(amount: u64, price: Option<Price>, places: u32) -> String {
+    let price = price.map(Price::value).unwrap_or_default();
+    let each = price.checked_mul(Decimal::new(1, places));
+    let cost = each.and_then(|each| each.checked_mul(Decimal::from(amount)));
+    cost.map_or_else(|| "?".to_owned(), |cost| cost.normalize().to_string())
+}

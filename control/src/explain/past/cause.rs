@@ -1,0 +1,230 @@
+//! What an ending means, and what a person does then.
+
+use super::Line;
+
+/// How a request ended, by `trilane.outcome`.
+pub fn ending(outcome: &str) -> Option<&'static str> {
+    Some(match outcome {
+        "finished" => "the answer was relayed whole",
+        "error_event" => "the answer was relayed, with an error of the vendor's in its middle",
+        "truncated" => "the answer ended before its protocol's end",
+        "client_abort" => "the client went away",
+        "upstream_reset" => "the upstream broke off in the middle of its answer",
+        "timeout" => "nothing moved any more in the middle of the answer",
+        "upstream_error" => "the upstream's own error was relayed",
+        "upstream_failed" => {
+            "no upstream gave an answer that could be relayed: the client has the gateway's"
+        }
+        "refused" => "the gateway refused the request",
+        "answered" => "the gateway answered itself",
+        _ => return None,
+    })
+}
+
+/// Why a try failed, by its `kind`.
+pub fn failure(kind: &str) -> &str {
+    match kind {
+        "rate_limited" => "has reached a limit",
+        "overloaded" => "is overloaded",
+        "server_error" => "had a fault of its own",
+        "unauthorized" => "refused its credential, or its balance is used up",
+        "no_credential" => "has no credential that can be read: nothing was sent",
+        "connection" => "could not be reached, or broke off before an answer",
+        "tls" => "has a certificate that is not believed, or speaks no TLS: nothing was sent",
+        "no_host" => "has a name without an address",
+        "no_answer" => "began no answer in time",
+        "no_time" => "was not asked any more: the time was over",
+        other => other,
+    }
+}
+
+/// How good the numbers are, by `trilane.usage.status`.
+pub fn numbers(status: &str) -> &str {
+    match status {
+        "complete" => "as the upstream reported them",
+        "estimated" => "not all of it was reported, the rest is estimated",
+        "partial" => "not all of it was reported, and the source lets the rest go: lower bounds",
+        "none" => "nothing was made",
+        "failed" => "the upstream gave an error, or no answer",
+        other => other,
+    }
+}
+
+/// Why, and what to do.
+#[derive(Debug, Clone, Copy)]
+pub struct Cause {
+    /// What went wrong.
+    pub why: &'static str,
+    /// What helps.
+    pub cure: &'static str,
+}
+
+/// Of an ending that somebody asks about; `None` where all is well, or the vendor's own words say it.
+pub fn of(line: &Line) -> Option<Cause> {
+    let cause = |why, cure| Some(Cause { why, cure });
+    let status = line.number("http.response.status_code").unwrap_or(0);
+    let Some(outcome) = line.text("trilane.outcome") else {
+        return cause(
+            "Envoy answered before the filter saw it",
+            "flags and details say why, in Envoy's words (its documentation lists them)",
+        );
+    };
+    match outcome {
+        "refused" => refusal(line),
+        "upstream_failed" if line.text("error.type") == Some("model_not_entitled") => cause(
+            "the vendor says that our account may not use this model",
+            "give the account the right to it, or set \"entitled\": false on the model, so that lists leave it out",
+        ),
+        "upstream_failed" if refused_everywhere(line) => cause(
+            "every account that was asked refused its credential",
+            "the operator renews the accounts' credentials (trilane render --check names files that are not there); \
+             clients can do nothing",
+        ),
+        "upstream_failed" => cause(
+            "no upstream gave an answer that could be relayed",
+            "see the tries and the upstream's failure: its address, its certificate, its load. The same request may be \
+             sent again",
+        ),
+        "upstream_error" if status == 429 => cause(
+            "the vendor limits our account",
+            "wait as its retry-after says, or give the source another account",
+        ),
+        "upstream_error" => cause(
+            "the vendor's own words went to the client",
+            "read them there; trilane.upstream_request_id is for its support",
+        ),
+        "error_event" | "truncated" | "upstream_reset" => cause(
+            "the vendor or the network on the way to it ended the answer",
+            "the same request may be sent again; more of them speak of the account, which trilane_account_tries_total shows",
+        ),
+        "timeout" => cause(
+            "nobody sent anything for as long as Envoy's idle timeouts allow",
+            "raise failover.answer_seconds or the route's idle timeout where the model thinks that long",
+        ),
+        "client_abort" => cause(
+            "the client hung up, was stopped, or ran into its own timeout",
+            "raise the client's timeout where nobody stopped it",
+        ),
+        _ => None,
+    }
+}
+
+/// Whether all tries failed for credentials, or the only upstream answered so.
+fn refused_everywhere(line: &Line) -> bool {
+    let failed = line.list("trilane.tries.failed");
+    let kind = |each: &serde_json::Value, wanted: &str| each["kind"].as_str() == Some(wanted);
+    let credential = |each| kind(each, "unauthorized") || kind(each, "no_credential");
+    if failed.is_empty() {
+        return line.number("trilane.upstream_status") == Some(401);
+    }
+    failed.iter().all(credential)
+}
+
+/// Of a refusal, by its code.
+fn refusal(line: &Line) -> Option<Cause> {
+    let code = line.text("error.type")?;
+    let known_key = line.text("trilane.key.id").is_some();
+    let (why, cure) = match code {
+        "invalid_api_key" if known_key => (
+            "the key is known, but not good here: in a header that its group does not take, disabled, or at its end",
+            "send it in the protocol's own header, or set \"clients\": \"current\" on the group; trilane key list shows \
+             whether it is disabled or ended",
+        ),
+        "invalid_api_key" => (
+            "there was no key, or one that nobody knows",
+            "check which key the client sends, and in which header: authorization: Bearer (A), x-api-key (B), \
+             x-goog-api-key (C). trilane explain DOCUMENT METHOD PATH --key-file says what is wrong with a key",
+        ),
+        "protocol_not_allowed" => (
+            "the key's group does not serve this protocol",
+            "use the path of the group's protocol, or a key of a group that serves this one",
+        ),
+        "model_not_found" => (
+            "the key's group has no model of this name",
+            "name one of its models: trilane models DOCUMENT --key-id lists them",
+        ),
+        "model_not_entitled" => (
+            "the source's account has no right to this model",
+            "name another model, or get the account the right and take \"entitled\": false away",
+        ),
+        "model_missing" => ("the body names no model", "put \"model\" into the body"),
+        "model_mismatch" => (
+            "the body names two models, or another one than the path or a part of it may name",
+            "name one model, in one place",
+        ),
+        "rate_limit_exceeded" => (
+            "the limit was used up when the request came",
+            "wait as retry-after says, use fewer requests at once, set max_tokens near to what is needed, or raise the limit",
+        ),
+        "insufficient_quota" => (
+            "the budget was spent when the request came",
+            "wait for the next day or month (UTC), or raise the budget",
+        ),
+        "server_is_overloaded" => (
+            "no policy was in force yet, the feed of keys was not read yet, or the request could not be counted",
+            "wait a second; where it stays so, see trilane_config_generation and the log of the loader",
+        ),
+        "not_found" => (
+            "there is no such path",
+            "check the client's base address: …/v1 for A, no path for B, …/v1beta for C",
+        ),
+        "method_not_allowed" => (
+            "the path is there, for another method",
+            "see the answer's allow header",
+        ),
+        "bad_path" => (
+            "the path has characters that none may have",
+            "mend the client's path",
+        ),
+        "invalid_version" => (
+            "the anthropic-version header is missing, or one that strict groups do not know",
+            "send anthropic-version: 2023-06-01, or set \"clients\": \"current\" on the group",
+        ),
+        "invalid_body" => (
+            "the body is no JSON object that can be decided on",
+            "see the message of the answer; explain the same body with trilane explain DOCUMENT POST PATH --body",
+        ),
+        "invalid_parameter" => (
+            "a parameter of the query or the body is not allowed",
+            "see the message of the answer",
+        ),
+        "request_too_large" => (
+            "the body is longer than max_body",
+            "send less, or raise max_body",
+        ),
+        "request_body_encoding_unsupported" => (
+            "the body is compressed in a way that is not unpacked here",
+            "send it as it is, or unpacked by Envoy's decompressors (gzip, br, zstd)",
+        ),
+        "unsupported_media_type" => (
+            "the content-type is no JSON",
+            "send content-type: application/json",
+        ),
+        "images_not_supported" => (
+            "the group makes no images",
+            "set image_generation on the group, where its upstream can",
+        ),
+        "count_tokens_not_supported" => (
+            "the group counts no tokens",
+            "set count_tokens on the group, where its upstream can",
+        ),
+        "background_not_supported" => (
+            "answers in the background cannot be charged",
+            "leave \"background\" out",
+        ),
+        "service_tier_not_supported" => (
+            "the model has no prices for the class of service that was asked for",
+            "ask for the ordinary one, or give the model prices for it (tiers)",
+        ),
+        "upgrade_required" => (
+            "WebSockets are not served",
+            "use the HTTP form of the endpoint",
+        ),
+        "internal_error" => (
+            "the gateway could not go on",
+            "look at Envoy's log at this time, and report it",
+        ),
+        _ => ("the gateway refused it", "see the message of the answer"),
+    };
+    Some(Cause { why, cure })
+}

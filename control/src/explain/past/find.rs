@@ -1,0 +1,124 @@
+//! The lines of the requests that the command line means.
+
+use std::cell::Cell;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use memchr::memmem::Finder;
+
+use super::Line;
+use crate::explain::args::Args;
+use crate::failure::Failure;
+use crate::terminal::printable;
+use crate::usage::lines::{self, Read};
+use crate::usage::source::Source;
+
+/// How many requests of one id are explained: an id that a client makes up may be that of many.
+const MOST: usize = 10;
+/// The variable that names ledgers, with `:` between them.
+const VARIABLE: &str = "TRILANE_LEDGER";
+/// Where `make run` writes one, by its port.
+const OF_RUNS: &str = "target/run";
+
+/// Those lines, one at least.
+///
+/// # Errors
+/// There is none, or none that can be read.
+pub fn lines(args: &Args) -> Result<Vec<Line>, Failure> {
+    let what = args.document.to_string_lossy();
+    if what == "-" && args.ledger.is_empty() {
+        let mut text = Vec::new();
+        let read = io::stdin().lock().read_to_end(&mut text);
+        read.map_err(|error| Failure::Unreadable(format!("cannot read standard input: {error}")))?;
+        return given(&text, "standard input");
+    }
+    if what.trim_start().starts_with('{') {
+        return given(what.as_bytes(), "the line");
+    }
+    let sources = if args.ledger.is_empty() {
+        found()?
+    } else {
+        args.ledger.clone()
+    };
+    let sources = Source::all(&sources)?;
+    let lines = of_id(&what, &sources)?;
+    if lines.is_empty() {
+        return Err(Failure::Data(nothing(&what, &sources)));
+    }
+    Ok(lines)
+}
+
+/// What was given as lines.
+fn given(text: &[u8], name: &str) -> Result<Vec<Line>, Failure> {
+    let lines = text.split(|byte| *byte == b'\n');
+    let lines: Vec<Line> = lines.filter_map(Line::parse).take(MOST).collect();
+    if lines.is_empty() {
+        let why =
+            format!("{name} has no ledger line: one JSON object of a request, with its timestamp");
+        return Err(Failure::Unreadable(why));
+    }
+    Ok(lines)
+}
+
+/// The ledgers that there are where nobody named one.
+fn found() -> Result<Vec<PathBuf>, Failure> {
+    if let Some(files) = std::env::var_os(VARIABLE) {
+        let files = std::env::split_paths(&files);
+        return Ok(files.filter(|file| !file.as_os_str().is_empty()).collect());
+    }
+    let runs = std::fs::read_dir(OF_RUNS).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = runs
+        .map(|run| run.path().join("access.log"))
+        .filter(|file| file.is_file())
+        .collect();
+    files.sort();
+    if files.is_empty() {
+        return Err(Failure::Usage(format!(
+            "no ledger to look in: name its files with --ledger or {VARIABLE}, or give the line itself (- reads it from \
+             standard input). To explain what a request would do, give DOCUMENT, METHOD and PATH"
+        )));
+    }
+    Ok(files)
+}
+
+/// The lines of a request by its id: the gateway's own, the vendor's, or that of the vendor's answer.
+fn of_id(id: &str, sources: &[Source]) -> Result<Vec<Line>, Failure> {
+    let finder = Finder::new(id.as_bytes());
+    let mut found = Vec::new();
+    let mut bytes = Vec::new();
+    for source in sources {
+        let mut input = source.open(&Rc::new(Cell::new(0)))?;
+        let mut number: u64 = 0;
+        while found.len() < MOST {
+            let read = lines::next(input.lines.as_mut(), &mut bytes)
+                .map_err(|error| source.broken(&error, input.gzip, number))?;
+            number = number.saturating_add(1);
+            match read {
+                Read::Line { .. } if finder.find(&bytes).is_some() => {
+                    found.extend(Line::parse(&bytes).filter(|line| line.has_id(id)));
+                }
+                Read::Line { .. } | Read::TooLong => {}
+                Read::End => break,
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn nothing(id: &str, sources: &[Source]) -> String {
+    let names: Vec<String> = sources
+        .iter()
+        .map(|source| printable(&source.name()))
+        .collect();
+    let file = if Path::new(id).exists() {
+        ". It is the name of a file: to explain what a request would do, give METHOD and PATH behind it"
+    } else {
+        ". It may be in another ledger (--ledger), or not written yet: Envoy writes lines about once a second"
+    };
+    format!(
+        "no request with the id {} in {}{file}",
+        printable(id),
+        names.join(", ")
+    )
+}

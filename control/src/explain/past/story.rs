@@ -1,0 +1,370 @@
+//! All that is known of a request that is over.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use trilane::config::Compiled;
+use trilane::usage::{Call, Kind};
+
+use super::bill::{self, Bill};
+use super::{Line, cause};
+use crate::ink::{Ink, Mark};
+use crate::terminal::{moment, printable};
+
+/// How wide the names of parts are, in characters.
+const NAME: usize = 8;
+
+/// What happened to a request.
+#[derive(Debug, Serialize)]
+pub struct Story<'a> {
+    request_id: Option<&'a str>,
+    timestamp: Option<&'a str>,
+    method: Option<&'a str>,
+    path: Option<&'a str>,
+    status: u64,
+    /// Each part in words, in this order.
+    parts: Vec<Part>,
+    /// By the prices of the document, where one is given and something was charged.
+    bill: Option<Bill>,
+    /// The line itself.
+    line: &'a Map<String, Value>,
+}
+
+/// A part of it.
+#[derive(Debug, Serialize)]
+struct Part {
+    part: &'static str,
+    text: String,
+}
+
+impl<'a> Story<'a> {
+    /// Of a line; with a document, also by its prices and what it says of the key now.
+    pub fn new(line: &'a Line, document: Option<&Compiled>) -> Self {
+        let charged = line.text("trilane.charge").is_some();
+        let bill = document
+            .filter(|_| charged)
+            .map(|document| bill::of(line, document));
+        let cause = cause::of(line);
+        let parts = [
+            ("who", Some(who(line))),
+            ("asked", asked(line)),
+            ("decided", decided(line)),
+            ("tried", tried(line)),
+            ("ended", Some(ended(line))),
+            ("why", cause.map(|cause| why(line, cause.why))),
+            ("used", used(line)),
+            ("charged", charge(line, bill.as_ref())),
+            ("spent", spent(line)),
+            ("now", document.and_then(|document| now(line, document))),
+            ("to do", cause.map(|cause| cause.cure.to_owned())),
+        ];
+        let parts = parts
+            .into_iter()
+            .filter_map(|(part, text)| Some(Part { part, text: text? }));
+        Self {
+            request_id: line.text("request_id"),
+            timestamp: line.text("timestamp"),
+            method: line.text("http.request.method"),
+            path: line.text("url.path"),
+            status: line.number("http.response.status_code").unwrap_or(0),
+            parts: parts.collect(),
+            bill: bill.and_then(Result::ok),
+            line: line.members(),
+        }
+    }
+
+    /// Writes it for people.
+    pub fn write(&self, ink: Ink, out: &mut impl Write) -> io::Result<()> {
+        let words = [self.method, self.path];
+        let request: Vec<&str> = words.into_iter().flatten().collect();
+        let request = if request.is_empty() {
+            "a request".to_owned()
+        } else {
+            request.join(" ")
+        };
+        writeln!(out, "{}", ink.mark(Mark::Strong, &printable(&request)))?;
+        let id = self.request_id.unwrap_or("without an id");
+        let time = self.timestamp.unwrap_or_default();
+        writeln!(out, "  {:NAME$}  {} at {time}", "request", printable(id))?;
+        for Part { part, text } in &self.parts {
+            writeln!(out, "  {part:NAME$}  {}", printable(text))?;
+            if let ("charged", Some(bill)) = (*part, &self.bill) {
+                bill.items.iter().try_for_each(|used| {
+                    let price = used.price.as_deref().unwrap_or("0");
+                    let each = match used.what {
+                        what if Kind::ALL.iter().any(|kind| kind.name() == what) => " a million",
+                        _ => " each",
+                    };
+                    let (what, amount, cost) = (used.what, used.amount, &used.cost);
+                    writeln!(
+                        out,
+                        "  {:NAME$}    {what}: {amount} at {price}{each} = {cost}",
+                        ""
+                    )
+                })?;
+                let tier = bill.tier.as_deref();
+                let tier = tier.map(|tier| format!(", at the prices of {tier}"));
+                writeln!(
+                    out,
+                    "  {:NAME$}    together, times {}{} = {}",
+                    "",
+                    bill.multiplier,
+                    printable(&tier.unwrap_or_default()),
+                    bill.charge
+                )?;
+            }
+        }
+        let mark = if self.status < 400 && self.status > 0 {
+            Mark::Good
+        } else {
+            Mark::Bad
+        };
+        let status = match self.status {
+            0 => "no answer".to_owned(),
+            status => status.to_string(),
+        };
+        writeln!(out, "{}", ink.mark(mark, &status))
+    }
+}
+
+fn who(line: &Line) -> String {
+    let Some(key) = line.text("trilane.key.id") else {
+        return "nobody that is known: the line names no key".to_owned();
+    };
+    let owner = line.text("trilane.key.owner");
+    let owner = owner
+        .map(|owner| format!(" of {owner}"))
+        .unwrap_or_default();
+    let place = line.text("trilane.key.found_in");
+    let place = place
+        .map(|place| format!(", sent in {place}"))
+        .unwrap_or_default();
+    match line.text("trilane.group") {
+        Some(group) => format!("key {key}{owner}, of the group {group}{place}"),
+        None => format!("key {key}{owner}{place}"),
+    }
+}
+
+fn asked(line: &Line) -> Option<String> {
+    let endpoint = line.text("trilane.endpoint")?;
+    let protocol = line.text("trilane.protocol");
+    let protocol = protocol
+        .map(|protocol| format!(", of protocol {protocol}"))
+        .unwrap_or_default();
+    let model = line.text("gen_ai.request.model");
+    let model = model
+        .map(|model| format!(", for the model {model}"))
+        .unwrap_or_default();
+    let stream = line
+        .members()
+        .get("trilane.stream")
+        .and_then(Value::as_bool);
+    let stream = if stream == Some(true) {
+        ", as a stream"
+    } else {
+        ""
+    };
+    let size = line.number("http.request.body.size");
+    let size = size
+        .map(|size| format!(", {size} bytes"))
+        .unwrap_or_default();
+    Some(format!("{endpoint}{protocol}{model}{stream}{size}"))
+}
+
+fn decided(line: &Line) -> Option<String> {
+    let source = line.text("trilane.source")?;
+    let entry = line.text("trilane.entry");
+    let entry = entry
+        .map(|entry| format!(", entry {entry}"))
+        .unwrap_or_default();
+    let multiplier = line.text("trilane.multiplier");
+    let multiplier = multiplier
+        .map(|multiplier| format!(", multiplier {multiplier}"))
+        .unwrap_or_default();
+    let model = line.text("trilane.model").map(|model| {
+        let upstream = line.text("trilane.upstream_model");
+        let upstream = upstream.filter(|upstream| *upstream != model);
+        let upstream = upstream
+            .map(|upstream| format!(", which is {upstream} there"))
+            .unwrap_or_default();
+        format!("model {model}{upstream}, ")
+    });
+    let model = model.unwrap_or_default();
+    Some(format!("{model}source {source}{entry}{multiplier}"))
+}
+
+fn tried(line: &Line) -> Option<String> {
+    let last = line.text("trilane.account");
+    let failed = line.list("trilane.tries.failed");
+    let each = failed.iter().map(|failed| {
+        let text = |name: &str| failed[name].as_str().unwrap_or_default();
+        let status = failed["status"].as_u64().filter(|status| *status > 0);
+        let status = status.map(|status| format!(" ({status})"));
+        let reason = text("reason");
+        let reason = if reason.is_empty() {
+            String::new()
+        } else {
+            format!(": {reason}")
+        };
+        let (account, why) = (text("account"), cause::failure(text("kind")));
+        format!("{account} {why}{}{reason}", status.unwrap_or_default())
+    });
+    let mut tries: Vec<String> = each.collect();
+    let count = line.number("trilane.tries").unwrap_or(0);
+    let answered = usize::try_from(count).is_ok_and(|count| count > failed.len());
+    if let (Some(last), true) = (last, answered) {
+        tries.push(if line.number("http.response.status_code") == Some(0) {
+            format!("{last} was asked last")
+        } else {
+            format!("{last} answered")
+        });
+    }
+    if tries.is_empty() {
+        let cluster = line.text("trilane.cluster")?;
+        let upstream = line.text("upstream")?;
+        return Some(format!("cluster {cluster}, at {upstream}"));
+    }
+    Some(tries.join("; then "))
+}
+
+fn ended(line: &Line) -> String {
+    let outcome = line.text("trilane.outcome").unwrap_or("before the filter");
+    let meaning = cause::ending(outcome).map(|text| format!(": {text}"));
+    let time = line.number("duration_ms");
+    let time = time.map(|time| format!(", after {time} ms"));
+    let first = line.number("trilane.time_to_first_byte_us");
+    let first = first.map(|us| format!(" (first byte after {} ms)", us.div_euclid(1000)));
+    let details =
+        ["flags", "details"].map(|name| line.text(name).filter(|text| *text != "via_upstream"));
+    let details: Vec<&str> = details.into_iter().flatten().collect();
+    let details = if details.is_empty() {
+        String::new()
+    } else {
+        format!("; Envoy says {}", details.join(" "))
+    };
+    let [meaning, time, first] = [meaning, time, first].map(Option::unwrap_or_default);
+    format!("{outcome}{meaning}{time}{first}{details}")
+}
+
+fn why(line: &Line, why: &str) -> String {
+    let code = line.text("error.type");
+    let code = code.map(|code| format!("{code}: ")).unwrap_or_default();
+    let limit = line.text("trilane.limit").map(|limit| {
+        let scope = line.text("trilane.limit.scope").unwrap_or("key");
+        format!(" ({limit} of the {scope})")
+    });
+    let status = line.number("trilane.upstream_status");
+    let status = status.map(|status| format!("; the upstream answered {status}"));
+    let failure = line.text("trilane.upstream_failure");
+    let failure = failure.map(|failure| format!("; {failure}"));
+    let [limit, status, failure] = [limit, status, failure].map(Option::unwrap_or_default);
+    format!("{code}{why}{limit}{status}{failure}")
+}
+
+fn used(line: &Line) -> Option<String> {
+    // What was not made needs no words.
+    let status = line
+        .text("trilane.usage.status")
+        .filter(|status| *status != "none")?;
+    let usage = line.usage();
+    let tokens = Kind::ALL.map(|kind| (kind.name(), usage.tokens(kind)));
+    let calls = Call::ALL.map(|call| (call.name(), usage.calls(call)));
+    let all = tokens.into_iter().chain([("images", usage.images)]);
+    let some: Vec<String> = all
+        .chain(calls)
+        .filter(|(_, amount)| *amount > 0)
+        .map(|(what, amount)| format!("{what} {amount}"))
+        .collect();
+    let numbers = cause::numbers(status);
+    if some.is_empty() {
+        return Some(format!("{status}: {numbers}"));
+    }
+    let estimated = ["input_tokens", "output_tokens", "images"].map(|what| {
+        let number = line.number(&format!("trilane.estimated.{what}"))?;
+        Some(format!("{number} {}", what.replace('_', " ")))
+    });
+    let estimated: Vec<String> = estimated.into_iter().flatten().collect();
+    let estimated = if estimated.is_empty() {
+        String::new()
+    } else {
+        format!(", {} of it estimated", estimated.join(" and "))
+    };
+    Some(format!(
+        "{} ({status}: {numbers}{estimated})",
+        some.join(", ")
+    ))
+}
+
+fn charge(line: &Line, bill: Option<&Result<Bill, &'static str>>) -> Option<String> {
+    let Some(charge) = line.text("trilane.charge") else {
+        let nothing = matches!(line.text("trilane.usage.status")?, "none" | "failed");
+        let why = if nothing {
+            "nothing"
+        } else {
+            "nothing: the model has no prices, or what it used is not known"
+        };
+        return Some(why.to_owned());
+    };
+    let currency = line.text("trilane.currency");
+    let currency = currency.map(|code| format!(" {code}")).unwrap_or_default();
+    let uncovered = line.list("trilane.uncovered");
+    let uncovered: Vec<&str> = uncovered.iter().filter_map(Value::as_str).collect();
+    let uncovered = if uncovered.is_empty() {
+        String::new()
+    } else {
+        format!(", and no price covers {}", uncovered.join(", "))
+    };
+    let by = match bill {
+        None => "; --document shows from which prices".to_owned(),
+        Some(Err(why)) => format!("; {why}, so from which prices cannot be told"),
+        Some(Ok(bill)) if bill.as_charged => ", which is".to_owned(),
+        Some(Ok(_)) => {
+            "; by the document as it is now it would be another amount (its prices have changed since, or several models \
+             were at work)"
+                .to_owned()
+        }
+    };
+    Some(format!("{charge}{currency}{uncovered}{by}"))
+}
+
+fn spent(line: &Line) -> Option<String> {
+    let mut all = Vec::new();
+    for scope in ["key", "group"] {
+        for window in ["day", "month"] {
+            if let Some(amount) = line.text(&format!("trilane.spent.{scope}.{window}")) {
+                all.push(format!("{amount} of the {scope}'s {window}"));
+            }
+        }
+    }
+    (!all.is_empty()).then(|| format!("{} by then, this request included", all.join(", ")))
+}
+
+/// What the document says of the key at this moment.
+fn now(line: &Line, document: &Compiled) -> Option<String> {
+    let id = line.text("trilane.key.id")?;
+    let mut records = document.keys.iter().map(|(_, record)| record);
+    let Some(record) = records.find(|record| record.id == id) else {
+        let feed = if document.policy.keys_feed.is_some() {
+            ", but its feed may"
+        } else {
+            ""
+        };
+        return Some(format!("the document does not have the key {id}{feed}"));
+    };
+    let end = record
+        .expires_at
+        .and_then(|end| time::OffsetDateTime::from_unix_timestamp(end).ok());
+    let standing = match end {
+        _ if record.disabled => "disabled".to_owned(),
+        Some(end) if end <= time::OffsetDateTime::now_utc() => {
+            format!("at its end since {}", moment(end))
+        }
+        Some(end) => format!("good until {}", moment(end)),
+        None => "good".to_owned(),
+    };
+    Some(format!(
+        "the key {id} is {standing}, in the group {}",
+        record.group
+    ))
+}

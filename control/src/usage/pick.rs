@@ -1,0 +1,50 @@
+//! Which columns the table shows.
+
+use super::measure::Measure;
+
+/// A column beside those that records are grouped by, or all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pick {
+    /// All.
+    All,
+    /// What is counted.
+    Measure(Measure),
+    /// The currency of the charges.
+    Currency,
+    /// What is charged by estimate.
+    EstimatedCharge,
+    /// What is charged.
+    Charge,
+}
+
+impl Pick {
+    /// All columns, in the order of a whole table.
+    fn columns() -> impl Iterator<Item = Self> {
+        let rest = [Self::Currency, Self::EstimatedCharge, Self::Charge];
+        Measure::ALL.map(Self::Measure).into_iter().chain(rest)
+    }
+
+    /// The names that the command line takes.
+    pub fn names() -> Vec<&'static str> {
+        let all = [Self::All].into_iter().chain(Self::columns());
+        all.map(Self::name).collect()
+    }
+
+    /// By its name; all for one that is none.
+    pub fn of(name: &str) -> Self {
+        Self::columns()
+            .find(|pick| pick.name() == name)
+            .unwrap_or(Self::All)
+    }
+
+    /// Its name in every format.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Measure(measure) => measure.name(),
+            Self::Currency => "currency",
+            Self::EstimatedCharge => "estimated_charge",
+            Self::Charge => "charge",
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Whether there is anything of what was asked for.
+
+use super::args::Args;
+use super::record::Record;
+use crate::failure::Failure;
+use crate::terminal::{printable, say};
+
+/// How many ids a message lists.
+const HANDFUL: usize = 5;
+
+/// One value of `--key`, `--group` or `--model`.
+#[derive(Debug)]
+struct Value {
+    what: What,
+    wanted: String,
+    /// Whether any request has it.
+    there: bool,
+    /// Whether any request that counts has it.
+    counted: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum What {
+    Key,
+    Group,
+    Model,
+}
+
+impl What {
+    const ALL: [Self; 3] = [Self::Key, Self::Group, Self::Model];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Key => "key",
+            Self::Group => "group",
+            Self::Model => "model",
+        }
+    }
+
+    fn of<'a>(self, record: &'a Record<'_>) -> &'a str {
+        let value = match self {
+            Self::Key => record.key(),
+            Self::Group => record.group(),
+            Self::Model => record.model(),
+        };
+        if value.is_empty() { "-" } else { value }
+    }
+}
+
+/// The values that were asked for, and what there is instead.
+#[derive(Debug)]
+pub struct Sought {
+    values: Vec<Value>,
+    /// The first few ids that there are, by [`What`]; one more than a message lists.
+    known: [Vec<String>; What::ALL.len()],
+}
+
+impl Sought {
+    /// What the command line asks for.
+    pub fn new(args: &Args) -> Self {
+        let lists = [&args.key, &args.group, &args.model];
+        let lists = What::ALL.into_iter().zip(lists);
+        let values = lists.flat_map(|(what, list)| {
+            list.iter().map(move |wanted| Value {
+                what,
+                wanted: wanted.clone(),
+                there: false,
+                counted: false,
+            })
+        });
+        Self {
+            values: values.collect(),
+            known: Default::default(),
+        }
+    }
+
+    /// A request, and whether it counts.
+    pub fn see(&mut self, record: &Record<'_>, counts: bool) {
+        if self.values.is_empty() {
+            return;
+        }
+        for value in &mut self.values {
+            if !value.counted && value.what.of(record) == value.wanted {
+                value.there = true;
+                value.counted = counts;
+            }
+        }
+        for (what, known) in What::ALL.into_iter().zip(&mut self.known) {
+            let id = what.of(record);
+            if known.len() <= HANDFUL && id != "-" && !known.iter().any(|known| known == id) {
+                known.push(id.to_owned());
+            }
+        }
+    }
+
+    /// Says of what there is nothing.
+    ///
+    /// # Errors
+    /// There is nothing of something: whoever asked must not take nothing for the answer.
+    pub fn verdict(&self) -> Result<(), Failure> {
+        let missing: Vec<&Value> = self.values.iter().filter(|value| !value.counted).collect();
+        for Value {
+            what,
+            wanted,
+            there,
+            ..
+        } in &missing
+        {
+            let name = what.name();
+            let wanted = printable(wanted);
+            say(&if *there {
+                format!(
+                    "error: --{name} {wanted}: there are requests with it, but none that the other options leave"
+                )
+            } else {
+                format!(
+                    "error: --{name} {wanted}: no request has it{}",
+                    self.known_text(*what)
+                )
+            });
+        }
+        if missing.is_empty() {
+            Ok(())
+        } else {
+            Err(Failure::Told)
+        }
+    }
+
+    /// Which ids there are, a handful of them.
+    fn known_text(&self, what: What) -> String {
+        let known = self.known.get(what as usize).map(Vec::as_slice);
+        let known = known.unwrap_or_default();
+        if known.is_empty() {
+            return format!("; none has any {}", what.name());
+        }
+        let listed: Vec<String> = known.iter().take(HANDFUL).map(|id| printable(id)).collect();
+        let more = if known.len() > HANDFUL { ", …" } else { "" };
+        format!("; there are {}{more}", listed.join(", "))
+    }
+}
