@@ -51,6 +51,7 @@ pub(super) fn conclude(
         method: facts.method,
         path: facts.path,
         key: facts.key,
+        owner: facts.owner,
         group: facts.group.map(|group| group.id.clone()),
         requested_model: facts.requested_model,
         stream: facts.stream,

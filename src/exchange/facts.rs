@@ -41,6 +41,8 @@ pub(super) struct Facts {
     pub protocol: Option<Protocol>,
     /// The id of the account key.
     pub key: Option<String>,
+    /// Whose it is, where that is known.
+    pub owner: Option<String>,
     /// The key's group.
     pub group: Option<Rc<Group>>,
     /// Whose limits the request meets; nobody's, for most.

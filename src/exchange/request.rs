@@ -142,6 +142,7 @@ fn decide(
     let policy = &in_force.ok_or(Rejection::NotReady)?.policy;
     let protocol = admission::protocol_of(endpoint, form);
     facts.key = Some(key.id.clone());
+    facts.owner.clone_from(&key.owner);
     facts.subjects = quota::subjects(&key, &group);
     facts.group = Some(Rc::clone(&group));
     facts.protocol = Some(protocol);

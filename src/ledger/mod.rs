@@ -36,6 +36,8 @@ pub struct Record {
     pub protocol: Option<Protocol>,
     /// The id of the account key.
     pub key: Option<String>,
+    /// Whose it is, where that is known.
+    pub owner: Option<String>,
     /// The id of the key's group.
     pub group: Option<String>,
     /// The way to the source.
