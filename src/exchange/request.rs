@@ -141,8 +141,7 @@ fn decide(
     let Admitted { key, group, form } = admission::admit(head, target, endpoint, in_force, world)?;
     let policy = &in_force.ok_or(Rejection::NotReady)?.policy;
     let protocol = admission::protocol_of(endpoint, form);
-    facts.key = Some(key.id.clone());
-    facts.owner.clone_from(&key.owner);
+    facts.note_key(&key);
     facts.subjects = quota::subjects(&key, &group);
     facts.group = Some(Rc::clone(&group));
     facts.protocol = Some(protocol);
