@@ -544,8 +544,18 @@ fn whose_a_key_is() {
         play(&format!("GET {path}"), &[&authorization], &[], "")
     };
     for (case, key, path, want) in [
-        ("an answer", "k-owned", "/v1/models", (Some("owned"), Some("Zoë, sales"))),
-        ("a refusal", "k-owned", "/v1/models/none", (Some("owned"), Some("Zoë, sales"))),
+        (
+            "an answer",
+            "k-owned",
+            "/v1/models",
+            (Some("owned"), Some("Zoë, sales")),
+        ),
+        (
+            "a refusal",
+            "k-owned",
+            "/v1/models/none",
+            (Some("owned"), Some("Zoë, sales")),
+        ),
         ("nobody's", "k-a", "/v1/models", (Some("a"), None)),
         ("no key", "k-none", "/v1/models", (None, None)),
     ] {

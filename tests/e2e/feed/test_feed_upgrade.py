@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Optional
 
+import httpx
 import pytest
 from feed_desk import TICK_MS, document, new, new_one
 from feed_keys import GROUP, digest
@@ -20,7 +21,7 @@ from feed_served import Database
 from feed_watch import Workers
 from serving import Serving
 from stack import WASM
-from support import run_dir
+from support import bearer, run_dir
 from variants import Variant, loader_log, tick, until
 
 #: Where `make upgrade-test` puts the filter of 0.1.0.
@@ -68,6 +69,12 @@ class Gateway:
         assert self.workers
         workers = self.workers
         until(lambda: set(workers.ask(value).values()) == {status}, self.stack.check)
+
+    def call(self, value: str) -> int:
+        """Calls a model; the status."""
+        body = {"model": "gpt-5.1", "messages": [{"role": "user", "content": "hi"}]}
+        url = f"{self.stack.base_url}/v1/chat/completions"
+        return httpx.post(url, json=body, headers=bearer(value), trust_env=False, timeout=30).status_code
 
     def owners(self, key: str) -> set[Optional[str]]:
         """Those that the ledger names with a key."""
@@ -144,7 +151,8 @@ def test_limits_of_today_hold_in_both(site: Site) -> None:
     value = new_one()
     site.put(value, owner="sales", limits={"requests_per_minute": 1})
     for gateway in (site.before, site.today):
-        gateway.wait(value, 429)
+        gateway.wait(value, 200)
+        assert [gateway.call(value) for _ in range(3)] == [200, 429, 429]
 
 
 def test_what_0_1_0_would_do_with_a_member_that_it_does_not_know(site: Site) -> None:
