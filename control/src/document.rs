@@ -31,7 +31,17 @@ pub fn read(document: &Path) -> Result<Vec<u8>, String> {
 /// # Errors
 /// Every problem.
 pub fn judge(bytes: &[u8]) -> Result<Compiled, Problems> {
-    Document::parse(bytes).and_then(|document| compile(&document))
+    read_and_judge(bytes).map(|(_, compiled)| compiled)
+}
+
+/// The same, with the document as it is written.
+///
+/// # Errors
+/// Every problem.
+pub fn read_and_judge(bytes: &[u8]) -> Result<(Document, Compiled), Problems> {
+    let document = Document::parse(bytes)?;
+    let compiled = compile(&document)?;
+    Ok((document, compiled))
 }
 
 /// A document that the gateway would take.
@@ -39,8 +49,16 @@ pub fn judge(bytes: &[u8]) -> Result<Compiled, Problems> {
 /// # Errors
 /// One that cannot be read, or that it would refuse; then all problems have been said.
 pub fn good(document: &Path) -> Result<Compiled, Failure> {
+    good_with_text(document).map(|(_, compiled)| compiled)
+}
+
+/// The same, with the document as it is written.
+///
+/// # Errors
+/// As [`good`].
+pub fn good_with_text(document: &Path) -> Result<(Document, Compiled), Failure> {
     let bytes = read(document).map_err(Failure::Unreadable)?;
-    judge(&bytes).map_err(|problems| {
+    read_and_judge(&bytes).map_err(|problems| {
         tell(&problems);
         let name = document.display().to_string();
         Failure::Unreadable(format!(

@@ -14,6 +14,8 @@ mod changes;
 mod desk;
 #[path = "key/files.rs"]
 mod files;
+#[path = "key/terms.rs"]
+mod terms;
 #[path = "key/values.rs"]
 mod values;
 

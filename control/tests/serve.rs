@@ -21,6 +21,8 @@ mod life;
 mod limits;
 #[path = "serve/model.rs"]
 mod model;
+#[path = "serve/owner.rs"]
+mod owner;
 #[path = "serve/queries.rs"]
 mod queries;
 #[path = "serve/reader.rs"]

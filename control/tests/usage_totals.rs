@@ -649,3 +649,25 @@ fn nothing_steers_the_terminal() {
         "{ran:?}"
     );
 }
+
+#[test]
+fn by_owner() {
+    let of = |owner: &str, charge: &str| {
+        let call = call("k1", "g1", "m1", 10, 1, charge);
+        line("2026-11-20T00:00:00Z", &format!("{call}{owner}"))
+    };
+    let ledger = [
+        of(",\"trilane.key.owner\":\"Zo\\u00eb, sales\"", "1 USD"),
+        of(",\"trilane.key.owner\":\"Zoë, sales\"", "2 USD"),
+        of("", "4 USD"),
+    ];
+    let ran = usage(
+        ["--format", "json", "--by", "owner"],
+        ledger.concat().as_bytes(),
+    );
+    let sums = ran.json();
+    let rows = sums["rows"].as_array().unwrap().iter();
+    let rows: Vec<_> = rows.map(|row| (&row["owner"], &row["charge"])).collect();
+    let (nobody, zoe) = (json!(""), json!("Zoë, sales"));
+    assert_eq!(rows, [(&nobody, &json!("4")), (&zoe, &json!("3"))]);
+}

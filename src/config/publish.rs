@@ -278,7 +278,7 @@ impl Publisher {
         let name = digest.shared_name();
         let (bytes, version) = shared.get(&name);
         let found = match Named::decode(&bytes.unwrap_or_default()) {
-            Ok(Some(named)) if named.epoch <= self.epoch => Found::Named(named),
+            Ok(Some(named)) if named.epoch <= self.epoch => Found::Named(Box::new(named)),
             Ok(Some(named)) if named.epoch <= last_epoch(shared) => return Err(Overtaken),
             // Nobody has ever had such an epoch.
             Ok(Some(_)) => Found::Unreadable,
@@ -306,7 +306,7 @@ fn signature(digest: &[u8; 32], epoch: u64) -> Vec<u8> {
 /// What stands for a key.
 #[derive(Debug)]
 enum Found {
-    Named(Named),
+    Named(Box<Named>),
     Nothing,
     /// Something of another release, or damaged.
     Unreadable,

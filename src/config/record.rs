@@ -59,12 +59,45 @@ pub struct KeyRecord {
     pub id: String,
     /// The id of its group.
     pub group: String,
+    /// Whose it is, for ledgers; nothing is decided by it.
+    pub owner: Option<String>,
     /// When it ends, seconds since the Unix epoch; `None` for never.
     pub expires_at: Option<i64>,
     /// Whether it is switched off.
     pub disabled: bool,
     /// What it may use; `None` for without limit.
     pub limits: Option<Box<Limits>>,
+}
+
+/// What is known of a key, before it is in a record of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Terms<'a> {
+    /// The key's id, for logs and ledgers.
+    pub id: &'a str,
+    /// The id of its group.
+    pub group: &'a str,
+    /// Whose it is, for ledgers.
+    pub owner: Option<&'a str>,
+    /// When it ends, seconds since the Unix epoch; `None` for never.
+    pub expires_at: Option<i64>,
+    /// Whether it is switched off.
+    pub disabled: bool,
+    /// What it may use; `None` for without limit.
+    pub limits: Option<&'a Limits>,
+}
+
+impl<'a> Terms<'a> {
+    /// Those of a record.
+    pub fn of(record: &'a KeyRecord) -> Self {
+        Self {
+            id: &record.id,
+            group: &record.group,
+            owner: record.owner.as_deref(),
+            expires_at: record.expires_at,
+            disabled: record.disabled,
+            limits: record.limits.as_deref(),
+        }
+    }
 }
 
 /// A record and the epoch of the loader that wrote it.
@@ -107,7 +140,11 @@ const FORMAT_CHANGING: u8 = 3;
 const DISABLED: u8 = 1;
 /// The terms end with limits. A release that knows of none cannot read such a record, in either format:
 /// better than to let everything through.
-pub(super) const LIMITED: u8 = 4;
+const LIMITED: u8 = 4;
+/// Between ids and limits the terms have an owner. A key without one has not a byte for it.
+const OWNED: u8 = 8;
+/// Every flag that tells what the terms of a key have.
+pub(super) const TERMS: u8 = DISABLED | LIMITED | OWNED;
 const NEVER: i64 = i64::MAX;
 
 impl Stamped {
@@ -120,16 +157,9 @@ impl Stamped {
                 .saturating_add(record.group.len()),
         );
         bytes.push(FORMAT);
-        bytes.push(flags(record));
+        bytes.push(flags(&Terms::of(record)));
         bytes.extend_from_slice(&self.epoch.to_le_bytes());
-        let limits = record.limits.as_deref();
-        put_terms(
-            record.expires_at,
-            &record.group,
-            &record.id,
-            limits,
-            &mut bytes,
-        );
+        put_terms(&Terms::of(record), &mut bytes);
         bytes
     }
 
@@ -146,13 +176,13 @@ impl Stamped {
 
     fn decode_present(bytes: &[u8]) -> Option<Self> {
         let (&[format, flags], rest) = bytes.split_first_chunk::<2>()?;
-        if format != FORMAT || flags & !(DISABLED | LIMITED) != 0 {
+        if format != FORMAT || flags & !TERMS != 0 {
             return None;
         }
         let (epoch, rest) = rest.split_first_chunk::<8>()?;
         Some(Self {
             epoch: u64::from_le_bytes(*epoch),
-            record: take_terms(rest, flags & DISABLED != 0, flags & LIMITED != 0)?,
+            record: take_terms(rest, flags)?,
         })
     }
 }
@@ -224,15 +254,9 @@ impl Named {
 fn encode_part(record: Option<&KeyRecord>) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(record) = record {
-        bytes.push(flags(record));
-        let limits = record.limits.as_deref();
-        put_terms(
-            record.expires_at,
-            &record.group,
-            &record.id,
-            limits,
-            &mut bytes,
-        );
+        let terms = Terms::of(record);
+        bytes.push(flags(&terms));
+        put_terms(&terms, &mut bytes);
     }
     bytes
 }
@@ -241,49 +265,55 @@ fn decode_part(bytes: &[u8]) -> Option<Option<KeyRecord>> {
     let Some((&flags, terms)) = bytes.split_first() else {
         return Some(None);
     };
-    if flags & !(DISABLED | LIMITED) != 0 {
+    if flags & !TERMS != 0 {
         return None;
     }
-    take_terms(terms, flags & DISABLED != 0, flags & LIMITED != 0).map(Some)
+    take_terms(terms, flags).map(Some)
 }
 
-fn flags(record: &KeyRecord) -> u8 {
-    let limited = if record.limits.is_some() { LIMITED } else { 0 };
-    limited | if record.disabled { DISABLED } else { 0 }
+/// The flags of terms.
+pub(super) fn flags(terms: &Terms<'_>) -> u8 {
+    let flag = |flag: u8, is: bool| if is { flag } else { 0 };
+    flag(DISABLED, terms.disabled)
+        | flag(LIMITED, terms.limits.is_some())
+        | flag(OWNED, terms.owner.is_some())
 }
 
-/// Writes what the records of both formats end with: expiry, both ids with their lengths, and limits
+/// Writes what the records of all formats end with: expiry, both ids with their lengths, and an owner and limits
 /// where there are some.
-pub(super) fn put_terms(
-    expires_at: Option<i64>,
-    group: &str,
-    id: &str,
-    limits: Option<&Limits>,
-    bytes: &mut Vec<u8>,
-) {
-    bytes.extend_from_slice(&expires_at.unwrap_or(NEVER).to_le_bytes());
-    for text in [group, id] {
-        // Ids are at most 64 bytes (names.rs); a longer one could not be read back.
+pub(super) fn put_terms(terms: &Terms<'_>, bytes: &mut Vec<u8>) {
+    bytes.extend_from_slice(&terms.expires_at.unwrap_or(NEVER).to_le_bytes());
+    for text in [Some(terms.group), Some(terms.id), terms.owner]
+        .into_iter()
+        .flatten()
+    {
+        // Ids are at most 64 bytes, owners 128 (names.rs); a longer one could not be read back.
         bytes.push(u8::try_from(text.len()).unwrap_or(u8::MAX));
         bytes.extend_from_slice(text.as_bytes());
     }
-    if let Some(limits) = limits {
+    if let Some(limits) = terms.limits {
         limits.encode(bytes);
     }
 }
 
 /// Reads it; `None` where it is anything else.
-pub(super) fn take_terms(bytes: &[u8], disabled: bool, limited: bool) -> Option<KeyRecord> {
+pub(super) fn take_terms(bytes: &[u8], flags: u8) -> Option<KeyRecord> {
     let (expires_at, rest) = bytes.split_first_chunk::<8>()?;
     let expires_at = i64::from_le_bytes(*expires_at);
     let (group, rest) = take_text(rest)?;
     let (id, rest) = take_text(rest)?;
+    let (owner, rest) = if flags & OWNED == 0 {
+        (None, rest)
+    } else {
+        take_text(rest).map(|(owner, rest)| (Some(owner), rest))?
+    };
     Some(KeyRecord {
         id,
         group,
+        owner,
         expires_at: (expires_at != NEVER).then_some(expires_at),
-        disabled,
-        limits: take_limits(rest, limited)?,
+        disabled: flags & DISABLED != 0,
+        limits: take_limits(rest, flags & LIMITED != 0)?,
     })
 }
 
@@ -343,6 +373,7 @@ mod tests {
         let record = |group: &str| KeyRecord {
             id: "k".to_owned(),
             group: group.to_owned(),
+            owner: None,
             expires_at: None,
             disabled: false,
             limits: None,
@@ -397,12 +428,13 @@ mod tests {
             epoch in any::<u64>(),
             id in "[a-z0-9_]{1,64}",
             group in "[a-z0-9-]{1,64}",
+            owner in proptest::option::of("[^\\p{Cc}]{1,32}"),
             expires_at in proptest::option::of(0i64..4_000_000_000),
             disabled in any::<bool>(),
             limits in proptest::option::of(limits()),
         ) -> Stamped {
             let limits = limits.map(Box::new);
-            Stamped { epoch, record: KeyRecord { id, group, expires_at, disabled, limits } }
+            Stamped { epoch, record: KeyRecord { id, group, owner, expires_at, disabled, limits } }
         }
     }
 

@@ -11,7 +11,7 @@ use crate::usage::{Estimated, Reading};
 /// The record of an exchange that is over.
 pub(super) fn conclude(
     phase: &Phase,
-    facts: Facts,
+    mut facts: Facts,
     mut answer: Answer,
     stream: &impl StreamEnd,
     clock: &impl Clock,
@@ -36,6 +36,7 @@ pub(super) fn conclude(
     let bill = bill_of(&facts, &reading, status);
     let counted = descriptors::used(&facts, quota::tokens(&reading, status));
     let asked = asked(&facts, &answer, ending, stream);
+    let owner = facts.take_owner();
     let operation = facts.operation().filter(|_| facts.route.is_some());
     Record {
         endpoint: facts.endpoint.as_ref().map(|e| e.name().to_owned()),
@@ -52,6 +53,7 @@ pub(super) fn conclude(
         path: facts.path,
         key: facts.key,
         key_found_in: facts.key_found_in,
+        owner,
         group: facts.group.map(|group| group.id.clone()),
         requested_model: facts.requested_model,
         stream: facts.stream,

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use crate::body::{BodyScanner, InputSize};
 use crate::config::policy::Group;
+use crate::config::record::KeyRecord;
 use crate::head::Head;
 use crate::lane::Protocol;
 use crate::ledger::RouteTaken;
@@ -79,15 +80,16 @@ pub(super) struct Facts {
     pub output_cap: Option<u64>,
     /// How large the text of the input is, so far, in bytes.
     text_bytes: u64,
-    /// What few bodies ask for.
+    /// What few requests have.
     asked: Option<Box<Asked>>,
     /// Whether the upstream has been given the whole request.
     pub sent_whole: bool,
 }
 
-/// What few bodies ask for, as far as it is known.
+/// What few requests have, or few bodies ask for, as far as it is known.
 #[derive(Debug, Default)]
 struct Asked {
+    owner: Option<String>,
     candidates: Option<u64>,
     service_tier: Option<Box<str>>,
     speed: Option<Box<str>>,
@@ -100,6 +102,14 @@ impl Facts {
     pub(super) fn note_head(&mut self, head: &Head, target: &Target<'_>) {
         self.method = shown(head.method(), MAX_METHOD);
         self.path = shown(target.path, MAX_PATH);
+    }
+
+    /// Notes the account key.
+    pub(super) fn note_key(&mut self, key: &KeyRecord) {
+        self.key = Some(key.id.clone());
+        if let Some(owner) = &key.owner {
+            self.asked.get_or_insert_default().owner = Some(owner.clone());
+        }
     }
 
     /// Notes the model that a request names, and what it means.
@@ -140,6 +150,11 @@ impl Facts {
 }
 
 impl Facts {
+    /// Whose the account key is, where that is known; gives it away.
+    pub(super) fn take_owner(&mut self) -> Option<String> {
+        self.asked.as_mut()?.owner.take()
+    }
+
     /// How many outputs the body asks for, as far as it is known.
     pub(super) fn candidates(&self) -> Option<u64> {
         self.asked.as_ref()?.candidates

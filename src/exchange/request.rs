@@ -150,7 +150,7 @@ fn decide(
     let Admitted { key, group, form } = admitted?;
     let policy = &in_force.ok_or(Rejection::NotReady)?.policy;
     let protocol = admission::protocol_of(endpoint, form);
-    facts.key = Some(key.id.clone());
+    facts.note_key(&key);
     facts.subjects = quota::subjects(&key, &group);
     facts.currency = policy.currency.clone();
     facts.group = Some(Rc::clone(&group));

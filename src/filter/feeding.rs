@@ -4,7 +4,9 @@ use core::time::Duration;
 
 use super::feed_stats::FeedStats;
 use super::host::{self, Host};
-use crate::config::feed::{Answer, FeedSource, Gate, Outcome, Pace, Reading, Reason};
+use crate::config::feed::{
+    Answer, FORMAT, FORMAT_HEADER, FeedSource, Gate, Outcome, Pace, Reading, Reason,
+};
 use crate::config::source::MAX_BYTES;
 
 /// The least time between two pages where there is more (the [`Pace`] may want a longer one), and how many changes a
@@ -157,8 +159,9 @@ impl Feeding {
         let path = reading.question(PAGE);
         self.call = reading.source().and_then(|source| {
             // What a cache remembers is not what the feed says.
-            let more = ("cache-control", "no-cache");
-            host::fetch(&source.cluster, &source.authority, &path, Some(more))
+            let fresh = ("cache-control", "no-cache");
+            let format = (FORMAT_HEADER, FORMAT);
+            host::fetch(&source.cluster, &source.authority, &path, [fresh, format])
         });
         if self.call.is_none() {
             let outcome = self.take(Answer::None("its cluster is unknown or has no host"));

@@ -331,11 +331,11 @@ pub(super) fn set_response_header(name: &str, value: &str) {
 
 /// Asks a cluster for what is at `path`, with one more header. The answer comes in
 /// `on_http_call_response` with this token; `None` where the cluster is unknown or cannot be asked.
-pub(super) fn fetch(
+pub(super) fn fetch<'a>(
     cluster: &str,
-    authority: &str,
-    path: &str,
-    more: Option<(&str, &str)>,
+    authority: &'a str,
+    path: &'a str,
+    more: impl IntoIterator<Item = (&'a str, &'a str)>,
 ) -> Option<u32> {
     let mut headers = vec![
         (":method", "GET"),

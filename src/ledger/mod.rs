@@ -40,6 +40,8 @@ pub struct Record {
     pub key: Option<String>,
     /// Where a good key stood, if its group does not read it there: the name of a header, or `query`.
     pub key_found_in: Option<&'static str>,
+    /// Whose it is, where that is known.
+    pub owner: Option<String>,
     /// The id of the key's group.
     pub group: Option<String>,
     /// The way to the source.

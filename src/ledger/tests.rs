@@ -14,6 +14,7 @@ pub(super) fn record() -> Record {
         protocol: Some(Protocol::B),
         key: Some("key_1".to_owned()),
         key_found_in: None,
+        owner: Some("Müller \"& Co\"".to_owned()),
         group: Some("mixed".to_owned()),
         route: Some(RouteTaken {
             source: "b".to_owned(),
@@ -83,6 +84,7 @@ fn a_record_becomes_members_of_one_line() {
         "trilane.endpoint": "messages",
         "trilane.protocol": "B",
         "trilane.key.id": "key_1",
+        "trilane.key.owner": "Müller \"& Co\"",
         "trilane.group": "mixed",
         "trilane.source": "b",
         "trilane.entry": "vb_messages",
@@ -184,6 +186,7 @@ fn what_is_unknown_is_left_out() {
         operation: None,
         protocol: None,
         key: None,
+        owner: None,
         group: None,
         route: None,
         requested_model: None,

@@ -75,6 +75,7 @@ fn damage_before_the_first_request() {
         record: KeyRecord {
             id: "ka".to_owned(),
             group: "nobody".to_owned(),
+            owner: None,
             expires_at: None,
             disabled: false,
             limits: None,

@@ -119,6 +119,11 @@ fn keys_come_change_and_go() {
         header(&call.headers, "cache-control"),
         Some(&b"no-cache"[..])
     );
+    assert_eq!(
+        header(&call.headers, "x-trilane-feed-format"),
+        Some(&b"2"[..]),
+        "the loader announces what it knows"
+    );
     assert_eq!(call.timeout_ms, 5000);
     assert_eq!(health(&mut gateway), 503, "nothing is read yet");
     let statuses = |vm: &mut Vm| ["key-a", "one", "two", "three"].map(|key| status(vm, key));

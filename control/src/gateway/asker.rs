@@ -128,6 +128,7 @@ impl Whose {
         let record = KeyRecord {
             id: "some-key".to_owned(),
             group: group.clone(),
+            owner: None,
             expires_at: None,
             disabled: false,
             limits: None,

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use time::{Duration, OffsetDateTime};
 
-use super::when;
+use super::terms::Terms;
+use super::{issued, when};
 
-/// Account keys in a document: created, listed, switched off and on, ended, exchanged, removed.
+/// Account keys in a document: created, listed, limited, switched off and on, ended, exchanged, removed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The document's text is changed in the one place that must change, and replaced whole by a rename: with the \
@@ -14,6 +15,9 @@ same mode and owner, never half written. A document that the gateway would refus
 and one that somebody else changes at the same time is not overwritten. A gateway that reads this very file \
 has the change in force within a second; a document that is published otherwise (trilane render --publish) \
 is to be published again.
+
+An owner stands in the document, so gateways write it into their ledgers. A label, and when a key was made, stand \
+only in a file beside the document, gateway.json.issued, which no gateway reads.
 
 A new key's value is printed once and kept nowhere: the document has its SHA-256 alone. No subcommand \
 takes a value.
@@ -25,6 +29,8 @@ Exit codes:
 
 Examples:
   trilane key create gateway.json --id key_01 --group mixed --expires-in 90d --key-out key_01.txt
+  trilane key create gateway.json --id key_02 --group mixed --owner sales --label 'Ann, laptop' --budget-month 200 --rpm 60
+  trilane key limit gateway.json --id key_02 --budget-month 300 --rpm none
   trilane key rotate gateway.json --id key_01 --overlap 7d
   trilane key list gateway.json")]
 pub struct Args {
@@ -37,12 +43,14 @@ pub struct Args {
 pub enum Command {
     /// Make a new key
     Create(Create),
-    /// List the keys: id, group, state, end
+    /// List the keys: id, owner, label, group, state, limits, budgets, when made, end
     List(List),
     /// Switch a key off
     Disable(One),
     /// Switch a key on again
     Enable(One),
+    /// Change what a key may use
+    Limit(Limit),
     /// Say when a key ends
     Expire(Expire),
     /// Give a key a new value
@@ -69,8 +77,36 @@ pub struct Create {
     #[arg(long, value_name = "TIME", value_parser = when::span)]
     pub expires_in: Option<Duration>,
 
+    /// Whose the key is: gateways write it into their ledgers
+    #[arg(long, value_name = "TEXT", value_parser = issued::text)]
+    pub owner: Option<String>,
+
+    /// A note that stays beside the document: no gateway, feed or ledger has it
+    #[arg(long, value_name = "TEXT", value_parser = issued::text)]
+    pub label: Option<String>,
+
+    #[command(flatten)]
+    pub terms: Terms,
+
     #[command(flatten)]
     pub shown: Shown,
+}
+
+/// `trilane key limit`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+What is not named stays as it is; `none` takes one away. A budget wants every model of the key's group to have prices, \
+or \"free\": true. What was used so far counts on.")]
+pub struct Limit {
+    #[command(flatten)]
+    pub one: One,
+
+    #[command(flatten)]
+    pub terms: Terms,
+
+    /// Take every limit and budget away that is not named
+    #[arg(long)]
+    pub only: bool,
 }
 
 /// `trilane key list`.
@@ -80,9 +116,24 @@ pub struct List {
     #[arg(value_name = "DOCUMENT")]
     pub document: PathBuf,
 
-    /// Print JSON: a list of objects
-    #[arg(long)]
+    /// How to print the list
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+
+    /// Print JSON: the same as --format json
+    #[arg(long, conflicts_with = "format")]
     pub json: bool,
+}
+
+/// How a list is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// For people
+    Table,
+    /// RFC 4180, with a header
+    Csv,
+    /// A list of objects
+    Json,
 }
 
 /// One key of a document.

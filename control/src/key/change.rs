@@ -3,8 +3,10 @@
 use time::format_description::well_known::Rfc3339;
 use time::{Duration, OffsetDateTime};
 use trilane::config::Document;
-use trilane::config::document::KeyDocument;
+use trilane::config::document::{KeyDocument, LimitsDocument};
 
+use super::args::Create;
+use super::terms::{self, Terms};
 use super::text::{Edit, Key, Text};
 use super::value::NewKey;
 use super::when;
@@ -41,13 +43,8 @@ impl<'a> Opened<'a> {
     ///
     /// # Errors
     /// There is one with the id.
-    pub fn create(
-        &self,
-        id: &str,
-        group: &str,
-        ends: Option<OffsetDateTime>,
-        new: &NewKey,
-    ) -> Changed {
+    pub fn create(&self, args: &Create, ends: Option<OffsetDateTime>, new: &NewKey) -> Changed {
+        let id = &args.one.id;
         if self.position(id).is_some() {
             return Err(format!(
                 "there is a key with the id {id} already: `trilane key rotate` gives it a new value"
@@ -56,10 +53,17 @@ impl<'a> Opened<'a> {
         let mut members = vec![
             ("id", json(id)),
             ("sha256", json(&new.digest())),
-            ("group", json(group)),
+            ("group", json(&args.group)),
         ];
+        if let Some(owner) = &args.owner {
+            members.push(("owner", json(owner)));
+        }
         if let Some(ends) = ends {
             members.push(("expires_at", json(&when::written(ends))));
+        }
+        if let Some(limits) = args.terms.apply(None) {
+            let limits = terms::written(&limits, self.text.is_compact());
+            members.push(("limits", limits));
         }
         let key = self.text.new_key(&members);
         let edit = self.text.insert(&key, None).ok_or_else(misread)?;
@@ -97,6 +101,25 @@ impl<'a> Opened<'a> {
                 .text
                 .set(key, "expires_at", &json(&when::written(ends))),
             None => self.text.unset(key, "expires_at").ok_or_else(misread)?,
+        };
+        Ok(Some(self.text.with(&[edit])))
+    }
+
+    /// Changes what a key may use; what is not named stays.
+    ///
+    /// # Errors
+    /// There is no such key.
+    pub fn limit(&self, id: &str, terms: &Terms, anew: bool) -> Changed {
+        let There { key, says, .. } = self.find(id)?;
+        let before = says.limits.as_ref();
+        let limits = terms.apply(before.filter(|_| !anew));
+        let written = |limits: &LimitsDocument| terms::written(limits, self.text.is_compact());
+        if limits.as_ref().map(written) == before.map(written) {
+            return Ok(None);
+        }
+        let edit = match &limits {
+            Some(limits) => self.text.set(key, "limits", &written(limits)),
+            None => self.text.unset(key, "limits").ok_or_else(misread)?,
         };
         Ok(Some(self.text.with(&[edit])))
     }

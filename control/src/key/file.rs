@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
+use tempfile::NamedTempFile;
 
 /// How long another writer is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -81,14 +82,7 @@ impl Held {
             };
             format!("cannot write the document {shown}: {error}{hint}")
         };
-        let mut file = tempfile::Builder::new()
-            .prefix(".trilane-")
-            .suffix(".new")
-            .tempfile_in(&self.directory)
-            .map_err(failed)?;
-        file.write_all(new).map_err(failed)?;
-        self.make_alike(file.as_file()).map_err(failed)?;
-        file.as_file().sync_all().map_err(failed)?;
+        let file = self.alike(new).map_err(failed)?;
         // Whoever edits the file otherwise knows nothing of the lock.
         if fs::read(&self.path).map_err(failed)? != self.bytes {
             return Err(format!(
@@ -100,6 +94,37 @@ impl Held {
         File::open(&self.directory)
             .and_then(|directory| directory.sync_all())
             .map_err(failed)
+    }
+
+    /// Puts a file beside the document, of the same mode and owner.
+    ///
+    /// # Errors
+    /// It cannot be written. Then what was there is as it was.
+    pub fn put(&self, beside: &Path, bytes: &[u8]) -> Result<(), String> {
+        let put = || {
+            self.alike(bytes)?
+                .persist(beside)
+                .map_err(|error| error.error)?;
+            File::open(&self.directory)?.sync_all()
+        };
+        put().map_err(|error| format!("cannot write {}: {error}", beside.display()))
+    }
+
+    /// Where the document really is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A new file in the document's directory, with these bytes.
+    fn alike(&self, bytes: &[u8]) -> io::Result<NamedTempFile> {
+        let mut file = tempfile::Builder::new()
+            .prefix(".trilane-")
+            .suffix(".new")
+            .tempfile_in(&self.directory)?;
+        file.write_all(bytes)?;
+        self.make_alike(file.as_file())?;
+        file.as_file().sync_all()?;
+        Ok(file)
     }
 
     /// Gives a file the owner and the mode of the document.

@@ -8,8 +8,10 @@ mod args;
 mod change;
 mod delivery;
 mod file;
+mod issued;
 mod state;
 mod style;
+mod terms;
 mod text;
 mod value;
 mod when;
@@ -17,10 +19,11 @@ mod when;
 use std::io::{self, Write as _};
 
 pub use args::Args;
-use args::{Command, Create, Expire, List, One, Rotate, Shown};
+use args::{Command, Create, Expire, Format, Limit, List, One, Rotate, Shown};
 use change::Opened;
 use delivery::Delivery;
 use file::Held;
+use issued::{Issued, Note};
 use serde::Serialize;
 use state::State;
 use time::OffsetDateTime;
@@ -42,6 +45,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         Command::Disable(one) => simple(one, "disabled", |opened| opened.disable(&one.id, true)),
         Command::Enable(one) => simple(one, "enabled", |opened| opened.disable(&one.id, false)),
         Command::Expire(args) => expire(args),
+        Command::Limit(args) => limit(args),
         Command::Rotate(args) => rotate(args),
         Command::Remove(one) => simple(one, "removed", |opened| opened.remove(&one.id)),
     }
@@ -51,7 +55,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 #[derive(Serialize)]
 struct Told<'a> {
     id: &'a str,
-    /// What was done: `created`, `disabled`, `enabled`, `expires`, `rotated`, `removed`.
+    /// What was done: `created`, `disabled`, `enabled`, `expires`, `limited`, `rotated`, `removed`.
     done: &'static str,
     /// Whether the document is another now.
     changed: bool,
@@ -72,15 +76,19 @@ fn create(args: &Create) -> Result<(), Failure> {
         None => args.expires_at,
     };
     let (one, new) = (&args.one, NewKey::draw().map_err(Failure::Data)?);
-    with_new(one, &new, &args.shown, "created", |opened| {
-        let text = opened.create(&one.id, &args.group, ends, &new)?;
+    let note = Note {
+        label: args.label.clone(),
+        created_at: Some(when::written(OffsetDateTime::now_utc())),
+    };
+    with_new(one, &new, &args.shown, "created", Some(note), |opened| {
+        let text = opened.create(args, ends, &new)?;
         Ok((text.unwrap_or_default(), None))
     })
 }
 
 fn rotate(args: &Rotate) -> Result<(), Failure> {
     let (one, new) = (&args.one, NewKey::draw().map_err(Failure::Data)?);
-    with_new(one, &new, &args.shown, "rotated", |opened| {
+    with_new(one, &new, &args.shown, "rotated", None, |opened| {
         opened.rotate(&one.id, args.overlap, &new)
     })
 }
@@ -97,21 +105,36 @@ fn expire(args: &Expire) -> Result<(), Failure> {
     })
 }
 
+fn limit(args: &Limit) -> Result<(), Failure> {
+    if args.terms.is_empty() && !args.only {
+        let why =
+            "nothing to change: name a limit or a budget, such as --rpm 60 or --budget-month none";
+        return Err(Failure::Usage(why.to_owned()));
+    }
+    let id = &args.one.id;
+    simple(&args.one, "limited", |opened| {
+        opened.limit(id, &args.terms, args.only)
+    })
+}
+
 fn list(args: &List) -> Result<(), Failure> {
-    let compiled = document::good(&args.document)?;
-    let now = OffsetDateTime::now_utc();
-    let states: Vec<State> = compiled
-        .keys
-        .iter()
-        .map(|(_, record)| State::of(record, now))
-        .collect();
+    let (document, compiled) = document::good_with_text(&args.document)?;
+    let issued = if args.document.as_os_str() == "-" {
+        Issued::default()
+    } else {
+        Issued::beside(&args.document).map_err(Failure::Unreadable)?
+    };
+    let states = states(&document, &compiled, &issued);
+    let format = if args.json { Format::Json } else { args.format };
     let print = || {
         let mut out = io::BufWriter::new(io::stdout().lock());
-        if args.json {
-            let text = serde_json::to_string(&states).map_err(io::Error::other)?;
-            writeln!(out, "{text}")?;
-        } else {
-            state::write(&states, &mut out)?;
+        match format {
+            Format::Json => {
+                let text = serde_json::to_string(&states).map_err(io::Error::other)?;
+                writeln!(out, "{text}")?;
+            }
+            Format::Csv => state::write_csv(&states, &mut out)?,
+            Format::Table => state::write(&states, &mut out)?,
         }
         out.flush()
     };
@@ -128,9 +151,17 @@ fn simple(
     let text = edited(&held, edit)?;
     let changed = text.is_some();
     let text = text.unwrap_or_else(|| held.bytes.clone());
-    let compiled = judged(&held, &text)?;
+    let (document, compiled) = judged(&held, &text)?;
+    let mut issued = Issued::beside(held.path()).map_err(Failure::Data)?;
     if changed {
         held.replace(&text).map_err(Failure::Data)?;
+    }
+    if changed && done == "removed" && issued.of(&one.id) != Note::default() {
+        issued.note(&one.id, None);
+        // The key is gone; a note that stays is of nobody.
+        if let Err(why) = issued.write(&held) {
+            say(&format!("note: its label stays: {why}"));
+        }
     }
     for old in still_good(&compiled, &one.id).filter(|_| matches!(done, "disabled" | "removed")) {
         say(&format!(
@@ -141,7 +172,7 @@ fn simple(
         id: &one.id,
         done,
         changed,
-        now: state_of(&compiled, &one.id),
+        now: state_of(&document, &compiled, &issued, &one.id),
         old: None,
         key: None,
     };
@@ -154,17 +185,31 @@ fn with_new(
     new: &NewKey,
     shown: &Shown,
     done: &'static str,
+    note: Option<Note>,
     edit: impl FnOnce(&Opened<'_>) -> Result<(Vec<u8>, Option<String>), String>,
 ) -> Result<(), Failure> {
     let held = Held::open(&one.document).map_err(Failure::Unreadable)?;
     let (text, old) = edited(&held, edit)?;
-    let compiled = judged(&held, &text)?;
+    let (document, compiled) = judged(&held, &text)?;
+    let mut issued = Issued::beside(held.path()).map_err(Failure::Data)?;
     let delivery = shown
         .key_out
         .as_deref()
         .map(|file| Delivery::new(file, new))
         .transpose();
     let delivery = delivery.map_err(Failure::Data)?;
+    // Before the document: what is noted of a key that is not there harms nobody.
+    let noted = note.is_some() || old.is_some();
+    if let Some(old) = &old {
+        let note = issued.of(&one.id);
+        issued.note(old, Some(note));
+    }
+    if let Some(note) = note {
+        issued.note(&one.id, Some(note));
+    }
+    if noted {
+        issued.write(&held).map_err(Failure::Data)?;
+    }
     held.replace(&text).map_err(Failure::Data)?;
     let delivered = delivery.is_some();
     if let Some(delivery) = delivery {
@@ -174,8 +219,8 @@ fn with_new(
         id: &one.id,
         done,
         changed: true,
-        now: state_of(&compiled, &one.id),
-        old: old.and_then(|old| state_of(&compiled, &old)),
+        now: state_of(&document, &compiled, &issued, &one.id),
+        old: old.and_then(|old| state_of(&document, &compiled, &issued, &old)),
         key: (!delivered).then(|| new.reveal()),
     };
     tell(&told, one.json).map_err(|failure| {
@@ -206,8 +251,8 @@ fn edited<T>(
 }
 
 /// What the gateway makes of the new text.
-fn judged(held: &Held, text: &[u8]) -> Result<Compiled, Failure> {
-    document::judge(text).map_err(|problems| {
+fn judged(held: &Held, text: &[u8]) -> Result<(Document, Compiled), Failure> {
+    document::read_and_judge(text).map_err(|problems| {
         document::tell(&problems);
         let before = if document::judge(&held.bytes).is_err() {
             ", as it would refuse the one that is there"
@@ -220,10 +265,20 @@ fn judged(held: &Held, text: &[u8]) -> Result<Compiled, Failure> {
     })
 }
 
-fn state_of(compiled: &Compiled, id: &str) -> Option<State> {
-    let mut records = compiled.keys.iter().map(|(_, record)| record);
-    let record = records.find(|record| record.id == id)?;
-    Some(State::of(record, OffsetDateTime::now_utc()))
+/// How all keys stand.
+fn states(document: &Document, compiled: &Compiled, issued: &Issued) -> Vec<State> {
+    let now = OffsetDateTime::now_utc();
+    let says = document.keys.as_deref().unwrap_or_default();
+    let keys = says.iter().zip(&compiled.keys);
+    keys.map(|(says, (_, record))| {
+        State::of(record, says.limits.as_ref(), issued.of(&record.id), now)
+    })
+    .collect()
+}
+
+fn state_of(document: &Document, compiled: &Compiled, issued: &Issued, id: &str) -> Option<State> {
+    let states = states(document, compiled, issued);
+    states.into_iter().find(|state| state.id == id)
 }
 
 /// The ids of old values, kept when a key was rotated, that are good on their own.
@@ -231,9 +286,8 @@ fn still_good<'c>(compiled: &'c Compiled, id: &str) -> impl Iterator<Item = &'c 
     let old = format!("{id}-old-");
     let now = OffsetDateTime::now_utc();
     let records = compiled.keys.iter().map(|(_, record)| record);
-    let old = records.filter(move |record| {
-        record.id.starts_with(&old) && State::of(record, now).state == "good"
-    });
+    let old = records
+        .filter(move |record| record.id.starts_with(&old) && state::of(record, now) == "good");
     old.map(|record| record.id.as_str())
 }
 

@@ -2,10 +2,14 @@
 
 use std::io::{self, Write};
 
+use csv::{Terminator, WriterBuilder};
 use serde::Serialize;
 use time::OffsetDateTime;
+use trilane::config::document::LimitsDocument;
 use trilane::config::record::KeyRecord;
 
+use super::issued::Note;
+use super::terms;
 use crate::table;
 use crate::terminal::moment;
 
@@ -14,48 +18,108 @@ use crate::terminal::moment;
 pub struct State {
     /// The id.
     pub id: String,
+    /// Whose it is.
+    pub owner: Option<String>,
+    /// What whoever issued it calls it.
+    pub label: Option<String>,
     /// The id of its group.
     pub group: String,
     /// `good`, `disabled` or `expired`.
     pub state: &'static str,
+    /// What it may use, as the document has it.
+    pub limits: Option<LimitsDocument>,
+    /// When it was made, where that was noted.
+    pub created_at: Option<String>,
     /// When it ends, if ever.
     pub expires_at: Option<String>,
 }
 
+/// The state of a key, at this moment.
+pub fn of(record: &KeyRecord, now: OffsetDateTime) -> &'static str {
+    let expired = record
+        .expires_at
+        .is_some_and(|end| end <= now.unix_timestamp());
+    match (record.disabled, expired) {
+        (true, _) => "disabled",
+        (false, true) => "expired",
+        (false, false) => "good",
+    }
+}
+
 impl State {
     /// Of a key, at this moment.
-    pub fn of(record: &KeyRecord, now: OffsetDateTime) -> Self {
-        let expired = record
-            .expires_at
-            .is_some_and(|end| end <= now.unix_timestamp());
+    pub fn of(
+        record: &KeyRecord,
+        limits: Option<&LimitsDocument>,
+        note: Note,
+        now: OffsetDateTime,
+    ) -> Self {
         let end = record
             .expires_at
             .and_then(|end| OffsetDateTime::from_unix_timestamp(end).ok());
         Self {
             id: record.id.clone(),
+            owner: record.owner.clone(),
+            label: note.label,
             group: record.group.clone(),
-            state: match (record.disabled, expired) {
-                (true, _) => "disabled",
-                (false, true) => "expired",
-                (false, false) => "good",
-            },
+            state: of(record, now),
+            limits: limits.cloned(),
+            created_at: note.created_at,
             expires_at: end.map(moment),
         }
     }
+
+    fn row(&self) -> Row {
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let limits = self.limits.as_ref();
+        let budget = limits.and_then(|limits| limits.budget.as_ref());
+        [
+            self.id.clone(),
+            text(&self.owner),
+            text(&self.label),
+            self.group.clone(),
+            self.state.to_owned(),
+            limits.map(terms::shown).unwrap_or_default(),
+            budget.map(terms::shown_budget).unwrap_or_default(),
+            text(&self.created_at),
+            text(&self.expires_at),
+        ]
+    }
 }
 
-/// A row for each key.
+type Row = [String; 9];
+
+/// The names of the columns, then a row for each key.
+fn rows(states: &[State]) -> Vec<Row> {
+    let head = [
+        "id",
+        "owner",
+        "label",
+        "group",
+        "state",
+        "limits",
+        "budget",
+        "created_at",
+        "expires_at",
+    ];
+    let head = [head.map(str::to_owned)];
+    head.into_iter()
+        .chain(states.iter().map(State::row))
+        .collect()
+}
+
+/// A table with a row for each key.
 pub fn write(states: &[State], out: &mut impl Write) -> io::Result<()> {
-    let head = ["id", "group", "state", "expires_at"].map(str::to_owned);
-    let row = |state: &State| {
-        let end = state.expires_at.clone().unwrap_or_default();
-        [
-            state.id.clone(),
-            state.group.clone(),
-            state.state.to_owned(),
-            end,
-        ]
-    };
-    let rows: Vec<_> = [head].into_iter().chain(states.iter().map(row)).collect();
-    table::write(&rows, out)
+    table::write(&rows(states), out)
+}
+
+/// The same as CSV.
+pub fn write_csv(states: &[State], out: &mut impl Write) -> io::Result<()> {
+    let mut csv = WriterBuilder::new()
+        .terminator(Terminator::CRLF)
+        .from_writer(out);
+    for row in rows(states) {
+        csv.write_record(&row)?;
+    }
+    csv.flush()
 }

@@ -144,6 +144,14 @@ impl<'a> Text<'a> {
         Some(Edit { at: end..end, with })
     }
 
+    /// Whether keys are written without blanks.
+    pub fn is_compact(&self) -> bool {
+        match self.keys.last() {
+            Some(last) => Style::of(self.bytes, &last.at, &last.members).is_compact(),
+            None => self.document_style().is_compact(),
+        }
+    }
+
     fn document_style(&self) -> Style {
         let whole = span::root(self.bytes).unwrap_or_default();
         Style::of(self.bytes, &whole, &self.document)

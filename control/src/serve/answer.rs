@@ -10,6 +10,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
 
 use super::feed::Refusal;
+use super::format::Format;
 use super::query::{Asked, Unfit};
 use super::site::{Busy, Site};
 
@@ -65,7 +66,8 @@ pub async fn answer<B>(request: &Request<B>, site: &Arc<Site>) -> Answer {
     } else if site.document.as_ref().is_some_and(|(path, _)| is(path)) {
         document(site, request.headers())
     } else {
-        page(site, request.uri().query().unwrap_or_default()).await
+        let query = request.uri().query().unwrap_or_default();
+        page(site, query, Format::announced(request.headers())).await
     }
 }
 
@@ -97,8 +99,8 @@ fn document(site: &Site, headers: &HeaderMap) -> Answer {
     answer
 }
 
-async fn page(site: &Arc<Site>, query: &str) -> Answer {
-    let asked = match Asked::parse(query) {
+async fn page(site: &Arc<Site>, query: &str, format: Format) -> Answer {
+    let asked = match Asked::parse(query, format) {
         Ok(asked) => asked,
         Err(Unfit::Bad(text)) => return Answer::error(StatusCode::BAD_REQUEST, text),
         Err(Unfit::Gone(gone)) => return Answer::error(StatusCode::GONE, &gone.to_string()),

@@ -11,6 +11,7 @@ mod body;
 mod cursor;
 mod document;
 mod feed;
+mod format;
 mod keys_file;
 mod page;
 mod pulse;

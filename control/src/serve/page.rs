@@ -3,9 +3,11 @@
 use serde::Serialize;
 
 use super::cursor::{Range, Standing};
+use super::format::Format;
+use super::query::Asked;
 
 /// A key as a page gives it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key<'a> {
     /// The digest, 64 hexadecimal digits.
     pub sha256: &'a str,
@@ -13,6 +15,8 @@ pub struct Key<'a> {
     pub id: &'a str,
     /// The id of its group.
     pub group: &'a str,
+    /// Whose it is.
+    pub owner: Option<&'a str>,
     /// When it ends: RFC 3339.
     pub expires_at: Option<&'a str>,
     /// Whether it is switched off.
@@ -35,17 +39,19 @@ pub struct Page {
     changes: Vec<u8>,
     given: u32,
     limit: u32,
+    format: Format,
     last: u64,
     more: bool,
 }
 
 impl Page {
-    /// An empty one that takes `limit` changes.
-    pub fn new(limit: u32) -> Self {
+    /// An empty one that takes what is asked for.
+    pub fn new(asked: &Asked) -> Self {
         Self {
             changes: Vec::new(),
             given: 0,
-            limit,
+            limit: asked.limit,
+            format: asked.format,
             last: 0,
             more: false,
         }
@@ -59,9 +65,13 @@ impl Page {
 
     /// A key as it is since this version.
     pub fn key(&mut self, version: u64, key: Key<'_>) {
+        let key = self.format.told(key);
         self.begin(version, key.sha256);
         self.member("id", key.id);
         self.member("group", key.group);
+        if let Some(owner) = key.owner {
+            self.member("owner", owner);
+        }
         if let Some(expires_at) = key.expires_at {
             self.member("expires_at", expires_at);
         }

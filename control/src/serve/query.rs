@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use percent_encoding::percent_decode_str;
 
 use super::cursor::{Cursor, Gone};
+use super::format::Format;
 
 /// The greatest page, in changes: some 2 MB.
 const MOST: u32 = 10_000;
@@ -18,6 +19,8 @@ pub struct Asked {
     pub cursor: Option<Cursor>,
     /// How many changes it takes.
     pub limit: u32,
+    /// Which members of them it knows.
+    pub format: Format,
 }
 
 /// A request that no page answers.
@@ -30,11 +33,11 @@ pub enum Unfit {
 }
 
 impl Asked {
-    /// Reads a query. Parameters of other names are passed over: a path in a document may have some.
+    /// Reads a query, for a reader that knows this format. Parameters of other names are passed over: a path in a document may have some.
     ///
     /// # Errors
     /// What the answer is then.
-    pub fn parse(query: &str) -> Result<Self, Unfit> {
+    pub fn parse(query: &str, format: Format) -> Result<Self, Unfit> {
         let mut cursor = None;
         let mut limit = None;
         for pair in query.split('&') {
@@ -62,7 +65,11 @@ impl Asked {
                 Some(Cursor::parse(&text).map_err(Unfit::Gone)?)
             }
         };
-        Ok(Self { cursor, limit })
+        Ok(Self {
+            cursor,
+            limit,
+            format,
+        })
     }
 }
 
@@ -82,7 +89,11 @@ mod tests {
         let twice = || Err(Unfit::Bad("limit and cursor may be given once each"));
         let asked = |cursor: Option<&str>, limit| {
             let cursor = cursor.map(|text| Cursor::parse(text).unwrap());
-            Ok(Asked { cursor, limit })
+            Ok(Asked {
+                cursor,
+                limit,
+                format: Format::First,
+            })
         };
         let gone = || Err(Unfit::Gone(Gone::Malformed));
         let cases = [
@@ -107,7 +118,7 @@ mod tests {
             ("cursor=f.1&limit=x", bad_limit()),
         ];
         for (query, want) in cases {
-            assert_eq!(Asked::parse(query), want, "{query}");
+            assert_eq!(Asked::parse(query, Format::First), want, "{query}");
         }
     }
 }

@@ -9,6 +9,8 @@ use super::record::{Record, Status};
 pub enum Column {
     /// The account key's id
     Key,
+    /// Whose the key is
+    Owner,
     /// The key's group
     Group,
     /// The model's canonical name
@@ -38,6 +40,7 @@ impl Column {
     pub fn name(self) -> &'static str {
         match self {
             Self::Key => "key",
+            Self::Owner => "owner",
             Self::Group => "group",
             Self::Model => "model",
             Self::Source => "source",
@@ -56,6 +59,7 @@ impl Column {
     pub fn value<'a>(self, record: &'a Record<'_>) -> &'a [u8] {
         match self {
             Self::Key => record.key().as_bytes(),
+            Self::Owner => record.owner().as_bytes(),
             Self::Group => record.group().as_bytes(),
             Self::Model => record.model().as_bytes(),
             Self::Source => record.source().as_bytes(),

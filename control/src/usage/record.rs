@@ -88,6 +88,11 @@ impl<'a> Record<'a> {
         present(&self.line.key)
     }
 
+    /// Whose the key is.
+    pub fn owner(&self) -> &str {
+        present(&self.line.owner)
+    }
+
     /// The key's group.
     pub fn group(&self) -> &str {
         present(&self.line.group)
@@ -178,6 +183,8 @@ struct Line<'a> {
     outcome: Option<Text<'a>>,
     #[serde(borrow, rename = "trilane.key.id")]
     key: Option<Text<'a>>,
+    #[serde(borrow, rename = "trilane.key.owner")]
+    owner: Option<Text<'a>>,
     #[serde(borrow, rename = "trilane.group")]
     group: Option<Text<'a>>,
     #[serde(borrow, rename = "trilane.source")]

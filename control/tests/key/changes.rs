@@ -132,15 +132,24 @@ fn the_list() {
     let desk = Desk::new();
     let ran = key(&desk, &["list"]);
     let lines: Vec<&str> = ran.out.lines().collect();
-    assert_eq!(lines[0], "id         group  state     expires_at");
+    assert_eq!(
+        lines[0],
+        "id         group  state     limits        budget     expires_at"
+    );
     assert_eq!(lines[1], "key_a      a      good");
     assert_eq!(lines[5], "key_off    a      disabled");
-    assert_eq!(lines[6], "key_over   a      expired   2025-01-01T00:00:00Z");
+    assert_eq!(
+        lines[6],
+        "key_over   a      expired                            2025-01-01T00:00:00Z"
+    );
     let list = key(&desk, &["list", "--json"]).json();
     assert_eq!(list.as_array().unwrap().len(), 7);
     assert_eq!(
         list[5],
-        json!({"id": "key_over", "group": "a", "state": "expired", "expires_at": "2025-01-01T00:00:00Z"})
+        json!({
+            "id": "key_over", "owner": null, "label": null, "group": "a", "state": "expired", "limits": null,
+            "created_at": null, "expires_at": "2025-01-01T00:00:00Z",
+        })
     );
     assert_eq!(list[0]["expires_at"], Value::Null);
 }

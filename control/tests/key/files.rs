@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Output;
 
+use serde_json::Value;
+
 use super::desk::{DOCUMENT, Desk};
 use super::{digest, key, says};
 
@@ -151,7 +153,10 @@ fn several_at_the_same_time() {
             "{id}: none is lost"
         );
     }
-    assert_eq!(desk.names(), ["gateway.json", "key.txt"]);
+    let names = ["gateway.json", "gateway.json.issued", "key.txt"];
+    assert_eq!(desk.names(), names);
+    let issued: Value = serde_json::from_str(&desk.read("gateway.json.issued")).unwrap();
+    assert_eq!(issued.as_object().unwrap().len(), 12, "nor what is noted");
 }
 
 #[test]

@@ -130,7 +130,9 @@ fn every_statement_with_limits() {
             Changes(3),
         ),
         (
-            format!("INSERT INTO keys VALUES ('{new}', 'n', 'g', NULL, 0, '{requests}')"),
+            format!(
+                "INSERT INTO keys VALUES ('{new}', 'n', 'g', NULL, 0, '{requests}', NULL, NULL, NULL)"
+            ),
             Changes(1),
         ),
         (
@@ -146,7 +148,7 @@ fn every_statement_with_limits() {
         ),
         (
             format!(
-                "REPLACE INTO keys VALUES ('{}', 'k1', 'g', NULL, 0, '{requests}')",
+                "REPLACE INTO keys VALUES ('{}', 'k1', 'g', NULL, 0, '{requests}', NULL, NULL, NULL)",
                 sha256(1)
             ),
             Changes(1),
@@ -210,7 +212,9 @@ fn every_statement_with_limits() {
             Fails(no_json),
         ),
         (
-            format!("INSERT OR IGNORE INTO keys VALUES ('{new}', 'n', 'g', NULL, 0, '[]')"),
+            format!(
+                "INSERT OR IGNORE INTO keys VALUES ('{new}', 'n', 'g', NULL, 0, '[]', NULL, NULL, NULL)"
+            ),
             Fails(other),
         ),
         (

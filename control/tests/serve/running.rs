@@ -7,6 +7,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use trilane::config::feed::{FORMAT, FORMAT_HEADER};
+
 use super::http::{Line, Reply};
 
 /// How long something may take.
@@ -90,11 +92,23 @@ impl Serve {
         self.line().get(path, &[("connection", "close")])
     }
 
-    /// As [`super::reader::Reader`] asks.
+    /// As [`super::reader::Reader`] asks, with what a loader announces.
     pub fn ask(&self) -> impl FnMut(&str) -> (u16, Vec<u8>) {
+        self.ask_with(&[(FORMAT_HEADER, FORMAT)])
+    }
+
+    /// As a loader of 0.1 asks.
+    pub fn ask_as_0_1(&self) -> impl FnMut(&str) -> (u16, Vec<u8>) {
+        self.ask_with(&[])
+    }
+
+    fn ask_with(
+        &self,
+        headers: &'static [(&'static str, &'static str)],
+    ) -> impl FnMut(&str) -> (u16, Vec<u8>) {
         let mut line = self.line();
         move |query| {
-            let reply = line.get(&format!("/keys?{query}"), &[]);
+            let reply = line.get(&format!("/keys?{query}"), headers);
             (reply.status, reply.body)
         }
     }

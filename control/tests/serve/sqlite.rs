@@ -36,7 +36,7 @@ pub fn insert(program: &Connection, numbers: std::ops::Range<u64>) {
 /// The keys as the table has them, in the form of a change.
 pub fn table(program: &Connection) -> BTreeMap<String, Value> {
     let mut statement = program
-        .prepare("SELECT sha256, id, group_id, expires_at, disabled, limits FROM keys")
+        .prepare("SELECT sha256, id, group_id, expires_at, disabled, limits, owner FROM keys")
         .unwrap();
     let rows = statement.query_map([], |row| {
         let (id, group): (String, String) = (row.get(1)?, row.get(2)?);
@@ -49,6 +49,9 @@ pub fn table(program: &Connection) -> BTreeMap<String, Value> {
         }
         if let Some(limits) = row.get::<_, Option<String>>(5)? {
             terms["limits"] = without_nulls(serde_json::from_str(&limits).unwrap());
+        }
+        if let Some(owner) = row.get::<_, Option<String>>(6)? {
+            terms["owner"] = owner.into();
         }
         Ok((row.get(0)?, terms))
     });
@@ -296,7 +299,7 @@ fn databases_that_are_none() {
     assert_eq!(line.get("/keys", &[]).status, 200);
     assert_eq!(server.rest().matches("error:").count(), 1, "told once");
     program(at)
-        .execute("UPDATE key_feed SET format = 3", [])
+        .execute("UPDATE key_feed SET format = 4", [])
         .unwrap();
     drop(server);
     fails("was made by another release of trilane");

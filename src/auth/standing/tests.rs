@@ -104,6 +104,7 @@ fn named_with(epoch: u64, disabled: bool, limits: Option<Box<Limits>>) -> Vec<u8
     let record = KeyRecord {
         id: "n".to_owned(),
         group: "named".to_owned(),
+        owner: None,
         expires_at: None,
         disabled,
         limits,
@@ -117,6 +118,7 @@ fn fed(epoch: u64, group: &str, expires_at: Option<i64>, disabled: bool) -> Vec<
         Terms {
             id: "f",
             group,
+            owner: None,
             expires_at,
             disabled,
             limits: None,
@@ -305,6 +307,7 @@ fn a_budget_from_a_feed_needs_prices() {
         let terms = Terms {
             id: "f",
             group,
+            owner: None,
             expires_at: None,
             disabled: false,
             limits: limits.as_deref(),
@@ -349,6 +352,7 @@ fn a_key_is_judged_by_one_document() {
         (!group.is_empty()).then(|| KeyRecord {
             id: "k".to_owned(),
             group: group.to_owned(),
+            owner: None,
             expires_at: None,
             disabled: false,
             limits: None,

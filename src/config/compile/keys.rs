@@ -16,6 +16,7 @@ pub(in crate::config) struct KeyFields<'a> {
     pub id: Option<&'a str>,
     pub sha256: Option<&'a str>,
     pub group: Option<&'a str>,
+    pub owner: Option<&'a str>,
     pub expires_at: Option<&'a str>,
 }
 
@@ -58,11 +59,13 @@ impl<'a> KeyFields<'a> {
         let id = names::checked_id(self.id);
         let digest = digest(self.sha256);
         let group = good_group(self.group);
+        let owner = self.owner.map(names::checked_display).transpose();
         let expires_at = self.expires_at.map(group::checked_timestamp).transpose();
         for (field, problem) in [
             ("id", id.err().map(Cow::Borrowed)),
             ("sha256", digest.err().map(Cow::Borrowed)),
             ("group", group.as_ref().err().cloned()),
+            ("owner", owner.err().map(Cow::Borrowed)),
             ("expires_at", expires_at.err().map(Cow::Borrowed)),
         ] {
             if let Some(reason) = problem {
@@ -126,6 +129,7 @@ pub(super) fn compile(
             id: document.id.as_deref(),
             sha256: document.sha256.as_deref(),
             group: document.group.as_deref(),
+            owner: document.owner.as_deref(),
             expires_at: document.expires_at.as_deref(),
         };
         let checked = fields.check(|id| known_group(id, policy, before), place, problems);
@@ -167,6 +171,7 @@ pub(super) fn compile(
             let record = KeyRecord {
                 id: id.to_owned(),
                 group: group.to_owned(),
+                owner: document.owner.clone(),
                 expires_at,
                 disabled: document.disabled.unwrap_or(false),
                 limits,

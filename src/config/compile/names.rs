@@ -47,9 +47,17 @@ fn is_id_byte(b: u8) -> bool {
 
 /// A name for people: any text without control characters.
 pub(super) fn display(name: &str, path: &str, problems: &mut Problems) {
-    if name.is_empty() || name.len() > MAX_NAME || name.chars().any(char::is_control) {
-        problems.push(path, "must be 1 to 128 bytes without control characters");
+    if let Err(reason) = checked_display(name) {
+        problems.push(path, reason);
     }
+}
+
+/// The same, for whoever names the place only where something is wrong with it.
+pub(super) fn checked_display(name: &str) -> Result<&str, &'static str> {
+    if name.is_empty() || name.len() > MAX_NAME || name.chars().any(char::is_control) {
+        return Err("must be 1 to 128 bytes without control characters");
+    }
+    Ok(name)
 }
 
 /// The name of an Envoy cluster; it is sent in a header inside Envoy. `|` is in the names a

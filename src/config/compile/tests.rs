@@ -20,7 +20,8 @@ fn sample() -> Value {
             {"id": "b", "protocol": "B", "multiplier": "2", "cluster": "b1", "count_tokens": true,
              "models": [{"id": "claude-x-4-5", "upstream": "claude-x-4-5-20251101", "aliases": ["claude-x-latest"]}]}
         ],
-        "keys": [{"id": "key_01", "sha256": DIGEST, "group": "mixed", "expires_at": "2027-01-01T00:00:00Z"}]
+        "keys": [{"id": "key_01", "sha256": DIGEST, "group": "mixed", "owner": "Zoë, sales",
+                  "expires_at": "2027-01-01T00:00:00Z"}]
     })
 }
 
@@ -66,6 +67,7 @@ fn references_are_resolved() {
             KeyRecord {
                 id: "key_01".to_owned(),
                 group: "mixed".to_owned(),
+                owner: Some("Zoë, sales".to_owned()),
                 expires_at: Some(1_798_761_600),
                 disabled: false,
                 limits: None,
@@ -457,6 +459,18 @@ fn every_problem_is_named() {
             "/keys/0/id",
             Value::Null,
             "keys[0].id: is missing",
+        ),
+        (
+            "owner with a control character",
+            "/keys/0/owner",
+            json!("x\u{7f}"),
+            "keys[0].owner: must be 1 to 128 bytes without control characters",
+        ),
+        (
+            "owner that is too long",
+            "/keys/0/owner",
+            json!("é".repeat(65)),
+            "keys[0].owner: must be 1 to 128 bytes without control characters",
         ),
         (
             "key digest short",

@@ -28,6 +28,7 @@ impl Meaning {
             id: key.id.as_deref(),
             sha256: key.sha256.as_deref(),
             group: key.group.as_deref(),
+            owner: key.owner.as_deref(),
             expires_at: key.expires_at.as_deref(),
         };
         let mut problems = Problems::default();

@@ -30,6 +30,11 @@ pub use outcome::{Event, Outcome, Reason};
 pub use pace::Pace;
 pub use reading::{Answer, Reading};
 
+/// The header by which a loader announces to a feed which members of a page it knows.
+pub const FORMAT_HEADER: &str = "x-trilane-feed-format";
+/// What this release announces: `owner` is known. A loader that announces nothing is of 0.1, and its format is 1.
+pub const FORMAT: &str = "2";
+
 /// Where a feed is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FeedSource {

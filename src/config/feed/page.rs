@@ -74,6 +74,8 @@ struct ChangeDocument<'a> {
     #[serde(borrow)]
     group: Option<Text<'a>>,
     #[serde(borrow)]
+    owner: Option<Text<'a>>,
+    #[serde(borrow)]
     expires_at: Option<Text<'a>>,
     disabled: Option<bool>,
     /// Most keys have none, and shall not carry the room for them.
@@ -133,6 +135,7 @@ impl<'a> Page<'a> {
             terms: (change.removed != Some(true)).then(|| Terms {
                 id: text(&change.id).unwrap_or_default(),
                 group: text(&change.group).unwrap_or_default(),
+                owner: text(&change.owner),
                 expires_at: meaning.expires_at,
                 disabled: change.disabled.unwrap_or(false),
                 limits: meaning.limits.as_deref(),
@@ -159,6 +162,7 @@ impl ChangeDocument<'_> {
                 id: text(&self.id),
                 sha256: text(&self.sha256),
                 group: text(&self.group),
+                owner: text(&self.owner),
                 expires_at: text(&self.expires_at),
             };
             Meaning::check(fields, self.limits.as_deref(), place, problems)

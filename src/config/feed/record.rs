@@ -1,7 +1,8 @@
 //! One key of a feed as it stands in shared data.
 
-use crate::config::record::{KeyRecord, LIMITED, Unreadable, put_terms, take_terms};
-use crate::limits::Limits;
+use crate::config::record::{self, KeyRecord, TERMS, Unreadable, put_terms, take_terms};
+
+pub use crate::config::record::Terms;
 
 /// A record of a key that a feed gives, or gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,21 +26,6 @@ pub struct Stamp {
     pub disabled: bool,
 }
 
-/// What a feed says of a key that is not removed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Terms<'a> {
-    /// The key's id, for logs and ledgers.
-    pub id: &'a str,
-    /// The id of its group.
-    pub group: &'a str,
-    /// When it ends, seconds since the Unix epoch; `None` for never.
-    pub expires_at: Option<i64>,
-    /// Whether it is switched off.
-    pub disabled: bool,
-    /// What it may use; `None` for without limit.
-    pub limits: Option<&'a Limits>,
-}
-
 /// Records of keys that a document names have format 1.
 const FORMAT: u8 = 2;
 const DISABLED: u8 = 1;
@@ -54,16 +40,12 @@ pub fn encode(epoch: u64, version: u64, terms: Option<&Terms<'_>>, bytes: &mut V
     bytes.push(FORMAT);
     bytes.push(match terms {
         None => REMOVED,
-        Some(terms) => {
-            let disabled = if terms.disabled { DISABLED } else { 0 };
-            let limited = if terms.limits.is_some() { LIMITED } else { 0 };
-            disabled | limited
-        }
+        Some(terms) => record::flags(terms),
     });
     bytes.extend_from_slice(&epoch.to_le_bytes());
     bytes.extend_from_slice(&version.to_le_bytes());
     if let Some(terms) = terms {
-        put_terms(terms.expires_at, terms.group, terms.id, terms.limits, bytes);
+        put_terms(terms, bytes);
     }
 }
 
@@ -97,8 +79,7 @@ impl FedRecord {
             let record = Self { stamp, key: None };
             return rest.is_empty().then_some(record).ok_or(Unreadable);
         }
-        let limited = flags(bytes) & LIMITED != 0;
-        let key = take_terms(rest, stamp.disabled, limited).ok_or(Unreadable)?;
+        let key = take_terms(rest, flags(bytes)).ok_or(Unreadable)?;
         Ok(Self {
             stamp,
             key: Some(key),
@@ -122,7 +103,7 @@ fn take_stamp(bytes: &[u8]) -> Option<(Stamp, &[u8])> {
         removed: flags == REMOVED,
         disabled: flags & DISABLED != 0,
     };
-    let known = stamp.removed || flags & !(DISABLED | LIMITED) == 0;
+    let known = stamp.removed || flags & !TERMS == 0;
     (format == FORMAT && known).then_some((stamp, rest))
 }
 
@@ -139,13 +120,14 @@ mod tests {
             version in any::<u64>(),
             id in "[a-z0-9_]{1,64}",
             group in "[a-z0-9-]{1,64}",
+            owner in proptest::option::of("[^\\p{Cc}]{1,32}"),
             expires_at in proptest::option::of(0i64..4_000_000_000),
             disabled in any::<bool>(),
             limits in proptest::option::of(limits()),
             removed in any::<bool>(),
         ) -> FedRecord {
             let limits = limits.map(Box::new);
-            let key = KeyRecord { id, group, expires_at, disabled, limits };
+            let key = KeyRecord { id, group, owner, expires_at, disabled, limits };
             FedRecord {
                 stamp: Stamp { epoch, version, removed, disabled: disabled && !removed },
                 key: (!removed).then_some(key),
@@ -154,13 +136,7 @@ mod tests {
     }
 
     fn bytes_of(record: &FedRecord) -> Vec<u8> {
-        let terms = record.key.as_ref().map(|key| Terms {
-            id: &key.id,
-            group: &key.group,
-            expires_at: key.expires_at,
-            disabled: key.disabled,
-            limits: key.limits.as_deref(),
-        });
+        let terms = record.key.as_ref().map(Terms::of);
         // What stood in the buffer before must not matter.
         let mut bytes = vec![7; 30];
         encode(
@@ -185,7 +161,7 @@ mod tests {
         }
 
         #[test]
-        fn a_damaged_record_is_never_taken_for_another(record in record(), cut in 0usize..200, format in 3u8.., flags in prop_oneof![Just(3u8), 6u8..]) {
+        fn a_damaged_record_is_never_taken_for_another(record in record(), cut in 0usize..200, format in 3u8.., flags in prop_oneof![Just(3u8), 6u8..8, Just(10u8), 16u8..]) {
             let bytes = bytes_of(&record);
             if cut < bytes.len() {
                 prop_assert_eq!(FedRecord::decode(&bytes[..cut]), Err(Unreadable));

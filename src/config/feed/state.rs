@@ -8,8 +8,9 @@ use crate::shared_data::SharedData;
 /// The name of the state.
 pub const STATE: &str = "trilane/feed";
 
-/// The format that this release writes and reads.
-const FORMAT: u32 = 1;
+/// The format that this release writes and reads: that of the pages that were asked for. What a loader of 0.1 has
+/// read (format 1) may lack what that one does not know, so all is read anew.
+const FORMAT: u32 = 2;
 
 /// How far the reading of a feed is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -212,6 +212,9 @@ fn document() -> Value {
     keys.push(json!({"id": "off", "sha256": digest("k-off"), "group": "a", "disabled": true}));
     keys.push(json!({"id": "old", "sha256": digest("k-old"), "group": "a", "expires_at": "2020-01-01T00:00:00Z"}));
     keys.push(json!({"id": "new", "sha256": digest("k-new"), "group": "a", "expires_at": "2100-01-01T00:00:00Z"}));
+    keys.push(
+        json!({"id": "owned", "sha256": digest("k-owned"), "group": "a", "owner": "Zoë, sales"}),
+    );
     document["keys"] = Value::Array(keys);
     document
 }

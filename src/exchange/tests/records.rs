@@ -536,3 +536,31 @@ fn what_fails_on_the_way_to_an_account_is_no_answer_of_it() {
         assert_eq!(reply_of(&outcome).map(|(s, ..)| s), want, "{case}");
     }
 }
+
+#[test]
+fn whose_a_key_is() {
+    let play = |key: &str, path: &str| {
+        let authorization = format!("authorization: Bearer {key}");
+        play(&format!("GET {path}"), &[&authorization], &[], "")
+    };
+    for (case, key, path, want) in [
+        (
+            "an answer",
+            "k-owned",
+            "/v1/models",
+            (Some("owned"), Some("Zoë, sales")),
+        ),
+        (
+            "a refusal",
+            "k-owned",
+            "/v1/models/none",
+            (Some("owned"), Some("Zoë, sales")),
+        ),
+        ("nobody's", "k-a", "/v1/models", (Some("a"), None)),
+        ("no key", "k-none", "/v1/models", (None, None)),
+    ] {
+        let record = play(key, path);
+        let got = (record.key.as_deref(), record.owner.as_deref());
+        assert_eq!(got, want, "{case}");
+    }
+}

@@ -83,6 +83,7 @@ fn key(group: &mut Group<'_>) {
     let record = KeyRecord {
         id: "key_0123".to_owned(),
         group: "a-official".to_owned(),
+        owner: None,
         expires_at: Some(1_900_000_000),
         disabled: false,
         limits: None,

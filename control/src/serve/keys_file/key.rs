@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use hashbrown::HashSet;
+use serde::Deserialize;
+use serde_json::Value;
 use time::OffsetDateTime;
-use trilane::config::document::KeyDocument;
+use trilane::config::document::{KeyDocument, LimitsDocument};
 use trilane::config::feed::Meaning;
 use trilane::config::{Problem, problems_of_key};
 
@@ -20,6 +22,8 @@ pub struct Key {
     pub id: Box<str>,
     /// The id of its group.
     pub group: Arc<str>,
+    /// Whose it is.
+    pub owner: Option<Arc<str>>,
     /// When it ends: seconds since the Unix epoch, of a year that has four digits.
     pub expires_at: Option<i64>,
     /// What it may use: a JSON object, always written in the same way.
@@ -36,7 +40,7 @@ impl Key {
     }
 }
 
-/// Texts that many keys have in common: the ids of groups, and limits.
+/// Texts that many keys have in common: the ids of groups, owners, and limits.
 #[derive(Debug, Default)]
 pub struct Texts(HashSet<Arc<str>>);
 
@@ -57,9 +61,10 @@ pub fn parse(line: &[u8], texts: &mut Texts) -> Result<(Digest, Key), Vec<String
     if !line.trim_ascii_start().starts_with(b"{") {
         return Err(vec!["must be a JSON object".to_owned()]);
     }
-    let Ok(key) = serde_json::from_slice::<KeyDocument>(line) else {
+    let Ok(line_document) = serde_json::from_slice::<LineDocument>(line) else {
         return Err(problems_of_form(line));
     };
+    let key = line_document.into_key();
     let meaning = Meaning::of(&key).map_err(|problems| {
         problems
             .0
@@ -75,11 +80,48 @@ pub fn parse(line: &[u8], texts: &mut Texts) -> Result<(Digest, Key), Vec<String
     let key = Key {
         id: key.id.unwrap_or_default().into_boxed_str(),
         group: texts.common(&key.group.unwrap_or_default()),
+        owner: key.owner.map(|owner| texts.common(&owner)),
         expires_at: meaning.expires_at,
         limits: limits.map(|text| texts.common(&text.unwrap_or_default())),
         disabled: key.disabled.unwrap_or(false),
     };
     Ok((*meaning.digest.bytes(), key))
+}
+
+/// A line as written: a key as in a document, and what stays here.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct LineDocument {
+    id: Option<String>,
+    sha256: Option<String>,
+    group: Option<String>,
+    owner: Option<String>,
+    expires_at: Option<String>,
+    disabled: Option<bool>,
+    limits: Option<LimitsDocument>,
+    /// A note of whoever issued the key; no feed gives it.
+    #[serde(rename = "label")]
+    _label: Option<String>,
+    /// When the key was made; no feed gives it.
+    #[serde(rename = "created_at")]
+    _created_at: Option<String>,
+}
+
+/// The members of a line that no key of a document has.
+const KEPT: [&str; 2] = ["label", "created_at"];
+
+impl LineDocument {
+    fn into_key(self) -> KeyDocument {
+        KeyDocument {
+            id: self.id,
+            sha256: self.sha256,
+            group: self.group,
+            owner: self.owner,
+            expires_at: self.expires_at,
+            disabled: self.disabled,
+            limits: self.limits,
+        }
+    }
 }
 
 /// Whether a moment is of a year with four digits.
@@ -94,11 +136,27 @@ fn problems_of_form(line: &[u8]) -> Vec<String> {
     let Ok(text) = str::from_utf8(line) else {
         return vec!["is not valid JSON".to_owned()];
     };
-    let problems = problems_of_key(text).0;
-    if problems.is_empty() {
-        return vec!["is not a key".to_owned()];
+    let Ok(whole) = serde_json::from_slice::<Value>(line) else {
+        return vec!["is not valid JSON".to_owned()];
+    };
+    let is_text = |value: &Value| value.is_string() || value.is_null();
+    let no_text = KEPT
+        .iter()
+        .filter(|name| !whole.get(name).is_none_or(is_text));
+    let mut told: Vec<String> = no_text
+        .map(|name| format!("{name}: must be a string"))
+        .collect();
+    // A document has none of what stays here.
+    let is_kept = |text: &String| {
+        KEPT.iter()
+            .any(|name| text.starts_with(&format!("{name}:")))
+    };
+    let of_key = problems_of_key(text).0;
+    told.extend(of_key.iter().map(Problem::to_string).filter(|text| !is_kept(text)));
+    if told.is_empty() {
+        told.push("is not a key".to_owned());
     }
-    problems.iter().map(Problem::to_string).collect()
+    told
 }
 
 #[cfg(test)]
@@ -160,6 +218,19 @@ mod tests {
     }
 
     #[test]
+    fn an_owner_is_given_and_a_label_stays() {
+        let [plain, owned, labelled] = [
+            "",
+            r#","owner":"sales""#,
+            r#","label":"laptop","created_at":"2026-11-23T00:00:00Z""#,
+        ]
+        .map(|more| read(more).unwrap().1);
+        assert_eq!(owned.owner.as_deref(), Some("sales"));
+        assert_ne!(plain, owned);
+        assert_eq!(plain, labelled, "nobody is told of a label");
+    }
+
+    #[test]
     fn limits_are_kept_as_they_mean() {
         let limits = |text: &str| read(&format!(r#","limits":{text}"#)).unwrap().1.limits;
         let cases = [
@@ -209,8 +280,18 @@ mod tests {
                 r#"{"key":"secret","disabled":"secret","limits":{"requests_per_minute":"secret"}}"#,
                 vec![
                     "disabled: must be true or false",
-                    "key: unknown field `key` (known: `id`, `sha256`, `group`, `expires_at`, `disabled`, `limits`)",
+                    "key: unknown field `key` (known: `id`, `sha256`, `group`, `owner`, `expires_at`, `disabled`, `limits`)",
                     "limits.requests_per_minute: must be a whole number from 0 to 4294967295",
+                    "id: is missing",
+                    "sha256: must be the 64 hexadecimal digits of the key's SHA-256",
+                    "group: is missing",
+                ],
+            ),
+            (
+                r#"{"label":7,"created_at":"then","disabled":"secret"}"#,
+                vec![
+                    "label: must be a string",
+                    "disabled: must be true or false",
                     "id: is missing",
                     "sha256: must be the 64 hexadecimal digits of the key's SHA-256",
                     "group: is missing",

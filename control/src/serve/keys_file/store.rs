@@ -131,7 +131,7 @@ impl Store {
     /// The cursor leads nowhere.
     pub fn page(&self, asked: &Asked) -> Result<Vec<u8>, Gone> {
         let range = self.standing.range(asked.cursor.as_ref())?;
-        let mut page = Page::new(asked.limit);
+        let mut page = Page::new(asked);
         for (&version, digest) in self.order.range((Excluded(range.after), Unbounded)) {
             let Some(entry) = self.entries.get(digest) else {
                 continue;
@@ -151,6 +151,7 @@ impl Store {
                         sha256: &sha256,
                         id: &key.id,
                         group: &key.group,
+                        owner: key.owner.as_deref(),
                         expires_at: expires_at.as_deref(),
                         disabled: key.disabled,
                         limits: key.limits.as_deref(),

@@ -12,6 +12,8 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavio
 const SCHEMA: &str = include_str!("schema.sql");
 /// What brings them up to format 2.
 const LIMITS: &str = include_str!("limits.sql");
+/// What brings these up to format 3.
+const OWNER: &str = include_str!("owner.sql");
 /// How long to wait for another program that writes.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -84,8 +86,9 @@ fn prepare(connection: &mut Connection) -> Result<(), Problem> {
     if form(connection)? != Form::Current {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         match form(&transaction)? {
-            Form::None => transaction.execute_batch(&[SCHEMA, LIMITS].concat())?,
-            Form::WithoutLimits => transaction.execute_batch(LIMITS)?,
+            Form::None => transaction.execute_batch(&[SCHEMA, LIMITS, OWNER].concat())?,
+            Form::WithoutLimits => transaction.execute_batch(&[LIMITS, OWNER].concat())?,
+            Form::WithoutOwner => transaction.execute_batch(OWNER)?,
             Form::Current => {}
         }
         transaction.commit()?;
@@ -100,7 +103,9 @@ enum Form {
     None,
     /// Format 1: keys have no limits.
     WithoutLimits,
-    /// Format 2.
+    /// Format 2: keys have no owner.
+    WithoutOwner,
+    /// Format 3.
     Current,
 }
 
@@ -119,7 +124,8 @@ fn form(connection: &Connection) -> Result<Form, Problem> {
         row.get::<_, i64>(0)
     })? {
         1 => Ok(Form::WithoutLimits),
-        2 => Ok(Form::Current),
+        2 => Ok(Form::WithoutOwner),
+        3 => Ok(Form::Current),
         _ => Err(Problem::Other(
             "was made by another release of trilane, which this one cannot read",
         )),

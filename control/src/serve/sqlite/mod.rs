@@ -1,4 +1,4 @@
-//! The feed from a SQLite database: its triggers (`schema.sql`, `limits.sql`) give each change of a key its version, whoever makes it.
+//! The feed from a SQLite database: its triggers (`schema.sql`, `limits.sql`, `owner.sql`) give each change of a key its version, whoever makes it.
 //!
 //! All that the feed is stands in the database, so several processes may serve it, and a restart changes nothing.
 
@@ -50,7 +50,7 @@ impl Database {
             let transaction = connection.transaction()?;
             let standing = standing(&transaction)?;
             let range = standing.range(asked.cursor.as_ref())?;
-            let mut page = Page::new(asked.limit);
+            let mut page = Page::new(asked);
             fill(&mut page, &transaction, range.after, range.removals_after)?;
             Ok(page.finish(&standing, range))
         })
@@ -125,7 +125,7 @@ fn fill(
     removals_after: u64,
 ) -> Result<(), Refusal> {
     let mut statement = transaction.prepare_cached(
-        "SELECT version, sha256, id, group_id, expires_at, disabled, limits FROM key_changes \
+        "SELECT version, sha256, id, group_id, expires_at, disabled, limits, owner FROM key_changes \
          WHERE version > ?1 AND (removed_at IS NULL OR version > ?2) ORDER BY version",
     )?;
     let mut rows = statement.query([after, removals_after])?;
@@ -143,10 +143,13 @@ fn fill(
                     None => None,
                     Some(text) => Some(limits(sha256, id, group, text)?),
                 };
+                // A bad one, past the triggers, is left out: nothing is decided by it.
+                let owner = row.get_ref(7)?.as_str_or_null().ok().flatten();
                 let key = Key {
                     sha256,
                     id,
                     group,
+                    owner: owner.filter(|owner| is_owner(owner)),
                     expires_at: row.get_ref(4)?.as_str_or_null()?,
                     disabled: row.get(5)?,
                     limits: limits.as_deref(),
@@ -162,6 +165,11 @@ impl From<FromSqlError> for Refusal {
     fn from(error: FromSqlError) -> Self {
         rusqlite::Error::from(error).into()
     }
+}
+
+/// Whether a gateway takes this for an owner.
+fn is_owner(text: &str) -> bool {
+    (1..=128).contains(&text.len()) && !text.chars().any(char::is_control)
 }
 
 /// A key's limits, as a gateway takes them. The database holds no others, unless somebody went round its triggers: and

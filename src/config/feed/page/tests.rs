@@ -7,8 +7,8 @@ fn sample() -> Value {
     json!({
         "feed": "8f3a", "version": 18, "cursor": "f/18?&", "more": false,
         "changes": [
-            {"version": 17, "sha256": DIGEST, "id": "key_01", "group": "mixed", "expires_at": "2027-01-01T00:00:00Z",
-             "disabled": true},
+            {"version": 17, "sha256": DIGEST, "id": "key_01", "group": "mixed", "owner": "Zoë, sales",
+             "expires_at": "2027-01-01T00:00:00Z", "disabled": true},
             {"version": 18, "sha256": DIGEST, "removed": true},
             {"version": 1, "sha256": DIGEST, "id": "k", "group": "g", "removed": false},
         ],
@@ -33,6 +33,7 @@ fn a_page() {
     let first = Terms {
         id: "key_01",
         group: "mixed",
+        owner: Some("Zoë, sales"),
         expires_at: Some(1_798_761_600),
         disabled: true,
         limits: None,
@@ -40,6 +41,7 @@ fn a_page() {
     let third = Terms {
         id: "k",
         group: "g",
+        owner: None,
         expires_at: None,
         disabled: false,
         limits: None,
@@ -257,6 +259,12 @@ fn every_problem_is_named() {
             "/changes/2/group",
             Value::Null,
             "changes[2].group: is missing",
+        ),
+        (
+            "empty owner",
+            "/changes/2/owner",
+            json!(""),
+            "changes[2].owner: must be 1 to 128 bytes without control characters",
         ),
         (
             "odd group",

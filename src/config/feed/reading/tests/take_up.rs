@@ -72,10 +72,10 @@ fn a_state_that_cannot_be_read() {
         ("another form", b"[]"),
         ("nothing", b""),
         ("another release's", br#"{"format": 9, "epoch": 99000000}"#),
-        ("not sound", br#"{"format": 1, "epoch": 3, "floor": 9}"#),
+        ("not sound", br#"{"format": 2, "epoch": 3, "floor": 9}"#),
         (
             "below the floor",
-            br#"{"format": 1, "epoch": 3, "floor": 2}"#,
+            br#"{"format": 2, "epoch": 3, "floor": 2}"#,
         ),
     ];
     let mut service = service();
@@ -110,6 +110,31 @@ fn a_state_that_cannot_be_read() {
             );
         }
     }
+}
+
+/// What a loader of 0.1 has read lacks what it was not given: all is read anew, and nothing is refused meanwhile.
+#[test]
+fn a_loader_of_0_1_before() {
+    let mut service = service();
+    let mut gateway = settled(&service);
+    let bytes = gateway.shared.get(STATE).0.unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    let former = text.replace(r#""format":2"#, r#""format":1"#);
+    assert_ne!(former, text);
+    gateway.shared.set(STATE, former.as_bytes(), None).unwrap();
+    service.say(0, None);
+    gateway.taken_over(Some("/keys"), &|| ());
+    assert_eq!(gateway.cursor(), None);
+    assert_eq!(
+        judged(&gateway, [0, 1, 9]),
+        [good(), good(), Judged::Refused]
+    );
+    let outcome = ask(&mut gateway, &service, 9);
+    assert_eq!(outcome.taken, 5, "no record is taken for good as it stands");
+    assert_eq!(
+        judged(&gateway, [0, 1, 9]),
+        [Judged::Refused, good(), Judged::Refused]
+    );
 }
 
 #[test]

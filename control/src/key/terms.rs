@@ -1,0 +1,169 @@
+//! What a key may use, on the command line and in a document.
+
+use core::convert::identity;
+use std::io;
+
+use serde::Serialize;
+use serde_json::ser::Formatter;
+use trilane::config::document::{BudgetDocument, LimitsDocument};
+use trilane::limits::{Amount, Limits};
+
+/// Limits and budgets; what is not given stays as it is.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct Terms {
+    /// Requests a minute
+    #[arg(long, value_name = "N", visible_alias = "requests-per-minute", value_parser = number)]
+    pub rpm: Option<To<u32>>,
+
+    /// Input tokens a minute
+    #[arg(long, value_name = "N", visible_alias = "input-tokens-per-minute", value_parser = number)]
+    pub input_tpm: Option<To<u32>>,
+
+    /// Output tokens a minute
+    #[arg(long, value_name = "N", visible_alias = "output-tokens-per-minute", value_parser = number)]
+    pub output_tpm: Option<To<u32>>,
+
+    /// Requests at a time
+    #[arg(long, value_name = "N", visible_alias = "concurrent-requests", value_parser = number)]
+    pub concurrent: Option<To<u32>>,
+
+    /// Money a day (UTC), in the currency of the prices
+    #[arg(long, value_name = "AMOUNT", value_parser = amount)]
+    pub budget_day: Option<To<String>>,
+
+    /// Money a month (UTC)
+    #[arg(long, value_name = "AMOUNT", value_parser = amount)]
+    pub budget_month: Option<To<String>>,
+}
+
+/// What a limit becomes: this, or none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct To<T>(Option<T>);
+
+fn number(text: &str) -> Result<To<u32>, String> {
+    if text == "none" {
+        return Ok(To(None));
+    }
+    let number = text.parse().ok().filter(|_| !text.starts_with('+'));
+    let number = number.filter(|number| (1..=Limits::MAX).contains(number));
+    number
+        .map(|number| To(Some(number)))
+        .ok_or_else(|| format!("expected a number from 1 to {}, or none", Limits::MAX))
+}
+
+fn amount(text: &str) -> Result<To<String>, String> {
+    if text == "none" {
+        return Ok(To(None));
+    }
+    match Amount::parse(text) {
+        Ok(Amount::ZERO) => {
+            Err("must be more than 0 (a key that may do nothing is disabled)".to_owned())
+        }
+        Ok(_) => Ok(To(Some(text.to_owned()))),
+        Err(reason) => Err(format!("{reason}, or none")),
+    }
+}
+
+impl Terms {
+    /// Whether nothing is given.
+    pub fn is_empty(&self) -> bool {
+        let given = [
+            self.rpm.is_some(),
+            self.input_tpm.is_some(),
+            self.output_tpm.is_some(),
+            self.concurrent.is_some(),
+            self.budget_day.is_some(),
+            self.budget_month.is_some(),
+        ];
+        !given.into_iter().any(identity)
+    }
+
+    /// The limits of a key that has these so far; `None` for none any more.
+    pub fn apply(&self, limits: Option<&LimitsDocument>) -> Option<LimitsDocument> {
+        let mut limits = limits.cloned().unwrap_or_default();
+        for (to, place) in [
+            (&self.rpm, &mut limits.requests_per_minute),
+            (&self.input_tpm, &mut limits.input_tokens_per_minute),
+            (&self.output_tpm, &mut limits.output_tokens_per_minute),
+            (&self.concurrent, &mut limits.concurrent_requests),
+        ] {
+            put(to, place);
+        }
+        let mut budget = limits.budget.take().unwrap_or_default();
+        put(&self.budget_day, &mut budget.per_day);
+        put(&self.budget_month, &mut budget.per_month);
+        let has_budget = budget.per_day.is_some() || budget.per_month.is_some();
+        limits.budget = has_budget.then_some(budget);
+        (!is_unlimited(&limits)).then_some(limits)
+    }
+}
+
+fn put<T: Clone>(to: &Option<To<T>>, place: &mut Option<T>) {
+    if let Some(To(to)) = to {
+        place.clone_from(to);
+    }
+}
+
+fn is_unlimited(limits: &LimitsDocument) -> bool {
+    let counts = [
+        limits.requests_per_minute,
+        limits.input_tokens_per_minute,
+        limits.output_tokens_per_minute,
+        limits.concurrent_requests,
+    ];
+    counts.iter().all(Option::is_none) && limits.budget.is_none()
+}
+
+/// Limits for people: `60 rpm, 8 concurrent`.
+pub fn shown(limits: &LimitsDocument) -> String {
+    let shown = [
+        (limits.requests_per_minute, "rpm"),
+        (limits.input_tokens_per_minute, "input tpm"),
+        (limits.output_tokens_per_minute, "output tpm"),
+        (limits.concurrent_requests, "concurrent"),
+    ];
+    let shown = shown
+        .iter()
+        .filter_map(|(count, unit)| Some(format!("{} {unit}", (*count)?)));
+    shown.collect::<Vec<_>>().join(", ")
+}
+
+/// A budget for people: `20 a day, 200 a month`.
+pub fn shown_budget(budget: &BudgetDocument) -> String {
+    let shown = [(&budget.per_day, "a day"), (&budget.per_month, "a month")];
+    let shown = shown
+        .iter()
+        .filter_map(|(amount, window)| Some(format!("{} {window}", amount.as_deref()?)));
+    shown.collect::<Vec<_>>().join(", ")
+}
+
+/// Limits as they are written into a document, in one line.
+pub fn written(limits: &LimitsDocument, compact: bool) -> String {
+    let mut bytes = Vec::new();
+    // Strings and numbers, into memory: it cannot fail.
+    let _ = if compact {
+        serde_json::to_writer(&mut bytes, limits)
+    } else {
+        limits.serialize(&mut serde_json::Serializer::with_formatter(
+            &mut bytes, Blanks,
+        ))
+    };
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// A line with blanks behind commas and colons.
+struct Blanks;
+
+impl Formatter for Blanks {
+    fn begin_object_key<W: ?Sized + io::Write>(
+        &mut self,
+        to: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        to.write_all(if first { b"" } else { b", " })
+    }
+
+    fn begin_object_value<W: ?Sized + io::Write>(&mut self, to: &mut W) -> io::Result<()> {
+        to.write_all(b": ")
+    }
+}

@@ -1,0 +1,187 @@
+//! What a loader knows of the feed: it announces it, and one of 0.1 announces nothing.
+//!
+//! A gateway of 0.1 refuses a page with a member that it does not know whole, removals included. So it is given what
+//! it knows, and of a key with limits that it could not enforce it is told that the key is switched off.
+
+use hyper::header::HeaderMap;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use trilane::config::feed::FORMAT_HEADER;
+
+use super::page::Key;
+
+/// Which members of a page a loader knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    /// Those of 0.1.
+    #[default]
+    First,
+    /// Besides, `owner`.
+    Second,
+}
+
+impl Format {
+    /// What a request announces. A later release may announce more than is known here; it knows this too. What cannot
+    /// be read is taken for nothing.
+    pub fn announced(headers: &HeaderMap) -> Self {
+        let announced = headers.get(FORMAT_HEADER);
+        let number = announced.and_then(|value| value.to_str().ok()?.parse::<u32>().ok());
+        if number.is_some_and(|number| number >= 2) {
+            Self::Second
+        } else {
+            Self::First
+        }
+    }
+
+    /// A key, as such a loader is to be told of it.
+    pub fn told(self, key: Key<'_>) -> Key<'_> {
+        if self == Self::Second {
+            return key;
+        }
+        let enforced = key
+            .limits
+            .is_none_or(|limits| serde_json::from_str::<FirstLimits>(limits).is_ok());
+        Key {
+            owner: None,
+            disabled: key.disabled || !enforced,
+            limits: key.limits.filter(|_| enforced),
+            ..key
+        }
+    }
+}
+
+/// The limits that 0.1 enforces, with nothing that it does not know. Never to be extended: that release is out.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FirstLimits {
+    #[serde(default, rename = "requests_per_minute")]
+    _requests: Option<u32>,
+    #[serde(default, rename = "input_tokens_per_minute")]
+    _input_tokens: Option<u32>,
+    #[serde(default, rename = "output_tokens_per_minute")]
+    _output_tokens: Option<u32>,
+    #[serde(default, rename = "concurrent_requests")]
+    _concurrent: Option<u32>,
+    #[serde(default, rename = "budget")]
+    _budget: Option<FirstBudget>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FirstBudget {
+    #[serde(default, rename = "per_day")]
+    _day: Option<String>,
+    #[serde(default, rename = "per_month")]
+    _month: Option<String>,
+    #[serde(default, rename = "spent")]
+    _spent: Option<FirstSpent>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FirstSpent {
+    #[serde(default, rename = "at")]
+    _at: Option<IgnoredAny>,
+    #[serde(default, rename = "in_day")]
+    _day: Option<IgnoredAny>,
+    #[serde(default, rename = "in_month")]
+    _month: Option<IgnoredAny>,
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn what_is_announced() {
+        let cases = [
+            ("nothing", None, Format::First),
+            ("the first", Some("1"), Format::First),
+            (
+                "this one",
+                Some(trilane::config::feed::FORMAT),
+                Format::Second,
+            ),
+            ("a later one", Some("17"), Format::Second),
+            ("no number", Some("two"), Format::First),
+            ("empty", Some(""), Format::First),
+            ("below", Some("-2"), Format::First),
+        ];
+        for (case, announced, want) in cases {
+            let mut headers = HeaderMap::new();
+            if let Some(announced) = announced {
+                headers.insert(FORMAT_HEADER, HeaderValue::from_static(announced));
+            }
+            assert_eq!(Format::announced(&headers), want, "{case}");
+        }
+    }
+
+    #[test]
+    fn what_a_loader_is_told() {
+        // (case, limits, whether the key is off, whether it is for a loader of 0.1)
+        let cases = [
+            ("no limits", None, false, false),
+            ("off already", None, true, true),
+            (
+                "all that it knows",
+                Some(
+                    r#"{"requests_per_minute":1,"input_tokens_per_minute":2,"output_tokens_per_minute":3,"concurrent_requests":4,"budget":{"per_day":"1","per_month":"2","spent":{"at":"2026-11-22T00:00:00Z","in_day":"0","in_month":"1"}}}"#,
+                ),
+                false,
+                false,
+            ),
+            (
+                "another limit",
+                Some(r#"{"requests_per_hour":5}"#),
+                false,
+                true,
+            ),
+            (
+                "another beside one that it knows",
+                Some(r#"{"requests_per_minute":1,"images_per_day":5}"#),
+                false,
+                true,
+            ),
+            (
+                "another budget",
+                Some(r#"{"budget":{"per_day":"1","per_week":"2"}}"#),
+                false,
+                true,
+            ),
+            (
+                "another form",
+                Some(r#"{"concurrent_requests":{"images":1}}"#),
+                false,
+                true,
+            ),
+            (
+                "more of what was spent",
+                Some(r#"{"budget":{"per_day":"1","spent":{"in_week":"2"}}}"#),
+                false,
+                true,
+            ),
+        ];
+        for (case, limits, disabled, off) in cases {
+            let key = Key {
+                sha256: "ab",
+                id: "k",
+                group: "g",
+                owner: Some("sales"),
+                expires_at: Some("2027-01-01T00:00:00Z"),
+                disabled,
+                limits,
+            };
+            assert_eq!(Format::Second.told(key), key, "{case}");
+            let enforced = !off || disabled;
+            let want = Key {
+                owner: None,
+                disabled: off,
+                limits: limits.filter(|_| enforced),
+                ..key
+            };
+            assert_eq!(Format::First.told(key), want, "{case}");
+        }
+    }
+}
