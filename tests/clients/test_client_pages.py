@@ -126,6 +126,12 @@ CLIENTS = {
         {"gemini-2.5-flash"},
         {401: times(2), 404: times(3), 429: times(2)},
     ),
+    "llm": Client(
+        ("OpenAI/Python 3.54.0", "Anthropic/Python 1.17.0"),
+        {RESPONSES, MESSAGES},
+        {"gpt-5.1", "gpt-5.1-codex", "claude-opus-4-5"},
+        {401: times(2), 404: times(1), 429: times(2)},
+    ),
 }
 
 
