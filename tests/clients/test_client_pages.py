@@ -132,6 +132,12 @@ CLIENTS = {
         {"gpt-5.1", "gpt-5.1-codex", "claude-opus-4-5"},
         {401: times(2), 404: times(1), 429: times(2)},
     ),
+    "langchain": Client(
+        ("OpenAI/Python 3.54.0", "langchain-anthropic/1.7.7", "google-genai-sdk/2.34.0"),
+        {CHAT, MESSAGES, FLASH, FLASH_STREAM},
+        THREE,
+        {401: times(4), 404: times(3), 429: times(8)},
+    ),
 }
 
 
