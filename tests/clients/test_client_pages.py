@@ -138,6 +138,12 @@ CLIENTS = {
         THREE,
         {401: times(4), 404: times(3), 429: times(8)},
     ),
+    "pydantic-ai": Client(
+        ("pydantic-ai/2.68.0", "google-genai-sdk/2.34.0"),
+        {RESPONSES, CHAT, MESSAGES, FLASH, FLASH_STREAM},
+        THREE,
+        {401: times(4), 404: times(3), 429: times(3)},
+    ),
 }
 
 
