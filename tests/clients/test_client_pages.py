@@ -144,6 +144,9 @@ CLIENTS = {
         THREE,
         {401: times(4), 404: times(3), 429: times(3)},
     ),
+    "openai-agents": Client(
+        ("Agents/Python 0.24.0",), {RESPONSES}, {"gpt-5.1"}, {401: times(1), 404: times(1), 429: times(1)}
+    ),
 }
 
 
