@@ -147,6 +147,12 @@ CLIENTS = {
     "openai-agents": Client(
         ("Agents/Python 0.24.0",), {RESPONSES}, {"gpt-5.1"}, {401: times(1), 404: times(1), 429: times(1)}
     ),
+    "google-adk": Client(
+        ("google-genai-sdk/2.34.0",),
+        {FLASH, FLASH_STREAM},
+        {"gemini-2.5-flash"},
+        {401: times(1), 404: times(1), 429: times(1)},
+    ),
 }
 
 
