@@ -153,6 +153,12 @@ CLIENTS = {
         {"gemini-2.5-flash"},
         {401: times(1), 404: times(1), 429: times(1)},
     ),
+    "litellm": Client(
+        ("OpenAI/Python 2.54.0", "litellm/1.106.2"),
+        {CHAT, MESSAGES, FLASH, FLASH_STREAM},
+        THREE,
+        {401: times(3), 404: times(3), 429: times(3)},
+    ),
 }
 
 
