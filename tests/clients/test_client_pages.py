@@ -160,7 +160,7 @@ CLIENTS = {
         {401: times(3), 404: times(3), 429: times(3)},
     ),
     "llama-index": Client(
-        ("OpenAI/Python 2.54.0", "Anthropic/Python 0.125.0", "google-genai-sdk/2.34.0"),
+        ("OpenAI/Python 2.54.0", "llama-index/0.14.25", "google-genai-sdk/2.34.0"),
         {CHAT, MESSAGES, FLASH, FLASH_STREAM},
         THREE,
         {401: times(3), 404: times(3), 429: times(3)},
