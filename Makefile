@@ -201,7 +201,8 @@ $(MESH_STAMP):
 
 # Not part of `test`: it installs the agents, 1.5 GB of them, into target/clients.
 CLIENTS := $(TARGET_DIR)/clients
-CLIENTS_STAMP := $(CLIENTS)/installed-$(call hash,tests/clients/package-lock.json)-$(call hash,tests/clients/requirements.txt)-$(call hash,tests/clients/requirements-aider.txt)
+CLIENTS_LISTS := tests/clients/package-lock.json $(sort $(wildcard tests/clients/requirements*.txt))
+CLIENTS_STAMP := $(CLIENTS)/installed$(foreach list,$(CLIENTS_LISTS),-$(call hash,$(list)))
 .PHONY: clients-test
 clients-test: build programs envoy python $(CLIENTS_STAMP) ## the pages of docs/clients, each done as it is written (needs Node; PYTEST_ARGS='-k codex')
 	$(call say,client tests)
@@ -217,9 +218,12 @@ $(CLIENTS_STAMP):
 	@cd $(CLIENTS) && npm install --no-audit --no-fund
 	@$(PYTHON) -m venv $(CLIENTS)/venv
 	@$(CLIENTS)/venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/clients/requirements.txt
-	@# aider wants other versions of the SDKs.
-	@$(PYTHON) -m venv $(CLIENTS)/venv-aider
-	@$(CLIENTS)/venv-aider/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/clients/requirements-aider.txt
+	@# Others want other versions of the SDKs: an environment for each.
+	@set -e; for list in tests/clients/requirements-*.txt; do \
+		name=$${list##*/requirements-}; venv=$(CLIENTS)/venv-$${name%.txt}; \
+		$(PYTHON) -m venv $$venv; \
+		$$venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement $$list; \
+	done
 	@touch $@
 
 # Not part of `test`, which runs a short form of it.

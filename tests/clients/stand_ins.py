@@ -12,8 +12,18 @@ import subprocess
 import sys
 from pathlib import Path
 
-#: Packages of Python that are programs, and have an environment of their own.
-PROGRAMS = {"aider-chat": ("venv-aider", "aider")}
+#: Packages of Python with an environment of their own, and the program there that a page runs. What a page installs
+#: together with one of them is in the same environment.
+ENVIRONMENTS = {
+    "aider-chat": ("venv-aider", "aider"),
+    "llm": ("venv-llm", "llm"),
+    "langchain-openai": ("venv-langchain", "python"),
+    "pydantic-ai-slim": ("venv-pydantic-ai", "python"),
+    "openai-agents": ("venv-openai-agents", "python"),
+    "google-adk": ("venv-google-adk", "python"),
+    "litellm": ("venv-litellm", "python"),
+    "llama-index-llms-openai": ("venv-llama-index", "python"),
+}
 
 
 def main(program: str, installed: Path, bin_dir: Path, arguments: list[str]) -> None:
@@ -21,11 +31,11 @@ def main(program: str, installed: Path, bin_dir: Path, arguments: list[str]) -> 
     if arguments[:1] != ["install"]:
         sys.exit(f"{program}: only `install` is known here, not {arguments}")
     packages = [each for each in arguments[1:] if not each.startswith("-")]
+    if program == "pip":
+        pip_install(installed, bin_dir, packages)
+        return
     for package in packages:
-        if program == "pip":
-            pip_install(installed, bin_dir, package)
-        else:
-            npm_install(installed, bin_dir, package, everywhere="--global" in arguments)
+        npm_install(installed, bin_dir, package, everywhere="--global" in arguments)
 
 
 def npm_install(installed: Path, bin_dir: Path, package: str, everywhere: bool) -> None:
@@ -42,14 +52,18 @@ def npm_install(installed: Path, bin_dir: Path, package: str, everywhere: bool) 
         _link(bin_dir / command, home / path)
 
 
-def pip_install(installed: Path, bin_dir: Path, package: str) -> None:
-    """Links the Python that has the package, or the program that it is."""
-    name, _, version = package.partition("==")
-    venv, command = PROGRAMS.get(name, ("venv", "python"))
+def pip_install(installed: Path, bin_dir: Path, packages: list[str]) -> None:
+    """Links the Python that has the packages, or the program that one of them is."""
+    asked = {}
+    for package in packages:
+        name, _, version = package.partition("==")
+        asked[name.partition("[")[0]] = version
+    venv, command = next((ENVIRONMENTS[name] for name in asked if name in ENVIRONMENTS), ("venv", "python"))
     python = installed / venv / "bin" / "python"
-    script = f"import importlib.metadata as m; print(m.version({name!r}))"
-    there = subprocess.run([str(python), "-c", script], capture_output=True, text=True, check=True)
-    _compare("pip", name, version, there.stdout.strip())
+    for name, version in asked.items():
+        script = f"import importlib.metadata as m; print(m.version({name!r}))"
+        there = subprocess.run([str(python), "-c", script], capture_output=True, text=True, check=True)
+        _compare("pip", name, version, there.stdout.strip())
     # A script, since a linked interpreter would not find its environment.
     (bin_dir / command).write_text(f'#!/bin/sh\nexec "{installed / venv / "bin" / command}" "$@"\n')
     (bin_dir / command).chmod(0o755)

@@ -126,6 +126,45 @@ CLIENTS = {
         {"gemini-2.5-flash"},
         {401: times(2), 404: times(3), 429: times(2)},
     ),
+    "llm": Client(
+        ("OpenAI/Python 3.54.0", "Anthropic/Python 1.17.0"),
+        {RESPONSES, MESSAGES},
+        {"gpt-5.1", "gpt-5.1-codex", "claude-opus-4-5"},
+        {401: times(2), 404: times(1), 429: times(2)},
+    ),
+    "langchain": Client(
+        ("OpenAI/Python 3.54.0", "langchain-anthropic/1.7.7", "google-genai-sdk/2.34.0"),
+        {CHAT, MESSAGES, FLASH, FLASH_STREAM},
+        THREE,
+        {401: times(4), 404: times(3), 429: times(8)},
+    ),
+    "pydantic-ai": Client(
+        ("pydantic-ai/2.68.0", "google-genai-sdk/2.34.0"),
+        {RESPONSES, CHAT, MESSAGES, FLASH, FLASH_STREAM},
+        THREE,
+        {401: times(4), 404: times(3), 429: times(3)},
+    ),
+    "openai-agents": Client(
+        ("Agents/Python 0.24.0",), {RESPONSES}, {"gpt-5.1"}, {401: times(1), 404: times(1), 429: times(1)}
+    ),
+    "google-adk": Client(
+        ("google-genai-sdk/2.34.0",),
+        {FLASH, FLASH_STREAM},
+        {"gemini-2.5-flash"},
+        {401: times(1), 404: times(1), 429: times(1)},
+    ),
+    "litellm": Client(
+        ("OpenAI/Python 2.54.0", "litellm/1.106.2"),
+        {CHAT, MESSAGES, FLASH, FLASH_STREAM},
+        THREE,
+        {401: times(3), 404: times(3), 429: times(3)},
+    ),
+    "llama-index": Client(
+        ("OpenAI/Python 2.54.0", "llama-index/0.14.25", "google-genai-sdk/2.34.0"),
+        {CHAT, MESSAGES, FLASH, FLASH_STREAM},
+        THREE,
+        {401: times(3), 404: times(3), 429: times(3)},
+    ),
 }
 
 

@@ -20,8 +20,14 @@ MAX_BODY = 4096
 
 @pytest.fixture(scope="session")
 def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
-    """Stacks by name: `shared`, `sample`, `meagre`, `unready`."""
-    fixtures = {"shared": "stack_by_hand", "sample": "sample_stack", "meagre": "meagre_stack", "unready": "unready_stack"}
+    """Stacks by name: `shared`, `sample`, `meagre`, `open`, `unready`."""
+    fixtures = {
+        "shared": "stack_by_hand",
+        "sample": "sample_stack",
+        "meagre": "meagre_stack",
+        "open": "open_stack",
+        "unready": "unready_stack",
+    }
     made = Bench(lambda name: request.getfixturevalue(fixtures[name]))
     yield made
     made.stop()
@@ -44,6 +50,17 @@ def meagre_stack() -> Iterator[Stack]:
             if group["protocol"] != "Mixed" and model["id"] in NOT_ENTITLED:
                 model["entitled"] = False
     with Stack(run_dir("sdk-meagre"), document=document) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def open_stack() -> Iterator[Stack]:
+    """The sample document, its groups of protocol C with their accounts' files and caches."""
+    document = by_hand()
+    for group in document["groups"]:
+        if group["protocol"] == "C":
+            group["account_resources"] = True
+    with Stack(run_dir("sdk-open"), document=document) as running:
         yield running
 
 
