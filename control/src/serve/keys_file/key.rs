@@ -152,7 +152,12 @@ fn problems_of_form(line: &[u8]) -> Vec<String> {
             .any(|name| text.starts_with(&format!("{name}:")))
     };
     let of_key = problems_of_key(text).0;
-    told.extend(of_key.iter().map(Problem::to_string).filter(|text| !is_kept(text)));
+    told.extend(
+        of_key
+            .iter()
+            .map(Problem::to_string)
+            .filter(|text| !is_kept(text)),
+    );
     if told.is_empty() {
         told.push("is not a key".to_owned());
     }
