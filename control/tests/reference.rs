@@ -129,5 +129,5 @@ fn the_page_on_the_command_is_right() {
             ran += 1;
         }
     }
-    assert_eq!(ran, 13, "as many lines as the page has");
+    assert_eq!(ran, 14, "as many lines as the page has");
 }
