@@ -29,7 +29,7 @@ ROUTER_PORT = "3456"
 #: The key of the pages.
 KEY = DEMO_KEYS["key_mixed_current"]
 #: Clients whose pages say that they wait for a rate.
-PATIENT = ("claude-code", "gemini-cli", "openai-sdk", "anthropic-sdk")
+PATIENT = ("claude-code", "gemini-cli", "openai-sdk", "anthropic-sdk", "ai-sdk", "langchain-js")
 #: Requests a minute of a slow key: once these are used up, each client waits for some seconds.
 SLOW = 4
 
@@ -125,6 +125,18 @@ CLIENTS = {
         {FLASH, FLASH_STREAM},
         {"gemini-2.5-flash"},
         {401: times(2), 404: times(3), 429: times(2)},
+    ),
+    "ai-sdk": Client(
+        ("ai/7.0.173 ", "ai-sdk-"),
+        {RESPONSES, CHAT, MESSAGES, FLASH, FLASH_STREAM},
+        THREE,
+        {401: times(2), 404: times(3), 429: times(3)},
+    ),
+    "langchain-js": Client(
+        ("langchainjs-openai/", "OpenAI/JS", "Anthropic/JS", "node"),
+        {RESPONSES, CHAT, MESSAGES, FLASH, FLASH_STREAM},
+        THREE,
+        {401: times(2), 404: times(3), 429: times(1)},
     ),
 }
 
