@@ -138,6 +138,12 @@ CLIENTS = {
         THREE,
         {401: times(2), 404: times(3), 429: times(1)},
     ),
+    "qwen-code": Client(
+        ("QwenCode/0.24.4", "OpenAI/JS", "Anthropic/JS", "claude-cli/", "google-genai-sdk/"),
+        {RESPONSES, CHAT, MESSAGES, FLASH_STREAM},
+        THREE,
+        {401: times(1), 404: times(1), 429: times(1)},
+    ),
 }
 
 
