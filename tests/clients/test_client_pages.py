@@ -144,6 +144,24 @@ CLIENTS = {
         THREE,
         {401: times(1), 404: times(1), 429: times(1)},
     ),
+    "pi": Client(
+        ("pi (", "OpenAI/JS"),
+        {RESPONSES, MESSAGES, FLASH_STREAM},
+        THREE,
+        {401: times(1), 404: times(1), 429: times(1)},
+    ),
+    "copilot-cli": Client(
+        ("OpenAI/JS", "Anthropic/JS"),
+        {RESPONSES, CHAT, MESSAGES},
+        {"gpt-5.1", "claude-opus-4-5"},
+        {401: times(1), 404: times(1), 429: times(1)},
+    ),
+    "continue": Client(
+        ("ls/JS", "OpenAI/JS", "node-fetch"),
+        {RESPONSES, MESSAGES},
+        {"gpt-5.1", "claude-opus-4-5"},
+        {401: times(1), 404: times(1), 429: times(1, 9)},
+    ),
 }
 
 
