@@ -162,6 +162,13 @@ CLIENTS = {
         {"gpt-5.1", "claude-opus-4-5"},
         {401: times(1), 404: times(1), 429: times(1, 9)},
     ),
+    "cline": Client(
+        ("ai-sdk/openai-compatible/",),
+        {CHAT},
+        {"gpt-5.1"},
+        {401: times(1), 404: times(1), 429: times(1, 9)},
+        elsewhere=("data.cline.bot:443",),
+    ),
 }
 
 
