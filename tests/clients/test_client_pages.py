@@ -29,7 +29,7 @@ ROUTER_PORT = "3456"
 #: The key of the pages.
 KEY = DEMO_KEYS["key_mixed"]
 #: Clients whose pages say that they wait for a rate.
-PATIENT = ("claude-code", "gemini-cli", "openai-sdk", "anthropic-sdk")
+PATIENT = ("claude-code", "gemini-cli", "openai-sdk", "anthropic-sdk", "ai-sdk", "langchain-js")
 #: Requests a minute of a slow key: once these are used up, each client waits for some seconds.
 SLOW = 4
 
@@ -164,6 +164,49 @@ CLIENTS = {
         {CHAT, MESSAGES, FLASH, FLASH_STREAM},
         THREE,
         {401: times(3), 404: times(3), 429: times(3)},
+    ),
+    "ai-sdk": Client(
+        ("ai/7.0.173 ", "ai-sdk-"),
+        {RESPONSES, CHAT, MESSAGES, FLASH, FLASH_STREAM},
+        THREE,
+        {401: times(2), 404: times(3), 429: times(3)},
+    ),
+    "langchain-js": Client(
+        ("langchainjs-openai/", "OpenAI/JS", "Anthropic/JS", "node"),
+        {RESPONSES, CHAT, MESSAGES, FLASH, FLASH_STREAM},
+        THREE,
+        {401: times(2), 404: times(3), 429: times(1)},
+    ),
+    "qwen-code": Client(
+        ("QwenCode/0.24.4", "OpenAI/JS", "Anthropic/JS", "claude-cli/", "google-genai-sdk/"),
+        {RESPONSES, CHAT, MESSAGES, FLASH_STREAM},
+        THREE,
+        {401: times(1), 404: times(1), 429: times(1)},
+    ),
+    "pi": Client(
+        ("pi (", "OpenAI/JS"),
+        {RESPONSES, MESSAGES, FLASH_STREAM},
+        THREE,
+        {401: times(1), 404: times(1), 429: times(1)},
+    ),
+    "copilot-cli": Client(
+        ("OpenAI/JS", "Anthropic/JS"),
+        {RESPONSES, CHAT, MESSAGES},
+        {"gpt-5.1", "claude-opus-4-5"},
+        {401: times(1), 404: times(1), 429: times(1)},
+    ),
+    "continue": Client(
+        ("ls/JS", "OpenAI/JS", "node-fetch"),
+        {RESPONSES, MESSAGES},
+        {"gpt-5.1", "claude-opus-4-5"},
+        {401: times(1), 404: times(1), 429: times(1, 9)},
+    ),
+    "cline": Client(
+        ("ai-sdk/openai-compatible/",),
+        {CHAT},
+        {"gpt-5.1"},
+        {401: times(1), 404: times(1), 429: times(1, 9)},
+        elsewhere=("data.cline.bot:443",),
     ),
 }
 

@@ -211,7 +211,7 @@ def test_the_compiler_is_that_of_the_dockerfile() -> None:
         ("record of a key of a feed", "src/config/feed/record.rs", r"^const FORMAT: u8 = (\d+);"),
         ("how far the feed is read", "src/config/feed/state.rs", r"^const FORMAT: u32 = (\d+);"),
         ("counters of limits", "src/limits/**/*.rs", r'format!\("trilane/limit/(\d+)/'),
-        ("database of `trilane serve`", "control/src/serve/sqlite/limits.sql", r"^UPDATE key_feed SET format = (\d+);"),
+        ("database of `trilane serve`", "control/src/serve/sqlite/owner.sql", r"^UPDATE key_feed SET format = (\d+);"),
     ],
 )
 def test_the_formats_in_the_page_are_those_in_the_code(what: str, file: str, pattern: str) -> None:
