@@ -25,6 +25,24 @@ pub(super) struct Admitted {
     pub form: Form,
 }
 
+/// A request that nobody may make with the keys it brings.
+#[derive(Debug)]
+pub(super) struct Denied {
+    /// What it is told.
+    pub rejection: Rejection,
+    /// The forms whose key was looked up and is not good.
+    pub not_good: Vec<Form>,
+}
+
+impl From<Rejection> for Denied {
+    fn from(rejection: Rejection) -> Self {
+        Self {
+            rejection,
+            not_good: Vec::new(),
+        }
+    }
+}
+
 /// Settles who asks: credential, policy, standing of the key, in this order.
 pub(super) fn admit(
     head: &Head,
@@ -32,7 +50,7 @@ pub(super) fn admit(
     endpoint: &Endpoint,
     in_force: Option<&InForce>,
     world: &impl World,
-) -> Result<Admitted, Rejection> {
+) -> Result<Admitted, Denied> {
     let mut presented = Vec::new();
     for form in Form::of(endpoint) {
         match form.read(head, target) {
@@ -43,16 +61,17 @@ pub(super) fn admit(
         }
     }
     if presented.is_empty() {
-        return Err(Rejection::Unauthenticated);
+        return Err(Rejection::Unauthenticated.into());
     }
+    let mut not_good = Vec::new();
     let in_force = in_force.ok_or(Rejection::NotReady)?;
     for (form, key) in presented {
         if form == Form::Query && !in_force.policy.query_key {
             continue;
         }
         match standing(&key, in_force, world) {
-            Standing::Refused => {}
-            Standing::Undecided => return Err(Rejection::NotReady),
+            Standing::Refused => not_good.push(form),
+            Standing::Undecided => return Err(Rejection::NotReady.into()),
             Standing::Good { key, group } => {
                 if takes(&group, group.clients, endpoint, form) {
                     return Ok(Admitted { key, group, form });
@@ -60,7 +79,10 @@ pub(super) fn admit(
             }
         }
     }
-    Err(Rejection::Unauthenticated)
+    Err(Denied {
+        rejection: Rejection::Unauthenticated,
+        not_good,
+    })
 }
 
 /// Whether keys of this group, were it for these clients, may come in this form, which is one that the endpoint looks at.

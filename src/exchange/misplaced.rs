@@ -17,8 +17,9 @@ use crate::protocol::query::Target;
 use crate::reply::Rejection;
 use crate::routing::Route;
 
-/// Looks at all places where a key may stand for one that is good and was not read, and notes whose it is.
+/// Looks in these forms for a key that is good and was not read, and notes whose it is.
 pub(super) fn misplaced(
+    forms: impl Iterator<Item = Form>,
     head: &Head,
     target: &Target<'_>,
     endpoint: &Endpoint,
@@ -32,7 +33,7 @@ pub(super) fn misplaced(
         let allowed = form != Form::Query || query_key;
         looked_at && allowed && takes(group, clients, endpoint, form)
     };
-    for form in Form::ALL {
+    for form in forms {
         let Presented::Key(key) = form.read(head, target) else {
             continue;
         };

@@ -15,7 +15,7 @@ use super::misplaced::misplaced;
 use super::quota::{self, Quotas};
 use super::upload::{AskUsage, Expectation, Step, Upload};
 use super::{Asker, Clock, Outcome, Phase};
-use crate::auth::World;
+use crate::auth::{Form, World};
 use crate::body::BodyError;
 use crate::config::snapshot::InForce;
 use crate::head::Head;
@@ -139,14 +139,17 @@ fn decide(
     if !head.target().iter().all(u8::is_ascii_graphic) {
         return Err(Rejection::BadTarget);
     }
-    let admitted = admission::admit(head, target, endpoint, in_force, world).map_err(|rejection| {
-        match (rejection, in_force) {
-            (Rejection::Unauthenticated, Some(in_force)) => {
-                misplaced(head, target, endpoint, in_force, world, facts)
+    let admitted =
+        admission::admit(head, target, endpoint, in_force, world).map_err(|denied| {
+            match (denied.rejection, in_force) {
+                (Rejection::Unauthenticated, Some(in_force)) => {
+                    let other = |form: &Form| !denied.not_good.contains(form);
+                    let forms = Form::ALL.into_iter().filter(other);
+                    misplaced(forms, head, target, endpoint, in_force, world, facts)
+                }
+                (rejection, _) => rejection,
             }
-            (rejection, _) => rejection,
-        }
-    });
+        });
     let Admitted { key, group, form } = admitted?;
     let policy = &in_force.ok_or(Rejection::NotReady)?.policy;
     let protocol = admission::protocol_of(endpoint, form);
