@@ -109,8 +109,8 @@ GOOD = {
     "address": Good("B", (None, "h2"), host="127.0.0.1"),
     "capitals": Good("C", ("localhost", "h2"), host="LOCALHOST"),
     "system": Good("A", ("localhost", "h2"), system=True),
-    "base-a": Good("A", ("localhost", "h2"), path="/base/v9"),
-    "base-b": Good("B", ("localhost", "http/1.1"), path="/base/v9/", http="1.1"),
+    "base-a": Good("A", ("localhost", "h2"), path="/base/of-its-own"),
+    "base-b": Good("B", ("localhost", "http/1.1"), path="/base/of-its-own/", http="1.1"),
     "base-c": Good("C", (None, "h2"), host="127.0.0.1", path="/b"),
 }
 
