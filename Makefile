@@ -29,7 +29,7 @@ export ENVOY
 
 say = @printf '\033[1m== %s\033[0m\n' "$(1)"
 # A file that exists only for these very contents of another one.
-hash = $(if $(wildcard $(1)),$(shell cksum < $(1) | cut -d' ' -f1))
+hash = $(if $(wildcard $(1)),$(shell cat $(1) | cksum | cut -d' ' -f1))
 
 .PHONY: help
 help: ## list the targets
@@ -202,7 +202,7 @@ $(MESH_STAMP):
 # Not part of `test`: it installs the agents, 1.5 GB of them, into target/clients.
 CLIENTS := $(TARGET_DIR)/clients
 CLIENTS_LISTS := tests/clients/package-lock.json $(sort $(wildcard tests/clients/requirements*.txt))
-CLIENTS_STAMP := $(CLIENTS)/installed$(foreach list,$(CLIENTS_LISTS),-$(call hash,$(list)))
+CLIENTS_STAMP := $(CLIENTS)/installed-$(call hash,$(CLIENTS_LISTS))
 .PHONY: clients-test
 clients-test: build programs envoy python $(CLIENTS_STAMP) ## the pages of docs/clients, each done as it is written (needs Node; PYTEST_ARGS='-k codex')
 	$(call say,client tests)
