@@ -355,7 +355,9 @@ SECTION_7 = [
         502,
         "A",
         "bad_gateway",
+        says="tell the operator",
         reaches="a_official",
+        final=True,
     ),
     no(
         "spec-7-502-upstream-account-b",
@@ -365,7 +367,9 @@ SECTION_7 = [
         502,
         "B",
         "bad_gateway",
+        says="tell the operator",
         reaches="b_official",
+        final=True,
     ),
     no(
         "spec-7-502-upstream-reset-c",

@@ -167,6 +167,8 @@ class Refused:
     allow: Optional[str] = None
     #: The listener that the request reached, where it is the upstream's answer that is refused.
     reaches: Optional[str] = None
+    #: A server's error that asking again does not mend.
+    final: bool = False
 
 
 @dataclass(frozen=True)
@@ -257,7 +259,7 @@ def check_refused(name: str, expect: Refused, reply: Reply, caller: Optional[Cal
     assert reply.status == expect.status, f"{name}: {reply.status} {text[:300]}"
     assert reply.header("content-type") == "application/json", name
     assert reply.header("x-trilane-error") == expect.code, name
-    assert reply.header("x-should-retry") == ("false" if expect.status < 500 else None), name
+    assert reply.header("x-should-retry") == ("false" if expect.status < 500 or expect.final else None), name
     assert reply.header("retry-after") is None, name
     assert reply.header("allow") == expect.allow, name
     request_id = reply.header("x-request-id")
