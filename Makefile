@@ -91,7 +91,7 @@ validate: build programs envoy ## let Envoy check its configuration
 # ---- Testing
 
 .PHONY: test
-test: lint unit wasm-test instructions validate operator-test e2e ## every check and test there is
+test: lint unit wasm-test instructions validate operator-test e2e ## every check and test but the long ones
 	$(call say,all tests passed)
 
 .PHONY: lint
