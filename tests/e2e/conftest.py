@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import sys
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Optional
 
 import pytest
 from both_kinds import both_kinds
 from support import Gateway, by_hand, run_dir
 from stack import Stack
 from vitals import answers, machines, unharmed
+
+HERE = Path(__file__).resolve().parent
+#: Directories that are packages, so that their fixtures of scope `package` end with them: without `__init__.py` that
+#: scope is the session's, and every gateway keeps its inotify instances to the end.
+PACKAGES = sorted(marker.parent for marker in HERE.glob("*/__init__.py"))
+sys.path += map(str, PACKAGES)
+
+#: Of the 128 inotify instances that Linux grants a user, how many the gateways of one test session may hold at a time.
+INOTIFY_BUDGET = 96
 
 
 @pytest.fixture(scope="session")
@@ -46,6 +58,44 @@ def requests_go_on(stack: Stack) -> Iterator[None]:
     yield
     answers(stack, 4)
     assert machines(stack) == before
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: Optional[pytest.Item]) -> Generator[None, None, None]:
+    """A module whose gateways take the session beyond its budget of inotify instances fails at its end."""
+    module_ends = nextitem is None or nextitem.path != item.path
+    held = inotify_instances() if module_ends else {}
+    yield
+    if sum(held.values()) > INOTIFY_BUDGET:
+        pytest.fail(
+            f"The session held {sum(held.values())} inotify instances; {INOTIFY_BUDGET} are its share of the user's 128."
+            " End gateways with their module or directory, or let them have fewer accounts:\n"
+            + "\n".join(f"  {count} by {command}" for command, count in held.items()),
+            pytrace=False,
+        )
+
+
+def inotify_instances() -> dict[str, int]:
+    """How many inotify instances the processes below this one hold, by command line."""
+    parents = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            parents[process] = int((process / "stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue  # it has ended
+    ours = {os.getpid()}
+    while more := {int(process.name) for process, parent in parents.items() if parent in ours} - ours:
+        ours |= more
+    held = {}
+    for pid in sorted(ours):
+        try:
+            opened = [os.readlink(file) for file in Path(f"/proc/{pid}/fd").iterdir()]
+            command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if count := opened.count("anon_inode:inotify"):
+            held[f"pid {pid}: {command.strip()}"] = count
+    return held
 
 
 def pytest_configure(config: pytest.Config) -> None:

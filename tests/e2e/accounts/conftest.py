@@ -13,7 +13,7 @@ from support import run_dir
 from vitals import unharmed
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def accounts() -> Iterator[Desk]:
     """The stack, its credentials, its journal and its ledger. Each module publishes the document that it needs."""
     directory = run_dir("accounts")
@@ -31,14 +31,14 @@ def honest(accounts: Desk) -> Iterator[None]:
     accounts.journal.check()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def pool() -> Iterator[ThreadPoolExecutor]:
     """So many clients at once."""
     with ThreadPoolExecutor(max_workers=16) as threads:
         yield threads
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def wanted(accounts: Desk) -> dict[str, bytes]:
     """Each operation's answer when no account fails."""
     accounts.publish(document())

@@ -11,14 +11,14 @@ from support import run_dir
 from table import Caller
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def table() -> Iterator[Caller]:
     """A gateway with the document of the request table."""
     with Stack(run_dir("table"), document=table_document()) as running:
         yield Caller(running)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def sample(stack: Stack) -> Caller:
     """The shared gateway with the sample's groups of both kinds, called byte by byte."""
     return Caller(stack)

@@ -18,14 +18,14 @@ from support import by_hand, run_dir  # noqa: E402
 from usage_document import document, substitutions  # noqa: E402
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def replayer() -> Iterator[Replayer]:
     """The upstream that answers with the fixtures."""
     with Replayer() as running:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def replay_stack(replayer: Replayer) -> Iterator[Stack]:
     """The gateway before it, with clusters that fail beside the one that works."""
     directory = run_dir("sdk-usage")
@@ -39,7 +39,7 @@ def replay_stack(replayer: Replayer) -> Iterator[Stack]:
             yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def stack_as_reported() -> Iterator[Stack]:
     """The sample with one upstream a source, charged as reported, whose streams are asked for nothing."""
     charged = by_hand()
@@ -52,7 +52,7 @@ def stack_as_reported() -> Iterator[Stack]:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def sdks() -> Iterator[Sdks]:
     """All SDKs, each a process that is started when first needed."""
     running = Sdks()
