@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Optional
 
 import pytest
-from both_kinds import both_kinds
-from support import Gateway, by_hand, run_dir
+from e2e.both_kinds import both_kinds
+from e2e.support import Gateway, by_hand, run_dir
+from e2e.vitals import answers, machines, unharmed
 from stack import Stack
-from vitals import answers, machines, unharmed
-
-HERE = Path(__file__).resolve().parent
-#: Directories that are packages, so that their fixtures of scope `package` end with them: without `__init__.py` that
-#: scope is the session's, and every gateway keeps its inotify instances to the end.
-PACKAGES = sorted(marker.parent for marker in HERE.glob("*/__init__.py"))
-sys.path += map(str, PACKAGES)
 
 #: Of the 128 inotify instances that Linux grants a user, how many the gateways of one test session may hold at a time.
 INOTIFY_BUDGET = 96

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 import httpx
-from both_kinds import KEYS, both_kinds
+from e2e.both_kinds import KEYS, both_kinds
 from stack import TARGET, Stack
 
 _markers = itertools.count(1)

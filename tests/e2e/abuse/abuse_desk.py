@@ -17,10 +17,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Optional, Union
 
-from abuse_document import CLUSTER, KEYS, LIMITED, MODELS, PRICES, key_id, key_value
-from ledger_reader import Ledger, Record
-from raw import Answer, Header, Http1, Http2
-from recorder import MARKER, Arrived, Recorder, Script, ok
+from e2e.abuse.abuse_document import CLUSTER, KEYS, LIMITED, MODELS, PRICES, key_id, key_value
+from e2e.abuse.recorder import MARKER, Arrived, Recorder, Script, ok
+from e2e.ledger.ledger_reader import Ledger, Record
+from e2e.raw import Answer, Header, Http1, Http2
 from stack import Stack
 
 _markers = itertools.count(1)

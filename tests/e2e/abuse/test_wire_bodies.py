@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Optional
 
 import pytest
-from abuse_desk import CHAT, GENERATE, MESSAGES, RESPONSES, Desk, Sent, credential, forwarded, refused
-from abuse_document import IMAGE_MODEL, MODELS, UNLISTED
-from raw import Header, Http1, Http2
-from recorder import MARKER
+from e2e.abuse.abuse_desk import CHAT, GENERATE, MESSAGES, RESPONSES, Desk, Sent, credential, forwarded, refused
+from e2e.abuse.abuse_document import IMAGE_MODEL, MODELS, UNLISTED
+from e2e.abuse.recorder import MARKER
+from e2e.raw import Header, Http1, Http2
 
 CONTENTS = {"contents": [{"parts": [{"text": "hi"}]}]}
 MESSAGE = {"model": MODELS["B"], "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}

@@ -15,10 +15,10 @@ from types import TracebackType
 from typing import Any, Optional, Union
 
 import httpx
-from accounts_journal import Entry, Journal
-from accounts_records import Record, Records
-from document import ACCOUNT_OF, LISTENERS, Credentials, client_headers, document
-from operations import Operation
+from e2e.accounts.accounts_journal import Entry, Journal
+from e2e.accounts.accounts_records import Record, Records
+from e2e.accounts.document import ACCOUNT_OF, LISTENERS, Credentials, client_headers, document
+from e2e.accounts.operations import Operation
 from stack import Stack
 from upstreams import taken
 

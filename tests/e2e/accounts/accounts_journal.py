@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 import httpx
-from document import ACCOUNT_OF, Credentials
+from e2e.accounts.document import ACCOUNT_OF, Credentials
 from stack import Stack
 
 Entry = dict[str, Any]

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from accounts_desk import Desk, PromptStack
-from document import Credentials, document
-from operations import OPERATIONS
-from support import run_dir
-from vitals import unharmed
+from e2e.accounts.accounts_desk import Desk, PromptStack
+from e2e.accounts.document import Credentials, document
+from e2e.accounts.operations import OPERATIONS
+from e2e.support import run_dir
+from e2e.vitals import unharmed
 
 
 @pytest.fixture(scope="package")

@@ -12,13 +12,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from accounts_desk import Desk
-from accounts_records import kinds
-from document import GROUPS, MODEL, RENAMED, UPSTREAM_NAME, document
-from failing import Failing
-from operations import BY_NAME, OPERATIONS, Operation
-from raw import Answer
-from uploading import Upload
+from e2e.accounts.accounts_desk import Desk
+from e2e.accounts.accounts_records import kinds
+from e2e.accounts.document import GROUPS, MODEL, RENAMED, UPSTREAM_NAME, document
+from e2e.accounts.failing import Failing
+from e2e.accounts.operations import BY_NAME, OPERATIONS, Operation
+from e2e.raw import Answer
+from e2e.uploading import Upload
 
 pytestmark = pytest.mark.usefixtures("honest")
 

@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
-from accounts_desk import Desk
-from accounts_records import kinds
-from accounts_rounds import all_asked
-from document import document, key_id
-from failing import Failing
-from operations import BY_NAME, OPERATIONS, Operation, is_native_error
-from raw import Http1
+from e2e.accounts.accounts_desk import Desk
+from e2e.accounts.accounts_records import kinds
+from e2e.accounts.accounts_rounds import all_asked
+from e2e.accounts.document import document, key_id
+from e2e.accounts.failing import Failing
+from e2e.accounts.operations import BY_NAME, OPERATIONS, Operation, is_native_error
+from e2e.raw import Http1
 
 pytestmark = pytest.mark.usefixtures("honest")
 

@@ -15,9 +15,9 @@ from typing import Optional
 
 import httpx
 import pytest
-from reader import ROOT, Reader, commands_in_tables, free_port, shell
+from e2e.guides.reader import ROOT, Reader, commands_in_tables, free_port, shell
+from e2e.guides.vendor import Vendor
 from stack import Child
-from vendor import Vendor
 
 PAGE = "laptop.md"
 #: Seconds; a machine that is short of time takes many.

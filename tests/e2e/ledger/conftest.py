@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from crafted_upstream import CraftedUpstream
-from ledger_desk import Desk
-from ledger_document import document
-from ledger_reader import Ledger
+from e2e.ledger.crafted_upstream import CraftedUpstream
+from e2e.ledger.ledger_desk import Desk
+from e2e.ledger.ledger_document import document
+from e2e.ledger.ledger_reader import Ledger
+from e2e.support import run_dir
+from e2e.vitals import unharmed
 from stack import Stack
-from support import run_dir
-from vitals import unharmed
 
 CLUSTERS = "  clusters:\n    - name: config_source\n"
 ROUTE_TIMEOUT = "idle_timeout: 600s # a stream may last"

@@ -14,11 +14,11 @@ from collections.abc import Callable
 from typing import Any, Optional, Union
 
 import httpx
-from ledger_document import KEYS, key_id, key_value
-from ledger_reader import Ledger, Record
-from raw import Answer, Header, Http1, Http2
+from e2e.ledger.ledger_document import KEYS, key_id, key_value
+from e2e.ledger.ledger_reader import Ledger, Record
+from e2e.raw import Answer, Header, Http1, Http2
+from e2e.vitals import stats
 from stack import Stack
-from vitals import stats
 
 WIRES = ["h1", "h2"]
 

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, Optional, Union
 
 import httpx
-from ledger_reader import Ledger, Record
-from limited_document import MODELS, Book, Key
-from raw import Answer, Header, Http1, Http2
-from support import VERSION
-from variants import Edit, Variant, generation, tick, until
+from e2e.ledger.ledger_reader import Ledger, Record
+from e2e.limits.limited_document import MODELS, Book, Key
+from e2e.loading.variants import Edit, Variant, generation, tick, until
+from e2e.raw import Answer, Header, Http1, Http2
+from e2e.support import VERSION
 
 #: The loader's pace here: a document takes two of these.
 TICK_MS = 100

@@ -9,8 +9,8 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from limited_desk import FAMILIES, TOLD, Asked, Desk, fits, judge_refusal, left, told
-from limited_document import MODELS, Book, Key
+from e2e.limits.limited_desk import FAMILIES, TOLD, Asked, Desk, fits, judge_refusal, left, told
+from e2e.limits.limited_document import MODELS, Book, Key
 
 BOOK = Book()
 REQUESTS = 1200

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import pytest
-from lasting import take
-from limited_desk import Call, Desk, judge_refusal, poll
-from limited_document import Book
-from raw import Http1, Http2
+from bench.drills.filter_file import crashing
+from e2e.limits.lasting import take
+from e2e.limits.limited_desk import Call, Desk, judge_refusal, poll
+from e2e.limits.limited_document import Book
+from e2e.raw import Http1, Http2
+from e2e.support import run_dir
+from e2e.vitals import machines
 from stack import WASM
-from support import run_dir
-from vitals import machines
-
-sys.path.append(str(Path(__file__).resolve().parents[2] / "bench" / "drills"))
-
-from filter_file import crashing  # noqa: E402
 
 BOOK = Book()
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.append(str(Path(__file__).resolve().parents[2] / "ratelimit"))
-
-import redis_server  # noqa: E402
+import redis_server
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Optional
 
 import httpx
+from e2e.support import VERSION, by_hand
 from redis_server import RedisServer
 from service import Asked, RateLimitService
 from stack import Stack
-from support import VERSION, by_hand
 
 #: The service's clock stands still, so that no window ends within a test: eight hours into a day.
 NOW = 1_800_000_000

@@ -8,26 +8,21 @@ from __future__ import annotations
 
 import itertools
 import shutil
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
 import pytest
-import test_sdk_anthropic
-import test_sdk_genai
-import test_sdk_openai
 from demo import DEMO_KEYS
-from sdk_support import Bench, Driver, Sdk, judge_part
-from support import run_dir
-
-sys.path.append(str(Path("tests/e2e/accounts").resolve()))
-
-from accounts_desk import Desk, PromptStack
-from accounts_records import kinds
-from document import ACCOUNT_OF, ACCOUNTS, GROUPS, Credentials, document
-from operations import BY_NAME
+from e2e.accounts.accounts_desk import Desk, PromptStack
+from e2e.accounts.accounts_records import kinds
+from e2e.accounts.document import ACCOUNT_OF, ACCOUNTS, GROUPS, Credentials, document
+from e2e.accounts.operations import BY_NAME
+from e2e.sdk import test_sdk_anthropic
+from e2e.sdk import test_sdk_genai
+from e2e.sdk import test_sdk_openai
+from e2e.sdk.sdk_support import Bench, Driver, Sdk, judge_part
+from e2e.support import run_dir
 
 #: How accounts fail: what the simulator is told, and the kind in the record.
 FAILURES: dict[str, tuple[dict[str, str], str]] = {

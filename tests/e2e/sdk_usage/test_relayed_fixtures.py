@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
 import pytest
-from replaying import Replayer
-from response_fixtures import ALL, Fixture
+from e2e.sdk_usage.replaying import Replayer
+from e2e.sdk_usage.response_fixtures import ALL, Fixture
+from e2e.sdk_usage.usage_document import key_of
+from e2e.sdk_usage.usage_lines import Line, Lines, judge
 from stack import Stack
-from usage_document import key_of
-from usage_lines import Line, Lines, judge
 
 #: How the upstream cuts and ends its answers.
 WAYS = [("whole", "end"), ("bytes", "end"), ("pieces", "end"), ("pieces", "reset")]

@@ -8,13 +8,13 @@ from typing import Any, Mapping, Optional
 from urllib.parse import urlsplit
 
 import pytest
-from replaying import Replayer
-from response_fixtures import ALL, TEXT_MODELS
-from sdk_errors import NO_ANSWER, judge_ours
-from sdk_rounds import Call, Made, Sdks, made_of, of_protocol
+from e2e.sdk_usage.replaying import Replayer
+from e2e.sdk_usage.response_fixtures import ALL, TEXT_MODELS
+from e2e.sdk_usage.sdk_errors import NO_ANSWER, judge_ours
+from e2e.sdk_usage.sdk_rounds import Call, Made, Sdks, made_of, of_protocol
+from e2e.sdk_usage.usage_document import FAILING, key_of
+from e2e.sdk_usage.usage_lines import Line, Lines, judge
 from stack import Stack
-from usage_document import FAILING, key_of
-from usage_lines import Line, Lines, judge
 
 #: What each call would have read, had the upstream not failed.
 CALLS = {

@@ -6,13 +6,13 @@ import json
 from typing import Any, Mapping
 
 import pytest
-from replaying import Replayer
-from response_fixtures import ANSWERS, ERRORS, IMAGE_MODEL, TEXT_MODELS, Fixture
-from sdk_errors import OURS, error_class, judge_ours
-from sdk_rounds import Call, Made, Sdks, made_of, of_protocol
+from e2e.sdk_usage.replaying import Replayer
+from e2e.sdk_usage.response_fixtures import ANSWERS, ERRORS, IMAGE_MODEL, TEXT_MODELS, Fixture
+from e2e.sdk_usage.sdk_errors import OURS, error_class, judge_ours
+from e2e.sdk_usage.sdk_rounds import Call, Made, Sdks, made_of, of_protocol
+from e2e.sdk_usage.usage_document import key_of
+from e2e.sdk_usage.usage_lines import Line, Lines, flat, judge
 from stack import Stack
-from usage_document import key_of
-from usage_lines import Line, Lines, flat, judge
 
 #: The calls that read an answer, by its protocol, endpoint and whether it is a stream.
 CALLS = {

@@ -6,13 +6,13 @@ import dataclasses
 from typing import Any, Iterable, Mapping, Optional
 
 import pytest
-from both_kinds import KEYS as VALUES
-from response_fixtures import IMAGE_MODEL, TEXT_MODELS
-from sdk_errors import NO_ANSWER, OURS, error_class, judge_ours
-from sdk_rounds import Call, Made, Sdks, made_of, of_protocol
+from e2e.both_kinds import KEYS as VALUES
+from e2e.sdk_usage.response_fixtures import IMAGE_MODEL, TEXT_MODELS
+from e2e.sdk_usage.sdk_errors import NO_ANSWER, OURS, error_class, judge_ours
+from e2e.sdk_usage.sdk_rounds import Call, Made, Sdks, made_of, of_protocol
+from e2e.sdk_usage.usage_lines import Line, Lines, flat, judge
+from e2e.support import Gateway
 from stack import Stack
-from support import Gateway
-from usage_lines import Line, Lines, flat, judge
 
 KEYS = {"A": VALUES["key_a"], "B": VALUES["key_b_current"], "C": VALUES["key_c_current"]}
 
