@@ -14,7 +14,7 @@ from e2e.vitals import answers, machines, unharmed
 from stack import Stack
 
 #: Of the 128 inotify instances that Linux grants a user, how many the gateways of one test session may hold at a time.
-INOTIFY_BUDGET = 96
+INOTIFY_BUDGET = 64
 
 
 @pytest.fixture(scope="session")
@@ -51,6 +51,12 @@ def requests_go_on(stack: Stack) -> Iterator[None]:
     yield
     answers(stack, 4)
     assert machines(stack) == before
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A directory's tests stay with one worker, since they share gateways."""
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(item.path.parent.name))
 
 
 @pytest.hookimpl(wrapper=True)

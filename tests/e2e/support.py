@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any, Optional
@@ -19,8 +20,8 @@ VERSION = {"anthropic-version": "2023-06-01"}
 
 
 def run_dir(name: str) -> Path:
-    """A directory for one stack, kept after the run: its logs explain a failure."""
-    return TARGET / "e2e" / name
+    """A directory for one stack, kept after the run: its logs explain a failure. Each worker of a run has its own."""
+    return TARGET / "e2e" / os.environ.get("PYTEST_XDIST_WORKER", "") / name
 
 
 #: The clusters of `envoy.yaml` that stand for the same vendors as the sample's accounts, by protocol.
