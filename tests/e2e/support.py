@@ -55,6 +55,11 @@ def goog(key: str) -> dict[str, str]:
     return {"x-goog-api-key": KEYS.get(key, key)}
 
 
+def credential(protocol: str, key: str) -> dict[str, str]:
+    """The credential of any protocol."""
+    return {"A": bearer, "B": x_api_key, "C": goog}[protocol](key)
+
+
 class Gateway:
     """A client of one stack."""
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 from e2e.abuse.abuse_answers import chat, message
 from e2e.abuse.abuse_desk import CHAT, LONGEST_LINE, MESSAGES, Desk
-from e2e.ledger.ledger_reader import Record
+from e2e.ledger_reader import Record
 from e2e.raw import Header, Http1, Http2
 
 #: What fits into the head that Envoy takes.

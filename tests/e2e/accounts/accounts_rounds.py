@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Optional
 
 from e2e.accounts.accounts_desk import Asked, Desk
-from e2e.accounts.accounts_records import kinds
+from e2e.ledger_reader import kinds
 from e2e.accounts.document import ACCOUNTS
 from e2e.accounts.operations import OPERATIONS
 

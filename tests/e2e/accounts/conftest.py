@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from e2e.accounts.accounts_desk import Desk, PromptStack
+from e2e.accounts.accounts_desk import Desk, AccountsStack
 from e2e.accounts.document import Credentials, document
 from e2e.accounts.operations import OPERATIONS
 from e2e.support import run_dir
@@ -30,7 +30,7 @@ def accounts() -> Iterator[Desk]:
     """The stack, its credentials, its journal and its ledger. Each module publishes the document that it needs."""
     directory = run_dir("accounts")
     credentials = Credentials(directory / "credentials")
-    with PromptStack(directory, document=document(), credentials=credentials.directory) as stack:
+    with AccountsStack(directory, document=document(), credentials=credentials.directory) as stack:
         with Desk(stack, credentials) as desk, unharmed(stack):
             yield desk
             desk.publish(document())  # the metrics of VMs come and go with sources of several accounts

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from e2e.accounts.accounts_desk import Asked, Desk
-from e2e.accounts.accounts_records import Record, kinds
+from e2e.ledger_reader import Record, kinds
 from e2e.accounts.accounts_rounds import all_asked
 from e2e.accounts.document import ACCOUNTS, GROUPS, document
 from e2e.accounts.failing import Failing

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, Optional
 
 import httpx
 import pytest
-from e2e.accounts.accounts_desk import Asked, Desk, PromptStack
-from e2e.accounts.accounts_records import kinds
+from e2e.accounts.accounts_desk import Asked, Desk, AccountsStack
+from e2e.ledger_reader import kinds
 from e2e.accounts.document import CREDENTIAL_HEADERS, Credentials
 from e2e.accounts.operations import is_native_error
 from e2e.accounts.own_groups import USUAL, Group, credential_of, document_of, group_of, headers_of, secret_headers
@@ -123,7 +123,7 @@ def safe() -> Iterator[Safe]:
     kubernetes = Kubernetes(credentials.directory / "kubernetes")
     kubernetes.swap(KUBERNETES[0])
     wanted = document_of(*GROUPS.values())
-    with PromptStack(
+    with AccountsStack(
         directory, document=wanted, credentials=credentials.directory, envoy_log_level="trace"
     ) as stack, Desk(stack, credentials) as desk:
         yield Safe(desk, kubernetes)

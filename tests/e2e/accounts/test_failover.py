@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from e2e.accounts.accounts_desk import Desk
-from e2e.accounts.accounts_records import kinds
+from e2e.ledger_reader import kinds
 from e2e.accounts.accounts_rounds import all_asked, clean, meeting, orders
 from e2e.accounts.document import ACCOUNTS, GROUPS, document, source
 from e2e.accounts.failing import UNHEARD, WAYS, Failing

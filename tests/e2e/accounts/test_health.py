@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Optional
 
 import pytest
 from e2e.accounts.accounts_desk import Asked, Desk
-from e2e.accounts.accounts_records import Record
+from e2e.ledger_reader import Record
 from e2e.accounts.document import ACCOUNT_OF
 from e2e.accounts.health_document import ALONE, BARE, BROKEN, HEALTH, KINDS, SHORT, SOURCES, Impostor, health_document, key_of
 from e2e.accounts.operations import BY_NAME
@@ -149,7 +149,7 @@ def published(accounts: Desk) -> Iterator[Impostor]:
 
 @pytest.fixture(scope="module")
 def measured(accounts: Desk, published: Impostor) -> Measured:
-    begun = len(accounts.records.all)
+    begun = len(accounts.ledger.now())
     before = scrape(accounts.stack.admin_url)
     sender = Sender(accounts)
     for stream in (False, True):
@@ -188,8 +188,7 @@ def settled(desk: Desk, begun: int, sent: Counter[str]) -> list[Record]:
     """The lines of all that was sent."""
     deadline = time.monotonic() + 20
     while True:
-        desk.records.read()
-        records = [record for record in desk.records.all[begun:] if record.get("trilane.source") in sent]
+        records = [record for record in desk.ledger.now()[begun:] if record.get("trilane.source") in sent]
         if len(records) >= sum(sent.values()):
             assert Counter(record["trilane.source"] for record in records) == sent
             return records

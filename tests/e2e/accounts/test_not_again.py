@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 from e2e.accounts.accounts_desk import Desk
-from e2e.accounts.accounts_records import kinds
+from e2e.ledger_reader import kinds
 from e2e.accounts.accounts_rounds import all_asked
 from e2e.accounts.document import document, key_id
 from e2e.accounts.failing import Failing
@@ -64,7 +64,7 @@ def test_an_answer_that_breaks(accounts: Desk, pool: ThreadPoolExecutor, tiers: 
         assert asked.trouble, f"{where}: the client must see it: {asked}"
         assert len(asked.tried) == 1, f"{where}: {asked.tried}"
         # Other tests may have used the key, but nothing broke off there.
-        record = accounts.records.of_key(key_id(operation.protocol, key), "upstream_reset")
+        record = accounts.ledger.only(key_id(operation.protocol, key), "upstream_reset")
         assert record["trilane.tries"] == 1 and not kinds(record), f"{where}: {record}"
         assert record["trilane.usage.status"] == "estimated", f"{where}: {record}"
         assert record["trilane.account"] == asked.tried[0], f"{where}: {record}"
@@ -98,7 +98,7 @@ def leave(accounts: Desk, operation: Operation, key: int, first: str) -> None:
         client.send(body)
         accounts.journal.wait_state(marker, "request_complete")
         client.reset()
-    record = accounts.records.of_key(key_id(operation.protocol, key), "client_abort")
+    record = accounts.ledger.only(key_id(operation.protocol, key), "client_abort")
     where = f"{operation.name}, {first}: {record}"
     # The account that hangs may be at work on it.
     assert record["trilane.usage.status"] == "estimated" and record["trilane.estimated.input_tokens"], where

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any, Optional
 
 import pytest
-from e2e.accounts.accounts_desk import Asked, Desk, PromptStack
-from e2e.accounts.accounts_records import kinds
+from e2e.accounts.accounts_desk import Asked, Desk, AccountsStack
+from e2e.ledger_reader import kinds
 from e2e.accounts.document import Credentials, account, document
 from e2e.accounts.operations import BY_NAME, is_native_error
 from e2e.accounts.proxies import Proxies
@@ -36,7 +36,7 @@ def desk(proxies: Proxies) -> Iterator[Desk]:
     """One source, its accounts at TLS servers in front of the simulator."""
     directory = run_dir("accounts-proxy")
     credentials = Credentials(directory / "credentials")
-    with PromptStack(directory, document=document((1,), protocols="B"), credentials=credentials.directory) as stack:
+    with AccountsStack(directory, document=document((1,), protocols="B"), credentials=credentials.directory) as stack:
         sim = stack.sims["a_official"]
         proxies.names = {
             H1: proxies.serve_tls(H1, sim, ["http/1.1"]),

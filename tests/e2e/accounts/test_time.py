@@ -11,7 +11,7 @@ from typing import Optional
 
 import pytest
 from e2e.accounts.accounts_desk import Desk
-from e2e.accounts.accounts_records import kinds
+from e2e.ledger_reader import kinds
 from e2e.accounts.accounts_rounds import all_asked
 from e2e.accounts.document import MODEL, document
 from e2e.accounts.operations import BY_NAME, OPERATIONS, Operation, is_native_error

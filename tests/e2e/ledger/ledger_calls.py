@@ -10,7 +10,7 @@ from typing import Any, Optional
 
 from e2e.ledger.ledger_desk import Sent
 from e2e.ledger.ledger_document import GROUPS
-from e2e.ledger.ledger_reader import Record
+from e2e.ledger_reader import Record
 
 decimal.getcontext().prec = 100
 

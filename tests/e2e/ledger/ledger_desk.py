@@ -15,8 +15,9 @@ from typing import Any, Optional, Union
 
 import httpx
 from e2e.ledger.ledger_document import KEYS, key_id, key_value
-from e2e.ledger.ledger_reader import Ledger, Record
+from e2e.ledger_reader import Ledger, Record
 from e2e.raw import Answer, Header, Http1, Http2
+from e2e.support import credential
 from e2e.vitals import stats
 from stack import Stack
 
@@ -281,8 +282,5 @@ class Desk:
 
 def credential_for(path: str, value: str) -> tuple[Header, ...]:
     """The key in its protocol's own header."""
-    if path.startswith("/v1beta"):
-        return (("x-goog-api-key", value),)
-    if path.startswith("/v1/messages"):
-        return (("x-api-key", value), ("anthropic-version", "2023-06-01"))
-    return (("authorization", f"Bearer {value}"),)
+    protocol = "C" if path.startswith("/v1beta") else "B" if path.startswith("/v1/messages") else "A"
+    return tuple(credential(protocol, value).items())

@@ -12,7 +12,7 @@ from e2e.ledger.crafted_upstream import CraftedUpstream
 from e2e.ledger.estimates import text_tokens
 from e2e.ledger.ledger_calls import charge, kinds_of, prices_of, route_of
 from e2e.ledger.ledger_desk import WIRES, Desk, Sent
-from e2e.ledger.ledger_reader import Record
+from e2e.ledger_reader import Record
 from e2e.raw import Http1, Http2
 
 CHAT = "/v1/chat/completions"

@@ -12,7 +12,7 @@ import pytest
 from e2e.ledger.estimates import check_estimates
 from e2e.ledger.ledger_calls import charge, kinds_of, prices_of, route_of
 from e2e.ledger.ledger_desk import Client, Desk, Sent
-from e2e.ledger.ledger_reader import Record
+from e2e.ledger_reader import Record
 from e2e.raw import Answer
 
 CHAT = "/v1/chat/completions"

@@ -11,7 +11,7 @@ from typing import Any, Optional
 import pytest
 from e2e.ledger.ledger_desk import WIRES, Desk, Sent
 from e2e.ledger.ledger_document import MAX_BODY, SECRET
-from e2e.ledger.ledger_reader import ENVOYS, Record, members
+from e2e.ledger_reader import ENVOYS, Record, members
 from e2e.raw import Header, Http1, Http2
 
 CHAT = "/v1/chat/completions"

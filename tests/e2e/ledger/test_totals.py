@@ -15,7 +15,7 @@ from e2e.ledger.estimates import INPUT_MEMBER, OUTPUT_MEMBER, read_and_written, 
 from e2e.ledger.ledger_calls import CALLS, charge, kinds_of, prices_of, route_of
 from e2e.ledger.ledger_desk import Desk
 from e2e.ledger.ledger_document import FREE, SECRET
-from e2e.ledger.ledger_reader import Record
+from e2e.ledger_reader import Record
 from stack import COMMAND
 
 _LINE = re.compile(r"(\w+)(?:\{(.*)\})? (\S+)")

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any, Optional, Union
 
 import httpx
-from e2e.ledger.ledger_reader import Ledger, Record
+from e2e.ledger_reader import Ledger, Record
 from e2e.limits.limited_document import MODELS, Book, Key
 from e2e.loading.variants import Edit, Variant, generation, tick, until
 from e2e.raw import Answer, Header, Http1, Http2
-from e2e.support import VERSION
+from e2e.stacks import PromptStack
+from e2e.support import credential
 
 #: The loader's pace here: a document takes two of these.
 TICK_MS = 100
@@ -26,15 +27,8 @@ HELLO = [{"role": "user", "content": "Hello"}]
 _markers = itertools.count(1)
 
 
-class LimitsStack(Variant):
-    """Writes its ledger every 20 ms, so that the tests need not wait for lines."""
-
-    def envoy_command(self, *arguments: str) -> list[str]:
-        command = super().envoy_command(*arguments)
-        flush = "--file-flush-interval-msec"
-        if flush in command:
-            command[command.index(flush) + 1] = "20"
-        return command
+class LimitsStack(PromptStack, Variant):
+    """Writes its ledger at once, and is at the loader's pace that the edits say."""
 
 
 @dataclasses.dataclass
@@ -75,15 +69,6 @@ class Asked:
 
     def __repr__(self) -> str:
         return f"{self.call.method} {self.call.path} with {self.call.key.id} -> {self.answer}"
-
-
-def credential(key: Key) -> list[Header]:
-    """The key in its protocol's own header."""
-    if key.protocol == "A":
-        return [("authorization", f"Bearer {key.value}")]
-    if key.protocol == "B":
-        return [("x-api-key", key.value), *VERSION.items()]
-    return [("x-goog-api-key", key.value)]
 
 
 def body_of(protocol: str, *, stream: bool = False, **more: Any) -> dict[str, Any]:
@@ -149,7 +134,7 @@ class Desk:
             data = json.dumps(body or body_of(key.protocol, stream=stream)).encode()
         marker = f"limits{next(_markers)}"
         told = [(f"x-sim-{name.replace('_', '-')}", str(value)) for name, value in sim.items()]
-        all_headers: list[Header] = [*credential(key), ("x-sim-marker", marker), *told, *headers]
+        all_headers: list[Header] = [*credential(key.protocol, key.value).items(), ("x-sim-marker", marker), *told, *headers]
         if data is not None and not any(name == "content-type" for name, _ in headers):
             all_headers.append(("content-type", "application/json"))
         return Call(key, method, path or path_of(key.protocol, stream=stream), all_headers, data, marker)
