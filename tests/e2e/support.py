@@ -11,6 +11,7 @@ from typing import Any, Optional
 
 import httpx
 from e2e.both_kinds import KEYS, both_kinds
+from e2e.simulator import Simulator
 from stack import TARGET, Stack
 
 _markers = itertools.count(1)
@@ -66,7 +67,7 @@ class Gateway:
     def __init__(self, stack: Stack) -> None:
         self.stack = stack
         self.http = httpx.Client(base_url=stack.base_url, timeout=30.0, trust_env=False)
-        self._simulator = httpx.Client(base_url=stack.sim_url, timeout=10.0, trust_env=False) if stack.sims else None
+        self._simulator = Simulator(stack) if stack.sims else None
 
     def request(
         self,
@@ -89,17 +90,12 @@ class Gateway:
     def seen(self, marker: str) -> list[dict[str, Any]]:
         """The journal's entries of the requests with this marker, oldest first."""
         assert self._simulator, "this stack has no simulator"
-        return self._simulator.get("/_sim/requests", params={"marker": marker}).json()
+        return self._simulator.seen(marker)
 
     def wait_seen(self, marker: str, state: str, timeout: float = 5.0) -> dict[str, Any]:
         """The journal's entry once it is in `state`."""
-        deadline = time.monotonic() + timeout
-        while True:
-            entries = self.seen(marker)
-            if entries and entries[-1]["state"] == state:
-                return entries[-1]
-            assert time.monotonic() < deadline, f"no request {marker} in state {state}: {entries}"
-            time.sleep(0.02)
+        assert self._simulator, "this stack has no simulator"
+        return self._simulator.wait_seen(marker, state, timeout=timeout)
 
 
 class Answer:

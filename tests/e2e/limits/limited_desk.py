@@ -12,11 +12,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Optional, Union
 
-import httpx
 from e2e.ledger_reader import Ledger, Record
 from e2e.limits.limited_document import MODELS, Book, Key
 from e2e.loading.variants import Edit, Variant, generation, tick, until
 from e2e.raw import Answer, Header, Http1, Http2
+from e2e.simulator import Simulator
 from e2e.stacks import PromptStack
 from e2e.support import credential
 
@@ -99,12 +99,12 @@ class Desk:
         self.book = book
         self.stack = LimitsStack(run_dir, tick(TICK_MS), *edits, document=book.document(), **how)
         self.ledger: Ledger
-        self.simulator: httpx.Client
+        self.simulator: Simulator
 
     def __enter__(self) -> Desk:
         self.stack.start()
         self.ledger = Ledger(self.stack.access_log)
-        self.simulator = httpx.Client(base_url=self.stack.sim_url, timeout=10.0, trust_env=False)
+        self.simulator = Simulator(self.stack)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -169,23 +169,19 @@ class Desk:
     # ---- What the upstream saw
 
     def seen(self, marker: str) -> list[dict[str, Any]]:
-        return self.simulator.get("/_sim/requests", params={"marker": marker}).json()
+        return self.simulator.seen(marker)
 
     def wait_seen(self, marker: str, *states: str) -> dict[str, Any]:
-        def found() -> Any:
-            entries = self.seen(marker)
-            return entries[-1] if entries and entries[-1]["state"] in states else None
-
-        return until(found, self.stack.check)
+        return self.simulator.wait_seen(marker, *states)
 
     def reset_totals(self) -> None:
-        self.simulator.delete("/_sim/totals")
+        self.simulator.reset_totals()
 
     def totals(self) -> dict[str, Any]:
         """What the simulator got since, once nothing is under way there."""
 
         def still() -> Any:
-            totals = self.simulator.get("/_sim/totals").json()
+            totals = self.simulator.totals()
             running = ("receiving", "request_complete", "answering")
             return totals if not any(totals["by_state"][state] for state in running) else None
 

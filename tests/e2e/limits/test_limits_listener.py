@@ -87,6 +87,7 @@ class Held:
     calls: list[Call]
 
 
+@pytest.mark.long
 def test_streams_keep_their_slots_under_another_filter(files: Files, desk: Desk) -> None:
     """Takes a little longer than a lease, which is the least that can tell."""
     held: dict[str, Held] = {}

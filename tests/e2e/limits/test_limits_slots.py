@@ -199,6 +199,7 @@ def crash(desk: Desk) -> None:
     assert answer.status == 503, answer
 
 
+@pytest.mark.long
 def test_a_dead_vm_lets_go_and_a_long_stream_does_not(desk: Desk) -> None:
     """Takes as long as a lease, which is the least that can tell."""
     before = machines(desk.stack)
