@@ -60,7 +60,7 @@ TEST_PROGRAMS := $(abspath $(TARGET_DIR)/debug)
 .PHONY: test-programs
 test-programs: rust
 	$(call say,building the unit tests and the test programs: $(TEST_PROGRAMS))
-	@$(CARGO) test $(LOCKED) --quiet --workspace --no-run
+	@$(CARGO) test $(LOCKED) --workspace --no-run
 
 .PHONY: envoy
 envoy: python ## fetch Envoy 1.40 into target/ (37 MB, once)
@@ -345,7 +345,7 @@ upgrade-test: build programs noop envoy venv wasm-target $(RELEASED_WASM) ## a g
 # Each check that keeps a tenant from using what nobody pays is taken out once, and its cases must fail.
 # A sample of the mutations of what must not be wrong: a whole run takes many hours. The unit tests must fail on each one;
 # another sample: MUTANTS_SHARD=1/48, or the lines of a change: MUTANTS_ARGS='--in-diff change.diff'.
-MUTANTS_VERSION := 25.3.1
+MUTANTS_VERSION := 27.1.0
 MUTANTS_SHARD ?= 0/48
 MUTANTS_FILES ?= src/auth/** src/limits/** src/limiter/** src/money/** src/billing.rs src/decimal.rs src/loader/** src/config/feed/** src/config/record/** src/keys/**
 TOOLS := $(TARGET_DIR)/tools

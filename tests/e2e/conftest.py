@@ -97,6 +97,12 @@ def inotify_instances() -> dict[str, int]:
     return held
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Nobody should take a run without Redis for a whole one."""
+    if any("no redis-server" in str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])):
+        terminalreporter.write_line("warning: redis-server is not there: shared limits were NOT checked.", red=True)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """`PYTHONPATH=envoy` lets the tests import the runner that `make run` uses."""
     missing = [name for name in ("stack", "demo") if not Path("envoy", f"{name}.py").exists()]
