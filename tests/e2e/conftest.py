@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Optional
 
 import pytest
-from both_kinds import both_kinds
-from support import Gateway, by_hand, run_dir
+from e2e.both_kinds import both_kinds
+from e2e.support import Gateway, by_hand, run_dir
+from e2e.vitals import answers, machines, unharmed
 from stack import Stack
-from vitals import answers, machines, unharmed
+
+#: Of the 128 inotify instances that Linux grants a user, how many the gateways of one test session may hold at a time.
+INOTIFY_BUDGET = 64
 
 
 @pytest.fixture(scope="session")
@@ -46,6 +51,56 @@ def requests_go_on(stack: Stack) -> Iterator[None]:
     yield
     answers(stack, 4)
     assert machines(stack) == before
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A directory's tests stay with one worker, since they share gateways."""
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(item.path.parent.name))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: Optional[pytest.Item]) -> Generator[None, None, None]:
+    """A module whose gateways take the session beyond its budget of inotify instances fails at its end."""
+    module_ends = nextitem is None or nextitem.path != item.path
+    held = inotify_instances() if module_ends else {}
+    yield
+    if sum(held.values()) > INOTIFY_BUDGET:
+        pytest.fail(
+            f"The session held {sum(held.values())} inotify instances; {INOTIFY_BUDGET} are its share of the user's 128."
+            " End gateways with their module or directory, or let them have fewer accounts:\n"
+            + "\n".join(f"  {count} by {command}" for command, count in held.items()),
+            pytrace=False,
+        )
+
+
+def inotify_instances() -> dict[str, int]:
+    """How many inotify instances the processes below this one hold, by command line."""
+    parents = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            parents[process] = int((process / "stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue  # it has ended
+    ours = {os.getpid()}
+    while more := {int(process.name) for process, parent in parents.items() if parent in ours} - ours:
+        ours |= more
+    held = {}
+    for pid in sorted(ours):
+        try:
+            opened = [os.readlink(file) for file in Path(f"/proc/{pid}/fd").iterdir()]
+            command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if count := opened.count("anon_inode:inotify"):
+            held[f"pid {pid}: {command.strip()}"] = count
+    return held
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Nobody should take a run without Redis for a whole one."""
+    if any("no redis-server" in str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])):
+        terminalreporter.write_line("warning: redis-server is not there: shared limits were NOT checked.", red=True)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Optional
 
-from reader import ROOT, Reader
+from e2e.guides.reader import ROOT, Reader
 from stack import Child
 
 #: Seconds; a machine that is short of time takes many.

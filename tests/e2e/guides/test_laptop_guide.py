@@ -9,9 +9,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from first_terminal import PATIENCE, FirstTerminal, of_keys
-from reader import DOCS, Reader, commands_in_tables, free_port, shell
-from vendor import Vendor
+from e2e.guides.first_terminal import PATIENCE, FirstTerminal, of_keys
+from e2e.guides.reader import DOCS, Reader, commands_in_tables, free_port, shell
+from e2e.guides.vendor import Vendor
 
 PAGE = DOCS / "laptop.md"
 VENDOR_KEY = "sk-of-the-vendor"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from first_terminal import FirstTerminal, of_keys
+from e2e.guides.first_terminal import FirstTerminal, of_keys
 from pages import blocks
-from reader import ROOT, Reader, free_port, shell
-from vendor import Vendor
+from e2e.guides.reader import ROOT, Reader, free_port, shell
+from e2e.guides.vendor import Vendor
 
 PAGE = ROOT / "README.md"
 VENDOR_KEYS = "sk-of-anthropic\nsk-of-openai\n"

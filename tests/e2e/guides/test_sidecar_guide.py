@@ -15,9 +15,9 @@ from pathlib import Path
 import fetch
 import httpx
 import pytest
-from reader import DOCS, Reader, free_port, shell
+from e2e.guides.reader import DOCS, Reader, free_port, shell
+from e2e.guides.vendor import Vendor
 from stack import COMMAND, ENVOY_YAML, WASM
-from vendor import Vendor
 
 PAGE = DOCS / "sidecar.md"
 VENDOR_KEY = "sk-of-the-vendor"

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from documents import table_document
+from e2e.request_table.documents import table_document
+from e2e.request_table.table import Caller
+from e2e.support import run_dir
 from stack import Stack
-from support import run_dir
-from table import Caller
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def table() -> Iterator[Caller]:
     """A gateway with the document of the request table."""
     with Stack(run_dir("table"), document=table_document()) as running:
         yield Caller(running)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def sample(stack: Stack) -> Caller:
     """The shared gateway with the sample's groups of both kinds, called byte by byte."""
     return Caller(stack)

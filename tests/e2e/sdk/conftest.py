@@ -8,9 +8,9 @@ import urllib.request
 from collections.abc import Iterator
 
 import pytest
-from sdk_support import Bench
+from e2e.sdk.sdk_support import Bench
+from e2e.support import by_hand, run_dir
 from stack import Stack, StackError
-from support import by_hand, run_dir
 
 #: In the stack `meagre`: in the list, but the source account may not use it.
 NOT_ENTITLED = {"gpt-5.1-codex", "claude-opus-4-1", "gemini-2.5-pro"}
@@ -18,7 +18,7 @@ NOT_ENTITLED = {"gpt-5.1-codex", "claude-opus-4-1", "gemini-2.5-pro"}
 MAX_BODY = 4096
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
     """Stacks by name: `shared`, `sample`, `meagre`, `open`, `unready`."""
     fixtures = {
@@ -33,14 +33,14 @@ def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
     made.stop()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def sample_stack() -> Iterator[Stack]:
     """The sample document as it is."""
     with Stack(run_dir("sdk-sample")) as running:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def meagre_stack() -> Iterator[Stack]:
     """The sample document with what it does not show: models not entitled, and a low limit."""
     document = by_hand()
@@ -53,7 +53,7 @@ def meagre_stack() -> Iterator[Stack]:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def open_stack() -> Iterator[Stack]:
     """The sample document, its groups of protocol C with their accounts' files and caches."""
     document = by_hand()
@@ -84,7 +84,7 @@ class UnreadyStack(Stack):
         raise StackError(f"{self.base_url}/healthz never answered 503")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def unready_stack() -> Iterator[Stack]:
     """No policy in force: 503."""
     elsewhere = [('"path": "/gateway.json"', '"path": "/nothing-here.json"')]

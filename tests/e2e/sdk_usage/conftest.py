@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import socket
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "sdk"))
-
-from replaying import Replayer  # noqa: E402
-from sdk_rounds import Sdks  # noqa: E402
-from stack import Stack  # noqa: E402
-from support import by_hand, run_dir  # noqa: E402
-from usage_document import document, substitutions  # noqa: E402
+from e2e.sdk_usage.replaying import Replayer
+from e2e.sdk_usage.sdk_rounds import Sdks
+from e2e.sdk_usage.usage_document import document, substitutions
+from e2e.support import by_hand, run_dir
+from stack import Stack
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def replayer() -> Iterator[Replayer]:
     """The upstream that answers with the fixtures."""
     with Replayer() as running:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def replay_stack(replayer: Replayer) -> Iterator[Stack]:
     """The gateway before it, with clusters that fail beside the one that works."""
     directory = run_dir("sdk-usage")
@@ -39,7 +34,7 @@ def replay_stack(replayer: Replayer) -> Iterator[Stack]:
             yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def stack_as_reported() -> Iterator[Stack]:
     """The sample with one upstream a source, charged as reported, whose streams are asked for nothing."""
     charged = by_hand()
@@ -52,7 +47,7 @@ def stack_as_reported() -> Iterator[Stack]:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def sdks() -> Iterator[Sdks]:
     """All SDKs, each a process that is started when first needed."""
     running = Sdks()
