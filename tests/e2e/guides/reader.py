@@ -29,9 +29,6 @@ class Reader:
         self._environment = {
             **os.environ,
             "HOME": str(home),
-            # `make` of a page is the real one, and finds Rust where the tests' own user has it.
-            "CARGO_HOME": os.environ.get("CARGO_HOME", str(Path.home() / ".cargo")),
-            "RUSTUP_HOME": os.environ.get("RUSTUP_HOME", str(Path.home() / ".rustup")),
             "PATH": f"{PROGRAMS}:{COMMAND.parent}:{os.environ['PATH']}",
             "no_proxy": "*",
             **environment,
