@@ -14,8 +14,11 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 WASM := $(TARGET_DIR)/wasm32-wasip1/release/trilane.wasm
 VENV := $(TARGET_DIR)/venv
 
-# Continuous integration builds what is committed and nothing newer.
+# Continuous integration builds what is committed and nothing newer, and nothing twice.
 LOCKED := $(if $(CI),--locked)
+ifdef CI
+export CARGO_INCREMENTAL := 0
+endif
 
 DOCUMENT ?= envoy/gateway.json
 PORT ?= 10000
@@ -52,6 +55,13 @@ programs: rust ## build the command line tool (target/release/trilane), the simu
 	@CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
 		$(CARGO) build $(LOCKED) --release --package trilane-control --package trilane-upstream --package trilane-load
 
+# The command and the simulator as `cargo test` builds them, so that what the tests need is built once.
+TEST_PROGRAMS := $(abspath $(TARGET_DIR)/debug)
+.PHONY: test-programs
+test-programs: rust
+	$(call say,building the unit tests and the test programs: $(TEST_PROGRAMS))
+	@$(CARGO) test $(LOCKED) --workspace --no-run
+
 .PHONY: envoy
 envoy: python ## fetch Envoy 1.40 into target/ (37 MB, once)
 	@binary=$$($(PYTHON) envoy/fetch.py); printf 'Envoy: %s\n' "$$binary"
@@ -83,16 +93,29 @@ run: build programs envoy ## run the gateway here, with a simulated upstream, un
 		$(if $(CREDENTIALS),--credentials '$(CREDENTIALS)') $(if $(LIMITS_SERVICE),--limits-service '$(LIMITS_SERVICE)')
 
 .PHONY: validate
-validate: build programs envoy ## let Envoy check its configuration
+validate: build test-programs envoy ## let Envoy check its configuration
 	$(call say,validating envoy/envoy.yaml)
-	@$(PYTHON) envoy/run.py --validate
-	@$(PYTHON) envoy/run.py --validate --limits-service 127.0.0.1:8081
+	@TRILANE_PROGRAMS='$(TEST_PROGRAMS)' $(PYTHON) envoy/run.py --validate
+	@TRILANE_PROGRAMS='$(TEST_PROGRAMS)' $(PYTHON) envoy/run.py --validate --limits-service 127.0.0.1:8081
 
 # ---- Testing
 
 .PHONY: test
 test: lint unit wasm-test instructions validate operator-test e2e ## every check and test but the long ones
 	$(call say,all tests passed)
+
+# For the time between two edits. The filter is built without optimisation: no figure of it means anything.
+CHECK_WASM := $(abspath $(TARGET_DIR)/wasm32-wasip1/debug/trilane.wasm)
+.PHONY: check
+check: wasm-target test-programs envoy venv ## format, clippy, unit tests, the core of the end-to-end table: what to run after each edit
+	$(call say,format and clippy)
+	@$(CARGO) fmt --all --check
+	@$(CARGO) clippy $(LOCKED) --workspace --all-targets -- -D warnings
+	@$(MAKE) --no-print-directory unit
+	$(call say,the core of the end-to-end table)
+	@$(CARGO) rustc $(LOCKED) --quiet --lib --crate-type cdylib --target wasm32-wasip1 --package trilane
+	@TRILANE_WASM='$(CHECK_WASM)' TRILANE_PROGRAMS='$(TEST_PROGRAMS)' \
+		$(VENV)/bin/python -m pytest --quiet tests/e2e/request_table/test_request_table.py -k spec $(PYTEST_ARGS)
 
 .PHONY: lint
 lint: wasm-target python ## format, clippy (native and WebAssembly), documentation, layering
@@ -111,16 +134,19 @@ lint: wasm-target python ## format, clippy (native and WebAssembly), documentati
 	@if grep -rnE '\bf(32|64)\b' src control/src --include='*.rs'; then \
 		echo 'error: a float (above).' >&2; exit 1; \
 	fi
-	@$(PYTHON) -m py_compile envoy/*.py envoy/istio/*.py envoy/envoy-gateway/*.py release/*.py tests/*.py tests/clients/*.py tests/compose/*.py \
-		tests/compose/stand_ins/*.py \
-		tests/mesh/*.py tests/operator/*.py tests/ratelimit/*.py tests/release/*.py tests/soak/*.py tests/soak/soaking/*.py \
-		tests/bench/gateway/*.py tests/bench/drills/*.py tests/bench/instructions/*.py
+	@find envoy release tests -name '*.py' -not -path '*/node_modules/*' -exec $(PYTHON) -m py_compile {} +
 
 .PHONY: unit
-unit: rust ## unit and property tests
+unit: test-programs ## unit and property tests (all binaries at once where cargo-nextest is there)
 	$(call say,unit tests)
 	@# The same generated cases each time, so that a failure concerns the change at hand. `cargo test` draws new ones.
-	@PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED-1} $(CARGO) test $(LOCKED) --workspace
+	@export PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED-1}; \
+	if $(CARGO) nextest --version >/dev/null 2>&1; then \
+		$(CARGO) nextest run $(LOCKED) --workspace --no-fail-fast --status-level fail --final-status-level fail; \
+		$(CARGO) test $(LOCKED) --quiet --workspace --doc; \
+	else \
+		$(CARGO) test $(LOCKED) --workspace; \
+	fi
 
 .PHONY: wasm-test
 wasm-test: build ## the built filter in a small WebAssembly host
@@ -134,10 +160,20 @@ operator-test: venv ## alert rules, dashboard, Prometheus configuration (promtoo
 	@$(VENV)/bin/python envoy/manifests.py --check
 	@$(VENV)/bin/python -m pytest tests/release --ignore tests/release/test_reproducible.py -rs
 
+# Two at a time: the tests wait half of their time. A directory stays with one worker, since its tests share gateways.
+E2E_WORKERS ?= 2
+e2e_pytest = TRILANE_PROGRAMS='$(TEST_PROGRAMS)' $(VENV)/bin/python -m pytest --numprocesses $(E2E_WORKERS) --dist loadgroup --no-loadscope-reorder
+
 .PHONY: e2e
-e2e: build programs noop envoy venv node-modules ## end-to-end tests on a real Envoy (PYTEST_ARGS='-k name')
+e2e: build test-programs envoy venv node-modules ## end-to-end tests on a real Envoy (PYTEST_ARGS='-k name' E2E_WORKERS=2)
 	$(call say,end-to-end tests)
-	@PYTHONPATH=envoy $(VENV)/bin/python -m pytest tests/e2e $(PYTEST_ARGS)
+	@$(e2e_pytest) tests/e2e -m 'not long' $(PYTEST_ARGS)
+
+# What waits for leases of 30 s and the like.
+.PHONY: e2e-long
+e2e-long: build test-programs envoy venv
+	$(call say,long end-to-end tests)
+	@$(e2e_pytest) tests/e2e -m long $(PYTEST_ARGS)
 
 VENV_STAMP := $(VENV)/installed-$(call hash,tests/e2e/requirements.txt)
 PREVIOUS_VENV := $(VENV)-previous
@@ -226,14 +262,20 @@ $(CLIENTS_STAMP):
 	done
 	@touch $@
 
-# Not part of `test`, which runs a short form of it.
+# Not part of `test`: short forms of the soak, the benchmark and the drills, and what they are made of.
+.PHONY: tools-test
+tools-test: build programs noop envoy venv ## the soak, the benchmark and the drills by their own tests
+	$(call say,tests of the soak, the benchmark and the drills)
+	@PYTHONPATH=envoy $(VENV)/bin/python -m pytest tests/soak tests/bench $(PYTEST_ARGS)
+
+# Not part of `test`.
 SOAK_SECONDS ?= 300
 .PHONY: soak
 soak: build programs envoy venv ## every ending at load for SOAK_SECONDS=300, then the books are balanced
 	$(call say,soak: $(SOAK_SECONDS) s)
 	@PYTHONPATH=envoy $(VENV)/bin/python tests/soak/soak.py --seconds '$(SOAK_SECONDS)'
 
-# Not part of `test`, which runs a short form of it: figures are worth something on an idle machine only.
+# Not part of `test`: figures are worth something on an idle machine only.
 .PHONY: bench
 bench: build programs noop envoy venv ## what trilane costs, beside bare Envoy and Envoy's own AI filters (SHORT=1 BENCH_ARGS=--publish)
 	$(call say,the pure core)
@@ -241,7 +283,7 @@ bench: build programs noop envoy venv ## what trilane costs, beside bare Envoy a
 	$(call say,the gateway$(if $(SHORT),: short form))
 	@PYTHONPATH=envoy $(VENV)/bin/python tests/bench/gateway/bench.py $(if $(SHORT),--short) $(BENCH_ARGS)
 
-# Not part of `test`, which runs a short form of it.
+# Not part of `test`.
 .PHONY: drills
 drills: build programs noop envoy venv ## what failures cost under load, and memory (SHORT=1 DRILLS_ARGS='--only crash')
 	$(call say,drills$(if $(SHORT),: short form))
@@ -272,9 +314,10 @@ estimates: rust ## the error of estimated usage against a tokenizer (needs Node)
 	@$(CARGO) run $(LOCKED) --quiet --example input-sizes -- tests/fixtures/requests/*.http > $(ESTIMATES)/sizes.jsonl
 	@node $(ESTIMATES)/measure.mjs < $(ESTIMATES)/sizes.jsonl
 
-# What takes longer than `test` may, on a machine with Node. Docker has a target of its own: compose-test.
+# What takes longer than `test` may, on a machine with Node: for every release, after `test`. Docker has a target of its
+# own: compose-test.
 .PHONY: test-long
-test-long: mutations upgrade-test mesh-test clients-test release-test soak ## what takes longer: mutations, upgrades, meshes, clients, releases, the soak
+test-long: e2e-long tools-test mutations upgrade-test mesh-test clients-test release-test soak ## what takes longer: leases, mutations, upgrades, meshes, clients, releases, benchmark, drills, soak
 	$(call say,all long tests passed)
 
 # The filter of 0.1.0, built from its commit once: it takes minutes.
@@ -300,6 +343,22 @@ upgrade-test: build programs noop envoy venv wasm-target $(RELEASED_WASM) ## a g
 		$(VENV)/bin/python -m pytest tests/e2e/feed/test_feed_upgrade.py $(PYTEST_ARGS)
 
 # Each check that keeps a tenant from using what nobody pays is taken out once, and its cases must fail.
+# A sample of the mutations of what must not be wrong: a whole run takes many hours. The unit tests must fail on each one;
+# another sample: MUTANTS_SHARD=1/48, or the lines of a change: MUTANTS_ARGS='--in-diff change.diff'.
+MUTANTS_VERSION := 27.1.0
+MUTANTS_SHARD ?= 0/48
+MUTANTS_FILES ?= src/auth/** src/limits/** src/limiter/** src/money/** src/billing.rs src/decimal.rs src/loader/** src/config/feed/** src/config/record/** src/keys/**
+TOOLS := $(TARGET_DIR)/tools
+.PHONY: mutants
+mutants: rust $(TOOLS)/bin/cargo-mutants ## a sample of mutations of authentication, limits, money, loader and key store, which unit tests must notice
+	$(call say,mutants: shard $(MUTANTS_SHARD))
+	@set -f; PATH="$(abspath $(TOOLS))/bin:$$PATH" $(CARGO) mutants --package trilane $(foreach file,$(MUTANTS_FILES),--file '$(file)') \
+		--shard $(MUTANTS_SHARD) --timeout 120 --baseline skip --output $(TARGET_DIR) $(MUTANTS_ARGS) -- --lib
+
+$(TOOLS)/bin/cargo-mutants:
+	$(call say,installing cargo-mutants $(MUTANTS_VERSION) into $(TOOLS))
+	@$(CARGO) install --quiet --locked --version $(MUTANTS_VERSION) --root $(TOOLS) cargo-mutants
+
 .PHONY: mutations
 mutations: build programs noop envoy venv ## the abuse suite against a filter without each of its checks
 	$(call say,mutations)

@@ -37,9 +37,11 @@ ENVOY_YAML = HERE / "envoy.yaml"
 SAMPLE_DOCUMENT = HERE / "gateway.json"
 #: The credentials of its accounts: placeholders, which the simulator takes as it takes anything.
 SAMPLE_CREDENTIALS = HERE / "credentials"
-WASM = TARGET / "wasm32-wasip1" / "release" / "trilane.wasm"
-SIMULATOR = TARGET / "release" / "trilane-upstream"
-COMMAND = TARGET / "release" / "trilane"
+#: What is built, by `make build` and `make programs`: the tests set these variables to use other builds.
+WASM = Path(os.environ.get("TRILANE_WASM") or TARGET / "wasm32-wasip1" / "release" / "trilane.wasm")
+PROGRAMS = Path(os.environ.get("TRILANE_PROGRAMS") or TARGET / "release")
+SIMULATOR = PROGRAMS / "trilane-upstream"
+COMMAND = PROGRAMS / "trilane"
 
 #: The clusters of `envoy.yaml` that stand for model sources, with their ports in that file.
 SOURCES = {"a_official": 9101, "b_official": 9102, "b_low_rate": 9103, "c_official": 9104}

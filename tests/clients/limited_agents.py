@@ -8,19 +8,13 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
-
-HERE = Path(__file__).resolve().parent
-_E2E = HERE.parent / "e2e"
-sys.path += [str(each) for each in (_E2E, *(_E2E / name for name in ("loading", "ledger", "limits")))]
-
-from limited_desk import Desk  # noqa: E402
-from limited_document import MODELS, Key  # noqa: E402
-from stack import TARGET  # noqa: E402
+from e2e.limits.limited_desk import Desk
+from e2e.limits.limited_document import MODELS, Key
+from stack import TARGET
 
 #: Where npm has put the agents. Another place is told by this variable.
 MODULES = Path(os.environ.get("TRILANE_CLIENTS_NODE_MODULES") or TARGET / "clients" / "node_modules")

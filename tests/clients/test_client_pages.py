@@ -34,7 +34,6 @@ PATIENT = ("claude-code", "gemini-cli", "openai-sdk", "anthropic-sdk", "ai-sdk",
 SLOW = 4
 
 
-
 @dataclasses.dataclass(frozen=True)
 class Client:
     """What must come of a page, beyond what it says itself."""

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from e2e.limits.limited_document import Book
+from e2e.support import run_dir
 from limited_agents import CODEX, GEMINI, Agent, Desk, Key
-from limited_document import Book
-from support import run_dir
 
 BOOK = Book()
 #: Of so little one request spends all.

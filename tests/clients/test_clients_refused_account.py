@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from e2e.refusing_vendor import RefusingVendor
+from e2e.support import run_dir
 from limited_agents import _FOREIGN, _PROXIES, MODULES, PROMPT
-from refusing_vendor import RefusingVendor
 from stack import SAMPLE_DOCUMENT, Stack
-from support import run_dir
 
 #: What a person reads of it.
 TOLD = "The gateway's own account was refused by the model vendor."

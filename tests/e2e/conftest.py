@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Optional
 
 import pytest
-from both_kinds import both_kinds
-from support import Gateway, by_hand, run_dir
+from e2e.both_kinds import both_kinds
+from e2e.support import Gateway, by_hand, run_dir
+from e2e.vitals import answers, machines, unharmed
 from stack import Stack
-from vitals import answers, machines, unharmed
-
-HERE = Path(__file__).resolve().parent
-#: Directories that are packages, so that their fixtures of scope `package` end with them: without `__init__.py` that
-#: scope is the session's, and every gateway keeps its inotify instances to the end.
-PACKAGES = sorted(marker.parent for marker in HERE.glob("*/__init__.py"))
-sys.path += map(str, PACKAGES)
 
 #: Of the 128 inotify instances that Linux grants a user, how many the gateways of one test session may hold at a time.
-INOTIFY_BUDGET = 96
+INOTIFY_BUDGET = 64
 
 
 @pytest.fixture(scope="session")
@@ -60,6 +53,12 @@ def requests_go_on(stack: Stack) -> Iterator[None]:
     assert machines(stack) == before
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A directory's tests stay with one worker, since they share gateways."""
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(item.path.parent.name))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: Optional[pytest.Item]) -> Generator[None, None, None]:
     """A module whose gateways take the session beyond its budget of inotify instances fails at its end."""
@@ -96,6 +95,12 @@ def inotify_instances() -> dict[str, int]:
         if count := opened.count("anon_inode:inotify"):
             held[f"pid {pid}: {command.strip()}"] = count
     return held
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Nobody should take a run without Redis for a whole one."""
+    if any("no redis-server" in str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])):
+        terminalreporter.write_line("warning: redis-server is not there: shared limits were NOT checked.", red=True)
 
 
 def pytest_configure(config: pytest.Config) -> None:

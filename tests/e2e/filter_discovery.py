@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, Optional
 
-from variants import Edit
+from e2e.loading.variants import Edit
 
 
 def discovered(file: Path) -> Edit:

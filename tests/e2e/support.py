@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any, Optional
 
 import httpx
-from both_kinds import KEYS, both_kinds
+from e2e.both_kinds import KEYS, both_kinds
+from e2e.simulator import Simulator
 from stack import TARGET, Stack
 
 _markers = itertools.count(1)
@@ -19,8 +21,8 @@ VERSION = {"anthropic-version": "2023-06-01"}
 
 
 def run_dir(name: str) -> Path:
-    """A directory for one stack, kept after the run: its logs explain a failure."""
-    return TARGET / "e2e" / name
+    """A directory for one stack, kept after the run: its logs explain a failure. Each worker of a run has its own."""
+    return TARGET / "e2e" / os.environ.get("PYTEST_XDIST_WORKER", "") / name
 
 
 #: The clusters of `envoy.yaml` that stand for the same vendors as the sample's accounts, by protocol.
@@ -54,13 +56,18 @@ def goog(key: str) -> dict[str, str]:
     return {"x-goog-api-key": KEYS.get(key, key)}
 
 
+def credential(protocol: str, key: str) -> dict[str, str]:
+    """The credential of any protocol."""
+    return {"A": bearer, "B": x_api_key, "C": goog}[protocol](key)
+
+
 class Gateway:
     """A client of one stack."""
 
     def __init__(self, stack: Stack) -> None:
         self.stack = stack
         self.http = httpx.Client(base_url=stack.base_url, timeout=30.0, trust_env=False)
-        self._simulator = httpx.Client(base_url=stack.sim_url, timeout=10.0, trust_env=False) if stack.sims else None
+        self._simulator = Simulator(stack) if stack.sims else None
 
     def request(
         self,
@@ -83,17 +90,12 @@ class Gateway:
     def seen(self, marker: str) -> list[dict[str, Any]]:
         """The journal's entries of the requests with this marker, oldest first."""
         assert self._simulator, "this stack has no simulator"
-        return self._simulator.get("/_sim/requests", params={"marker": marker}).json()
+        return self._simulator.seen(marker)
 
     def wait_seen(self, marker: str, state: str, timeout: float = 5.0) -> dict[str, Any]:
         """The journal's entry once it is in `state`."""
-        deadline = time.monotonic() + timeout
-        while True:
-            entries = self.seen(marker)
-            if entries and entries[-1]["state"] == state:
-                return entries[-1]
-            assert time.monotonic() < deadline, f"no request {marker} in state {state}: {entries}"
-            time.sleep(0.02)
+        assert self._simulator, "this stack has no simulator"
+        return self._simulator.wait_seen(marker, state, timeout=timeout)
 
 
 class Answer:

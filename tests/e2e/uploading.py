@@ -6,9 +6,9 @@ import itertools
 import json
 from typing import Optional
 
-from raw import Answer, Header, Http1, Http2
+from e2e.raw import Answer, Header, Http1, Http2
+from e2e.support import Gateway
 from stack import Stack
-from support import Gateway
 
 CHAT = "/v1/chat/completions"
 A: tuple[Header, ...] = (("authorization", "Bearer trilane-demo-a"), ("content-type", "application/json"))

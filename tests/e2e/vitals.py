@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import quote
 
-from raw import Http1
+from e2e.raw import Http1
+from e2e.support import bearer
 from stack import Stack
-from support import bearer
 
 #: What Envoy and the filter's VM write when the filter dies.
 DEATHS = re.compile(r"panicked|unreachable|proc_exit|wasm.*(?:crash|fail|terminat)|assert failure|Caught Signal", re.I)

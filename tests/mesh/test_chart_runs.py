@@ -17,7 +17,7 @@ import httpx
 import pytest
 from chart import CHART, one, rendered
 from stack import COMMAND, ENVOY_YAML, HERE, Stack
-from support import Gateway, run_dir, x_api_key
+from e2e.support import Gateway, run_dir, x_api_key
 
 ROOT = HERE.parent
 HELLO = [{"role": "user", "content": "Hello"}]

@@ -14,7 +14,7 @@ import mesh_stack
 import pytest
 from mesh_stack import MeshStack
 from stack import SAMPLE_DOCUMENT
-from support import Gateway, bearer, goog, run_dir, x_api_key
+from e2e.support import Gateway, bearer, goog, run_dir, x_api_key
 
 CHAT, MESSAGES = "/v1/chat/completions", "/v1/messages"
 GENERATE = "/v1beta/models/gemini-2.5-flash:generateContent"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mesh_stack
 import pytest
 from mesh_stack import MeshStack
-from support import Gateway, bearer, run_dir
+from e2e.support import Gateway, bearer, run_dir
 
 ORDERS = {"x-trilane-cluster": "source/a-official", "x-trilane-account": "account/a-official/a-official-1"}
 BODY = {"model": "gpt-5.1", "messages": [{"role": "user", "content": "Hello"}]}

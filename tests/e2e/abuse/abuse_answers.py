@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import Any, Optional
 
-from abuse_desk import CHAT, GENERATE, MESSAGES, RESPONSES, STREAM_GENERATE
-from abuse_document import MODELS
-from recorder import Script, Step, stream, whole
+from e2e.abuse.abuse_desk import CHAT, GENERATE, MESSAGES, RESPONSES, STREAM_GENERATE
+from e2e.abuse.abuse_document import MODELS
+from e2e.abuse.recorder import Script, Step, stream, whole
 
 Usage = Optional[dict[str, Any]]
 

@@ -17,11 +17,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Optional, Union
 
-from abuse_document import CLUSTER, KEYS, LIMITED, MODELS, PRICES, key_id, key_value
-from ledger_reader import Ledger, Record
-from raw import Answer, Header, Http1, Http2
-from recorder import MARKER, Arrived, Recorder, Script, ok
-from stack import Stack
+from e2e.abuse.abuse_document import CLUSTER, KEYS, LIMITED, MODELS, PRICES, key_id, key_value
+from e2e.abuse.recorder import MARKER, Arrived, Recorder, Script, ok
+from e2e.ledger_reader import Ledger, Record
+from e2e.raw import Answer, Header, Http1, Http2
+from e2e.stacks import PromptStack, more_clusters
+from e2e.support import credential
 
 _markers = itertools.count(1)
 
@@ -30,30 +31,9 @@ RESPONSES = "/v1/responses"
 MESSAGES = "/v1/messages"
 GENERATE = f"/v1beta/models/{MODELS['C']}:generateContent"
 STREAM_GENERATE = f"/v1beta/models/{MODELS['C']}:streamGenerateContent?alt=sse"
-VERSION = ("anthropic-version", "2023-06-01")
 
-CLUSTERS = "  clusters:\n    - name: config_source\n"
 #: Longest line of the ledger that a request without a key may leave, in bytes.
 LONGEST_LINE = 4096
-
-
-class RecordedStack(Stack):
-    """Writes its ledger every 20 ms, so that the tests need not wait for lines."""
-
-    def envoy_command(self, *arguments: str) -> list[str]:
-        command = super().envoy_command(*arguments)
-        flush = "--file-flush-interval-msec"
-        if flush in command:
-            command[command.index(flush) + 1] = "20"
-        return command
-
-
-def _cluster(port: int) -> str:
-    endpoint = f"{{endpoint: {{address: {{socket_address: {{address: 127.0.0.1, port_value: {port}}}}}}}}}"
-    return (
-        f"    - {{name: {CLUSTER}, type: STATIC, connect_timeout: 1s, load_assignment: "
-        f"{{cluster_name: {CLUSTER}, endpoints: [{{lb_endpoints: [{endpoint}]}}]}}}}\n"
-    )
 
 
 # ---- Requests
@@ -167,15 +147,6 @@ def in_chunks(*sizes: int) -> Act:
     return act
 
 
-def credential(protocol: str, value: str) -> list[Header]:
-    """The key in its protocol's own header."""
-    if protocol == "B":
-        return [("x-api-key", value), VERSION]
-    if protocol == "C":
-        return [("x-goog-api-key", value)]
-    return [("authorization", f"Bearer {value}")]
-
-
 def protocol_of(path: str) -> str:
     """The protocol that a path belongs to."""
     bare = path.removeprefix("/v1")
@@ -188,8 +159,8 @@ class Desk:
     """A gateway of its own, its ledger, and the upstream behind it. Each request takes a key of its own."""
 
     def __init__(self, run_dir: Path, document: Mapping[str, Any], recorder: Recorder) -> None:
-        more = CLUSTERS.replace("    - name", f"{_cluster(recorder.port)}    - name")
-        self.stack = RecordedStack(run_dir, document=document, extra_substitutions=[(CLUSTERS, more)])
+        clusters = more_clusters(**{CLUSTER: recorder.port})
+        self.stack = PromptStack(run_dir, document=document, extra_substitutions=[clusters])
         self.recorder = recorder
         self.ledger: Ledger
         self._numbers: dict[str, itertools.count[int]] = {}
@@ -237,7 +208,7 @@ class Desk:
         marker = f"case{next(_markers)}"
         self.recorder.teach(marker, [ok()] if answer is None else answer)
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-        given = credential(protocol_of(path), value) if own is None else list(own)
+        given = credential(protocol_of(path), value).items() if own is None else list(own)
         all_headers: list[Header] = [(key, str(text).replace("{key}", value)) for key, text in given]
         all_headers += [*headers, (MARKER, marker)]
         if data is not None and content_type is not None:

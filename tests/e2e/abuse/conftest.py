@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from support import run_dir
-
-for _name in ("loading", "ledger"):
-    sys.path.append(str(Path(__file__).resolve().parents[1] / _name))
-
-from abuse_desk import Desk  # noqa: E402
-from abuse_document import SMALL_WINDOW, classes_document, document  # noqa: E402
-from recorder import Recorder  # noqa: E402
-from vitals import unharmed  # noqa: E402
+from e2e.abuse.abuse_desk import Desk
+from e2e.abuse.abuse_document import SMALL_WINDOW, classes_document, document
+from e2e.abuse.recorder import Recorder
+from e2e.support import run_dir
+from e2e.vitals import unharmed
 
 
 @pytest.fixture(scope="package")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from abuse_answers import (
+from e2e.abuse.abuse_answers import (
     answered,
     chat,
     chat_events,
@@ -24,9 +24,9 @@ from abuse_answers import (
     response,
     response_events,
 )
-from abuse_desk import CHAT, GENERATE, MESSAGES, RESPONSES, STREAM_GENERATE, Desk, Sent, amount, charged, cost, recorded
-from abuse_document import DEAR, DEARER, IMAGE_MODEL, MODELS, PRIORITY, UNLISTED, source
-from recorder import Script, stream, whole
+from e2e.abuse.abuse_desk import CHAT, GENERATE, MESSAGES, RESPONSES, STREAM_GENERATE, Desk, Sent, amount, charged, cost, recorded
+from e2e.abuse.abuse_document import DEAR, DEARER, IMAGE_MODEL, MODELS, PRIORITY, UNLISTED, source
+from e2e.abuse.recorder import Script, stream, whole
 from stack import COMMAND
 
 PLAIN = {"A": cost("A", input=1000, output=500), "B": cost("B", input=1000, output=500)}
@@ -232,7 +232,7 @@ def test_a_tool_that_is_declared_costs_nothing(classes_desk: Desk, group: str) -
 
 def test_what_no_price_covers_is_counted(classes_desk: Desk) -> None:
     """In a metric that has an alert."""
-    from vitals import stats
+    from e2e.vitals import stats
 
     def count() -> int:
         return sum(stats(classes_desk.stack, r"trilane_uncovered").values())

@@ -8,9 +8,9 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from abuse_answers import chat, generate, in_one, kind_usage, message, response
-from abuse_desk import CHAT, GENERATE, MESSAGES, RESPONSES, Case, Cases, Desk, forwarded, in_chunks, recorded, refused, run
-from abuse_document import DEAR, EMBEDDING, IMAGE_MODEL, MODELS, UNLISTED
+from e2e.abuse.abuse_answers import chat, generate, in_one, kind_usage, message, response
+from e2e.abuse.abuse_desk import CHAT, GENERATE, MESSAGES, RESPONSES, Case, Cases, Desk, forwarded, in_chunks, recorded, refused, run
+from e2e.abuse.abuse_document import DEAR, EMBEDDING, IMAGE_MODEL, MODELS, UNLISTED
 
 COUNT = f"{MESSAGES}/count_tokens"
 IMAGES = "/v1/images/generations"

@@ -6,10 +6,10 @@ import json
 from urllib.parse import quote
 
 import pytest
-from abuse_answers import chat, message
-from abuse_desk import CHAT, LONGEST_LINE, MESSAGES, Desk
-from ledger_reader import Record
-from raw import Header, Http1, Http2
+from e2e.abuse.abuse_answers import chat, message
+from e2e.abuse.abuse_desk import CHAT, LONGEST_LINE, MESSAGES, Desk
+from e2e.ledger_reader import Record
+from e2e.raw import Header, Http1, Http2
 
 #: What fits into the head that Envoy takes.
 LONG = 55_000

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from abuse_answers import chat, generate, message, response
-from abuse_desk import CHAT, GENERATE, MESSAGES, RESPONSES, Desk, refused
-from abuse_document import MODELS
+from e2e.abuse.abuse_answers import chat, generate, message, response
+from e2e.abuse.abuse_desk import CHAT, GENERATE, MESSAGES, RESPONSES, Desk, refused
+from e2e.abuse.abuse_document import MODELS
 
 M = MODELS["C"]
 #: Those of protocol A, each with the methods that make, change or show something.

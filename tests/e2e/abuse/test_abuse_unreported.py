@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from abuse_answers import (
+from e2e.abuse.abuse_answers import (
     EVENTS,
     KINDS,
     LEAST_PER_TOKEN,
@@ -28,7 +28,7 @@ from abuse_answers import (
     protocol_of_kind,
     text,
 )
-from abuse_desk import (
+from e2e.abuse.abuse_desk import (
     CHAT,
     Desk,
     Sent,
@@ -42,9 +42,9 @@ from abuse_desk import (
     recorded,
     uncharged,
 )
-from raw import Http1
-from recorder import Reset, Script, head, stream, whole
-from vitals import stats
+from e2e.abuse.recorder import Reset, Script, head, stream, whole
+from e2e.raw import Http1
+from e2e.vitals import stats
 
 WAIT = threading.Event
 

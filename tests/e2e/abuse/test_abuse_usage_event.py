@@ -7,10 +7,10 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from abuse_answers import DONE, STREAMS, chat, chat_chunk, chat_events, event, kind_usage
-from abuse_desk import CHAT, Desk, amount, charged, cost, forwarded, recorded
-from abuse_document import MODELS
-from recorder import Script, stream
+from e2e.abuse.abuse_answers import DONE, STREAMS, chat, chat_chunk, chat_events, event, kind_usage
+from e2e.abuse.abuse_desk import CHAT, Desk, amount, charged, cost, forwarded, recorded
+from e2e.abuse.abuse_document import MODELS
+from e2e.abuse.recorder import Script, stream
 
 USAGE = kind_usage("chat")
 OPTION = b',"stream_options":{"include_usage":true}}'

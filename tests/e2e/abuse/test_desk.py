@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from abuse_desk import CHAT, Desk, charged, cost, forwarded, in_chunks, leave_when_sent, refused
-from abuse_document import MODELS
-from mutations import problems
-from recorder import whole
+from e2e.abuse.abuse_desk import CHAT, Desk, charged, cost, forwarded, in_chunks, leave_when_sent, refused
+from e2e.abuse.abuse_document import MODELS
+from e2e.abuse.mutations import problems
+from e2e.abuse.recorder import whole
 
 BODY = {"model": MODELS["A"], "messages": [{"role": "user", "content": "hi"}]}
 ANSWER = whole({"id": "x", "object": "chat.completion", "choices": [{"index": 0, "message": {"role": "assistant",

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, Optional
 
 import pytest
-from abuse_desk import CHAT, GENERATE, MESSAGES, RESPONSES, Desk, Sent, credential, forwarded, refused
-from abuse_document import IMAGE_MODEL, MODELS, UNLISTED
-from raw import Header, Http1, Http2
-from recorder import MARKER
+from e2e.abuse.abuse_desk import CHAT, GENERATE, MESSAGES, RESPONSES, Desk, Sent, forwarded, refused
+from e2e.abuse.abuse_document import IMAGE_MODEL, MODELS, UNLISTED
+from e2e.abuse.recorder import MARKER
+from e2e.raw import Header, Http1, Http2
+from e2e.support import credential
 
 CONTENTS = {"contents": [{"parts": [{"text": "hi"}]}]}
 MESSAGE = {"model": MODELS["B"], "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
@@ -60,7 +61,7 @@ def test_content_types_that_are_repeated(desk: Desk, wire: str) -> None:
         for pair in (("application/json", second), (second, "application/json")):
             key, value = desk.new_key("a")
             marker = f"repeated-{wire}-{key}"
-            headers: list[Header] = [*credential("A", value), *(("content-type", one) for one in pair), (MARKER, marker)]
+            headers: list[Header] = [*credential("A", value).items(), *(("content-type", one) for one in pair), (MARKER, marker)]
             with (Http1 if wire == "h1" else Http2)(desk.stack.base_url) as client:
                 body = b'{"model":"gpt-5.1","input":"hi"}'
                 answer = client.request("POST", RESPONSES, headers, body)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from abuse_desk import CHAT, GENERATE, MESSAGES, Desk, forwarded
-from abuse_document import MODELS
-from recorder import head, whole
+from e2e.abuse.abuse_desk import CHAT, GENERATE, MESSAGES, Desk, forwarded
+from e2e.abuse.abuse_document import MODELS
+from e2e.abuse.recorder import head, whole
 
 #: By what they may hold or ask for.
 KEPT_BACK = {

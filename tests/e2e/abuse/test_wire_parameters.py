@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any, Optional
 
 import pytest
-from abuse_desk import GENERATE, MESSAGES, RESPONSES, STREAM_GENERATE, Desk, Sent, forwarded, refused
-from abuse_document import EMBEDDING, MODELS, _keys, source
-from recorder import Recorder
-from support import run_dir
+from e2e.abuse.abuse_desk import GENERATE, MESSAGES, RESPONSES, STREAM_GENERATE, Desk, Sent, forwarded, refused
+from e2e.abuse.abuse_document import EMBEDDING, MODELS, _keys, source
+from e2e.abuse.recorder import Recorder
+from e2e.support import run_dir
 
 CONTENTS = {"contents": [{"parts": [{"text": "hi"}]}]}
 MODEL_PATH = f"/v1beta/models/{MODELS['C']}"

@@ -15,10 +15,11 @@ from types import TracebackType
 from typing import Any, Optional, Union
 
 import httpx
-from accounts_journal import Entry, Journal
-from accounts_records import Record, Records
-from document import ACCOUNT_OF, LISTENERS, Credentials, client_headers, document
-from operations import Operation
+from e2e.accounts.accounts_journal import Entry, Journal
+from e2e.ledger_reader import Ledger, Record
+from e2e.accounts.document import ACCOUNT_OF, LISTENERS, Credentials, client_headers, document
+from e2e.accounts.operations import Operation
+from e2e.stacks import PromptStack
 from stack import Stack
 from upstreams import taken
 
@@ -26,18 +27,11 @@ from upstreams import taken
 PATIENCE = 45.0
 
 
-class PromptStack(Stack):
-    """Writes its ledger every 20 ms and looks at its document every 50 ms, so that the tests wait less."""
+class AccountsStack(PromptStack):
+    """Looks at its document every 50 ms as well."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, extra_substitutions=[('"tick_ms": 500', '"tick_ms": 50')], **named)
-
-    def envoy_command(self, *arguments: str) -> list[str]:
-        command = super().envoy_command(*arguments)
-        flush = "--file-flush-interval-msec"
-        if flush in command:
-            command[command.index(flush) + 1] = "20"
-        return command
 
 
 class Desk:
@@ -47,7 +41,7 @@ class Desk:
         self.stack = stack
         self.credentials = credentials
         self.journal = Journal(stack, credentials)
-        self.records = Records(stack.access_log)
+        self.ledger = Ledger(stack.access_log)
         limits = httpx.Limits(max_connections=64, max_keepalive_connections=64)
         self.http = httpx.Client(base_url=stack.base_url, timeout=30.0, trust_env=False, limits=limits)
         self._markers = itertools.count(1)
@@ -253,7 +247,7 @@ class Asked:
     def record(self) -> Record:
         """Its line in the ledger."""
         assert self.request_id, f"no answer, no id: {self}"
-        return self._desk.records.of(self.request_id)
+        return self._desk.ledger.of_request(self.request_id)
 
     def __repr__(self) -> str:
         head = f"{self.operation.name} {self.marker} -> {self.status} {self.trouble or ''}"

@@ -7,8 +7,8 @@ import threading
 import time
 from typing import Any
 
-import httpx
-from document import ACCOUNT_OF, Credentials
+from e2e.accounts.document import ACCOUNT_OF, Credentials
+from e2e.simulator import Simulator
 from stack import Stack
 
 Entry = dict[str, Any]
@@ -28,7 +28,8 @@ class Journal:
     def __init__(self, stack: Stack, credentials: Credentials) -> None:
         self._credentials = credentials
         self._sims = dict(stack.sims)
-        self._http = httpx.Client(base_url=stack.sim_url, timeout=20.0, trust_env=False)
+        self._simulator = Simulator(stack)
+        self._http = self._simulator.http
         self._lock = threading.Lock()
         self._judged = self._last_id()
         self._of_marker: dict[str, list[Entry]] = {}
@@ -36,13 +37,13 @@ class Journal:
         self.checked = 0
 
     def close(self) -> None:
-        self._http.close()
+        self._simulator.close()
 
     def of(self, marker: str) -> list[Entry]:
         """The entries of one request, a try each, in their order; if they are judged, as they were then."""
         if marker in self._of_marker:
             return self._of_marker[marker]
-        return self._http.get("/_sim/requests", params={"marker": marker}).json()
+        return self._simulator.seen(marker)
 
     def wait_state(self, marker: str, state: str) -> list[Entry]:
         """The entries of a request, once the last is in this state."""
@@ -119,10 +120,10 @@ class Journal:
         return wrong
 
     def totals(self) -> dict[str, Any]:
-        return self._http.get("/_sim/totals").json()
+        return self._simulator.totals()
 
     def reset_totals(self) -> None:
-        assert self._http.delete("/_sim/totals").status_code == 200
+        self._simulator.reset_totals()
 
     def _last_id(self) -> int:
         last = self._http.get("/_sim/requests", params={"last": "1"}).json()

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Optional
 
-from accounts_desk import Asked, Desk
-from accounts_records import kinds
-from document import ACCOUNTS
-from operations import OPERATIONS
+from e2e.accounts.accounts_desk import Asked, Desk
+from e2e.ledger_reader import kinds
+from e2e.accounts.document import ACCOUNTS
+from e2e.accounts.operations import OPERATIONS
 
 def all_asked(accounts: Desk, pool: ThreadPoolExecutor, asking: list[Callable[[], Asked]]) -> list[Asked]:
     """Asks all of it, several at once, and takes in what the accounts saw."""

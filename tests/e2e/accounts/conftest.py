@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
-from accounts_desk import Desk, PromptStack
-from document import Credentials, document
-from operations import OPERATIONS
-from support import run_dir
-from vitals import unharmed
+from e2e.accounts.accounts_desk import Desk, AccountsStack
+from e2e.accounts.document import Credentials, document
+from e2e.accounts.operations import OPERATIONS
+from e2e.support import run_dir
+from e2e.vitals import unharmed
+
+HERE = Path(__file__).resolve().parent
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Modules with gateways of their own go first: the shared one would keep its inotify instances beside theirs."""
+    mine = [item for item in items if item.path.parent == HERE]
+    sharing = {item.path for item in mine if "accounts" in getattr(item, "fixturenames", ())}
+    ordered = iter(sorted(mine, key=lambda item: item.path in sharing))
+    items[:] = [next(ordered) if item.path.parent == HERE else item for item in items]
 
 
 @pytest.fixture(scope="package")
@@ -18,7 +30,7 @@ def accounts() -> Iterator[Desk]:
     """The stack, its credentials, its journal and its ledger. Each module publishes the document that it needs."""
     directory = run_dir("accounts")
     credentials = Credentials(directory / "credentials")
-    with PromptStack(directory, document=document(), credentials=credentials.directory) as stack:
+    with AccountsStack(directory, document=document(), credentials=credentials.directory) as stack:
         with Desk(stack, credentials) as desk, unharmed(stack):
             yield desk
             desk.publish(document())  # the metrics of VMs come and go with sources of several accounts

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from document import ACCOUNTS, GROUPS, MODELS, account, credential_file, document
+from e2e.accounts.document import ACCOUNTS, GROUPS, MODELS, account, credential_file, document
 from stack import SIMULATOR
 
 #: Four accounts in two tiers, all good unless a request steers the simulator.

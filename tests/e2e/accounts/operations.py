@@ -6,7 +6,7 @@ import dataclasses
 import json
 from typing import Any
 
-from document import MODEL
+from e2e.accounts.document import MODEL
 
 
 @dataclasses.dataclass(frozen=True)

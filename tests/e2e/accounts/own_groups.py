@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from accounts_journal import SECRETS
-from document import CREDENTIAL_HEADERS, MODELS, Credentials
-from operations import BY_NAME, Operation
+from e2e.accounts.accounts_journal import SECRETS
+from e2e.accounts.document import CREDENTIAL_HEADERS, MODELS, Credentials
+from e2e.accounts.operations import BY_NAME, Operation
 
 Group = Mapping[str, Any]
 

@@ -12,13 +12,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from accounts_desk import Desk
-from accounts_records import kinds
-from document import GROUPS, MODEL, RENAMED, UPSTREAM_NAME, document
-from failing import Failing
-from operations import BY_NAME, OPERATIONS, Operation
-from raw import Answer
-from uploading import Upload
+from e2e.accounts.accounts_desk import Desk
+from e2e.ledger_reader import kinds
+from e2e.accounts.document import GROUPS, MODEL, RENAMED, UPSTREAM_NAME, document
+from e2e.accounts.failing import Failing
+from e2e.accounts.operations import BY_NAME, OPERATIONS, Operation
+from e2e.raw import Answer
+from e2e.uploading import Upload
 
 pytestmark = pytest.mark.usefixtures("honest")
 
@@ -69,7 +69,7 @@ def judge(accounts: Desk, sent: Sent, failing: list[str], digest: str = "") -> l
     assert entries[-1]["body_sha256"] == wanted, f"{sent.case}: {entries[-1]['body_bytes']} bytes: {entries[-1]}"
     for entry in entries:
         assert entry["body_sha256"] in (None, wanted), f"{sent.case}: another body at {entry['listener']}"
-    record = accounts.records.of(sent.answer.header("x-request-id") or "")
+    record = accounts.ledger.of_request(sent.answer.header("x-request-id") or "")
     tried = [account for account, _ in kinds(record)]
     assert set(tried) <= set(failing) and record["trilane.tries"] == len(tried) + 1, f"{sent.case}: {record}"
     assert record["trilane.usage.status"] == "complete", f"{sent.case}: {record}"

@@ -14,9 +14,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, Optional
 
 import pytest
-from accounts_desk import Asked, Desk
-from document import ACCOUNT_OF, ACCOUNTS, document
-from operations import BY_NAME
+from e2e.accounts.accounts_desk import Asked, Desk
+from e2e.accounts.document import ACCOUNT_OF, ACCOUNTS, document
+from e2e.accounts.operations import BY_NAME
 
 #: Less than there are keys.
 CONVERSATIONS = 200

@@ -8,12 +8,12 @@ from functools import partial
 from typing import Any
 
 import pytest
-from accounts_desk import Asked, Desk
-from accounts_records import Record, kinds
-from accounts_rounds import all_asked
-from document import ACCOUNTS, GROUPS, document
-from failing import Failing
-from operations import OPERATIONS, is_native_error
+from e2e.accounts.accounts_desk import Asked, Desk
+from e2e.ledger_reader import Record, kinds
+from e2e.accounts.accounts_rounds import all_asked
+from e2e.accounts.document import ACCOUNTS, GROUPS, document
+from e2e.accounts.failing import Failing
+from e2e.accounts.operations import OPERATIONS, is_native_error
 
 pytestmark = pytest.mark.usefixtures("honest")
 

@@ -18,13 +18,13 @@ from typing import Any
 
 import httpx
 import pytest
-from accounts_desk import Desk, PromptStack
-from document import ACCOUNT_OF, CREDENTIAL_HEADERS, MODEL, PORTS, Credentials
-from operations import BY_NAME, Operation
-from own_groups import Group, credential_of, document_of, group_of, headers_of, secret_headers
+from e2e.accounts.accounts_desk import Desk, AccountsStack
+from e2e.accounts.document import ACCOUNT_OF, CREDENTIAL_HEADERS, MODEL, PORTS, Credentials
+from e2e.accounts.operations import BY_NAME, Operation
+from e2e.accounts.own_groups import Group, credential_of, document_of, group_of, headers_of, secret_headers
+from e2e.support import run_dir
+from e2e.vitals import machines, stats
 from stack import COMMAND, SOURCES, WASM
-from support import run_dir
-from vitals import machines, stats
 
 #: Requests a second, who sends them, streams at any time, and events of a stream with the pause behind each.
 RATE = 60
@@ -231,7 +231,7 @@ def desk() -> Iterator[Desk]:
     for name in ACCOUNT_OF.values():
         for each in ("many", "one"):
             credentials.put(f"{each}.{name}")
-    with PromptStack(directory, document=beginning(), credentials=credentials.directory) as stack:
+    with AccountsStack(directory, document=beginning(), credentials=credentials.directory) as stack:
         with Desk(stack, credentials) as running:
             yield running
             assert machines(stack)["wasm.trilane.vm_reload"] == 0

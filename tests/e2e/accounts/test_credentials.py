@@ -15,14 +15,14 @@ from typing import Any, NamedTuple, Optional
 
 import httpx
 import pytest
-from accounts_desk import Asked, Desk, PromptStack
-from accounts_records import kinds
-from document import CREDENTIAL_HEADERS, Credentials
-from operations import is_native_error
-from own_groups import USUAL, Group, credential_of, document_of, group_of, headers_of, secret_headers
+from e2e.accounts.accounts_desk import Asked, Desk, AccountsStack
+from e2e.ledger_reader import kinds
+from e2e.accounts.document import CREDENTIAL_HEADERS, Credentials
+from e2e.accounts.operations import is_native_error
+from e2e.accounts.own_groups import USUAL, Group, credential_of, document_of, group_of, headers_of, secret_headers
+from e2e.support import run_dir
+from e2e.vitals import machines, stats
 from stack import COMMAND
-from support import run_dir
-from vitals import machines, stats
 
 #: How a credential is written, by the name in documents.
 STYLES = {"bearer": ("authorization", "Bearer "), "x-api-key": ("x-api-key", ""), "x-goog-api-key": ("x-goog-api-key", "")}
@@ -123,7 +123,7 @@ def safe() -> Iterator[Safe]:
     kubernetes = Kubernetes(credentials.directory / "kubernetes")
     kubernetes.swap(KUBERNETES[0])
     wanted = document_of(*GROUPS.values())
-    with PromptStack(
+    with AccountsStack(
         directory, document=wanted, credentials=credentials.directory, envoy_log_level="trace"
     ) as stack, Desk(stack, credentials) as desk:
         yield Safe(desk, kubernetes)

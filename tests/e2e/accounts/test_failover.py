@@ -15,12 +15,12 @@ from functools import partial
 from typing import Any
 
 import pytest
-from accounts_desk import Desk
-from accounts_records import kinds
-from accounts_rounds import all_asked, clean, meeting, orders
-from document import ACCOUNTS, GROUPS, document, source
-from failing import UNHEARD, WAYS, Failing
-from operations import OPERATIONS, Operation
+from e2e.accounts.accounts_desk import Desk
+from e2e.ledger_reader import kinds
+from e2e.accounts.accounts_rounds import all_asked, clean, meeting, orders
+from e2e.accounts.document import ACCOUNTS, GROUPS, document, source
+from e2e.accounts.failing import UNHEARD, WAYS, Failing
+from e2e.accounts.operations import OPERATIONS, Operation
 
 pytestmark = pytest.mark.usefixtures("honest")
 

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import socket
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
 import pytest
-from accounts_desk import Asked, Desk
-from accounts_records import Record
-from document import ACCOUNT_OF
-from health_document import ALONE, BARE, BROKEN, HEALTH, KINDS, SHORT, SOURCES, Impostor, health_document, key_of
-from operations import BY_NAME
-from support import run_dir
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "operator"))
-
-from exposition import Scrape, scrape  # noqa: E402
-from gateway_metrics import METRICS  # noqa: E402
-from promtool import Promtool, Unavailable  # noqa: E402
+from e2e.accounts.accounts_desk import Asked, Desk
+from e2e.ledger_reader import Record
+from e2e.accounts.document import ACCOUNT_OF
+from e2e.accounts.health_document import ALONE, BARE, BROKEN, HEALTH, KINDS, SHORT, SOURCES, Impostor, health_document, key_of
+from e2e.accounts.operations import BY_NAME
+from e2e.support import run_dir
+from exposition import Scrape, scrape
+from gateway_metrics import METRICS
+from promtool import Promtool, Unavailable
 
 TRIES = "trilane_account_tries_total"
 FIRST_TOKEN = "trilane_account_time_to_first_token"
@@ -154,7 +149,7 @@ def published(accounts: Desk) -> Iterator[Impostor]:
 
 @pytest.fixture(scope="module")
 def measured(accounts: Desk, published: Impostor) -> Measured:
-    begun = len(accounts.records.all)
+    begun = len(accounts.ledger.now())
     before = scrape(accounts.stack.admin_url)
     sender = Sender(accounts)
     for stream in (False, True):
@@ -193,8 +188,7 @@ def settled(desk: Desk, begun: int, sent: Counter[str]) -> list[Record]:
     """The lines of all that was sent."""
     deadline = time.monotonic() + 20
     while True:
-        desk.records.read()
-        records = [record for record in desk.records.all[begun:] if record.get("trilane.source") in sent]
+        records = [record for record in desk.ledger.now()[begun:] if record.get("trilane.source") in sent]
         if len(records) >= sum(sent.values()):
             assert Counter(record["trilane.source"] for record in records) == sent
             return records

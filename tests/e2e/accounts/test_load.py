@@ -12,11 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from accounts_desk import Asked, Desk
-from accounts_records import Record, kinds
-from document import ACCOUNTS, document
-from failing import Failing
-from operations import OPERATIONS
+from e2e.accounts.accounts_desk import Asked, Desk
+from e2e.ledger_reader import Record, kinds
+from e2e.accounts.document import ACCOUNTS, document
+from e2e.accounts.failing import Failing
+from e2e.accounts.operations import OPERATIONS
 
 CLIENTS = 16
 #: Nothing that is good here takes so long, on a machine that is short of time either.

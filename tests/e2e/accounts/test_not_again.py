@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
-from accounts_desk import Desk
-from accounts_records import kinds
-from accounts_rounds import all_asked
-from document import document, key_id
-from failing import Failing
-from operations import BY_NAME, OPERATIONS, Operation, is_native_error
-from raw import Http1
+from e2e.accounts.accounts_desk import Desk
+from e2e.ledger_reader import kinds
+from e2e.accounts.accounts_rounds import all_asked
+from e2e.accounts.document import document, key_id
+from e2e.accounts.failing import Failing
+from e2e.accounts.operations import BY_NAME, OPERATIONS, Operation, is_native_error
+from e2e.raw import Http1
 
 pytestmark = pytest.mark.usefixtures("honest")
 
@@ -64,7 +64,7 @@ def test_an_answer_that_breaks(accounts: Desk, pool: ThreadPoolExecutor, tiers: 
         assert asked.trouble, f"{where}: the client must see it: {asked}"
         assert len(asked.tried) == 1, f"{where}: {asked.tried}"
         # Other tests may have used the key, but nothing broke off there.
-        record = accounts.records.of_key(key_id(operation.protocol, key), "upstream_reset")
+        record = accounts.ledger.only(key_id(operation.protocol, key), "upstream_reset")
         assert record["trilane.tries"] == 1 and not kinds(record), f"{where}: {record}"
         assert record["trilane.usage.status"] == "estimated", f"{where}: {record}"
         assert record["trilane.account"] == asked.tried[0], f"{where}: {record}"
@@ -98,7 +98,7 @@ def leave(accounts: Desk, operation: Operation, key: int, first: str) -> None:
         client.send(body)
         accounts.journal.wait_state(marker, "request_complete")
         client.reset()
-    record = accounts.records.of_key(key_id(operation.protocol, key), "client_abort")
+    record = accounts.ledger.only(key_id(operation.protocol, key), "client_abort")
     where = f"{operation.name}, {first}: {record}"
     # The account that hangs may be at work on it.
     assert record["trilane.usage.status"] == "estimated" and record["trilane.estimated.input_tokens"], where

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import Any, Optional
 
 import pytest
-from accounts_desk import Asked, Desk, PromptStack
-from accounts_records import kinds
-from document import Credentials, account, document
-from operations import BY_NAME, is_native_error
-from proxies import Proxies
+from e2e.accounts.accounts_desk import Asked, Desk, AccountsStack
+from e2e.ledger_reader import kinds
+from e2e.accounts.document import Credentials, account, document
+from e2e.accounts.operations import BY_NAME, is_native_error
+from e2e.accounts.proxies import Proxies
+from e2e.support import run_dir
 from stack import SIMULATOR
-from support import run_dir
 
 #: Names that no resolver knows: only the proxies can tell where that is.
 H1, H2, WRONG, PLAIN = "h1.vendor.test", "h2.vendor.test", "wrong.vendor.test", "plain.vendor.test"
@@ -36,7 +36,7 @@ def desk(proxies: Proxies) -> Iterator[Desk]:
     """One source, its accounts at TLS servers in front of the simulator."""
     directory = run_dir("accounts-proxy")
     credentials = Credentials(directory / "credentials")
-    with PromptStack(directory, document=document((1,), protocols="B"), credentials=credentials.directory) as stack:
+    with AccountsStack(directory, document=document((1,), protocols="B"), credentials=credentials.directory) as stack:
         sim = stack.sims["a_official"]
         proxies.names = {
             H1: proxies.serve_tls(H1, sim, ["http/1.1"]),

@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any
 
 import pytest
-from accounts_desk import Desk
-from accounts_rounds import all_asked
-from document import ACCOUNTS, document
-from operations import BY_NAME, OPERATIONS, Operation
+from e2e.accounts.accounts_desk import Desk
+from e2e.accounts.accounts_rounds import all_asked
+from e2e.accounts.document import ACCOUNTS, document
+from e2e.accounts.operations import BY_NAME, OPERATIONS, Operation
 
 pytestmark = pytest.mark.usefixtures("honest")
 

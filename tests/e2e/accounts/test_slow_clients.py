@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from urllib.parse import urlsplit
 
-from accounts_desk import Desk
-from document import document
-from operations import BY_NAME
+from e2e.accounts.accounts_desk import Desk
+from e2e.accounts.document import document
+from e2e.accounts.operations import BY_NAME
 
 #: More than fit into the usual window of a connection (16 MiB) with a MiB each.
 SLOW = 40

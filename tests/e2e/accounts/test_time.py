@@ -10,11 +10,11 @@ from functools import partial
 from typing import Optional
 
 import pytest
-from accounts_desk import Desk
-from accounts_records import kinds
-from accounts_rounds import all_asked
-from document import MODEL, document
-from operations import BY_NAME, OPERATIONS, Operation, is_native_error
+from e2e.accounts.accounts_desk import Desk
+from e2e.ledger_reader import kinds
+from e2e.accounts.accounts_rounds import all_asked
+from e2e.accounts.document import MODEL, document
+from e2e.accounts.operations import BY_NAME, OPERATIONS, Operation, is_native_error
 
 pytestmark = pytest.mark.usefixtures("honest")
 

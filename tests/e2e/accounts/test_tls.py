@@ -11,16 +11,16 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Optional
 
 import pytest
-from accounts_desk import Asked, Desk, PromptStack
-from accounts_records import kinds
-from document import CREDENTIAL_HEADERS, MODEL, Credentials
-from operations import BY_NAME, Operation, is_native_error
-from own_groups import USUAL, credential_of, document_of, group_of, headers_of, secret_headers
+from e2e.accounts.accounts_desk import Asked, Desk, AccountsStack
+from e2e.ledger_reader import kinds
+from e2e.accounts.document import CREDENTIAL_HEADERS, MODEL, Credentials
+from e2e.accounts.operations import BY_NAME, Operation, is_native_error
+from e2e.accounts.own_groups import USUAL, credential_of, document_of, group_of, headers_of, secret_headers
+from e2e.accounts.tls_servers import SILENT, TlsServers
+from e2e.accounts.wiretap import TLS_HANDSHAKE
+from e2e.support import run_dir
+from e2e.vitals import machines, stats
 from stack import COMMAND
-from support import run_dir
-from tls_servers import SILENT, TlsServers
-from vitals import machines, stats
-from wiretap import TLS_HANDSHAKE
 
 #: In the body of every request: nobody may read it on the wire.
 SAID = "said in confidence"
@@ -74,7 +74,7 @@ def tls(servers: TlsServers) -> Iterator[Tls]:
     command.write_text(f'#!/bin/sh\nexec "{COMMAND}" "$@" --system-ca "{bundle}"\n')
     command.chmod(0o755)
     wanted = document_of(group_of("none", "A", [], cluster="a_official"))
-    with PromptStack(directory, document=wanted, credentials=credentials.directory, command=command) as stack:
+    with AccountsStack(directory, document=wanted, credentials=credentials.directory, command=command) as stack:
         with Desk(stack, credentials) as desk:
             yield Tls(desk, servers)
         assert machines(stack)["wasm.trilane.vm_reload"] == 0

@@ -11,11 +11,11 @@ from typing import Any
 
 import httpx
 import pytest
-from accounts_desk import PromptStack
-from document import MODEL, RENAMED, UPSTREAM_NAME, Credentials, credential_file
-from operations import BY_NAME, Operation
-from own_groups import document_of, group_of, headers_of
-from support import run_dir
+from e2e.accounts.accounts_desk import AccountsStack
+from e2e.accounts.document import MODEL, RENAMED, UPSTREAM_NAME, Credentials, credential_file
+from e2e.accounts.operations import BY_NAME, Operation
+from e2e.accounts.own_groups import document_of, group_of, headers_of
+from e2e.support import run_dir
 
 #: Enough of an answer for every protocol.
 ANSWER = json.dumps({"id": "x", "type": "message", "choices": [], "content": [], "candidates": []}).encode()
@@ -148,10 +148,9 @@ class Client:
 def client(upstream: Upstream) -> Iterator[Client]:
     directory = run_dir("account-urls")
     credentials = Credentials(directory / "credentials").directory
-    with PromptStack(directory, document=document(upstream), credentials=credentials) as stack:
+    with AccountsStack(directory, document=document(upstream), credentials=credentials) as stack:
         with httpx.Client(base_url=stack.base_url, timeout=30.0, trust_env=False) as http:
             yield Client(http, upstream)
-
 
 
 #: Group, what is asked for, and what the accounts see, in order.

@@ -10,8 +10,8 @@ from types import TracebackType
 from typing import Any
 
 import httpx
+from e2e.accounts.wiretap import Wiretap
 from stack import SIMULATOR, Child
-from wiretap import Wiretap
 
 #: The certificates, each with an authority of its own, and what `trilane-upstream certificate` is told.
 CERTIFICATES = {

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from support import run_dir
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "loading"))
-
-from feed_desk import Desk  # noqa: E402
+from e2e.feed.feed_desk import Desk
+from e2e.support import run_dir
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,9 @@ import urllib.request
 from pathlib import Path
 from typing import Any, Optional
 
-from feed_service import PATH, FeedService
-from feed_watch import Watch, Workers
-from variants import PATIENCE, Edit, Variant, generation, loader_log, sample, tick, until
+from e2e.feed.feed_service import PATH, FeedService
+from e2e.feed.feed_watch import Watch, Workers
+from e2e.loading.variants import PATIENCE, Edit, Variant, generation, loader_log, sample, tick, until
 
 #: The loader's pace here: what takes ticks then takes little time.
 TICK_MS = 50

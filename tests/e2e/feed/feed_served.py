@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Optional
 
-from feed_desk import TICK_MS, document, feed_metrics
-from feed_keys import GROUP, digest
-from feed_watch import Watch, Workers
+from e2e.feed.feed_desk import TICK_MS, document, feed_metrics
+from e2e.feed.feed_keys import GROUP, digest
+from e2e.feed.feed_watch import Watch, Workers
+from e2e.loading.variants import PATIENCE, Variant, loader, source_at, until
 from serving import Serving
 from stack import Stack
-from variants import PATIENCE, Variant, loader, source_at, until
 
 Rows = Iterable[tuple[str, str, str, Optional[str], bool]]
 

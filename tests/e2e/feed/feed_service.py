@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Optional
 from urllib.parse import parse_qs, urlsplit
 
-from feed_keys import Keys
+from e2e.feed.feed_keys import Keys
 
 PATH = "/keys"
 

@@ -8,9 +8,9 @@ import time
 from typing import Any, Optional
 from urllib.parse import urlsplit
 
+from e2e.support import bearer
+from e2e.vitals import stats
 from stack import Stack
-from support import bearer
-from vitals import stats
 
 #: Requests a second.
 RATE = 50.0

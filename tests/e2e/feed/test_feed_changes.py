@@ -11,10 +11,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from demo import DEMO_KEYS
-from feed_desk import Desk, document, new, new_one
-from feed_keys import Keys, digest
-from feed_service import PATH
-from variants import until
+from e2e.feed.feed_desk import Desk, document, new, new_one
+from e2e.feed.feed_keys import Keys, digest
+from e2e.feed.feed_service import PATH
+from e2e.loading.variants import until
 
 
 def in_seconds(seconds: float) -> str:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from demo import DEMO_KEYS
-from feed_desk import Desk, new
-from feed_keys import digest
-from feed_service import Fault, body, cut, half, hang_up, spoilt, status
-from variants import CALLS, client, generation, until
+from e2e.feed.feed_desk import Desk, new
+from e2e.feed.feed_keys import digest
+from e2e.feed.feed_service import Fault, body, cut, half, hang_up, spoilt, status
+from e2e.loading.variants import CALLS, client, generation, until
 
 
 def change(**fields: Any) -> Callable[[Any], None]:

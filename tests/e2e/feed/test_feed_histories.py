@@ -7,9 +7,9 @@ import random
 from typing import Any, Optional
 
 import pytest
-from feed_desk import Desk, new, new_one
-from feed_service import Answer, Asked, spoilt
-from variants import until
+from e2e.feed.feed_desk import Desk, new, new_one
+from e2e.feed.feed_service import Answer, Asked, spoilt
+from e2e.loading.variants import until
 
 
 def test_an_unknown_cursor_means_a_full_reading(desk: Desk) -> None:

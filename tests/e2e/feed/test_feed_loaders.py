@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 from demo import DEMO_KEYS
-from feed_desk import TICK_MS, Desk, new, new_one
-from filter_discovery import discovered, put_filter
-from support import run_dir
-from variants import filter_configuration, no_loader, until
-from vitals import machines
+from e2e.feed.feed_desk import TICK_MS, Desk, new, new_one
+from e2e.filter_discovery import discovered, put_filter
+from e2e.loading.variants import filter_configuration, no_loader, until
+from e2e.support import run_dir
+from e2e.vitals import machines
 
 PLUGIN = {"source": {"cluster": "config_source", "path": "/gateway.json"}, "tick_ms": TICK_MS}
 

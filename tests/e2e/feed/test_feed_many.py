@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 import time
 
-from feed_served import Database, Served, row
-from support import run_dir
-from variants import wait_polls
+from e2e.feed.feed_served import Database, Served, row
+from e2e.loading.variants import wait_polls
+from e2e.support import run_dir
 
 KEYS = 100_000
 CHANGED = 1_000

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from feed_desk import Desk, new
-from feed_service import Answer
-from support import bearer, goog, run_dir, x_api_key
-from variants import CALLS, client, error_type, until
+from e2e.feed.feed_desk import Desk, new
+from e2e.feed.feed_service import Answer
+from e2e.loading.variants import CALLS, client, error_type, until
+from e2e.support import bearer, goog, run_dir, x_api_key
 
 ERRORS = {"A": "server_error", "B": "api_error", "C": "UNAVAILABLE"}
 HEADERS = {"A": bearer, "B": x_api_key, "C": goog}

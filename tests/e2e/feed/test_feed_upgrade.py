@@ -15,14 +15,14 @@ from typing import Any, Optional
 
 import httpx
 import pytest
-from feed_desk import TICK_MS, document, new, new_one
-from feed_keys import GROUP, digest
-from feed_served import Database
-from feed_watch import Workers
+from e2e.feed.feed_desk import TICK_MS, document, new, new_one
+from e2e.feed.feed_keys import GROUP, digest
+from e2e.feed.feed_served import Database
+from e2e.feed.feed_watch import Workers
+from e2e.loading.variants import Variant, loader_log, tick, until
+from e2e.support import bearer, run_dir
 from serving import Serving
 from stack import WASM
-from support import bearer, run_dir
-from variants import Variant, loader_log, tick, until
 
 #: Where `make upgrade-test` puts the filter of 0.1.0.
 RELEASED: Optional[str] = os.environ.get("TRILANE_RELEASED_WASM")
@@ -157,7 +157,7 @@ def test_limits_of_today_hold_in_both(site: Site) -> None:
 
 def test_what_0_1_0_would_do_with_a_member_that_it_does_not_know(site: Site) -> None:
     """The ground for all this: the same filter refuses the whole page of a feed that heeds no announcement."""
-    from feed_service import FeedService
+    from e2e.feed.feed_service import FeedService
 
     service = FeedService().up()
     try:

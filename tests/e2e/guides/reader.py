@@ -13,6 +13,7 @@ from pages import Block, blocks
 from stack import COMMAND, HERE
 
 ROOT = HERE.parent
+DOCS = ROOT / "docs"
 #: What stands in for programs that are not there, or not to be touched.
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 
@@ -50,14 +51,14 @@ class Reader:
         return done.stdout
 
 
-def shell(page: str) -> list[Block]:
+def shell(page: Path) -> list[Block]:
     """A page's blocks that are to be run, in their order."""
-    return list(blocks((ROOT / "docs" / page).read_text(encoding="utf-8"), "sh"))
+    return list(blocks(page.read_text(encoding="utf-8"), "sh"))
 
 
-def commands_in_tables(page: str, program: str) -> list[str]:
+def commands_in_tables(page: Path, program: str) -> list[str]:
     """The commands of a program that stand in a page's tables."""
-    lines = (ROOT / "docs" / page).read_text(encoding="utf-8").splitlines()
+    lines = page.read_text(encoding="utf-8").splitlines()
     cells = [cell for line in lines if line.startswith("|") for cell in line.split("`")[1::2]]
     return [cell for cell in cells if cell.startswith(f"{program} ") and len(shlex.split(cell)) > 2]
 

@@ -15,11 +15,11 @@ from pathlib import Path
 import fetch
 import httpx
 import pytest
-from reader import Reader, free_port, shell
+from e2e.guides.reader import DOCS, Reader, free_port, shell
+from e2e.guides.vendor import Vendor
 from stack import COMMAND, ENVOY_YAML, WASM
-from vendor import Vendor
 
-PAGE = "sidecar.md"
+PAGE = DOCS / "sidecar.md"
 VENDOR_KEY = "sk-of-the-vendor"
 CHAT = {"model": "gpt-5.1", "messages": [{"role": "user", "content": "Hello"}]}
 #: A custom section: another file, the same filter.

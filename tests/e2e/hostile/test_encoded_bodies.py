@@ -11,10 +11,10 @@ from collections.abc import Callable
 import brotli
 import pytest
 import zstandard
-from raw import Header, Http1
+from e2e.raw import Header, Http1
+from e2e.support import Gateway, never_complete
+from e2e.uploading import A, CHAT, START, WIRES, Upload, new_marker, refused
 from stack import Stack
-from support import Gateway, never_complete
-from uploading import A, CHAT, START, WIRES, Upload, new_marker, refused
 
 MESSAGES = "/v1/messages"
 B: tuple[Header, ...] = (

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from typing import Optional
 
 import pytest
-from raw import Answer, Header, Http1, Http2, Name
+from e2e.raw import Answer, Header, Http1, Http2, Name
+from e2e.support import Gateway, x_api_key
 from stack import Stack
-from support import Gateway, x_api_key
 
 JSON_TYPE: Header = ("content-type", "application/json")
 KEY_A: Header = ("authorization", "Bearer trilane-demo-a")

@@ -12,10 +12,10 @@ import json
 import time
 
 import pytest
-from raw import Http1, Http2
+from e2e.raw import Http1, Http2
+from e2e.support import Gateway, never_complete
+from e2e.uploading import A, CHAT, GOOD, START, WIRES, Upload, new_marker, refused, wait_bytes
 from stack import Stack
-from support import Gateway, never_complete
-from uploading import A, CHAT, GOOD, START, WIRES, Upload, new_marker, refused, wait_bytes
 
 EDITS = "/v1/images/edits"
 #: States in the journal of a request that the upstream never had whole.

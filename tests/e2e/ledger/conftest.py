@@ -7,35 +7,15 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from crafted_upstream import CraftedUpstream
-from ledger_desk import Desk
-from ledger_document import document
-from ledger_reader import Ledger
-from stack import Stack
-from support import run_dir
-from vitals import unharmed
+from e2e.ledger.crafted_upstream import CraftedUpstream
+from e2e.ledger.ledger_desk import Desk
+from e2e.ledger.ledger_document import document
+from e2e.ledger_reader import Ledger
+from e2e.stacks import PromptStack, more_clusters
+from e2e.support import run_dir
+from e2e.vitals import unharmed
 
-CLUSTERS = "  clusters:\n    - name: config_source\n"
 ROUTE_TIMEOUT = "idle_timeout: 600s # a stream may last"
-
-
-class PromptStack(Stack):
-    """Writes its ledger every 20 ms, so that the tests need not wait for lines."""
-
-    def envoy_command(self, *arguments: str) -> list[str]:
-        command = super().envoy_command(*arguments)
-        flush = "--file-flush-interval-msec"
-        if flush in command:
-            command[command.index(flush) + 1] = "20"
-        return command
-
-
-def static_cluster(name: str, port: int) -> str:
-    endpoint = f"{{endpoint: {{address: {{socket_address: {{address: 127.0.0.1, port_value: {port}}}}}}}}}"
-    return (
-        f"    - {{name: {name}, type: STATIC, connect_timeout: 1s, load_assignment: "
-        f"{{cluster_name: {name}, endpoints: [{{lb_endpoints: [{endpoint}]}}]}}}}\n"
-    )
 
 
 @pytest.fixture(scope="package")
@@ -49,8 +29,7 @@ def clusters(crafted: CraftedUpstream) -> Iterator[tuple[str, str]]:
     """Two more upstreams: one that refuses every connection, and one whose answers a test writes."""
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))  # held and never listened on
-        more = static_cluster("nowhere", nobody.getsockname()[1]) + static_cluster("crafted", crafted.port)
-        yield CLUSTERS, CLUSTERS.replace("    - name", f"{more}    - name")
+        yield more_clusters(nowhere=nobody.getsockname()[1], crafted=crafted.port)
 
 
 @pytest.fixture(scope="package")

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, Optional
 
-from ledger_calls import CALLS, Kinds, told
-from ledger_desk import Act, Client, Sent, whole
-from raw import Answer
+from e2e.ledger.ledger_calls import CALLS, Kinds, told
+from e2e.ledger.ledger_desk import Act, Client, Sent, whole
+from e2e.raw import Answer
 
 ASKED: Kinds = {
     "input": 1001,

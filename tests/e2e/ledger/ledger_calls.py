@@ -8,9 +8,9 @@ import re
 from decimal import Decimal
 from typing import Any, Optional
 
-from ledger_desk import Sent
-from ledger_document import GROUPS
-from ledger_reader import Record
+from e2e.ledger.ledger_desk import Sent
+from e2e.ledger.ledger_document import GROUPS
+from e2e.ledger_reader import Record
 
 decimal.getcontext().prec = 100
 

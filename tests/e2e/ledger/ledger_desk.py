@@ -13,12 +13,13 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, Optional, Union
 
-import httpx
-from ledger_document import KEYS, key_id, key_value
-from ledger_reader import Ledger, Record
-from raw import Answer, Header, Http1, Http2
+from e2e.ledger.ledger_document import KEYS, key_id, key_value
+from e2e.ledger_reader import Ledger, Record
+from e2e.raw import Answer, Header, Http1, Http2
+from e2e.simulator import Simulator
+from e2e.support import credential
+from e2e.vitals import stats
 from stack import Stack
-from vitals import stats
 
 WIRES = ["h1", "h2"]
 
@@ -163,16 +164,10 @@ class Sent:
 
     def seen(self) -> list[dict[str, Any]]:
         """What the simulator saw."""
-        return self.desk.seen(self.marker)
+        return self.desk.simulator.seen(self.marker)
 
     def wait_seen(self, state: str) -> dict[str, Any]:
-        deadline = time.monotonic() + 10
-        while True:
-            entries = self.seen()
-            if entries and entries[-1]["state"] == state:
-                return entries[-1]
-            assert time.monotonic() < deadline, f"never {state}: {self}: {entries}"
-            time.sleep(0.01)
+        return self.desk.simulator.wait_seen(self.marker, state, timeout=10)
 
     def wait_bytes(self, size: int) -> None:
         """Returns when the upstream has so much of the body."""
@@ -203,7 +198,7 @@ class Desk:
         self._numbers: dict[str, itertools.count[int]] = {}
         self._markers = itertools.count(1)
         self._lock = threading.Lock()
-        self._simulator = httpx.Client(base_url=stack.sim_url, timeout=10.0, trust_env=False)
+        self.simulator = Simulator(stack)
         #: Requests sent with each key.
         self.sent: Counter[str] = Counter()
         #: Requests sent without one, or refused before it was looked at.
@@ -233,9 +228,6 @@ class Desk:
         while (active := sum(stats(self.stack, r"^http\.gateway\.downstream_rq_active$").values())) != count:
             assert time.monotonic() < deadline, f"{active} requests in flight, not {count}"
             time.sleep(0.01)
-
-    def seen(self, marker: str) -> list[dict[str, Any]]:
-        return self._simulator.get("/_sim/requests", params={"marker": marker}).json()
 
     def open(
         self,
@@ -281,8 +273,5 @@ class Desk:
 
 def credential_for(path: str, value: str) -> tuple[Header, ...]:
     """The key in its protocol's own header."""
-    if path.startswith("/v1beta"):
-        return (("x-goog-api-key", value),)
-    if path.startswith("/v1/messages"):
-        return (("x-api-key", value), ("anthropic-version", "2023-06-01"))
-    return (("authorization", f"Bearer {value}"),)
+    protocol = "C" if path.startswith("/v1beta") else "B" if path.startswith("/v1/messages") else "A"
+    return tuple(credential(protocol, value).items())

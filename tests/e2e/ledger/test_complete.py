@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
-from ledger_calls import CALLS, Call, Kinds, complete_members, told, without_time
-from ledger_desk import WIRES, Desk, Sent
+from e2e.ledger.ledger_calls import CALLS, Call, Kinds, complete_members, told, without_time
+from e2e.ledger.ledger_desk import WIRES, Desk, Sent
 
 KINDS = ("input", "input_image", "cache_read", "cache_write_5m", "cache_write_1h", "tool_use", "output", "reasoning")
 GROUPS = {

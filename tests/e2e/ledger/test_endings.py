@@ -10,9 +10,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Optional
 
 import pytest
-from ending_cases import ASKED, CASES, EARLY, GROUP, USAGE, Case
-from estimates import INPUT_MEMBER, OUTPUT_MEMBER, check_estimates, reported_part
-from ledger_calls import (
+from e2e.ledger.ending_cases import ASKED, CASES, EARLY, GROUP, USAGE, Case
+from e2e.ledger.estimates import INPUT_MEMBER, OUTPUT_MEMBER, check_estimates, reported_part
+from e2e.ledger.ledger_calls import (
     CALLS,
     Call,
     Kinds,
@@ -25,7 +25,7 @@ from ledger_calls import (
     usage_members,
     without_time,
 )
-from ledger_desk import WIRES, Client, Desk, Sent
+from e2e.ledger.ledger_desk import WIRES, Client, Desk, Sent
 
 
 @pytest.fixture(scope="module")

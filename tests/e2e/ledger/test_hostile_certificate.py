@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from e2e.support import Gateway, bearer, by_hand, run_dir
 from stack import SIMULATOR, Stack
-from support import Gateway, bearer, by_hand, run_dir
 
 #: A name that would end the member it is written into, and begin others.
 NAME = 'a","trilane.charge":"0","trilane.usage.status":"none","z":"\\'

@@ -8,12 +8,12 @@ from typing import Any, Optional, Union
 from urllib.parse import quote
 
 import pytest
-from crafted_upstream import CraftedUpstream
-from estimates import text_tokens
-from ledger_calls import charge, kinds_of, prices_of, route_of
-from ledger_desk import WIRES, Desk, Sent
-from ledger_reader import Record
-from raw import Http1, Http2
+from e2e.ledger.crafted_upstream import CraftedUpstream
+from e2e.ledger.estimates import text_tokens
+from e2e.ledger.ledger_calls import charge, kinds_of, prices_of, route_of
+from e2e.ledger.ledger_desk import WIRES, Desk, Sent
+from e2e.ledger_reader import Record
+from e2e.raw import Http1, Http2
 
 CHAT = "/v1/chat/completions"
 MESSAGES = "/v1/messages"

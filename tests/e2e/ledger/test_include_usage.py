@@ -9,11 +9,11 @@ from typing import Any, Optional
 
 import openai
 import pytest
-from estimates import check_estimates
-from ledger_calls import charge, kinds_of, prices_of, route_of
-from ledger_desk import Client, Desk, Sent
-from ledger_reader import Record
-from raw import Answer
+from e2e.ledger.estimates import check_estimates
+from e2e.ledger.ledger_calls import charge, kinds_of, prices_of, route_of
+from e2e.ledger.ledger_desk import Client, Desk, Sent
+from e2e.ledger_reader import Record
+from e2e.raw import Answer
 
 CHAT = "/v1/chat/completions"
 OPTION = b'"stream_options":{"include_usage":true}'

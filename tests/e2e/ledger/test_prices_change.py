@@ -8,9 +8,9 @@ import time
 from decimal import Decimal
 from typing import Any
 
-from crafted_upstream import CraftedUpstream
-from estimates import check_estimates
-from ledger_calls import (
+from e2e.ledger.crafted_upstream import CraftedUpstream
+from e2e.ledger.estimates import check_estimates
+from e2e.ledger.ledger_calls import (
     CALLS,
     Kinds,
     charge,
@@ -22,9 +22,9 @@ from ledger_calls import (
     told,
     without_time,
 )
-from ledger_desk import Client, Desk, Post, Sent, credential_for
-from ledger_document import document
-from raw import Answer, Http1, Http2
+from e2e.ledger.ledger_desk import Client, Desk, Post, Sent, credential_for
+from e2e.ledger.ledger_document import document
+from e2e.raw import Answer, Http1, Http2
 
 ASKED: Kinds = {"input": 1001, "cache_read": 203, "output": 509, "reasoning": 613}
 USAGE = ",".join(f"{kind}={number}" for kind, number in ASKED.items())

@@ -9,10 +9,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Optional
 
 import pytest
-from ledger_desk import WIRES, Desk, Sent
-from ledger_document import MAX_BODY, SECRET
-from ledger_reader import ENVOYS, Record, members
-from raw import Header, Http1, Http2
+from e2e.ledger.ledger_desk import WIRES, Desk, Sent
+from e2e.ledger.ledger_document import MAX_BODY, SECRET
+from e2e.ledger_reader import ENVOYS, Record, members
+from e2e.raw import Header, Http1, Http2
 
 CHAT = "/v1/chat/completions"
 MESSAGES = "/v1/messages"

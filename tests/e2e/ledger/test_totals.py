@@ -11,11 +11,11 @@ from decimal import ROUND_HALF_UP, Decimal
 
 import httpx
 import pytest
-from estimates import INPUT_MEMBER, OUTPUT_MEMBER, read_and_written, reported_part, text_tokens
-from ledger_calls import CALLS, charge, kinds_of, prices_of, route_of
-from ledger_desk import Desk
-from ledger_document import FREE, SECRET
-from ledger_reader import Record
+from e2e.ledger.estimates import INPUT_MEMBER, OUTPUT_MEMBER, read_and_written, reported_part, text_tokens
+from e2e.ledger.ledger_calls import CALLS, charge, kinds_of, prices_of, route_of
+from e2e.ledger.ledger_desk import Desk
+from e2e.ledger.ledger_document import FREE, SECRET
+from e2e.ledger_reader import Record
 from stack import COMMAND
 
 _LINE = re.compile(r"(\w+)(?:\{(.*)\})? (\S+)")

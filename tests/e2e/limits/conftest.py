@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from support import run_dir
-
-for _name in ("loading", "ledger", "sdk"):
-    sys.path.append(str(Path(__file__).resolve().parents[1] / _name))
-
-from limited_desk import Desk  # noqa: E402
-from vitals import unharmed  # noqa: E402
+from e2e.limits.limited_desk import Desk
+from e2e.support import run_dir
+from e2e.vitals import unharmed
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Optional
 
-from limited_desk import Call, Desk
-from limited_document import Key
-from raw import Http1
+from e2e.limits.limited_desk import Call, Desk
+from e2e.limits.limited_document import Key
+from e2e.raw import Http1
 
 
 def take(desk: Desk, key: Key, stack: ExitStack) -> Optional[tuple[Http1, Call]]:

@@ -12,12 +12,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Optional, Union
 
-import httpx
-from ledger_reader import Ledger, Record
-from limited_document import MODELS, Book, Key
-from raw import Answer, Header, Http1, Http2
-from support import VERSION
-from variants import Edit, Variant, generation, tick, until
+from e2e.ledger_reader import Ledger, Record
+from e2e.limits.limited_document import MODELS, Book, Key
+from e2e.loading.variants import Edit, Variant, generation, tick, until
+from e2e.raw import Answer, Header, Http1, Http2
+from e2e.simulator import Simulator
+from e2e.stacks import PromptStack
+from e2e.support import credential
 
 #: The loader's pace here: a document takes two of these.
 TICK_MS = 100
@@ -26,15 +27,8 @@ HELLO = [{"role": "user", "content": "Hello"}]
 _markers = itertools.count(1)
 
 
-class LimitsStack(Variant):
-    """Writes its ledger every 20 ms, so that the tests need not wait for lines."""
-
-    def envoy_command(self, *arguments: str) -> list[str]:
-        command = super().envoy_command(*arguments)
-        flush = "--file-flush-interval-msec"
-        if flush in command:
-            command[command.index(flush) + 1] = "20"
-        return command
+class LimitsStack(PromptStack, Variant):
+    """Writes its ledger at once, and is at the loader's pace that the edits say."""
 
 
 @dataclasses.dataclass
@@ -77,15 +71,6 @@ class Asked:
         return f"{self.call.method} {self.call.path} with {self.call.key.id} -> {self.answer}"
 
 
-def credential(key: Key) -> list[Header]:
-    """The key in its protocol's own header."""
-    if key.protocol == "A":
-        return [("authorization", f"Bearer {key.value}")]
-    if key.protocol == "B":
-        return [("x-api-key", key.value), *VERSION.items()]
-    return [("x-goog-api-key", key.value)]
-
-
 def body_of(protocol: str, *, stream: bool = False, **more: Any) -> dict[str, Any]:
     """A body that caps its output at what is also taken for one that does not: 1000 tokens."""
     if protocol == "C":
@@ -114,12 +99,12 @@ class Desk:
         self.book = book
         self.stack = LimitsStack(run_dir, tick(TICK_MS), *edits, document=book.document(), **how)
         self.ledger: Ledger
-        self.simulator: httpx.Client
+        self.simulator: Simulator
 
     def __enter__(self) -> Desk:
         self.stack.start()
         self.ledger = Ledger(self.stack.access_log)
-        self.simulator = httpx.Client(base_url=self.stack.sim_url, timeout=10.0, trust_env=False)
+        self.simulator = Simulator(self.stack)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -149,7 +134,7 @@ class Desk:
             data = json.dumps(body or body_of(key.protocol, stream=stream)).encode()
         marker = f"limits{next(_markers)}"
         told = [(f"x-sim-{name.replace('_', '-')}", str(value)) for name, value in sim.items()]
-        all_headers: list[Header] = [*credential(key), ("x-sim-marker", marker), *told, *headers]
+        all_headers: list[Header] = [*credential(key.protocol, key.value).items(), ("x-sim-marker", marker), *told, *headers]
         if data is not None and not any(name == "content-type" for name, _ in headers):
             all_headers.append(("content-type", "application/json"))
         return Call(key, method, path or path_of(key.protocol, stream=stream), all_headers, data, marker)
@@ -184,23 +169,19 @@ class Desk:
     # ---- What the upstream saw
 
     def seen(self, marker: str) -> list[dict[str, Any]]:
-        return self.simulator.get("/_sim/requests", params={"marker": marker}).json()
+        return self.simulator.seen(marker)
 
     def wait_seen(self, marker: str, *states: str) -> dict[str, Any]:
-        def found() -> Any:
-            entries = self.seen(marker)
-            return entries[-1] if entries and entries[-1]["state"] in states else None
-
-        return until(found, self.stack.check)
+        return self.simulator.wait_seen(marker, *states)
 
     def reset_totals(self) -> None:
-        self.simulator.delete("/_sim/totals")
+        self.simulator.reset_totals()
 
     def totals(self) -> dict[str, Any]:
         """What the simulator got since, once nothing is under way there."""
 
         def still() -> Any:
-            totals = self.simulator.get("/_sim/totals").json()
+            totals = self.simulator.totals()
             running = ("receiving", "request_complete", "answering")
             return totals if not any(totals["by_state"][state] for state in running) else None
 

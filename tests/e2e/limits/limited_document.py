@@ -8,7 +8,7 @@ import itertools
 from typing import Any, NamedTuple, Optional
 
 from demo import DEMO_KEYS
-from support import BY_HAND
+from e2e.support import BY_HAND
 
 #: What costs something else in each protocol, so that a charge has many digits.
 PRICES = {

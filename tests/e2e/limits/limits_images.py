@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from limited_document import IMAGE_MODEL
+from e2e.limits.limited_document import IMAGE_MODEL
 
 _GENERATIONS, _EDITS = "/v1/images/generations", "/v1/images/edits"
 _BOUNDARY = "limits-boundary"

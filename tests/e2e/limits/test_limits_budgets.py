@@ -11,13 +11,13 @@ from decimal import Decimal, localcontext
 from pathlib import Path
 
 import pytest
-from filter_discovery import discovered, put_filter
-from limited_desk import Desk, judge_refusal, told
-from limited_document import Book, Key
+from e2e.filter_discovery import discovered, put_filter
+from e2e.limits.limited_desk import Desk, judge_refusal, told
+from e2e.limits.limited_document import Book, Key
+from e2e.loading.variants import until
+from e2e.support import run_dir
+from e2e.vitals import machines
 from stack import WASM
-from support import run_dir
-from variants import until
-from vitals import machines
 
 BOOK = Book()
 REQUESTS = 12

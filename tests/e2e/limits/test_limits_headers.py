@@ -9,8 +9,8 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from limited_desk import FAMILIES, TOLD, Asked, Desk, fits, judge_refusal, left, told
-from limited_document import MODELS, Book, Key
+from e2e.limits.limited_desk import FAMILIES, TOLD, Asked, Desk, fits, judge_refusal, left, told
+from e2e.limits.limited_document import MODELS, Book, Key
 
 BOOK = Book()
 REQUESTS = 1200
@@ -117,7 +117,7 @@ def test_the_simulator_does_send_them(desk: Desk) -> None:
     with_httpx = {"x-sim-limits": "1", "anthropic-version": "2023-06-01"}
     for path, model in (("/v1/chat/completions", MODELS["A"]), ("/v1/messages", MODELS["B"])):
         body = {"model": model, "max_tokens": 1, "messages": []}
-        reply = desk.simulator.post(path, headers=with_httpx, json=body)
+        reply = desk.simulator.http.post(path, headers=with_httpx, json=body)
         found |= {family for family in FAMILIES for name in reply.headers if name.startswith(family)}
     assert found == set(FAMILIES)
 

@@ -8,10 +8,10 @@ from decimal import Decimal, localcontext
 from typing import Any
 
 import pytest
-from limited_desk import Desk, fits, judge_refusal, told
-from limited_document import IMAGE_PRICES, MULTIPLIER, Book, Key
-from limits_images import FORMS, form, uploaded
-from raw import Http1
+from e2e.limits.limited_desk import Desk, fits, judge_refusal, told
+from e2e.limits.limited_document import IMAGE_PRICES, MULTIPLIER, Book, Key
+from e2e.limits.limits_images import FORMS, form, uploaded
+from e2e.raw import Http1
 
 BOOK = Book()
 #: So many a minute that a test of some milliseconds sees what was used, and not what has drained.

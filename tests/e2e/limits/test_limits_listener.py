@@ -9,15 +9,15 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from lasting import take
-from limited_desk import Call, Desk, judge_refusal, poll
-from limited_document import Book, Key
-from filter_discovery import discovered, put_filter
-from listener_file import ListenerFile
+from e2e.filter_discovery import discovered, put_filter
+from e2e.limits.lasting import take
+from e2e.limits.limited_desk import Call, Desk, judge_refusal, poll
+from e2e.limits.limited_document import Book, Key
+from e2e.loading.listener_file import ListenerFile
+from e2e.loading.variants import until
+from e2e.support import run_dir
+from e2e.vitals import machines
 from stack import WASM
-from support import run_dir
-from variants import until
-from vitals import machines
 
 BOOK = Book()
 #: Streams of each key, which are all that it may have; of more than one, so that both workers have some.
@@ -87,6 +87,7 @@ class Held:
     calls: list[Call]
 
 
+@pytest.mark.long
 def test_streams_keep_their_slots_under_another_filter(files: Files, desk: Desk) -> None:
     """Takes a little longer than a lease, which is the least that can tell."""
     held: dict[str, Held] = {}

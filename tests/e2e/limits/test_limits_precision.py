@@ -11,11 +11,11 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from limited_desk import Asked, Desk, told
-from limited_document import Book, Key
-from raw import Http1
-from support import run_dir
-from vitals import unharmed
+from e2e.limits.limited_desk import Asked, Desk, told
+from e2e.limits.limited_document import Book, Key
+from e2e.raw import Http1
+from e2e.support import run_dir
+from e2e.vitals import unharmed
 
 BOOK = Book()
 CLIENTS = 50

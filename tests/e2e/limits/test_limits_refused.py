@@ -11,9 +11,9 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from limited_desk import TOLD, Asked, Desk, judge_refusal, told
-from limited_document import Book, Key
-from limits_images import FORMS
+from e2e.limits.limited_desk import TOLD, Asked, Desk, judge_refusal, told
+from e2e.limits.limited_document import Book, Key
+from e2e.limits.limits_images import FORMS
 
 BOOK = Book()
 

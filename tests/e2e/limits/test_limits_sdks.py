@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from limited_desk import Desk
-from limited_document import MODELS, Book, Key
-from sdk_support import Driver, Sdk, received
+from e2e.limits.limited_desk import Desk
+from e2e.limits.limited_document import MODELS, Book, Key
+from e2e.sdk.sdk_support import Driver, Sdk, received
 
 BOOK = Book()
 

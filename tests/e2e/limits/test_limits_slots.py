@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import pytest
-from lasting import take
-from limited_desk import Call, Desk, judge_refusal, poll
-from limited_document import Book
-from raw import Http1, Http2
+from bench.drills.filter_file import crashing
+from e2e.limits.lasting import take
+from e2e.limits.limited_desk import Call, Desk, judge_refusal, poll
+from e2e.limits.limited_document import Book
+from e2e.raw import Http1, Http2
+from e2e.support import run_dir
+from e2e.vitals import machines
 from stack import WASM
-from support import run_dir
-from vitals import machines
-
-sys.path.append(str(Path(__file__).resolve().parents[2] / "bench" / "drills"))
-
-from filter_file import crashing  # noqa: E402
 
 BOOK = Book()
 
@@ -204,6 +199,7 @@ def crash(desk: Desk) -> None:
     assert answer.status == 503, answer
 
 
+@pytest.mark.long
 def test_a_dead_vm_lets_go_and_a_long_stream_does_not(desk: Desk) -> None:
     """Takes as long as a lease, which is the least that can tell."""
     before = machines(desk.stack)

@@ -9,9 +9,9 @@ from contextlib import ExitStack
 from typing import Any, Optional
 
 import pytest
-from limited_desk import Call, Desk, body_of, fits, judge_refusal, path_of, told
-from limited_document import Book, Key
-from raw import Http1
+from e2e.limits.limited_desk import Call, Desk, body_of, fits, judge_refusal, path_of, told
+from e2e.limits.limited_document import Book, Key
+from e2e.raw import Http1
 
 BOOK = Book()
 #: So many a minute that a test of some milliseconds sees what was used, and not what has drained.

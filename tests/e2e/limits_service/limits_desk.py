@@ -6,17 +6,16 @@ import hashlib
 import itertools
 import json
 import threading
-import time
 import urllib.request
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Optional
 
 import httpx
+from e2e.loading.variants import until
+from e2e.support import by_hand, credential
 from redis_server import RedisServer
 from service import Asked, RateLimitService
 from stack import Stack
-from support import VERSION, by_hand
 
 #: The service's clock stands still, so that no window ends within a test: eight hours into a day.
 NOW = 1_800_000_000
@@ -45,11 +44,7 @@ class Key:
 
     @property
     def headers(self) -> dict[str, str]:
-        if self.protocol == "A":
-            return {"authorization": f"Bearer {self.value}"}
-        if self.protocol == "B":
-            return {"x-api-key": self.value, **VERSION}
-        return {"x-goog-api-key": self.value}
+        return credential(self.protocol, self.value)
 
     def written(self, **more: Any) -> dict[str, Any]:
         return {
@@ -180,7 +175,7 @@ class Desk:
 
     def wait_counted(self, name: str, timeout: float = 10.0) -> int:
         """The tokens that a descriptor was raised by, once it was."""
-        return until(lambda: sum(self.asked(name)), timeout)
+        return until(lambda: sum(self.asked(name)), timeout=timeout)
 
     # ---- What the gateways say
 
@@ -202,13 +197,3 @@ class Desk:
             return read if len(read) >= count else []
 
         return until(lines)[-1]
-
-
-def until(probe: Callable[[], Any], timeout: float = 45.0) -> Any:
-    deadline = time.monotonic() + timeout
-    while True:
-        found = probe()
-        if found:
-            return found
-        assert time.monotonic() < deadline, f"not within {timeout} s"
-        time.sleep(0.02)

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from limits_desk import CALLS, Desk, Key, body, path, until
+from e2e.limits_service.limits_desk import CALLS, Desk, Key, body, path
+from e2e.loading.variants import until
+from e2e.support import Gateway, by_hand, run_dir
 from stack import Stack
-from support import Gateway, by_hand, run_dir
 
 LIMITS = """
 domain: trilane

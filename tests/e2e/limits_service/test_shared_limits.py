@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from limits_desk import CALLS, MODELS, RESET, Desk, Key, body, path, until
-from support import run_dir
+from e2e.limits_service.limits_desk import CALLS, MODELS, RESET, Desk, Key, body, path
+from e2e.loading.variants import until
+from e2e.support import run_dir
 
 #: A limit of so many requests a day.
 MANY = 25

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from e2e.loading.variants import Edit, until
+from e2e.vitals import stats
 from stack import Stack
-from variants import Edit, until
-from vitals import stats
 
 #: Where the listeners that clients come to begin in the configuration, and the first that they do not.
 _FIRST, _AFTER = "    - name: gateway\n", "    # The way to one of several accounts of a source."

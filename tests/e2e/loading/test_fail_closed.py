@@ -10,8 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from support import Gateway, bearer, goog, run_dir, x_api_key
-from variants import (
+from e2e.loading.variants import (
     CALLS,
     Edit,
     Variant,
@@ -22,6 +21,7 @@ from variants import (
     no_loader,
     until,
 )
+from e2e.support import Gateway, bearer, goog, run_dir, x_api_key
 
 #: Ways to have no policy.
 WITHOUT: dict[str, list[Edit]] = {

@@ -14,9 +14,7 @@ from typing import Any, Optional
 import httpx
 import pytest
 from demo import DEMO_KEYS
-from stack import Stack
-from support import Answer, Gateway, bearer, run_dir, x_api_key
-from variants import (
+from e2e.loading.variants import (
     CALLS,
     HELLO,
     PATIENCE,
@@ -31,6 +29,8 @@ from variants import (
     until,
     wait_polls,
 )
+from e2e.support import Answer, Gateway, bearer, run_dir, x_api_key
+from stack import Stack
 
 CHANGES = 100
 

@@ -8,9 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from stack import Stack, StackError
-from support import bearer, run_dir
-from variants import (
+from e2e.loading.variants import (
     CALLS,
     Edit,
     Service,
@@ -30,6 +28,8 @@ from variants import (
     tick,
     until,
 )
+from e2e.support import bearer, run_dir
+from stack import Stack, StackError
 
 TICK_MS = 100
 #: Enough for twenty thousand keys.

@@ -12,11 +12,9 @@ from typing import Any
 
 import httpx
 import pytest
-from filter_discovery import discovered, put_filter
-from listener_file import ListenerFile
-from stack import WASM, Stack
-from support import run_dir, x_api_key
-from variants import (
+from e2e.filter_discovery import discovered, put_filter
+from e2e.loading.listener_file import ListenerFile
+from e2e.loading.variants import (
     CALLS,
     HELLO,
     PATIENCE,
@@ -29,6 +27,8 @@ from variants import (
     source_at,
     until,
 )
+from e2e.support import run_dir, x_api_key
+from stack import WASM, Stack
 
 TICK_MS = 200
 #: For how long the word of a loader holds with such ticks, in seconds: two at least.

@@ -16,8 +16,8 @@ from typing import Any, Optional
 from weakref import WeakKeyDictionary
 
 import httpx
+from e2e.support import Gateway, bearer, goog, x_api_key
 from stack import SAMPLE_DOCUMENT, Stack
-from support import Gateway, bearer, goog, x_api_key
 
 #: The loader's configuration as it stands in `envoy.yaml`.
 LOADER = """'{"source": {"cluster": "config_source", "path": "/gateway.json"}, "tick_ms": 500}'"""

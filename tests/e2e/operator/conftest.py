@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from metered import document, odd_upstream
+from e2e.operator.metered import document, odd_upstream
+from e2e.support import Gateway, run_dir
+from promtool import Promtool, Unavailable
 from stack import Stack
-from support import Gateway, run_dir
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "operator"))
-
-from promtool import Promtool, Unavailable  # noqa: E402
 
 
 @pytest.fixture(scope="module")

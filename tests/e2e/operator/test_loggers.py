@@ -7,9 +7,9 @@ import re
 import time
 from pathlib import Path
 
-from receivers import access_log_service, collector
+from e2e.operator.receivers import access_log_service, collector
+from e2e.support import Gateway, bearer, run_dir
 from stack import ENVOY_YAML, Stack
-from support import Gateway, bearer, run_dir
 
 BODY = {"model": "gpt-5.1", "messages": []}
 

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, Optional
 
 import pytest
+from e2e.operator.metered import LIMITED_KEY, METERED, METERED_KEY, ODD, ODD_ANSWER, ODD_KEY
+from e2e.support import Gateway, bearer, goog, x_api_key
 from exposition import Scrape, scrape
 from gateway_metrics import FEED_METRICS, METRICS, RULES, dropped, expressions, names, rules_names
-from metered import LIMITED_KEY, METERED, METERED_KEY, ODD, ODD_ANSWER, ODD_KEY
 from promtool import Promtool
 from stack import Stack
-from support import Gateway, bearer, goog, x_api_key
 
 HELLO = [{"role": "user", "content": "Hello"}]
 CHAT = "/v1/chat/completions"

@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 
 import httpx
-from refusing_vendor import RefusingVendor
+from e2e.refusing_vendor import RefusingVendor
+from e2e.support import run_dir, x_api_key
 from stack import SAMPLE_DOCUMENT, Child
-from support import run_dir, x_api_key
 
 ROOT = Path(__file__).resolve().parents[3]
 #: Seconds; a machine that is short of time takes many.

@@ -7,9 +7,9 @@ from typing import Any
 
 import brotli
 import zstandard
-from cases_protocols import ENDPOINTS, FORMS, GENERATE
-from documents import MAX_BODY
-from rows import (
+from e2e.request_table.cases_protocols import ENDPOINTS, FORMS, GENERATE
+from e2e.request_table.documents import MAX_BODY
+from e2e.request_table.rows import (
     JSON,
     bearer,
     chat,
@@ -22,7 +22,7 @@ from rows import (
     vc,
     x_api_key,
 )
-from table import Case, Headers
+from e2e.request_table.table import Case, Headers
 
 # ---- The model in the body
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cases_spec import FLASH, ids
-from documents import KEYS
-from rows import VERSION, bearer, chat, contents, count, goog, listed, messages, no, ok, vc, x_api_key
-from table import Case, Headers
+from e2e.request_table.cases_spec import FLASH, ids
+from e2e.request_table.documents import KEYS
+from e2e.request_table.rows import VERSION, bearer, chat, contents, count, goog, listed, messages, no, ok, vc, x_api_key
+from e2e.request_table.table import Case, Headers
 
 CHAT = "/v1/chat/completions"
 MESSAGES = "/v1/messages"

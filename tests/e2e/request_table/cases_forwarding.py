@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cases_protocols import ENDPOINTS, FORMS
-from cases_spec import FLASH
-from documents import KEYS
-from rows import (
+from e2e.request_table.cases_protocols import ENDPOINTS, FORMS
+from e2e.request_table.cases_spec import FLASH
+from e2e.request_table.documents import KEYS
+from e2e.request_table.rows import (
     JSON,
     VERSION,
     bearer,
@@ -23,7 +23,7 @@ from rows import (
     vc,
     x_api_key,
 )
-from table import Case, Headers
+from e2e.request_table.table import Case, Headers
 
 M = "/v1beta/models"
 

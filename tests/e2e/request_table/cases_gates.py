@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cases_spec import IMAGES_OFF
-from rows import (
+from e2e.request_table.cases_spec import IMAGES_OFF
+from e2e.request_table.rows import (
     bearer,
     count,
     form,
@@ -13,7 +13,7 @@ from rows import (
     ok,
     x_api_key,
 )
-from table import Case, Headers
+from e2e.request_table.table import Case, Headers
 
 _FORM, _EDIT = form()
 

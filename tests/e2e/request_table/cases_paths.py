@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cases_protocols import GENERATE
-from cases_spec import FLASH
-from rows import (
+from e2e.request_table.cases_protocols import GENERATE
+from e2e.request_table.cases_spec import FLASH
+from e2e.request_table.rows import (
     VERSION,
     bearer,
     compact,
@@ -17,7 +17,7 @@ from rows import (
     vc,
     x_api_key,
 )
-from table import Case, Headers
+from e2e.request_table.table import Case, Headers
 
 M = "/v1beta/models"
 

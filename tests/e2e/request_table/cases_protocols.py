@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cases_spec import FLASH
-from rows import (
+from e2e.request_table.cases_spec import FLASH
+from e2e.request_table.rows import (
     bearer,
     chat,
     contents,
@@ -18,7 +18,7 @@ from rows import (
     vc,
     x_api_key,
 )
-from table import Body, Case, Headers
+from e2e.request_table.table import Body, Case, Headers
 
 GENERATE = f"{FLASH}:generateContent"
 STREAM = f"{FLASH}:streamGenerateContent?alt=sse"

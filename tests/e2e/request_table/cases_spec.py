@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from documents import group_of, table_document
-from rows import (
+from e2e.request_table.documents import group_of, table_document
+from e2e.request_table.rows import (
     VERSION,
     bearer,
     chat,
@@ -20,7 +20,7 @@ from rows import (
     vc,
     x_api_key,
 )
-from table import Case
+from e2e.request_table.table import Case
 
 _DOCUMENT = table_document()
 FLASH = "/v1beta/models/gemini-2.5-flash"

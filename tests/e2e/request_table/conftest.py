@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from documents import table_document
+from e2e.request_table.documents import table_document
+from e2e.request_table.table import Caller
+from e2e.support import run_dir
 from stack import Stack
-from support import run_dir
-from table import Caller
 
 
 @pytest.fixture(scope="package")

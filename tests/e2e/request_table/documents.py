@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-import both_kinds
+from e2e import both_kinds
 
 #: Low enough to be passed by a test body; above every captured request (143 KB) and the inspect window.
 MAX_BODY = 300_000

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable
 from typing import Any, Optional
 
-from documents import KEYS
-from table import Body, Case, Forwarded, Headers, Listed, Refused
+from e2e.request_table.documents import KEYS
+from e2e.request_table.table import Body, Case, Forwarded, Headers, Listed, Refused
 
 
 def bearer(key: str) -> Headers:

@@ -15,9 +15,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Optional, Union
 
-from documents import KEYS
+from e2e.request_table.documents import KEYS
+from e2e.support import Gateway
 from stack import Stack
-from support import Gateway
 
 Headers = tuple[tuple[str, Union[str, bytes]], ...]
 #: A body in one piece (sent with its length), or in several (sent chunked).

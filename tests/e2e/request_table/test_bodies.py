@@ -13,9 +13,9 @@ from typing import Any
 import h2.connection
 import h2.events
 import pytest
-from documents import KEYS, MAX_BODY
-from rows import bearer, chat, form, messages, responses, x_api_key
-from table import (
+from e2e.request_table.documents import KEYS, MAX_BODY
+from e2e.request_table.rows import bearer, chat, form, messages, responses, x_api_key
+from e2e.request_table.table import (
     Body,
     Caller,
     Case,

@@ -18,9 +18,9 @@ from typing import Any, Optional
 
 import pytest
 import zstandard
-from cases_spec import ids
-from documents import B_NAMES, KEYS
-from table import Caller, Refused, Reply, check_body, check_clean, check_refused
+from e2e.request_table.cases_spec import ids
+from e2e.request_table.documents import B_NAMES, KEYS
+from e2e.request_table.table import Caller, Refused, Reply, check_body, check_clean, check_refused
 
 
 CORPUS = Path("tests/fixtures/requests")

@@ -7,10 +7,10 @@ from typing import Any, Optional
 from urllib.parse import quote, urlencode
 
 import pytest
-from cases_spec import ids
-from documents import group_of, table_document
-from rows import bearer, chat, contents, goog, image, messages, vc, x_api_key
-from table import Caller, Headers, Refused, check_refused
+from e2e.request_table.cases_spec import ids
+from e2e.request_table.documents import group_of, table_document
+from e2e.request_table.rows import bearer, chat, contents, goog, image, messages, vc, x_api_key
+from e2e.request_table.table import Caller, Headers, Refused, check_refused
 
 
 DOCUMENT = table_document()

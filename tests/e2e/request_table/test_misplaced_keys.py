@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Optional
 
 import pytest
-from cases_protocols import GENERATE
-from documents import KEYS
-from rows import VERSION, bearer, contents, goog, messages, vc, x_api_key
-from table import Caller, Headers, Reply
+from e2e.request_table.cases_protocols import GENERATE
+from e2e.request_table.documents import KEYS
+from e2e.request_table.rows import VERSION, bearer, contents, goog, messages, vc, x_api_key
+from e2e.request_table.table import Caller, Headers, Reply
 
 MESSAGES, COUNT, CHAT = "/v1/messages", "/v1/messages/count_tokens", "/v1/chat/completions"
 UNDER_V1 = GENERATE.replace("/v1beta/", "/v1/")

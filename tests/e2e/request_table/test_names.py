@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from documents import B_NAMES
-from rows import bearer, chat, contents, count, goog, messages, no, ok, vc, x_api_key
-from table import Caller, Case, Forwarded, Refused, check
+from e2e.request_table.documents import B_NAMES
+from e2e.request_table.rows import bearer, chat, contents, count, goog, messages, no, ok, vc, x_api_key
+from e2e.request_table.table import Caller, Case, Forwarded, Refused, check
 
 
 #: What a client writes -> the model it means. The name goes upstream as written: this group renames none.

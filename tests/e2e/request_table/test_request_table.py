@@ -6,17 +6,17 @@ import time
 from collections import Counter
 from typing import Optional
 
-import cases_bodies
-import cases_credentials
-import cases_forwarding
-import cases_gates
-import cases_paths
-import cases_protocols
-import cases_spec
 import pytest
-from documents import KEYS
-from rows import bearer, messages, responses, x_api_key
-from table import Caller, Case, Headers, Reply, check
+from e2e.request_table import cases_bodies
+from e2e.request_table import cases_credentials
+from e2e.request_table import cases_forwarding
+from e2e.request_table import cases_gates
+from e2e.request_table import cases_paths
+from e2e.request_table import cases_protocols
+from e2e.request_table import cases_spec
+from e2e.request_table.documents import KEYS
+from e2e.request_table.rows import bearer, messages, responses, x_api_key
+from e2e.request_table.table import Caller, Case, Headers, Reply, check
 
 
 CASES = [

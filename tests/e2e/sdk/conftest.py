@@ -8,9 +8,9 @@ import urllib.request
 from collections.abc import Iterator
 
 import pytest
-from sdk_support import Bench
+from e2e.sdk.sdk_support import Bench
+from e2e.support import by_hand, run_dir
 from stack import Stack, StackError
-from support import by_hand, run_dir
 
 #: In the stack `meagre`: in the list, but the source account may not use it.
 NOT_ENTITLED = {"gpt-5.1-codex", "claude-opus-4-1", "gemini-2.5-pro"}

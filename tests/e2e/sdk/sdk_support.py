@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any, Callable, Mapping, Optional, Union
 
 import pytest
-from both_kinds import KEYS
+from e2e.both_kinds import KEYS
+from e2e.support import Gateway
 from stack import TARGET, Stack
-from support import Gateway
 
 HERE = Path(__file__).resolve().parent
 PREVIOUS_PYTHON = TARGET / "venv-previous" / "bin" / "python"

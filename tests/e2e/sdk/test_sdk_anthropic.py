@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from sdk_support import Bench, By, Case, Sdk, table
+from e2e.sdk.sdk_support import Bench, By, Case, Sdk, table
 
 
 SDKS = [Sdk("anthropic", "today", "key_b_current"), Sdk("anthropic", "previous", "key_b")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from sdk_support import Bench, Case, Sdk
+from e2e.sdk.sdk_support import Bench, Case, Sdk
 
 OPUS, FLASH, GPT = "claude-opus-4-5", "gemini-2.5-flash", "gpt-5.1"
 KEYS = [

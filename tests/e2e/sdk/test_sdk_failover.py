@@ -8,26 +8,21 @@ from __future__ import annotations
 
 import itertools
 import shutil
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
 import pytest
-import test_sdk_anthropic
-import test_sdk_genai
-import test_sdk_openai
 from demo import DEMO_KEYS
-from sdk_support import Bench, Driver, Sdk, judge_part
-from support import run_dir
-
-sys.path.append(str(Path("tests/e2e/accounts").resolve()))
-
-from accounts_desk import Desk, PromptStack
-from accounts_records import kinds
-from document import ACCOUNT_OF, ACCOUNTS, GROUPS, Credentials, document
-from operations import BY_NAME
+from e2e.accounts.accounts_desk import Desk, AccountsStack
+from e2e.ledger_reader import kinds
+from e2e.accounts.document import ACCOUNT_OF, ACCOUNTS, GROUPS, Credentials, document
+from e2e.accounts.operations import BY_NAME
+from e2e.sdk import test_sdk_anthropic
+from e2e.sdk import test_sdk_genai
+from e2e.sdk import test_sdk_openai
+from e2e.sdk.sdk_support import Bench, Driver, Sdk, judge_part
+from e2e.support import run_dir
 
 #: How accounts fail: what the simulator is told, and the kind in the record.
 FAILURES: dict[str, tuple[dict[str, str], str]] = {
@@ -78,7 +73,7 @@ def desk() -> Iterator[Desk]:
     wanted = document((1, 1, 1, 1), failover=limits)
     for group in wanted["groups"]:
         group["clients"] = "current"
-    with PromptStack(directory, document=wanted, credentials=credentials.directory) as stack:
+    with AccountsStack(directory, document=wanted, credentials=credentials.directory) as stack:
         with Desk(stack, credentials) as made:
             yield made
             assert made.journal.check() > 0
@@ -149,7 +144,7 @@ def judge(desk: Desk, ordered: Ordered, failing: int, kind: Optional[str]) -> No
     ids = {value for entry in tries for name, value in entry["headers"] if name == "x-request-id"}
     assert len(ids) == 1, f"{where}: the SDK asked {len(ids)} times"
     assert tries[-1]["state"] == "answered", f"{where}: {tries[-1]}"
-    record = desk.records.of(f"sim-{tries[-1]['id']}")
+    record = desk.ledger.of_request(f"sim-{tries[-1]['id']}")
     assert record["trilane.account"] == wanted[-1] and record["trilane.tries"] == len(wanted), f"{where}: {record}"
     assert kinds(record) == [(account, kind) for account in wanted[:-1]], f"{where}: {record}"
     assert record["trilane.source"] == GROUPS[call.protocol], f"{where}: {record}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from sdk_support import Bench, By, Case, Sdk, table
+from e2e.sdk.sdk_support import Bench, By, Case, Sdk, table
 
 
 SDKS = [Sdk("genai", "today", "key_c_current"), Sdk("genai", "previous", "key_c")]

@@ -6,10 +6,10 @@ They are held to the tables of the Python SDKs, as far as they can be told to ma
 from __future__ import annotations
 
 import pytest
-import test_sdk_anthropic
-import test_sdk_genai
-import test_sdk_openai
-from sdk_support import Bench, Case, Sdk, table
+from e2e.sdk import test_sdk_anthropic
+from e2e.sdk import test_sdk_genai
+from e2e.sdk import test_sdk_openai
+from e2e.sdk.sdk_support import Bench, Case, Sdk, table
 
 
 MODULES = [test_sdk_openai, test_sdk_anthropic, test_sdk_genai]

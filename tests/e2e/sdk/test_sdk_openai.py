@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from sdk_support import Bench, Case, Sdk, table
+from e2e.sdk.sdk_support import Bench, Case, Sdk, table
 
 
 SDKS = [Sdk("openai", "today", "key_a", "/v1"), Sdk("openai", "previous", "key_a", "/v1")]

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import socket
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "sdk"))
-
-from replaying import Replayer  # noqa: E402
-from sdk_rounds import Sdks  # noqa: E402
-from stack import Stack  # noqa: E402
-from support import by_hand, run_dir  # noqa: E402
-from usage_document import document, substitutions  # noqa: E402
+from e2e.sdk_usage.replaying import Replayer
+from e2e.sdk_usage.sdk_rounds import Sdks
+from e2e.sdk_usage.usage_document import document, substitutions
+from e2e.support import by_hand, run_dir
+from stack import Stack
 
 
 @pytest.fixture(scope="package")

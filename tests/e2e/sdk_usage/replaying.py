@@ -30,7 +30,7 @@ from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Optional
 
-from response_fixtures import ALL, Fixture
+from e2e.sdk_usage.response_fixtures import ALL, Fixture
 
 #: How long it waits for `let_go`, in seconds.
 PATIENCE = 45.0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sdk_rounds import Made
-from sdk_support import By
+from e2e.sdk.sdk_support import By
+from e2e.sdk_usage.sdk_rounds import Made
 
 #: What each SDK raises for a status; `InternalServerError` where nothing stands here.
 COMMON = {400: "BadRequestError", 403: "PermissionDeniedError", 404: "NotFoundError", 429: "RateLimitError"}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Callable, Iterable, Mapping
 
 import pytest
-from sdk_support import Driver, Sdk
+from e2e.sdk.sdk_support import Driver, Sdk
 
 HERE = Path(__file__).resolve().parent
 

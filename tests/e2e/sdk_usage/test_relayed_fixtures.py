@@ -8,11 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
 import pytest
-from replaying import Replayer
-from response_fixtures import ALL, Fixture
+from e2e.ledger_reader import Ledger, Record
+from e2e.sdk_usage.replaying import Replayer
+from e2e.sdk_usage.response_fixtures import ALL, Fixture
+from e2e.sdk_usage.usage_document import key_of
+from e2e.sdk_usage.usage_lines import judge
 from stack import Stack
-from usage_document import key_of
-from usage_lines import Line, Lines, judge
 
 #: How the upstream cuts and ends its answers.
 WAYS = [("whole", "end"), ("bytes", "end"), ("pieces", "end"), ("pieces", "reset")]
@@ -32,7 +33,7 @@ class Relayed:
     broken: bool
     #: Whether the upstream was asked once.
     asked: int
-    line: Line
+    line: Record
 
 
 def credential(protocol: str) -> dict[str, str]:
@@ -69,13 +70,13 @@ def fetch(base_url: str, replayer: Replayer, fixture: Fixture, cut: str, end: st
 @pytest.fixture(scope="module")
 def relayed(replay_stack: Stack, replayer: Replayer) -> dict[str, Relayed]:
     """All of them, by name, cut and end."""
-    lines = Lines(replay_stack.access_log)
+    lines = Ledger(replay_stack.access_log).skip()
     wanted = [(fixture, cut, end) for cut, end in WAYS for fixture in ALL.values()]
     # A broken answer takes a second: Envoy then waits that long before it closes.
     with ThreadPoolExecutor(24) as pool:
         found = dict(pool.map(lambda each: fetch(replay_stack.base_url, replayer, *each), wanted))
     ids = {mark: replayer.seen(mark)[0]["x-request-id"] for mark in found}
-    known = lines.of(ids.values())
+    known = lines.of_requests(ids.values())
     return {mark: dataclasses.replace(each, line=known[ids[mark]]) for mark, each in found.items()}
 
 

@@ -8,13 +8,14 @@ from typing import Any, Mapping, Optional
 from urllib.parse import urlsplit
 
 import pytest
-from replaying import Replayer
-from response_fixtures import ALL, TEXT_MODELS
-from sdk_errors import NO_ANSWER, judge_ours
-from sdk_rounds import Call, Made, Sdks, made_of, of_protocol
+from e2e.ledger_reader import Ledger, Record
+from e2e.sdk_usage.replaying import Replayer
+from e2e.sdk_usage.response_fixtures import ALL, TEXT_MODELS
+from e2e.sdk_usage.sdk_errors import NO_ANSWER, judge_ours
+from e2e.sdk_usage.sdk_rounds import Call, Made, Sdks, made_of, of_protocol
+from e2e.sdk_usage.usage_document import FAILING, key_of
+from e2e.sdk_usage.usage_lines import judge
 from stack import Stack
-from usage_document import FAILING, key_of
-from usage_lines import Line, Lines, judge
 
 #: What each call would have read, had the upstream not failed.
 CALLS = {
@@ -81,17 +82,18 @@ CASES = [
 class Round:
     """All calls, made, and their lines."""
 
-    def __init__(self, made: dict[str, Made], lines: Lines, replayer: Replayer) -> None:
+    def __init__(self, made: dict[str, Made], lines: Ledger, replayer: Replayer) -> None:
         self._made = made
         self._replayer = replayer
         known = [request["x-request-id"] for each in made.values() for request in replayer.seen(each.mark)]
-        self._lines = lines.of(known)
-        self._by_key = {
-            key: lines.of_key(key, sum(each.call.key == key for each in made.values()))
-            for key in {key_of(protocol, cluster) for protocol in CALLS for cluster in FAILING}
-        }
+        self._lines = lines.of_requests(known)
+        self._by_key = {}
+        for key in {key_of(protocol, cluster) for protocol in CALLS for cluster in FAILING}:
+            number = sum(each.call.key == key for each in made.values())
+            self._by_key[key] = found = lines.of_key(key, number)
+            assert len(found) == number, f"{len(found)} lines of {key}, not {number}"
 
-    def of(self, failure: Failure, call: Call) -> tuple[Made, list[Line]]:
+    def of(self, failure: Failure, call: Call) -> tuple[Made, list[Record]]:
         """What came of a call, and its line; where no upstream was asked, the lines of all calls with its key."""
         made = made_of(self._made, call)
         seen = self._replayer.seen(made.mark)
@@ -101,7 +103,7 @@ class Round:
 
 @pytest.fixture(scope="module")
 def made(replay_stack: Stack, replayer: Replayer, sdks: Sdks) -> Round:
-    lines = Lines(replay_stack.access_log)
+    lines = Ledger(replay_stack.access_log).skip()
     calls = [call for _, _, call in CASES]
     return Round(sdks.make(replay_stack.base_url, lambda mark: {"x-fixture-mark": mark}, calls), lines, replayer)
 

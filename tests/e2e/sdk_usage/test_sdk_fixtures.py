@@ -6,13 +6,14 @@ import json
 from typing import Any, Mapping
 
 import pytest
-from replaying import Replayer
-from response_fixtures import ANSWERS, ERRORS, IMAGE_MODEL, TEXT_MODELS, Fixture
-from sdk_errors import OURS, error_class, judge_ours
-from sdk_rounds import Call, Made, Sdks, made_of, of_protocol
+from e2e.ledger_reader import Ledger, Record
+from e2e.sdk_usage.replaying import Replayer
+from e2e.sdk_usage.response_fixtures import ANSWERS, ERRORS, IMAGE_MODEL, TEXT_MODELS, Fixture
+from e2e.sdk_usage.sdk_errors import OURS, error_class, judge_ours
+from e2e.sdk_usage.sdk_rounds import Call, Made, Sdks, made_of, of_protocol
+from e2e.sdk_usage.usage_document import key_of
+from e2e.sdk_usage.usage_lines import flat, judge
 from stack import Stack
-from usage_document import key_of
-from usage_lines import Line, Lines, flat, judge
 
 #: The calls that read an answer, by its protocol, endpoint and whether it is a stream.
 CALLS = {
@@ -57,12 +58,12 @@ ALL_CALLS = calls_for(ANSWERS) + calls_for(ERRORS)
 class Round:
     """All calls, made, and their lines."""
 
-    def __init__(self, made: dict[str, Made], lines: dict[str, Line], replayer: Replayer) -> None:
+    def __init__(self, made: dict[str, Made], lines: dict[str, Record], replayer: Replayer) -> None:
         self._made = made
         self._lines = lines
         self._replayer = replayer
 
-    def of(self, call: Call) -> tuple[Made, Line]:
+    def of(self, call: Call) -> tuple[Made, Record]:
         """What came of a call. It took one request."""
         made = made_of(self._made, call)
         seen = self._replayer.seen(made.mark)
@@ -72,11 +73,11 @@ class Round:
 
 @pytest.fixture(scope="module")
 def made(replay_stack: Stack, replayer: Replayer, sdks: Sdks) -> Round:
-    lines = Lines(replay_stack.access_log)
+    lines = Ledger(replay_stack.access_log).skip()
     calls = [call for _, call in ALL_CALLS]
     made = sdks.make(replay_stack.base_url, lambda mark: {"x-fixture-mark": mark}, calls)
     ids = [request["x-request-id"] for each in made.values() for request in replayer.seen(each.mark)]
-    return Round(made, lines.of(ids), replayer)
+    return Round(made, lines.of_requests(ids), replayer)
 
 
 def table(cases: list[tuple[Fixture, Call]]) -> list[Any]:

@@ -6,13 +6,14 @@ import dataclasses
 from typing import Any, Iterable, Mapping, Optional
 
 import pytest
-from both_kinds import KEYS as VALUES
-from response_fixtures import IMAGE_MODEL, TEXT_MODELS
-from sdk_errors import NO_ANSWER, OURS, error_class, judge_ours
-from sdk_rounds import Call, Made, Sdks, made_of, of_protocol
+from e2e.both_kinds import KEYS as VALUES
+from e2e.ledger_reader import Ledger, Record
+from e2e.sdk_usage.response_fixtures import IMAGE_MODEL, TEXT_MODELS
+from e2e.sdk_usage.sdk_errors import NO_ANSWER, OURS, error_class, judge_ours
+from e2e.sdk_usage.sdk_rounds import Call, Made, Sdks, made_of, of_protocol
+from e2e.sdk_usage.usage_lines import flat, judge
+from e2e.support import Gateway
 from stack import Stack
-from support import Gateway
-from usage_lines import Line, Lines, flat, judge
 
 KEYS = {"A": VALUES["key_a"], "B": VALUES["key_b_current"], "C": VALUES["key_c_current"]}
 
@@ -132,12 +133,12 @@ BROKEN = [
 class Round:
     """All calls, made; their entries in the simulator's journal, and their lines."""
 
-    def __init__(self, made: dict[str, Made], seen: dict[str, dict[str, Any]], lines: dict[str, Line]) -> None:
+    def __init__(self, made: dict[str, Made], seen: dict[str, dict[str, Any]], lines: dict[str, Record]) -> None:
         self._made = made
         self._seen = seen
         self._lines = lines
 
-    def of(self, case: Case) -> tuple[Made, dict[str, Any], Line]:
+    def of(self, case: Case) -> tuple[Made, dict[str, Any], Record]:
         """What came of a call, what the simulator gave for it, and its line."""
         made = made_of(self._made, case.call)
         entry = self._seen[made.mark]
@@ -152,7 +153,7 @@ def own_id(entry: Mapping[str, Any]) -> str:
 @pytest.fixture(scope="module")
 def made(stack_as_reported: Stack, sdks: Sdks) -> Round:
     stack, gateway = stack_as_reported, Gateway(stack_as_reported)
-    lines = Lines(stack.access_log)
+    lines = Ledger(stack.access_log).skip()
     calls = [case.call for case in USED + REFUSED + BROKEN]
     made = sdks.make(stack.base_url, lambda mark: {"x-sim-marker": f"usage-{mark}"}, calls)
     seen = {}
@@ -160,7 +161,7 @@ def made(stack_as_reported: Stack, sdks: Sdks) -> Round:
         entries = gateway.seen(f"usage-{each.mark}")
         assert len(entries) == 1, f"{each.where}: {len(entries)} requests, {each.told}"
         seen[each.mark] = entries[0]
-    return Round(made, seen, lines.of(map(own_id, seen.values())))
+    return Round(made, seen, lines.of_requests(map(own_id, seen.values())))
 
 
 def table(wanted: list[Case]) -> list[Any]:

@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from response_fixtures import IMAGE_MODEL, TEXT_MODELS
+from e2e.sdk_usage.response_fixtures import IMAGE_MODEL, TEXT_MODELS
 
 #: The cluster of each protocol that works, as `envoy.yaml` has it.
 WORKING = {"A": "a_official", "B": "b_official", "C": "c_official"}

@@ -1,6 +1,6 @@
 """How much memory Envoy takes for many large uploads at once, the upstream being slower than the clients.
 
-    PYTHONPATH=envoy:tests/e2e target/venv/bin/python tests/e2e/streaming/measure_uploads.py [UPLOADS [MEBIBYTES]]
+    PYTHONPATH=envoy:tests target/venv/bin/python tests/e2e/streaming/measure_uploads.py [UPLOADS [MEBIBYTES]]
 
 prints a table, for a source with one upstream; `test_uploads.py` asserts on the same measure.
 """
@@ -15,9 +15,9 @@ import time
 from pathlib import Path
 from typing import Union
 
-from raw import Header, Http1, Http2
+from e2e.raw import Header, Http1, Http2
+from e2e.support import bearer, by_hand, run_dir
 from stack import Stack
-from support import bearer, by_hand, run_dir
 
 MIB = 1 << 20
 CHAT = "/v1/chat/completions"

@@ -7,9 +7,9 @@ import time
 import urllib.request
 
 import pytest
+from e2e.support import Gateway
+from e2e.uploading import CHAT, Upload, A, new_marker
 from stack import Stack
-from support import Gateway
-from uploading import CHAT, Upload, A, new_marker
 
 UPLOADS, PIECES = 40, 64
 #: Pieces that Envoy joins by itself, the longest of them, and pieces that it does not join, in bytes.

@@ -12,9 +12,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Optional, Union
 
 import pytest
-from raw import Answer, Header, Http1, Http2
+from e2e.raw import Answer, Header, Http1, Http2
+from e2e.support import Gateway
 from stack import Stack
-from support import Gateway
 
 JSON_TYPE: Header = ("content-type", "application/json")
 A: tuple[Header, ...] = (("authorization", "Bearer trilane-demo-a"), JSON_TYPE)

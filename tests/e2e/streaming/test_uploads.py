@@ -14,12 +14,12 @@ from typing import Any, Optional
 import brotli
 import pytest
 import zstandard
-from measure_uploads import MIB, measure, resident
-from raw import Answer, Header, Http1, Http2
+from e2e.raw import Answer, Header, Http1, Http2
+from e2e.streaming.measure_uploads import MIB, measure, resident
+from e2e.support import Gateway, by_hand, never_complete, run_dir
+from e2e.uploading import CHAT, new_marker
+from e2e.vitals import unharmed
 from stack import SAMPLE_DOCUMENT, Document, Stack
-from support import Gateway, by_hand, never_complete, run_dir
-from uploading import CHAT, new_marker
-from vitals import unharmed
 
 MESSAGES, EDITS = "/v1/messages", "/v1/images/edits"
 A: tuple[Header, ...] = (("authorization", "Bearer trilane-demo-a"),)

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import copy
 import json
-import sys
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path("tests/soak").resolve()))
-
 from soaking.accounts import SECRET
 from soaking.books import Books, Tally
 from soaking.documents import ACCOUNTS, KINDS, charge

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support import run_dir
+from e2e.support import run_dir
 
 SOAK = Path("tests/soak/soak.py")
 #: Long enough for three documents and a stalled source or two.

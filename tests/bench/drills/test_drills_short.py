@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import run_dir
+from e2e.support import run_dir
 
 DRILLS = Path("tests/bench/drills/drills.py")
 #: What runs side by side, each with its arguments: most of it is waiting.

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-sys.path.insert(0, str(Path("tests/bench/gateway").resolve()))
-
-from chart import ADDED, MOST, PANELS, PLOT, ROWS, svg  # noqa: E402
-from publish import publish  # noqa: E402
-from results import Results, Table  # noqa: E402
+from chart import ADDED, MOST, PANELS, PLOT, ROWS, svg
+from publish import publish
+from results import Results, Table
 
 SVG = "{http://www.w3.org/2000/svg}"
 ABOUT = {"envoy": "Envoy 1.0.0", "cpu": "a <fast> & good one", "pairs": 3, "seconds": 1.0, "pinned": True, "cores": 2}

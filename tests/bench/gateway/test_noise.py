@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
+import noise
 import pytest
-
-sys.path.insert(0, str(Path("tests/bench/gateway").resolve()))
-
-import noise  # noqa: E402
-import rounds  # noqa: E402
-from cases import Case, Call  # noqa: E402
-from machine import Cores  # noqa: E402
-from noise import Noise, Watch, of_cores, of_process  # noqa: E402
-from results import Results  # noqa: E402
+import rounds
+from cases import Call, Case
+from machine import Cores
+from noise import Noise, Watch, of_cores, of_process
+from results import Results
 
 QUIET, STOLEN, WORSE, SHARED = Noise(0.0, 0.0), Noise(0.03, 0.0), Noise(0.05, 0.0), Noise(0.0, 0.2)
 

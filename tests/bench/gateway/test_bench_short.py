@@ -10,7 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from support import run_dir
+from e2e.support import run_dir
 
 BENCH = Path("tests/bench/gateway/bench.py")
 #: Of each turn: enough for some answers of the slowest contestant to the largest request.

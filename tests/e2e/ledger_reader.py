@@ -1,4 +1,4 @@
-"""Follows a ledger while it is being written."""
+"""Follows a ledger while it is being written, and finds the records of a request or a key."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,30 @@ class Ledger:
         self.raw = b""
         self._parsed = 0
         self._of_key: defaultdict[str, list[Record]] = defaultdict(list)
+        self._of_id: defaultdict[str, list[Record]] = defaultdict(list)
         self._lock = threading.Lock()
+
+    def skip(self) -> Ledger:
+        """Looks at nothing that is in the file now."""
+        self.raw = self.path.read_bytes() if self.path.exists() else b""
+        self._parsed = len(self.raw)
+        return self
+
+    def of_request(self, request_id: str) -> Record:
+        """The only record of the request that was answered with this id, the upstream's or ours."""
+        return self.of_requests([request_id])[request_id]
+
+    def of_requests(self, request_ids: Iterable[str]) -> dict[str, Record]:
+        """The only record of each request, by id."""
+        return {each: _only(self.wait(lambda: self._of_id[each], 1, f"of request {each}")) for each in set(request_ids)}
+
+    def only(self, key: str, outcome: str = "") -> Record:
+        """The only record of a key, or the only one with this outcome."""
+
+        def found() -> list[Record]:
+            return [record for record in self._of_key[key] if outcome in ("", record["trilane.outcome"])]
+
+        return _only(self.wait(found, 1, f"of the key {key} {outcome}"))
 
     def of_key(self, key: str, count: int = 1) -> list[Record]:
         """The records of a key, once there are `count` (or more, which is wrong as well)."""
@@ -85,6 +108,8 @@ class Ledger:
             record = parse(line)
             self.records.append(record)
             self._of_key[record.get("trilane.key.id", "")].append(record)
+            for identity in {record[name] for name in ("request_id", "trilane.upstream_request_id") if name in record}:
+                self._of_id[identity].append(record)
         self._parsed = end
 
 
@@ -100,9 +125,19 @@ def parse(line: bytes) -> Record:
     return record
 
 
+def kinds(record: Record) -> list[tuple[str, str]]:
+    """The failed attempts of a record: account and kind."""
+    return [(failed["account"], failed["kind"]) for failed in record.get("trilane.tries.failed", [])]
+
+
 def members(record: Record) -> Record:
     """The filter's part of a record."""
     return {name: value for name, value in record.items() if name not in ENVOYS}
+
+
+def _only(records: list[Record]) -> Record:
+    assert len(records) == 1, f"{len(records)} records of one request: {records}"
+    return records[0]
 
 
 def _plain(record: Record) -> Record:

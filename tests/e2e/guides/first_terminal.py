@@ -1,0 +1,68 @@
+"""The terminal in which a page's `make run` runs until Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Optional
+
+from e2e.guides.reader import ROOT, Reader
+from stack import Child
+
+#: Seconds; a machine that is short of time takes many.
+PATIENCE = 45
+
+
+class FirstTerminal:
+    """Runs the very command that the Makefile makes of `make run`, without building first."""
+
+    def __init__(self, reader: Reader, port: int, log: Path) -> None:
+        self._reader, self._port, self._log = reader, port, log
+        self._child: Optional[Child] = None
+
+    def run(self, text: str) -> None:
+        self.interrupt()
+        told = subprocess.run(
+            ["bash", "-c", f'command make --dry-run "$@"{text.strip().removeprefix("make run")} run', "make",
+             f"PYTHON={sys.executable}", f"PORT={self._port}", "TLS_PORT=0", "ADMIN_PORT=0"],
+            cwd=ROOT, env={**os.environ, "HOME": str(self._reader.home)}, capture_output=True, text=True, check=True,
+        ).stdout  # fmt: skip
+        (command,) = re.findall(r"^\S+ envoy/run\.py --document .*$", told.replace("\\\n", " "), re.MULTILINE)
+        self._child = Child(["bash", "-c", f"cd {ROOT} && exec {command}"], self._log)
+        deadline = time.monotonic() + 90
+        while "Ctrl-C ends everything." not in self.said:
+            assert self._child.process.poll() is None and time.monotonic() < deadline, self.said
+            time.sleep(0.1)
+
+    def interrupt(self) -> None:
+        """Ctrl-C."""
+        if self._child:
+            self._child.process.send_signal(signal.SIGINT)
+            assert self._child.process.wait(30) == 0, self.said
+        self._child = None
+
+    @property
+    def said(self) -> str:
+        return self._log.read_text(errors="replace")
+
+    def stop(self) -> None:
+        if self._child:
+            self._child.stop()
+
+
+def of_keys(ledger: Path, count: int = 1) -> list[dict[str, object]]:
+    """At least so many lines of requests with a key, not of the look whether all is ready. Envoy writes them moments later."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        whole = [line for line in ledger.read_text().splitlines(keepends=True) if line.endswith("\n")]
+        found = [line for line in map(json.loads, whole) if "trilane.key.id" in line]
+        if len(found) >= count:
+            return found
+        assert time.monotonic() < deadline, f"{len(found)} lines of a key among {len(whole)}"
+        time.sleep(0.05)

@@ -1,0 +1,74 @@
+"""The rooms of the filter: what imports what, as the code says and as docs/architecture.md draws it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SRC = ROOT / "src"
+#: `lib.rs` names every room, and says nothing of who needs whom.
+NOT_ROOMS = {"lib"}
+_PATH = re.compile(r"\bcrate::(\{[^;]*?\}|[a-z_]+)", re.DOTALL)
+_TEST_MODULE = re.compile(r"#\[cfg\(test\)\]\s*mod \w+ \{.*", re.DOTALL)
+
+
+def rooms() -> set[str]:
+    """The folders and files right below `src`."""
+    return {path.stem for path in SRC.iterdir() if path.is_dir() or path.suffix == ".rs"} - NOT_ROOMS
+
+
+def sources(room: str) -> list[Path]:
+    """A room's files without its tests."""
+    files = [path for path in (SRC / f"{room}.rs", *(SRC / room).rglob("*.rs")) if path.exists()]
+    return [path for path in files if "tests" not in path.relative_to(SRC).with_suffix("").parts]
+
+
+def named(text: str) -> set[str]:
+    """The rooms that a source's paths begin with: `use crate::a::b`, `use crate::{a::b, c}`, `crate::a::f()`."""
+    code = re.sub(r"//[^\n]*", "", _TEST_MODULE.sub("", text))
+    found: set[str] = set()
+    for path in _PATH.findall(code):
+        if path.startswith("{"):
+            depth, item = 0, ""
+            for letter in path[1:-1] + ",":
+                depth += (letter == "{") - (letter == "}")
+                if letter == "," and depth == 0:
+                    found.update(re.findall(r"^\s*([a-z_]+)", item))
+                    item = ""
+                else:
+                    item += letter
+        else:
+            found.add(path)
+    return found
+
+
+def imports() -> dict[str, set[str]]:
+    """Of each room the others that it imports."""
+    every = rooms()
+    return {
+        room: set().union(*(named(path.read_text(encoding="utf-8")) for path in sources(room))) & every - {room}
+        for room in every
+    }
+
+
+def floors(page: str) -> list[set[str]]:
+    """The floors of the picture, from the top: what stands between `<!-- rooms -->` and `<!-- rooms end -->`, a row each."""
+    table = page.split("<!-- rooms -->\n", 1)[1].split("<!-- rooms end -->", 1)[0]
+    rows = [line for line in table.splitlines() if line.startswith("|")][2:]
+    return [set(re.findall(r"`(\w+)`", row.split("|")[1])) for row in rows]
+
+
+def faults(page: str) -> list[str]:
+    """What the picture and the imports do not agree on."""
+    drawn = floors(page)
+    floor = {room: number for number, row in enumerate(drawn) for room in row}
+    found = [f"{room} is in the picture and not in src" for room in sorted(floor.keys() - rooms())]
+    found += [f"{room} is in src and not in the picture" for room in sorted(rooms() - floor.keys())]
+    for room, needed in sorted(imports().items()):
+        found += [
+            f"{room} imports {other}, which is not below it"
+            for other in sorted(needed)
+            if room in floor and other in floor and floor[other] <= floor[room]
+        ]
+    return found
