@@ -348,7 +348,7 @@ upgrade-test: build programs noop envoy venv wasm-target $(RELEASED_WASM) ## a g
 # another sample: MUTANTS_SHARD=1/48, or the lines of a change: MUTANTS_ARGS='--in-diff change.diff'.
 MUTANTS_VERSION := 27.1.0
 MUTANTS_SHARD ?= 0/48
-MUTANTS_FILES ?= src/auth/** src/limits/** src/limiter/** src/money/** src/billing.rs src/decimal.rs src/loader/** src/config/feed/** src/config/record/** src/keys/**
+MUTANTS_FILES ?= src/auth/** src/limits/** src/money/** src/loader/** src/keys/** src/feed/**
 TOOLS := $(TARGET_DIR)/tools
 .PHONY: mutants
 mutants: rust $(TOOLS)/bin/cargo-mutants ## a sample of mutations of authentication, limits, money, loader and key store, which unit tests must notice
