@@ -55,6 +55,7 @@ def requests_go_on(stack: Stack) -> Iterator[None]:
     assert machines(stack) == before
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks at the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A directory's tests stay with one worker, since they share gateways. The long ones come first."""
     items.sort(key=lambda item: item.path.parent.name not in LONGEST)
