@@ -142,7 +142,8 @@ unit: test-programs ## unit and property tests (all binaries at once where cargo
 	@# The same generated cases each time, so that a failure concerns the change at hand. `cargo test` draws new ones.
 	@export PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED-1}; \
 	if $(CARGO) nextest --version >/dev/null 2>&1; then \
-		$(CARGO) nextest run $(LOCKED) --workspace --no-fail-fast --status-level fail --final-status-level fail; \
+		$(CARGO) nextest run $(LOCKED) --workspace --no-fail-fast --status-level fail --final-status-level slow \
+			--test-threads $$(( 2 * $$(getconf _NPROCESSORS_ONLN) )); \
 		$(CARGO) test $(LOCKED) --quiet --workspace --doc; \
 	else \
 		$(CARGO) test $(LOCKED) --workspace; \
@@ -317,7 +318,7 @@ estimates: rust ## the error of estimated usage against a tokenizer (needs Node)
 # What takes longer than `test` may, on a machine with Node: for every release, after `test`. Docker has a target of its
 # own: compose-test.
 .PHONY: test-long
-test-long: e2e-long tools-test mutations upgrade-test mesh-test clients-test release-test soak ## what takes longer: leases, mutations, upgrades, meshes, clients, releases, benchmark, drills, soak
+test-long: e2e-long tools-test mutations upgrade-test mesh-test clients-test release-test soak ## what takes longer, for a release: leases, mutations, upgrades, meshes, clients, images, benchmark, drills, soak
 	$(call say,all long tests passed)
 
 # The filter of 0.1.0, built from its commit once: it takes minutes.
@@ -347,7 +348,7 @@ upgrade-test: build programs noop envoy venv wasm-target $(RELEASED_WASM) ## a g
 # another sample: MUTANTS_SHARD=1/48, or the lines of a change: MUTANTS_ARGS='--in-diff change.diff'.
 MUTANTS_VERSION := 27.1.0
 MUTANTS_SHARD ?= 0/48
-MUTANTS_FILES ?= src/auth/** src/limits/** src/limiter/** src/money/** src/billing.rs src/decimal.rs src/loader/** src/config/feed/** src/config/record/** src/keys/**
+MUTANTS_FILES ?= src/auth/** src/limits/** src/money/** src/loader/** src/keys/** src/feed/**
 TOOLS := $(TARGET_DIR)/tools
 .PHONY: mutants
 mutants: rust $(TOOLS)/bin/cargo-mutants ## a sample of mutations of authentication, limits, money, loader and key store, which unit tests must notice

@@ -15,6 +15,8 @@ from stack import Stack
 
 #: Of the 128 inotify instances that Linux grants a user, how many the gateways of one test session may hold at a time.
 INOTIFY_BUDGET = 64
+#: Directories that take minutes: no worker is to be left with one of them at the end.
+LONGEST = ("accounts", "feed", "limits", "loading")
 
 
 @pytest.fixture(scope="session")
@@ -53,8 +55,10 @@ def requests_go_on(stack: Stack) -> Iterator[None]:
     assert machines(stack) == before
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks at the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A directory's tests stay with one worker, since they share gateways."""
+    """A directory's tests stay with one worker, since they share gateways. The long ones come first."""
+    items.sort(key=lambda item: item.path.parent.name not in LONGEST)
     for item in items:
         item.add_marker(pytest.mark.xdist_group(item.path.parent.name))
 
