@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::config::Multiplier;
+use crate::money::Multiplier;
 use crate::config::policy::{Group, GroupKind, Mixed, Source};
 use crate::lane::{Entry, Protocol};
 use crate::model::Model;

@@ -9,8 +9,9 @@ use crate::config::record::KeyRecord;
 use crate::lane::Protocol;
 use crate::ledger::{Record, UsageStatus};
 use crate::limits::{
-    Amount, Count, Estimate, Figures, Grant, Limits, Rate, Refused, Scope, Settled, Subject, Used,
+    Count, Estimate, Figures, Grant, Limits, Rate, Refused, Scope, Settled, Subject, Used,
 };
+use crate::money::Amount;
 use crate::protocol::limits as headers;
 use crate::reply::{Rejection, Reply};
 use crate::usage::{Reading, Usage};

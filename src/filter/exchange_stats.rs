@@ -13,7 +13,7 @@ use super::account_stats::AccountStats;
 use super::host;
 use super::limit_stats::LimitStats;
 use super::metric::Metric;
-use crate::billing::Gap;
+use crate::money::Gap;
 use crate::ledger::{Ending, Record, Told, UsageStatus};
 use crate::usage::{Call, Kind};
 

@@ -1,8 +1,8 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::billing::Gap;
-use crate::limits::{Amount, Rate, Spent, Window};
+use crate::limits::{Rate, Spent, Window};
+use crate::money::{Amount, Gap};
 use crate::usage::{Call, Kind};
 
 pub(super) fn record() -> Record {
@@ -72,9 +72,9 @@ fn a_record_becomes_members_of_one_line() {
         finish_reason: Some("end_turn".to_owned()),
         ..Reading::default()
     };
-    let mut prices = crate::model::Prices::default();
-    prices.set_tokens(Kind::Input, crate::model::Price::parse("5").unwrap());
-    record.charge = crate::billing::charge(&usage, &prices, Multiplier::ONE);
+    let mut prices = crate::money::Prices::default();
+    prices.set_tokens(Kind::Input, crate::money::Price::parse("5").unwrap());
+    record.charge = crate::money::Charge::of(&usage, &prices, Multiplier::ONE);
     let want = json!({
         "status": 200,
         "http.request.method": "POST",

@@ -2,7 +2,7 @@
 
 use time::{Date, OffsetDateTime, Time};
 
-use super::Amount;
+use crate::money::Amount;
 
 /// What a budget is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

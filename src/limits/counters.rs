@@ -1,12 +1,12 @@
 //! What one key or group has used: its running counters, and what they say to a request.
 
-use super::amount::Amount;
 use super::budget::{self, Spending, Window};
 use super::bytes::Reader;
 use super::figures::{Figures, Gauge, Purse};
 use super::lease::{Lease, Leases};
 use super::rate::{Bucket, Share};
 use super::{Count, Estimate, Limits, Now, Rate};
+use crate::money::Amount;
 
 /// The running counters of one key or group.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

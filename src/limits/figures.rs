@@ -1,6 +1,7 @@
 //! How much is left, for the headers that clients read.
 
-use super::{Amount, Window};
+use super::Window;
+use crate::money::Amount;
 
 /// What is left of the limits of a key and its group, the tighter of both for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

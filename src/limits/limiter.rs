@@ -8,7 +8,8 @@ use hashbrown::HashMap;
 
 use super::counters::{Limit, Reserved};
 use super::figures::{Figures, Gauge, Purse};
-use super::{Amount, Count, Estimate, Now, Scope, Subject, Window};
+use super::{Count, Estimate, Now, Scope, Subject, Window};
+use crate::money::Amount;
 use crate::shared_data::SharedData;
 use met::Met;
 use stroke::{Overtaken, change, look};

@@ -15,7 +15,6 @@
 //! Tokens are not known before the upstream has answered. A request is admitted on an
 //! [`estimate`], which the end corrects, up or down; a stream is never cut by a limit.
 
-pub mod amount;
 pub mod budget;
 mod bytes;
 pub mod count;
@@ -30,7 +29,6 @@ pub mod shared;
 mod subject;
 pub mod terms;
 
-pub use amount::Amount;
 pub use budget::Window;
 pub use count::Count;
 pub use counters::Limit;

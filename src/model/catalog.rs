@@ -5,7 +5,7 @@ use std::rc::Rc;
 use hashbrown::HashMap;
 
 use super::name::{NameRule, strip_dashed_date, zero_minor_twin};
-use super::prices::Prices;
+use crate::money::Prices;
 
 /// What a model makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use crate::config::Multiplier;
+use crate::money::Multiplier;
 use crate::lane::Entry;
 use crate::model::Model;
 

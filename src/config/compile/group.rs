@@ -7,7 +7,6 @@ use time::format_description::well_known::Rfc3339;
 
 use super::super::account;
 use super::super::document::{GroupDocument, ModelDocument};
-use super::super::multiplier::Multiplier;
 use super::super::policy::{Clients, Group, GroupKind, Lists, Source};
 use super::{Compiler, Problems, accounts, limits, methods, names, prices};
 use crate::lane::Protocol;
@@ -15,6 +14,7 @@ use crate::limits::{Scope, Subject};
 use crate::model::catalog::Kind;
 use crate::model::name::NameRule;
 use crate::model::{Catalog, Model};
+use crate::money::Multiplier;
 
 pub(super) fn is_mixed(document: &GroupDocument) -> bool {
     document.protocol.as_deref() == Some("Mixed")

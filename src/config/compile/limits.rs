@@ -3,7 +3,8 @@
 use super::super::document::{BudgetDocument, LimitsDocument, SpentDocument};
 use super::{Problems, group};
 use crate::limits::budget::{Budget, SpentBy};
-use crate::limits::{Amount, Limits, Rate};
+use crate::limits::{Limits, Rate};
+use crate::money::Amount;
 
 /// Compiles limits; `None` where they limit nothing.
 pub(in crate::config) fn compile(

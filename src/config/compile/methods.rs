@@ -3,7 +3,7 @@
 use super::super::document::GroupDocument;
 use super::Problems;
 use crate::lane::Protocol;
-use crate::model::Price;
+use crate::money::Price;
 use crate::protocol::generate::METHODS;
 
 /// The longest name of a method, in bytes, as paths are read.

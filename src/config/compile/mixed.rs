@@ -5,11 +5,11 @@ use std::rc::Rc;
 use hashbrown::HashMap;
 
 use super::super::document::{EntryDocument, GroupDocument, ModelDocument};
-use super::super::multiplier::Multiplier;
 use super::super::policy::{Group, GroupKind, Mixed, MixedEntry, MixedModel, Source};
 use super::super::suggestion::suggestion;
 use super::{Compiler, Problems, group, names};
 use crate::lane::Entry;
+use crate::money::Multiplier;
 
 /// The source groups a Mixed group may refer to, by id and position.
 pub(super) struct Sources<'a> {

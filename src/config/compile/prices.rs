@@ -3,8 +3,8 @@
 use super::super::document::{PerCallDocument, PricesDocument};
 use super::super::policy::{GroupKind, Source};
 use super::{Compiler, Problems};
-use crate::model::prices::is_ordinary;
-use crate::model::{Model, Price, Prices};
+use crate::model::Model;
+use crate::money::{Price, Prices, is_ordinary};
 use crate::usage::{Call, Kind};
 
 /// The longest name of a class of service, in bytes.

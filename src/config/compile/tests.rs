@@ -3,8 +3,8 @@ use crate::config::policy::GroupKind;
 use crate::lane::Entry;
 use crate::limits::budget::{Budget, SpentBy};
 use crate::limits::shared::OnFailure;
-use crate::limits::{Amount, Limits, Rate, Scope, Subject};
-use crate::model::Price;
+use crate::limits::{Limits, Rate, Scope, Subject};
+use crate::money::{Amount, Price};
 use serde_json::{Value, json};
 
 const DIGEST: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
@@ -1295,7 +1295,7 @@ fn prices_of_calls_and_classes_of_service() {
         panic!("a source");
     };
     let prices = source.catalog.models()[0].prices.as_ref().unwrap();
-    let shown = |price: Option<crate::model::Price>| price.unwrap().value().to_string();
+    let shown = |price: Option<Price>| price.unwrap().value().to_string();
     // (class of service, input audio, output audio, output images, an image, each kind of call)
     let cases = [
         (None, ["10", "20", "30", "0.04"]),

@@ -1,7 +1,7 @@
 //! What is charged where nobody reported the usage, and where a price covers more or less than tokens.
 
 use super::*;
-use crate::billing::Gap;
+use crate::money::Gap;
 use crate::ledger::{Ending, Record, UsageStatus};
 
 const ABORT: &str = "downstream_remote_disconnect";

@@ -4,8 +4,8 @@ use core::fmt;
 
 use rust_decimal::Decimal;
 
-use crate::billing::Charge;
-use crate::decimal;
+use super::charge::Charge;
+use super::decimal::{self, Fault};
 
 /// A sum of charges in the document's currency, not negative.
 ///
@@ -33,7 +33,6 @@ impl Amount {
     /// The reason, where the text is no plain decimal number with at most 20 fractional digits
     /// between 0 and [`Amount::MAX`].
     pub fn parse(text: &str) -> Result<Self, &'static str> {
-        use crate::decimal::Fault;
         let value = decimal::bounded(text, Self::WRITTEN_PLACES, Self::MAX);
         match value.map(Self::of_decimal) {
             Ok(Some(amount)) => Ok(amount),
@@ -70,12 +69,12 @@ impl Amount {
     }
 
     /// The bytes that stand for it.
-    pub(super) fn to_bytes(self) -> [u8; 16] {
+    pub(crate) fn to_bytes(self) -> [u8; 16] {
         self.0.to_le_bytes()
     }
 
     /// The amount that bytes stand for.
-    pub(super) fn from_bytes(bytes: [u8; 16]) -> Self {
+    pub(crate) fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(u128::from_le_bytes(bytes))
     }
 }

@@ -4,7 +4,7 @@ use core::fmt;
 
 use rust_decimal::{Decimal, RoundingStrategy};
 
-use crate::decimal::{self, Fault};
+use super::decimal::{self, Fault};
 
 /// A billing multiplier: not negative, at most [`Multiplier::MAX`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
