@@ -1,14 +1,11 @@
 //! The configuration document as written: a mirror of its JSON, without meaning.
 //!
-//! Every field is optional here, so that reading finds only wrong types and unknown fields, and
-//! [`super::compile()`] can name everything that is missing or does not fit together in one go.
+//! Every field is optional here, so that reading finds only wrong types and unknown fields, and compiling can name
+//! everything that is missing or does not fit together in one go.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-
-use super::error::Problems;
-use super::salvage;
 
 /// The whole document.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -355,16 +352,6 @@ pub struct KeysFeedDocument {
 }
 
 impl Document {
-    /// Reads a document.
-    ///
-    /// # Errors
-    /// Bytes that are no JSON give one problem. JSON of another form gives every unknown field and every value of a wrong
-    /// type (of a thousand, the rest is left unsaid), and what is wrong with all else. No value of the document is quoted: an
-    /// operator may have put a secret in a wrong place.
-    pub fn parse(bytes: &[u8]) -> Result<Self, Problems> {
-        serde_json::from_slice(bytes).map_err(|_| salvage::problems(bytes))
-    }
-
     /// This document without its keys: what the policy snapshot carries.
     pub fn without_keys(&self) -> Self {
         Self {

@@ -4,11 +4,12 @@ use std::borrow::Cow;
 
 use hashbrown::{HashMap, HashSet};
 
-use super::super::document::KeyDocument;
-use super::super::policy::Policy;
-use super::super::record::{KeyDigest, KeyRecord};
-use super::super::suggestion::suggestion;
-use super::{Problems, group, limits, names, prices};
+use super::{coverage, fields, limits, names};
+use crate::config::document::KeyDocument;
+use crate::config::error::Problems;
+use crate::config::policy::Policy;
+use crate::config::record::{KeyDigest, KeyRecord};
+use crate::config::suggestion::suggestion;
 
 /// An account key as written, wherever that is.
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +61,7 @@ impl<'a> KeyFields<'a> {
         let digest = digest(self.sha256);
         let group = good_group(self.group);
         let owner = self.owner.map(names::checked_display).transpose();
-        let expires_at = self.expires_at.map(group::checked_timestamp).transpose();
+        let expires_at = self.expires_at.map(fields::checked_timestamp).transpose();
         for (field, problem) in [
             ("id", id.err().map(Cow::Borrowed)),
             ("sha256", digest.err().map(Cow::Borrowed)),
@@ -154,7 +155,7 @@ pub(super) fn compile(
             if let Some(group) = group.filter(|group| !group.priced) {
                 problems.push(
                     place.field("limits.budget"),
-                    prices::why_no_budget(&group.kind),
+                    coverage::why_no_budget(&group.kind),
                 );
             }
         }

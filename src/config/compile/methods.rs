@@ -1,7 +1,7 @@
 //! The further methods of a protocol C group, each with its price.
 
-use super::super::document::GroupDocument;
-use super::Problems;
+use crate::config::document::GroupDocument;
+use crate::config::error::Problems;
 use crate::lane::Protocol;
 use crate::money::Price;
 use crate::protocol::generate::METHODS;

@@ -1,7 +1,7 @@
 //! The service that counts the requests of many Envoys.
 
-use super::super::document::LimitsServiceDocument;
-use super::Problems;
+use crate::config::document::LimitsServiceDocument;
+use crate::config::error::Problems;
 use crate::limits::shared::OnFailure;
 
 pub(super) fn compile(
