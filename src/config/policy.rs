@@ -11,7 +11,7 @@ use super::account::Accounts;
 use super::document::KeysFeedDocument;
 use crate::lane::{Entry, Protocol};
 use crate::limits::Subject;
-use crate::limits::shared::OnFailure;
+use crate::limits::service::OnFailure;
 use crate::model::{Catalog, Model};
 use crate::money::{Multiplier, Price};
 

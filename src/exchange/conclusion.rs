@@ -5,7 +5,7 @@ use super::charging::bill_of;
 use super::facts::Facts;
 use super::{Clock, Phase, StreamEnd, descriptors, estimating, quota};
 use crate::ledger::{Asked, Ending, FailedTry, Failure, Record, UsageStatus};
-use crate::limits::Settled;
+use crate::limits::Settlement;
 use crate::usage::{Estimated, Reading};
 
 /// The record of an exchange that is over.
@@ -68,7 +68,7 @@ pub(super) fn conclude(
         charge: bill.and_then(|bill| bill.charge),
         uncovered: bill.map(|bill| bill.uncovered).unwrap_or_default(),
         limit: facts.limit,
-        settled: Settled::default(),
+        settled: Settlement::default(),
         counted,
         currency: facts.currency,
         request_bytes: facts.request_bytes,

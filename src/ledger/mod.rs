@@ -17,8 +17,8 @@ use std::rc::Rc;
 
 use crate::lane::{Entry, Protocol};
 use crate::limits::Limit;
-use crate::limits::shared::Tokens;
-use crate::limits::{Scope, Settled};
+use crate::limits::service::Tokens;
+use crate::limits::{Scope, Settlement};
 use crate::money::{Charge, Multiplier, Uncovered};
 use crate::usage::{Estimated, Reading, Usage};
 
@@ -80,7 +80,7 @@ pub struct Record {
     /// The limit that refused the request, and whose it is.
     pub limit: Option<(Scope, Limit)>,
     /// What became of the request's counting.
-    pub settled: Settled,
+    pub settled: Settlement,
     /// What the limits service is to be told was used, where it was asked and something was used.
     pub counted: Option<Tokens>,
     /// Bytes of the request's body, inflated.

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::limits::{Rate, Spent, Window};
+use crate::limits::{BudgetSpent, Rate, Window};
 use crate::money::{Amount, Gap};
 use crate::usage::{Call, Kind};
 
@@ -35,7 +35,7 @@ pub(super) fn record() -> Record {
         asked: None,
         reading: Reading::default(),
         limit: None,
-        settled: Settled::default(),
+        settled: Settlement::default(),
         counted: None,
         estimated: Estimated::default(),
         charge: None,
@@ -116,7 +116,7 @@ fn a_record_becomes_members_of_one_line() {
 
 #[test]
 fn what_the_limits_said() {
-    let spent = |scope, in_day: &str, in_month: &str| Spent {
+    let spent = |scope, in_day: &str, in_month: &str| BudgetSpent {
         scope,
         in_day: Amount::parse(in_day).unwrap(),
         in_month: Amount::parse(in_month).unwrap(),
@@ -165,7 +165,7 @@ fn what_the_limits_said() {
     ];
     let without = line(&record());
     for ((limit, spent), want) in cases {
-        let settled = Settled { spent, lost: false };
+        let settled = Settlement { spent, lost: false };
         let mut with = line(&Record {
             limit,
             settled,

@@ -94,13 +94,13 @@ fn date(seconds: i64) -> Date {
 
 /// What was spent in the current day and month.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Spending {
+pub struct CalendarSpending {
     calendar: Calendar,
     in_day: Amount,
     in_month: Amount,
 }
 
-impl Spending {
+impl CalendarSpending {
     /// As it is now: a new day and a new month begin with nothing, and at least what the document
     /// says was spent in them.
     #[must_use]
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn days_and_months_begin_with_nothing() {
-        let spent = Spending::default()
+        let spent = CalendarSpending::default()
             .at(seconds("2026-11-30T23:59:59Z"), None)
             .plus(amount("3"));
         let cases = [
@@ -234,7 +234,7 @@ mod tests {
             assert_eq!(then.of(Window::Day), amount(day), "{now}");
             assert_eq!(then.of(Window::Month), amount(month), "{now}");
         }
-        let next_day = Spending::default()
+        let next_day = CalendarSpending::default()
             .at(seconds("2026-11-29T23:59:59Z"), None)
             .plus(amount("2"))
             .at(seconds("2026-11-30T00:00:00Z"), None)
@@ -253,7 +253,7 @@ mod tests {
             })
         };
         let now = seconds("2026-11-22T12:00:00Z");
-        let mine = Spending::default().at(now, None).plus(amount("6"));
+        let mine = CalendarSpending::default().at(now, None).plus(amount("6"));
         let cases = [
             ("this day", told("2026-11-22T03:00:00Z"), "6", "70"),
             ("yesterday", told("2026-11-21T23:59:59Z"), "6", "70"),
@@ -276,7 +276,9 @@ mod tests {
             per_month: month.map(amount),
             spent: None,
         };
-        let spent = Spending::default().at(now, None).plus(amount("1.5"));
+        let spent = CalendarSpending::default()
+            .at(now, None)
+            .plus(amount("1.5"));
         let cases = [
             (budget(None, None), None),
             (budget(Some("1.50000000000000000001"), None), None),

@@ -1,6 +1,6 @@
 //! How many tokens a request may use, guessed before anybody knows.
 
-use super::Rate;
+use super::rate::Rate;
 use crate::usage::estimate::text_tokens;
 
 /// What a request is taken to cost until its usage is known.

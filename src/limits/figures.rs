@@ -1,6 +1,6 @@
 //! How much is left, for the headers that clients read.
 
-use super::Window;
+use super::budget::Window;
 use crate::money::Amount;
 
 /// What is left of the limits of a key and its group, the tighter of both for each.

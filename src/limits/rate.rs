@@ -40,7 +40,7 @@ impl Rate {
 const UNIT: u64 = 60_000_000;
 
 /// By how much the clock readings of two VMs may seem to differ, in microseconds: each reads its clock
-/// before it changes a record, and may be overtaken in between. What differs by more is no moment of
+/// before it changes a record, and another may change it in between. What differs by more is no moment of
 /// this clock.
 const SKEW_US: u64 = 1_000_000;
 
@@ -57,7 +57,7 @@ pub struct Bucket {
     emptied: u32,
 }
 
-/// What was put into a bucket for a request that is to be settled later.
+/// What is reserved in a bucket for a request, to be settled when it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Share {
     units: u64,
@@ -80,7 +80,7 @@ impl Bucket {
         Self { limit, ..self }.caught_up(now_us)
     }
 
-    /// The same at the limit that it had last: who only settles may know an older one.
+    /// The same at the limit that it drained for last: a settlement may know an older one.
     #[must_use]
     pub fn caught_up(self, now_us: u64) -> Self {
         if self.ahead_us(now_us) > SKEW_US {
@@ -122,7 +122,7 @@ impl Bucket {
 
     /// With `cost` taken out again, as far as it has not drained.
     #[must_use]
-    fn relieved(self, cost: u64) -> Self {
+    fn refunded(self, cost: u64) -> Self {
         let level = self.level.saturating_sub(cost.saturating_mul(UNIT));
         Self { level, ..self }
     }
@@ -140,7 +140,7 @@ impl Bucket {
         if used >= share.units {
             self.filled(used.saturating_sub(share.units))
         } else if self.emptied == share.emptied {
-            self.relieved(share.units.saturating_sub(used))
+            self.refunded(share.units.saturating_sub(used))
         } else {
             // The share has drained since then: what is in the bucket now is of others.
             self

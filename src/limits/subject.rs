@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::Limits;
+use super::terms::Limits;
 
 /// Whose limits they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

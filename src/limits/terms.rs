@@ -1,8 +1,8 @@
 //! What a document grants a key or a group, and the bytes that say so in a key's record.
 
-use super::Rate;
 use super::budget::{Budget, SpentBy};
 use super::bytes::Reader;
+use super::rate::Rate;
 use crate::money::Amount;
 
 /// Limits of one key or group. `None` is unlimited.

@@ -2,7 +2,7 @@
 
 use crate::config::document::LimitsServiceDocument;
 use crate::config::error::Problems;
-use crate::limits::shared::OnFailure;
+use crate::limits::service::OnFailure;
 
 pub(super) fn compile(
     document: Option<&LimitsServiceDocument>,

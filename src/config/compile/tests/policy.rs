@@ -1,5 +1,5 @@
 use super::*;
-use crate::limits::shared::OnFailure;
+use crate::limits::service::OnFailure;
 
 #[test]
 fn every_problem_of_fields_at_the_top_is_named() {
