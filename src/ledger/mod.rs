@@ -3,15 +3,15 @@
 //! There is exactly one record for each request that reached the filter. It becomes one line of
 //! Envoy's access log and the increments of the metrics.
 
+mod attempts;
+mod buffer;
 mod ending;
 mod json;
-mod line;
-mod refusals;
-mod tries;
+mod rejections;
 
+pub use attempts::{AttemptFailure, Attempts, FailedAttempt};
 pub use ending::{Ending, UsageStatus};
-pub use refusals::{Refusal, Told};
-pub use tries::{Asked, FailedTry, Failure};
+pub use rejections::{AccountRejection, RejectionLog};
 
 use std::rc::Rc;
 
@@ -65,8 +65,8 @@ pub struct Record {
     pub replaced_status: Option<u16>,
     /// Why Envoy answered in the upstream's place, in Envoy's words.
     pub upstream_failure: Option<String>,
-    /// The accounts that were asked, where the source has accounts.
-    pub asked: Option<Asked>,
+    /// The attempts at upstream accounts, where the source has accounts.
+    pub attempts: Option<Attempts>,
     /// What the meter read.
     pub reading: Reading,
     /// How many of the tokens in it are estimated.

@@ -32,7 +32,7 @@ pub(super) fn record() -> Record {
         upstream_request_id: Some("up-1".to_owned()),
         replaced_status: None,
         upstream_failure: None,
-        asked: None,
+        attempts: None,
         reading: Reading::default(),
         limit: None,
         settled: Settlement::default(),

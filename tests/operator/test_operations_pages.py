@@ -41,7 +41,7 @@ def words(file: str, kind: str) -> list[str]:
 def test_every_member_of_a_line_is_explained() -> None:
     (line,) = re.findall(r"inline_string: >\n((?: {28}.*\n)+)", ENVOY_YAML)
     envoys = re.findall(r'"([\w.]+)":', line)
-    written = code("ledger/json.rs", "ledger/tries.rs")
+    written = code("ledger/json.rs", "ledger/attempts.rs")
     filters = re.findall(r'"((?:http|url|error|gen_ai|trilane)\.[a-z0-9_.]+)"', written)
     assert len(envoys) > 8 and len(filters) > 40, "they are not where they were"
     told = names(rows(LEDGER, "| member | meaning |"))
@@ -53,13 +53,13 @@ def test_every_member_of_a_line_is_explained() -> None:
     [
         ("| `trilane.usage.status` | |", "ledger/ending.rs", "UsageStatus"),
         ("| `trilane.outcome` | |", "ledger/ending.rs", "Ending"),
-        ("| kind | | status |", "ledger/tries.rs", "Failure"),
+        ("| kind | | status |", "ledger/attempts.rs", "AttemptFailure"),
     ],
 )
 def test_every_ending_is_explained(heading: str, file: str, kind: str) -> None:
     known = words(file, kind)
     assert len(known) > 3, "they are not where they were"
-    if kind == "Failure":
+    if kind == "AttemptFailure":
         known.remove("request")  # is no failed try, and never in a record
     assert sorted(names(rows(LEDGER, heading))) == sorted(known)
 

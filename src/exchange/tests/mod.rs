@@ -127,8 +127,8 @@ impl AnswerHead for FakeHead {
 
     fn failed_tries(&self) -> Vec<u8> {
         let reason = self.details.strip_prefix("hop: ").unwrap_or_default();
-        crate::ledger::FailedTry::answered("two".to_owned(), self.status, reason)
-            .hand_over(Vec::new())
+        crate::ledger::FailedAttempt::answered("two".to_owned(), self.status, reason)
+            .append_to(Vec::new())
     }
 
     fn header(&self, name: &'static str) -> Option<String> {
