@@ -1,6 +1,6 @@
 //! What source and Mixed groups have in common.
 
-use super::findings::Findings;
+use super::diagnostics::Diagnostics;
 use super::{coverage, limits, names};
 use crate::config::document::GroupDocument;
 use crate::config::policy::{Clients, Group, GroupKind, Lists};
@@ -16,9 +16,9 @@ pub(super) fn compile(
     document: &GroupDocument,
     path: &str,
     kind: GroupKind,
-    findings: &mut Findings,
+    diagnostics: &mut Diagnostics,
 ) -> Group {
-    let problems = &mut findings.problems;
+    let problems = &mut diagnostics.problems;
     let id = document.id.clone().unwrap_or_default();
     let name = document.name.clone().unwrap_or_else(|| id.clone());
     if document.name.is_some() {

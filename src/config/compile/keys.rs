@@ -32,14 +32,14 @@ pub(in crate::config) struct Checked<'a> {
 
 /// Where a key is written.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::config) enum Place {
+pub(in crate::config) enum KeyPlace {
     /// In this list, at this position.
     In(&'static str, usize),
     /// By itself.
     Alone,
 }
 
-impl Place {
+impl KeyPlace {
     /// The path of one of its fields.
     pub(in crate::config) fn field(self, name: &str) -> String {
         match self {
@@ -54,7 +54,7 @@ impl<'a> KeyFields<'a> {
     pub(in crate::config) fn check(
         &self,
         good_group: impl FnOnce(Option<&'a str>) -> Result<&'a str, Cow<'static, str>>,
-        place: Place,
+        place: KeyPlace,
         problems: &mut Problems,
     ) -> Checked<'a> {
         let id = names::checked_id(self.id);
@@ -125,7 +125,7 @@ pub(super) fn compile(
     let mut records = Vec::with_capacity(documents.len());
     for (position, document) in documents.iter().enumerate() {
         let before = problems.0.len();
-        let place = Place::In("keys", position);
+        let place = KeyPlace::In("keys", position);
         let fields = KeyFields {
             id: document.id.as_deref(),
             sha256: document.sha256.as_deref(),

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use hashbrown::HashMap;
 
-use super::findings::Findings;
+use super::diagnostics::Diagnostics;
 use super::{fields, group, names};
 use crate::config::document::{EntryDocument, GroupDocument, ModelDocument};
 use crate::config::error::Problems;
@@ -33,21 +33,21 @@ pub(super) fn compile(
     document: &GroupDocument,
     path: &str,
     sources: &Sources<'_>,
-    findings: &mut Findings,
+    diagnostics: &mut Diagnostics,
 ) -> Group {
-    refuse_source_fields(document, path, &mut findings.problems);
+    refuse_source_fields(document, path, &mut diagnostics.problems);
     let mut entries: Vec<MixedEntry> = Vec::new();
     for (name, entry_document) in document.entries.iter().flatten() {
         let path = format!("{path}.entries.{name}");
         let Some(entry) = Entry::from_name(name) else {
-            findings.problems.push(
+            diagnostics.problems.push(
                 path,
                 "is no entry (known: responses, vb_messages, vc_generate_content)",
             );
             continue;
         };
         if entries.iter().any(|e| e.entry == entry) {
-            findings.problems.push(path, "is given under two names");
+            diagnostics.problems.push(path, "is given under two names");
             continue;
         }
         entries.extend(compile_entry(
@@ -55,28 +55,28 @@ pub(super) fn compile(
             entry_document,
             &path,
             sources,
-            &mut findings.problems,
+            &mut diagnostics.problems,
         ));
     }
     if document.entries.as_ref().is_none_or(|e| e.is_empty()) {
-        findings
+        diagnostics
             .problems
             .push(format!("{path}.entries"), "is missing or empty");
     } else if !entries.iter().any(|e| e.entry == Entry::VbMessages) {
-        findings.warnings.push(
+        diagnostics.warnings.push(
             format!("{path}.entries"),
             "has no vb_messages: protocol B traffic gets 403",
         );
     }
-    let models = models(document, path, &entries, &mut findings.problems);
+    let models = models(document, path, &entries, &mut diagnostics.problems);
     if models.is_empty() {
-        findings.warnings.push(
+        diagnostics.warnings.push(
             format!("{path}.models"),
             "is empty: its keys can use nothing",
         );
     }
     let mixed = GroupKind::Mixed(Mixed { entries, models });
-    group::compile(document, path, mixed, findings)
+    group::compile(document, path, mixed, diagnostics)
 }
 
 fn refuse_source_fields(document: &GroupDocument, path: &str, problems: &mut Problems) {

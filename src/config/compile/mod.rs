@@ -5,9 +5,9 @@
 
 mod accounts;
 mod coverage;
+mod diagnostics;
 mod feed;
 mod fields;
-mod findings;
 mod group;
 pub(in crate::config) mod keys;
 pub(in crate::config) mod limits;
@@ -23,7 +23,7 @@ use std::rc::Rc;
 
 use hashbrown::HashMap;
 
-use self::findings::Findings;
+use self::diagnostics::Diagnostics;
 use super::document::{Document, GroupDocument};
 use super::error::{Problem, Problems};
 use super::policy::{Group, Policy};
@@ -51,15 +51,15 @@ const BODY: core::ops::RangeInclusive<u64> = 1024..=1024 * 1024 * 1024;
 /// # Errors
 /// Every problem found; nothing of a document with a problem may come into force.
 pub fn compile(document: &Document) -> Result<Compiled, Problems> {
-    let mut findings = Findings::default();
-    let policy = policy(document, &mut findings);
-    let problems = &mut findings.problems;
+    let mut diagnostics = Diagnostics::default();
+    let policy = policy(document, &mut diagnostics);
+    let problems = &mut diagnostics.problems;
     if document.keys.is_none() {
         problems.push("keys", "is missing (an empty list is allowed)");
     }
     let keys = document.keys.as_deref().unwrap_or_default();
     let keys = keys::compile(keys, &policy, problems);
-    findings.finish().map(|warnings| Compiled {
+    diagnostics.finish().map(|warnings| Compiled {
         policy,
         keys,
         warnings,
@@ -71,14 +71,14 @@ pub fn compile(document: &Document) -> Result<Compiled, Problems> {
 /// # Errors
 /// Every problem found.
 pub fn compile_policy(document: &Document) -> Result<(Policy, Vec<Problem>), Problems> {
-    let mut findings = Findings::default();
-    let policy = policy(document, &mut findings);
-    findings.finish().map(|warnings| (policy, warnings))
+    let mut diagnostics = Diagnostics::default();
+    let policy = policy(document, &mut diagnostics);
+    diagnostics.finish().map(|warnings| (policy, warnings))
 }
 
-fn policy(document: &Document, findings: &mut Findings) -> Policy {
-    let (groups, index) = groups(document.groups.as_deref().unwrap_or_default(), findings);
-    let problems = &mut findings.problems;
+fn policy(document: &Document, diagnostics: &mut Diagnostics) -> Policy {
+    let (groups, index) = groups(document.groups.as_deref().unwrap_or_default(), diagnostics);
+    let problems = &mut diagnostics.problems;
     let mut size = |value, default, range, path| {
         fields::within(value, default, range, " bytes", path, problems)
     };
@@ -104,9 +104,9 @@ fn policy(document: &Document, findings: &mut Findings) -> Policy {
 /// The groups at their positions, `None` where one did not compile; and the position of each id.
 fn groups(
     documents: &[GroupDocument],
-    findings: &mut Findings,
+    diagnostics: &mut Diagnostics,
 ) -> (Vec<Option<Group>>, HashMap<String, usize>) {
-    let problems = &mut findings.problems;
+    let problems = &mut diagnostics.problems;
     if documents.is_empty() {
         problems.push(
             "groups",
@@ -126,7 +126,7 @@ fn groups(
     let compiled: Vec<Option<Group>> = documents
         .iter()
         .enumerate()
-        .map(|(i, document)| source::compile(document, &format!("groups[{i}]"), findings))
+        .map(|(i, document)| source::compile(document, &format!("groups[{i}]"), diagnostics))
         .collect();
     let sources = mixed::Sources {
         documents,
@@ -136,7 +136,7 @@ fn groups(
     let all = documents.iter().enumerate().map(|(position, document)| {
         if group::is_mixed(document) {
             let path = format!("groups[{position}]");
-            Some(mixed::compile(document, &path, &sources, findings))
+            Some(mixed::compile(document, &path, &sources, diagnostics))
         } else {
             compiled.get(position).cloned().flatten()
         }

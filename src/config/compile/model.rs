@@ -1,6 +1,6 @@
 //! The models of a source group.
 
-use super::findings::Findings;
+use super::diagnostics::Diagnostics;
 use super::{fields, names, prices};
 use crate::config::document::{GroupDocument, ModelDocument};
 use crate::lane::Protocol;
@@ -13,7 +13,7 @@ pub(super) fn catalog(
     document: &GroupDocument,
     protocol: Protocol,
     path: &str,
-    findings: &mut Findings,
+    diagnostics: &mut Diagnostics,
 ) -> Catalog {
     let rule = match protocol {
         Protocol::A => NameRule::A,
@@ -23,10 +23,10 @@ pub(super) fn catalog(
     let mut catalog = Catalog::new(rule);
     for (i, model) in document.models.iter().flatten().enumerate() {
         let path = format!("{path}.models[{i}]");
-        add_model(&mut catalog, model, (rule, protocol), &path, findings);
+        add_model(&mut catalog, model, (rule, protocol), &path, diagnostics);
     }
     if catalog.models().is_empty() {
-        findings.warnings.push(
+        diagnostics.warnings.push(
             format!("{path}.models"),
             "is empty: its keys can use nothing",
         );
@@ -39,13 +39,13 @@ fn add_model(
     document: &ModelDocument,
     (rule, protocol): (NameRule, Protocol),
     path: &str,
-    findings: &mut Findings,
+    diagnostics: &mut Diagnostics,
 ) {
     let prices = document
         .prices
         .as_ref()
-        .map(|prices| prices::compile(prices, &format!("{path}.prices"), findings));
-    let problems = &mut findings.problems;
+        .map(|prices| prices::compile(prices, &format!("{path}.prices"), diagnostics));
+    let problems = &mut diagnostics.problems;
     let free = document.free.unwrap_or(false);
     if free && document.prices.is_some() {
         problems.push(

@@ -1,6 +1,6 @@
 //! The prices of a model.
 
-use super::findings::Findings;
+use super::diagnostics::Diagnostics;
 use crate::config::document::{PerCallDocument, PricesDocument};
 use crate::config::error::Problems;
 use crate::money::{Price, Prices, is_ordinary};
@@ -10,8 +10,12 @@ use crate::usage::{Call, Kind};
 const MAX_TIER: usize = 32;
 
 /// Compiles prices; a wrong one is a problem, a price that seems forgotten a warning.
-pub(super) fn compile(document: &PricesDocument, path: &str, findings: &mut Findings) -> Prices {
-    let problems = &mut findings.problems;
+pub(super) fn compile(
+    document: &PricesDocument,
+    path: &str,
+    diagnostics: &mut Diagnostics,
+) -> Prices {
+    let problems = &mut diagnostics.problems;
     let mut prices = set(document, path, problems);
     calls(document.per_call.as_ref(), path, &mut prices, problems);
     let has_tokens = kinds(document).iter().any(|(_, text)| text.is_some());
@@ -29,12 +33,12 @@ pub(super) fn compile(document: &PricesDocument, path: &str, findings: &mut Find
         } else {
             Kind::Input
         };
-        findings.warnings.push(
+        diagnostics.warnings.push(
             path,
             format!("has no price for {}: it is free", missing.name()),
         );
     }
-    let tiers = tiers(document, path, &prices, findings);
+    let tiers = tiers(document, path, &prices, diagnostics);
     prices.with_tiers(tiers)
 }
 
@@ -103,9 +107,9 @@ fn tiers(
     document: &PricesDocument,
     path: &str,
     plain: &Prices,
-    findings: &mut Findings,
+    diagnostics: &mut Diagnostics,
 ) -> Vec<(String, Prices)> {
-    let problems = &mut findings.problems;
+    let problems = &mut diagnostics.problems;
     let documents = document.tiers.iter().flatten();
     if documents.clone().count() > Prices::MAX_TIERS {
         problems.push(
@@ -142,7 +146,7 @@ fn tiers(
             (Kind::Output, &document.output),
         ] {
             if text.is_none() && plain.tokens(kind).is_some() {
-                findings.warnings.push(
+                diagnostics.warnings.push(
                     &path,
                     format!(
                         "has no price for {}: it is free at this class of service",

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::findings::Findings;
+use super::diagnostics::Diagnostics;
 use super::{accounts, fields, group, methods, model, names};
 use crate::config::account;
 use crate::config::document::GroupDocument;
@@ -14,12 +14,12 @@ use crate::lane::Protocol;
 pub(super) fn compile(
     document: &GroupDocument,
     path: &str,
-    findings: &mut Findings,
+    diagnostics: &mut Diagnostics,
 ) -> Option<Group> {
     if group::is_mixed(document) {
         return None;
     }
-    let problems = &mut findings.problems;
+    let problems = &mut diagnostics.problems;
     let protocol = match document.protocol.as_deref() {
         Some("A") => Protocol::A,
         Some("B") => Protocol::B,
@@ -97,7 +97,7 @@ pub(super) fn compile(
             cluster
         }
     };
-    let catalog = model::catalog(document, protocol, path, findings);
+    let catalog = model::catalog(document, protocol, path, diagnostics);
     let source = Source {
         group: document.id.clone().unwrap_or_default(),
         protocol,
@@ -116,6 +116,6 @@ pub(super) fn compile(
         document,
         path,
         GroupKind::Source(Rc::new(source)),
-        findings,
+        diagnostics,
     ))
 }

@@ -4,14 +4,14 @@ use crate::config::error::{Problem, Problems};
 
 /// The problems and warnings found so far.
 #[derive(Debug, Default)]
-pub(super) struct Findings {
+pub(super) struct Diagnostics {
     /// What is wrong: nothing of a document with a problem comes into force.
     pub problems: Problems,
     /// What is allowed yet looks unintended.
     pub warnings: Problems,
 }
 
-impl Findings {
+impl Diagnostics {
     /// The warnings, where there is no problem.
     ///
     /// # Errors
