@@ -1,4 +1,4 @@
-//! JSON being written in short pieces.
+//! A buffer for JSON that is written in short pieces.
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! The record of one exchange: who asked, what for, how it ended, what it used and what that costs.
+//! The usage record of one exchange: who made the request, for what, how it ended, what it used and cost.
 //!
 //! There is exactly one record for each request that reached the filter. It becomes one line of
 //! Envoy's access log and the increments of the metrics.
@@ -37,7 +37,7 @@ pub struct Record {
     pub protocol: Option<Protocol>,
     /// The id of the account key.
     pub key: Option<String>,
-    /// Where a good key stood, if its group does not read it there: the name of a header, or `query`.
+    /// Where a valid key was found if its group does not read it there: the name of a header, or `query`.
     pub key_found_in: Option<&'static str>,
     /// Whose it is, where that is known.
     pub owner: Option<String>,
@@ -57,7 +57,7 @@ pub struct Record {
     pub ending: Ending,
     /// How good the numbers are.
     pub status: UsageStatus,
-    /// The code of our refusal, or the type of an error that the upstream gave.
+    /// The code of our rejection, or the type of the upstream's error.
     pub error: Option<String>,
     /// The id that the upstream gave its answer; the client sees it as `x-request-id`.
     pub upstream_request_id: Option<String>,
@@ -79,9 +79,9 @@ pub struct Record {
     pub currency: Option<Rc<str>>,
     /// The limit that refused the request, and whose it is.
     pub limit: Option<(Scope, Limit)>,
-    /// What became of the request's counting.
+    /// How the request was settled with its limits.
     pub settled: Settlement,
-    /// What the limits service is to be told was used, where it was asked and something was used.
+    /// The tokens to report to the rate limit service, where it was asked and something was used.
     pub counted: Option<Tokens>,
     /// Bytes of the request's body, inflated.
     pub request_bytes: u64,

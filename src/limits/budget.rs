@@ -26,15 +26,15 @@ impl Window {
     }
 }
 
-/// What a document grants. `None` is unlimited.
+/// The budget that a document gives. `None` is unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Budget {
     /// For each day.
     pub per_day: Option<Amount>,
     /// For each month.
     pub per_month: Option<Amount>,
-    /// What was spent by then, as the document's author knows it: with it a count survives the
-    /// Envoy that holds it, and several Envoys know of each other.
+    /// What was spent until some moment, as the document's author knows it. So counts survive a restart of Envoy, and
+    /// several Envoys can count together.
     pub spent: Option<SpentBy>,
 }
 
@@ -101,14 +101,13 @@ pub struct CalendarSpending {
 }
 
 impl CalendarSpending {
-    /// As it is now: a new day and a new month begin with nothing, and at least what the document
-    /// says was spent in them.
+    /// As it is now: a new day and a new month begin with nothing, and at least what the document says was spent counts.
     #[must_use]
     pub fn at(self, now: i64, told: Option<SpentBy>) -> Self {
         let calendar = Calendar::at(now);
         let mut spending = self;
-        // A clock that is set back across midnight must not give a day's budget once more; one that
-        // was far ahead must not spoil the days until then.
+        // A clock that is set back across midnight must not renew a day's budget; one that was far ahead must not block
+        // the days until then.
         let over = |kept: u32, now: u32| kept < now || kept > now.saturating_add(1);
         if over(self.calendar.day, calendar.day) {
             spending.calendar.day = calendar.day;
@@ -130,7 +129,7 @@ impl CalendarSpending {
         spending
     }
 
-    /// With a charge more.
+    /// With one more charge.
     #[must_use]
     pub fn plus(self, charge: Amount) -> Self {
         Self {
@@ -148,7 +147,7 @@ impl CalendarSpending {
         }
     }
 
-    /// The budget that is spent; where both are, the one that takes longer to come back.
+    /// The budget that is spent; of both the one that is renewed later.
     pub fn exceeds(&self, budget: &Budget) -> Option<Window> {
         [Window::Month, Window::Day].into_iter().find(|window| {
             budget
@@ -167,7 +166,7 @@ impl CalendarSpending {
         )
     }
 
-    /// What [`parts`](Self::parts) described.
+    /// The spending with these [`parts`](Self::parts).
     pub(super) fn from_parts((day, month, in_day, in_month): (u32, u32, Amount, Amount)) -> Self {
         Self {
             calendar: Calendar { day, month },

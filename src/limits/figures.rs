@@ -1,4 +1,4 @@
-//! How much is left, for the headers that clients read.
+//! How much is left of the limits, for the response headers.
 
 use super::budget::Window;
 use crate::money::Amount;
@@ -14,7 +14,7 @@ pub struct Figures {
     pub output_tokens: Option<Gauge>,
     /// Of the budgets, by [`Window`].
     pub budgets: [Option<Purse>; Window::ALL.len()],
-    /// When this was so, in microseconds since the Unix epoch.
+    /// The time of these figures, in microseconds since the Unix epoch.
     pub at_us: u64,
 }
 
@@ -25,7 +25,7 @@ pub struct Gauge {
     pub limit: u32,
     /// Units that may be used now.
     pub remaining: u64,
-    /// How long until all of them may be, in microseconds.
+    /// How long until all of them may be used, in microseconds.
     pub reset_us: u64,
 }
 

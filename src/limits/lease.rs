@@ -1,14 +1,14 @@
 //! Concurrent requests: each takes a slot, and gives it back when it ends, however it ends.
 //!
-//! A VM that dies gives nothing back. So slots are lent: each VM has one lease for all the slots that
-//! it holds of a subject, renewed as long as it lives, and a lease that ran out counts no more.
+//! A VM that dies gives nothing back. So each VM has one lease for all the slots that it holds of a subject: it renews
+//! the lease as long as it lives, and an expired lease does not count.
 
-/// How long a lease holds without being renewed, in milliseconds.
+/// How long a lease lasts without renewal, in milliseconds.
 pub const LEASE_MS: u64 = 30_000;
 /// How often a VM renews its leases, in milliseconds.
 pub const RENEWAL_MS: u64 = 10_000;
 
-/// What one VM holds.
+/// The slots that one VM holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
     /// The VM: a number that no other has.
@@ -24,7 +24,7 @@ pub struct Lease {
 pub struct Leases(pub(super) Vec<Lease>);
 
 impl Leases {
-    /// Drops those that ran out, by the steady clock. None is believed that would run for longer than a lease does.
+    /// Drops expired leases, by the steady clock, and any that would last longer than a lease can.
     pub fn expire(&mut self, now_ms: u64) {
         let latest = now_ms.saturating_add(LEASE_MS);
         self.0.retain(|lease| {
@@ -38,7 +38,7 @@ impl Leases {
         others.map(|lease| u64::from(lease.slots)).sum()
     }
 
-    /// Writes down how many slots `holder` holds now.
+    /// Records how many slots `holder` holds now.
     pub fn set(&mut self, holder: u64, slots: u32, now_ms: u64) {
         self.0.retain(|lease| lease.holder != holder);
         if slots > 0 {

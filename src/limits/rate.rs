@@ -2,11 +2,10 @@
 //!
 //! The Generic Cell Rate Algorithm of ITU-T Recommendation I.371 (Annex A) in its continuous-state
 //! leaky-bucket form: what is used fills a bucket that drains steadily, a whole limit each minute,
-//! and what does not fit is refused. So nothing happens on the stroke of a minute, a whole limit may
+//! and what does not fit is rejected. So there is no window that begins with the minute: a whole limit may
 //! be used at once, and from then on as much as has drained.
 //!
-//! The bucket is filled with what was used, not with time: a limit that changes finds in it what it
-//! found before.
+//! The bucket holds units used, not time, so a limit can change without losing what was counted.
 
 use super::bytes::Reader;
 
@@ -44,7 +43,7 @@ const UNIT: u64 = 60_000_000;
 /// this clock.
 const SKEW_US: u64 = 1_000_000;
 
-/// What one rate has used and not yet been forgiven.
+/// What was used of one rate and has not drained yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Bucket {
     /// How full it is, in parts of a unit.
@@ -53,7 +52,7 @@ pub struct Bucket {
     at_us: u64,
     /// The limit that it last drained for, in units a minute.
     limit: u32,
-    /// How often it has run empty.
+    /// How often it has drained to empty.
     emptied: u32,
 }
 
@@ -61,7 +60,7 @@ pub struct Bucket {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Share {
     units: u64,
-    /// How often the bucket had run empty by then.
+    /// How often the bucket had drained to empty by then.
     emptied: u32,
 }
 
@@ -73,8 +72,8 @@ impl Share {
 }
 
 impl Bucket {
-    /// Drains what `limit` a minute has drained until now, by the steady clock. A moment that no clock of this
-    /// process can have told drains nothing, and holds nobody up for longer.
+    /// Drained at `limit` a minute until now, by the steady clock. A record from a time that this process's clock cannot
+    /// have shown drains nothing, and makes no request wait longer.
     #[must_use]
     pub fn drained(self, limit: u32, now_us: u64) -> Self {
         Self { limit, ..self }.caught_up(now_us)
@@ -87,7 +86,7 @@ impl Bucket {
             let at_us = now_us;
             return Self { at_us, ..self };
         }
-        // What another VM has drained for, with a later reading of the clock, must not drain again.
+        // Time that another VM has drained already, with a later reading of the clock, must not drain again.
         let at_us = now_us.max(self.at_us);
         let elapsed = at_us.saturating_sub(self.at_us);
         let drained = elapsed.saturating_mul(u64::from(self.limit));
@@ -166,7 +165,7 @@ impl Bucket {
         }
     }
 
-    /// Adds the bytes that stand for it.
+    /// Appends its encoding.
     pub(super) fn encode(self, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(&self.level.to_le_bytes());
         bytes.extend_from_slice(&self.at_us.to_le_bytes());
@@ -174,7 +173,7 @@ impl Bucket {
         bytes.extend_from_slice(&self.emptied.to_le_bytes());
     }
 
-    /// The bucket that bytes stand for.
+    /// Decodes a bucket.
     pub(super) fn decode(reader: &mut Reader<'_>) -> Option<Self> {
         Some(Self {
             level: reader.u64()?,

@@ -1,4 +1,4 @@
-//! Those whose use is limited.
+//! Keys and groups with limits.
 
 use std::rc::Rc;
 
@@ -30,8 +30,8 @@ pub struct Subject {
     pub scope: Scope,
     /// The limits.
     pub limits: Limits,
-    /// The name of its counters in the shared data. It tells their form, too: a release that counts
-    /// otherwise has other names, and reads nothing that it could misread.
+    /// The name of its counters in shared data. It contains the version of their encoding, so a release with another
+    /// encoding never reads them.
     pub(super) name: Rc<str>,
 }
 

@@ -1,4 +1,4 @@
-//! What a document grants a key or a group, and the bytes that say so in a key's record.
+//! The limits that a document gives a key or a group, and their encoding in a key's record.
 
 use super::budget::{Budget, SpentBy};
 use super::bytes::Reader;
@@ -41,7 +41,7 @@ impl Limits {
         !self.has_rates() && self.concurrent_requests.is_none() && !self.budget.is_set()
     }
 
-    /// The bytes that stand for them: a byte that tells which are there, then those.
+    /// Appends the encoding: a byte of flags for those that are set, then their values.
     pub fn encode(&self, bytes: &mut Vec<u8>) {
         let counts = self.per_minute.iter().copied();
         let counts: Vec<Option<u32>> = counts.chain([self.concurrent_requests]).collect();
@@ -66,7 +66,7 @@ impl Limits {
         }
     }
 
-    /// The limits that bytes stand for, and what follows them; `None` where they stand for none.
+    /// Decodes limits; returns them and the bytes behind them, or `None` where the bytes encode none.
     pub fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let mut reader = Reader(bytes);
         let present = reader.u8()?;

@@ -22,7 +22,7 @@ const ONE: u128 = 10_u128.pow(PLACES);
 impl Amount {
     /// Nothing.
     pub const ZERO: Self = Self(0);
-    /// The greatest amount that a document may write; beyond it a slip of the pen is likelier.
+    /// The greatest amount that a document may write; a greater one is more likely a typing error.
     pub const MAX: u32 = 1_000_000_000;
     /// Fractional digits that a document may write.
     pub const WRITTEN_PLACES: usize = 20;
@@ -44,7 +44,7 @@ impl Amount {
         }
     }
 
-    /// What a charge is; `None` for one with more digits than prices and multipliers can give it.
+    /// The amount of a charge; `None` where it has more digits than prices and multipliers can give it.
     pub fn of(charge: Charge) -> Option<Self> {
         Self::of_decimal(charge.value())
     }
@@ -56,24 +56,24 @@ impl Amount {
         mantissa.checked_mul(10_u128.checked_pow(shift)?).map(Self)
     }
 
-    /// This and that. A sum beyond 10^18 of the currency stays there.
+    /// The sum, saturating at about 10^18 of the currency.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// What is left of it once that is spent; nothing where that is more.
+    /// What is left after `spent`, at least nothing.
     #[must_use]
     pub fn less(self, spent: Self) -> Self {
         Self(self.0.saturating_sub(spent.0))
     }
 
-    /// The bytes that stand for it.
+    /// Its encoding in records.
     pub(crate) fn to_bytes(self) -> [u8; 16] {
         self.0.to_le_bytes()
     }
 
-    /// The amount that bytes stand for.
+    /// Decodes an amount.
     pub(crate) fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(u128::from_le_bytes(bytes))
     }

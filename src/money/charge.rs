@@ -36,7 +36,7 @@ impl Charge {
         Some(Self(cost.normalize()))
     }
 
-    /// This and that; `None` where the sum has more digits than the type holds.
+    /// The sum; `None` where it has more digits than the type holds.
     pub fn plus(self, other: Self) -> Option<Self> {
         sum(self.0, other.0).map(|total| Self(total.normalize()))
     }

@@ -9,7 +9,7 @@ use super::decimal::{self, Fault};
 pub struct Price(Decimal);
 
 impl Price {
-    /// The greatest price; beyond it a slip of the pen is likelier.
+    /// The greatest price that a document may write; a greater one is more likely a typing error.
     pub const MAX: u32 = 1_000_000;
     /// Fractional digits that a document may write.
     pub const PLACES: usize = 6;

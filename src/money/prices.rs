@@ -40,8 +40,8 @@ impl Prices {
         }
     }
 
-    /// These prices, and others for classes of service, by their names. What a class says nothing of is as here for
-    /// images and calls, but not for tokens.
+    /// These prices, with sets of their own for classes of service, by name. A class without a price for images or calls
+    /// takes it from here; for tokens it does not.
     #[must_use]
     pub fn with_tiers(mut self, tiers: Vec<(String, Self)>) -> Self {
         self.tiers = tiers;

@@ -1,4 +1,4 @@
-//! Account keys, in the document and in a feed.
+//! API keys, in the document and in a feed.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::config::policy::Policy;
 use crate::config::record::{KeyDigest, KeyRecord};
 use crate::config::suggestion::suggestion;
 
-/// An account key as written, wherever that is.
+/// An API key as written, in the document or in a feed.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::config) struct KeyFields<'a> {
     pub id: Option<&'a str>,
@@ -21,7 +21,7 @@ pub(in crate::config) struct KeyFields<'a> {
     pub expires_at: Option<&'a str>,
 }
 
-/// What is good of it.
+/// The fields that are valid.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::config) struct Checked<'a> {
     pub id: Option<&'a str>,
@@ -50,7 +50,7 @@ impl KeyPlace {
 }
 
 impl<'a> KeyFields<'a> {
-    /// Checks every field by itself; a path is only written where something is wrong there.
+    /// Checks each field by itself. A path is built only for a problem.
     pub(in crate::config) fn check(
         &self,
         good_group: impl FnOnce(Option<&'a str>) -> Result<&'a str, Cow<'static, str>>,
@@ -89,12 +89,12 @@ pub(in crate::config) fn digest(sha256: Option<&str>) -> Result<KeyDigest, &'sta
         .ok_or("must be the 64 hexadecimal digits of the key's SHA-256")
 }
 
-/// A group that may be named before a policy knows it.
+/// A group that the policy need not have yet.
 pub(in crate::config) fn any_group(id: Option<&str>) -> Result<&str, Cow<'static, str>> {
     names::checked_id(id).map_err(Cow::Borrowed)
 }
 
-/// A group of the policy. Which there are is told of the first problems of a document: it takes a look at all.
+/// A group of the policy. Only the first problems of a document list the known groups: a list takes a look at all.
 fn known_group<'a>(
     id: Option<&'a str>,
     policy: &Policy,

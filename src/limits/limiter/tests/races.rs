@@ -355,7 +355,11 @@ fn in_threads(body: impl Fn(&Limiter, u64) + Sync) {
 }
 
 /// Admits; in a debug build with more threads than cores one may be overtaken a hundred times.
-fn admit(limiter: &Limiter, subjects: &[Subject], shared: &Threaded) -> Result<Reservation, AdmitError> {
+fn admit(
+    limiter: &Limiter,
+    subjects: &[Subject],
+    shared: &Threaded,
+) -> Result<Reservation, AdmitError> {
     loop {
         match limiter.admit(subjects, tokens(3, 0), shared, NOON) {
             Err(AdmitError::Conflict) => std::thread::yield_now(),
