@@ -5,8 +5,8 @@ use core::fmt::{self, Write as _};
 
 use serde::Serialize;
 
-use super::Record;
 use super::buffer::{MemberBuffer, MemberName, name};
+use super::record::Record;
 use crate::limits::Scope;
 use crate::usage::{Call, Estimated, Kind, Usage};
 

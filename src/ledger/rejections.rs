@@ -4,7 +4,8 @@ use core::fmt;
 
 use hashbrown::HashMap;
 
-use super::{AttemptFailure, FailedAttempt, Record};
+use super::attempts::{AttemptFailure, FailedAttempt};
+use super::record::Record;
 
 /// How long the same rejection is not logged again, in microseconds.
 const SILENCE_US: u64 = 60_000_000;

@@ -1,9 +1,12 @@
+use std::rc::Rc;
+
 use serde_json::{Value, json};
 
 use super::*;
-use crate::limits::{BudgetSpent, Rate, Window};
-use crate::money::{Amount, Gap};
-use crate::usage::{Call, Kind};
+use crate::lane::{Entry, Protocol};
+use crate::limits::{BudgetSpent, Limit, Rate, Scope, Settlement, Window};
+use crate::money::{Amount, Charge, Gap, Multiplier, Price, Prices, Uncovered};
+use crate::usage::{Call, Estimated, Kind, Reading, Usage};
 
 pub(super) fn record() -> Record {
     Record {
@@ -72,9 +75,9 @@ fn a_record_becomes_members_of_one_line() {
         finish_reason: Some("end_turn".to_owned()),
         ..Reading::default()
     };
-    let mut prices = crate::money::Prices::default();
-    prices.set_tokens(Kind::Input, crate::money::Price::parse("5").unwrap());
-    record.charge = crate::money::Charge::of(&usage, &prices, Multiplier::ONE);
+    let mut prices = Prices::default();
+    prices.set_tokens(Kind::Input, Price::parse("5").unwrap());
+    record.charge = Charge::of(&usage, &prices, Multiplier::ONE);
     let want = json!({
         "status": 200,
         "http.request.method": "POST",
