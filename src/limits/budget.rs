@@ -2,6 +2,7 @@
 
 use time::{Date, OffsetDateTime, Time};
 
+use super::bytes::Reader;
 use crate::money::Amount;
 
 /// What a budget is for.
@@ -156,23 +157,25 @@ impl CalendarSpending {
         })
     }
 
-    /// Day, month, and what was spent in each, for a record.
-    pub(super) fn parts(self) -> (u32, u32, Amount, Amount) {
-        (
-            self.calendar.day,
-            self.calendar.month,
-            self.in_day,
-            self.in_month,
-        )
+    /// Appends its encoding.
+    pub(super) fn encode(self, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(&self.calendar.day.to_le_bytes());
+        bytes.extend_from_slice(&self.calendar.month.to_le_bytes());
+        bytes.extend_from_slice(&self.in_day.to_bytes());
+        bytes.extend_from_slice(&self.in_month.to_bytes());
     }
 
-    /// The spending with these [`parts`](Self::parts).
-    pub(super) fn from_parts((day, month, in_day, in_month): (u32, u32, Amount, Amount)) -> Self {
-        Self {
-            calendar: Calendar { day, month },
-            in_day,
-            in_month,
-        }
+    /// Decodes a spending.
+    pub(super) fn decode(reader: &mut Reader<'_>) -> Option<Self> {
+        let calendar = Calendar {
+            day: reader.u32()?,
+            month: reader.u32()?,
+        };
+        Some(Self {
+            calendar,
+            in_day: Amount::from_bytes(reader.array()?),
+            in_month: Amount::from_bytes(reader.array()?),
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use super::bytes::Reader;
 use super::count::Count;
 use super::estimate::Estimate;
 use super::figures::{Figures, Gauge, Purse};
-use super::lease::{Lease, Leases};
+use super::lease::Leases;
 use super::now::Now;
 use super::rate::{Bucket, Rate, Share};
 use super::subject::Subject;
@@ -180,46 +180,29 @@ impl Counters {
         Rate::ALL.into_iter().zip(&mut self.buckets)
     }
 
-    /// The bytes of the record. Their form is told by the record's name.
+    /// The encoding in a record: the record's name contains its version.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(256);
         for bucket in self.buckets {
             bucket.encode(&mut bytes);
         }
-        let (day, month, in_day, in_month) = self.spending.parts();
-        bytes.extend_from_slice(&day.to_le_bytes());
-        bytes.extend_from_slice(&month.to_le_bytes());
-        bytes.extend_from_slice(&in_day.to_bytes());
-        bytes.extend_from_slice(&in_month.to_bytes());
-        for lease in &self.leases.0 {
-            bytes.extend_from_slice(&lease.holder.to_le_bytes());
-            bytes.extend_from_slice(&lease.slots.to_le_bytes());
-            bytes.extend_from_slice(&lease.until_ms.to_le_bytes());
-        }
+        self.spending.encode(&mut bytes);
+        self.leases.encode(&mut bytes);
         bytes
     }
 
-    /// Reads a record; `None` for bytes that are none.
+    /// Decodes a record; `None` where the bytes are none.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let mut reader = Reader(bytes);
-        let mut counters = Self::default();
-        for bucket in &mut counters.buckets {
+        let mut buckets = [Bucket::default(); Rate::ALL.len()];
+        for bucket in &mut buckets {
             *bucket = Bucket::decode(&mut reader)?;
         }
-        counters.spending = CalendarSpending::from_parts((
-            reader.u32()?,
-            reader.u32()?,
-            Amount::from_bytes(reader.array()?),
-            Amount::from_bytes(reader.array()?),
-        ));
-        while !reader.0.is_empty() {
-            counters.leases.0.push(Lease {
-                holder: reader.u64()?,
-                slots: reader.u32()?,
-                until_ms: reader.u64()?,
-            });
-        }
-        Some(counters)
+        Some(Self {
+            buckets,
+            spending: CalendarSpending::decode(&mut reader)?,
+            leases: Leases::decode(&mut reader)?,
+        })
     }
 }
 

@@ -3,6 +3,8 @@
 //! A VM that dies gives nothing back. So each VM has one lease for all the slots that it holds of a subject: it renews
 //! the lease as long as it lives, and an expired lease does not count.
 
+use super::bytes::Reader;
+
 /// How long a lease lasts without renewal, in milliseconds.
 pub const LEASE_MS: u64 = 30_000;
 /// How often a VM renews its leases, in milliseconds.
@@ -21,7 +23,7 @@ pub struct Lease {
 
 /// The leases of one subject.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Leases(pub(super) Vec<Lease>);
+pub struct Leases(Vec<Lease>);
 
 impl Leases {
     /// Drops expired leases, by the steady clock, and any that would last longer than a lease can.
@@ -48,6 +50,28 @@ impl Leases {
                 until_ms: now_ms.saturating_add(LEASE_MS),
             });
         }
+    }
+
+    /// Appends their encoding.
+    pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
+        for lease in &self.0 {
+            bytes.extend_from_slice(&lease.holder.to_le_bytes());
+            bytes.extend_from_slice(&lease.slots.to_le_bytes());
+            bytes.extend_from_slice(&lease.until_ms.to_le_bytes());
+        }
+    }
+
+    /// Decodes leases to the end of a record.
+    pub(super) fn decode(reader: &mut Reader<'_>) -> Option<Self> {
+        let mut leases = Self::default();
+        while !reader.0.is_empty() {
+            leases.0.push(Lease {
+                holder: reader.u64()?,
+                slots: reader.u32()?,
+                until_ms: reader.u64()?,
+            });
+        }
+        Some(leases)
     }
 }
 
