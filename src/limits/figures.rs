@@ -93,6 +93,30 @@ mod tests {
     }
 
     #[test]
+    fn figures_of_windows_and_of_all_tokens() {
+        let amount = |text| Amount::parse(text).unwrap();
+        let left = |text| Purse {
+            remaining: amount(text),
+            budget: amount("9"),
+        };
+        let gauge = |remaining| Gauge {
+            limit: 9,
+            remaining,
+            reset_us: 0,
+        };
+        let figures = Figures {
+            input_tokens: Some(gauge(2)),
+            output_tokens: Some(gauge(1)),
+            budgets: [Some(left("1")), Some(left("2"))],
+            ..Figures::default()
+        };
+        assert_eq!(figures.budget(Window::Day), Some(left("1")));
+        assert_eq!(figures.budget(Window::Month), Some(left("2")));
+        assert_eq!(figures.tokens(), Some(gauge(1)));
+        assert_eq!(Figures::default().budget(Window::Day), None);
+    }
+
+    #[test]
     fn the_tighter_limit_is_told() {
         let gauge = |limit, remaining| {
             Some(Gauge {

@@ -51,3 +51,15 @@ impl Subject {
         self.limits.concurrent_requests.is_some()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_and_groups_of_one_id_have_counters_of_their_own() {
+        let name = |scope| Subject::new(scope, "same", Limits::default()).name;
+        assert_eq!(&*name(Scope::Key), "trilane/limit/1/key/same");
+        assert_eq!(&*name(Scope::Group), "trilane/limit/1/group/same");
+    }
+}

@@ -143,6 +143,31 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn what_is_limited_at_all() {
+        let mut rate = Limits::default();
+        rate.set_per_minute(Rate::OutputTokens, Some(1));
+        let slots = Limits {
+            concurrent_requests: Some(1),
+            ..Limits::default()
+        };
+        let [mut day, mut month] = [Limits::default(); 2];
+        day.budget.per_day = Some(Amount::ZERO);
+        month.budget.per_month = Some(Amount::ZERO);
+        // (limits, whether there are any, whether there are rates)
+        let cases = [
+            (Limits::default(), false, false),
+            (rate, true, true),
+            (slots, true, false),
+            (day, true, false),
+            (month, true, false),
+        ];
+        for (limits, any, rates) in cases {
+            assert_eq!(!limits.is_unlimited(), any, "{limits:?}");
+            assert_eq!(limits.has_rates(), rates, "{limits:?}");
+        }
+    }
+
+    #[test]
     fn limits_of_a_later_release_are_not_guessed() {
         assert_eq!(Limits::decode(&[0x80]), None);
         assert_eq!(Limits::decode(&[0]), Some((Limits::default(), &[][..])));

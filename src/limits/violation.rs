@@ -59,3 +59,71 @@ impl LimitViolation {
         (matches!(self.limit, Limit::Budget(_)), self.wait_us)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_by_the_names_of_metrics() {
+        let rates = Rate::ALL.map(Limit::Rate);
+        let budgets = Window::ALL.map(Limit::Budget);
+        let all = rates.into_iter().chain([Limit::Concurrency]).chain(budgets);
+        let names: Vec<&str> = all.map(Limit::name).collect();
+        let want = [
+            "requests",
+            "input_tokens",
+            "output_tokens",
+            "concurrent_requests",
+            "budget_per_day",
+            "budget_per_month",
+        ];
+        assert_eq!(names, want);
+        assert_eq!(Window::ALL.map(Window::name), ["day", "month"]);
+        assert_eq!(
+            [Scope::Key, Scope::Group].map(Scope::name),
+            ["key", "group"]
+        );
+    }
+
+    #[test]
+    fn the_harder_is_named_and_the_wait_is_the_longer() {
+        let violation = |scope, limit, wait_us| LimitViolation {
+            scope,
+            limit,
+            wait_us,
+        };
+        let (requests, day) = (Limit::Rate(Rate::Requests), Limit::Budget(Window::Day));
+        let of_key = |limit, wait_us| violation(Scope::Key, limit, wait_us);
+        let of_group = |limit, wait_us| violation(Scope::Group, limit, wait_us);
+        let cases = [
+            (
+                "longer",
+                of_key(requests, 2),
+                of_group(requests, 1),
+                of_key(requests, 2),
+            ),
+            (
+                "equal",
+                of_key(requests, 1),
+                of_group(requests, 1),
+                of_group(requests, 1),
+            ),
+            (
+                "a budget",
+                of_key(day, 1),
+                of_group(requests, 2),
+                of_key(day, 2),
+            ),
+            (
+                "two budgets",
+                of_key(day, 1),
+                of_group(day, 2),
+                of_group(day, 2),
+            ),
+        ];
+        for (case, one, other, want) in cases {
+            assert_eq!(one.and(other), want, "{case}");
+        }
+    }
+}

@@ -125,6 +125,29 @@ mod tests {
         }
     }
 
+    #[test]
+    fn sums_and_differences_stay_in_range() {
+        let amount = |text| Amount::parse(text).unwrap();
+        let most = Amount::from_bytes([u8::MAX; 16]);
+        assert_eq!(most.plus(amount("1")), most);
+        assert_eq!(amount("3").less(amount("1.5")), amount("1.5"));
+        assert_eq!(amount("1.5").less(amount("3")), Amount::ZERO);
+    }
+
+    #[test]
+    fn a_charge_is_an_amount_unless_it_has_more_places() {
+        use crate::money::{Multiplier, Price};
+        let price = Price::parse("0.000001").unwrap();
+        let tiny = Multiplier::parse("0.0001").unwrap();
+        let charge = |multiplier| Charge::of_call(price, multiplier).unwrap();
+        let amount = |multiplier| Amount::of(charge(multiplier)).map(|amount| amount.to_string());
+        assert_eq!(amount(tiny).as_deref(), Some("0.0000000001"));
+        let finest = tiny.times(tiny).times(tiny);
+        assert_eq!(charge(finest).to_string(), "0.000000000000000001");
+        assert_eq!(amount(finest).as_deref(), Some("0.000000000000000001"));
+        assert_eq!(amount(finest.times(tiny)), None, "22 places");
+    }
+
     proptest! {
         #[test]
         fn sums_are_exact(parts in proptest::collection::vec((0u64..1_000_000_000_000, 0u32..=20), 0..20)) {

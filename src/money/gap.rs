@@ -97,4 +97,17 @@ mod tests {
         }
         assert_eq!(bits, u8::MAX, "and all of them fit");
     }
+
+    #[test]
+    fn a_gap_is_in_the_set_however_often_it_was_found() {
+        let mut uncovered = Uncovered::default();
+        assert!(uncovered.is_empty());
+        for _ in 0..2 {
+            uncovered.insert(Gap::Model);
+            uncovered.insert(Gap::Call(Call::FileSearch));
+        }
+        let names: Vec<&str> = uncovered.names().collect();
+        assert_eq!(names, ["file_search", "model"]);
+        assert!(!uncovered.is_empty() && !uncovered.contains(Gap::Image));
+    }
 }
