@@ -47,7 +47,10 @@ impl AccountStats {
         let answered = || name(account, "tries_total", "outcome=answered;");
         host::add(series.answered.id(Counter, answered), 1);
         // The time of tries that failed is none of its fault.
-        if let Some(time) = record.first_token_us().filter(|_| attempts.failed.is_empty()) {
+        if let Some(time) = record
+            .first_token_us()
+            .filter(|_| attempts.failed.is_empty())
+        {
             let first_token = || name(account, "time_to_first_token", "");
             host::record(series.first_token.id(Histogram, first_token), time);
         }

@@ -13,8 +13,8 @@ use super::account_stats::AccountStats;
 use super::host;
 use super::limit_stats::LimitStats;
 use super::metric::Metric;
-use crate::money::Gap;
 use crate::ledger::{Ending, Record, RejectionLog, UsageStatus};
+use crate::money::Gap;
 use crate::usage::{Call, Kind};
 
 /// The stats that exchanges keep. One for all streams of a VM.

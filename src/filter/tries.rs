@@ -6,7 +6,7 @@ use proxy_wasm::types::{Action, ContextType};
 
 use super::host;
 use crate::exchange::{AGAIN_HEADER, BOUNDS_HEADER, Bounds};
-use crate::ledger::{FailedAttempt, AttemptFailure};
+use crate::ledger::{AttemptFailure, FailedAttempt};
 
 /// What makes the way to an account turn back at once: the route there answers for it.
 ///

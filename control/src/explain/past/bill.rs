@@ -2,8 +2,8 @@
 
 use rust_decimal::Decimal;
 use serde::Serialize;
-use trilane::config::policy::{GroupKind, Source};
 use trilane::config::Compiled;
+use trilane::config::policy::{GroupKind, Source};
 use trilane::lane::Protocol;
 use trilane::model::Model;
 use trilane::money::{Charge, Item, Multiplier, Price, Prices, bill};
