@@ -16,7 +16,7 @@
 //!    nothing.
 //! 7. Whatever is refused on the way, or fails upstream, is a [`reply::Rejection`], answered in the
 //!    protocol's own words.
-//! 8. However it ends, the exchange leaves one record ([`ledger`]) with its exact charge ([`billing`]).
+//! 8. However it ends, the exchange leaves one record ([`ledger`]) with its exact charge ([`money`]).
 //!
 //! The policy behind these decisions comes from one document ([`config`]), which a loader fetches,
 //! checks and publishes to shared data, where every worker reads it.
@@ -34,10 +34,8 @@
 )]
 
 pub mod auth;
-pub mod billing;
 pub mod body;
 pub mod config;
-pub mod decimal;
 #[cfg(target_arch = "wasm32")]
 mod entry;
 pub mod exchange;
@@ -48,6 +46,7 @@ pub mod lane;
 pub mod ledger;
 pub mod limits;
 pub mod model;
+pub mod money;
 pub mod protocol;
 pub mod reply;
 pub mod routing;

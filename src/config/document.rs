@@ -1,370 +1,221 @@
 //! The configuration document as written: a mirror of its JSON, without meaning.
 //!
-//! Every field is optional here, so that reading finds only wrong types and unknown fields, and
-//! [`super::compile()`] can name everything that is missing or does not fit together in one go.
+//! Every field is optional here, so that reading finds only wrong types and unknown fields, and compiling can name
+//! everything that is missing or does not fit together in one go.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::error::Problems;
-use super::salvage;
-
-/// The whole document.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Document {
-    /// Whether protocol C may send its key as the query parameter `key`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub query_key: Option<bool>,
-    /// How many bytes of a request body are held while the model is looked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub inspect_window: Option<u64>,
-    /// The longest request body, in bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_body: Option<u64>,
-    /// The currency of all prices, for records.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub currency: Option<String>,
-    /// The groups.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub groups: Option<Vec<GroupDocument>>,
-    /// The account keys, by digest.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub keys: Option<Vec<KeyDocument>>,
-    /// Where more account keys come from.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub keys_feed: Option<KeysFeedDocument>,
-    /// Whether requests are counted by a service that many Envoys share, too.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub limits_service: Option<LimitsServiceDocument>,
+/// Objects of the document. Every field is optional, and is left out where it is absent.
+macro_rules! objects {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields, default)]
+        #[allow(missing_docs, reason = "the object says where its fields are documented")]
+        pub struct $name {$(
+            $(#[$field_doc])*
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub $field: Option<$type>,
+        )*}
+    )*};
 }
 
-/// A group: a source of one protocol, or a Mixed group over such sources.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-#[allow(
-    missing_docs,
-    reason = "the fields are documented where they get their meaning: policy.rs"
-)]
-pub struct GroupDocument {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub protocol: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub multiplier: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cluster: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub accounts: Option<Vec<AccountDocument>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub failover: Option<FailoverDocument>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub clients: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub image_generation: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub count_tokens: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub account_resources: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub methods: Option<BTreeMap<String, MethodDocument>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub include_usage: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub unreported: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub entries: Option<BTreeMap<String, EntryDocument>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub models: Option<Vec<ModelDocument>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub limits: Option<LimitsDocument>,
-}
+objects! {
+    /// The whole document.
+    Document {
+        /// Whether protocol C may send its key as the query parameter `key`.
+        query_key: bool,
+        /// How many bytes of a request body are held while the model is looked for.
+        inspect_window: u64,
+        /// The longest request body, in bytes.
+        max_body: u64,
+        /// The currency of all prices, for records.
+        currency: String,
+        /// The groups.
+        groups: Vec<GroupDocument>,
+        /// The account keys, by digest.
+        keys: Vec<KeyDocument>,
+        /// Where more account keys come from.
+        keys_feed: KeysFeedDocument,
+        /// Whether requests are counted by a service that many Envoys share, too.
+        limits_service: LimitsServiceDocument,
+    }
 
-/// A further method of the models of a protocol C group.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-#[allow(
-    missing_docs,
-    reason = "the fields are documented where they get their meaning: policy.rs"
-)]
-pub struct MethodDocument {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub per_call: Option<String>,
-}
+    /// A group: a source of one protocol, or a Mixed group over such sources.
+    ///
+    /// The fields are documented where they get their meaning: policy.rs.
+    GroupDocument {
+        id: String,
+        name: String,
+        protocol: String,
+        multiplier: String,
+        cluster: String,
+        accounts: Vec<AccountDocument>,
+        failover: FailoverDocument,
+        clients: String,
+        image_generation: bool,
+        count_tokens: bool,
+        account_resources: bool,
+        methods: BTreeMap<String, MethodDocument>,
+        include_usage: bool,
+        unreported: String,
+        entries: BTreeMap<String, EntryDocument>,
+        models: Vec<ModelDocument>,
+        limits: LimitsDocument,
+    }
 
-/// An upstream account of a source group.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-#[allow(
-    missing_docs,
-    reason = "the fields are documented where they get their meaning: account.rs"
-)]
-pub struct AccountDocument {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub url: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub credential: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub header: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub weight: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub priority: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub http: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub retries: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ca: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub proxy: Option<String>,
-}
+    /// A further method of the models of a protocol C group.
+    ///
+    /// The fields are documented where they get their meaning: policy.rs.
+    MethodDocument {
+        per_call: String,
+    }
 
-/// When another account is tried, and how long a failing one is set aside.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-#[allow(
-    missing_docs,
-    reason = "the fields are documented where they get their meaning: account.rs"
-)]
-pub struct FailoverDocument {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tries: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub answer_seconds: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stream_answer_seconds: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub total_seconds: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub failures: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub set_aside_seconds: Option<u32>,
-}
+    /// An upstream account of a source group.
+    ///
+    /// The fields are documented where they get their meaning: account.rs.
+    AccountDocument {
+        id: String,
+        url: String,
+        credential: String,
+        header: String,
+        weight: u32,
+        priority: u32,
+        http: String,
+        retries: u32,
+        ca: String,
+        proxy: String,
+    }
 
-/// One entry of a Mixed group.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-#[allow(
-    missing_docs,
-    reason = "the fields are documented where they get their meaning: policy.rs"
-)]
-pub struct EntryDocument {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub source: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub extra_multiplier: Option<String>,
-}
+    /// When another account is tried, and how long a failing one is set aside.
+    ///
+    /// The fields are documented where they get their meaning: account.rs.
+    FailoverDocument {
+        tries: u32,
+        answer_seconds: u32,
+        stream_answer_seconds: u32,
+        total_seconds: u32,
+        failures: u32,
+        set_aside_seconds: u32,
+    }
 
-/// A model of a source group, or the reference to one in a Mixed group.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-#[allow(
-    missing_docs,
-    reason = "the fields are documented where they get their meaning: catalog.rs"
-)]
-pub struct ModelDocument {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub kind: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub display_name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub created_at: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub upstream: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub aliases: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub merge_dated: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub entitled: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub entry: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub prices: Option<PricesDocument>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub free: Option<bool>,
-}
+    /// One entry of a Mixed group.
+    ///
+    /// The fields are documented where they get their meaning: policy.rs.
+    EntryDocument {
+        source: String,
+        extra_multiplier: String,
+    }
 
-/// The prices of a model, or of one of its classes of service: decimals in strings, per million tokens, per image, per call.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-#[allow(
-    missing_docs,
-    reason = "the fields are documented where they get their meaning: usage.rs, prices.rs"
-)]
-pub struct PricesDocument {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub input: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub input_image: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub input_audio: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cache_read: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cache_write_5m: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cache_write_1h: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tool_use: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub output: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reasoning: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub output_audio: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub output_image: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub image: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub per_call: Option<PerCallDocument>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tiers: Option<BTreeMap<String, PricesDocument>>,
-}
+    /// A model of a source group, or the reference to one in a Mixed group.
+    ///
+    /// The fields are documented where they get their meaning: catalog.rs.
+    ModelDocument {
+        id: String,
+        kind: String,
+        display_name: String,
+        created_at: String,
+        upstream: String,
+        aliases: Vec<String>,
+        merge_dated: bool,
+        entitled: bool,
+        entry: String,
+        prices: PricesDocument,
+        free: bool,
+    }
 
-/// What one call of a tool costs that runs at the vendor: decimals in strings.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-#[allow(
-    missing_docs,
-    reason = "the fields are documented where they get their meaning: usage.rs"
-)]
-pub struct PerCallDocument {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub web_search: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub code_execution: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub file_search: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub maps_search: Option<String>,
-}
+    /// The prices of a model, or of one of its classes of service: decimals in strings, per million tokens, per image, per call.
+    ///
+    /// The fields are documented where they get their meaning: usage.rs, prices.rs.
+    PricesDocument {
+        input: String,
+        input_image: String,
+        input_audio: String,
+        cache_read: String,
+        cache_write_5m: String,
+        cache_write_1h: String,
+        tool_use: String,
+        output: String,
+        reasoning: String,
+        output_audio: String,
+        output_image: String,
+        image: String,
+        per_call: PerCallDocument,
+        tiers: BTreeMap<String, PricesDocument>,
+    }
 
-/// An account key: never its value, only the SHA-256 digest of it.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-#[allow(
-    missing_docs,
-    reason = "the fields are documented where they get their meaning: record.rs"
-)]
-pub struct KeyDocument {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sha256: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub group: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub owner: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub expires_at: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub disabled: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub limits: Option<LimitsDocument>,
-}
+    /// What one call of a tool costs that runs at the vendor: decimals in strings.
+    ///
+    /// The fields are documented where they get their meaning: usage.rs.
+    PerCallDocument {
+        web_search: String,
+        code_execution: String,
+        file_search: String,
+        maps_search: String,
+    }
 
-/// How much a key may use, or all keys of a group together.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-#[allow(
-    missing_docs,
-    reason = "the fields are documented where they get their meaning: limits/"
-)]
-pub struct LimitsDocument {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub requests_per_minute: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub input_tokens_per_minute: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub output_tokens_per_minute: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub concurrent_requests: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub budget: Option<BudgetDocument>,
-}
+    /// An account key: never its value, only the SHA-256 digest of it.
+    ///
+    /// The fields are documented where they get their meaning: record.rs.
+    KeyDocument {
+        id: String,
+        sha256: String,
+        group: String,
+        owner: String,
+        expires_at: String,
+        disabled: bool,
+        limits: LimitsDocument,
+    }
 
-/// How much money a day and a month may cost: decimals in strings, in the prices' currency.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-#[allow(
-    missing_docs,
-    reason = "the fields are documented where they get their meaning: limits/budget.rs"
-)]
-pub struct BudgetDocument {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub per_day: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub per_month: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub spent: Option<SpentDocument>,
-}
+    /// How much a key may use, or all keys of a group together.
+    ///
+    /// The fields are documented where they get their meaning: limits/.
+    LimitsDocument {
+        requests_per_minute: u32,
+        input_tokens_per_minute: u32,
+        output_tokens_per_minute: u32,
+        concurrent_requests: u32,
+        budget: BudgetDocument,
+    }
 
-/// What was spent of a budget until some moment.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-#[allow(
-    missing_docs,
-    reason = "the fields are documented where they get their meaning: limits/budget.rs"
-)]
-pub struct SpentDocument {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub at: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub in_day: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub in_month: Option<String>,
-}
+    /// How much money a day and a month may cost: decimals in strings, in the prices' currency.
+    ///
+    /// The fields are documented where they get their meaning: limits/budget.rs.
+    BudgetDocument {
+        per_day: String,
+        per_month: String,
+        spent: SpentDocument,
+    }
 
-/// A service that counts the requests of many Envoys: Envoy's configuration says where it is.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-#[allow(
-    missing_docs,
-    reason = "the fields are documented where they get their meaning: policy.rs"
-)]
-pub struct LimitsServiceDocument {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub failure: Option<String>,
-}
+    /// What was spent of a budget until some moment.
+    ///
+    /// The fields are documented where they get their meaning: limits/budget.rs.
+    SpentDocument {
+        at: String,
+        in_day: String,
+        in_month: String,
+    }
 
-/// A feed of account keys: an HTTP service that tells which there are and what changes.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-#[allow(
-    missing_docs,
-    reason = "the fields are documented where they get their meaning: feed/mod.rs"
-)]
-pub struct KeysFeedDocument {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cluster: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub path: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub authority: Option<String>,
+    /// A service that counts the requests of many Envoys: Envoy's configuration says where it is.
+    ///
+    /// The fields are documented where they get their meaning: policy.rs.
+    LimitsServiceDocument {
+        failure: String,
+    }
+
+    /// A feed of account keys: an HTTP service that tells which there are and what changes.
+    ///
+    /// The fields are documented where they get their meaning: feed/mod.rs.
+    KeysFeedDocument {
+        cluster: String,
+        path: String,
+        authority: String,
+    }
 }
 
 impl Document {
-    /// Reads a document.
-    ///
-    /// # Errors
-    /// Bytes that are no JSON give one problem. JSON of another form gives every unknown field and every value of a wrong
-    /// type (of a thousand, the rest is left unsaid), and what is wrong with all else. No value of the document is quoted: an
-    /// operator may have put a secret in a wrong place.
-    pub fn parse(bytes: &[u8]) -> Result<Self, Problems> {
-        serde_json::from_slice(bytes).map_err(|_| salvage::problems(bytes))
-    }
-
     /// This document without its keys: what the policy snapshot carries.
     pub fn without_keys(&self) -> Self {
         Self {

@@ -1,18 +1,19 @@
-//! The policy: what the filter decides by. Built by [`super::compile()`] alone, so every reference in
-//! it is resolved and every name in it is checked.
+//! The policy: what the filter decides by. Only compiling a document makes one, so every reference in it is resolved and
+//! every name in it is checked.
 
 use core::cell::OnceCell;
 use std::rc::Rc;
 
 use hashbrown::HashMap;
+use serde::{Deserialize, Serialize};
 
 use super::account::Accounts;
-use super::feed::FeedSource;
-use super::multiplier::Multiplier;
+use super::document::KeysFeedDocument;
 use crate::lane::{Entry, Protocol};
 use crate::limits::Subject;
-use crate::limits::shared::OnFailure;
-use crate::model::{Catalog, Model, Price};
+use crate::limits::service::OnFailure;
+use crate::model::{Catalog, Model};
+use crate::money::{Multiplier, Price};
 
 /// A document, compiled. Account keys are not in it: each has a record of its own
 /// ([`super::record`]).
@@ -33,6 +34,32 @@ pub struct Policy {
     pub limits_service: Option<OnFailure>,
     pub(super) groups: Vec<Rc<Group>>,
     pub(super) index: HashMap<String, usize>,
+}
+
+/// Where a feed of keys is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FeedSource {
+    /// The Envoy cluster to ask.
+    pub cluster: String,
+    /// The path to ask for, perhaps with a query.
+    pub path: String,
+    /// The authority to name.
+    pub authority: String,
+}
+
+impl FeedSource {
+    /// The one that a document names, the defaults filled in; nothing is checked.
+    pub fn named_by(document: &KeysFeedDocument) -> Self {
+        let cluster = document.cluster.clone().unwrap_or_default();
+        Self {
+            path: document.path.clone().unwrap_or_else(|| "/keys".to_owned()),
+            authority: document
+                .authority
+                .clone()
+                .unwrap_or_else(|| cluster.clone()),
+            cluster,
+        }
+    }
 }
 
 /// A group of keys.

@@ -1,4 +1,4 @@
-//! Everything that is wrong with a document that cannot be read as it is.
+//! Reading a document, and everything that is wrong with one that cannot be read as it is.
 //!
 //! A good document is read in one go, and none of this runs. Another one is read group by group and key by key: what has a
 //! wrong form is named and left out, and the rest is compiled, so that its problems are named as well.
@@ -18,8 +18,20 @@ use super::form::{self, not_json};
 /// How many problems of form are listed before the rest is left unsaid.
 const MAX_PROBLEMS: usize = 1000;
 
+impl Document {
+    /// Reads a document.
+    ///
+    /// # Errors
+    /// Bytes that are no JSON give one problem. JSON of another form gives every unknown field and every value of a wrong
+    /// type (of a thousand, the rest is left unsaid), and what is wrong with all else. No value of the document is quoted: an
+    /// operator may have put a secret in a wrong place.
+    pub fn parse(bytes: &[u8]) -> Result<Self, Problems> {
+        serde_json::from_slice(bytes).map_err(|_| problems(bytes))
+    }
+}
+
 /// Every problem of a document that is no JSON, or has another form than a document's.
-pub(super) fn problems(bytes: &[u8]) -> Problems {
+fn problems(bytes: &[u8]) -> Problems {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let read = Members::deserialize(&mut reader).and_then(|members| reader.end().map(|()| members));
     let members = match read {

@@ -6,7 +6,7 @@ use super::facts::Facts;
 use super::unasked::UnaskedUsage;
 use super::{Clock, Outcome, Phase};
 use crate::lane::Protocol;
-use crate::ledger::FailedTry;
+use crate::ledger::FailedAttempt;
 use crate::reply::Rejection;
 use crate::usage::{Meter, Reading};
 
@@ -16,7 +16,7 @@ pub trait AnswerHead {
     fn status(&self) -> u16;
     /// Envoy's response code details: `via_upstream` where the upstream made it, else why Envoy did.
     fn details(&self) -> Vec<u8>;
-    /// The failed tries at accounts, as [`FailedTry::hand_over`] left them, this answer's among them.
+    /// The failed tries at accounts, as [`FailedAttempt::append_to`] left them, this answer's among them.
     fn failed_tries(&self) -> Vec<u8>;
     /// A header, where it is there and is text.
     fn header(&self, name: &'static str) -> Option<String>;
@@ -221,7 +221,7 @@ fn hop_failure(
     facts: &Facts,
 ) -> Option<String> {
     facts.route.as_ref()?.source.alternatives()?;
-    match FailedTry::take_over(&head.failed_tries()).pop() {
+    match FailedAttempt::parse_list(&head.failed_tries()).pop() {
         Some(last) if last.status == status => None,
         Some(last) if !last.reason.is_empty() => Some(last.reason),
         // The account's answer would be the last that was noted.
@@ -236,9 +236,9 @@ fn every_account_refused(head: &impl AnswerHead, facts: &Facts) -> bool {
     let Some(several) = source.and_then(|source| source.alternatives()) else {
         return true;
     };
-    let failed = FailedTry::take_over(&head.failed_tries());
+    let failed = FailedAttempt::parse_list(&head.failed_tries());
     let asked = |id: &str| failed.iter().any(|failed| failed.account == id);
-    failed.iter().all(FailedTry::is_refusal)
+    failed.iter().all(FailedAttempt::rejects_credential)
         && several.accounts.iter().all(|account| asked(&account.id))
 }
 

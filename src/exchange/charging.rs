@@ -3,9 +3,9 @@
 use std::rc::Rc;
 
 use super::facts::Facts;
-use crate::billing::{Bill, Charge, Gap, Item, bill, call_charge};
 use crate::ledger::UsageStatus;
 use crate::model::Model;
+use crate::money::{Bill, Charge, Gap, Item, bill};
 use crate::protocol::Endpoint;
 use crate::routing::Route;
 use crate::usage::Reading;
@@ -84,7 +84,7 @@ fn call_of(facts: &Facts, route: &Route) -> Option<Charge> {
     let Some(Endpoint::Generate { method, .. }) = &facts.endpoint else {
         return None;
     };
-    call_charge(route.source.method_price(method)?, route.multiplier)
+    Charge::of_call(route.source.method_price(method)?, route.multiplier)
 }
 
 /// The model that the upstream calls `name`.

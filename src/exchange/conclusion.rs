@@ -4,8 +4,8 @@ use super::answer::Answer;
 use super::charging::bill_of;
 use super::facts::Facts;
 use super::{Clock, Phase, StreamEnd, descriptors, estimating, quota};
-use crate::ledger::{Asked, Ending, FailedTry, Failure, Record, UsageStatus};
-use crate::limits::Settled;
+use crate::ledger::{AttemptFailure, Attempts, Ending, FailedAttempt, Record, UsageStatus};
+use crate::limits::Settlement;
 use crate::usage::{Estimated, Reading};
 
 /// The record of an exchange that is over.
@@ -35,7 +35,7 @@ pub(super) fn conclude(
         .flatten();
     let bill = bill_of(&facts, &reading, status);
     let counted = descriptors::used(&facts, quota::tokens(&reading, status));
-    let asked = asked(&facts, &answer, ending, stream);
+    let attempts = attempts(&facts, &answer, ending, stream);
     let owner = facts.take_owner();
     let operation = facts.operation().filter(|_| facts.route.is_some());
     Record {
@@ -61,14 +61,14 @@ pub(super) fn conclude(
         status,
         upstream_request_id: answer.request_id,
         replaced_status: answer.replaced,
-        asked,
+        attempts,
         upstream_failure: answer.failure,
         reading,
         estimated,
         charge: bill.and_then(|bill| bill.charge),
         uncovered: bill.map(|bill| bill.uncovered).unwrap_or_default(),
         limit: facts.limit,
-        settled: Settled::default(),
+        settled: Settlement::default(),
         counted,
         currency: facts.currency,
         request_bytes: facts.request_bytes,
@@ -78,44 +78,49 @@ pub(super) fn conclude(
     }
 }
 
-/// The accounts that were asked, and how each of them did; `None` where the source has none, or it did not come
-/// to asking.
-fn asked(facts: &Facts, answer: &Answer, ending: Ending, stream: &impl StreamEnd) -> Option<Asked> {
+/// The attempts at the source's accounts; `None` where it has none, or none was attempted.
+fn attempts(
+    facts: &Facts,
+    answer: &Answer,
+    ending: Ending,
+    stream: &impl StreamEnd,
+) -> Option<Attempts> {
     let accounts = facts.route.as_ref()?.source.accounts.as_ref()?;
-    let asked = match accounts.accounts.as_slice() {
+    let attempts = match accounts.accounts.as_slice() {
         [only] => only_asked(&only.id, answer, stream),
         _ => several_asked(answer, ending, stream),
     };
-    (asked.tries > 0).then_some(asked)
+    (attempts.count > 0).then_some(attempts)
 }
 
 /// The same where there is one account. Nobody watches the tries there: what became of the last is known here.
-fn only_asked(account: &str, answer: &Answer, stream: &impl StreamEnd) -> Asked {
+fn only_asked(account: &str, answer: &Answer, stream: &impl StreamEnd) -> Attempts {
     let error = answer.relayed.or(answer.replaced).filter(|s| *s >= 400);
     let report = answer.failure.as_deref().or_else(|| error.map(|_| ""));
-    let failed = report
-        .map(|report| FailedTry::answered(account.to_owned(), error.unwrap_or_default(), report));
-    Asked {
+    let failed = report.map(|report| {
+        FailedAttempt::answered(account.to_owned(), error.unwrap_or_default(), report)
+    });
+    Attempts {
         last: Some(account.to_owned()),
         // Envoy does not count where it found no address.
-        tries: stream.tries().max(u64::from(failed.is_some())),
+        count: stream.tries().max(u64::from(failed.is_some())),
         failed: failed.into_iter().filter(is_failure).collect(),
         answered: answer.relayed.is_some_and(is_faultless),
     }
 }
 
 /// The same where there are several. Envoy counts tries that were not made, too.
-fn several_asked(answer: &Answer, ending: Ending, stream: &impl StreamEnd) -> Asked {
-    let mut failed = FailedTry::take_over(&stream.failed_tries());
+fn several_asked(answer: &Answer, ending: Ending, stream: &impl StreamEnd) -> Attempts {
+    let mut failed = FailedAttempt::parse_list(&stream.failed_tries());
     let good = answer.relayed.is_some_and(|status| status < 400);
     let broken_off = ending == Ending::ClientAbort && answer.relayed.is_none();
     if broken_off {
         // A try that the client broke off did not fail; it may or may not have been noted by now.
-        failed.pop_if(|last| last.kind == Failure::NoAnswer);
+        failed.pop_if(|last| last.kind == AttemptFailure::NoAnswer);
     }
     let noted = failed
         .iter()
-        .filter(|failed| failed.kind != Failure::NoTime);
+        .filter(|failed| failed.kind != AttemptFailure::NoTime);
     let (tries, last) = if good || broken_off {
         (noted.count().saturating_add(1), stream.account())
     } else {
@@ -127,22 +132,22 @@ fn several_asked(answer: &Answer, ending: Ending, stream: &impl StreamEnd) -> As
         (noted.count(), last)
     };
     failed.retain(is_failure);
-    Asked {
+    Attempts {
         last,
-        tries: tries as u64,
+        count: tries as u64,
         failed,
         answered: answer.relayed.is_some_and(is_faultless),
     }
 }
 
 /// Whether a try failed for a reason of the account's, or of the way to it.
-fn is_failure(failed: &FailedTry) -> bool {
-    failed.kind != Failure::Request
+fn is_failure(failed: &FailedAttempt) -> bool {
+    failed.kind != AttemptFailure::Request
 }
 
 /// Whether the account that gave an answer with this status did what it had to do.
 fn is_faultless(status: u16) -> bool {
-    status < 400 || Failure::of_status(status) == Failure::Request
+    status < 400 || AttemptFailure::of_status(status) == AttemptFailure::Request
 }
 
 fn ending(

@@ -5,7 +5,7 @@ use super::estimating;
 use super::facts::Facts;
 use super::{AnswerHead, Quotas};
 use crate::limits::Count;
-use crate::limits::shared::{Descriptors, OnFailure, Tokens};
+use crate::limits::service::{Descriptors, OnFailure, Tokens};
 use crate::reply::Rejection;
 
 /// Refuses what must be counted by the service, where this Envoy has no filters that would ask it.

@@ -3,7 +3,7 @@
 use core::ops::Range;
 use std::borrow::Cow;
 
-use crate::limits::shared::Descriptors;
+use crate::limits::service::Descriptors;
 
 /// The header by which Envoy's route finds the cluster. Envoy takes it off again.
 pub const CLUSTER_HEADER: &str = "x-trilane-cluster";

@@ -10,8 +10,8 @@ use crate::head::Head;
 use crate::lane::Protocol;
 use crate::ledger::RouteTaken;
 use crate::limits::Limit;
-use crate::limits::shared::OnFailure;
-use crate::limits::{Grant, Scope, Subject};
+use crate::limits::service::OnFailure;
+use crate::limits::{Reservation, Scope, Subject};
 use crate::model::Model;
 use crate::protocol::Endpoint;
 use crate::protocol::query::Target;
@@ -49,7 +49,7 @@ pub(super) struct Facts {
     /// Whose limits the request meets; nobody's, for most.
     pub subjects: Vec<Subject>,
     /// The leave that the limits gave.
-    pub grant: Option<Grant>,
+    pub grant: Option<Reservation>,
     /// Whether the limits service is to be asked, and what becomes of the request where that fails.
     pub limits_service: Option<OnFailure>,
     /// Whether it has been asked.

@@ -66,7 +66,7 @@ pub trait StreamEnd {
     fn account(&self) -> Option<String>;
     /// How many tries there were.
     fn tries(&self) -> u64;
-    /// The failed ones, as [`FailedTry::hand_over`](crate::ledger::FailedTry::hand_over) left them.
+    /// The failed ones, as [`FailedAttempt::append_to`](crate::ledger::FailedAttempt::append_to) left them.
     fn failed_tries(&self) -> Vec<u8>;
 }
 

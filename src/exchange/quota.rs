@@ -9,8 +9,10 @@ use crate::config::record::KeyRecord;
 use crate::lane::Protocol;
 use crate::ledger::{Record, UsageStatus};
 use crate::limits::{
-    Amount, Count, Estimate, Figures, Grant, Limits, Rate, Refused, Scope, Settled, Subject, Used,
+    AdmitError, Consumption, Count, Estimate, Figures, Limits, Rate, Reservation, Scope,
+    Settlement, Subject,
 };
+use crate::money::Amount;
 use crate::protocol::limits as headers;
 use crate::reply::{Rejection, Reply};
 use crate::usage::{Reading, Usage};
@@ -21,9 +23,9 @@ pub trait Quotas {
     ///
     /// # Errors
     /// The limit.
-    fn admit(&self, subjects: &[Subject], estimate: Estimate) -> Result<Grant, Refused>;
+    fn admit(&self, subjects: &[Subject], estimate: Estimate) -> Result<Reservation, AdmitError>;
     /// Takes the leave back when the exchange is over.
-    fn settle(&self, grant: Grant, used: Used) -> Settled;
+    fn settle(&self, grant: Reservation, used: Consumption) -> Settlement;
     /// What is left.
     fn figures(&self, subjects: &[Subject]) -> Figures;
     /// Whether this Envoy asks the limits service at all, by its configuration.
@@ -80,15 +82,15 @@ pub(super) fn admit(
 }
 
 /// Settles what an exchange has used, and notes in its record what is spent of its budgets.
-pub(super) fn settle(grant: Option<Grant>, record: &mut Record, quotas: &impl Quotas) {
+pub(super) fn settle(grant: Option<Reservation>, record: &mut Record, quotas: &impl Quotas) {
     if let Some(grant) = grant {
         record.settled = quotas.settle(grant, used(record));
     }
 }
 
-fn used(record: &Record) -> Used {
+fn used(record: &Record) -> Consumption {
     let [input, output] = tokens(&record.reading, record.status);
-    Used {
+    Consumption {
         input,
         output,
         charge: record.charge.and_then(Amount::of),

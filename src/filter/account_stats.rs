@@ -5,7 +5,7 @@ use proxy_wasm::types::MetricType::{Counter, Histogram};
 
 use super::host;
 use super::metric::Metric;
-use crate::ledger::{Failure, Record};
+use crate::ledger::{AttemptFailure, Record};
 
 /// The stats of all accounts, by their source's id and their own.
 #[derive(Debug, Default)]
@@ -15,21 +15,21 @@ pub(super) struct AccountStats(HashMap<String, HashMap<String, Series>>);
 #[derive(Debug, Default)]
 struct Series {
     answered: Metric,
-    failed: [Metric; Failure::ALL.len()],
+    failed: [Metric; AttemptFailure::ALL.len()],
     first_token: Metric,
 }
 
 impl AccountStats {
     /// Counts the tries of one exchange.
     pub(super) fn count(&mut self, record: &Record) {
-        let (Some(asked), Some(route)) = (&record.asked, &record.route) else {
+        let (Some(attempts), Some(route)) = (&record.attempts, &record.route) else {
             return;
         };
         let source = route.source.as_str();
         let name = |account: &str, metric: &str, outcome: &str| {
             format!("trilane_account_{metric};source={source};account={account};{outcome}")
         };
-        for failed in &asked.failed {
+        for failed in &attempts.failed {
             let account = failed.account.as_str();
             let outcome = || format!("outcome={};", failed.kind.name());
             let series = self.series(source, account);
@@ -40,14 +40,17 @@ impl AccountStats {
                 );
             }
         }
-        let Some(account) = asked.last.as_deref().filter(|_| asked.answered) else {
+        let Some(account) = attempts.last.as_deref().filter(|_| attempts.answered) else {
             return;
         };
         let series = self.series(source, account);
         let answered = || name(account, "tries_total", "outcome=answered;");
         host::add(series.answered.id(Counter, answered), 1);
         // The time of tries that failed is none of its fault.
-        if let Some(time) = record.first_token_us().filter(|_| asked.failed.is_empty()) {
+        if let Some(time) = record
+            .first_token_us()
+            .filter(|_| attempts.failed.is_empty())
+        {
             let first_token = || name(account, "time_to_first_token", "");
             host::record(series.first_token.id(Histogram, first_token), time);
         }

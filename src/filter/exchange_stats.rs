@@ -13,8 +13,8 @@ use super::account_stats::AccountStats;
 use super::host;
 use super::limit_stats::LimitStats;
 use super::metric::Metric;
-use crate::billing::Gap;
-use crate::ledger::{Ending, Record, Told, UsageStatus};
+use crate::ledger::{Ending, Record, RejectionLog, UsageStatus};
+use crate::money::Gap;
 use crate::usage::{Call, Kind};
 
 /// The stats that exchanges keep. One for all streams of a VM.
@@ -27,7 +27,7 @@ struct Tables {
     rejections: HashMap<(String, String), Metric>,
     accounts: AccountStats,
     limits: LimitStats,
-    refusals: Told,
+    rejection_log: RejectionLog,
 }
 
 /// What tells one set of series from another: borrowed from a record to look it up, owned to keep it.
@@ -76,9 +76,9 @@ impl Tables {
     fn count(&mut self, record: &Record) {
         self.accounts.count(record);
         self.limits.count(record);
-        for refusal in record.refusals() {
-            if self.refusals.is_due(&refusal, host::steady_us()) {
-                log::warn!("{refusal}");
+        for rejection in record.account_rejections() {
+            if self.rejection_log.is_due(&rejection, host::steady_us()) {
+                log::warn!("{rejection}");
             }
         }
         let group = record.group.as_deref().unwrap_or_default();

@@ -9,7 +9,7 @@ use super::exchange_stats::ExchangeStats;
 use super::host::{self, ResponseHead, StreamOver};
 use super::view::SharedView;
 use crate::exchange::{Exchange, Outcome};
-use crate::limits::shared::{Descriptors, Tokens};
+use crate::limits::service::{Descriptors, Tokens};
 
 /// How much of a body is copied out of Envoy at a time, in bytes. An inflated body may come by the
 /// hundred megabytes at once, and the memory of a VM never shrinks again.

@@ -6,7 +6,7 @@ use proxy_wasm::types::{Action, ContextType};
 
 use super::host;
 use crate::exchange::{AGAIN_HEADER, BOUNDS_HEADER, Bounds};
-use crate::ledger::{FailedTry, Failure};
+use crate::ledger::{AttemptFailure, FailedAttempt};
 
 /// What makes the way to an account turn back at once: the route there answers for it.
 ///
@@ -56,7 +56,7 @@ impl Context for Try {
     fn on_done(&mut self) -> bool {
         if !self.over && !self.skipped {
             let account = host::upstream_account().unwrap_or_default();
-            note(&FailedTry::unanswered(account));
+            note(&FailedAttempt::unanswered(account));
         }
         true
     }
@@ -70,14 +70,14 @@ impl HttpContext for Try {
         if handed.is_empty() {
             return Action::Continue;
         }
-        let failed = FailedTry::take_over(&handed);
+        let failed = FailedAttempt::parse_list(&handed);
         let account = host::upstream_account().unwrap_or_default();
         self.failed_before = failed.len();
         let more = self.may_go_on(self.failed_before);
         if !more || self.is_late() {
             // After a try that came to no answer Envoy makes another by itself, whatever the bounds are.
             if more {
-                note(&FailedTry::not_made(account));
+                note(&FailedAttempt::not_made(account));
             }
             self.over = true;
             host::send_status(OVER);
@@ -101,10 +101,10 @@ impl HttpContext for Try {
         let status = host::response_status();
         if status >= 400 {
             let account = host::upstream_account().unwrap_or_default();
-            let failed = FailedTry::answered(account, status, &report);
+            let failed = FailedAttempt::answered(account, status, &report);
             note(&failed);
             let more = self.may_go_on(self.failed_before.saturating_add(1));
-            if failed.kind != Failure::Request && more && !self.is_late() {
+            if failed.kind != AttemptFailure::Request && more && !self.is_late() {
                 host::set_response_header(AGAIN_HEADER, "1");
             }
         }
@@ -126,6 +126,6 @@ impl Try {
 }
 
 /// Leaves a failed try for the exchange's record.
-fn note(failed: &FailedTry) {
-    host::publish_tries(&failed.hand_over(host::failed_tries()));
+fn note(failed: &FailedAttempt) {
+    host::publish_tries(&failed.append_to(host::failed_tries()));
 }

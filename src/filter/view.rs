@@ -10,7 +10,9 @@ use crate::config::record::KeyDigest;
 use crate::config::snapshot::InForce;
 use crate::config::view::View;
 use crate::exchange::{Clock, Quotas};
-use crate::limits::{Estimate, Figures, Grant, Limiter, Now, Refused, Settled, Subject, Used};
+use crate::limits::{
+    AdmitError, Consumption, Estimate, Figures, Limiter, Now, Reservation, Settlement, Subject,
+};
 use crate::shared_data::SharedData;
 
 /// One view for all streams of a VM.
@@ -108,12 +110,12 @@ impl World for Moment<'_> {
 }
 
 impl Quotas for Moment<'_> {
-    fn admit(&self, subjects: &[Subject], estimate: Estimate) -> Result<Grant, Refused> {
+    fn admit(&self, subjects: &[Subject], estimate: Estimate) -> Result<Reservation, AdmitError> {
         let limiter = &self.view.limiter;
         limiter.admit(subjects, estimate, &Host, self.time())
     }
 
-    fn settle(&self, grant: Grant, used: Used) -> Settled {
+    fn settle(&self, grant: Reservation, used: Consumption) -> Settlement {
         self.view.limiter.settle(grant, used, &Host, self.time())
     }
 

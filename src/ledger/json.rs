@@ -5,8 +5,8 @@ use core::fmt::{self, Write as _};
 
 use serde::Serialize;
 
-use super::Record;
-use super::line::{Line, Name, name};
+use super::buffer::{MemberBuffer, MemberName, name};
+use super::record::Record;
 use crate::limits::Scope;
 use crate::usage::{Call, Estimated, Kind, Usage};
 
@@ -25,7 +25,7 @@ impl Record {
     ///
     /// Numbers are JSON numbers, amounts and multipliers are strings. What is unknown is left out.
     pub fn to_members(&self) -> Vec<u8> {
-        let mut members = Members(Line::new());
+        let mut members = MemberWriter(MemberBuffer::new());
         members.text(name!("http.request.method"), &self.method);
         members.text(name!("url.path"), &self.path);
         members.text(name!("trilane.outcome"), self.ending.name());
@@ -66,24 +66,24 @@ impl Record {
     }
 
     /// Where the request went.
-    fn put_route(&self, members: &mut Members) {
+    fn put_route(&self, members: &mut MemberWriter) {
         if let Some(route) = &self.route {
             members.text(name!("trilane.source"), &route.source);
             members.text(name!("trilane.entry"), route.entry.name());
             members.text(name!("trilane.cluster"), &route.cluster);
             members.shown(name!("trilane.multiplier"), &route.multiplier);
         }
-        if let Some(asked) = &self.asked {
-            members.text_if(name!("trilane.account"), asked.last.as_deref());
-            members.number(name!("trilane.tries"), asked.tries);
-            if !asked.failed.is_empty() {
-                members.json(name!("trilane.tries.failed"), &asked.failed);
+        if let Some(attempts) = &self.attempts {
+            members.text_if(name!("trilane.account"), attempts.last.as_deref());
+            members.number(name!("trilane.tries"), attempts.count);
+            if !attempts.failed.is_empty() {
+                members.json(name!("trilane.tries.failed"), &attempts.failed);
             }
         }
     }
 
     /// What the limits said, and what is spent of budgets.
-    fn put_limits(&self, members: &mut Members) {
+    fn put_limits(&self, members: &mut MemberWriter) {
         if let Some((scope, limit)) = self.limit {
             members.text(name!("trilane.limit"), limit.name());
             members.text(name!("trilane.limit.scope"), scope.name());
@@ -105,7 +105,7 @@ impl Record {
     }
 
     /// What came back.
-    fn put_answer(&self, members: &mut Members) {
+    fn put_answer(&self, members: &mut MemberWriter) {
         let reading = &self.reading;
         members.text_if(
             name!("gen_ai.response.model"),
@@ -147,23 +147,23 @@ impl Record {
     }
 }
 
-/// Members of a JSON object being written.
-struct Members(Line);
+/// MemberWriter of a JSON object being written.
+struct MemberWriter(MemberBuffer);
 
-impl Members {
-    fn text(&mut self, name: &Name, value: &str) {
+impl MemberWriter {
+    fn text(&mut self, name: &MemberName, value: &str) {
         self.0.push_name(name);
         self.0.push_text(value);
     }
 
-    fn text_if(&mut self, name: &Name, value: Option<&str>) {
+    fn text_if(&mut self, name: &MemberName, value: Option<&str>) {
         if let Some(value) = value {
             self.text(name, value);
         }
     }
 
     /// A list of one text.
-    fn only(&mut self, name: &Name, value: &str) {
+    fn only(&mut self, name: &MemberName, value: &str) {
         self.0.push_name(name);
         self.0.push_byte(b'[');
         self.0.push_text(value);
@@ -171,13 +171,13 @@ impl Members {
     }
 
     /// A value whose text is plain.
-    fn shown(&mut self, name: &Name, value: &impl fmt::Display) {
+    fn shown(&mut self, name: &MemberName, value: &impl fmt::Display) {
         self.0.push_name(name);
         // Writing into memory does not fail.
         let _ = write!(self.0, "\"{value}\"");
     }
 
-    fn number(&mut self, name: &Name, value: u64) {
+    fn number(&mut self, name: &MemberName, value: u64) {
         self.0.push_name(name);
         self.digits(value);
     }
@@ -187,12 +187,12 @@ impl Members {
         self.0.push(digits.format(value).as_bytes());
     }
 
-    fn flag(&mut self, name: &Name, value: bool) {
+    fn flag(&mut self, name: &MemberName, value: bool) {
         self.0.push_name(name);
         self.0.push(if value { b"true" } else { b"false" });
     }
 
-    fn json<T: Serialize + ?Sized>(&mut self, name: &Name, value: &T) {
+    fn json<T: Serialize + ?Sized>(&mut self, name: &MemberName, value: &T) {
         let before = self.0.length();
         self.0.push_name(name);
         // Strings and numbers, into memory: it cannot fail. Should it ever, the member is left out whole.

@@ -1,130 +1,19 @@
-//! The record of one exchange: who asked, what for, how it ended, what it used and what that costs.
+//! The usage record of one exchange: who made the request, for what, how it ended, what it used and cost.
 //!
 //! There is exactly one record for each request that reached the filter. It becomes one line of
 //! Envoy's access log and the increments of the metrics.
 
+mod attempts;
+mod buffer;
 mod ending;
 mod json;
-mod line;
-mod refusals;
-mod tries;
+mod record;
+mod rejections;
 
+pub use attempts::{AttemptFailure, Attempts, FailedAttempt};
 pub use ending::{Ending, UsageStatus};
-pub use refusals::{Refusal, Told};
-pub use tries::{Asked, FailedTry, Failure};
-
-use std::rc::Rc;
-
-use crate::billing::{Charge, Uncovered};
-use crate::config::Multiplier;
-use crate::lane::{Entry, Protocol};
-use crate::limits::Limit;
-use crate::limits::shared::Tokens;
-use crate::limits::{Scope, Settled};
-use crate::usage::{Estimated, Reading, Usage};
-
-/// What is known of an exchange when it is over.
-#[derive(Debug, Clone)]
-pub struct Record {
-    /// The request's method.
-    pub method: String,
-    /// The request's path, without its query.
-    pub path: String,
-    /// What was asked for; see [`Endpoint::name`](crate::protocol::Endpoint::name). `None` for unknown paths.
-    pub endpoint: Option<String>,
-    /// The operation in OpenTelemetry's words, for calls of models.
-    pub operation: Option<&'static str>,
-    /// The protocol that the request spoke, where known.
-    pub protocol: Option<Protocol>,
-    /// The id of the account key.
-    pub key: Option<String>,
-    /// Where a good key stood, if its group does not read it there: the name of a header, or `query`.
-    pub key_found_in: Option<&'static str>,
-    /// Whose it is, where that is known.
-    pub owner: Option<String>,
-    /// The id of the key's group.
-    pub group: Option<String>,
-    /// The way to the source.
-    pub route: Option<RouteTaken>,
-    /// The model as the client wrote it.
-    pub requested_model: Option<String>,
-    /// The model's canonical name, as the group's list has it.
-    pub model: Option<String>,
-    /// The model's name as it went upstream.
-    pub upstream_model: Option<String>,
-    /// Whether the client asked for a stream.
-    pub stream: bool,
-    /// How it ended.
-    pub ending: Ending,
-    /// How good the numbers are.
-    pub status: UsageStatus,
-    /// The code of our refusal, or the type of an error that the upstream gave.
-    pub error: Option<String>,
-    /// The id that the upstream gave its answer; the client sees it as `x-request-id`.
-    pub upstream_request_id: Option<String>,
-    /// The status of the upstream's answer, where ours took its place.
-    pub replaced_status: Option<u16>,
-    /// Why Envoy answered in the upstream's place, in Envoy's words.
-    pub upstream_failure: Option<String>,
-    /// The accounts that were asked, where the source has accounts.
-    pub asked: Option<Asked>,
-    /// What the meter read.
-    pub reading: Reading,
-    /// How many of the tokens in it are estimated.
-    pub estimated: Estimated,
-    /// What it costs, where the model has prices and the usage is known.
-    pub charge: Option<Charge>,
-    /// What was used and no price covers, so that the charge may be less than what it cost.
-    pub uncovered: Uncovered,
-    /// The currency of the charge, where the document names one.
-    pub currency: Option<Rc<str>>,
-    /// The limit that refused the request, and whose it is.
-    pub limit: Option<(Scope, Limit)>,
-    /// What became of the request's counting.
-    pub settled: Settled,
-    /// What the limits service is to be told was used, where it was asked and something was used.
-    pub counted: Option<Tokens>,
-    /// Bytes of the request's body, inflated.
-    pub request_bytes: u64,
-    /// Bytes of the answer's body, where the upstream gave it.
-    pub response_bytes: u64,
-    /// From the request's head to the answer's first byte, in microseconds.
-    pub first_byte_us: Option<u64>,
-    /// From the answer's first byte to its end, in microseconds; streams only.
-    pub streaming_us: Option<u64>,
-}
-
-/// The source that a request was sent to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RouteTaken {
-    /// The id of the source group.
-    pub source: String,
-    /// The entry of the request's protocol, whether or not the key's group is a Mixed one.
-    pub entry: Entry,
-    /// The Envoy cluster.
-    pub cluster: String,
-    /// The final multiplier.
-    pub multiplier: Multiplier,
-}
-
-impl Record {
-    /// What was used, where the upstream reported it.
-    pub fn usage(&self) -> Option<&Usage> {
-        self.reading.usage.as_ref()
-    }
-
-    /// How long a stream took to begin, in microseconds. An error is no stream.
-    pub fn first_token_us(&self) -> Option<u64> {
-        let began = self.status.is_of_an_answer();
-        self.first_byte_us.filter(|_| self.stream && began)
-    }
-
-    /// The mean time from one token of a stream to the next, in microseconds.
-    pub fn per_token_us(&self) -> Option<u64> {
-        let intervals = self.usage()?.output_tokens().checked_sub(1)?;
-        self.streaming_us?.checked_div(intervals)
-    }
-}
+pub use record::{Record, RouteTaken};
+pub use rejections::{AccountRejection, RejectionLog};
 
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,12 @@
+use std::rc::Rc;
+
 use serde_json::{Value, json};
 
 use super::*;
-use crate::billing::Gap;
-use crate::limits::{Amount, Rate, Spent, Window};
-use crate::usage::{Call, Kind};
+use crate::lane::{Entry, Protocol};
+use crate::limits::{BudgetSpent, Limit, Rate, Scope, Settlement, Window};
+use crate::money::{Amount, Charge, Gap, Multiplier, Price, Prices, Uncovered};
+use crate::usage::{Call, Estimated, Kind, Reading, Usage};
 
 pub(super) fn record() -> Record {
     Record {
@@ -32,10 +35,10 @@ pub(super) fn record() -> Record {
         upstream_request_id: Some("up-1".to_owned()),
         replaced_status: None,
         upstream_failure: None,
-        asked: None,
+        attempts: None,
         reading: Reading::default(),
         limit: None,
-        settled: Settled::default(),
+        settled: Settlement::default(),
         counted: None,
         estimated: Estimated::default(),
         charge: None,
@@ -72,9 +75,9 @@ fn a_record_becomes_members_of_one_line() {
         finish_reason: Some("end_turn".to_owned()),
         ..Reading::default()
     };
-    let mut prices = crate::model::Prices::default();
-    prices.set_tokens(Kind::Input, crate::model::Price::parse("5").unwrap());
-    record.charge = crate::billing::charge(&usage, &prices, Multiplier::ONE);
+    let mut prices = Prices::default();
+    prices.set_tokens(Kind::Input, Price::parse("5").unwrap());
+    record.charge = Charge::of(&usage, &prices, Multiplier::ONE);
     let want = json!({
         "status": 200,
         "http.request.method": "POST",
@@ -116,7 +119,7 @@ fn a_record_becomes_members_of_one_line() {
 
 #[test]
 fn what_the_limits_said() {
-    let spent = |scope, in_day: &str, in_month: &str| Spent {
+    let spent = |scope, in_day: &str, in_month: &str| BudgetSpent {
         scope,
         in_day: Amount::parse(in_day).unwrap(),
         in_month: Amount::parse(in_month).unwrap(),
@@ -165,7 +168,7 @@ fn what_the_limits_said() {
     ];
     let without = line(&record());
     for ((limit, spent), want) in cases {
-        let settled = Settled { spent, lost: false };
+        let settled = Settlement { spent, lost: false };
         let mut with = line(&Record {
             limit,
             settled,

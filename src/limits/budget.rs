@@ -2,7 +2,8 @@
 
 use time::{Date, OffsetDateTime, Time};
 
-use super::Amount;
+use super::bytes::Reader;
+use crate::money::Amount;
 
 /// What a budget is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,15 +27,15 @@ impl Window {
     }
 }
 
-/// What a document grants. `None` is unlimited.
+/// The budget that a document gives. `None` is unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Budget {
     /// For each day.
     pub per_day: Option<Amount>,
     /// For each month.
     pub per_month: Option<Amount>,
-    /// What was spent by then, as the document's author knows it: with it a count survives the
-    /// Envoy that holds it, and several Envoys know of each other.
+    /// What was spent until some moment, as the document's author knows it. So counts survive a restart of Envoy, and
+    /// several Envoys can count together.
     pub spent: Option<SpentBy>,
 }
 
@@ -94,21 +95,20 @@ fn date(seconds: i64) -> Date {
 
 /// What was spent in the current day and month.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Spending {
+pub struct CalendarSpending {
     calendar: Calendar,
     in_day: Amount,
     in_month: Amount,
 }
 
-impl Spending {
-    /// As it is now: a new day and a new month begin with nothing, and at least what the document
-    /// says was spent in them.
+impl CalendarSpending {
+    /// As it is now: a new day and a new month begin with nothing, and at least what the document says was spent counts.
     #[must_use]
     pub fn at(self, now: i64, told: Option<SpentBy>) -> Self {
         let calendar = Calendar::at(now);
         let mut spending = self;
-        // A clock that is set back across midnight must not give a day's budget once more; one that
-        // was far ahead must not spoil the days until then.
+        // A clock that is set back across midnight must not renew a day's budget; one that was far ahead must not block
+        // the days until then.
         let over = |kept: u32, now: u32| kept < now || kept > now.saturating_add(1);
         if over(self.calendar.day, calendar.day) {
             spending.calendar.day = calendar.day;
@@ -130,7 +130,7 @@ impl Spending {
         spending
     }
 
-    /// With a charge more.
+    /// With one more charge.
     #[must_use]
     pub fn plus(self, charge: Amount) -> Self {
         Self {
@@ -148,7 +148,7 @@ impl Spending {
         }
     }
 
-    /// The budget that is spent; where both are, the one that takes longer to come back.
+    /// The budget that is spent; of both the one that is renewed later.
     pub fn exceeds(&self, budget: &Budget) -> Option<Window> {
         [Window::Month, Window::Day].into_iter().find(|window| {
             budget
@@ -157,23 +157,25 @@ impl Spending {
         })
     }
 
-    /// Day, month, and what was spent in each, for a record.
-    pub(super) fn parts(self) -> (u32, u32, Amount, Amount) {
-        (
-            self.calendar.day,
-            self.calendar.month,
-            self.in_day,
-            self.in_month,
-        )
+    /// Appends its encoding.
+    pub(super) fn encode(self, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(&self.calendar.day.to_le_bytes());
+        bytes.extend_from_slice(&self.calendar.month.to_le_bytes());
+        bytes.extend_from_slice(&self.in_day.to_bytes());
+        bytes.extend_from_slice(&self.in_month.to_bytes());
     }
 
-    /// What [`parts`](Self::parts) described.
-    pub(super) fn from_parts((day, month, in_day, in_month): (u32, u32, Amount, Amount)) -> Self {
-        Self {
-            calendar: Calendar { day, month },
-            in_day,
-            in_month,
-        }
+    /// Decodes a spending.
+    pub(super) fn decode(reader: &mut Reader<'_>) -> Option<Self> {
+        let calendar = Calendar {
+            day: reader.u32()?,
+            month: reader.u32()?,
+        };
+        Some(Self {
+            calendar,
+            in_day: Amount::from_bytes(reader.array()?),
+            in_month: Amount::from_bytes(reader.array()?),
+        })
     }
 }
 
@@ -215,7 +217,7 @@ mod tests {
 
     #[test]
     fn days_and_months_begin_with_nothing() {
-        let spent = Spending::default()
+        let spent = CalendarSpending::default()
             .at(seconds("2026-11-30T23:59:59Z"), None)
             .plus(amount("3"));
         let cases = [
@@ -234,7 +236,7 @@ mod tests {
             assert_eq!(then.of(Window::Day), amount(day), "{now}");
             assert_eq!(then.of(Window::Month), amount(month), "{now}");
         }
-        let next_day = Spending::default()
+        let next_day = CalendarSpending::default()
             .at(seconds("2026-11-29T23:59:59Z"), None)
             .plus(amount("2"))
             .at(seconds("2026-11-30T00:00:00Z"), None)
@@ -253,7 +255,7 @@ mod tests {
             })
         };
         let now = seconds("2026-11-22T12:00:00Z");
-        let mine = Spending::default().at(now, None).plus(amount("6"));
+        let mine = CalendarSpending::default().at(now, None).plus(amount("6"));
         let cases = [
             ("this day", told("2026-11-22T03:00:00Z"), "6", "70"),
             ("yesterday", told("2026-11-21T23:59:59Z"), "6", "70"),
@@ -276,7 +278,9 @@ mod tests {
             per_month: month.map(amount),
             spent: None,
         };
-        let spent = Spending::default().at(now, None).plus(amount("1.5"));
+        let spent = CalendarSpending::default()
+            .at(now, None)
+            .plus(amount("1.5"));
         let cases = [
             (budget(None, None), None),
             (budget(Some("1.50000000000000000001"), None), None),

@@ -1,17 +1,17 @@
-//! How many tokens a request has used, as far as anybody knows.
+//! How many tokens a request has used, as far as that is known.
 
 /// Tokens of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Count {
     /// So many.
     Exactly(u64),
-    /// So many were reported of an answer that was cut short, and nobody knows how many more there were.
+    /// So many were reported of a response that was cut short; the rest is unknown.
     AtLeast(u64),
 }
 
 impl Count {
-    /// What is counted where `estimate` was guessed: what is known, else the guess stands. Whoever breaks off
-    /// before the usage is told so gains nothing by it.
+    /// What is counted in place of `estimate`: what is known, and at least the estimate where the rest is unknown. So a
+    /// client gains nothing by aborting before the usage is reported.
     pub fn settled(self, estimate: u64) -> u64 {
         match self {
             Self::Exactly(count) => count,

@@ -1,59 +1,32 @@
-//! What one key or group has used: its running counters, and what they say to a request.
+//! What one key or group has used: its running counters, and whether they allow a request.
 
-use super::amount::Amount;
-use super::budget::{self, Spending, Window};
+use super::budget::{self, CalendarSpending, Window};
 use super::bytes::Reader;
+use super::count::Count;
+use super::estimate::Estimate;
 use super::figures::{Figures, Gauge, Purse};
-use super::lease::{Lease, Leases};
-use super::rate::{Bucket, Share};
-use super::{Count, Estimate, Limits, Now, Rate};
+use super::lease::Leases;
+use super::now::Now;
+use super::rate::{Bucket, Rate, Share};
+use super::subject::Subject;
+use super::terms::Limits;
+use super::violation::{Limit, LimitViolation};
+use crate::money::Amount;
 
 /// The running counters of one key or group.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Counters {
     buckets: [Bucket; Rate::ALL.len()],
-    spending: Spending,
+    spending: CalendarSpending,
     leases: Leases,
 }
 
-/// The limit that a request meets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Full {
-    /// Which.
-    pub limit: Limit,
-    /// How long until it would let the request pass if nobody else came, in microseconds.
-    pub wait_us: u64,
-}
-
-/// One of the limits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Limit {
-    /// What is counted by the minute.
-    Rate(Rate),
-    /// Concurrent requests.
-    Concurrency,
-    /// Money.
-    Budget(Window),
-}
-
-impl Limit {
-    /// Its name, as metrics have it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Rate(rate) => rate.name(),
-            Self::Concurrency => "concurrent_requests",
-            Self::Budget(Window::Day) => "budget_per_day",
-            Self::Budget(Window::Month) => "budget_per_month",
-        }
-    }
-}
-
-/// How long a client is told to wait for a slot: nobody knows when one will be free.
+/// The wait for a slot that clients are told: when one will be free is not known.
 const SLOT_WAIT_US: u64 = 1_000_000;
 
-/// What was put into the buckets for a request.
+/// What a request reserved of each rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Reserved([Share; Rate::ALL.len()]);
+pub struct ReservedShares([Share; Rate::ALL.len()]);
 
 impl Counters {
     /// As they are now, for a subject that may use `limits`.
@@ -83,48 +56,50 @@ impl Counters {
         self.leases.expire(now.steady_ms());
     }
 
-    /// The limit that keeps a request out now: of several the hardest, and how long any of them does.
-    /// `held` is how many slots `holder` holds itself.
-    pub fn meets(
+    /// The violation of a subject's limits by a request: of several the hardest, and how long until none is left. `held` is
+    /// how many slots `holder` holds itself.
+    pub fn violation(
         &self,
-        limits: &Limits,
+        subject: &Subject,
         estimate: Estimate,
         (holder, held): (u64, u32),
         now: Now,
-    ) -> Option<Full> {
+    ) -> Option<LimitViolation> {
+        let limits = &subject.limits;
+        let violation = |limit, wait_us| LimitViolation {
+            scope: subject.scope,
+            limit,
+            wait_us,
+        };
         let rates = Rate::ALL.into_iter().zip(&self.buckets);
         let rates = rates.filter_map(|(rate, bucket)| {
             let limit = limits.per_minute(rate)?;
             let wait_us = bucket.wait_us(limit, estimate.units(rate, limit), now.steady_us);
-            (wait_us > 0).then_some(Full {
-                limit: Limit::Rate(rate),
-                wait_us,
-            })
+            (wait_us > 0).then(|| violation(Limit::Rate(rate), wait_us))
         });
         let slots = self.held_by_others(holder).saturating_add(held.into());
-        let no_slot = limits
-            .concurrent_requests
-            .is_some_and(|limit| slots >= u64::from(limit));
-        let no_slot = no_slot.then_some(Full {
-            limit: Limit::Concurrency,
-            wait_us: SLOT_WAIT_US,
+        let no_slot = limits.concurrent_requests;
+        let no_slot = no_slot.filter(|limit| slots >= u64::from(*limit));
+        let no_slot = no_slot.map(|_| violation(Limit::Concurrency, SLOT_WAIT_US));
+        let spent = self.spending.exceeds(&limits.budget).map(|window| {
+            let wait_s = budget::until_next(window, now.seconds());
+            violation(Limit::Budget(window), wait_s.saturating_mul(1_000_000))
         });
-        let spent = self.spending.exceeds(&limits.budget).map(|window| Full {
-            limit: Limit::Budget(window),
-            wait_us: budget::until_next(window, now.seconds()).saturating_mul(1_000_000),
-        });
-        rates.chain(no_slot).chain(spent).reduce(Full::and)
+        rates
+            .chain(no_slot)
+            .chain(spent)
+            .reduce(LimitViolation::and)
     }
 
-    /// Puts a request into the buckets, and writes down how many slots its holder then holds.
-    pub fn enter(
+    /// Reserves the estimate of a request, and records how many slots its holder then holds.
+    pub fn reserve(
         &mut self,
         limits: &Limits,
         estimate: Estimate,
         (holder, held): (u64, u32),
         now: Now,
-    ) -> Reserved {
-        let mut reserved = Reserved::default();
+    ) -> ReservedShares {
+        let mut reserved = ReservedShares::default();
         for ((rate, bucket), share) in self.rates().zip(&mut reserved.0) {
             if let Some(limit) = limits.per_minute(rate) {
                 (*bucket, *share) = bucket.with_share(estimate.units(rate, limit));
@@ -136,15 +111,15 @@ impl Counters {
         reserved
     }
 
-    /// Takes a request out again that was not forwarded after all.
-    pub fn withdraw(&mut self, reserved: Reserved) {
+    /// Refunds what a request reserved that was not forwarded after all.
+    pub fn refund(&mut self, reserved: ReservedShares) {
         for ((_, bucket), share) in self.rates().zip(reserved.0) {
             *bucket = bucket.settled(share, 0);
         }
     }
 
-    /// Puts what a request has used in the place of what was reserved for it: input and output tokens.
-    pub fn settle(&mut self, limits: &Limits, reserved: Reserved, used: [Count; 2]) {
+    /// Settles what a request reserved with what it used: input and output tokens.
+    pub fn settle(&mut self, limits: &Limits, reserved: ReservedShares, used: [Count; 2]) {
         let [input, output] = used;
         // It was one request, and is.
         let used = [Count::AtLeast(0), input, output];
@@ -161,7 +136,7 @@ impl Counters {
         self.spending = self.spending.plus(charge);
     }
 
-    /// Writes down how many slots a VM holds.
+    /// Records how many slots a VM holds.
     pub fn hold(&mut self, (holder, held): (u64, u32), now: Now) {
         self.leases.set(holder, held, now.steady_ms());
     }
@@ -172,7 +147,7 @@ impl Counters {
     }
 
     /// What was spent in the current day and month.
-    pub fn spending(&self) -> Spending {
+    pub fn spending(&self) -> CalendarSpending {
         self.spending
     }
 
@@ -205,67 +180,29 @@ impl Counters {
         Rate::ALL.into_iter().zip(&mut self.buckets)
     }
 
-    /// The bytes of the record. Their form is told by the record's name.
+    /// The encoding in a record: the record's name contains its version.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(256);
         for bucket in self.buckets {
             bucket.encode(&mut bytes);
         }
-        let (day, month, in_day, in_month) = self.spending.parts();
-        bytes.extend_from_slice(&day.to_le_bytes());
-        bytes.extend_from_slice(&month.to_le_bytes());
-        bytes.extend_from_slice(&in_day.to_bytes());
-        bytes.extend_from_slice(&in_month.to_bytes());
-        for lease in &self.leases.0 {
-            bytes.extend_from_slice(&lease.holder.to_le_bytes());
-            bytes.extend_from_slice(&lease.slots.to_le_bytes());
-            bytes.extend_from_slice(&lease.until_ms.to_le_bytes());
-        }
+        self.spending.encode(&mut bytes);
+        self.leases.encode(&mut bytes);
         bytes
     }
 
-    /// Reads a record; `None` for bytes that are none.
+    /// Decodes a record; `None` where the bytes are none.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let mut reader = Reader(bytes);
-        let mut counters = Self::default();
-        for bucket in &mut counters.buckets {
+        let mut buckets = [Bucket::default(); Rate::ALL.len()];
+        for bucket in &mut buckets {
             *bucket = Bucket::decode(&mut reader)?;
         }
-        counters.spending = Spending::from_parts((
-            reader.u32()?,
-            reader.u32()?,
-            Amount::from_bytes(reader.array()?),
-            Amount::from_bytes(reader.array()?),
-        ));
-        while !reader.0.is_empty() {
-            counters.leases.0.push(Lease {
-                holder: reader.u64()?,
-                slots: reader.u32()?,
-                until_ms: reader.u64()?,
-            });
-        }
-        Some(counters)
-    }
-}
-
-impl Full {
-    /// What both together say: the harder one is named, and it takes until neither keeps out.
-    #[must_use]
-    pub fn and(self, other: Self) -> Self {
-        let harder = if other.rank() >= self.rank() {
-            other
-        } else {
-            self
-        };
-        Self {
-            wait_us: self.wait_us.max(other.wait_us),
-            ..harder
-        }
-    }
-
-    /// How hard it is: a budget does not come back by waiting a little, whatever the clock says.
-    pub fn rank(&self) -> (bool, u64) {
-        (matches!(self.limit, Limit::Budget(_)), self.wait_us)
+        Some(Self {
+            buckets,
+            spending: CalendarSpending::decode(&mut reader)?,
+            leases: Leases::decode(&mut reader)?,
+        })
     }
 }
 

@@ -1,9 +1,9 @@
-//! How many tokens a request may use, guessed before anybody knows.
+//! How many tokens a request may use, estimated before it is forwarded.
 
-use super::Rate;
+use super::rate::Rate;
 use crate::usage::estimate::text_tokens;
 
-/// What a request is taken to cost until its usage is known.
+/// The tokens that a request reserves until its usage is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Estimate {
     /// Tokens that the model will read.
@@ -30,8 +30,8 @@ impl Estimate {
         Self::of(body_bytes, Some(0), 1)
     }
 
-    /// In units of `rate`, as far as a limit of `limit` can hold: a request that is estimated beyond
-    /// it is admitted when nothing else is, and settled like every other.
+    /// In units of `rate`, cut to the whole `limit`: a request that is estimated beyond the limit is admitted when the
+    /// bucket is empty, and settled like every other.
     pub fn units(self, rate: Rate, limit: u32) -> u64 {
         let units = match rate {
             Rate::Requests => 1,

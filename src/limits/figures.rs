@@ -1,6 +1,7 @@
-//! How much is left, for the headers that clients read.
+//! How much is left of the limits, for the response headers.
 
-use super::{Amount, Window};
+use super::budget::Window;
+use crate::money::Amount;
 
 /// What is left of the limits of a key and its group, the tighter of both for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -13,7 +14,7 @@ pub struct Figures {
     pub output_tokens: Option<Gauge>,
     /// Of the budgets, by [`Window`].
     pub budgets: [Option<Purse>; Window::ALL.len()],
-    /// When this was so, in microseconds since the Unix epoch.
+    /// The time of these figures, in microseconds since the Unix epoch.
     pub at_us: u64,
 }
 
@@ -24,7 +25,7 @@ pub struct Gauge {
     pub limit: u32,
     /// Units that may be used now.
     pub remaining: u64,
-    /// How long until all of them may be, in microseconds.
+    /// How long until all of them may be used, in microseconds.
     pub reset_us: u64,
 }
 
@@ -89,6 +90,30 @@ mod tests {
             assert_eq!(Purse::tighter(a, b), want, "{a:?}, {b:?}");
             assert_eq!(Purse::tighter(b, a), want, "{b:?}, {a:?}");
         }
+    }
+
+    #[test]
+    fn figures_of_windows_and_of_all_tokens() {
+        let amount = |text| Amount::parse(text).unwrap();
+        let left = |text| Purse {
+            remaining: amount(text),
+            budget: amount("9"),
+        };
+        let gauge = |remaining| Gauge {
+            limit: 9,
+            remaining,
+            reset_us: 0,
+        };
+        let figures = Figures {
+            input_tokens: Some(gauge(2)),
+            output_tokens: Some(gauge(1)),
+            budgets: [Some(left("1")), Some(left("2"))],
+            ..Figures::default()
+        };
+        assert_eq!(figures.budget(Window::Day), Some(left("1")));
+        assert_eq!(figures.budget(Window::Month), Some(left("2")));
+        assert_eq!(figures.tokens(), Some(gauge(1)));
+        assert_eq!(Figures::default().budget(Window::Day), None);
     }
 
     #[test]

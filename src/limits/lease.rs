@@ -1,14 +1,16 @@
 //! Concurrent requests: each takes a slot, and gives it back when it ends, however it ends.
 //!
-//! A VM that dies gives nothing back. So slots are lent: each VM has one lease for all the slots that
-//! it holds of a subject, renewed as long as it lives, and a lease that ran out counts no more.
+//! A VM that dies gives nothing back. So each VM has one lease for all the slots that it holds of a subject: it renews
+//! the lease as long as it lives, and an expired lease does not count.
 
-/// How long a lease holds without being renewed, in milliseconds.
+use super::bytes::Reader;
+
+/// How long a lease lasts without renewal, in milliseconds.
 pub const LEASE_MS: u64 = 30_000;
 /// How often a VM renews its leases, in milliseconds.
 pub const RENEWAL_MS: u64 = 10_000;
 
-/// What one VM holds.
+/// The slots that one VM holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
     /// The VM: a number that no other has.
@@ -21,10 +23,10 @@ pub struct Lease {
 
 /// The leases of one subject.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Leases(pub(super) Vec<Lease>);
+pub struct Leases(Vec<Lease>);
 
 impl Leases {
-    /// Drops those that ran out, by the steady clock. None is believed that would run for longer than a lease does.
+    /// Drops expired leases, by the steady clock, and any that would last longer than a lease can.
     pub fn expire(&mut self, now_ms: u64) {
         let latest = now_ms.saturating_add(LEASE_MS);
         self.0.retain(|lease| {
@@ -38,7 +40,7 @@ impl Leases {
         others.map(|lease| u64::from(lease.slots)).sum()
     }
 
-    /// Writes down how many slots `holder` holds now.
+    /// Records how many slots `holder` holds now.
     pub fn set(&mut self, holder: u64, slots: u32, now_ms: u64) {
         self.0.retain(|lease| lease.holder != holder);
         if slots > 0 {
@@ -48,6 +50,28 @@ impl Leases {
                 until_ms: now_ms.saturating_add(LEASE_MS),
             });
         }
+    }
+
+    /// Appends their encoding.
+    pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
+        for lease in &self.0 {
+            bytes.extend_from_slice(&lease.holder.to_le_bytes());
+            bytes.extend_from_slice(&lease.slots.to_le_bytes());
+            bytes.extend_from_slice(&lease.until_ms.to_le_bytes());
+        }
+    }
+
+    /// Decodes leases to the end of a record.
+    pub(super) fn decode(reader: &mut Reader<'_>) -> Option<Self> {
+        let mut leases = Self::default();
+        while !reader.0.is_empty() {
+            leases.0.push(Lease {
+                holder: reader.u64()?,
+                slots: reader.u32()?,
+                until_ms: reader.u64()?,
+            });
+        }
+        Some(leases)
     }
 }
 

@@ -1,52 +1,52 @@
-//! Counting in shared data: what several workers do at the same time comes out as if one had done it
-//! after the other.
+//! Reservation and settlement: what several workers count at the same time adds up as if one had done it after the other.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use hashbrown::HashMap;
 
-use super::counters::{Limit, Reserved};
+use super::budget::{CalendarSpending, Window};
+use super::count::Count;
+use super::counters::{Counters, ReservedShares};
+use super::estimate::Estimate;
 use super::figures::{Figures, Gauge, Purse};
-use super::{Amount, Count, Estimate, Now, Scope, Subject, Window};
-use crate::shared_data::SharedData;
-use met::Met;
-use stroke::{Overtaken, change, look};
+use super::now::Now;
+use super::store::{load, update};
+use super::subject::{Scope, Subject};
+use super::violation::LimitViolation;
+use crate::money::Amount;
+use crate::shared_data::{Conflict, SharedData};
 
-mod met;
-mod stroke;
-
-/// Leave to forward a request; [`Limiter::settle`] takes it back.
+/// What an admitted request holds of its limits, until [`Limiter::settle`] takes it.
 #[derive(Debug)]
 #[must_use]
-pub struct Grant(Vec<Entered>);
+pub struct Reservation(Vec<SubjectReservation>);
 
-/// A subject whose counters a request is in.
+/// What a request holds of one subject's limits.
 #[derive(Debug)]
-struct Entered {
+struct SubjectReservation {
     subject: Subject,
-    reserved: Reserved,
+    shares: ReservedShares,
 }
 
 /// Why a request may not be forwarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refused {
-    /// A limit is used up.
-    Full {
-        /// Whose.
-        scope: Scope,
-        /// Which.
-        limit: Limit,
-        /// How long until it would let the request pass, in microseconds.
-        wait_us: u64,
-    },
-    /// The counters could not be changed: others were always faster.
-    Contended,
+pub enum AdmitError {
+    /// A limit does not allow it.
+    Violation(LimitViolation),
+    /// The counters could not be changed: other workers won every round.
+    Conflict,
+}
+
+impl From<Conflict> for AdmitError {
+    fn from(_: Conflict) -> Self {
+        Self::Conflict
+    }
 }
 
 /// What a request has used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Used {
+pub struct Consumption {
     /// Input tokens.
     pub input: Count,
     /// Output tokens.
@@ -55,9 +55,9 @@ pub struct Used {
     pub charge: Option<Amount>,
 }
 
-/// What was spent of a budget, all told.
+/// What is spent of a budget, this request included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Spent {
+pub struct BudgetSpent {
     /// Of whose budget.
     pub scope: Scope,
     /// In the current day.
@@ -66,19 +66,19 @@ pub struct Spent {
     pub in_month: Amount,
 }
 
-/// What became of a request's counting.
+/// How a request was settled.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Settled {
+pub struct Settlement {
     /// What is spent of the budgets now.
-    pub spent: Vec<Spent>,
+    pub spent: Vec<BudgetSpent>,
     /// Whether counters could not be changed, so that what was used is not in them.
     pub lost: bool,
 }
 
-/// How often a change is tried that others keep overtaking: before a request is refused for it, and
-/// before what it used is given up for lost. One try takes some microseconds.
-const TRIES_TO_ADMIT: u32 = 100;
-const TRIES_TO_SETTLE: u32 = 10_000;
+/// Rounds of the retry loop before a request is rejected for conflicts, and before what it used is given up for lost. A
+/// round takes some microseconds.
+const ADMIT_ROUNDS: u32 = 100;
+const SETTLE_ROUNDS: u32 = 10_000;
 
 /// The counting side of one VM.
 #[derive(Debug)]
@@ -98,120 +98,136 @@ impl Limiter {
         }
     }
 
-    /// Lets a request through, if none of its subjects' limits keeps it out.
+    /// Admits a request that the limits of all its subjects allow, and reserves its estimate.
     ///
     /// # Errors
-    /// What keeps it out: of several limits the hardest, and how long any of them does. Nothing is
-    /// counted then.
+    /// The hardest of all violated limits, and how long until none is violated. Nothing is reserved then.
     pub fn admit(
         &self,
         subjects: &[Subject],
         estimate: Estimate,
         shared: &impl SharedData,
         now: Now,
-    ) -> Result<Grant, Refused> {
-        // Whom the second would refuse is better not counted for the first at all, not even for the
-        // moment until that is taken back: somebody else may come in it.
+    ) -> Result<Reservation, AdmitError> {
+        // Later subjects are checked first, so a rejected request never reserves quota of the first, not even for a
+        // moment in which another request may need it.
         let later = subjects.get(1..).unwrap_or_default();
-        if let Some(met) = self.hardest(later, estimate, shared, now) {
-            let all = self.hardest(subjects, estimate, shared, now);
-            return Err(all.unwrap_or(met).refused());
+        if let Some(violation) = self.hardest_violation(later, estimate, shared, now) {
+            let of_all = self.hardest_violation(subjects, estimate, shared, now);
+            return Err(AdmitError::Violation(of_all.unwrap_or(violation)));
         }
-        let mut grant = Grant(Vec::with_capacity(subjects.len()));
+        let mut reservation = Reservation(Vec::with_capacity(subjects.len()));
         for subject in subjects {
-            let held = self.held(subject);
-            let mut met = None;
-            let entered = change(&subject.name, TRIES_TO_ADMIT, shared, |counters| {
-                let limits = &subject.limits;
-                counters.advance(limits, now);
-                met = counters.meets(limits, estimate, (self.holder, held), now);
-                if met.is_some() {
-                    return None;
+            match self.reserve(subject, estimate, shared, now) {
+                Ok(reserved) => reservation.0.push(reserved),
+                Err(error) => {
+                    self.refund(reservation, shared, now);
+                    let of_all = self.hardest_violation(subjects, estimate, shared, now);
+                    return Err(of_all.map_or(error, AdmitError::Violation));
                 }
-                let slots = (self.holder, held.saturating_add(1));
-                Some(counters.enter(limits, estimate, slots, now))
-            });
-            if let Ok(Some(reserved)) = entered {
-                if subject.lends_slots() {
-                    self.count(subject, held.saturating_add(1));
-                }
-                let subject = subject.clone();
-                grant.0.push(Entered { subject, reserved });
-                continue;
             }
-            self.withdraw(grant, shared, now);
-            let met = met.map(|full| Met {
-                scope: subject.scope,
-                full,
-            });
-            let full = self.hardest(subjects, estimate, shared, now).or(met);
-            return Err(full.map_or(Refused::Contended, |met| met.refused()));
         }
-        Ok(grant)
+        Ok(reservation)
     }
 
-    /// What keeps a request out, all subjects taken together.
-    fn hardest(
+    /// Reserves what a request needs of one subject's limits, if they allow it.
+    fn reserve(
+        &self,
+        subject: &Subject,
+        estimate: Estimate,
+        shared: &impl SharedData,
+        now: Now,
+    ) -> Result<SubjectReservation, AdmitError> {
+        let limits = &subject.limits;
+        let held = self.held(subject);
+        let shares = update(&subject.name, ADMIT_ROUNDS, shared, |counters| {
+            counters.advance(limits, now);
+            match counters.violation(subject, estimate, (self.holder, held), now) {
+                Some(violation) => Err(AdmitError::Violation(violation)),
+                None => {
+                    let slots = (self.holder, held.saturating_add(1));
+                    Ok(counters.reserve(limits, estimate, slots, now))
+                }
+            }
+        })?;
+        if subject.lends_slots() {
+            self.set_held(subject, held.saturating_add(1));
+        }
+        let subject = subject.clone();
+        Ok(SubjectReservation { subject, shares })
+    }
+
+    /// The violation of all subjects' limits together.
+    fn hardest_violation(
         &self,
         subjects: &[Subject],
         estimate: Estimate,
         shared: &impl SharedData,
         now: Now,
-    ) -> Option<Met> {
-        let met = subjects.iter().filter_map(|subject| {
-            let counters = look(subject, shared, now);
+    ) -> Option<LimitViolation> {
+        let violations = subjects.iter().filter_map(|subject| {
             let held = (self.holder, self.held(subject));
-            let full = counters.meets(&subject.limits, estimate, held, now)?;
-            let scope = subject.scope;
-            Some(Met { scope, full })
+            load(subject, shared, now).violation(subject, estimate, held, now)
         });
-        met.reduce(Met::and)
+        violations.reduce(LimitViolation::and)
     }
 
-    /// Undoes an admission: nothing was forwarded.
-    fn withdraw(&self, grant: Grant, shared: &impl SharedData, now: Now) {
-        for Entered { subject, reserved } in grant.0 {
-            let held = self.give_back(&subject);
-            let _ = change(&subject.name, TRIES_TO_SETTLE, shared, |counters| {
-                counters.catch_up(&subject.limits, now);
-                counters.withdraw(reserved);
-                if let Some(held) = held {
-                    counters.hold((self.holder, held), now);
-                }
-                Some(())
-            });
+    /// Undoes a reservation: nothing was forwarded.
+    fn refund(&self, reservation: Reservation, shared: &impl SharedData, now: Now) {
+        for SubjectReservation { subject, shares } in reservation.0 {
+            // Shares that cannot be refunded drain within a minute, slots run out with their lease.
+            let _ = self.release(&subject, shared, now, |counters| counters.refund(shares));
         }
     }
 
-    /// A request that was let through is over: counts what it used in place of what was estimated, and
-    /// gives its slots back.
-    pub fn settle(&self, grant: Grant, used: Used, shared: &impl SharedData, now: Now) -> Settled {
-        let mut settled = Settled::default();
-        for Entered { subject, reserved } in grant.0 {
-            let held = self.give_back(&subject);
+    /// Settles a request that is over: counts what it used in place of its estimate, and gives its slots back.
+    pub fn settle(
+        &self,
+        reservation: Reservation,
+        used: Consumption,
+        shared: &impl SharedData,
+        now: Now,
+    ) -> Settlement {
+        let mut settlement = Settlement::default();
+        for SubjectReservation { subject, shares } in reservation.0 {
             let limits = &subject.limits;
-            let changed = change(&subject.name, TRIES_TO_SETTLE, shared, |counters| {
-                counters.catch_up(limits, now);
-                counters.settle(limits, reserved, [used.input, used.output]);
-                if let (Some(charge), true) = (used.charge, limits.budget.is_set()) {
+            let has_budget = limits.budget.is_set();
+            let settled = self.release(&subject, shared, now, |counters| {
+                counters.settle(limits, shares, [used.input, used.output]);
+                if let Some(charge) = used.charge.filter(|_| has_budget) {
                     counters.charge(charge);
                 }
-                if let Some(held) = held {
-                    counters.hold((self.holder, held), now);
-                }
-                Some(counters.spending())
             });
-            match changed {
-                Ok(Some(spending)) if limits.budget.is_set() => settled.spent.push(Spent {
+            match settled {
+                Ok(spending) if has_budget => settlement.spent.push(BudgetSpent {
                     scope: subject.scope,
                     in_day: spending.of(Window::Day),
                     in_month: spending.of(Window::Month),
                 }),
                 Ok(_) => {}
-                Err(Overtaken) => settled.lost = true,
+                Err(Conflict) => settlement.lost = true,
             }
         }
-        settled
+        settlement
+    }
+
+    /// Ends what a request holds of one subject: `close` counts what became of its shares.
+    fn release(
+        &self,
+        subject: &Subject,
+        shared: &impl SharedData,
+        now: Now,
+        close: impl Fn(&mut Counters),
+    ) -> Result<CalendarSpending, Conflict> {
+        let held = self.give_back(subject);
+        update(&subject.name, SETTLE_ROUNDS, shared, |counters| {
+            counters.catch_up(&subject.limits, now);
+            close(counters);
+            if let Some(held) = held {
+                counters.hold((self.holder, held), now);
+            }
+            Ok(counters.spending())
+        })
     }
 
     /// What is left of the limits of `subjects`, the tighter for each.
@@ -221,8 +237,7 @@ impl Limiter {
             ..Figures::default()
         };
         for subject in subjects {
-            let counters = look(subject, shared, now);
-            let figures = counters.figures(&subject.limits, now);
+            let figures = load(subject, shared, now).figures(&subject.limits, now);
             for (tightest, own) in [
                 (&mut tightest.requests, figures.requests),
                 (&mut tightest.input_tokens, figures.input_tokens),
@@ -249,9 +264,9 @@ impl Limiter {
             },
         );
         for (name, count) in held {
-            let _ = change(&name, TRIES_TO_SETTLE, shared, |counters| {
+            let _ = update(&name, SETTLE_ROUNDS, shared, |counters| {
                 counters.hold((self.holder, count), now);
-                Some(())
+                Ok::<_, Conflict>(())
             });
         }
     }
@@ -263,19 +278,19 @@ impl Limiter {
             .unwrap_or_default()
     }
 
-    /// Takes back the slot of a request that took one when it came, whatever limits hold now; gives
-    /// how many this VM holds then.
+    /// Gives back the slot of a request that took one when it came, whatever limits hold now; returns how many this VM
+    /// still holds.
     fn give_back(&self, subject: &Subject) -> Option<u32> {
         if !subject.lends_slots() {
             return None;
         }
         let held = self.held(subject).saturating_sub(1);
-        self.count(subject, held);
+        self.set_held(subject, held);
         Some(held)
     }
 
     /// Notes how many slots this VM holds of a subject.
-    fn count(&self, subject: &Subject, slots: u32) {
+    fn set_held(&self, subject: &Subject, slots: u32) {
         let Ok(mut held) = self.held.try_borrow_mut() else {
             return;
         };

@@ -1,21 +1,21 @@
 //! Limits: how much a key and its group may use, and how much of that they have used.
 //!
 //! ```text
-//!   request ──► Limiter::admit ──► forwarded … ended ──► Limiter::settle
-//!                  │  one record for the key, one for the group, each changed in one stroke:
+//!   request ──► Limiter::admit ──► Reservation … ended ──► Limiter::settle ──► Settlement
+//!                  │  one record for the key, one for the group, each changed by compare-and-swap:
 //!                  │  budget not spent, a slot free, room for a request and for the estimated tokens
-//!                  └─► Refused: which limit, and how long until it would fit
+//!                  └─► LimitViolation: whose limit, which, and how long until it would fit
 //! ```
 //!
 //! [`terms`] is what a document grants, [`counters`] what has been used: rates by a leaky bucket
 //! ([`rate`]), concurrent requests by leases ([`lease`]), money by the calendar ([`budget`]). The
-//! counters stand in shared data, one truth for all workers of an Envoy; [`limiter`] changes them
-//! there, and nothing else does.
+//! counters are in shared data, one truth for all workers of an Envoy; only [`limiter`] changes them there.
 //!
 //! Tokens are not known before the upstream has answered. A request is admitted on an
-//! [`estimate`], which the end corrects, up or down; a stream is never cut by a limit.
+//! [`estimate`], which the settlement corrects, up or down; a limit never cuts a stream.
+//!
+//! Envoys that share limits ask a rate limit service: [`service`].
 
-pub mod amount;
 pub mod budget;
 mod bytes;
 pub mod count;
@@ -26,18 +26,19 @@ pub mod lease;
 pub mod limiter;
 mod now;
 pub mod rate;
-pub mod shared;
+pub mod service;
+mod store;
 mod subject;
 pub mod terms;
+mod violation;
 
-pub use amount::Amount;
 pub use budget::Window;
 pub use count::Count;
-pub use counters::Limit;
 pub use estimate::Estimate;
 pub use figures::{Figures, Gauge, Purse};
-pub use limiter::{Grant, Limiter, Refused, Settled, Spent, Used};
+pub use limiter::{AdmitError, BudgetSpent, Consumption, Limiter, Reservation, Settlement};
 pub use now::Now;
 pub use rate::Rate;
 pub use subject::{Scope, Subject};
 pub use terms::Limits;
+pub use violation::{Limit, LimitViolation};

@@ -2,14 +2,13 @@
 
 /// A moment.
 ///
-/// The wall clock may be put forward or back at any time, so nothing that lasts is measured by it: it says in
-/// which day and month money is spent, and when a moment is that clients are told of.
+/// The wall clock may be set forward or back at any time, so no duration is measured by it. It decides in which day and
+/// month money is spent, and it is the time that clients are told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Now {
     /// By the wall clock: microseconds since the Unix epoch.
     pub wall_us: u64,
-    /// By a clock that only ever goes forward: microseconds since a moment that is the same for all VMs of a
-    /// process. Counters live as long as the process.
+    /// By a monotonic clock that all VMs of a process share, in microseconds. Counters live as long as the process.
     pub steady_us: u64,
 }
 
@@ -32,7 +31,7 @@ pub(crate) mod tests {
     use super::*;
 
     impl Now {
-        /// A moment at which both clocks tell the same, such as one where no clock was ever put anywhere.
+        /// A moment at which both clocks agree.
         pub(crate) const fn both(us: u64) -> Self {
             Self {
                 wall_us: us,
@@ -40,7 +39,7 @@ pub(crate) mod tests {
             }
         }
 
-        /// The same moment, where the wall clock has been put forward or back by so many seconds.
+        /// The same moment with the wall clock set forward or back by so many seconds.
         pub(crate) fn stepped(self, seconds: i64) -> Self {
             let wall_us = self.wall_us.saturating_add_signed(seconds * 1_000_000);
             Self { wall_us, ..self }

@@ -2,11 +2,10 @@
 //!
 //! The Generic Cell Rate Algorithm of ITU-T Recommendation I.371 (Annex A) in its continuous-state
 //! leaky-bucket form: what is used fills a bucket that drains steadily, a whole limit each minute,
-//! and what does not fit is refused. So nothing happens on the stroke of a minute, a whole limit may
+//! and what does not fit is rejected. So there is no window that begins with the minute: a whole limit may
 //! be used at once, and from then on as much as has drained.
 //!
-//! The bucket is filled with what was used, not with time: a limit that changes finds in it what it
-//! found before.
+//! The bucket holds units used, not time, so a limit can change without losing what was counted.
 
 use super::bytes::Reader;
 
@@ -40,11 +39,11 @@ impl Rate {
 const UNIT: u64 = 60_000_000;
 
 /// By how much the clock readings of two VMs may seem to differ, in microseconds: each reads its clock
-/// before it changes a record, and may be overtaken in between. What differs by more is no moment of
+/// before it changes a record, and another may change it in between. What differs by more is no moment of
 /// this clock.
 const SKEW_US: u64 = 1_000_000;
 
-/// What one rate has used and not yet been forgiven.
+/// What was used of one rate and has not drained yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Bucket {
     /// How full it is, in parts of a unit.
@@ -53,15 +52,15 @@ pub struct Bucket {
     at_us: u64,
     /// The limit that it last drained for, in units a minute.
     limit: u32,
-    /// How often it has run empty.
+    /// How often it has drained to empty.
     emptied: u32,
 }
 
-/// What was put into a bucket for a request that is to be settled later.
+/// What is reserved in a bucket for a request, to be settled when it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Share {
     units: u64,
-    /// How often the bucket had run empty by then.
+    /// How often the bucket had drained to empty by then.
     emptied: u32,
 }
 
@@ -73,21 +72,21 @@ impl Share {
 }
 
 impl Bucket {
-    /// Drains what `limit` a minute has drained until now, by the steady clock. A moment that no clock of this
-    /// process can have told drains nothing, and holds nobody up for longer.
+    /// Drained at `limit` a minute until now, by the steady clock. A record from a time that this process's clock cannot
+    /// have shown drains nothing, and makes no request wait longer.
     #[must_use]
     pub fn drained(self, limit: u32, now_us: u64) -> Self {
         Self { limit, ..self }.caught_up(now_us)
     }
 
-    /// The same at the limit that it had last: who only settles may know an older one.
+    /// The same at the limit that it drained for last: a settlement may know an older one.
     #[must_use]
     pub fn caught_up(self, now_us: u64) -> Self {
         if self.ahead_us(now_us) > SKEW_US {
             let at_us = now_us;
             return Self { at_us, ..self };
         }
-        // What another VM has drained for, with a later reading of the clock, must not drain again.
+        // Time that another VM has drained already, with a later reading of the clock, must not drain again.
         let at_us = now_us.max(self.at_us);
         let elapsed = at_us.saturating_sub(self.at_us);
         let drained = elapsed.saturating_mul(u64::from(self.limit));
@@ -122,7 +121,7 @@ impl Bucket {
 
     /// With `cost` taken out again, as far as it has not drained.
     #[must_use]
-    fn relieved(self, cost: u64) -> Self {
+    fn refunded(self, cost: u64) -> Self {
         let level = self.level.saturating_sub(cost.saturating_mul(UNIT));
         Self { level, ..self }
     }
@@ -140,7 +139,7 @@ impl Bucket {
         if used >= share.units {
             self.filled(used.saturating_sub(share.units))
         } else if self.emptied == share.emptied {
-            self.relieved(share.units.saturating_sub(used))
+            self.refunded(share.units.saturating_sub(used))
         } else {
             // The share has drained since then: what is in the bucket now is of others.
             self
@@ -166,7 +165,7 @@ impl Bucket {
         }
     }
 
-    /// Adds the bytes that stand for it.
+    /// Appends its encoding.
     pub(super) fn encode(self, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(&self.level.to_le_bytes());
         bytes.extend_from_slice(&self.at_us.to_le_bytes());
@@ -174,7 +173,7 @@ impl Bucket {
         bytes.extend_from_slice(&self.emptied.to_le_bytes());
     }
 
-    /// The bucket that bytes stand for.
+    /// Decodes a bucket.
     pub(super) fn decode(reader: &mut Reader<'_>) -> Option<Self> {
         Some(Self {
             level: reader.u64()?,

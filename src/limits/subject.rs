@@ -1,8 +1,8 @@
-//! Those whose use is limited.
+//! Keys and groups with limits.
 
 use std::rc::Rc;
 
-use super::Limits;
+use super::terms::Limits;
 
 /// Whose limits they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -30,8 +30,8 @@ pub struct Subject {
     pub scope: Scope,
     /// The limits.
     pub limits: Limits,
-    /// The name of its counters in the shared data. It tells their form, too: a release that counts
-    /// otherwise has other names, and reads nothing that it could misread.
+    /// The name of its counters in shared data. It contains the version of their encoding, so a release with another
+    /// encoding never reads them.
     pub(super) name: Rc<str>,
 }
 
@@ -49,5 +49,17 @@ impl Subject {
     /// Whether each request takes a slot.
     pub(super) fn lends_slots(&self) -> bool {
         self.limits.concurrent_requests.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_and_groups_of_one_id_have_counters_of_their_own() {
+        let name = |scope| Subject::new(scope, "same", Limits::default()).name;
+        assert_eq!(&*name(Scope::Key), "trilane/limit/1/key/same");
+        assert_eq!(&*name(Scope::Group), "trilane/limit/1/group/same");
     }
 }

@@ -1,8 +1,9 @@
-//! What a document grants a key or a group, and the bytes that say so in a key's record.
+//! The limits that a document gives a key or a group, and their encoding in a key's record.
 
 use super::budget::{Budget, SpentBy};
 use super::bytes::Reader;
-use super::{Amount, Rate};
+use super::rate::Rate;
+use crate::money::Amount;
 
 /// Limits of one key or group. `None` is unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -40,7 +41,7 @@ impl Limits {
         !self.has_rates() && self.concurrent_requests.is_none() && !self.budget.is_set()
     }
 
-    /// The bytes that stand for them: a byte that tells which are there, then those.
+    /// Appends the encoding: a byte of flags for those that are set, then their values.
     pub fn encode(&self, bytes: &mut Vec<u8>) {
         let counts = self.per_minute.iter().copied();
         let counts: Vec<Option<u32>> = counts.chain([self.concurrent_requests]).collect();
@@ -65,7 +66,7 @@ impl Limits {
         }
     }
 
-    /// The limits that bytes stand for, and what follows them; `None` where they stand for none.
+    /// Decodes limits; returns them and the bytes behind them, or `None` where the bytes encode none.
     pub fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let mut reader = Reader(bytes);
         let present = reader.u8()?;
@@ -138,6 +139,31 @@ pub(crate) mod tests {
             for cut in 0..len {
                 prop_assert_eq!(Limits::decode(&bytes[..cut]), None, "{}", cut);
             }
+        }
+    }
+
+    #[test]
+    fn what_is_limited_at_all() {
+        let mut rate = Limits::default();
+        rate.set_per_minute(Rate::OutputTokens, Some(1));
+        let slots = Limits {
+            concurrent_requests: Some(1),
+            ..Limits::default()
+        };
+        let [mut day, mut month] = [Limits::default(); 2];
+        day.budget.per_day = Some(Amount::ZERO);
+        month.budget.per_month = Some(Amount::ZERO);
+        // (limits, whether there are any, whether there are rates)
+        let cases = [
+            (Limits::default(), false, false),
+            (rate, true, true),
+            (slots, true, false),
+            (day, true, false),
+            (month, true, false),
+        ];
+        for (limits, any, rates) in cases {
+            assert_eq!(!limits.is_unlimited(), any, "{limits:?}");
+            assert_eq!(limits.has_rates(), rates, "{limits:?}");
         }
     }
 

@@ -5,11 +5,11 @@ use std::rc::Rc;
 use hashbrown::HashMap;
 
 use super::name::{NameRule, strip_dashed_date, zero_minor_twin};
-use super::prices::Prices;
+use crate::money::Prices;
 
 /// What a model makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Kind {
+pub enum ModelKind {
     /// Text, whatever it reads.
     #[default]
     Text,
@@ -23,7 +23,7 @@ pub struct Model {
     /// The canonical name, as the model list shows it.
     pub id: String,
     /// What the model makes.
-    pub kind: Kind,
+    pub kind: ModelKind,
     /// The name for people; the id where the document gives none.
     pub display_name: String,
     /// When the model came out, seconds since the Unix epoch; 0 where unknown.
@@ -142,7 +142,7 @@ mod tests {
     fn model(id: &str) -> Model {
         Model {
             id: id.to_owned(),
-            kind: Kind::Text,
+            kind: ModelKind::Text,
             display_name: id.to_owned(),
             created: 0,
             upstream: None,

@@ -2,7 +2,5 @@
 
 pub mod catalog;
 pub mod name;
-pub mod prices;
 
 pub use catalog::{Catalog, Model};
-pub use prices::{Price, Prices};

@@ -1,4 +1,4 @@
-//! How a model name that a client writes becomes the name a catalog knows.
+//! From a model name as a client writes it to the name in the catalog.
 //!
 //! The three protocols name models differently, so each has a rule of its own, a [`NameRule`]:
 //! protocol B folds a family of spellings to one canonical tier, A merges dated variants where the

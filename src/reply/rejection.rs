@@ -3,7 +3,7 @@
 use crate::body::BodyError;
 use crate::lane::{Entry, Protocol};
 use crate::limits::Limit;
-use crate::limits::{Refused, Scope};
+use crate::limits::{AdmitError, LimitViolation, Scope};
 use crate::protocol::Quota;
 
 /// Why the gateway does not forward a request, or does not relay its answer.
@@ -241,15 +241,15 @@ impl Rejection {
         }
     }
 
-    /// What a request meets at a limit.
-    pub fn of_limit(refused: Refused) -> Self {
-        match refused {
-            Refused::Contended => Self::NotCounted,
-            Refused::Full {
+    /// Of a request that its limits do not admit.
+    pub fn of_limit(error: AdmitError) -> Self {
+        match error {
+            AdmitError::Conflict => Self::NotCounted,
+            AdmitError::Violation(LimitViolation {
                 scope,
                 limit,
                 wait_us,
-            } => Self::LimitReached {
+            }) => Self::LimitReached {
                 scope,
                 limit,
                 retry_after_s: wait_us.div_ceil(1_000_000),

@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 use crate::body::BodyError;
 use crate::lane::Entry;
-use crate::limits::{Limit, Rate, Refused, Scope, Window};
+use crate::limits::{AdmitError, Limit, LimitViolation, Rate, Scope, Window};
 use Protocol::{A, B, C};
 
 /// A limit of a key, to be had again in 9 s.
@@ -623,10 +623,12 @@ fn protocol_c_says_how_long_to_wait_and_which_budget_is_spent() {
 
 #[test]
 fn a_limit_that_is_met_becomes_a_refusal() {
-    let full = |wait_us| Refused::Full {
-        scope: Scope::Group,
-        limit: Limit::Concurrency,
-        wait_us,
+    let full = |wait_us| {
+        AdmitError::Violation(LimitViolation {
+            scope: Scope::Group,
+            limit: Limit::Concurrency,
+            wait_us,
+        })
     };
     for (wait_us, retry_after_s) in [
         (1, 1),
@@ -642,7 +644,7 @@ fn a_limit_that_is_met_becomes_a_refusal() {
         assert_eq!(Rejection::of_limit(full(wait_us)), want, "{wait_us}");
     }
     assert_eq!(
-        Rejection::of_limit(Refused::Contended),
+        Rejection::of_limit(AdmitError::Conflict),
         Rejection::NotCounted
     );
 }

@@ -41,7 +41,7 @@ def words(file: str, kind: str) -> list[str]:
 def test_every_member_of_a_line_is_explained() -> None:
     (line,) = re.findall(r"inline_string: >\n((?: {28}.*\n)+)", ENVOY_YAML)
     envoys = re.findall(r'"([\w.]+)":', line)
-    written = code("ledger/json.rs", "ledger/tries.rs")
+    written = code("ledger/json.rs", "ledger/attempts.rs")
     filters = re.findall(r'"((?:http|url|error|gen_ai|trilane)\.[a-z0-9_.]+)"', written)
     assert len(envoys) > 8 and len(filters) > 40, "they are not where they were"
     told = names(rows(LEDGER, "| member | meaning |"))
@@ -53,19 +53,19 @@ def test_every_member_of_a_line_is_explained() -> None:
     [
         ("| `trilane.usage.status` | |", "ledger/ending.rs", "UsageStatus"),
         ("| `trilane.outcome` | |", "ledger/ending.rs", "Ending"),
-        ("| kind | | status |", "ledger/tries.rs", "Failure"),
+        ("| kind | | status |", "ledger/attempts.rs", "AttemptFailure"),
     ],
 )
 def test_every_ending_is_explained(heading: str, file: str, kind: str) -> None:
     known = words(file, kind)
     assert len(known) > 3, "they are not where they were"
-    if kind == "Failure":
+    if kind == "AttemptFailure":
         known.remove("request")  # is no failed try, and never in a record
     assert sorted(names(rows(LEDGER, heading))) == sorted(known)
 
 
 def test_every_limit_is_named() -> None:
-    limits = [*words("limits/rate.rs", "Rate"), *words("limits/counters.rs", "Limit")]
+    limits = [*words("limits/rate.rs", "Rate"), *words("limits/violation.rs", "Limit")]
     assert len(limits) == 6, "they are not where they were"
     (row,) = [row for row in rows(LEDGER, "| member | meaning |") if row[0].startswith("`trilane.limit`")]
     (listed,) = re.findall(r"refused the request \(([^)]*)\)", row[1])

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use trilane::config::policy::{Clients, Group, GroupKind};
 use trilane::ledger::Record;
 use trilane::limits::{Limits, Rate};
-use trilane::model::{Price, Prices};
+use trilane::money::{Price, Prices};
 use trilane::protocol::Endpoint;
 use trilane::reply::Reply;
 use trilane::routing::Route;

@@ -9,7 +9,8 @@ use trilane::config::record::{KeyDigest, KeyRecord, Stamped};
 use trilane::config::snapshot::InForce;
 use trilane::exchange::{Clock, Quotas, StreamEnd};
 use trilane::limits::{
-    Estimate, Figures, Grant, Limiter, Limits, Now, Refused, Settled, Subject, Used,
+    AdmitError, Consumption, Estimate, Figures, Limiter, Limits, Now, Reservation, Settlement,
+    Subject,
 };
 use trilane::shared_data::{Conflict, SharedData};
 
@@ -82,12 +83,12 @@ impl Clock for World {
 }
 
 impl Quotas for World {
-    fn admit(&self, subjects: &[Subject], estimate: Estimate) -> Result<Grant, Refused> {
+    fn admit(&self, subjects: &[Subject], estimate: Estimate) -> Result<Reservation, AdmitError> {
         self.limiter
             .admit(subjects, estimate, &self.shared, self.time())
     }
 
-    fn settle(&self, grant: Grant, used: Used) -> Settled {
+    fn settle(&self, grant: Reservation, used: Consumption) -> Settlement {
         self.limiter.settle(grant, used, &self.shared, self.time())
     }
 

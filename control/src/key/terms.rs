@@ -6,7 +6,8 @@ use std::io;
 use serde::Serialize;
 use serde_json::ser::Formatter;
 use trilane::config::document::{BudgetDocument, LimitsDocument};
-use trilane::limits::{Amount, Limits};
+use trilane::limits::Limits;
+use trilane::money::Amount;
 
 /// Limits and budgets; what is not given stays as it is.
 #[derive(Debug, Clone, Default, clap::Args)]

@@ -17,7 +17,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use trilane::config::account::{Account, Accounts, account_cluster, source_cluster};
 use trilane::exchange::{AFFINITY_HEADER, AGAIN_HEADER};
-use trilane::ledger::Failure;
+use trilane::ledger::AttemptFailure;
 
 use super::envoy::{any, change_requests, codec, extension, http_options, http2, limits, set};
 use super::label;
@@ -173,7 +173,7 @@ fn aggregate(group: &str, clusters: &[String], options: Value) -> Value {
 
 /// What holds for every try. Only the aggregate's own are heeded, none of its clusters'.
 fn options(retry_policy: Value, filter: &Path) -> Value {
-    let is_failure = |status: &u16| Failure::of_status(*status) != Failure::Request;
+    let is_failure = |status: &u16| AttemptFailure::of_status(*status) != AttemptFailure::Request;
     let codes: Vec<String> = (400..600)
         .filter(is_failure)
         .map(|status| status.to_string())

@@ -1,7 +1,7 @@
 //! Money: exact sums, and the one place where it is rounded, for the eye.
 
 use rust_decimal::{Decimal, RoundingStrategy};
-use trilane::decimal::{self, Fault};
+use trilane::money::decimal::{self, Fault};
 
 /// Reads a charge as a ledger line has it: a plain decimal number, not negative.
 ///

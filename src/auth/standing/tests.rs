@@ -8,7 +8,8 @@ use crate::config::feed::{Coverage, Gate};
 use crate::config::record::Stamped;
 use crate::head::Head;
 use crate::limits::budget::Budget;
-use crate::limits::{Amount, Limits, Rate};
+use crate::limits::{Limits, Rate};
+use crate::money::Amount;
 use crate::protocol::query::Target;
 
 const NOW: i64 = 1_800_000_000;

@@ -2,11 +2,13 @@
 
 use core::ops::RangeInclusive;
 
-use super::super::account::{Account, Accounts, CredentialHeader, Failover, HttpVersion};
-use super::super::base::{Base, endpoint_in};
-use super::super::document::{AccountDocument, FailoverDocument, GroupDocument};
-use super::super::origin::Origin;
-use super::{Problems, names};
+use super::fields::within;
+use super::names;
+use crate::config::account::{Account, Accounts, CredentialHeader, Failover, HttpVersion};
+use crate::config::base::{Base, endpoint_in};
+use crate::config::document::{AccountDocument, FailoverDocument, GroupDocument};
+use crate::config::error::Problems;
+use crate::config::origin::Origin;
 use crate::lane::Protocol;
 
 /// How many accounts a group may have. Each is a cluster of its own in every worker of Envoy.
@@ -106,39 +108,26 @@ fn compile_account(
         }
         proxy
     });
+    let credential = plain_file(
+        document.credential.as_deref(),
+        &format!("{path}.credential"),
+        problems,
+    );
+    let mut number = |value, default, range, field: &str| {
+        let path = format!("{path}.{field}");
+        within(value, default, range, "", &path, problems)
+    };
     Account {
         id,
         origin,
         base,
-        credential: plain_file(
-            document.credential.as_deref(),
-            &format!("{path}.credential"),
-            problems,
-        ),
+        credential,
         header,
-        weight: within(
-            document.weight,
-            1,
-            WEIGHT,
-            &format!("{path}.weight"),
-            problems,
-        ),
-        priority: within(
-            document.priority,
-            0,
-            PRIORITY,
-            &format!("{path}.priority"),
-            problems,
-        ),
+        weight: number(document.weight, 1, WEIGHT, "weight"),
+        priority: number(document.priority, 0, PRIORITY, "priority"),
         http,
         // A request that may be sent again is held in memory until the answer begins.
-        retries: within(
-            document.retries,
-            0,
-            RETRIES,
-            &format!("{path}.retries"),
-            problems,
-        ),
+        retries: number(document.retries, 0, RETRIES, "retries"),
         ca,
         proxy,
     }
@@ -228,7 +217,8 @@ fn failover(
         return default;
     };
     let mut read = |value, default, range, field: &str| {
-        within(value, default, range, &format!("{path}.{field}"), problems)
+        let path = format!("{path}.{field}");
+        within(value, default, range, "", &path, problems)
     };
     let tries = read(document.tries, default.tries, TRIES, "tries");
     let mut seconds = |value, default, field| read(value, default, SECONDS, field);
@@ -256,21 +246,4 @@ fn failover(
         ),
         failures: read(document.failures, default.failures, FAILURES, "failures"),
     }
-}
-
-fn within(
-    value: Option<u32>,
-    default: u32,
-    range: RangeInclusive<u32>,
-    path: &str,
-    problems: &mut Problems,
-) -> u32 {
-    let value = value.unwrap_or(default);
-    if !range.contains(&value) {
-        problems.push(
-            path,
-            format!("must be between {} and {}", range.start(), range.end()),
-        );
-    }
-    value
 }

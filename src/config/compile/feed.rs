@@ -1,9 +1,10 @@
 //! The feed of account keys.
 
-use super::super::document::KeysFeedDocument;
-use super::super::feed::FeedSource;
-use super::super::source::{is_path, is_plain};
-use super::{Problems, names};
+use super::names;
+use crate::config::document::KeysFeedDocument;
+use crate::config::error::Problems;
+use crate::config::policy::FeedSource;
+use crate::config::source::{is_path, is_plain};
 
 pub(super) fn compile(
     document: Option<&KeysFeedDocument>,

@@ -1,16 +1,17 @@
-//! Account keys, in the document and in a feed.
+//! API keys, in the document and in a feed.
 
 use std::borrow::Cow;
 
 use hashbrown::{HashMap, HashSet};
 
-use super::super::document::KeyDocument;
-use super::super::policy::Policy;
-use super::super::record::{KeyDigest, KeyRecord};
-use super::super::suggestion::suggestion;
-use super::{Problems, group, limits, names, prices};
+use super::{coverage, fields, limits, names};
+use crate::config::document::KeyDocument;
+use crate::config::error::Problems;
+use crate::config::policy::Policy;
+use crate::config::record::{KeyDigest, KeyRecord};
+use crate::config::suggestion::suggestion;
 
-/// An account key as written, wherever that is.
+/// An API key as written, in the document or in a feed.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::config) struct KeyFields<'a> {
     pub id: Option<&'a str>,
@@ -20,7 +21,7 @@ pub(in crate::config) struct KeyFields<'a> {
     pub expires_at: Option<&'a str>,
 }
 
-/// What is good of it.
+/// The fields that are valid.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::config) struct Checked<'a> {
     pub id: Option<&'a str>,
@@ -31,14 +32,14 @@ pub(in crate::config) struct Checked<'a> {
 
 /// Where a key is written.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::config) enum Place {
+pub(in crate::config) enum KeyPlace {
     /// In this list, at this position.
     In(&'static str, usize),
     /// By itself.
     Alone,
 }
 
-impl Place {
+impl KeyPlace {
     /// The path of one of its fields.
     pub(in crate::config) fn field(self, name: &str) -> String {
         match self {
@@ -49,18 +50,18 @@ impl Place {
 }
 
 impl<'a> KeyFields<'a> {
-    /// Checks every field by itself; a path is only written where something is wrong there.
+    /// Checks each field by itself. A path is built only for a problem.
     pub(in crate::config) fn check(
         &self,
         good_group: impl FnOnce(Option<&'a str>) -> Result<&'a str, Cow<'static, str>>,
-        place: Place,
+        place: KeyPlace,
         problems: &mut Problems,
     ) -> Checked<'a> {
         let id = names::checked_id(self.id);
         let digest = digest(self.sha256);
         let group = good_group(self.group);
         let owner = self.owner.map(names::checked_display).transpose();
-        let expires_at = self.expires_at.map(group::checked_timestamp).transpose();
+        let expires_at = self.expires_at.map(fields::checked_timestamp).transpose();
         for (field, problem) in [
             ("id", id.err().map(Cow::Borrowed)),
             ("sha256", digest.err().map(Cow::Borrowed)),
@@ -88,12 +89,12 @@ pub(in crate::config) fn digest(sha256: Option<&str>) -> Result<KeyDigest, &'sta
         .ok_or("must be the 64 hexadecimal digits of the key's SHA-256")
 }
 
-/// A group that may be named before a policy knows it.
+/// A group that the policy need not have yet.
 pub(in crate::config) fn any_group(id: Option<&str>) -> Result<&str, Cow<'static, str>> {
     names::checked_id(id).map_err(Cow::Borrowed)
 }
 
-/// A group of the policy. Which there are is told of the first problems of a document: it takes a look at all.
+/// A group of the policy. Only the first problems of a document list the known groups: a list takes a look at all.
 fn known_group<'a>(
     id: Option<&'a str>,
     policy: &Policy,
@@ -124,7 +125,7 @@ pub(super) fn compile(
     let mut records = Vec::with_capacity(documents.len());
     for (position, document) in documents.iter().enumerate() {
         let before = problems.0.len();
-        let place = Place::In("keys", position);
+        let place = KeyPlace::In("keys", position);
         let fields = KeyFields {
             id: document.id.as_deref(),
             sha256: document.sha256.as_deref(),
@@ -154,7 +155,7 @@ pub(super) fn compile(
             if let Some(group) = group.filter(|group| !group.priced) {
                 problems.push(
                     place.field("limits.budget"),
-                    prices::why_no_budget(&group.kind),
+                    coverage::why_no_budget(&group.kind),
                 );
             }
         }

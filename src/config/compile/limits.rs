@@ -1,9 +1,11 @@
 //! The limits of a key or group.
 
-use super::super::document::{BudgetDocument, LimitsDocument, SpentDocument};
-use super::{Problems, group};
+use super::fields;
+use crate::config::document::{BudgetDocument, LimitsDocument, SpentDocument};
+use crate::config::error::Problems;
 use crate::limits::budget::{Budget, SpentBy};
-use crate::limits::{Amount, Limits, Rate};
+use crate::limits::{Limits, Rate};
+use crate::money::Amount;
 
 /// Compiles limits; `None` where they limit nothing.
 pub(in crate::config) fn compile(
@@ -74,17 +76,9 @@ fn budget(document: &BudgetDocument, path: &str, problems: &mut Problems) -> Bud
 }
 
 fn spent_by(document: &SpentDocument, path: &str, problems: &mut Problems) -> Option<SpentBy> {
-    let at = match document.at.as_deref().map(group::checked_timestamp) {
-        Some(Ok(at)) => Some(at),
-        Some(Err(reason)) => {
-            problems.push(format!("{path}.at"), reason);
-            None
-        }
-        None => {
-            problems.push(format!("{path}.at"), "is missing");
-            None
-        }
-    };
+    let at = document.at.as_deref();
+    let at = at.map_or(Err("is missing"), fields::checked_timestamp);
+    let at = at.map_err(|reason| problems.push(format!("{path}.at"), reason));
     let mut sum = |written: &Option<String>, field: &str| match written {
         Some(text) => amount(text, &format!("{path}.{field}"), problems),
         None => Some(Amount::ZERO),
@@ -97,7 +91,7 @@ fn spent_by(document: &SpentDocument, path: &str, problems: &mut Problems) -> Op
         problems.push(format!("{path}.in_month"), reason);
     }
     Some(SpentBy {
-        at: at?,
+        at: at.ok()?,
         in_day,
         in_month: in_month.max(in_day),
     })

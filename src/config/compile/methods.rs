@@ -1,9 +1,9 @@
 //! The further methods of a protocol C group, each with its price.
 
-use super::super::document::GroupDocument;
-use super::Problems;
+use crate::config::document::GroupDocument;
+use crate::config::error::Problems;
 use crate::lane::Protocol;
-use crate::model::Price;
+use crate::money::Price;
 use crate::protocol::generate::METHODS;
 
 /// The longest name of a method, in bytes, as paths are read.

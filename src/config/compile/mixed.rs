@@ -4,12 +4,14 @@ use std::rc::Rc;
 
 use hashbrown::HashMap;
 
-use super::super::document::{EntryDocument, GroupDocument, ModelDocument};
-use super::super::multiplier::Multiplier;
-use super::super::policy::{Group, GroupKind, Mixed, MixedEntry, MixedModel, Source};
-use super::super::suggestion::suggestion;
-use super::{Compiler, Problems, group, names};
+use super::diagnostics::Diagnostics;
+use super::{fields, group, names};
+use crate::config::document::{EntryDocument, GroupDocument, ModelDocument};
+use crate::config::error::Problems;
+use crate::config::policy::{Group, GroupKind, Mixed, MixedEntry, MixedModel, Source};
+use crate::config::suggestion::suggestion;
 use crate::lane::Entry;
+use crate::money::Multiplier;
 
 /// The source groups a Mixed group may refer to, by id and position.
 pub(super) struct Sources<'a> {
@@ -31,21 +33,21 @@ pub(super) fn compile(
     document: &GroupDocument,
     path: &str,
     sources: &Sources<'_>,
-    compiler: &mut Compiler,
+    diagnostics: &mut Diagnostics,
 ) -> Group {
-    refuse_source_fields(document, path, &mut compiler.problems);
+    refuse_source_fields(document, path, &mut diagnostics.problems);
     let mut entries: Vec<MixedEntry> = Vec::new();
     for (name, entry_document) in document.entries.iter().flatten() {
         let path = format!("{path}.entries.{name}");
         let Some(entry) = Entry::from_name(name) else {
-            compiler.problems.push(
+            diagnostics.problems.push(
                 path,
                 "is no entry (known: responses, vb_messages, vc_generate_content)",
             );
             continue;
         };
         if entries.iter().any(|e| e.entry == entry) {
-            compiler.problems.push(path, "is given under two names");
+            diagnostics.problems.push(path, "is given under two names");
             continue;
         }
         entries.extend(compile_entry(
@@ -53,28 +55,28 @@ pub(super) fn compile(
             entry_document,
             &path,
             sources,
-            &mut compiler.problems,
+            &mut diagnostics.problems,
         ));
     }
     if document.entries.as_ref().is_none_or(|e| e.is_empty()) {
-        compiler
+        diagnostics
             .problems
             .push(format!("{path}.entries"), "is missing or empty");
     } else if !entries.iter().any(|e| e.entry == Entry::VbMessages) {
-        compiler.warnings.push(
+        diagnostics.warnings.push(
             format!("{path}.entries"),
             "has no vb_messages: protocol B traffic gets 403",
         );
     }
-    let models = models(document, path, &entries, &mut compiler.problems);
+    let models = models(document, path, &entries, &mut diagnostics.problems);
     if models.is_empty() {
-        compiler.warnings.push(
+        diagnostics.warnings.push(
             format!("{path}.models"),
             "is empty: its keys can use nothing",
         );
     }
     let mixed = GroupKind::Mixed(Mixed { entries, models });
-    group::frame(document, path, mixed, compiler)
+    group::compile(document, path, mixed, diagnostics)
 }
 
 fn refuse_source_fields(document: &GroupDocument, path: &str, problems: &mut Problems) {
@@ -122,7 +124,7 @@ fn compile_entry(
     };
     let extra = match document.extra_multiplier.as_deref() {
         None => Multiplier::ONE,
-        text => group::multiplier(text, &format!("{path}.extra_multiplier"), problems),
+        text => fields::multiplier(text, &format!("{path}.extra_multiplier"), problems),
     };
     if sources.documents.get(position).is_some_and(group::is_mixed) {
         problems.push(

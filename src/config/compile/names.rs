@@ -3,7 +3,7 @@
 
 use hashbrown::HashMap;
 
-use super::Problems;
+use crate::config::error::Problems;
 use crate::lane::Protocol;
 
 /// The longest id of a group or key, in bytes.
@@ -32,7 +32,7 @@ pub(super) fn id<'a>(
         .ok()
 }
 
-/// The same, for whoever names the place only where something is wrong with it.
+/// The same, for callers that write the path only where something is wrong with it.
 pub(super) fn checked_id(id: Option<&str>) -> Result<&str, &'static str> {
     let id = id.ok_or("is missing")?;
     if id.is_empty() || id.len() > MAX_ID || !id.bytes().all(is_id_byte) {
@@ -52,7 +52,7 @@ pub(super) fn display(name: &str, path: &str, problems: &mut Problems) {
     }
 }
 
-/// The same, for whoever names the place only where something is wrong with it.
+/// The same, for callers that write the path only where something is wrong with it.
 pub(super) fn checked_display(name: &str) -> Result<&str, &'static str> {
     if name.is_empty() || name.len() > MAX_NAME || name.chars().any(char::is_control) {
         return Err("must be 1 to 128 bytes without control characters");

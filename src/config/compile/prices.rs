@@ -1,20 +1,21 @@
-//! The prices of a model, and whether a budget can count by those of a group.
+//! The prices of a model.
 
-use super::super::document::{PerCallDocument, PricesDocument};
-use super::super::policy::{GroupKind, Source};
-use super::{Compiler, Problems};
-use crate::model::prices::is_ordinary;
-use crate::model::{Model, Price, Prices};
+use super::diagnostics::Diagnostics;
+use crate::config::document::{PerCallDocument, PricesDocument};
+use crate::config::error::Problems;
+use crate::money::{Price, Prices, is_ordinary};
 use crate::usage::{Call, Kind};
 
 /// The longest name of a class of service, in bytes.
 const MAX_TIER: usize = 32;
-/// How many models a problem names.
-const MAX_NAMED: usize = 10;
 
 /// Compiles prices; a wrong one is a problem, a price that seems forgotten a warning.
-pub(super) fn compile(document: &PricesDocument, path: &str, compiler: &mut Compiler) -> Prices {
-    let problems = &mut compiler.problems;
+pub(super) fn compile(
+    document: &PricesDocument,
+    path: &str,
+    diagnostics: &mut Diagnostics,
+) -> Prices {
+    let problems = &mut diagnostics.problems;
     let mut prices = set(document, path, problems);
     calls(document.per_call.as_ref(), path, &mut prices, problems);
     let has_tokens = kinds(document).iter().any(|(_, text)| text.is_some());
@@ -32,12 +33,12 @@ pub(super) fn compile(document: &PricesDocument, path: &str, compiler: &mut Comp
         } else {
             Kind::Input
         };
-        compiler.warnings.push(
+        diagnostics.warnings.push(
             path,
             format!("has no price for {}: it is free", missing.name()),
         );
     }
-    let tiers = tiers(document, path, &prices, compiler);
+    let tiers = tiers(document, path, &prices, diagnostics);
     prices.with_tiers(tiers)
 }
 
@@ -106,9 +107,9 @@ fn tiers(
     document: &PricesDocument,
     path: &str,
     plain: &Prices,
-    compiler: &mut Compiler,
+    diagnostics: &mut Diagnostics,
 ) -> Vec<(String, Prices)> {
-    let problems = &mut compiler.problems;
+    let problems = &mut diagnostics.problems;
     let documents = document.tiers.iter().flatten();
     if documents.clone().count() > Prices::MAX_TIERS {
         problems.push(
@@ -145,7 +146,7 @@ fn tiers(
             (Kind::Output, &document.output),
         ] {
             if text.is_none() && plain.tokens(kind).is_some() {
-                compiler.warnings.push(
+                diagnostics.warnings.push(
                     &path,
                     format!(
                         "has no price for {}: it is free at this class of service",
@@ -168,51 +169,4 @@ fn tier_name(name: &str) -> Result<(), &'static str> {
         return Err("is ordinary service, which the prices of the model itself are for");
     }
     Ok(())
-}
-
-/// Whether all that a group's keys may use has prices, or is said to cost nothing.
-pub(super) fn cover(kind: &GroupKind) -> bool {
-    usable(kind).all(|(_, model)| model.is_priced())
-}
-
-/// Why a group can have no budget, nor any of its keys, as [`cover`] says that it cannot.
-pub(super) fn why_no_budget(kind: &GroupKind) -> String {
-    let mut unpriced = usable(kind).filter(|(_, model)| !model.is_priced());
-    let named = unpriced.by_ref().take(MAX_NAMED);
-    let named = named.map(|(source, model)| match kind {
-        GroupKind::Source(_) => model.id.clone(),
-        GroupKind::Mixed(_) => format!("{} (of {})", model.id, source.group),
-    });
-    let mut names = named.collect::<Vec<_>>().join(", ");
-    let more = unpriced.count();
-    if more > 0 {
-        names.push_str(&format!(" and {more} more"));
-    }
-    format!("would not count every model: give prices, or \"free\": true, to {names}")
-}
-
-/// The models that a group's keys may use, each with the source that has it.
-fn usable(kind: &GroupKind) -> impl Iterator<Item = (&Source, &Model)> {
-    let (source, mixed) = match kind {
-        GroupKind::Source(source) => (Some(&**source), None),
-        GroupKind::Mixed(mixed) => (None, Some(mixed)),
-    };
-    let own = source.into_iter().flat_map(|source| {
-        source
-            .catalog
-            .models()
-            .iter()
-            .map(move |model| (source, model))
-    });
-    let shown = mixed.into_iter().flat_map(|mixed| {
-        mixed.models.iter().filter_map(|shown| {
-            let source = &*mixed.entry(shown.entry)?.source;
-            let mut models = source.catalog.models().iter();
-            let model = models.find(|model| model.id == shown.id)?;
-            Some((source, model))
-        })
-    });
-    own.chain(shown)
-        .map(|(source, model)| (source, &**model))
-        .filter(|(_, model)| model.entitled)
 }

@@ -1,8 +1,8 @@
 //! The service that counts the requests of many Envoys.
 
-use super::super::document::LimitsServiceDocument;
-use super::Problems;
-use crate::limits::shared::OnFailure;
+use crate::config::document::LimitsServiceDocument;
+use crate::config::error::Problems;
+use crate::limits::service::OnFailure;
 
 pub(super) fn compile(
     document: Option<&LimitsServiceDocument>,

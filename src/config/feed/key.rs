@@ -1,6 +1,6 @@
 //! A key as a feed gives it: checked by itself, for whether its group exists is seen when it is used.
 
-use crate::config::compile::keys::{self, Checked, KeyFields, Place};
+use crate::config::compile::keys::{self, Checked, KeyFields, KeyPlace};
 use crate::config::compile::limits;
 use crate::config::document::{KeyDocument, LimitsDocument};
 use crate::config::error::Problems;
@@ -32,14 +32,14 @@ impl Meaning {
             expires_at: key.expires_at.as_deref(),
         };
         let mut problems = Problems::default();
-        Self::check(fields, key.limits.as_ref(), Place::Alone, &mut problems).ok_or(problems)
+        Self::check(fields, key.limits.as_ref(), KeyPlace::Alone, &mut problems).ok_or(problems)
     }
 
     /// The same of a key at some place; `None` where a problem was found.
     pub(super) fn check(
         fields: KeyFields<'_>,
         limits: Option<&LimitsDocument>,
-        place: Place,
+        place: KeyPlace,
         problems: &mut Problems,
     ) -> Option<Self> {
         let before = problems.0.len();
@@ -59,7 +59,7 @@ impl Meaning {
     /// Of a key that was removed, of which only the digest is known.
     pub(super) fn of_removed(
         sha256: Option<&str>,
-        place: Place,
+        place: KeyPlace,
         problems: &mut Problems,
     ) -> Option<Self> {
         let digest = keys::digest(sha256);

@@ -23,8 +23,7 @@ mod take_up;
 
 use serde::{Deserialize, Serialize};
 
-use super::document::KeysFeedDocument;
-
+pub use super::policy::FeedSource;
 pub use key::Meaning;
 pub use outcome::{Event, Outcome, Reason};
 pub use pace::Pace;
@@ -34,32 +33,6 @@ pub use reading::{Answer, Reading};
 pub const FORMAT_HEADER: &str = "x-trilane-feed-format";
 /// What this release announces: `owner` is known. A loader that announces nothing is of 0.1, and its format is 1.
 pub const FORMAT: &str = "2";
-
-/// Where a feed is.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FeedSource {
-    /// The Envoy cluster to ask.
-    pub cluster: String,
-    /// The path to ask for, perhaps with a query.
-    pub path: String,
-    /// The authority to name.
-    pub authority: String,
-}
-
-impl FeedSource {
-    /// The one that a document names, the defaults filled in; nothing is checked.
-    pub fn named_by(document: &KeysFeedDocument) -> Self {
-        let cluster = document.cluster.clone().unwrap_or_default();
-        Self {
-            path: document.path.clone().unwrap_or_else(|| "/keys".to_owned()),
-            authority: document
-                .authority
-                .clone()
-                .unwrap_or_else(|| cluster.clone()),
-            cluster,
-        }
-    }
-}
 
 /// How far the full readings of the feed that the policy names have come.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::key::Meaning;
 use super::record::Terms;
-use crate::config::compile::keys::{KeyFields, Place};
+use crate::config::compile::keys::{KeyFields, KeyPlace};
 use crate::config::document::LimitsDocument;
 use crate::config::error::Problems;
 use crate::config::form;
@@ -107,7 +107,7 @@ impl<'a> Page<'a> {
         let changes = required(document.changes, "changes", &mut problems);
         let mut meanings = Vec::with_capacity(changes.len());
         for (position, change) in changes.iter().enumerate() {
-            let place = Place::In("changes", position);
+            let place = KeyPlace::In("changes", position);
             meanings.extend(change.check(version, place, &mut problems));
             if problems.0.len() >= MAX_PROBLEMS {
                 break;
@@ -146,7 +146,7 @@ impl<'a> Page<'a> {
 
 impl ChangeDocument<'_> {
     /// What it means; `None` where a problem was found.
-    fn check(&self, head: u64, place: Place, problems: &mut Problems) -> Option<Meaning> {
+    fn check(&self, head: u64, place: KeyPlace, problems: &mut Problems) -> Option<Meaning> {
         let before = problems.0.len();
         match self.version {
             None | Some(0) => problems.push(place.field("version"), "must be 1 or more"),

@@ -1,8 +1,8 @@
 //! What is charged where nobody reported the usage, and where a price covers more or less than tokens.
 
 use super::*;
-use crate::billing::Gap;
 use crate::ledger::{Ending, Record, UsageStatus};
+use crate::money::Gap;
 
 const ABORT: &str = "downstream_remote_disconnect";
 const RESET: &str = "upstream_reset_after_response_started{connection_termination}";

@@ -51,12 +51,12 @@ impl Clock for Limited {
 }
 
 impl Quotas for Limited {
-    fn admit(&self, subjects: &[Subject], estimate: Estimate) -> Result<Grant, Refused> {
+    fn admit(&self, subjects: &[Subject], estimate: Estimate) -> Result<Reservation, AdmitError> {
         let now = Now::both(self.now_us());
         self.limiter.admit(subjects, estimate, &self.shared, now)
     }
 
-    fn settle(&self, grant: Grant, used: Used) -> Settled {
+    fn settle(&self, grant: Reservation, used: Consumption) -> Settlement {
         let now = Now::both(self.now_us());
         self.limiter.settle(grant, used, &self.shared, now)
     }
@@ -263,7 +263,7 @@ fn who_is_refused_has_sent_nothing_and_pays_nothing() {
                 assert_eq!(record.status, UsageStatus::None, "{case}");
                 let (whose, which) = record.limit.unwrap();
                 assert_eq!((whose, which.name()), (scope, *name), "{case}");
-                assert_eq!(record.settled, Settled::default(), "{case}");
+                assert_eq!(record.settled, Settlement::default(), "{case}");
                 assert_eq!(record.error.as_deref(), Some(*code), "{case}");
                 assert_eq!(
                     *world.shared.values.borrow(),
@@ -507,7 +507,7 @@ fn what_never_left_counts_nowhere() {
         let outcome = exchange.on_request_body(body, end, &world);
         assert!(!matches!(outcome, Outcome::Continue(_)));
         let record = exchange.on_done(&FakeEnd("downstream_remote_disconnect"), &world);
-        assert_eq!(record.unwrap().settled, Settled::default());
+        assert_eq!(record.unwrap().settled, Settlement::default());
     }
     assert!(world.shared.written.borrow().is_empty());
 }
@@ -733,7 +733,7 @@ fn lists_tell_what_is_left_and_cost_nothing() {
         let want = name.map(|name| (name, "10".to_owned()));
         assert_eq!(told.cloned(), want, "{request}");
         let record = exchange.on_done(&FakeEnd(FINISHED), &world).unwrap();
-        assert_eq!(record.settled, Settled::default());
+        assert_eq!(record.settled, Settlement::default());
         assert!(world.shared.written.borrow().is_empty(), "{request}");
     }
 }

@@ -24,7 +24,7 @@ use crate::config::record::{KeyDigest, Stamped};
 use crate::config::snapshot::InForce;
 use crate::config::{Document, compile};
 use crate::head::Head;
-use crate::limits::{Estimate, Figures, Grant, Refused, Settled, Subject, Used};
+use crate::limits::{AdmitError, Consumption, Estimate, Figures, Reservation, Settlement, Subject};
 
 /// Key records in a map, and a clock that counts how often it is asked.
 #[derive(Debug, Default)]
@@ -72,11 +72,11 @@ impl Clock for FakeWorld {
 struct Unlimited;
 
 impl Quotas for Unlimited {
-    fn admit(&self, subjects: &[Subject], _: Estimate) -> Result<Grant, Refused> {
+    fn admit(&self, subjects: &[Subject], _: Estimate) -> Result<Reservation, AdmitError> {
         panic!("counted: {subjects:?}");
     }
 
-    fn settle(&self, grant: Grant, _: Used) -> Settled {
+    fn settle(&self, grant: Reservation, _: Consumption) -> Settlement {
         panic!("settled: {grant:?}");
     }
 
@@ -86,11 +86,11 @@ impl Quotas for Unlimited {
 }
 
 impl Quotas for FakeWorld {
-    fn admit(&self, subjects: &[Subject], estimate: Estimate) -> Result<Grant, Refused> {
+    fn admit(&self, subjects: &[Subject], estimate: Estimate) -> Result<Reservation, AdmitError> {
         Unlimited.admit(subjects, estimate)
     }
 
-    fn settle(&self, grant: Grant, used: Used) -> Settled {
+    fn settle(&self, grant: Reservation, used: Consumption) -> Settlement {
         Unlimited.settle(grant, used)
     }
 
@@ -127,8 +127,8 @@ impl AnswerHead for FakeHead {
 
     fn failed_tries(&self) -> Vec<u8> {
         let reason = self.details.strip_prefix("hop: ").unwrap_or_default();
-        crate::ledger::FailedTry::answered("two".to_owned(), self.status, reason)
-            .hand_over(Vec::new())
+        crate::ledger::FailedAttempt::answered("two".to_owned(), self.status, reason)
+            .append_to(Vec::new())
     }
 
     fn header(&self, name: &'static str) -> Option<String> {

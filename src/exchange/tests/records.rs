@@ -1,7 +1,7 @@
 //! The record that an exchange leaves, for every way to end.
 
 use super::*;
-use crate::ledger::{Asked, Ending, FailedTry, Failure, UsageStatus};
+use crate::ledger::{AttemptFailure, Attempts, Ending, FailedAttempt, UsageStatus};
 use crate::usage::Kind;
 
 pub(super) const MESSAGE: &str = concat!(
@@ -487,17 +487,17 @@ fn accounts_and_their_tries() {
         let key = format!("x-api-key: {key}");
         let headers = [key.as_str(), "anthropic-version: 2023-06-01"];
         let record = play("POST /v1/messages", &headers, &events, "");
-        record.asked
+        record.attempts
     };
-    let failed = FailedTry {
+    let failed = FailedAttempt {
         account: "one".to_owned(),
-        kind: Failure::RateLimited,
+        kind: AttemptFailure::RateLimited,
         status: 429,
         reason: String::new(),
     };
-    let asked = |last: &str, failed: &[FailedTry]| Asked {
+    let asked = |last: &str, failed: &[FailedAttempt]| Attempts {
         last: Some(last.to_owned()),
-        tries: 2,
+        count: 2,
         failed: failed.to_vec(),
         answered: true,
     };

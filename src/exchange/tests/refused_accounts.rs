@@ -1,7 +1,7 @@
 //! When a 502 is final: every account of the source was refused for its credential, and nothing else went wrong.
 
 use super::*;
-use crate::ledger::FailedTry;
+use crate::ledger::FailedAttempt;
 
 /// The head of the last answer, and the failed tries that led to it: account, status, and the way's report.
 #[derive(Debug)]
@@ -24,9 +24,9 @@ impl AnswerHead for Last<'_> {
         self.tries
             .iter()
             .map(|(account, status, report)| {
-                FailedTry::answered((*account).to_owned(), *status, report)
+                FailedAttempt::answered((*account).to_owned(), *status, report)
             })
-            .fold(Vec::new(), |before, failed| failed.hand_over(before))
+            .fold(Vec::new(), |before, failed| failed.append_to(before))
     }
 
     fn header(&self, _: &'static str) -> Option<String> {

@@ -1,7 +1,7 @@
 //! The limits service: when it is asked and about what, what its answers become, what it is told at the end.
 
 use super::*;
-use crate::limits::shared::{OnFailure, Tokens};
+use crate::limits::service::{OnFailure, Tokens};
 
 const V: &str = "anthropic-version: 2023-06-01";
 const B: &[&str] = &["x-api-key: k-b-low", V];

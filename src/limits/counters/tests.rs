@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::limits::lease::LEASE_MS;
-use crate::limits::terms;
+use crate::limits::{Scope, terms};
 
 const SECOND: u64 = 1_000_000;
 /// Noon of a Sunday, UTC.
@@ -22,6 +22,10 @@ fn limits(requests: u32, input: u32, output: u32, slots: u32, per_day: &str) -> 
     limits.concurrent_requests = some(slots);
     limits.budget.per_day = (!per_day.is_empty()).then(|| amount(per_day));
     limits
+}
+
+fn key(limits: Limits) -> Subject {
+    Subject::new(Scope::Key, "k", limits)
 }
 
 fn tokens(input: u64, output: u64) -> Estimate {
@@ -45,7 +49,7 @@ fn full(limits: &Limits) -> Counters {
     let mut estimate = tokens(u64::MAX, u64::MAX);
     for _ in 0..limits.per_minute(Rate::Requests).unwrap_or(1) {
         let slots = limits.concurrent_requests.unwrap_or_default();
-        let _ = counters.enter(limits, estimate, (ME, slots), NOON);
+        let _ = counters.reserve(limits, estimate, (ME, slots), NOON);
         estimate = Estimate::default();
     }
     counters.charge(amount("5"));
@@ -57,7 +61,7 @@ fn known(used: Option<u64>) -> Count {
 }
 
 #[test]
-fn what_a_request_meets() {
+fn which_limit_keeps_a_request_out() {
     let used = full(&limits(2, 100, 100, 3, "5"));
     let budget = Limit::Budget(Window::Day);
     let cases = [
@@ -114,15 +118,21 @@ fn what_a_request_meets() {
         ),
     ];
     for (case, limits, held, want) in cases {
-        let met = used.meets(&limits, tokens(10, 10), (ME, held), NOON);
-        assert_eq!(met.map(|full| (full.limit, full.wait_us)), want, "{case}");
+        let violation = used.violation(&key(limits), tokens(10, 10), (ME, held), NOON);
+        assert_eq!(violation.map(|v| (v.limit, v.wait_us)), want, "{case}");
     }
-    let slots = limits(0, 0, 0, 3, "");
-    let other = used.meets(&slots, tokens(0, 0), (8, 0), NOON);
-    assert!(other.is_some(), "another VM meets the same");
-    let another = limits(0, 0, 0, 4, "");
-    assert!(used.meets(&another, tokens(0, 0), (8, 0), NOON).is_none());
-    assert!(used.meets(&another, tokens(0, 0), (8, 1), NOON).is_some());
+    let slots = key(limits(0, 0, 0, 3, ""));
+    let other = used.violation(&slots, tokens(0, 0), (8, 0), NOON);
+    assert!(other.is_some(), "another VM finds the same");
+    let another = key(limits(0, 0, 0, 4, ""));
+    assert!(
+        used.violation(&another, tokens(0, 0), (8, 0), NOON)
+            .is_none()
+    );
+    assert!(
+        used.violation(&another, tokens(0, 0), (8, 1), NOON)
+            .is_some()
+    );
 }
 
 #[test]
@@ -166,16 +176,16 @@ fn what_goes_on_by_itself() {
 }
 
 #[test]
-fn what_is_entered_settled_and_withdrawn() {
+fn what_is_reserved_settled_and_refunded() {
     let limits = limits(10, 100, 50, 4, "5");
     let mut before = Counters::default();
     before.advance(&limits, NOON);
     let mut entered = before.clone();
-    let reserved = entered.enter(&limits, tokens(30, 1_000), (ME, 1), NOON);
+    let reserved = entered.reserve(&limits, tokens(30, 1_000), (ME, 1), NOON);
     assert_eq!(left(&entered, &limits), [Some(9), Some(70), Some(0)], "cut");
     assert_eq!(entered.held_by_others(0), 1);
     let mut withdrawn = entered.clone();
-    withdrawn.withdraw(reserved);
+    withdrawn.refund(reserved);
     withdrawn.hold((ME, 0), NOON);
     assert_eq!(withdrawn, before, "nothing was forwarded");
     let cases = [
@@ -196,7 +206,7 @@ fn what_is_entered_settled_and_withdrawn() {
     // One that came when there was no such limit has put nothing in, and nothing comes of it.
     let free = Limits::default();
     let mut counters = before.clone();
-    let reserved = counters.enter(&free, tokens(30, 30), (ME, 1), NOON);
+    let reserved = counters.reserve(&free, tokens(30, 30), (ME, 1), NOON);
     assert_eq!(counters, before);
     counters.settle(&free, reserved, [Some(99), Some(99)].map(known));
     assert_eq!(counters, before);
@@ -246,12 +256,12 @@ proptest! {
         let now = Now { wall_us, steady_us };
         let estimate = Estimate { input: tokens[0], output: tokens[1] };
         counters.advance(&limits, now);
-        let _ = counters.meets(&limits, estimate, (ME, held), now);
-        let reserved = counters.enter(&limits, estimate, (ME, held), now);
+        let _ = counters.violation(&key(limits), estimate, (ME, held), now);
+        let reserved = counters.reserve(&limits, estimate, (ME, held), now);
         counters.catch_up(&limits, Now { steady_us: steady_us.wrapping_add(tokens[0]), ..now });
         let _ = counters.figures(&limits, now);
         let mut other = counters.clone();
-        other.withdraw(reserved);
+        other.refund(reserved);
         counters.settle(&limits, reserved, used.map(known));
         counters.charge(Amount::from_bytes([u8::MAX; 16]));
         prop_assert_eq!(Counters::decode(&counters.encode()), Some(counters));
@@ -272,22 +282,22 @@ proptest! {
         for (input, output, pause, used) in came {
             now += pause;
             counters.advance(&limits, now);
-            let reserved = counters.enter(&limits, tokens(input, output), (ME, 0), now);
+            let reserved = counters.reserve(&limits, tokens(input, output), (ME, 0), now);
             counters.settle(&limits, reserved, [Some(used), None].map(known));
         }
         // By a clock that was read a little before another VM's.
         now = now - behind;
         counters.advance(&limits, now);
         let next = tokens(next.0, next.1);
-        if let Some(met) = counters.meets(&limits, next, (ME, 0), now) {
-            let meets = |at: Now| {
+        if let Some(violation) = counters.violation(&key(limits), next, (ME, 0), now) {
+            let at = |at: Now| {
                 let mut then = counters.clone();
                 then.advance(&limits, at);
-                then.meets(&limits, next, (ME, 0), at)
+                then.violation(&key(limits), next, (ME, 0), at)
             };
-            prop_assert_eq!(meets(now + met.wait_us), None);
-            let early = meets(now + met.wait_us - 1).map(|full| (full.limit, full.wait_us));
-            prop_assert_eq!(early, Some((met.limit, 1)));
+            prop_assert_eq!(at(now + violation.wait_us), None);
+            let early = at(now + violation.wait_us - 1).map(|v| (v.limit, v.wait_us));
+            prop_assert_eq!(early, Some((violation.limit, 1)));
         }
     }
 }

@@ -1,11 +1,10 @@
-//! What a request meets, what it costs, and what is left when it is over.
+//! What keeps a request out, what it costs, and what is left when it is over.
 
 mod races;
 
 use super::*;
 use crate::limits::lease::{LEASE_MS, RENEWAL_MS};
-use crate::limits::{Limits, Rate};
-use crate::shared_data::Conflict;
+use crate::limits::{Limit, Limits, Rate};
 use crate::shared_data::fake::FakeSharedData;
 
 const SECOND: u64 = 1_000_000;
@@ -47,26 +46,26 @@ fn tokens(input: u64, output: u64) -> Estimate {
     Estimate { input, output }
 }
 
-fn used(input: u64, output: u64, charge: &str) -> Used {
-    Used {
+fn used(input: u64, output: u64, charge: &str) -> Consumption {
+    Consumption {
         input: Count::Exactly(input),
         output: Count::Exactly(output),
         charge: (!charge.is_empty()).then(|| amount(charge)),
     }
 }
 
-const NOTHING_KNOWN: Used = Used {
+const NOTHING_KNOWN: Consumption = Consumption {
     input: Count::AtLeast(0),
     output: Count::AtLeast(0),
     charge: None,
 };
 
-fn refused(scope: Scope, limit: Limit, wait_us: u64) -> Refused {
-    Refused::Full {
+fn violated(scope: Scope, limit: Limit, wait_us: u64) -> AdmitError {
+    AdmitError::Violation(LimitViolation {
         scope,
         limit,
         wait_us,
-    }
+    })
 }
 
 /// Requests, input tokens and output tokens that are left.
@@ -81,7 +80,7 @@ fn left(subjects: &[Subject], shared: &impl SharedData, now: Now) -> [Option<u64
 }
 
 fn slots(subject: &Subject, shared: &impl SharedData, now: Now) -> u64 {
-    look(subject, shared, now).held_by_others(0)
+    load(subject, shared, now).held_by_others(0)
 }
 
 #[test]
@@ -176,23 +175,24 @@ fn each_limit_keeps_out_in_each_scope() {
             let limiter = Limiter::new(1);
             let mut under_way = Vec::new();
             for (estimate, charge) in before {
-                let grant = limiter.admit(&subjects, *estimate, &shared, NOON);
-                let grant = grant.unwrap_or_else(|met| panic!("{case}, {scope:?}: {met:?}"));
+                let reservation = limiter.admit(&subjects, *estimate, &shared, NOON);
+                let reservation = reservation
+                    .unwrap_or_else(|rejected| panic!("{case}, {scope:?}: {rejected:?}"));
                 match charge {
                     Some(charge) => {
                         let used = used(estimate.input, estimate.output, charge);
-                        let settled = limiter.settle(grant, used, &shared, NOON);
+                        let settled = limiter.settle(reservation, used, &shared, NOON);
                         assert!(!settled.lost, "{case}, {scope:?}");
                     }
-                    None => under_way.push(grant),
+                    None => under_way.push(reservation),
                 }
             }
             let before = shared.values.borrow().clone();
             let got = limiter.admit(&subjects, estimate, &shared, NOON);
-            assert_eq!(got.unwrap_err(), refused(scope, limit, wait), "{case}");
+            assert_eq!(got.unwrap_err(), violated(scope, limit, wait), "{case}");
             assert_eq!(*shared.values.borrow(), before, "{case}, {scope:?}: free");
-            for grant in under_way {
-                let _ = limiter.settle(grant, NOTHING_KNOWN, &shared, NOON);
+            for reservation in under_way {
+                let _ = limiter.settle(reservation, NOTHING_KNOWN, &shared, NOON);
             }
             let after = limiter.admit(&subjects, estimate, &shared, NOON + wait);
             assert!(after.is_ok(), "{case}, {scope:?}, after the wait");
@@ -206,7 +206,7 @@ fn what_is_used_takes_the_place_of_the_estimate() {
         key(limits(10, 1000, 1000, 5)),
         group(limits(20, 3000, 2000, 0)),
     ];
-    let none_output = Used {
+    let none_output = Consumption {
         output: Count::AtLeast(0),
         ..used(50, 0, "")
     };
@@ -223,7 +223,7 @@ fn what_is_used_takes_the_place_of_the_estimate() {
         let shared = FakeSharedData::default();
         let limiter = Limiter::new(1);
         let estimate = tokens(100, 200);
-        let grant = limiter.admit(&subjects, estimate, &shared, NOON).unwrap();
+        let reservation = limiter.admit(&subjects, estimate, &shared, NOON).unwrap();
         let [own, all] = [&subjects[..1], &subjects[1..]];
         assert_eq!(
             left(own, &shared, NOON),
@@ -231,8 +231,8 @@ fn what_is_used_takes_the_place_of_the_estimate() {
             "{case}"
         );
         assert_eq!(slots(&subjects[0], &shared, NOON), 1, "{case}");
-        let settled = limiter.settle(grant, used, &shared, NOON);
-        assert_eq!(settled, Settled::default(), "{case}");
+        let settled = limiter.settle(reservation, used, &shared, NOON);
+        assert_eq!(settled, Settlement::default(), "{case}");
         for (subject, requests, [input, output]) in [(own, 9, of_key), (all, 19, of_group)] {
             let want = [Some(requests), Some(input), Some(output)];
             assert_eq!(left(subject, &shared, NOON), want, "{case}");
@@ -249,9 +249,9 @@ fn charges_add_up_and_days_pass() {
     let shared = FakeSharedData::default();
     let limiter = Limiter::new(1);
     let spend = |charge: &str, now: Now| {
-        let grant = limiter.admit(&subjects, tokens(1, 1), &shared, now);
-        let settled = limiter.settle(grant.unwrap(), used(1, 1, charge), &shared, now);
-        let shown = |spent: &Spent| (spent.scope, spent.in_day, spent.in_month);
+        let reservation = limiter.admit(&subjects, tokens(1, 1), &shared, now);
+        let settled = limiter.settle(reservation.unwrap(), used(1, 1, charge), &shared, now);
+        let shown = |spent: &BudgetSpent| (spent.scope, spent.in_day, spent.in_month);
         let spent: Vec<_> = settled.spent.iter().map(shown).collect();
         let [of_key, of_group] = spent[..] else {
             panic!("{spent:?}");
@@ -283,16 +283,16 @@ fn what_a_document_knows_to_be_spent_counts() {
     });
     let shared = FakeSharedData::default();
     let limiter = Limiter::new(1);
-    let mut settled = Settled::default();
+    let mut settled = Settlement::default();
     for charge in ["0.5", "0.5"] {
-        let grant = limiter.admit(&[key(told)], tokens(1, 1), &shared, NOON);
-        settled = limiter.settle(grant.unwrap(), used(1, 1, charge), &shared, NOON);
+        let reservation = limiter.admit(&[key(told)], tokens(1, 1), &shared, NOON);
+        settled = limiter.settle(reservation.unwrap(), used(1, 1, charge), &shared, NOON);
     }
     assert_eq!(settled.spent[0].in_day, amount("10"));
     assert_eq!(settled.spent[0].in_month, amount("91"));
-    let met = limiter.admit(&[key(told)], tokens(1, 1), &shared, NOON);
+    let rejected = limiter.admit(&[key(told)], tokens(1, 1), &shared, NOON);
     let day = Limit::Budget(Window::Day);
-    assert_eq!(met.unwrap_err(), refused(Scope::Key, day, DAY / 2));
+    assert_eq!(rejected.unwrap_err(), violated(Scope::Key, day, DAY / 2));
 }
 
 #[test]
@@ -300,18 +300,21 @@ fn the_hardest_of_several_is_told_and_the_longest_wait() {
     let shared = FakeSharedData::default();
     let limiter = Limiter::new(1);
     let subjects = [key(limits(1, 0, 0, 0)), group(budget("1", ""))];
-    let grant = limiter.admit(&subjects, tokens(0, 0), &shared, NOON);
-    let _ = limiter.settle(grant.unwrap(), used(0, 0, "1"), &shared, NOON);
+    let reservation = limiter.admit(&subjects, tokens(0, 0), &shared, NOON);
+    let _ = limiter.settle(reservation.unwrap(), used(0, 0, "1"), &shared, NOON);
     let day = Limit::Budget(Window::Day);
-    let met = limiter.admit(&subjects, tokens(0, 0), &shared, NOON);
-    assert_eq!(met.unwrap_err(), refused(Scope::Group, day, DAY / 2));
+    let rejected = limiter.admit(&subjects, tokens(0, 0), &shared, NOON);
+    assert_eq!(rejected.unwrap_err(), violated(Scope::Group, day, DAY / 2));
     // Just before midnight a minute's limit may take longer than the budget.
     let late = NOON + DAY / 2 - SECOND;
     let shared = FakeSharedData::default();
-    let grant = limiter.admit(&subjects, tokens(0, 0), &shared, late);
-    let _ = limiter.settle(grant.unwrap(), used(0, 0, "1"), &shared, late);
-    let met = limiter.admit(&subjects, tokens(0, 0), &shared, late);
-    assert_eq!(met.unwrap_err(), refused(Scope::Group, day, 60 * SECOND));
+    let reservation = limiter.admit(&subjects, tokens(0, 0), &shared, late);
+    let _ = limiter.settle(reservation.unwrap(), used(0, 0, "1"), &shared, late);
+    let rejected = limiter.admit(&subjects, tokens(0, 0), &shared, late);
+    assert_eq!(
+        rejected.unwrap_err(),
+        violated(Scope::Group, day, 60 * SECOND)
+    );
     assert!(
         limiter
             .admit(&subjects, tokens(0, 0), &shared, late + 60 * SECOND)
@@ -339,13 +342,13 @@ fn a_dead_vm_holds_its_slots_no_longer_than_a_lease() {
     assert_eq!(others_see, 1, "that of the living was renewed");
     let regained = [admit(&lives, over).unwrap(), admit(&lives, over).unwrap()];
     assert!(admit(&lives, over).is_err(), "it has one of its own");
-    for grant in regained.into_iter().chain([kept]) {
-        let _ = lives.settle(grant, NOTHING_KNOWN, &shared, over);
+    for reservation in regained.into_iter().chain([kept]) {
+        let _ = lives.settle(reservation, NOTHING_KNOWN, &shared, over);
     }
     assert_eq!(slots(&subject[0], &shared, over), 0);
     // It was not dead after all, only late: what it gives back it has no more.
-    for grant in lost {
-        let _ = dies.settle(grant, NOTHING_KNOWN, &shared, over);
+    for reservation in lost {
+        let _ = dies.settle(reservation, NOTHING_KNOWN, &shared, over);
         assert!(slots(&subject[0], &shared, over) <= 1);
     }
     assert_eq!(slots(&subject[0], &shared, over), 0);
@@ -395,21 +398,21 @@ fn changed_limits_go_on_from_what_was_counted() {
     let limiter = Limiter::new(1);
     let wide = [key(limits(0, 60_000, 0, 0))];
     let long = limiter.admit(&wide, tokens(100, 0), &shared, NOON).unwrap();
-    let grant = limiter.admit(&wide, tokens(59_900, 0), &shared, NOON);
-    let _ = limiter.settle(grant.unwrap(), NOTHING_KNOWN, &shared, NOON);
+    let reservation = limiter.admit(&wide, tokens(59_900, 0), &shared, NOON);
+    let _ = limiter.settle(reservation.unwrap(), NOTHING_KNOWN, &shared, NOON);
     assert_eq!(left(&wide, &shared, NOON), [None, Some(0), None]);
     let raised = [key(limits(0, 90_000, 0, 0))];
     assert_eq!(left(&raised, &shared, NOON), [None, Some(30_000), None]);
     let narrow = [key(limits(0, 60, 0, 0))];
-    let met = limiter.admit(&narrow, tokens(60, 0), &shared, NOON);
+    let rejected = limiter.admit(&narrow, tokens(60, 0), &shared, NOON);
     let rate = Limit::Rate(Rate::InputTokens);
     assert_eq!(
-        met.unwrap_err(),
-        refused(Scope::Key, rate, 60_000 * SECOND),
+        rejected.unwrap_err(),
+        violated(Scope::Key, rate, 60_000 * SECOND),
         "lowered"
     );
     let now = NOON + 60_000 * SECOND;
-    let grant = limiter.admit(&narrow, tokens(60, 0), &shared, now).unwrap();
+    let reservation = limiter.admit(&narrow, tokens(60, 0), &shared, now).unwrap();
     // The first one came when the limit was wide. It ends, and nothing drains at its limit.
     let settled = limiter.settle(long, used(100, 0, ""), &shared, now + SECOND);
     assert!(!settled.lost);
@@ -418,11 +421,11 @@ fn changed_limits_go_on_from_what_was_counted() {
         [None, Some(1), None],
         "drained at the limit of now"
     );
-    let _ = limiter.settle(grant, used(0, 0, ""), &shared, now + SECOND);
+    let _ = limiter.settle(reservation, used(0, 0, ""), &shared, now + SECOND);
 }
 
 #[test]
-fn who_is_refused_by_a_faster_one_costs_nothing() {
+fn a_request_rejected_after_a_conflict_costs_nothing() {
     let subjects = [key(limits(10, 100, 100, 10)), group(limits(1, 0, 0, 0))];
     let data = FakeSharedData::default();
     let (one, other) = (Limiter::new(1), Limiter::new(2));
@@ -432,15 +435,18 @@ fn who_is_refused_by_a_faster_one_costs_nothing() {
         let _ = other.admit(all, tokens(1, 1), &data, NOON).unwrap();
     };
     let shared = Before(&data, RefCell::new(Some(&overtakes)));
-    let met = one.admit(&subjects, tokens(10, 10), &shared, NOON);
+    let rejected = one.admit(&subjects, tokens(10, 10), &shared, NOON);
     let rate = Limit::Rate(Rate::Requests);
-    assert_eq!(met.unwrap_err(), refused(Scope::Group, rate, 60 * SECOND));
+    assert_eq!(
+        rejected.unwrap_err(),
+        violated(Scope::Group, rate, 60 * SECOND)
+    );
     let own = left(&subjects[..1], &data, NOON);
     assert_eq!(own, [Some(10), Some(100), Some(100)]);
     assert_eq!(slots(&subjects[0], &data, NOON), 0);
     assert_eq!(one.held(&subjects[0]), 0);
     let written = data.written.borrow();
-    assert_eq!(written.len(), 3, "entered, taken, withdrawn: {written:?}");
+    assert_eq!(written.len(), 3, "reserved, taken, refunded: {written:?}");
 }
 
 /// Shared data in which something happens before the first change.
@@ -474,15 +480,15 @@ impl SharedData for Contended<'_> {
 }
 
 #[test]
-fn who_is_always_overtaken_is_told() {
+fn conflicts_in_every_round_are_an_error() {
     let subjects = [key(limits(2, 0, 0, 2))];
     let data = FakeSharedData::default();
     let limiter = Limiter::new(1);
-    let grant = limiter.admit(&subjects, tokens(0, 0), &data, NOON).unwrap();
-    let met = limiter.admit(&subjects, tokens(0, 0), &Contended(&data), NOON);
-    assert_eq!(met.unwrap_err(), Refused::Contended);
+    let reservation = limiter.admit(&subjects, tokens(0, 0), &data, NOON).unwrap();
+    let rejected = limiter.admit(&subjects, tokens(0, 0), &Contended(&data), NOON);
+    assert_eq!(rejected.unwrap_err(), AdmitError::Conflict);
     assert_eq!(limiter.held(&subjects[0]), 1);
-    let settled = limiter.settle(grant, NOTHING_KNOWN, &Contended(&data), NOON);
+    let settled = limiter.settle(reservation, NOTHING_KNOWN, &Contended(&data), NOON);
     assert!(settled.lost);
     limiter.renew(&data, NOON + 1);
     let over = NOON + LEASE_MS * 1000;
@@ -541,19 +547,19 @@ fn steps_of_the_wall_clock_count_for_nothing() {
                 .unwrap();
         }
         let stepped = NOON.stepped(step);
-        let met = limiter.admit(&subject, tokens(1, 1), &shared, stepped);
+        let rejected = limiter.admit(&subject, tokens(1, 1), &shared, stepped);
         let rate = Limit::Rate(Rate::Requests);
         assert_eq!(
-            met.unwrap_err(),
-            refused(Scope::Key, rate, SECOND),
+            rejected.unwrap_err(),
+            violated(Scope::Key, rate, SECOND),
             "a step by {step} s"
         );
         let later = stepped + SECOND;
         let _ = limiter
             .admit(&subject, tokens(1, 1), &shared, later)
             .unwrap();
-        let met = limiter.admit(&subject, tokens(1, 1), &shared, later.stepped(-step));
-        assert!(met.is_err(), "back from a step by {step} s");
+        let rejected = limiter.admit(&subject, tokens(1, 1), &shared, later.stepped(-step));
+        assert!(rejected.is_err(), "back from a step by {step} s");
 
         let slots = [group(limits(0, 0, 0, 1))];
         let _ = limiter.admit(&slots, tokens(0, 0), &shared, NOON).unwrap();
@@ -571,8 +577,8 @@ fn the_wall_clock_tells_the_day() {
     let shared = FakeSharedData::default();
     let limiter = Limiter::new(1);
     let subject = [key(budget("1", ""))];
-    let grant = limiter.admit(&subject, tokens(0, 0), &shared, NOON);
-    let _ = limiter.settle(grant.unwrap(), used(0, 0, "1"), &shared, NOON);
+    let reservation = limiter.admit(&subject, tokens(0, 0), &shared, NOON);
+    let _ = limiter.settle(reservation.unwrap(), used(0, 0, "1"), &shared, NOON);
     let tomorrow = NOON.stepped(86_400);
     assert!(
         limiter

@@ -133,7 +133,7 @@ proptest! {
     #[test]
     fn what_is_taken_back_leaves_as_it_was(limit in 1u32..1_000_000, before in 0u64..1000, cost in 0u64..10_000) {
         let bucket = Bucket::default().drained(limit, T).filled(before);
-        prop_assert_eq!(bucket.filled(cost).relieved(cost), bucket);
+        prop_assert_eq!(bucket.filled(cost).refunded(cost), bucket);
         let (with, share) = bucket.with_share(cost);
         prop_assert_eq!(with.settled(share, 0), bucket);
     }

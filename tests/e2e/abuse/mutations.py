@@ -270,7 +270,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a class is charged at the plain price and not told",
-        "src/billing.rs",
+        "src/money/bill.rs",
         "let prices = applicable(&item, &mut uncovered);",
         "let prices = Some(applicable(&item, &mut Uncovered::default())).map_or(item.prices, |_| item.prices);",
         (
@@ -282,7 +282,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "calls without a price are not told",
-        "src/billing.rs",
+        "src/money/bill.rs",
         "if usage.calls(call) > 0 && prices.call(call).is_none() {",
         "if usage.calls(call) > u64::MAX - 1 && prices.call(call).is_none() {",
         (f"{_charges}test_searches_that_are_reported", f"{_charges}test_searches_of_responses"),

@@ -2,11 +2,11 @@
 
 use rust_decimal::Decimal;
 use serde::Serialize;
-use trilane::billing::{Charge, Item, bill, call_charge};
+use trilane::config::Compiled;
 use trilane::config::policy::{GroupKind, Source};
-use trilane::config::{Compiled, Multiplier};
 use trilane::lane::Protocol;
-use trilane::model::{Model, Price, Prices};
+use trilane::model::Model;
+use trilane::money::{Charge, Item, Multiplier, Price, Prices, bill};
 use trilane::routing::Route;
 use trilane::usage::{Call, Kind};
 
@@ -76,7 +76,7 @@ pub fn of(line: &Line, document: &Compiled) -> Result<Bill, &'static str> {
         .text("trilane.endpoint")
         .and_then(|method| source.method_price(method));
     let of_call = call.map_or(Some(Charge::default()), |price| {
-        call_charge(price, multiplier)
+        Charge::of_call(price, multiplier)
     });
     let total = bill([item], multiplier).charge;
     let total = total

@@ -61,7 +61,8 @@ fn an_escaped_text_is_read_too() {
 
 #[test]
 fn limits() {
-    use crate::limits::{Amount, Limit, Rate, Window};
+    use crate::limits::{Limit, Rate, Window};
+    use crate::money::Amount;
 
     let mut text = sample();
     text["changes"][0]["limits"] = json!({

@@ -50,7 +50,7 @@ struct Counted {
 /// A request under way.
 #[derive(Debug)]
 struct UnderWay {
-    grant: Grant,
+    reservation: Reservation,
     subjects: Vec<usize>,
     reserved: u64,
 }
@@ -116,7 +116,7 @@ impl Host {
 
     /// Lets a VM do something, unless it is in the middle of something: it has one thread. Tells
     /// whether a request was refused.
-    fn act(&self, vm: usize, act: Act) -> Option<Refused> {
+    fn act(&self, vm: usize, act: Act) -> Option<AdmitError> {
         let vm = &self.vms[vm];
         if vm.busy.replace(true) {
             return None;
@@ -136,11 +136,11 @@ impl Host {
         refused
     }
 
-    fn admit(&self, vm: &Vm, subjects: &[usize], reserved: u64) -> Option<Refused> {
+    fn admit(&self, vm: &Vm, subjects: &[usize], reserved: u64) -> Option<AdmitError> {
         let of: Vec<Subject> = subjects.iter().map(|i| self.subjects[*i].clone()).collect();
         let admitted = vm.limiter.admit(&of, tokens(reserved, 0), self, NOON);
-        let grant = match admitted {
-            Ok(grant) => grant,
+        let reservation = match admitted {
+            Ok(reservation) => reservation,
             Err(refused) => return Some(refused),
         };
         for i in subjects {
@@ -151,7 +151,7 @@ impl Host {
             assert!(counted.requests <= u64::from(REQUESTS), "too many");
         }
         vm.under_way.borrow_mut().push(UnderWay {
-            grant,
+            reservation,
             subjects: subjects.to_vec(),
             reserved,
         });
@@ -169,12 +169,12 @@ impl Host {
         };
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&charge.to_le_bytes());
-        let used = Used {
+        let used = Consumption {
             input: tokens.map_or(Count::AtLeast(0), Count::Exactly),
             output: Count::AtLeast(0),
             charge: Some(Amount::from_bytes(bytes)),
         };
-        let settled = vm.limiter.settle(over.grant, used, self, NOON);
+        let settled = vm.limiter.settle(over.reservation, used, self, NOON);
         assert!(!settled.lost);
         for i in over.subjects {
             let counted = &mut self.counted.borrow_mut()[i];
@@ -197,7 +197,7 @@ impl Host {
     /// Compares what is counted with what has happened.
     fn check(&self) {
         for (subject, counted) in self.subjects.iter().zip(&*self.counted.borrow()) {
-            let counters = look(subject, &self.data, NOON);
+            let counters = load(subject, &self.data, NOON);
             let want = [
                 Some(u64::from(REQUESTS) - counted.requests),
                 Some(u64::from(TOKENS).saturating_sub(counted.tokens)),
@@ -240,7 +240,7 @@ proptest! {
             if alone {
                 prop_assert_eq!(refused.is_none(), fits, "{:?}: {:?}", act, refused);
             }
-            prop_assert!(refused != Some(Refused::Contended));
+            prop_assert!(refused != Some(AdmitError::Conflict));
             host.between.borrow_mut().clear();
             host.check();
         }
@@ -275,8 +275,8 @@ proptest! {
             ticking.advance(pause);
             let read = ticking.now();
             let mut admit = |limiter: &Limiter, read: Now| {
-                let grant = limiter.admit(&subject, tokens(cost, 0), &ticking.data, read);
-                if grant.is_ok() {
+                let reservation = limiter.admit(&subject, tokens(cost, 0), &ticking.data, read);
+                if reservation.is_ok() {
                     admitted.push((read, ticking.now(), cost));
                 }
             };
@@ -355,10 +355,14 @@ fn in_threads(body: impl Fn(&Limiter, u64) + Sync) {
 }
 
 /// Admits; in a debug build with more threads than cores one may be overtaken a hundred times.
-fn admit(limiter: &Limiter, subjects: &[Subject], shared: &Threaded) -> Result<Grant, Refused> {
+fn admit(
+    limiter: &Limiter,
+    subjects: &[Subject],
+    shared: &Threaded,
+) -> Result<Reservation, AdmitError> {
     loop {
         match limiter.admit(subjects, tokens(3, 0), shared, NOON) {
-            Err(Refused::Contended) => std::thread::yield_now(),
+            Err(AdmitError::Conflict) => std::thread::yield_now(),
             other => return other,
         }
     }
@@ -401,7 +405,7 @@ fn threads_share_slots_and_spend_to_the_last_digit() {
         let subjects = [key(limits), group(limits)];
         let mut done = 0;
         while done < 500 {
-            let Ok(grant) = admit(limiter, &subjects, &shared) else {
+            let Ok(reservation) = admit(limiter, &subjects, &shared) else {
                 std::thread::yield_now();
                 continue;
             };
@@ -412,7 +416,7 @@ fn threads_share_slots_and_spend_to_the_last_digit() {
             }
             let charge = format!("0.{:020}", thread * 1_000 + done);
             under_way.fetch_sub(1, Ordering::SeqCst);
-            let result = limiter.settle(grant, used(10, 0, &charge), &shared, NOON);
+            let result = limiter.settle(reservation, used(10, 0, &charge), &shared, NOON);
             settled.fetch_add(u32::from(!result.lost), Ordering::Relaxed);
             done += 1;
         }
@@ -424,7 +428,7 @@ fn threads_share_slots_and_spend_to_the_last_digit() {
         .sum();
     for subject in [key(limits), group(limits)] {
         assert_eq!(slots(&subject, &shared, NOON), 0, "{:?}", subject.scope);
-        let spent = look(&subject, &shared, NOON).spending().of(Window::Month);
+        let spent = load(&subject, &shared, NOON).spending().of(Window::Month);
         assert_eq!(
             spent.to_string(),
             amount(&format!("0.{sum:020}")).to_string()

@@ -12,7 +12,9 @@ use trilane::config::{Document, compile};
 use trilane::exchange::{AnswerHead, Clock, Exchange, Outcome, Quotas, StreamEnd};
 use trilane::head::Head;
 use trilane::ledger::{Record, UsageStatus};
-use trilane::limits::{Estimate, Figures, Grant, Refused, Settled, Subject, Used};
+use trilane::limits::{
+    AdmitError, Consumption, Estimate, Figures, Reservation, Settlement, Subject,
+};
 
 use crate::kinds::Kind;
 
@@ -171,12 +173,12 @@ impl World for Memory {
 
 /// Nothing is limited.
 impl Quotas for Memory {
-    fn admit(&self, _: &[Subject], _: Estimate) -> Result<Grant, Refused> {
-        Err(Refused::Contended)
+    fn admit(&self, _: &[Subject], _: Estimate) -> Result<Reservation, AdmitError> {
+        Err(AdmitError::Conflict)
     }
 
-    fn settle(&self, _: Grant, _: Used) -> Settled {
-        Settled::default()
+    fn settle(&self, _: Reservation, _: Consumption) -> Settlement {
+        Settlement::default()
     }
 
     fn figures(&self, _: &[Subject]) -> Figures {

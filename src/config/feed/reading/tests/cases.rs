@@ -481,7 +481,8 @@ fn page_of(version: u64, limits: &Value) -> Value {
 
 #[test]
 fn limits_of_a_key_stand_in_its_bucket() {
-    use crate::limits::{Amount, Rate};
+    use crate::limits::Rate;
+    use crate::money::Amount;
 
     let all = json!({
         "requests_per_minute": 1, "input_tokens_per_minute": 2, "output_tokens_per_minute": 3, "concurrent_requests": 4,

@@ -4,7 +4,7 @@ use core::fmt;
 
 use rust_decimal::{Decimal, RoundingStrategy};
 
-use crate::decimal::{self, Fault};
+use super::decimal::{self, Fault};
 
 /// A billing multiplier: not negative, at most [`Multiplier::MAX`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,7 +13,7 @@ pub struct Multiplier(Decimal);
 impl Multiplier {
     /// The neutral multiplier.
     pub const ONE: Self = Self(Decimal::ONE);
-    /// The greatest multiplier a document may give; beyond it a slip of the pen is likelier.
+    /// The greatest multiplier that a document may write; a greater one is more likely a typing error.
     pub const MAX: u32 = 1_000_000;
     /// Fractional digits a document may write, and the number shown.
     pub const PLACES: u32 = 4;

@@ -4,8 +4,8 @@ use core::fmt;
 
 use rust_decimal::Decimal;
 
-use crate::billing::Charge;
-use crate::decimal;
+use super::charge::Charge;
+use super::decimal::{self, Fault};
 
 /// A sum of charges in the document's currency, not negative.
 ///
@@ -22,7 +22,7 @@ const ONE: u128 = 10_u128.pow(PLACES);
 impl Amount {
     /// Nothing.
     pub const ZERO: Self = Self(0);
-    /// The greatest amount that a document may write; beyond it a slip of the pen is likelier.
+    /// The greatest amount that a document may write; a greater one is more likely a typing error.
     pub const MAX: u32 = 1_000_000_000;
     /// Fractional digits that a document may write.
     pub const WRITTEN_PLACES: usize = 20;
@@ -33,7 +33,6 @@ impl Amount {
     /// The reason, where the text is no plain decimal number with at most 20 fractional digits
     /// between 0 and [`Amount::MAX`].
     pub fn parse(text: &str) -> Result<Self, &'static str> {
-        use crate::decimal::Fault;
         let value = decimal::bounded(text, Self::WRITTEN_PLACES, Self::MAX);
         match value.map(Self::of_decimal) {
             Ok(Some(amount)) => Ok(amount),
@@ -45,7 +44,7 @@ impl Amount {
         }
     }
 
-    /// What a charge is; `None` for one with more digits than prices and multipliers can give it.
+    /// The amount of a charge; `None` where it has more digits than prices and multipliers can give it.
     pub fn of(charge: Charge) -> Option<Self> {
         Self::of_decimal(charge.value())
     }
@@ -57,25 +56,25 @@ impl Amount {
         mantissa.checked_mul(10_u128.checked_pow(shift)?).map(Self)
     }
 
-    /// This and that. A sum beyond 10^18 of the currency stays there.
+    /// The sum, saturating at about 10^18 of the currency.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// What is left of it once that is spent; nothing where that is more.
+    /// What is left after `spent`, at least nothing.
     #[must_use]
     pub fn less(self, spent: Self) -> Self {
         Self(self.0.saturating_sub(spent.0))
     }
 
-    /// The bytes that stand for it.
-    pub(super) fn to_bytes(self) -> [u8; 16] {
+    /// Its encoding in records.
+    pub(crate) fn to_bytes(self) -> [u8; 16] {
         self.0.to_le_bytes()
     }
 
-    /// The amount that bytes stand for.
-    pub(super) fn from_bytes(bytes: [u8; 16]) -> Self {
+    /// Decodes an amount.
+    pub(crate) fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(u128::from_le_bytes(bytes))
     }
 }
@@ -124,6 +123,29 @@ mod tests {
             let got = Amount::parse(text).map(|amount| amount.to_string());
             assert_eq!(got.as_deref().map_err(|e| *e), want, "{text}");
         }
+    }
+
+    #[test]
+    fn sums_and_differences_stay_in_range() {
+        let amount = |text| Amount::parse(text).unwrap();
+        let most = Amount::from_bytes([u8::MAX; 16]);
+        assert_eq!(most.plus(amount("1")), most);
+        assert_eq!(amount("3").less(amount("1.5")), amount("1.5"));
+        assert_eq!(amount("1.5").less(amount("3")), Amount::ZERO);
+    }
+
+    #[test]
+    fn a_charge_is_an_amount_unless_it_has_more_places() {
+        use crate::money::{Multiplier, Price};
+        let price = Price::parse("0.000001").unwrap();
+        let tiny = Multiplier::parse("0.0001").unwrap();
+        let charge = |multiplier| Charge::of_call(price, multiplier).unwrap();
+        let amount = |multiplier| Amount::of(charge(multiplier)).map(|amount| amount.to_string());
+        assert_eq!(amount(tiny).as_deref(), Some("0.0000000001"));
+        let finest = tiny.times(tiny).times(tiny);
+        assert_eq!(charge(finest).to_string(), "0.000000000000000001");
+        assert_eq!(amount(finest).as_deref(), Some("0.000000000000000001"));
+        assert_eq!(amount(finest.times(tiny)), None, "22 places");
     }
 
     proptest! {

@@ -2,7 +2,7 @@
 
 use rust_decimal::Decimal;
 
-/// Why a text is no decimal that is taken.
+/// Why a text is not accepted as a decimal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// Signs, exponents, spaces, a missing part: not plain digits with at most one point.

@@ -1,41 +1,8 @@
 //! What a model costs, before any multiplier.
 
-use rust_decimal::Decimal;
-
-use crate::decimal::{self, Fault};
+use super::price::Price;
+use super::tier::without_prefix;
 use crate::usage::{Call, Kind};
-
-/// A price in the document's currency: per million tokens, per image, or per call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Price(Decimal);
-
-impl Price {
-    /// The greatest price; beyond it a slip of the pen is likelier.
-    pub const MAX: u32 = 1_000_000;
-    /// Fractional digits that a document may write.
-    pub const PLACES: usize = 6;
-
-    /// Reads a price as a document writes it, such as `1.25`.
-    ///
-    /// # Errors
-    /// The reason, where the text is no plain decimal number with at most six fractional digits
-    /// between 0 and [`Price::MAX`].
-    pub fn parse(text: &str) -> Result<Self, &'static str> {
-        match decimal::bounded(text, Self::PLACES, Self::MAX) {
-            Ok(value) => Ok(Self(value)),
-            Err(Fault::NotPlain) => {
-                Err("must be a plain decimal number in a string, such as \"1.25\"")
-            }
-            Err(Fault::TooManyPlaces) => Err("has more than 6 fractional digits"),
-            Err(Fault::OutOfRange) => Err("is out of range (at most 1000000)"),
-        }
-    }
-
-    /// The exact value.
-    pub fn value(self) -> Decimal {
-        self.0
-    }
-}
 
 /// The prices of one model.
 ///
@@ -73,8 +40,8 @@ impl Prices {
         }
     }
 
-    /// These prices, and others for classes of service, by their names. What a class says nothing of is as here for
-    /// images and calls, but not for tokens.
+    /// These prices, with sets of their own for classes of service, by name. A class without a price for images or calls
+    /// takes it from here; for tokens it does not.
     #[must_use]
     pub fn with_tiers(mut self, tiers: Vec<(String, Self)>) -> Self {
         self.tiers = tiers;
@@ -124,33 +91,6 @@ impl Prices {
     /// The price of a kind that the document itself gives, without falling back.
     pub fn own_tokens(&self, kind: Kind) -> Option<Price> {
         self.tokens.get(kind as usize).copied().flatten()
-    }
-}
-
-/// Words for ordinary service, which is what a model's own prices are for.
-const ORDINARY: [&str; 9] = [
-    "",
-    "auto",
-    "default",
-    "on_demand",
-    "service_tier_unspecified",
-    "standard",
-    "standard_only",
-    "traffic_type_unspecified",
-    "unspecified",
-];
-
-/// Whether this word, in any letter case, means ordinary service, at a model's own prices.
-pub fn is_ordinary(class: &str) -> bool {
-    ORDINARY.iter().any(|word| word.eq_ignore_ascii_case(class))
-}
-
-/// Protocol C says `ON_DEMAND_PRIORITY` and `ON_DEMAND_FLEX` for what the others call `priority` and `flex`.
-fn without_prefix(class: &str) -> &str {
-    const PREFIX: &str = "on_demand_";
-    match class.split_at_checked(PREFIX.len()) {
-        Some((prefix, rest)) if prefix.eq_ignore_ascii_case(PREFIX) => rest,
-        _ => class,
     }
 }
 
@@ -238,37 +178,5 @@ mod tests {
         }
         let names: Vec<&str> = prices.tiers().map(|(name, _)| name).collect();
         assert_eq!(names, ["fast", "flex"]);
-    }
-
-    #[test]
-    fn words_for_classes_of_service() {
-        let mut tier = Prices::default();
-        tier.set_tokens(Kind::Input, Price::parse("6").unwrap());
-        let prices = Prices::default().with_tiers(vec![("priority".to_owned(), tier)]);
-        // (word, whether it is ordinary service, whether it has prices here)
-        let cases = [
-            ("default", true, false),
-            ("standard", true, false),
-            ("standard_only", true, false),
-            ("auto", true, false),
-            ("Default", true, false),
-            ("", true, false),
-            ("ON_DEMAND", true, false),
-            ("TRAFFIC_TYPE_UNSPECIFIED", true, false),
-            ("priority", false, true),
-            ("PRIORITY", false, true),
-            ("ON_DEMAND_PRIORITY", false, true),
-            ("on_demand_priority", false, true),
-            ("ON_DEMAND_FLEX", false, false),
-            ("flex", false, false),
-            ("fast", false, false),
-            ("priority ", false, false),
-            ("PROVISIONED_THROUGHPUT", false, false),
-            ("on_demand\u{e9}", false, false),
-        ];
-        for (word, ordinary, priced) in cases {
-            assert_eq!(is_ordinary(word), ordinary, "{word:?}");
-            assert_eq!(prices.tier(word).is_some(), priced, "{word:?}");
-        }
     }
 }

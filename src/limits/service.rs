@@ -1,24 +1,24 @@
-//! Limits that many Envoys share: what a request is counted under by the limits service, and what it
-//! came to.
+//! The rate limit service, for limits that several Envoys share: the descriptors of a request, and the tokens that it used.
 //!
-//! Envoy's own rate limit filters ask the service. They stand behind this filter, and read what it leaves
-//! in the filter state of the stream. Headers would not do: those that no upstream may see are gone by the
-//! time that tokens are counted, at the stream's end.
+//! Envoy's own rate limit filters ask the service. They come behind this filter in the chain, and read both from the
+//! filter state of the stream. Headers would not do: those that no upstream may see are removed by the time that tokens
+//! are counted, at the stream's end.
 
-/// What becomes of a request that the limits service could not be asked about.
+/// What happens to a request while the service does not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnFailure {
-    /// It passes, uncounted there.
+    /// It is forwarded, uncounted by the service.
     #[default]
     Open,
-    /// It is refused.
+    /// It is rejected.
     Closed,
 }
 
-/// What a request is counted under. One of two filters asks: the one whose names these are.
+/// The descriptors of a request. Two rate limit filters are in the chain, one that fails open and one that fails closed;
+/// the one that finds its names asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Descriptors {
-    /// Which of the filters is to ask.
+    /// Which of the two filters is to ask.
     pub failure: OnFailure,
     /// The id of the account key.
     pub key: String,
@@ -46,7 +46,7 @@ impl Descriptors {
     }
 }
 
-/// Tokens that the limits service is told of.
+/// The tokens that the service is to count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tokens {
     /// Input, cached or not.

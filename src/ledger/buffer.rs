@@ -1,4 +1,4 @@
-//! JSON being written in short pieces.
+//! A buffer for JSON that is written in short pieces.
 
 use core::fmt;
 
@@ -11,14 +11,14 @@ const USUAL_LENGTH: usize = 2048;
 ///
 /// A record has a hundred pieces of a few bytes, so each of them should cost little: names are stored in one length, beyond
 /// their end too, where the next piece will stand.
-pub(super) struct Line {
+pub(super) struct MemberBuffer {
     /// What is written, and room for more.
     bytes: Vec<u8>,
     /// How much of it is written.
     length: usize,
 }
 
-impl Line {
+impl MemberBuffer {
     pub(super) fn new() -> Self {
         Self {
             bytes: vec![0; USUAL_LENGTH],
@@ -61,8 +61,8 @@ impl Line {
     }
 
     /// Writes a name.
-    pub(super) fn push_name(&mut self, name: &Name) {
-        if let Some(place) = self.room(Name::ROOM).first_chunk_mut() {
+    pub(super) fn push_name(&mut self, name: &MemberName) {
+        if let Some(place) = self.room(MemberName::ROOM).first_chunk_mut() {
             *place = name.written;
             self.length = self.length.saturating_add(name.length);
         }
@@ -98,14 +98,14 @@ impl Line {
     }
 }
 
-impl fmt::Write for Line {
+impl fmt::Write for MemberBuffer {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.push(text.as_bytes());
         Ok(())
     }
 }
 
-impl std::io::Write for Line {
+impl std::io::Write for MemberBuffer {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.push(bytes);
         Ok(bytes.len())
@@ -118,12 +118,12 @@ impl std::io::Write for Line {
 
 /// A member's name as it stands before its value: `,"name":`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Name {
+pub(super) struct MemberName {
     written: [u8; Self::ROOM],
     length: usize,
 }
 
-impl Name {
+impl MemberName {
     const ROOM: usize = 48;
     /// The longest name there may be, in bytes.
     pub(super) const MAX: usize = Self::ROOM - b",\"\":".len();
@@ -154,12 +154,12 @@ const fn copied(places: &mut [u8], length: usize, piece: &[u8]) -> usize {
     length
 }
 
-/// A [`Name`], made by the compiler. It must be in plain characters.
+/// A [`MemberName`], made by the compiler. It must be in plain characters.
 macro_rules! name {
     ($name:literal) => {
         &const {
-            assert!($name.len() <= Name::MAX, "longer than a name may be");
-            Name::new($name)
+            assert!($name.len() <= MemberName::MAX, "longer than a name may be");
+            MemberName::new($name)
         }
     };
 }
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn names_of_any_length() {
-        let cases: [(&str, &Name); 4] = [
+        let cases: [(&str, &MemberName); 4] = [
             ("", name!("")),
             ("a", name!("a")),
             ("http.request.method", name!("http.request.method")),
@@ -182,9 +182,9 @@ mod tests {
                 name!("trilane.usage.cache_creation_5m.input_tokens"),
             ),
         ];
-        assert_eq!(cases[3].0.len(), Name::MAX);
+        assert_eq!(cases[3].0.len(), MemberName::MAX);
         for (case, name) in cases {
-            let mut line = Line::new();
+            let mut line = MemberBuffer::new();
             line.push_name(name);
             line.push_name(name);
             let want = format!(",\"{case}\":").repeat(2);
@@ -220,7 +220,7 @@ mod tests {
     proptest! {
         #[test]
         fn as_if_copied_byte_by_byte(steps in prop::collection::vec(step(), 0..40)) {
-            let (mut line, mut want) = (Line::new(), Vec::new());
+            let (mut line, mut want) = (MemberBuffer::new(), Vec::new());
             for step in steps {
                 match step {
                     Step::Push(bytes) => {

@@ -1,27 +1,28 @@
-//! What an operator is told when a vendor refuses one of the gateway's own accounts.
+//! The log lines for operators when a vendor rejects the credential of an upstream account.
 
 use core::fmt;
 
 use hashbrown::HashMap;
 
-use super::{FailedTry, Failure, Record};
+use super::attempts::{AttemptFailure, FailedAttempt};
+use super::record::Record;
 
-/// How long the same refusal is not told again, in microseconds.
+/// How long the same rejection is not logged again, in microseconds.
 const SILENCE_US: u64 = 60_000_000;
 
-/// An account that its vendor refused for its credential, its balance or its rights. It is displayed as a sentence that
+/// An account that its vendor rejected for its credential, its balance or its rights. It is displayed as a sentence that
 /// says what to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Refusal<'a> {
+pub struct AccountRejection<'a> {
     source: &'a str,
-    account: Account<'a>,
+    account: RejectedAccount<'a>,
     status: u16,
     model: Option<&'a str>,
 }
 
-/// How the account is known.
+/// How the account is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Account<'a> {
+enum RejectedAccount<'a> {
     /// By its id in the document.
     Id(&'a str),
     /// By a cluster that is written by hand.
@@ -29,31 +30,38 @@ enum Account<'a> {
 }
 
 impl Record {
-    /// The accounts that refused this exchange, whether or not another one answered it then.
-    pub fn refusals(&self) -> impl Iterator<Item = Refusal<'_>> {
+    /// The accounts whose vendor rejected this exchange, whether or not another account answered it.
+    pub fn account_rejections(&self) -> impl Iterator<Item = AccountRejection<'_>> {
         let route = self.route.as_ref();
-        let failed = self.asked.as_ref().map_or(&[][..], |asked| &asked.failed);
+        let failed = self
+            .attempts
+            .as_ref()
+            .map_or(&[][..], |attempts| &attempts.failed);
         let by_account = failed
             .iter()
-            .filter(|failed| failed.kind == Failure::Unauthorized)
+            .filter(|failed| failed.kind == AttemptFailure::Unauthorized)
             .map(
-                |FailedTry {
+                |FailedAttempt {
                      account, status, ..
                  }| (Some(account.as_str()), *status),
             );
         let by_hand = self
             .replaced_status
             .filter(|status| {
-                self.asked.is_none() && Failure::of_status(*status) == Failure::Unauthorized
+                self.attempts.is_none()
+                    && AttemptFailure::of_status(*status) == AttemptFailure::Unauthorized
             })
             .map(|status| (None, status));
         by_account
             .chain(by_hand)
             .filter_map(move |(account, status)| {
                 let route = route?;
-                Some(Refusal {
+                Some(AccountRejection {
                     source: &route.source,
-                    account: account.map_or(Account::Cluster(&route.cluster), Account::Id),
+                    account: account.map_or(
+                        RejectedAccount::Cluster(&route.cluster),
+                        RejectedAccount::Id,
+                    ),
                     status,
                     model: self.model.as_deref(),
                 })
@@ -61,15 +69,15 @@ impl Record {
     }
 }
 
-impl fmt::Display for Refusal<'_> {
+impl fmt::Display for AccountRejection<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { source, status, .. } = self;
         match self.account {
-            Account::Id(id) => write!(
+            RejectedAccount::Id(id) => write!(
                 out,
                 "source {source}: account {id} was refused by its vendor ({status}). "
             )?,
-            Account::Cluster(name) => write!(
+            RejectedAccount::Cluster(name) => write!(
                 out,
                 "source {source}: the account of cluster {name} was refused by its vendor ({status}). "
             )?,
@@ -91,20 +99,20 @@ impl fmt::Display for Refusal<'_> {
     }
 }
 
-/// Which refusals have been told, so that many requests make few lines: one a minute for each account and status.
+/// When each rejection was logged last, so that many requests make few lines: one a minute for each account and status.
 #[derive(Debug, Default)]
-pub struct Told(HashMap<String, HashMap<(String, u16), u64>>);
+pub struct RejectionLog(HashMap<String, HashMap<(String, u16), u64>>);
 
-impl Told {
-    /// Whether a refusal at `now_us`, by a clock that never goes back, is to be told; it counts as told then.
-    pub fn is_due(&mut self, refusal: &Refusal<'_>, now_us: u64) -> bool {
-        let (Account::Id(account) | Account::Cluster(account)) = refusal.account;
+impl RejectionLog {
+    /// Whether a rejection at `now_us`, by a monotonic clock, is to be logged; it counts as logged then.
+    pub fn is_due(&mut self, rejection: &AccountRejection<'_>, now_us: u64) -> bool {
+        let (RejectedAccount::Id(account) | RejectedAccount::Cluster(account)) = rejection.account;
         // Ids and clusters are the document's, and statuses are three: there are never many.
         let last = self
             .0
-            .entry_ref(refusal.source)
+            .entry_ref(rejection.source)
             .or_default()
-            .entry((account.to_owned(), refusal.status));
+            .entry((account.to_owned(), rejection.status));
         match last {
             hashbrown::hash_map::Entry::Occupied(mut last) => {
                 let due = now_us.saturating_sub(*last.get()) >= SILENCE_US;
@@ -124,15 +132,15 @@ impl Told {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::Asked;
+    use crate::ledger::Attempts;
 
-    fn asked(failed: &[(&str, u16)]) -> Option<Asked> {
+    fn attempts(failed: &[(&str, u16)]) -> Option<Attempts> {
         let failed = failed.iter().map(|(account, status)| {
-            FailedTry::answered((*account).to_owned(), *status, "via_upstream;-;")
+            FailedAttempt::answered((*account).to_owned(), *status, "via_upstream;-;")
         });
-        Some(Asked {
+        Some(Attempts {
             failed: failed.collect(),
-            ..Asked::default()
+            ..Attempts::default()
         })
     }
 
@@ -141,17 +149,17 @@ mod tests {
         let wrong = "Its credential is wrong, expired or revoked: put a good one in its place.";
         let cases = [
             ("nobody", None, None, vec![]),
-            ("others failed", asked(&[("x", 429), ("y", 500)]), None, vec![]),
+            ("others failed", attempts(&[("x", 429), ("y", 500)]), None, vec![]),
             ("no answer of its own", None, Some(600), vec![]),
             (
                 "one of several",
-                asked(&[("x", 429), ("y", 401)]),
+                attempts(&[("x", 429), ("y", 401)]),
                 None,
                 vec![format!("source b: account y was refused by its vendor (401). {wrong}")],
             ),
             (
                 "all, in different ways; the last one is told once",
-                asked(&[("x", 402), ("y", 403)]),
+                attempts(&[("x", 402), ("y", 403)]),
                 Some(403),
                 vec![
                     "source b: account x was refused by its vendor (402). Its balance is used up: pay, or use another \
@@ -169,15 +177,15 @@ mod tests {
                 vec![format!("source b: the account of cluster cb was refused by its vendor (401). {wrong}")],
             ),
         ];
-        for (case, asked, replaced_status, want) in cases {
+        for (case, attempts, replaced_status, want) in cases {
             let record = Record {
-                asked,
+                attempts,
                 replaced_status,
                 ..crate::ledger::tests::record()
             };
             let told: Vec<String> = record
-                .refusals()
-                .map(|refusal| refusal.to_string())
+                .account_rejections()
+                .map(|rejection| rejection.to_string())
                 .collect();
             assert_eq!(told, want, "{case}");
         }
@@ -185,10 +193,10 @@ mod tests {
 
     #[test]
     fn each_is_told_once_a_minute() {
-        let mut told = Told::default();
-        let refusal = |account, status| Refusal {
+        let mut log = RejectionLog::default();
+        let rejection = |account, status| AccountRejection {
             source: "s",
-            account: Account::Id(account),
+            account: RejectedAccount::Id(account),
             status,
             model: None,
         };
@@ -205,7 +213,7 @@ mod tests {
         ];
         for (case, account, status, now_us, want) in cases {
             assert_eq!(
-                told.is_due(&refusal(account, status), now_us),
+                log.is_due(&rejection(account, status), now_us),
                 want,
                 "{case}"
             );

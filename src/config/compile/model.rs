@@ -1,0 +1,122 @@
+//! The models of a source group.
+
+use super::diagnostics::Diagnostics;
+use super::{fields, names, prices};
+use crate::config::document::{GroupDocument, ModelDocument};
+use crate::lane::Protocol;
+use crate::model::catalog::ModelKind;
+use crate::model::name::NameRule;
+use crate::model::{Catalog, Model};
+
+/// Compiles the models of a source group.
+pub(super) fn catalog(
+    document: &GroupDocument,
+    protocol: Protocol,
+    path: &str,
+    diagnostics: &mut Diagnostics,
+) -> Catalog {
+    let rule = match protocol {
+        Protocol::A => NameRule::A,
+        Protocol::B => NameRule::B,
+        Protocol::C => NameRule::C,
+    };
+    let mut catalog = Catalog::new(rule);
+    for (i, model) in document.models.iter().flatten().enumerate() {
+        let path = format!("{path}.models[{i}]");
+        add_model(&mut catalog, model, (rule, protocol), &path, diagnostics);
+    }
+    if catalog.models().is_empty() {
+        diagnostics.warnings.push(
+            format!("{path}.models"),
+            "is empty: its keys can use nothing",
+        );
+    }
+    catalog
+}
+
+fn add_model(
+    catalog: &mut Catalog,
+    document: &ModelDocument,
+    (rule, protocol): (NameRule, Protocol),
+    path: &str,
+    diagnostics: &mut Diagnostics,
+) {
+    let prices = document
+        .prices
+        .as_ref()
+        .map(|prices| prices::compile(prices, &format!("{path}.prices"), diagnostics));
+    let problems = &mut diagnostics.problems;
+    let free = document.free.unwrap_or(false);
+    if free && document.prices.is_some() {
+        problems.push(
+            format!("{path}.free"),
+            "contradicts prices: leave one of the two out",
+        );
+    }
+    let Some(id) = document.id.clone() else {
+        problems.push(format!("{path}.id"), "is missing");
+        return;
+    };
+    if names::model(&id, protocol, &format!("{path}.id"), problems) && rule.fold(&id) != id {
+        problems.push(
+            format!("{path}.id"),
+            format!("is not canonical: write \"{}\"", rule.fold(&id)),
+        );
+    }
+    if document.entry.is_some() {
+        problems.push(
+            format!("{path}.entry"),
+            "has a meaning in Mixed groups only",
+        );
+    }
+    if document.merge_dated == Some(true) && protocol != Protocol::A {
+        problems.push(
+            format!("{path}.merge_dated"),
+            "has a meaning in protocol A groups only",
+        );
+    }
+    if let Some(upstream) = &document.upstream {
+        names::model(upstream, protocol, &format!("{path}.upstream"), problems);
+    }
+    let aliases = document.aliases.as_deref().unwrap_or_default();
+    for (i, alias) in aliases.iter().enumerate() {
+        names::model(alias, protocol, &format!("{path}.aliases[{i}]"), problems);
+    }
+    if let Some(name) = &document.display_name {
+        names::display(name, &format!("{path}.display_name"), problems);
+    }
+    let kind = match document.kind.as_deref() {
+        None | Some("text") => ModelKind::Text,
+        Some("image") => ModelKind::Image,
+        Some(_) => {
+            problems.push(format!("{path}.kind"), "must be \"text\" or \"image\"");
+            ModelKind::Text
+        }
+    };
+    let created = document
+        .created_at
+        .as_deref()
+        .and_then(|text| fields::timestamp(text, &format!("{path}.created_at"), problems));
+    let model = Model {
+        kind,
+        display_name: document.display_name.clone().unwrap_or_else(|| id.clone()),
+        created: created.unwrap_or(0),
+        upstream: document.upstream.clone(),
+        entitled: document.entitled.unwrap_or(true),
+        merge_dated: document.merge_dated.unwrap_or(false),
+        prices,
+        free,
+        id,
+    };
+    if let Err(taken) = catalog.add(model, aliases) {
+        for name in taken {
+            problems.push(
+                path,
+                format!(
+                    "its id or an alias means the same name as model \"{}\"",
+                    name.by
+                ),
+            );
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Source groups: models of one protocol behind one cluster.
+
+use std::rc::Rc;
+
+use super::diagnostics::Diagnostics;
+use super::{accounts, fields, group, methods, model, names};
+use crate::config::account;
+use crate::config::document::GroupDocument;
+use crate::config::error::Problems;
+use crate::config::policy::{Group, GroupKind, Source};
+use crate::lane::Protocol;
+
+/// Compiles a source group; `None` for a Mixed one, or where the protocol is wrong.
+pub(super) fn compile(
+    document: &GroupDocument,
+    path: &str,
+    diagnostics: &mut Diagnostics,
+) -> Option<Group> {
+    if group::is_mixed(document) {
+        return None;
+    }
+    let problems = &mut diagnostics.problems;
+    let protocol = match document.protocol.as_deref() {
+        Some("A") => Protocol::A,
+        Some("B") => Protocol::B,
+        Some("C") => Protocol::C,
+        _ => {
+            problems.push(
+                format!("{path}.protocol"),
+                "must be \"A\", \"B\", \"C\" or \"Mixed\"",
+            );
+            return None;
+        }
+    };
+    if document.entries.is_some() {
+        problems.push(format!("{path}.entries"), "only a Mixed group has entries");
+    }
+    let flag = |value: Option<bool>, meant_for: Protocol, field: &str, problems: &mut Problems| {
+        let on = value.unwrap_or(false);
+        // Switched on in another protocol it is a mistake.
+        if on && protocol != meant_for {
+            problems.push(
+                format!("{path}.{field}"),
+                format!("has a meaning in protocol {meant_for} groups only"),
+            );
+        }
+        on
+    };
+    let image_generation = flag(
+        document.image_generation,
+        Protocol::A,
+        "image_generation",
+        problems,
+    );
+    let count_tokens = flag(document.count_tokens, Protocol::B, "count_tokens", problems);
+    let account_resources = flag(
+        document.account_resources,
+        Protocol::C,
+        "account_resources",
+        problems,
+    );
+    let methods = methods::compile(document, protocol, path, problems);
+    flag(
+        document.include_usage,
+        Protocol::A,
+        "include_usage",
+        problems,
+    );
+    let unreported_free = match document.unreported.as_deref() {
+        None | Some("estimate") => false,
+        Some("free") => true,
+        Some(_) => {
+            problems.push(
+                format!("{path}.unreported"),
+                "must be \"estimate\" or \"free\"",
+            );
+            false
+        }
+    };
+    let multiplier = fields::multiplier(
+        document.multiplier.as_deref(),
+        &format!("{path}.multiplier"),
+        problems,
+    );
+    let accounts = accounts::compile(document, protocol, path, problems);
+    if account_resources && accounts.as_ref().is_some_and(|a| a.accounts.len() > 1) {
+        problems.push(
+            format!("{path}.account_resources"),
+            "cannot be there with several accounts: what one of them keeps the others do not know",
+        );
+    }
+    let cluster = match (&document.cluster, &accounts) {
+        (None, Some(_)) => account::source_cluster(document.id.as_deref().unwrap_or_default()),
+        (written, _) => {
+            let cluster = written.clone().unwrap_or_default();
+            names::cluster(&cluster, &format!("{path}.cluster"), problems);
+            cluster
+        }
+    };
+    let catalog = model::catalog(document, protocol, path, diagnostics);
+    let source = Source {
+        group: document.id.clone().unwrap_or_default(),
+        protocol,
+        multiplier,
+        cluster,
+        accounts: accounts.map(Rc::new),
+        image_generation,
+        count_tokens,
+        account_resources,
+        methods,
+        include_usage: document.include_usage,
+        unreported_free,
+        catalog,
+    };
+    Some(group::compile(
+        document,
+        path,
+        GroupKind::Source(Rc::new(source)),
+        diagnostics,
+    ))
+}

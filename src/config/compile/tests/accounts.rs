@@ -1,0 +1,193 @@
+use super::*;
+
+fn with_accounts(accounts: Value, failover: Value) -> Value {
+    let mut document = sample();
+    let group = &mut document["groups"][1];
+    group.as_object_mut().unwrap().remove("cluster");
+    group["accounts"] = accounts;
+    group["failover"] = failover;
+    document
+}
+
+#[test]
+fn accounts_are_those_of_the_document() {
+    use crate::config::account::{CredentialHeader, HttpVersion};
+    let accounts = json!([
+        {"id": "one", "url": "https://api.example.com/base/", "credential": "one.key"},
+        {"id": "two", "url": "http://127.0.0.1:9101", "credential": "/run/secrets/two", "header": "x-api-key",
+         "weight": 3, "priority": 1, "http": "2", "proxy": "http://proxy:3128"}
+    ]);
+    let compiled = compile_value(&with_accounts(accounts, json!({"tries": 2}))).unwrap();
+    let GroupKind::Source(source) = &compiled.policy.groups()[1].kind else {
+        panic!("a source");
+    };
+    assert_eq!(source.cluster, "source/a");
+    let accounts = source.accounts.as_ref().unwrap();
+    assert_eq!(accounts.failover.tries, 2);
+    assert_eq!(accounts.failover.total_seconds, 600, "the default");
+    let shown: Vec<_> = accounts
+        .accounts
+        .iter()
+        .map(|a| {
+            (
+                a.id.as_str(),
+                a.origin.to_string(),
+                a.header,
+                a.weight,
+                a.priority,
+                a.http,
+            )
+        })
+        .collect();
+    let want = [
+        (
+            "one",
+            "https://api.example.com/base".to_owned(),
+            CredentialHeader::Bearer,
+            1,
+            0,
+            HttpVersion::Negotiated,
+        ),
+        (
+            "two",
+            "http://127.0.0.1:9101".to_owned(),
+            CredentialHeader::XApiKey,
+            3,
+            1,
+            HttpVersion::Two,
+        ),
+    ];
+    assert_eq!(shown, want);
+}
+
+#[test]
+fn every_problem_of_an_account_is_named() {
+    let good = json!({"id": "one", "url": "https://h", "credential": "one.key"});
+    let with = |field: &str, value: Value| {
+        let mut account = good.clone();
+        account[field] = value;
+        json!([account])
+    };
+    let at = "groups[1].accounts[0]";
+    let cases = [
+        (
+            "none",
+            json!([]),
+            json!(null),
+            "groups[1].accounts: must be 1 to 64".to_owned(),
+        ),
+        (
+            "id twice",
+            json!([good, good]),
+            json!(null),
+            "groups[1].accounts[1].id: is the id of another".to_owned(),
+        ),
+        (
+            "id odd",
+            with("id", json!("a/b")),
+            json!(null),
+            format!("{at}.id: must be 1 to 64"),
+        ),
+        (
+            "url missing",
+            with("url", json!(null)),
+            json!(null),
+            format!("{at}.url: is missing"),
+        ),
+        (
+            "a credential in the url",
+            with("url", json!("https://k@h")),
+            json!(null),
+            format!("{at}.url: must hold no credential"),
+        ),
+        (
+            "an endpoint in the url",
+            with("url", json!("https://h/v1/messages/")),
+            json!(null),
+            format!("{at}.url: ends in an endpoint: leave off what begins with /messages,"),
+        ),
+        (
+            "a model's method in the url",
+            with("url", json!("https://h/v1beta/models/m:generateContent")),
+            json!(null),
+            format!("{at}.url: ends in an endpoint: leave off what begins with :generateContent,"),
+        ),
+        (
+            "a query in the url",
+            with("url", json!("https://h/openai/v1?api-version=preview")),
+            json!(null),
+            format!("{at}.url: must have no query"),
+        ),
+        (
+            "no credential",
+            with("credential", json!(null)),
+            json!(null),
+            format!("{at}.credential: is missing"),
+        ),
+        (
+            "header",
+            with("header", json!("cookie")),
+            json!(null),
+            format!("{at}.header: must be"),
+        ),
+        (
+            "weight",
+            with("weight", json!(0)),
+            json!(null),
+            format!("{at}.weight: must be between 1 and 1000"),
+        ),
+        (
+            "priority",
+            with("priority", json!(10)),
+            json!(null),
+            format!("{at}.priority: must be between 0 and 9"),
+        ),
+        (
+            "http",
+            with("http", json!("3")),
+            json!(null),
+            format!("{at}.http: must be"),
+        ),
+        (
+            "http negotiated without TLS",
+            json!([{"id": "x", "url": "http://h", "credential": "k", "http": "auto"}]),
+            json!(null),
+            format!("{at}.http: can be \"auto\" for https only"),
+        ),
+        (
+            "retries",
+            with("retries", json!(4)),
+            json!(null),
+            format!("{at}.retries: must be between 0 and 3"),
+        ),
+        (
+            "proxy with a path",
+            with("proxy", json!("https://p/x")),
+            json!(null),
+            format!("{at}.proxy: must be http://"),
+        ),
+        (
+            "tries",
+            with("weight", json!(1)),
+            json!({"tries": 11}),
+            "groups[1].failover.tries: must be between".to_owned(),
+        ),
+    ];
+    for (case, accounts, failover, want) in cases {
+        let problems = compile_value(&with_accounts(accounts, failover)).expect_err(case);
+        let found = problems.0.iter().any(|p| p.to_string().starts_with(&want));
+        assert!(found, "{case}: {problems:?}");
+    }
+    let mut stateful = sample();
+    stateful["groups"][1] = json!({"id": "c", "protocol": "C", "multiplier": "1", "models": [],
+        "account_resources": true, "accounts": [good, {"id": "y", "url": "https://h", "credential": "k"}]});
+    let problems = compile_value(&stateful).expect_err("state of one of several accounts");
+    let at = "groups[1].account_resources: cannot be there with several";
+    assert!(
+        problems.0.iter().any(|p| p.to_string().starts_with(at)),
+        "{problems:?}"
+    );
+    let mut both = with_accounts(json!([good]), json!(null));
+    both["groups"][1]["cluster"] = json!("a1");
+    assert!(compile_value(&both).is_err(), "accounts and a cluster");
+}

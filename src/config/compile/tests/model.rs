@@ -1,0 +1,63 @@
+use super::*;
+
+#[test]
+fn every_problem_of_models_is_named() {
+    // (case, JSON pointer, what to put there, or null to take it out, the problem)
+    let cases = [
+        (
+            "model id missing",
+            "/groups/1/models/0/id",
+            Value::Null,
+            "groups[1].models[0].id: is missing",
+        ),
+        (
+            "model id not canonical",
+            "/groups/2/models/0/id",
+            json!("claude-x-4.5"),
+            "groups[2].models[0].id: is not canonical: write \"claude-x-4-5\"",
+        ),
+        (
+            "model id odd",
+            "/groups/1/models/0/id",
+            json!("gpt x"),
+            "groups[1].models[0].id: must be",
+        ),
+        (
+            "model upstream odd",
+            "/groups/2/models/0/upstream",
+            json!("x\""),
+            "groups[2].models[0].upstream: must be",
+        ),
+        (
+            "model kind",
+            "/groups/1/models/0/kind",
+            json!("video"),
+            "groups[1].models[0].kind: must be",
+        ),
+        (
+            "model time",
+            "/groups/1/models/0/created_at",
+            json!("yesterday"),
+            "groups[1].models[0].created_at: must be",
+        ),
+        (
+            "model merge_dated on B",
+            "/groups/2/models/0/merge_dated",
+            json!(true),
+            "groups[2].models[0].merge_dated: has a meaning",
+        ),
+        (
+            "model entry on a source",
+            "/groups/1/models/0/entry",
+            json!("responses"),
+            "groups[1].models[0].entry: has a meaning",
+        ),
+        (
+            "alias taken",
+            "/groups/2/models/0/aliases/0",
+            json!("claude-x-4.5"),
+            "groups[2].models[0]: its id or an alias means the same name as model \"claude-x-4-5\"",
+        ),
+    ];
+    each_is_named(cases);
+}

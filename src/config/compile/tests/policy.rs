@@ -1,0 +1,120 @@
+use super::*;
+use crate::limits::service::OnFailure;
+
+#[test]
+fn every_problem_of_fields_at_the_top_is_named() {
+    // (case, JSON pointer, what to put there, or null to take it out, the problem)
+    let cases = [
+        (
+            "no groups",
+            "/groups",
+            json!([]),
+            "groups: is missing or empty",
+        ),
+        ("no keys", "/keys", Value::Null, "keys: is missing"),
+        (
+            "window too great",
+            "/inspect_window",
+            json!(2_000_000),
+            "inspect_window: must be between",
+        ),
+        (
+            "body limit too small",
+            "/max_body",
+            json!(1),
+            "max_body: must be between",
+        ),
+        (
+            "feed without a cluster",
+            "/keys_feed",
+            json!({}),
+            "keys_feed.cluster: must be 1 to 128",
+        ),
+        (
+            "feed with an odd cluster",
+            "/keys_feed",
+            json!({"cluster": "a b"}),
+            "keys_feed.cluster: must be 1 to 128",
+        ),
+        (
+            "feed with an odd path",
+            "/keys_feed",
+            json!({"cluster": "c", "path": "keys"}),
+            "keys_feed.path: must start with /",
+        ),
+        (
+            "feed with a fragment",
+            "/keys_feed",
+            json!({"cluster": "c", "path": "/keys#a"}),
+            "keys_feed.path: must start with /",
+        ),
+        (
+            "feed with an odd authority",
+            "/keys_feed",
+            json!({"cluster": "c", "authority": "a\nb"}),
+            "keys_feed.authority: must be visible ASCII",
+        ),
+        (
+            "limits service that fails in an unknown way",
+            "/limits_service",
+            json!({"failure": "ajar"}),
+            "limits_service.failure: must be \"open\"",
+        ),
+        (
+            "currency",
+            "/currency",
+            json!("dollars"),
+            "currency: must be a code of three letters",
+        ),
+    ];
+    each_is_named(cases);
+}
+
+#[test]
+fn where_a_feed_is() {
+    let cases = [
+        ("none", json!(null), None),
+        (
+            "defaults",
+            json!({"cluster": "c"}),
+            Some(("c", "/keys", "c")),
+        ),
+        (
+            "all of it",
+            json!({"cluster": "outbound|80||keys", "path": "/k?tenant=1", "authority": "keys.internal:80"}),
+            Some(("outbound|80||keys", "/k?tenant=1", "keys.internal:80")),
+        ),
+    ];
+    for (case, feed, want) in cases {
+        let mut document = sample();
+        document["keys_feed"] = feed;
+        let compiled = compile_value(&document).unwrap();
+        let source = compiled.policy.keys_feed.as_ref();
+        let got = source.map(|s| (&*s.cluster, &*s.path, &*s.authority));
+        assert_eq!(got, want, "{case}");
+    }
+}
+
+#[test]
+fn what_a_failing_limits_service_means() {
+    let cases = [
+        ("not named", json!(null), None),
+        ("default", json!({}), Some(OnFailure::Open)),
+        ("open", json!({"failure": "open"}), Some(OnFailure::Open)),
+        (
+            "closed",
+            json!({"failure": "closed"}),
+            Some(OnFailure::Closed),
+        ),
+    ];
+    for (case, service, want) in cases {
+        let mut document = sample();
+        document["limits_service"] = service;
+        let compiled = compile_value(&document).unwrap();
+        assert_eq!(compiled.policy.limits_service, want, "{case}");
+        // The filter reads it from the snapshot, which has no keys.
+        let document = Document::parse(document.to_string().as_bytes()).unwrap();
+        let (policy, _) = compile_policy(&document.without_keys()).unwrap();
+        assert_eq!(policy.limits_service, want, "{case}: in the snapshot");
+    }
+}

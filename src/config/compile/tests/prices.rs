@@ -1,0 +1,309 @@
+use super::*;
+use crate::money::Price;
+
+#[test]
+fn a_wrong_price_is_named() {
+    // (case, JSON pointer, what to put there, or null to take it out, the problem)
+    let cases = [
+        (
+            "price as a number's text with a sign",
+            "/groups/1/models/0/prices",
+            json!({"input": "-1", "output": "1"}),
+            "groups[1].models[0].prices.input: must be a plain decimal number",
+        ),
+        (
+            "price too fine",
+            "/groups/1/models/0/prices",
+            json!({"input": "1", "output": "1", "cache_write_1h": "0.0000001"}),
+            "groups[1].models[0].prices.cache_write_1h: has more than 6",
+        ),
+        (
+            "price per image",
+            "/groups/1/models/0/prices",
+            json!({"image": "1000001"}),
+            "groups[1].models[0].prices.image: is out of range",
+        ),
+        (
+            "no price at all",
+            "/groups/1/models/0/prices",
+            json!({}),
+            "groups[1].models[0].prices: is empty",
+        ),
+    ];
+    each_is_named(cases);
+}
+
+#[test]
+fn prices_are_those_of_the_document() {
+    use crate::usage::Kind;
+    let mut document = sample();
+    document["currency"] = json!("EUR");
+    let prices = json!({"input": "5", "output": "25.5", "cache_read": "0.500000", "image": "0.04"});
+    put(&mut document, "/groups/1/models/0/prices", prices);
+    let compiled = compile_value(&document).unwrap();
+    assert_eq!(compiled.policy.currency.as_deref(), Some("EUR"));
+    let GroupKind::Source(source) = &compiled.policy.groups()[1].kind else {
+        panic!("a source");
+    };
+    let prices = source.catalog.models()[0].prices.clone().unwrap();
+    let shown = |kind| prices.tokens(kind).map(|price| price.value().to_string());
+    let want = [
+        (Kind::Input, "5"),
+        (Kind::CacheRead, "0.500000"),
+        (Kind::CacheWrite1h, "5"),
+        (Kind::Output, "25.5"),
+    ];
+    for (kind, text) in want {
+        assert_eq!(shown(kind).as_deref(), Some(text), "{kind:?}");
+    }
+    let image = prices.image().map(|price| price.value().to_string());
+    assert_eq!(image.as_deref(), Some("0.04"));
+}
+
+#[test]
+fn a_price_that_seems_forgotten_is_a_warning() {
+    let cases = [
+        ("output", json!({"input": "1"}), Some("no price for output")),
+        ("input", json!({"output": "1"}), Some("no price for input")),
+        ("both there", json!({"input": "1", "output": "0"}), None),
+        ("per image", json!({"image": "1"}), None),
+    ];
+    for (case, prices, want) in cases {
+        let mut document = sample();
+        put(&mut document, "/groups/1/models/0/prices", prices);
+        let warnings = compile_value(&document).unwrap().warnings;
+        let found = warnings.iter().any(|warning| {
+            let text = warning.to_string();
+            text.starts_with("groups[1].models[0].prices: ")
+                && want.is_some_and(|want| text.contains(want))
+        });
+        assert_eq!(found, want.is_some(), "{case}: {warnings:?}");
+    }
+}
+
+#[test]
+fn prices_of_calls_and_classes_of_service() {
+    use crate::usage::{Call, Kind};
+    let prices = json!({
+        "input": "1", "output": "4", "input_audio": "10", "output_audio": "20", "output_image": "30", "image": "0.04",
+        "per_call": {"web_search": "0.01", "code_execution": "0.03", "file_search": "0.0025", "maps_search": "0.025"},
+        "tiers": {"priority": {"input": "2", "output": "8", "image": "0.08"}, "flex": {"input": "0.5", "output": "2"}}
+    });
+    let mut document = sample();
+    put(&mut document, "/groups/1/models/0/prices", prices);
+    let compiled = compile_value(&document).unwrap();
+    assert_eq!(compiled.warnings, []);
+    let GroupKind::Source(source) = &compiled.policy.groups()[1].kind else {
+        panic!("a source");
+    };
+    let prices = source.catalog.models()[0].prices.as_ref().unwrap();
+    let shown = |price: Option<Price>| price.unwrap().value().to_string();
+    // (class of service, input audio, output audio, output images, an image, each kind of call)
+    let cases = [
+        (None, ["10", "20", "30", "0.04"]),
+        (Some("priority"), ["2", "8", "8", "0.08"]),
+        (Some("flex"), ["0.5", "2", "2", "0.04"]),
+    ];
+    for (tier, want) in cases {
+        let prices = tier.map_or(prices, |tier| prices.tier(tier).unwrap());
+        let got = [
+            prices.tokens(Kind::InputAudio),
+            prices.tokens(Kind::OutputAudio),
+            prices.tokens(Kind::OutputImage),
+            prices.image(),
+        ];
+        assert_eq!(got.map(shown), want, "{tier:?}");
+        let calls = Call::ALL.map(|call| shown(prices.call(call)));
+        assert_eq!(calls, ["0.01", "0.03", "0.0025", "0.025"], "{tier:?}");
+    }
+    assert!(source.catalog.models()[0].is_priced());
+    let names: Vec<&str> = prices.tiers().map(|(name, _)| name).collect();
+    assert_eq!(names, ["flex", "priority"]);
+}
+
+#[test]
+fn every_problem_of_prices_is_named() {
+    let at = "groups[1].models[0]";
+    let set = json!({"input": "1", "output": "1"});
+    let tier =
+        |name: &str, tier: Value| json!({"input": "1", "output": "1", "tiers": {name: tier}});
+    let named = "must be named by 1 to 32 lower-case letters, digits or any of - _";
+    let ordinary = "is ordinary service, which the prices of the model itself are for";
+    let of_model = "belongs to the prices of the model, not to those of a class of service";
+    let no_price = "has a price neither for tokens nor for images: one that is 0 must be written";
+    let plain = "must be a plain decimal number in a string, such as \"1.25\"";
+    let incomplete = "needs a price for input or output: what it leaves out is not taken from the prices of the model";
+    let long = "x".repeat(33);
+    let nine: serde_json::Map<_, _> = (0..9).map(|i| (format!("t{i}"), set.clone())).collect();
+    let nine = json!({"input": "1", "output": "1", "tiers": nine});
+    // (the prices, where the problem is, the problem)
+    let cases = [
+        (
+            json!({}),
+            "",
+            "is empty: for a model that costs nothing write \"free\": true in place of prices",
+        ),
+        (json!({"per_call": {"web_search": "1"}}), "", no_price),
+        (json!({"tiers": {"flex": set}}), "", no_price),
+        (
+            json!({"input": "1", "output": "1", "input_audio": "1e3"}),
+            ".input_audio",
+            plain,
+        ),
+        (
+            json!({"input": "1", "output": "1", "output_audio": "-1"}),
+            ".output_audio",
+            plain,
+        ),
+        (
+            json!({"input": "1", "output": "1", "output_image": ""}),
+            ".output_image",
+            plain,
+        ),
+        (
+            json!({"image": "1", "per_call": {"maps_search": "0.0000001"}}),
+            ".per_call.maps_search",
+            "has more than 6 fractional digits",
+        ),
+        (
+            json!({"image": "1", "per_call": {"file_search": "1000001"}}),
+            ".per_call.file_search",
+            "is out of range (at most 1000000)",
+        ),
+        (
+            json!({"image": "1", "per_call": {"web_serch": "1"}}),
+            ".per_call.web_serch",
+            "unknown field `web_serch` (known: `web_search`, `code_execution`, `file_search`, `maps_search`)",
+        ),
+        (
+            json!({"image": "1", "per_call": {"web_search": 1}}),
+            ".per_call.web_search",
+            "must be a string",
+        ),
+        (
+            tier("flex", json!({"input": "x", "output": "1"})),
+            ".tiers.flex.input",
+            plain,
+        ),
+        (
+            tier("flex", json!({"cache_read": "1"})),
+            ".tiers.flex",
+            incomplete,
+        ),
+        (
+            tier("flex", json!({"image": "1"})),
+            ".tiers.flex",
+            incomplete,
+        ),
+        (
+            tier("flex", json!({"input": "1", "output": "1", "per_call": {}})),
+            ".tiers.flex.per_call",
+            of_model,
+        ),
+        (
+            tier("flex", json!({"input": "1", "output": "1", "tiers": {}})),
+            ".tiers.flex.tiers",
+            of_model,
+        ),
+        (tier("Flex", set.clone()), ".tiers.Flex", named),
+        (tier("", set.clone()), ".tiers.", named),
+        (tier(&long, set.clone()), &format!(".tiers.{long}"), named),
+        (tier("auto", set.clone()), ".tiers.auto", ordinary),
+        (tier("default", set.clone()), ".tiers.default", ordinary),
+        (tier("standard", set.clone()), ".tiers.standard", ordinary),
+        (
+            tier("standard_only", set.clone()),
+            ".tiers.standard_only",
+            ordinary,
+        ),
+        (nine, ".tiers", "must be 8 at most"),
+    ];
+    for (prices, place, reason) in cases {
+        let mut document = sample();
+        put(&mut document, "/groups/1/models/0/prices", prices.clone());
+        let want = format!("{at}.prices{place}: {reason}");
+        assert_eq!(problems_of(&document), [want], "{prices}");
+    }
+    let good = tier(&long[..32], set.clone());
+    let mut document = sample();
+    put(&mut document, "/groups/1/models/0/prices", good);
+    assert_eq!(problems_of(&document), [""; 0]);
+    // (JSON pointer, what to put there, the problem)
+    let cases = [
+        (
+            "/groups/1/models/0/free",
+            json!(true),
+            "groups[1].models[0].free: contradicts prices: leave one of the two out",
+        ),
+        ("/groups/1/models/0/free", json!(false), ""),
+        (
+            "/groups/1/models/0/free",
+            json!("yes"),
+            "groups[1].models[0].free: must be true or false",
+        ),
+        (
+            "/groups/0/models/0/free",
+            json!(true),
+            "groups[0].models[0].free: belongs to the model of the source group",
+        ),
+        (
+            "/groups/1/unreported",
+            json!("ignore"),
+            "groups[1].unreported: must be \"estimate\" or \"free\"",
+        ),
+        (
+            "/groups/0/unreported",
+            json!("estimate"),
+            "groups[0].unreported: belongs to the source groups of a Mixed group, not to itself",
+        ),
+        (
+            "/groups/2/include_usage",
+            json!(true),
+            "groups[2].include_usage: has a meaning in protocol A groups only",
+        ),
+        ("/groups/2/include_usage", json!(false), ""),
+    ];
+    for (pointer, value, want) in cases {
+        let mut document = sample();
+        put(&mut document, "/groups/1/models/0/prices", set.clone());
+        put(&mut document, pointer, value.clone());
+        let want: Vec<&str> = Some(want)
+            .filter(|want| !want.is_empty())
+            .into_iter()
+            .collect();
+        assert_eq!(problems_of(&document), want, "{pointer} {value}");
+    }
+}
+
+#[test]
+fn a_price_of_a_class_of_service_that_seems_forgotten_is_a_warning() {
+    let at = "groups[1].models[0].prices";
+    let tier = |kind: &str| {
+        format!("{at}.tiers.fast: has no price for {kind}: it is free at this class of service")
+    };
+    let cases = [
+        (
+            json!({"input": "1", "output": "1", "tiers": {"fast": {"output": "2"}}}),
+            vec![tier("input")],
+        ),
+        (
+            json!({"input": "1", "output": "1", "tiers": {"fast": {"input": "2"}}}),
+            vec![tier("output")],
+        ),
+        (
+            json!({"input": "1", "output": "1", "tiers": {"fast": {"input": "2", "output": "0"}}}),
+            vec![],
+        ),
+        (
+            json!({"input": "1", "tiers": {"fast": {"input": "2"}}}),
+            vec![format!("{at}: has no price for output: it is free")],
+        ),
+    ];
+    for (prices, want) in cases {
+        let mut document = sample();
+        put(&mut document, "/groups/1/models/0/prices", prices.clone());
+        let warnings = compile_value(&document).unwrap().warnings;
+        let said: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+        assert_eq!(said, want, "{prices}");
+    }
+}

@@ -1,0 +1,285 @@
+//! The attempts of one exchange at its upstream accounts.
+//!
+//! A filter at the account's cluster sees how each attempt ends, and hands the failed ones over to the exchange's record
+//! in the stream's filter state: as members of a JSON array, one after the other.
+
+use serde::{Deserialize, Serialize};
+
+/// Longest reason that is kept, in bytes.
+const MAX_REASON: usize = 300;
+/// Envoy's details of a response that the account itself gave.
+const VIA_UPSTREAM: &str = "via_upstream";
+
+/// The upstream accounts that a request was sent to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Attempts {
+    /// The account of the last attempt; `None` where there was none.
+    pub last: Option<String>,
+    /// How many attempts there were.
+    pub count: u64,
+    /// The failed ones, in their order.
+    pub failed: Vec<FailedAttempt>,
+    /// Whether the last attempt did not fail: the account gave a success, or an error that is the request's fault.
+    pub answered: bool,
+}
+
+/// A failed attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedAttempt {
+    /// The account.
+    pub account: String,
+    /// What went wrong.
+    pub kind: AttemptFailure,
+    /// The status of the response; 0 where there was none.
+    pub status: u16,
+    /// Why the account gave no response, in Envoy's words; empty where it gave one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+}
+
+/// Why an attempt failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AttemptFailure {
+    /// 429
+    RateLimited,
+    /// 503, 529
+    Overloaded,
+    /// 500, 502, 504
+    ServerError,
+    /// 401, 402, 403: the account's credential is invalid, its balance used up, or its rights do not suffice.
+    Unauthorized,
+    /// The account has no credential to send.
+    NoCredential,
+    /// No connection could be made, or it broke before the response.
+    Connection,
+    /// The TLS handshake failed, or the certificate is not valid for the host.
+    Tls,
+    /// The account's host has no address, or the account has no cluster yet.
+    NoHost,
+    /// No response began in time.
+    NoAnswer,
+    /// No attempt was made: the time for all attempts was over.
+    NoTime,
+    /// Any other error: it is the request's fault, so no other account is attempted.
+    Request,
+}
+
+impl AttemptFailure {
+    /// All of them, in the order of their declaration.
+    pub const ALL: [Self; 11] = [
+        Self::RateLimited,
+        Self::Overloaded,
+        Self::ServerError,
+        Self::Unauthorized,
+        Self::NoCredential,
+        Self::Connection,
+        Self::Tls,
+        Self::NoHost,
+        Self::NoAnswer,
+        Self::NoTime,
+        Self::Request,
+    ];
+
+    /// The name in the ledger and in metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::RateLimited => "rate_limited",
+            Self::Overloaded => "overloaded",
+            Self::ServerError => "server_error",
+            Self::Unauthorized => "unauthorized",
+            Self::NoCredential => "no_credential",
+            Self::Connection => "connection",
+            Self::Tls => "tls",
+            Self::NoHost => "no_host",
+            Self::NoAnswer => "no_answer",
+            Self::NoTime => "no_time",
+            Self::Request => "request",
+        }
+    }
+
+    /// Of an account's own response with an error `status`.
+    pub fn of_status(status: u16) -> Self {
+        match status {
+            429 => Self::RateLimited,
+            503 | 529 => Self::Overloaded,
+            500 | 502 | 504 => Self::ServerError,
+            401..=403 => Self::Unauthorized,
+            _ => Self::Request,
+        }
+    }
+
+    /// Of an attempt that Envoy answered itself, by Envoy's report.
+    fn of_report(report: &str) -> Self {
+        let kinds = [
+            ("failed_to_inject_credential", Self::NoCredential),
+            // The connection broke in the handshake: nothing was wrong with TLS.
+            ("system_library", Self::Connection),
+            ("TLS_error", Self::Tls),
+            ("no_healthy_upstream", Self::NoHost),
+            ("cluster_not_found", Self::NoHost),
+        ];
+        let found = kinds.into_iter().find(|(words, _)| report.contains(words));
+        found.map_or(Self::Connection, |(_, kind)| kind)
+    }
+}
+
+impl FailedAttempt {
+    /// Whether the vendor rejected the account's credential, or its rights.
+    pub fn rejects_credential(&self) -> bool {
+        self.kind == AttemptFailure::Unauthorized && matches!(self.status, 401 | 403)
+    }
+
+    /// An attempt that ended with the error `status`, the account's or Envoy's. `report` is what the account's internal
+    /// listener reports: Envoy's response code details, flags and transport failure, with semicolons between.
+    pub fn answered(account: String, status: u16, report: &str) -> Self {
+        let details = report.split(';').next().unwrap_or_default();
+        if details.is_empty() || details == VIA_UPSTREAM {
+            return Self {
+                account,
+                kind: AttemptFailure::of_status(status),
+                status,
+                reason: String::new(),
+            };
+        }
+        let cut = details
+            .char_indices()
+            .map(|(at, _)| at)
+            .find(|at| *at >= MAX_REASON)
+            .unwrap_or(details.len());
+        Self {
+            account,
+            kind: AttemptFailure::of_report(report),
+            status: 0,
+            reason: details.get(..cut).unwrap_or_default().to_owned(),
+        }
+    }
+
+    /// An attempt that ended without a response: it took too long, or was aborted.
+    pub fn unanswered(account: String) -> Self {
+        Self::without_answer(account, AttemptFailure::NoAnswer)
+    }
+
+    /// An attempt that was not made: there was no time left for it.
+    pub fn not_made(account: String) -> Self {
+        Self::without_answer(account, AttemptFailure::NoTime)
+    }
+
+    fn without_answer(account: String, kind: AttemptFailure) -> Self {
+        Self {
+            account,
+            kind,
+            status: 0,
+            reason: kind.name().to_owned(),
+        }
+    }
+
+    /// Appends it to the list handed over so far.
+    pub fn append_to(&self, mut before: Vec<u8>) -> Vec<u8> {
+        // Writing strings and a number into memory cannot fail.
+        let Ok(this) = serde_json::to_vec(self) else {
+            return before;
+        };
+        if !before.is_empty() {
+            before.push(b',');
+        }
+        before.extend_from_slice(&this);
+        before
+    }
+
+    /// The list handed over; empty where it cannot be read.
+    pub fn parse_list(handed: &[u8]) -> Vec<Self> {
+        let list = [b"[", handed, b"]"].concat();
+        serde_json::from_slice(&list).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failed_attempts_are_handed_over_in_their_order() {
+        let attempts = [
+            FailedAttempt::answered("a1".to_owned(), 429, "via_upstream;-;"),
+            FailedAttempt::answered("a2".to_owned(), 503, "quoted\"{};UF;refused"),
+            FailedAttempt::unanswered("a3".to_owned()),
+            FailedAttempt::not_made("a4".to_owned()),
+        ];
+        let handed = attempts
+            .iter()
+            .fold(Vec::new(), |before, failed| failed.append_to(before));
+        let taken = FailedAttempt::parse_list(&handed);
+        assert_eq!(taken, attempts);
+        let reasons: Vec<&str> = taken
+            .iter()
+            .map(|attempt| attempt.reason.as_str())
+            .collect();
+        assert_eq!(reasons, ["", "quoted\"{}", "no_answer", "no_time"]);
+        assert_eq!(FailedAttempt::parse_list(b""), [], "none");
+        assert_eq!(FailedAttempt::parse_list(b"{"), [], "unreadable");
+    }
+
+    #[test]
+    fn what_went_wrong() {
+        let reset = "upstream_reset_before_response_started";
+        let cases = [
+            (429, "via_upstream;-;", AttemptFailure::RateLimited),
+            (503, "via_upstream;-;", AttemptFailure::Overloaded),
+            (529, "via_upstream;-;", AttemptFailure::Overloaded),
+            (500, "via_upstream;-;", AttemptFailure::ServerError),
+            (504, "via_upstream;-;", AttemptFailure::ServerError),
+            (401, "via_upstream;-;", AttemptFailure::Unauthorized),
+            (402, "via_upstream;-;", AttemptFailure::Unauthorized),
+            (403, "via_upstream;-;", AttemptFailure::Unauthorized),
+            (400, "via_upstream;-;", AttemptFailure::Request),
+            (501, "via_upstream;-;", AttemptFailure::Request),
+            (404, "", AttemptFailure::Request),
+            (
+                401,
+                "failed_to_inject_credential;-;",
+                AttemptFailure::NoCredential,
+            ),
+            (
+                503,
+                &format!("{reset}{{x}};UF;"),
+                AttemptFailure::Connection,
+            ),
+            (
+                503,
+                &format!("{reset}{{y}};UF;TLS_error:|x"),
+                AttemptFailure::Tls,
+            ),
+            (
+                503,
+                &format!(
+                    "{reset}{{z}};UF;TLS_error:|33554536:system_library:OPENSSL_internal:Connection_reset_by_peer"
+                ),
+                AttemptFailure::Connection,
+            ),
+            (503, "no_healthy_upstream;UH;", AttemptFailure::NoHost),
+            (503, "cluster_not_found;NC;", AttemptFailure::NoHost),
+            (
+                502,
+                &format!("{reset}{{protocol_error}};UPE;"),
+                AttemptFailure::Connection,
+            ),
+        ];
+        for (status, report, want) in cases {
+            let failed = FailedAttempt::answered(String::new(), status, report);
+            assert_eq!(failed.kind, want, "{status} {report}");
+        }
+        for kind in AttemptFailure::ALL {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+        }
+    }
+
+    #[test]
+    fn a_reason_is_cut_between_characters() {
+        for text in ["x".repeat(500), "\u{20ac}".repeat(500)] {
+            let failed = FailedAttempt::answered("a".to_owned(), 503, &text);
+            assert!(failed.reason.len() <= MAX_REASON + 3 && text.starts_with(&failed.reason));
+            assert!(failed.reason.len() >= MAX_REASON);
+        }
+    }
+}

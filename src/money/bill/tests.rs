@@ -1,0 +1,301 @@
+use proptest::prelude::*;
+use rust_decimal::Decimal;
+
+use super::*;
+use crate::money::Price;
+use crate::money::charge::tests::{prices, usage};
+
+#[test]
+fn bills_by_class_of_service() {
+    use Kind::*;
+    let tier = |price: &str| prices(&[(Input, price)], None);
+    let mut plain = prices(&[(Input, "1"), (Output, "1")], None);
+    plain.set_call(Call::WebSearch, Price::parse("0.5").unwrap());
+    let tiers = [("fast", "6"), ("flex", "0.5"), ("priority", "2")];
+    let tiers = tiers.map(|(name, price)| (name.to_owned(), tier(price)));
+    let priced = plain.clone().with_tiers(tiers.into());
+    let mut used = usage(&[(Input, 1_000_000)], 0);
+    used.set_calls(Call::WebSearch, 2);
+    // (case, class of service, speed, the charge, what is not covered)
+    type Case<'a> = (
+        &'a str,
+        Option<&'a str>,
+        Option<&'a str>,
+        &'a str,
+        &'a [&'a str],
+    );
+    let cases: [Case<'_>; 15] = [
+        ("nothing reported", None, None, "2", &[]),
+        ("ordinary", Some("default"), Some("standard"), "2", &[]),
+        ("ordinary on C", Some("ON_DEMAND"), None, "2", &[]),
+        ("asked, not served", Some("auto"), None, "2", &[]),
+        ("dearer", Some("priority"), None, "3", &[]),
+        ("dearer on C", Some("ON_DEMAND_PRIORITY"), None, "3", &[]),
+        ("cheaper", Some("flex"), None, "1.5", &[]),
+        ("fast", None, Some("fast"), "7", &[]),
+        (
+            "fast, ordinary class",
+            Some("standard"),
+            Some("fast"),
+            "7",
+            &[],
+        ),
+        (
+            "ordinary speed",
+            Some("priority"),
+            Some("standard"),
+            "3",
+            &[],
+        ),
+        (
+            "fast and priority",
+            Some("priority"),
+            Some("fast"),
+            "7",
+            &["tier"],
+        ),
+        ("of no price", Some("scale"), None, "2", &["tier"]),
+        ("a speed of no price", None, Some("faster"), "2", &["speed"]),
+        (
+            "a speed of no price, a class of one",
+            Some("flex"),
+            Some("faster"),
+            "1.5",
+            &["speed"],
+        ),
+        (
+            "neither",
+            Some("scale"),
+            Some("faster"),
+            "2",
+            &["tier", "speed"],
+        ),
+    ];
+    for (case, tier, speed, want, gaps) in cases {
+        let item = Item {
+            prices: &priced,
+            usage: &used,
+            tier,
+            speed,
+        };
+        let bill = bill([item], Multiplier::ONE);
+        assert_eq!(shown(&bill).as_deref(), Some(want), "{case}");
+        assert!(bill.uncovered.names().eq(gaps.iter().copied()), "{case}");
+        assert_eq!(bill.uncovered.is_empty(), gaps.is_empty(), "{case}");
+    }
+}
+
+#[test]
+fn what_no_price_covers() {
+    use Kind::*;
+    let mut all_calls = usage(&[(Input, 1)], 0);
+    for call in Call::ALL {
+        all_calls.set_calls(call, 1);
+    }
+    let mut some = prices(&[], None);
+    some.set_call(Call::FileSearch, Price::parse("0").unwrap());
+    let none = prices(&[], None);
+    let piece = prices(&[], Some("0"));
+    let output = prices(&[(Output, "1")], None);
+    let pictures = prices(&[(OutputImage, "1")], None);
+    let input = prices(&[(Input, "1")], None);
+    // (case, usage, prices, what is not covered)
+    let cases: [(&str, Usage, &Prices, &[&str]); 11] = [
+        ("nothing", usage(&[], 0), &none, &[]),
+        (
+            "tokens without a price",
+            usage(&[(Output, 1)], 0),
+            &none,
+            &[],
+        ),
+        (
+            "calls",
+            all_calls,
+            &none,
+            &["web_search", "code_execution", "file_search", "maps_search"],
+        ),
+        (
+            "calls, one of them for nothing",
+            all_calls,
+            &some,
+            &["web_search", "code_execution", "maps_search"],
+        ),
+        ("an image", usage(&[], 1), &none, &["image"]),
+        ("an image for nothing", usage(&[], 1), &piece, &[]),
+        (
+            "an image, tokens that cost nothing",
+            usage(&[(Output, 9)], 1),
+            &none,
+            &["image"],
+        ),
+        ("an image in tokens", usage(&[(Output, 9)], 1), &output, &[]),
+        (
+            "an image in tokens told apart",
+            usage(&[(OutputImage, 9)], 1),
+            &pictures,
+            &[],
+        ),
+        (
+            "told apart, at the price of output",
+            usage(&[(OutputImage, 9)], 1),
+            &output,
+            &[],
+        ),
+        (
+            "an image, tokens of input",
+            usage(&[(Input, 9)], 1),
+            &input,
+            &["image"],
+        ),
+    ];
+    for (case, usage, prices, want) in cases {
+        let item = Item {
+            prices,
+            usage: &usage,
+            tier: None,
+            speed: None,
+        };
+        let got = bill([item], Multiplier::ONE).uncovered;
+        assert!(got.names().eq(want.iter().copied()), "{case}: {got:?}");
+    }
+}
+
+#[test]
+fn several_models_on_one_bill() {
+    use Kind::*;
+    let (cheap, dear) = (prices(&[(Input, "1")], None), prices(&[(Input, "7")], None));
+    let (much, great) = (
+        usage(&[(Input, 500_000)], 0),
+        usage(&[(Input, u64::MAX)], 0),
+    );
+    let beyond = prices(&[(Input, "999999.999999")], None);
+    let item = |prices, usage, tier| Item {
+        prices,
+        usage,
+        tier,
+        speed: None,
+    };
+    let cases = [
+        ("none", vec![], Some("0"), ""),
+        ("one", vec![item(&cheap, &much, None)], Some("1"), ""),
+        (
+            "two",
+            vec![item(&cheap, &much, None), item(&dear, &much, Some("scale"))],
+            Some("8"),
+            "tier",
+        ),
+        (
+            "one of them beyond all measure",
+            vec![
+                item(&beyond, &great, Some("scale")),
+                item(&dear, &much, None),
+            ],
+            None,
+            "tier",
+        ),
+    ];
+    for (case, items, want, gaps) in cases {
+        let bill = bill(items, Multiplier::parse("2").unwrap());
+        assert_eq!(shown(&bill).as_deref(), want, "{case}");
+        let got: Vec<_> = bill.uncovered.names().collect();
+        assert_eq!(got.join(" "), gaps, "{case}");
+    }
+}
+
+fn shown(bill: &Bill) -> Option<String> {
+    bill.charge.map(|charge| charge.to_string())
+}
+
+prop_compose! {
+    /// Prices in millionths, a multiplier in ten-thousandths, tokens, images and calls.
+    fn used_and_paid()(
+        prices in prop::array::uniform16(0u64..100_000_000),
+        used in prop::array::uniform16(0u64..20_000_000),
+        multiplier in 0u64..1_000_000,
+    ) -> ([u64; 16], [u64; 16], u64) {
+        (prices, used, multiplier)
+    }
+}
+
+/// A number of `places` fractional digits, written out.
+fn written(units: u64, places: u32) -> String {
+    let one = 10u64.pow(places);
+    let width = places as usize;
+    format!("{}.{:0width$}", units / one, units % one)
+}
+
+/// Everything that has a price: each kind of token, images, each kind of call.
+fn all_things() -> impl Iterator<Item = (usize, Thing)> {
+    let tokens = Kind::ALL.into_iter().map(Thing::Tokens);
+    let calls = Call::ALL.into_iter().map(Thing::Calls);
+    tokens.chain([Thing::Images]).chain(calls).enumerate()
+}
+
+#[derive(Clone, Copy)]
+enum Thing {
+    Tokens(Kind),
+    Images,
+    Calls(Call),
+}
+
+impl Thing {
+    fn put(self, count: u64, usage: &mut Usage) {
+        match self {
+            Self::Tokens(kind) => usage.set(kind, count),
+            Self::Images => usage.images = count,
+            Self::Calls(call) => usage.set_calls(call, count),
+        }
+    }
+
+    fn price(self, price: Price, prices: &mut Prices) {
+        match self {
+            Self::Tokens(kind) => prices.set_tokens(kind, price),
+            Self::Images => prices.set_image(price),
+            Self::Calls(call) => prices.set_call(call, price),
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_bill_is_what_integers_say_and_the_sum_of_its_parts(
+        (rates, used, factor) in used_and_paid(),
+        split in 0u64..=100,
+        tier in any::<bool>(),
+    ) {
+        let multiplier = Multiplier::parse(&written(factor, 4)).unwrap();
+        let mut prices = Prices::default();
+        let (mut all, mut parts, mut want) = (Usage::default(), Decimal::ZERO, 0u128);
+        let mut halves = [Usage::default(), Usage::default()];
+        let count = |position: usize, thing: Thing| match thing {
+            Thing::Tokens(_) => used[position],
+            Thing::Images | Thing::Calls(_) => used[position] % 100,
+        };
+        for (position, thing) in all_things() {
+            let (rate, count) = (rates[position], count(position, thing));
+            thing.price(Price::parse(&written(rate, 6)).unwrap(), &mut prices);
+            thing.put(count, &mut all);
+            let first = count * split / 100;
+            thing.put(first, &mut halves[0]);
+            thing.put(count - first, &mut halves[1]);
+            // In units of 10^-16: a price's six places, the multiplier's four, per million of tokens.
+            let per = if matches!(thing, Thing::Tokens(_)) { 1 } else { 1_000_000 };
+            want += u128::from(rate) * u128::from(count) * u128::from(factor) * per;
+        }
+        let whole = Charge::of(&all, &prices, multiplier).unwrap();
+        prop_assert_eq!(whole.value(), Decimal::from_i128_with_scale(want as i128, 16));
+        for (position, thing) in all_things() {
+            let mut part = Usage::default();
+            thing.put(count(position, thing), &mut part);
+            parts += Charge::of(&part, &prices, multiplier).unwrap().value();
+        }
+        prop_assert_eq!(whole.value(), parts);
+        // On one bill in two items, at the model's own prices or at those of a class of service.
+        let owner = Prices::default().with_tiers(vec![("flex".to_owned(), prices.clone())]);
+        let (prices, tier) = if tier { (&owner, Some("flex")) } else { (&prices, None) };
+        let items = halves.each_ref().map(|usage| Item { prices, usage, tier, speed: None });
+        let bill = bill(items, multiplier);
+        prop_assert_eq!(bill.charge, Some(whole));
+        prop_assert!(bill.uncovered.is_empty());
+    }
+}
