@@ -9,10 +9,10 @@ use hashbrown::HashMap;
 use super::account::Accounts;
 use super::feed::FeedSource;
 use super::multiplier::Multiplier;
-use crate::lane::{Entry, Protocol};
 use crate::limits::Subject;
 use crate::limits::shared::OnFailure;
 use crate::model::{Catalog, Model, Price};
+use crate::protocol::{Entry, Protocol};
 
 /// A document, compiled. Account keys are not in it: each has a record of its own
 /// ([`super::record`]).

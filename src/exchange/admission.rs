@@ -2,17 +2,17 @@
 
 use std::rc::Rc;
 
+use super::route::Route;
 use crate::auth::{Form, Presented, Standing, World, standing};
 use crate::config::policy::{Clients, Group, GroupKind};
 use crate::config::record::KeyRecord;
 use crate::config::snapshot::InForce;
 use crate::head::{Head, Occurrence};
-use crate::lane::Protocol;
+use crate::protocol::Protocol;
 use crate::protocol::parameters::{self, Unfit};
 use crate::protocol::query::Target;
 use crate::protocol::{Endpoint, generate, messages};
 use crate::reply::Rejection;
-use crate::routing::Route;
 
 /// A request whose key may ask what it asks.
 #[derive(Debug)]

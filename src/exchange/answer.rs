@@ -5,8 +5,8 @@ use super::edits::{Edits, HeaderEdit};
 use super::facts::Facts;
 use super::unasked::UnaskedUsage;
 use super::{Clock, Outcome, Phase};
-use crate::lane::Protocol;
 use crate::ledger::FailedTry;
+use crate::protocol::Protocol;
 use crate::reply::Rejection;
 use crate::usage::{Meter, Reading};
 

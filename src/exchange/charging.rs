@@ -3,11 +3,11 @@
 use std::rc::Rc;
 
 use super::facts::Facts;
+use super::route::Route;
 use crate::billing::{Bill, Charge, Gap, Item, bill, call_charge};
 use crate::ledger::UsageStatus;
 use crate::model::Model;
 use crate::protocol::Endpoint;
-use crate::routing::Route;
 use crate::usage::Reading;
 
 /// The bill; `None` where nothing that was used has a price.

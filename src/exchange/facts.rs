@@ -3,20 +3,20 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
+use super::route::Route;
 use crate::body::{BodyScanner, InputSize};
 use crate::config::policy::Group;
 use crate::config::record::KeyRecord;
 use crate::head::Head;
-use crate::lane::Protocol;
 use crate::ledger::RouteTaken;
 use crate::limits::Limit;
 use crate::limits::shared::OnFailure;
 use crate::limits::{Grant, Scope, Subject};
 use crate::model::Model;
 use crate::protocol::Endpoint;
+use crate::protocol::Protocol;
 use crate::protocol::query::Target;
 use crate::reply::Rejection;
-use crate::routing::Route;
 use crate::usage::Wire;
 
 /// Longest model name that is kept as the client wrote it, in characters.

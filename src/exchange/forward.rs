@@ -5,11 +5,11 @@ use super::affinity::affinity;
 use super::edits::{AFFINITY_HEADER, CLUSTER_HEADER, Edits, HeaderEdit, PATH_HEADER};
 use super::kept_back::kept_back;
 use crate::config::base::without_version;
+use crate::exchange::route::Route;
 use crate::head::Head;
-use crate::lane::Protocol;
+use crate::protocol::Protocol;
 use crate::protocol::query::{Cut, Target};
 use crate::protocol::{Endpoint, messages};
-use crate::routing::Route;
 
 /// How many changes there are to most heads, at the most.
 const USUAL_EDITS: usize = 8;

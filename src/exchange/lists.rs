@@ -4,13 +4,13 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use super::route::{self, Route};
 use crate::config::policy::{Group, GroupKind, Lists};
-use crate::lane::{Entry, Protocol};
 use crate::protocol::listing::{Listed, generate_list, shared_list};
 use crate::protocol::page::{self, Page};
 use crate::protocol::query::Target;
+use crate::protocol::{Entry, Protocol};
 use crate::reply::Rejection;
-use crate::routing::{self, Route};
 
 /// What a list request asks for.
 #[derive(Debug, Clone, Copy)]
@@ -127,7 +127,7 @@ fn find<'a>(
 ) -> Result<Listed<'a>, Rejection> {
     let id = match &group.kind {
         GroupKind::Source(source) => source.catalog.find(name).map(|m| m.id.as_str()),
-        GroupKind::Mixed(mixed) => routing::entry_for(mixed, name)
+        GroupKind::Mixed(mixed) => route::entry_for(mixed, name)
             .and_then(|entry| mixed.entry(entry))
             .and_then(|entry| entry.source.catalog.find(name))
             .map(|m| m.id.as_str()),
@@ -139,7 +139,7 @@ fn find<'a>(
         .ok_or_else(|| Rejection::ModelNotFound {
             name: name.to_owned(),
             served_by: match (&group.kind, only_c) {
-                (GroupKind::Mixed(mixed), true) => routing::entry_for(mixed, name),
+                (GroupKind::Mixed(mixed), true) => route::entry_for(mixed, name),
                 _ => None,
             },
         })

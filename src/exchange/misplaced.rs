@@ -7,15 +7,15 @@ use std::rc::Rc;
 
 use super::admission::takes;
 use super::facts::Facts;
+use super::route::Route;
 use crate::auth::{Form, Presented, Standing, World, standing};
 use crate::config::policy::{Clients, Group, GroupKind};
 use crate::config::snapshot::InForce;
 use crate::head::Head;
-use crate::lane::Protocol;
 use crate::protocol::Endpoint;
+use crate::protocol::Protocol;
 use crate::protocol::query::Target;
 use crate::reply::Rejection;
-use crate::routing::Route;
 
 /// Looks in these forms for a key that is good and was not read, and notes whose it is.
 pub(super) fn misplaced(

@@ -28,6 +28,7 @@ mod misplaced;
 mod pace;
 mod quota;
 mod request;
+mod route;
 mod unasked;
 mod upload;
 
@@ -38,6 +39,7 @@ pub use edits::{
 pub use kept_back::is_withheld;
 pub use pace::Bounds;
 pub use quota::Quotas;
+pub use route::Route;
 
 use answer::Answer;
 use facts::Facts;

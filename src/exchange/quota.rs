@@ -6,11 +6,11 @@ use super::facts::Facts;
 use super::upload::Upload;
 use crate::config::policy::Group;
 use crate::config::record::KeyRecord;
-use crate::lane::Protocol;
 use crate::ledger::{Record, UsageStatus};
 use crate::limits::{
     Amount, Count, Estimate, Figures, Grant, Limits, Rate, Refused, Scope, Settled, Subject, Used,
 };
+use crate::protocol::Protocol;
 use crate::protocol::limits as headers;
 use crate::reply::{Rejection, Reply};
 use crate::usage::{Reading, Usage};

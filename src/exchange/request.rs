@@ -13,17 +13,17 @@ use super::lists::{self, Asked};
 use super::media::{self, Media};
 use super::misplaced::misplaced;
 use super::quota::{self, Quotas};
+use super::route::Route;
 use super::upload::{AskUsage, Expectation, Step, Upload};
 use super::{Asker, Clock, Outcome, Phase};
 use crate::auth::{Form, World};
 use crate::body::BodyError;
 use crate::config::snapshot::InForce;
 use crate::head::Head;
-use crate::lane::Protocol;
+use crate::protocol::Protocol;
 use crate::protocol::query::Target;
 use crate::protocol::{Dialect, Endpoint, Mismatch, match_request};
 use crate::reply::{Rejection, Reply};
-use crate::routing::Route;
 
 impl Phase {
     /// The request's head has come; `end` says that no body follows.

@@ -11,13 +11,13 @@ use super::edits::{BodyEdit, Edits, HeaderEdit};
 use super::facts::Facts;
 use super::pace;
 use super::quota::Needs;
+use super::route::Route;
 use crate::body::{BodyError, BodyScanner, Field, OtherModel, Role, UsageOption};
 use crate::config::Policy;
 use crate::config::policy::Source;
-use crate::lane::Protocol;
 use crate::model::Model;
+use crate::protocol::Protocol;
 use crate::reply::Rejection;
-use crate::routing::Route;
 use crate::usage::Wire;
 
 use super::Asker;

@@ -17,10 +17,10 @@ use std::rc::Rc;
 
 use crate::billing::{Charge, Uncovered};
 use crate::config::Multiplier;
-use crate::lane::{Entry, Protocol};
 use crate::limits::Limit;
 use crate::limits::shared::Tokens;
 use crate::limits::{Scope, Settled};
+use crate::protocol::{Entry, Protocol};
 use crate::usage::{Estimated, Reading, Usage};
 
 /// What is known of an exchange when it is over.

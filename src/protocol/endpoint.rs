@@ -14,8 +14,8 @@ use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 
+use super::entry::Protocol;
 use super::{resource, unserved};
-use crate::lane::Protocol;
 
 /// What a request asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]

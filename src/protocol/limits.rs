@@ -3,7 +3,7 @@
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use crate::lane::Protocol;
+use super::entry::Protocol;
 use crate::limits::{Amount, Figures, Gauge, Purse, Window};
 
 /// The headers that tell what is left: of rates in the words of the protocol (C has none), of budgets in the same words

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use super::entry::Entry;
 use crate::config::Multiplier;
-use crate::lane::Entry;
 use crate::model::Model;
 
 /// A model as one key sees it.

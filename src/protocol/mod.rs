@@ -6,6 +6,7 @@
 pub mod credential_name;
 pub mod dialect;
 pub mod endpoint;
+pub mod entry;
 pub mod generate;
 pub mod limits;
 pub mod listing;
@@ -19,3 +20,4 @@ pub mod unserved;
 
 pub use dialect::{Dialect, ErrorFacts, Quota};
 pub use endpoint::{Endpoint, Mismatch, match_request};
+pub use entry::{Entry, Protocol};

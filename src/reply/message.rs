@@ -1,9 +1,9 @@
 //! Why a request is refused, in words, as the clients of each protocol know them.
 
 use super::rejection::{Rejection, Spoken};
-use crate::lane::{Entry, Protocol};
 use crate::limits::Limit;
 use crate::limits::{Rate, Scope};
+use crate::protocol::{Entry, Protocol};
 
 /// The longest part of a client's model name that a message repeats, in characters.
 const MAX_ECHO: usize = 128;

@@ -7,7 +7,7 @@ pub use rejection::{Rejection, Spoken};
 
 use serde_json::Value;
 
-use crate::lane::Protocol;
+use crate::protocol::Protocol;
 use crate::protocol::{Dialect, ErrorFacts};
 
 /// The header with a sentence on what the body must not say: where a good key should have stood, or which path its group

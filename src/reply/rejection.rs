@@ -1,10 +1,10 @@
 //! Why a request is refused, as a status and a code.
 
 use crate::body::BodyError;
-use crate::lane::{Entry, Protocol};
 use crate::limits::Limit;
 use crate::limits::{Refused, Scope};
 use crate::protocol::Quota;
+use crate::protocol::{Entry, Protocol};
 
 /// Why the gateway does not forward a request, or does not relay its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use super::super::base::{Base, endpoint_in};
 use super::super::document::{AccountDocument, FailoverDocument, GroupDocument};
 use super::super::origin::Origin;
 use super::{Problems, names};
-use crate::lane::Protocol;
+use crate::protocol::Protocol;
 
 /// How many accounts a group may have. Each is a cluster of its own in every worker of Envoy.
 const MOST: usize = 64;

@@ -10,11 +10,11 @@ use super::super::document::{GroupDocument, ModelDocument};
 use super::super::multiplier::Multiplier;
 use super::super::policy::{Clients, Group, GroupKind, Lists, Source};
 use super::{Compiler, Problems, accounts, limits, methods, names, prices};
-use crate::lane::Protocol;
 use crate::limits::{Scope, Subject};
 use crate::model::catalog::Kind;
 use crate::model::name::NameRule;
 use crate::model::{Catalog, Model};
+use crate::protocol::Protocol;
 
 pub(super) fn is_mixed(document: &GroupDocument) -> bool {
     document.protocol.as_deref() == Some("Mixed")

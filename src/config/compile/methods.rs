@@ -2,8 +2,8 @@
 
 use super::super::document::GroupDocument;
 use super::Problems;
-use crate::lane::Protocol;
 use crate::model::Price;
+use crate::protocol::Protocol;
 use crate::protocol::generate::METHODS;
 
 /// The longest name of a method, in bytes, as paths are read.

@@ -9,7 +9,7 @@ use super::super::multiplier::Multiplier;
 use super::super::policy::{Group, GroupKind, Mixed, MixedEntry, MixedModel, Source};
 use super::super::suggestion::suggestion;
 use super::{Compiler, Problems, group, names};
-use crate::lane::Entry;
+use crate::protocol::Entry;
 
 /// The source groups a Mixed group may refer to, by id and position.
 pub(super) struct Sources<'a> {

@@ -1,10 +1,10 @@
 use super::*;
 use crate::config::policy::GroupKind;
-use crate::lane::Entry;
 use crate::limits::budget::{Budget, SpentBy};
 use crate::limits::shared::OnFailure;
 use crate::limits::{Amount, Limits, Rate, Scope, Subject};
 use crate::model::Price;
+use crate::protocol::Entry;
 use serde_json::{Value, json};
 
 const DIGEST: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";

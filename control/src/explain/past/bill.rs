@@ -5,9 +5,9 @@ use serde::Serialize;
 use trilane::billing::{Charge, Item, bill, call_charge};
 use trilane::config::policy::{GroupKind, Source};
 use trilane::config::{Compiled, Multiplier};
-use trilane::lane::Protocol;
+use trilane::exchange::Route;
 use trilane::model::{Model, Price, Prices};
-use trilane::routing::Route;
+use trilane::protocol::Protocol;
 use trilane::usage::{Call, Kind};
 
 use super::Line;

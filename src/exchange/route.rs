@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use crate::config::Multiplier;
 use crate::config::policy::{Group, GroupKind, Mixed, Source};
-use crate::lane::{Entry, Protocol};
 use crate::model::Model;
+use crate::protocol::{Entry, Protocol};
 use crate::reply::{Rejection, Spoken};
 
 /// A resolved source and what its use costs.
