@@ -13,11 +13,13 @@ pub mod listing;
 pub mod messages;
 pub mod page;
 pub mod parameters;
+pub mod path;
 pub mod query;
 pub mod resource;
 pub mod responses;
 pub mod unserved;
 
 pub use dialect::{Dialect, ErrorFacts, Quota};
-pub use endpoint::{Endpoint, Mismatch, match_request};
+pub use endpoint::{Endpoint, EndpointSpec, ListKind, ModelPlace, Operation, Permission};
 pub use entry::{Entry, Protocol};
+pub use path::{Mismatch, match_request};
