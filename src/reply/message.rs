@@ -9,7 +9,7 @@ use crate::protocol::{Entry, Protocol};
 const MAX_ECHO: usize = 128;
 
 impl Rejection {
-    /// What the header `x-trilane-detail` adds for whoever runs the client. Only told to those who hold a good key.
+    /// What the header `x-trilane-detail` adds for whoever runs the client. Only sent to clients with a valid key.
     pub(super) fn detail(&self, protocol: Protocol) -> Option<&str> {
         match (self, protocol) {
             (Self::KeyMisplaced { detail }, _) => Some(detail),

@@ -1,4 +1,4 @@
-//! Why a request is refused, as a status and a code.
+//! Why a request is rejected, as a status and a code.
 
 use crate::body::BodyError;
 use crate::limits::Limit;
@@ -27,7 +27,7 @@ pub enum Rejection {
     UpgradeRequired,
     /// No key, a key in a wrong form, or a key that is unknown, disabled or expired.
     Unauthenticated,
-    /// A good key, in a place where its group does not read it: told as [`Unauthenticated`](Self::Unauthenticated), but for
+    /// A valid key, in a place where its group does not read it: answered as [`Unauthenticated`](Self::Unauthenticated), but for
     /// one header.
     KeyMisplaced {
         /// The sentence that the header holds: what would be read.
