@@ -22,7 +22,7 @@ const JOINED: usize = 512;
 const LOOSE: usize = 8 * UNIT;
 
 // Every stream has one: docs/memory.md says what that comes to.
-const _: () = assert!(size_of::<HttpExchange>() <= 320);
+const _: () = assert!(size_of::<HttpExchange>() <= 80);
 
 /// One stream.
 #[derive(Debug)]
