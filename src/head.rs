@@ -10,12 +10,12 @@ use core::ops::Range;
 pub struct Head {
     /// All texts, with whatever else stands between them.
     bytes: Vec<u8>,
-    fields: Vec<Field>,
+    fields: Vec<FieldPlace>,
 }
 
 /// Where a header's name and value stand.
 #[derive(Debug, Clone)]
-struct Field {
+struct FieldPlace {
     name: Range<usize>,
     value: Range<usize>,
 }
@@ -113,7 +113,7 @@ pub fn header_block(pairs: &[(impl AsRef<[u8]>, impl AsRef<[u8]>)]) -> Vec<u8> {
 }
 
 /// Where the texts of a header block stand in its buffer; `None` where it is none.
-fn fields(bytes: &[u8]) -> Option<Vec<Field>> {
+fn fields(bytes: &[u8]) -> Option<Vec<FieldPlace>> {
     /// The lengths of a name and a value.
     const LENGTHS: usize = 2 * size_of::<u32>();
     let (count, rest) = bytes.split_first_chunk()?;
@@ -131,7 +131,7 @@ fn fields(bytes: &[u8]) -> Option<Vec<Field>> {
     let mut fields = Vec::with_capacity(count);
     for [name, value] in pairs {
         let (name, value) = (next(name)?, next(value)?);
-        fields.push(Field { name, value });
+        fields.push(FieldPlace { name, value });
     }
     Some(fields)
 }

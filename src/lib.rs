@@ -6,8 +6,8 @@
 //!    finds the [`protocol::endpoint`].
 //! 2. [`auth`] finds the credential in the protocol's own header, and the standing of the account
 //!    key behind it: one record in Envoy's shared data, found by the key's digest.
-//! 3. [`routing`] goes from the key's group to the source that serves this protocol: the group
-//!    itself, or for a Mixed group the entry's source group.
+//! 3. [`exchange::Route`] goes from the key's group to the source that serves this protocol: the
+//!    group itself, or for a Mixed group the entry's source group.
 //! 4. [`body`] reads the body as it comes by until the top-level `model` is known; [`model`] says
 //!    which model of the group's catalog the name means.
 //! 5. The head leaves with its cluster named and every credential taken out; the rest of the body
@@ -42,14 +42,12 @@ pub mod exchange;
 #[cfg(target_arch = "wasm32")]
 mod filter;
 pub mod head;
-pub mod lane;
 pub mod ledger;
 pub mod limits;
 pub mod model;
 pub mod money;
 pub mod protocol;
 pub mod reply;
-pub mod routing;
 pub mod shared_data;
 mod text;
 pub mod usage;

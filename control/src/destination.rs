@@ -4,7 +4,7 @@ use serde::Serialize;
 use trilane::config::Policy;
 use trilane::config::account::Account;
 use trilane::config::policy::{GroupKind, Source};
-use trilane::lane::Protocol;
+use trilane::protocol::Protocol;
 
 use crate::terminal::printable;
 

@@ -4,7 +4,7 @@ use core::fmt;
 
 use crate::config::record::KeyDigest;
 use crate::head::{Head, Occurrence};
-use crate::lane::Protocol;
+use crate::protocol::Protocol;
 use crate::protocol::query::Target;
 use crate::protocol::{Endpoint, generate, messages, responses};
 

@@ -2,7 +2,7 @@
 
 use super::base::Base;
 use super::origin::Origin;
-use crate::lane::Protocol;
+use crate::protocol::Protocol;
 
 /// The upstream accounts of a source group.
 #[derive(Debug, Clone, PartialEq, Eq)]

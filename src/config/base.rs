@@ -9,7 +9,7 @@
 //! the others do requests bring their path without the version along, in
 //! [`PATH_HEADER`](crate::exchange::PATH_HEADER).
 
-use crate::lane::Protocol;
+use crate::protocol::Protocol;
 
 /// The version in the gateway's own paths.
 fn version(protocol: Protocol) -> &'static str {

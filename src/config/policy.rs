@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use super::account::Accounts;
 use super::document::KeysFeedDocument;
-use crate::lane::{Entry, Protocol};
 use crate::limits::Subject;
 use crate::limits::service::OnFailure;
 use crate::model::{Catalog, Model};
 use crate::money::{Multiplier, Price};
+use crate::protocol::{Entry, Protocol};
 
 /// A document, compiled. Account keys are not in it: each has a record of its own
 /// ([`super::record`]).

@@ -2,22 +2,27 @@
 
 use std::rc::Rc;
 
-use super::facts::Facts;
+use super::route::Route;
+use super::upstream_request::UpstreamRequest;
 use crate::ledger::UsageStatus;
 use crate::model::Model;
 use crate::money::{Bill, Charge, Gap, Item, bill};
-use crate::protocol::Endpoint;
-use crate::routing::Route;
 use crate::usage::Reading;
 
-/// The bill; `None` where nothing that was used has a price.
+/// The bill for what was used of a request's `model`, and by a call of `method`; `None` where nothing of it has a price.
 ///
 /// What another model used, such as one that a tool asked for advice, is charged at that model's own prices. A class of
-/// service that the answer does not tell is the one that was asked for.
-pub(super) fn bill_of(facts: &Facts, reading: &Reading, status: UsageStatus) -> Option<Bill> {
-    let route = facts.route.as_ref()?;
-    let usage = models_bill(facts, route, reading);
-    let call = call_of(facts, route).filter(|_| status.is_of_an_answer());
+/// service that the response does not tell is the one that was asked for.
+pub(super) fn bill_of(
+    upstream: &UpstreamRequest,
+    model: Option<&Rc<Model>>,
+    method: Option<&str>,
+    reading: &Reading,
+    status: UsageStatus,
+) -> Option<Bill> {
+    let usage = model.and_then(|model| models_bill(upstream, model, reading));
+    let call = method.filter(|_| status.is_of_an_answer());
+    let call = call.and_then(|method| call_of(method, &upstream.route));
     let Some(call) = call else { return usage };
     let Some(usage) = usage else {
         return Some(Bill {
@@ -32,19 +37,21 @@ pub(super) fn bill_of(facts: &Facts, reading: &Reading, status: UsageStatus) -> 
 }
 
 /// What the models used.
-fn models_bill(facts: &Facts, route: &Route, reading: &Reading) -> Option<Bill> {
-    let asked = facts.model.as_ref()?;
-    let own = answering(facts, route, reading).unwrap_or(asked);
+fn models_bill(upstream: &UpstreamRequest, asked: &Rc<Model>, reading: &Reading) -> Option<Bill> {
+    let UpstreamRequest { route, body, .. } = upstream;
+    let tool_models = body.models().others();
+    let own = answering(tool_models, route, reading).unwrap_or(asked);
     let own = own.prices.as_ref().or(asked.prices.as_ref())?;
+    let scanner = body.scanner();
     let main = reading.usage.as_ref().map(|usage| Item {
         prices: own,
         usage,
-        tier: reading.service_tier.as_deref().or(facts.service_tier()),
-        speed: reading.speed.as_deref().or(facts.speed()),
+        tier: reading.service_tier.as_deref().or(scanner.service_tier()),
+        speed: reading.speed.as_deref().or(scanner.speed()),
     });
     let mut strange = false;
     let others = reading.others.iter().filter_map(|(name, usage)| {
-        let only_tool = match facts.tool_models() {
+        let only_tool = match tool_models {
             [only] => Some(only),
             _ => None,
         };
@@ -72,18 +79,19 @@ fn models_bill(facts: &Facts, route: &Route, reading: &Reading) -> Option<Bill> 
     Some(bill)
 }
 
-/// The model that answered in the place of the one that was asked, where the request names it as one that may.
-fn answering<'a>(facts: &Facts, route: &'a Route, reading: &Reading) -> Option<&'a Rc<Model>> {
+/// The model that responded in the place of the one that was asked, where the request names it as one that may.
+fn answering<'a>(
+    tool_models: &[Rc<Model>],
+    route: &'a Route,
+    reading: &Reading,
+) -> Option<&'a Rc<Model>> {
     let model = listed(route, reading.response_model.as_deref()?)?;
-    let named = facts.tool_models().iter().any(|named| named.id == model.id);
+    let named = tool_models.iter().any(|named| named.id == model.id);
     named.then_some(model)
 }
 
 /// What a method of protocol C costs by the call.
-fn call_of(facts: &Facts, route: &Route) -> Option<Charge> {
-    let Some(Endpoint::Generate { method, .. }) = &facts.endpoint else {
-        return None;
-    };
+fn call_of(method: &str, route: &Route) -> Option<Charge> {
     Charge::of_call(route.source.method_price(method)?, route.multiplier)
 }
 

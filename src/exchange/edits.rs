@@ -12,15 +12,15 @@ pub const AFFINITY_HEADER: &str = "x-trilane-affinity";
 /// The header with the path of a request less its version, for Envoy to put behind an account's URL that has a version of
 /// its own. The account's cluster takes it off.
 pub const PATH_HEADER: &str = "x-trilane-path";
-/// The header that tells Envoy how long one account may take until its answer begins, in milliseconds.
+/// The header that tells Envoy how long one account may take until its response begins, in milliseconds.
 /// Envoy's own, taken off again; a client's is removed before the filter sees it.
-pub const TRY_LIMIT_HEADER: &str = "x-envoy-upstream-rq-per-try-timeout-ms";
-/// The header that tells the filter of tries how far it may go; see [`Bounds`](super::Bounds). It leaves with
-/// no request.
+pub const ATTEMPT_TIMEOUT_HEADER: &str = "x-envoy-upstream-rq-per-try-timeout-ms";
+/// The header that bounds the attempts of one request; see [`Bounds`](super::Bounds). It leaves with no request.
 pub const BOUNDS_HEADER: &str = "x-trilane-bounds";
-/// The header of an account's answer after which Envoy makes another try. The filter of tries sets it, and no
+/// The header of an account's response after which Envoy makes another attempt. The filter of attempts sets it, and no
 /// account can.
 pub const AGAIN_HEADER: &str = "x-trilane-again";
+
 /// One change to a header block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HeaderEdit {

@@ -4,28 +4,19 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use super::route::{self, Route};
 use crate::config::policy::{Group, GroupKind, Lists};
-use crate::lane::{Entry, Protocol};
 use crate::protocol::listing::{Listed, generate_list, shared_list};
-use crate::protocol::page::{self, Page};
+use crate::protocol::page::{self, ListPage};
 use crate::protocol::query::Target;
+use crate::protocol::{Entry, Protocol};
 use crate::reply::Rejection;
-use crate::routing::{self, Route};
 
-/// What a list request asks for.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Asked<'a> {
-    /// The list, or a page of it.
-    List,
-    /// One model.
-    One(&'a str),
-}
-
-/// The body that answers a list request of `protocol` by a key of `group`.
-pub(super) fn answer(
+/// The body that answers a list request of `protocol` by a key of `group`: the model `one`, or all of them.
+pub(super) fn body(
     group: &Rc<Group>,
     protocol: Protocol,
-    asked: Asked<'_>,
+    one: Option<&str>,
     target: &Target<'_>,
 ) -> Result<Vec<u8>, Rejection> {
     let of_c = protocol == Protocol::C;
@@ -33,8 +24,8 @@ pub(super) fn answer(
         // A source of another protocol has no list in C's shape.
         Route::find(group, protocol)?;
     }
-    let first = || written(group, asked, target, of_c);
-    if !matches!(asked, Asked::List) || target.query.is_some() {
+    let first = || written(group, one, target, of_c);
+    if one.is_some() || target.query.is_some() {
         return first();
     }
     let Lists { shared, generate } = &group.lists;
@@ -48,23 +39,23 @@ pub(super) fn answer(
 /// The body, written anew.
 fn written(
     group: &Group,
-    asked: Asked<'_>,
+    one: Option<&str>,
     target: &Target<'_>,
     of_c: bool,
 ) -> Result<Vec<u8>, Rejection> {
-    let body = value(group, asked, target, of_c)?;
+    let body = value(group, one, target, of_c)?;
     Ok(body.to_string().into_bytes())
 }
 
 fn value(
     group: &Group,
-    asked: Asked<'_>,
+    one: Option<&str>,
     target: &Target<'_>,
     of_c: bool,
 ) -> Result<Value, Rejection> {
     let models = visible(group, of_c);
-    match asked {
-        Asked::One(name) => {
+    match one {
+        Some(name) => {
             let found = find(group, &models, name, of_c)?;
             Ok(if of_c {
                 found.generate()
@@ -72,14 +63,14 @@ fn value(
                 found.shared()
             })
         }
-        Asked::List => {
+        None => {
             let ids: Vec<&str> = models.iter().map(|m| m.model.id.as_str()).collect();
             let page = if of_c {
                 page::by_token(target, &ids)
             } else {
                 page::by_id(target, &ids)
             };
-            let Page { items, has_more } =
+            let ListPage { items, has_more } =
                 page.map_err(|parameter| Rejection::BadParameter(parameter.0))?;
             let shown = models.get(items).unwrap_or_default();
             Ok(if of_c {
@@ -127,7 +118,7 @@ fn find<'a>(
 ) -> Result<Listed<'a>, Rejection> {
     let id = match &group.kind {
         GroupKind::Source(source) => source.catalog.find(name).map(|m| m.id.as_str()),
-        GroupKind::Mixed(mixed) => routing::entry_for(mixed, name)
+        GroupKind::Mixed(mixed) => route::entry_for(mixed, name)
             .and_then(|entry| mixed.entry(entry))
             .and_then(|entry| entry.source.catalog.find(name))
             .map(|m| m.id.as_str()),
@@ -139,7 +130,7 @@ fn find<'a>(
         .ok_or_else(|| Rejection::ModelNotFound {
             name: name.to_owned(),
             served_by: match (&group.kind, only_c) {
-                (GroupKind::Mixed(mixed), true) => routing::entry_for(mixed, name),
+                (GroupKind::Mixed(mixed), true) => route::entry_for(mixed, name),
                 _ => None,
             },
         })

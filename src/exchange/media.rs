@@ -1,4 +1,4 @@
-//! The form of a request body: which scanner reads it, and which content-type the upstream is told.
+//! The form of a request body: which scanner reads it, and which content-type the upstream gets.
 //!
 //! Servers believe the content-type. A body that was read as JSON here and says that it is a form, or JSON in another
 //! charset, would be read as another request there. So what goes on is what the body was judged as: `application/json`,
@@ -13,11 +13,11 @@ const CONTENT_TYPE: &str = "content-type";
 const JSON: &[u8] = b"application/json";
 const FORM: &[u8] = b"multipart/form-data";
 
-/// How a body is read, and what the upstream is told of it.
+/// How a body is read, and what its head says of it upstream.
 #[derive(Debug)]
 pub(super) struct Media {
     pub(super) scanner: BodyScanner,
-    /// The change to the content-type, where what came does not say exactly that.
+    /// The change to the content-type, where the client's says something else.
     pub(super) edit: Option<HeaderEdit>,
 }
 

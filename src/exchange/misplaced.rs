@@ -1,23 +1,21 @@
-//! A good key where its group does not read it: an old client's header, or a new one's.
+//! A valid key where its group does not read it: an old client's header, or a new one's.
 //!
-//! The client is told what a bad key is told, byte for byte. What it takes to set it right stands in one more header and in
-//! the ledger, for good keys only: whoever holds one learns where it belongs, whoever guesses learns nothing.
+//! The client gets the reply to an invalid key, byte for byte. What it takes to set it right stands in one more header and
+//! in the ledger, for valid keys only: whoever holds one learns where it belongs, whoever guesses learns nothing.
 
 use std::rc::Rc;
 
-use super::admission::takes;
-use super::facts::Facts;
+use super::key_place::accepts;
+use super::request::MisplacedKey;
+use super::route::Route;
 use crate::auth::{Form, Presented, Standing, World, standing};
 use crate::config::policy::{Clients, Group, GroupKind};
 use crate::config::snapshot::InForce;
 use crate::head::Head;
-use crate::lane::Protocol;
-use crate::protocol::Endpoint;
 use crate::protocol::query::Target;
-use crate::reply::Rejection;
-use crate::routing::Route;
+use crate::protocol::{Endpoint, Protocol};
 
-/// Looks in these forms for a key that is good and was not read, and notes whose it is.
+/// Looks in these forms for a key that is valid and was not read. Gives it with a sentence on where it belongs.
 pub(super) fn misplaced(
     forms: impl Iterator<Item = Form>,
     head: &Head,
@@ -25,13 +23,12 @@ pub(super) fn misplaced(
     endpoint: &Endpoint,
     in_force: &InForce,
     world: &impl World,
-    facts: &mut Facts,
-) -> Rejection {
+) -> Option<(MisplacedKey, String)> {
     let query_key = in_force.policy.query_key;
     let reads = |group: &Group, clients, form: Form| {
         let looked_at = Form::of(endpoint).contains(&form);
         let allowed = form != Form::Query || query_key;
-        looked_at && allowed && takes(group, clients, endpoint, form)
+        looked_at && allowed && accepts(group, clients, endpoint, form)
     };
     for form in forms {
         let Presented::Key(key) = form.read(head, target) else {
@@ -51,12 +48,14 @@ pub(super) fn misplaced(
             .filter(|form| reads(&group, Clients::Current, **form))
             .partition(|form| now(form));
         let detail = detail(place, endpoint, &group, &read, &more);
-        facts.key = Some(key.id);
-        facts.key_found_in = Some(place);
-        facts.group = Some(group);
-        return Rejection::KeyMisplaced { detail };
+        let misplaced = MisplacedKey {
+            key: key.id,
+            found_in: place,
+            group,
+        };
+        return Some((misplaced, detail));
     }
-    Rejection::Unauthenticated
+    None
 }
 
 /// One sentence: what the endpoint reads of keys of this group, and what more it would read if the group were for current clients.

@@ -1,83 +1,65 @@
-//! One exchange, request and answer, as a state machine that knows nothing of Envoy.
+//! One exchange, request and response, as a state machine that knows nothing of Envoy.
 //!
-//! ```text
-//!            head            chunk…            last chunk         answer's head
-//!  Start ──► AwaitingModel ──► Forwarding ──────────────────────► Relaying ──► Done
-//!    │            │                │                                 ▲
-//!    └────────────┴────────────────┴──► Replied (we answered)        └ may come before the last chunk
-//! ```
+//! `phase.rs` has the phases and all transitions between them, each with what is known of the
+//! exchange there. `filter::http` calls [`Exchange`] and carries out the [`Outcome`].
 //!
-//! A transition consumes the phase and gives the next one with an [`Outcome`], which
-//! `filter::http` carries out. A call that a phase does not expect is passed or refused, never an
-//! error: Envoy may abort, answer by itself or end a stream in every phase.
+//! The request: `decision` decides by the head (`authentication`, `authorization`), `request_body` and `model_check` read the body, `limits` counts.
+//! The response: `response_head` decides by the head, `response` reads the body.
+//! The end: `record` builds the record.
 
-mod admission;
 mod affinity;
-mod answer;
+mod attempts;
+mod authentication;
+mod authorization;
 mod charging;
-mod conclusion;
-mod descriptors;
+mod decision;
 mod edits;
+mod environment;
 mod estimating;
-mod facts;
-mod forward;
+mod forwarded;
+mod include_usage;
 mod kept_back;
+mod key_place;
+mod limits;
 mod lists;
 mod media;
 mod misplaced;
+mod model_check;
+mod outcome;
 mod pace;
-mod quota;
+mod phase;
+mod record;
+mod reply_context;
 mod request;
+mod request_body;
+mod response;
+mod response_head;
+mod route;
 mod unasked;
-mod upload;
+mod upstream_head;
+mod upstream_request;
 
-pub use answer::AnswerHead;
 pub use edits::{
     AFFINITY_HEADER, AGAIN_HEADER, BOUNDS_HEADER, BodyEdit, Edits, HeaderEdit, PATH_HEADER,
 };
+pub use environment::{Clock, Environment, Quotas, ResponseHeaders, StreamEnd};
 pub use kept_back::is_withheld;
+pub use outcome::Outcome;
 pub use pace::Bounds;
-pub use quota::Quotas;
+pub use route::Route;
 
-use answer::Answer;
-use facts::Facts;
-use upload::Upload;
+use phase::Phase;
 
-use crate::auth::World;
 use crate::config::snapshot::InForce;
 use crate::head::Head;
 use crate::ledger::Record;
-use crate::protocol::Dialect;
-use crate::reply::{Rejection, Reply};
 
-/// A clock, read only where a time is needed: each reading is a host call.
-pub trait Clock {
-    /// Microseconds since some moment that is the same for all VMs of a process: the steady clock, as what is
-    /// measured by it lasts.
-    fn now_us(&self) -> u64;
-}
-
-/// What the proxy knows of a stream when it is over. Each look is a host call, made only where it is
-/// needed.
-pub trait StreamEnd {
-    /// Envoy's response code details: what ended the stream, where it did not end by itself.
-    fn details(&self) -> Vec<u8>;
-    /// The upstream account that was asked last.
-    fn account(&self) -> Option<String>;
-    /// How many tries there were.
-    fn tries(&self) -> u64;
-    /// The failed ones, as [`FailedAttempt::append_to`](crate::ledger::FailedAttempt::append_to) left them.
-    fn failed_tries(&self) -> Vec<u8>;
-}
-
-/// One exchange: where it stands, and what is known of it.
+/// One exchange.
 ///
 /// Its methods are the proxy's callbacks. Any of them may come at any time, or never.
 #[derive(Debug, Default)]
 pub struct Exchange {
     phase: Phase,
-    facts: Facts,
-    answer: Answer,
 }
 
 impl Exchange {
@@ -87,85 +69,67 @@ impl Exchange {
         head: &Head,
         end: bool,
         in_force: Option<&InForce>,
-        world: &(impl World + Clock + Quotas),
+        environment: &impl Environment,
     ) -> Outcome {
-        self.step(world, |phase, facts| {
-            phase.on_request_head(head, end, in_force, world, facts)
-        })
+        self.step(|phase| phase.on_request_head(head, end, in_force, environment))
     }
 
-    /// Part of what has come of the body; the rest of it follows at once with
-    /// [`on_request_body`](Self::on_request_body). So a caller need not hold all of it at a time.
+    /// A part of the request body has come; [`on_request_body`](Self::on_request_body) follows at once with more of it. So a
+    /// caller need not hold all of a large chunk at a time.
     pub fn on_request_bytes(&mut self, bytes: &[u8]) {
         self.phase.on_request_bytes(bytes);
     }
 
-    /// The next bytes of the body have come; `end` says that they are the last.
+    /// The next bytes of the request body have come; `end` says that they are the last.
     pub fn on_request_body(&mut self, bytes: &[u8], end: bool, quotas: &impl Quotas) -> Outcome {
-        self.step(quotas, |phase, facts| {
-            phase.on_request_body(bytes, end, facts, quotas)
-        })
+        self.step(|phase| phase.on_request_body(bytes, end, quotas))
     }
 
-    /// The body has ended with trailers: HTTP/2 requests may, decompressed ones do.
+    /// The request body has ended with trailers: HTTP/2 requests may, decompressed ones do.
     pub fn on_request_trailers(&mut self, quotas: &impl Quotas) -> Outcome {
         self.on_request_body(&[], true, quotas)
     }
 
-    /// The answer's head has come; `end` says that no body follows. It goes on with a few headers
-    /// changed, or is replaced by ours.
-    pub fn on_answer_head(
+    /// The response's head has come; `end` says that no body follows. It is relayed with a few headers
+    /// changed, or replaced by a local reply.
+    pub fn on_response_head(
         &mut self,
-        head: &impl AnswerHead,
+        head: &impl ResponseHeaders,
         end: bool,
         quotas: &impl Quotas,
     ) -> Outcome {
-        let Self {
-            phase,
-            facts,
-            answer,
-        } = self;
-        let phase_then = phase.take();
-        // What we answered has been told what is left already.
-        let ours = matches!(phase_then, Phase::Replied);
-        let (next, mut outcome) = phase_then.on_response_head(head, facts, answer);
-        *phase = next;
-        answer.ended |= end;
-        match &mut outcome {
-            Outcome::Continue(edits) if !ours => quota::add_to_answer(edits, facts, quotas),
-            Outcome::Reply(reply) => quota::add_to_reply(reply, facts, quotas),
-            Outcome::Continue(_) | Outcome::Pause => {}
-        }
-        outcome
+        self.step(|phase| phase.on_response_head(head, end, quotas))
     }
 
-    /// Whether the bytes of the answer are to be given to [`on_answer_body`](Self::on_answer_body);
+    /// Whether the bytes of the response are to be given to [`on_response_body`](Self::on_response_body);
     /// else their number will do.
-    pub fn reads_answer(&self) -> bool {
-        self.answer.is_metered()
+    pub fn reads_response(&self) -> bool {
+        self.phase.response().is_some_and(|it| it.is_metered())
     }
 
-    /// Whether something may be taken out of the answer's body: then
-    /// [`on_answer_body`](Self::on_answer_body) must be given all bytes that pass at once.
-    pub fn edits_answer(&self) -> bool {
-        self.answer.is_edited()
+    /// Whether something may be taken out of the response's body: then
+    /// [`on_response_body`](Self::on_response_body) must be given all bytes that pass at once.
+    pub fn edits_response(&self) -> bool {
+        self.phase.response().is_some_and(|it| it.is_edited())
     }
 
-    /// `len` bytes of the answer's body pass. Gives what goes on in their place, where that is something else.
-    pub fn on_answer_body(
+    /// `len` bytes of the response's body pass. Gives what goes on in their place, where that is something else.
+    pub fn on_response_body(
         &mut self,
         bytes: &[u8],
         len: usize,
         end: bool,
         clock: &impl Clock,
     ) -> Option<Vec<u8>> {
-        self.answer.ended |= end;
-        self.answer.pass(bytes, len, end, clock)
+        let response = self.phase.response_mut()?;
+        response.pass(bytes, len, end, clock)
     }
 
-    /// The answer has ended with trailers.
-    pub fn on_answer_trailers(&mut self) {
-        self.answer.ended = true;
+    /// The response has ended with trailers.
+    pub fn on_response_trailers(&mut self) {
+        if let Some(response) = self.phase.response_mut() {
+            response.ended = true;
+        }
     }
 
     /// The exchange is over, however it ended: gives its record, once. `None` for a request whose
@@ -173,83 +137,16 @@ impl Exchange {
     pub fn on_done(
         &mut self,
         stream: &impl StreamEnd,
-        world: &(impl Clock + Quotas),
+        environment: &(impl Clock + Quotas),
     ) -> Option<Record> {
-        let phase = self.phase.take();
-        let mut facts = core::mem::take(&mut self.facts);
-        let answer = core::mem::take(&mut self.answer);
-        if matches!(phase, Phase::Start | Phase::Done) {
-            return None;
-        }
-        let grant = facts.grant.take();
-        let mut record = conclusion::conclude(&phase, facts, answer, stream, world);
-        quota::settle(grant, &mut record, world);
-        Some(record)
+        self.phase.take().on_done(stream, environment)
     }
 
-    /// Lets the request take a step, and tells whoever is answered what is left of the limits.
-    fn step(
-        &mut self,
-        quotas: &impl Quotas,
-        transition: impl FnOnce(Phase, &mut Facts) -> (Phase, Outcome),
-    ) -> Outcome {
-        let (phase, mut outcome) = transition(self.phase.take(), &mut self.facts);
+    /// Takes a transition.
+    fn step(&mut self, transition: impl FnOnce(Phase) -> (Phase, Outcome)) -> Outcome {
+        let (phase, outcome) = transition(self.phase.take());
         self.phase = phase;
-        if let Outcome::Reply(reply) = &mut outcome {
-            quota::add_to_reply(reply, &self.facts, quotas);
-        }
         outcome
-    }
-}
-
-/// Where one exchange stands.
-#[derive(Debug, Default)]
-enum Phase {
-    /// Nothing has come yet.
-    #[default]
-    Start,
-    /// The key is good; the head is held because the body must say which model.
-    AwaitingModel(Box<Upload>),
-    /// The head is on its way upstream; the rest of the body is watched as it follows.
-    Forwarding(Box<Upload>),
-    /// An answer passes through; what is left of the request body is still watched.
-    Relaying(Box<Upload>),
-    /// We answered; the local reply passes untouched.
-    Replied,
-    /// Nothing more will come.
-    Done,
-}
-
-/// What is to be done with what just came.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
-    /// Let it go on, changed like this.
-    Continue(Edits),
-    /// Hold it, with what was held before.
-    Pause,
-    /// Answer now.
-    Reply(Reply),
-}
-
-impl Outcome {
-    /// Let it go on unchanged.
-    pub fn pass() -> Self {
-        Self::Continue(Edits::default())
-    }
-}
-
-/// Who asked and in which words the answer must be written.
-#[derive(Debug, Clone)]
-struct Asker {
-    dialect: Dialect,
-    request_id: Option<String>,
-}
-
-impl Asker {
-    fn refuse(&self, rejection: Rejection, facts: &mut Facts) -> (Phase, Outcome) {
-        facts.note_refusal(&rejection);
-        let reply = rejection.into_reply(self.dialect, self.request_id.as_deref());
-        (Phase::Replied, Outcome::Reply(reply))
     }
 }
 

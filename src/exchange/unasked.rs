@@ -49,7 +49,7 @@ impl UnaskedUsage {
         let held = core::mem::take(&mut self.held);
         let joined = (!held.is_empty()).then(|| [held.as_slice(), bytes].concat());
         let all = joined.as_deref().unwrap_or(bytes);
-        let mut kept = Kept::new(all);
+        let mut kept = Filtered::new(all);
         let mut rest = all;
         if let Some(passing) = self.passing.take() {
             match event_end(rest, passing) {
@@ -105,12 +105,12 @@ fn has_no_choices(bytes: &[u8]) -> bool {
 }
 
 /// What goes on of some bytes: copied only once something of them does not.
-struct Kept<'a> {
+struct Filtered<'a> {
     all: &'a [u8],
     bytes: Option<Vec<u8>>,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> Filtered<'a> {
     fn new(all: &'a [u8]) -> Self {
         Self { all, bytes: None }
     }

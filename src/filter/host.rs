@@ -13,7 +13,7 @@ use proxy_wasm::hostcalls;
 use proxy_wasm::types::{BufferType, MapType, MetricType};
 use trilane_abi::{HeaderBlock, header_block, steady_nanoseconds};
 
-use crate::exchange::{AnswerHead, BodyEdit, HeaderEdit, StreamEnd, is_withheld};
+use crate::exchange::{BodyEdit, HeaderEdit, ResponseHeaders, StreamEnd, is_withheld};
 use crate::head::Head;
 use crate::limits::Now;
 use crate::reply::Reply;
@@ -121,7 +121,7 @@ fn response_header(name: &str) -> Option<String> {
     String::from_utf8(value.ok()??).ok()
 }
 
-impl AnswerHead for ResponseHead {
+impl ResponseHeaders for ResponseHead {
     fn status(&self) -> u16 {
         let status = self.header(":status");
         status.and_then(|s| s.parse().ok()).unwrap_or(0)
@@ -131,7 +131,7 @@ impl AnswerHead for ResponseHead {
         response_details()
     }
 
-    fn failed_tries(&self) -> Vec<u8> {
+    fn failed_attempts(&self) -> Vec<u8> {
         failed_tries()
     }
 
@@ -206,7 +206,7 @@ impl StreamEnd for StreamOver {
         upstream_account()
     }
 
-    fn tries(&self) -> u64 {
+    fn attempts(&self) -> u64 {
         let count = hostcalls::get_property(vec!["upstream", "request_attempt_count"]);
         count
             .ok()
@@ -215,7 +215,7 @@ impl StreamEnd for StreamOver {
             .map_or(0, u64::from_le_bytes)
     }
 
-    fn failed_tries(&self) -> Vec<u8> {
+    fn failed_attempts(&self) -> Vec<u8> {
         failed_tries()
     }
 }

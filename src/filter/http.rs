@@ -22,7 +22,7 @@ const JOINED: usize = 512;
 const LOOSE: usize = 8 * UNIT;
 
 // Every stream has one: docs/memory.md says what that comes to.
-const _: () = assert!(size_of::<HttpExchange>() <= 320);
+const _: () = assert!(size_of::<HttpExchange>() <= 80);
 
 /// One stream.
 #[derive(Debug)]
@@ -131,7 +131,10 @@ impl HttpContext for HttpExchange {
     fn on_http_response_headers(&mut self, _num_headers: usize, end_of_stream: bool) -> Action {
         let head = ResponseHead::default();
         let moment = self.view.moment();
-        match self.exchange.on_answer_head(&head, end_of_stream, &moment) {
+        match self
+            .exchange
+            .on_response_head(&head, end_of_stream, &moment)
+        {
             Outcome::Continue(edits) => {
                 host::edit_response_head(&edits.headers);
                 Action::Continue
@@ -145,22 +148,23 @@ impl HttpContext for HttpExchange {
     /// Never pauses: what has come goes on at once, but for an event that the client did not ask for.
     fn on_http_response_body(&mut self, body_size: usize, end_of_stream: bool) -> Action {
         let moment = self.view.moment();
-        if !self.exchange.reads_answer() {
+        if !self.exchange.reads_response() {
             self.exchange
-                .on_answer_body(&[], body_size, end_of_stream, &moment);
+                .on_response_body(&[], body_size, end_of_stream, &moment);
             return Action::Continue;
         }
         let mut at = 0_usize;
-        while !self.exchange.edits_answer() && body_size.saturating_sub(at) > PIECE {
+        while !self.exchange.edits_response() && body_size.saturating_sub(at) > PIECE {
             let piece = host::response_body(at, PIECE);
-            self.exchange.on_answer_body(&piece, PIECE, false, &moment);
+            self.exchange
+                .on_response_body(&piece, PIECE, false, &moment);
             at = at.saturating_add(PIECE);
         }
         let rest = body_size.saturating_sub(at);
         let piece = host::response_body(at, rest);
         let edited = self
             .exchange
-            .on_answer_body(&piece, rest, end_of_stream, &moment);
+            .on_response_body(&piece, rest, end_of_stream, &moment);
         if let Some(bytes) = edited {
             host::replace_response_body(body_size, &bytes);
         }
@@ -168,7 +172,7 @@ impl HttpContext for HttpExchange {
     }
 
     fn on_http_response_trailers(&mut self, _num_trailers: usize) -> Action {
-        self.exchange.on_answer_trailers();
+        self.exchange.on_response_trailers();
         Action::Continue
     }
 

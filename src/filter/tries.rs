@@ -115,7 +115,7 @@ impl HttpContext for Try {
 impl Try {
     /// Whether there may be another try after so many failed ones.
     fn may_go_on(&self, failed: usize) -> bool {
-        self.bounds.is_none_or(|bounds| failed < bounds.tries)
+        self.bounds.is_none_or(|bounds| failed < bounds.attempts)
     }
 
     /// Whether the time for further tries is over.

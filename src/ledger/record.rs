@@ -4,11 +4,11 @@ use std::rc::Rc;
 
 use super::attempts::Attempts;
 use super::ending::{Ending, UsageStatus};
-use crate::lane::{Entry, Protocol};
 use crate::limits::Limit;
 use crate::limits::service::Tokens;
 use crate::limits::{Scope, Settlement};
 use crate::money::{Charge, Multiplier, Uncovered};
+use crate::protocol::{Entry, Protocol};
 use crate::usage::{Estimated, Reading, Usage};
 
 /// What is known of an exchange when it is over.

@@ -3,9 +3,9 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::lane::{Entry, Protocol};
 use crate::limits::{BudgetSpent, Limit, Rate, Scope, Settlement, Window};
 use crate::money::{Amount, Charge, Gap, Multiplier, Price, Prices, Uncovered};
+use crate::protocol::{Entry, Protocol};
 use crate::usage::{Call, Estimated, Kind, Reading, Usage};
 
 pub(super) fn record() -> Record {

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::entry::Protocol;
 use super::{generate, messages, responses};
 use crate::head::Head;
-use crate::lane::Protocol;
 use crate::limits::Window;
 
 /// The shape of an answer.

@@ -3,9 +3,9 @@
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use crate::lane::Protocol;
 use crate::limits::{Figures, Gauge, Purse, Window};
 use crate::money::Amount;
+use crate::protocol::Protocol;
 
 /// The headers that tell what is left: of rates in the words of the protocol (C has none), of budgets in the same words
 /// for all, for no vendor has such.

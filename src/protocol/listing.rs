@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use crate::lane::Entry;
 use crate::model::Model;
 use crate::money::Multiplier;
+use crate::protocol::Entry;
 
 /// A model as one key sees it.
 #[derive(Debug, Clone, Copy)]

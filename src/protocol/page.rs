@@ -12,7 +12,7 @@ const MAX: usize = 1000;
 
 /// One page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page {
+pub struct ListPage {
     /// The positions of its items in the list.
     pub items: Range<usize>,
     /// Whether more follow (or, when paging backwards, come before).
@@ -27,7 +27,7 @@ pub struct BadParameter(pub &'static str);
 ///
 /// # Errors
 /// A limit outside 1 to 1000, both ids at once, or an id that is not in the list.
-pub fn by_id(target: &Target<'_>, ids: &[&str]) -> Result<Page, BadParameter> {
+pub fn by_id(target: &Target<'_>, ids: &[&str]) -> Result<ListPage, BadParameter> {
     let limit = number(target, "limit")?.unwrap_or(MAX);
     if !(1..=MAX).contains(&limit) {
         return Err(BadParameter("limit"));
@@ -43,7 +43,7 @@ pub fn by_id(target: &Target<'_>, ids: &[&str]) -> Result<Page, BadParameter> {
         )),
         (None, Some(end)) => {
             let start = end.saturating_sub(limit);
-            Ok(Page {
+            Ok(ListPage {
                 items: start..end,
                 has_more: start > 0,
             })
@@ -56,7 +56,7 @@ pub fn by_id(target: &Target<'_>, ids: &[&str]) -> Result<Page, BadParameter> {
 /// # Errors
 /// A size that is no number, or a token that no earlier page gave. A size of 0 means none, and one
 /// beyond 1000 means 1000, as the vendor has it.
-pub fn by_token(target: &Target<'_>, ids: &[&str]) -> Result<Page, BadParameter> {
+pub fn by_token(target: &Target<'_>, ids: &[&str]) -> Result<ListPage, BadParameter> {
     let limit = match number(target, "pageSize")? {
         None | Some(0) => MAX,
         Some(size) => size.min(MAX),
@@ -69,9 +69,9 @@ pub fn by_token(target: &Target<'_>, ids: &[&str]) -> Result<Page, BadParameter>
     ))
 }
 
-fn forwards(start: usize, limit: usize, len: usize) -> Page {
+fn forwards(start: usize, limit: usize, len: usize) -> ListPage {
     let end = start.saturating_add(limit).min(len);
-    Page {
+    ListPage {
         items: start..end,
         has_more: end < len,
     }
@@ -111,8 +111,8 @@ mod tests {
 
     const IDS: [&str; 4] = ["a", "b", "c", "d"];
 
-    fn page(items: Range<usize>, has_more: bool) -> Result<Page, BadParameter> {
-        Ok(Page { items, has_more })
+    fn page(items: Range<usize>, has_more: bool) -> Result<ListPage, BadParameter> {
+        Ok(ListPage { items, has_more })
     }
 
     #[test]

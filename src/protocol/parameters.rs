@@ -14,7 +14,7 @@ const MAX_SHOWN: usize = 32;
 
 /// A parameter that a path does not take.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unfit {
+pub enum ParameterError {
     /// The name is none that is taken here; `None` where it cannot be repeated in an error.
     Name(Option<String>),
     /// The parameter is taken, not its value; or it is there twice.
@@ -23,7 +23,7 @@ pub enum Unfit {
 
 /// What a value may be.
 #[derive(Debug, Clone, Copy)]
-enum Form {
+enum ValueRule {
     /// One of these.
     OneOf(&'static [&'static [u8]]),
     /// Decimal digits.
@@ -40,10 +40,10 @@ enum Form {
 ///
 /// # Errors
 /// The first parameter that is unfit.
-pub fn of_call(target: &Target<'_>) -> Result<(), Unfit> {
+pub fn of_call(target: &Target<'_>) -> Result<(), ParameterError> {
     check(target, |name| match name {
-        b"alt" => Some(("alt", Form::OneOf(&[b"sse", b"json"]))),
-        b"key" => Some(("key", Form::Stripped)),
+        b"alt" => Some(("alt", ValueRule::OneOf(&[b"sse", b"json"]))),
+        b"key" => Some(("key", ValueRule::Stripped)),
         _ => None,
     })
 }
@@ -53,23 +53,23 @@ pub fn of_call(target: &Target<'_>) -> Result<(), Unfit> {
 ///
 /// # Errors
 /// The first parameter that is unfit.
-pub fn of_resource(target: &Target<'_>) -> Result<(), Unfit> {
+pub fn of_resource(target: &Target<'_>) -> Result<(), ParameterError> {
     let is_download = target.path.ends_with(b":download");
     check(target, |name| {
         Some(match name {
-            b"alt" if is_download => ("alt", Form::OneOf(&[b"media", b"json"])),
-            b"alt" => ("alt", Form::OneOf(&[b"json"])),
-            b"key" => ("key", Form::Stripped),
-            b"pageSize" => ("pageSize", Form::Digits),
-            b"pageToken" => ("pageToken", Form::Text),
-            b"updateMask" => ("updateMask", Form::Text),
+            b"alt" if is_download => ("alt", ValueRule::OneOf(&[b"media", b"json"])),
+            b"alt" => ("alt", ValueRule::OneOf(&[b"json"])),
+            b"key" => ("key", ValueRule::Stripped),
+            b"pageSize" => ("pageSize", ValueRule::Digits),
+            b"pageToken" => ("pageToken", ValueRule::Text),
+            b"updateMask" => ("updateMask", ValueRule::Text),
             b"force" => (
                 "force",
-                Form::OneOf(&[b"true", b"false", b"True", b"False"]),
+                ValueRule::OneOf(&[b"true", b"false", b"True", b"False"]),
             ),
-            b"uploadType" => ("uploadType", Form::Text),
-            b"upload_protocol" => ("upload_protocol", Form::Text),
-            b"upload_id" => ("upload_id", Form::Text),
+            b"uploadType" => ("uploadType", ValueRule::Text),
+            b"upload_protocol" => ("upload_protocol", ValueRule::Text),
+            b"upload_id" => ("upload_id", ValueRule::Text),
             _ => return None,
         })
     })
@@ -77,28 +77,28 @@ pub fn of_resource(target: &Target<'_>) -> Result<(), Unfit> {
 
 fn check(
     target: &Target<'_>,
-    known: impl Fn(&[u8]) -> Option<(&'static str, Form)>,
-) -> Result<(), Unfit> {
+    known: impl Fn(&[u8]) -> Option<(&'static str, ValueRule)>,
+) -> Result<(), ParameterError> {
     if target.query == Some(b"") {
         return Ok(());
     }
     let mut seen: Vec<&'static str> = Vec::new();
     for (name, value) in target.pairs() {
-        let Some((known, form)) = known(name) else {
-            return Err(Unfit::Name(shown(name)));
+        let Some((known, rule)) = known(name) else {
+            return Err(ParameterError::Name(shown(name)));
         };
-        if matches!(form, Form::Stripped) {
+        if matches!(rule, ValueRule::Stripped) {
             continue;
         }
-        if seen.contains(&known) || !form.has(value) {
-            return Err(Unfit::Value(known));
+        if seen.contains(&known) || !rule.has(value) {
+            return Err(ParameterError::Value(known));
         }
         seen.push(known);
     }
     Ok(())
 }
 
-impl Form {
+impl ValueRule {
     fn has(self, value: &[u8]) -> bool {
         match self {
             Self::OneOf(values) => values.contains(&value),
@@ -123,12 +123,12 @@ fn shown(name: &[u8]) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn name(text: &str) -> Result<(), Unfit> {
-        Err(Unfit::Name(Some(text.to_owned())))
+    fn name(text: &str) -> Result<(), ParameterError> {
+        Err(ParameterError::Name(Some(text.to_owned())))
     }
 
-    const HIDDEN: Result<(), Unfit> = Err(Unfit::Name(None));
-    const ALT: Result<(), Unfit> = Err(Unfit::Value("alt"));
+    const HIDDEN: Result<(), ParameterError> = Err(ParameterError::Name(None));
+    const ALT: Result<(), ParameterError> = Err(ParameterError::Value("alt"));
 
     #[test]
     fn parameters_of_calls() {
@@ -232,19 +232,27 @@ mod tests {
             ("files/x:download", "?alt=media", Ok(())),
             ("files/x", "?alt=media", ALT),
             ("files", "?alt=sse", ALT),
-            ("files", "?pageSize=-1", Err(Unfit::Value("pageSize"))),
-            ("files", "?pageSize=", Err(Unfit::Value("pageSize"))),
+            (
+                "files",
+                "?pageSize=-1",
+                Err(ParameterError::Value("pageSize")),
+            ),
+            (
+                "files",
+                "?pageSize=",
+                Err(ParameterError::Value("pageSize")),
+            ),
             (
                 "files",
                 "?pageSize=1&pageSize=1",
-                Err(Unfit::Value("pageSize")),
+                Err(ParameterError::Value("pageSize")),
             ),
             (
                 "files",
                 "?pageToken=a;fields=x",
-                Err(Unfit::Value("pageToken")),
+                Err(ParameterError::Value("pageToken")),
             ),
-            ("files", "?force=1", Err(Unfit::Value("force"))),
+            ("files", "?force=1", Err(ParameterError::Value("force"))),
             ("files", "?fields=name", name("fields")),
             ("files", "?%24fields=name", HIDDEN),
             ("files", "?access_token=s", name("access_token")),

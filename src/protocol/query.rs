@@ -20,14 +20,14 @@ const KEY: &str = "key";
 
 /// Which parameters do not go upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cut {
+pub enum Stripped {
     /// The key, where all other parameters are known (protocol C).
     Key,
     /// Whatever may hold a credential by its name (protocols A and B).
     Credentials,
 }
 
-impl Cut {
+impl Stripped {
     fn takes(self, name: &[u8]) -> bool {
         match self {
             Self::Key => name == KEY.as_bytes(),
@@ -76,7 +76,7 @@ impl<'a> Target<'a> {
 
     /// The target to forward: `path` for the path, and the query less what is cut.
     /// The bytes of the other parameters stay as they are.
-    pub fn rewritten(&self, path: &[u8], cut: Cut) -> Vec<u8> {
+    pub fn rewritten(&self, path: &[u8], cut: Stripped) -> Vec<u8> {
         let mut target = path.to_vec();
         let mut separator = b'?';
         let mut first_kept = true;
@@ -152,7 +152,7 @@ mod tests {
             ("empty parameters", "/p?&&a", "/q?&&a", "/q?&&a"),
         ];
         for (case, target, key, credentials) in cases {
-            for (cut, want) in [(Cut::Key, key), (Cut::Credentials, credentials)] {
+            for (cut, want) in [(Stripped::Key, key), (Stripped::Credentials, credentials)] {
                 let got = Target::parse(target.as_bytes()).rewritten(b"/q", cut);
                 assert_eq!(String::from_utf8(got).unwrap(), want, "{case}, {cut:?}");
             }

@@ -3,7 +3,7 @@
 //! Whoever asks for one has the right base address, so the answer says that the endpoint is not served here. Nothing hangs
 //! on this list but the words of a 404.
 
-use crate::lane::Protocol::{self, A, B, C};
+use super::entry::Protocol::{self, A, B, C};
 
 /// Below a version: the beginnings of such paths, and the protocols whose vendors have them.
 const KNOWN: [(&str, &[Protocol]); 42] = [

@@ -1,15 +1,15 @@
 //! Why a request is refused, in words, as the clients of each protocol know them.
 
 use super::rejection::{Rejection, Spoken};
-use crate::lane::{Entry, Protocol};
 use crate::limits::Limit;
 use crate::limits::{Rate, Scope};
+use crate::protocol::{Entry, Protocol};
 
 /// The longest part of a client's model name that a message repeats, in characters.
 const MAX_ECHO: usize = 128;
 
 impl Rejection {
-    /// What the header `x-trilane-detail` adds for whoever runs the client. Only told to those who hold a good key.
+    /// What the header `x-trilane-detail` adds for whoever runs the client. Only sent to clients with a valid key.
     pub(super) fn detail(&self, protocol: Protocol) -> Option<&str> {
         match (self, protocol) {
             (Self::KeyMisplaced { detail }, _) => Some(detail),

@@ -1,4 +1,4 @@
-//! Local replies: why a request is refused, and the answer that says so in its protocol's words.
+//! Local replies: why a request is rejected, and the reply that says so in its protocol's words.
 
 mod message;
 mod rejection;
@@ -7,14 +7,14 @@ pub use rejection::{Rejection, Spoken};
 
 use serde_json::Value;
 
-use crate::lane::Protocol;
+use crate::protocol::Protocol;
 use crate::protocol::{Dialect, ErrorFacts};
 
-/// The header with a sentence on what the body must not say: where a good key should have stood, or which path its group
+/// The header with a sentence on what the body must not say: where a valid key should have stood, or which path its group
 /// takes.
 pub const DETAIL_HEADER: &str = "x-trilane-detail";
 
-/// An answer that the gateway gives itself.
+/// A response that the gateway gives itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
     /// The HTTP status.
@@ -26,7 +26,7 @@ pub struct Reply {
 }
 
 impl Rejection {
-    /// The answer, in the shape of `dialect`.
+    /// The reply, in the shape of `dialect`.
     pub fn into_reply(self, dialect: Dialect, request_id: Option<&str>) -> Reply {
         let status = self.status();
         let facts = ErrorFacts {
@@ -64,7 +64,7 @@ impl Rejection {
 }
 
 impl Reply {
-    /// A JSON answer with the ids that clients of the dialect look for.
+    /// A JSON reply with the ids that clients of the dialect look for.
     pub fn json(status: u16, body: &Value, dialect: Dialect, request_id: Option<&str>) -> Self {
         Self::written(status, body.to_string().into_bytes(), dialect, request_id)
     }

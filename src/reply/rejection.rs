@@ -1,10 +1,10 @@
-//! Why a request is refused, as a status and a code.
+//! Why a request is rejected, as a status and a code.
 
 use crate::body::BodyError;
-use crate::lane::{Entry, Protocol};
 use crate::limits::Limit;
 use crate::limits::{AdmitError, LimitViolation, Scope};
 use crate::protocol::Quota;
+use crate::protocol::{Entry, Protocol};
 
 /// Why the gateway does not forward a request, or does not relay its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub enum Rejection {
     UpgradeRequired,
     /// No key, a key in a wrong form, or a key that is unknown, disabled or expired.
     Unauthenticated,
-    /// A good key, in a place where its group does not read it: told as [`Unauthenticated`](Self::Unauthenticated), but for
+    /// A valid key, in a place where its group does not read it: answered as [`Unauthenticated`](Self::Unauthenticated), but for
     /// one header.
     KeyMisplaced {
         /// The sentence that the header holds: what would be read.

@@ -2,8 +2,8 @@ use serde_json::json;
 
 use super::*;
 use crate::body::BodyError;
-use crate::lane::Entry;
 use crate::limits::{AdmitError, Limit, LimitViolation, Rate, Scope, Window};
+use crate::protocol::Entry;
 use Protocol::{A, B, C};
 
 /// A limit of a key, to be had again in 9 s.

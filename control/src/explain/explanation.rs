@@ -4,11 +4,11 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use trilane::config::account::Account;
 use trilane::exchange::HeaderEdit;
+use trilane::exchange::Route;
 use trilane::ledger::Record;
 use trilane::protocol::match_request;
 use trilane::protocol::query::Target;
 use trilane::reply::Reply;
-use trilane::routing::Route;
 
 use super::request::Request;
 use super::step::{self, Credentials, Name, Step};

@@ -4,12 +4,12 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value};
 use trilane::config::policy::{Clients, Group, GroupKind};
+use trilane::exchange::Route;
 use trilane::ledger::Record;
 use trilane::limits::{Limits, Rate};
 use trilane::money::{Price, Prices};
 use trilane::protocol::Endpoint;
 use trilane::reply::Reply;
-use trilane::routing::Route;
 use trilane::usage::{Call, Kind};
 
 use crate::gateway::Gateway;

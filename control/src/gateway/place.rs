@@ -2,7 +2,7 @@
 
 use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 use trilane::config::policy::{Group, GroupKind};
-use trilane::lane::Protocol;
+use trilane::protocol::Protocol;
 
 /// A place for a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

@@ -115,11 +115,11 @@ impl StreamEnd for NotSent {
         None
     }
 
-    fn tries(&self) -> u64 {
+    fn attempts(&self) -> u64 {
         0
     }
 
-    fn failed_tries(&self) -> Vec<u8> {
+    fn failed_attempts(&self) -> Vec<u8> {
         Vec::new()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use trilane::lane::Protocol;
+use trilane::protocol::Protocol;
 
 use crate::gateway::Whose;
 

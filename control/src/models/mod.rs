@@ -9,7 +9,7 @@ use std::path::Path;
 pub use args::Args;
 use serde_json::Value;
 use trilane::head::Head;
-use trilane::lane::Protocol;
+use trilane::protocol::Protocol;
 use trilane::reply::Reply;
 
 use crate::document;

@@ -9,7 +9,7 @@ use crate::config::base::{Base, endpoint_in};
 use crate::config::document::{AccountDocument, FailoverDocument, GroupDocument};
 use crate::config::error::Problems;
 use crate::config::origin::Origin;
-use crate::lane::Protocol;
+use crate::protocol::Protocol;
 
 /// How many accounts a group may have. Each is a cluster of its own in every worker of Envoy.
 const MOST: usize = 64;

@@ -2,8 +2,8 @@
 
 use crate::config::document::GroupDocument;
 use crate::config::error::Problems;
-use crate::lane::Protocol;
 use crate::money::Price;
+use crate::protocol::Protocol;
 use crate::protocol::generate::METHODS;
 
 /// The longest name of a method, in bytes, as paths are read.

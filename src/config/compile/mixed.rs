@@ -10,8 +10,8 @@ use crate::config::document::{EntryDocument, GroupDocument, ModelDocument};
 use crate::config::error::Problems;
 use crate::config::policy::{Group, GroupKind, Mixed, MixedEntry, MixedModel, Source};
 use crate::config::suggestion::suggestion;
-use crate::lane::Entry;
 use crate::money::Multiplier;
+use crate::protocol::Entry;
 
 /// The source groups a Mixed group may refer to, by id and position.
 pub(super) struct Sources<'a> {

@@ -3,10 +3,10 @@
 use super::diagnostics::Diagnostics;
 use super::{fields, names, prices};
 use crate::config::document::{GroupDocument, ModelDocument};
-use crate::lane::Protocol;
 use crate::model::catalog::ModelKind;
 use crate::model::name::NameRule;
 use crate::model::{Catalog, Model};
+use crate::protocol::Protocol;
 
 /// Compiles the models of a source group.
 pub(super) fn catalog(

@@ -4,7 +4,7 @@
 use hashbrown::HashMap;
 
 use crate::config::error::Problems;
-use crate::lane::Protocol;
+use crate::protocol::Protocol;
 
 /// The longest id of a group or key, in bytes.
 const MAX_ID: usize = 64;

@@ -8,7 +8,7 @@ use crate::config::account;
 use crate::config::document::GroupDocument;
 use crate::config::error::Problems;
 use crate::config::policy::{Group, GroupKind, Source};
-use crate::lane::Protocol;
+use crate::protocol::Protocol;
 
 /// Compiles a source group; `None` for a Mixed one, or where the protocol is wrong.
 pub(super) fn compile(

@@ -155,22 +155,22 @@ fn only_who_asked_sees_the_usage_event() {
                 status: 200,
                 details: UPSTREAM,
             };
-            let outcome = exchange.on_answer_head(&head, false, &Unlimited);
+            let outcome = exchange.on_response_head(&head, false, &Unlimited);
             let Outcome::Continue(edits) = outcome else {
                 panic!("{case}: {outcome:?}");
             };
             let chunked = removed(&edits).contains(&"content-length");
             assert_eq!(chunked, taken_out, "{case}");
-            assert_eq!(exchange.edits_answer(), taken_out, "{case}");
+            assert_eq!(exchange.edits_response(), taken_out, "{case}");
             let stream = [WORD, USAGE, DONE].concat();
             let mut got = Vec::new();
             for chunk in stream.as_bytes().chunks(step) {
-                let edited = exchange.on_answer_body(chunk, chunk.len(), false, &setting.1);
+                let edited = exchange.on_response_body(chunk, chunk.len(), false, &setting.1);
                 got.extend(edited.unwrap_or_else(|| chunk.to_vec()));
             }
             got.extend(
                 exchange
-                    .on_answer_body(&[], 0, true, &setting.1)
+                    .on_response_body(&[], 0, true, &setting.1)
                     .unwrap_or_default(),
             );
             let want = if taken_out {
@@ -196,8 +196,8 @@ fn an_error_is_never_changed() {
         status: 500,
         details: UPSTREAM,
     };
-    exchange.on_answer_head(&head, false, &Unlimited);
-    assert!(!exchange.edits_answer());
-    let edited = exchange.on_answer_body(USAGE.as_bytes(), USAGE.len(), true, &setting.1);
+    exchange.on_response_head(&head, false, &Unlimited);
+    assert!(!exchange.edits_response());
+    let edited = exchange.on_response_body(USAGE.as_bytes(), USAGE.len(), true, &setting.1);
     assert_eq!(edited, None);
 }

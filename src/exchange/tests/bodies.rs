@@ -1,6 +1,7 @@
 //! Bodies in pieces: what is held, what leaves, what is refused after part of it has left.
 
 use super::*;
+use crate::exchange::request_body::RequestBody;
 use proptest::prelude::*;
 
 /// What an upstream would have received of a body sent in `chunks`, by Envoy's rules: held bytes
@@ -74,7 +75,7 @@ fn send(client: &Client<'_>, chunks: &[&[u8]], trailers: bool) -> (Upstream, Opt
                 upstream.complete |= end;
             }
             Outcome::Reply(reply) => {
-                assert!(matches!(exchange.phase, Phase::Replied));
+                assert!(matches!(exchange.phase, Phase::Replied(_)));
                 return (upstream, Some(reply.status));
             }
         }
@@ -619,14 +620,16 @@ fn what_a_body_asks_for_is_noted() {
         for chunk in body.as_bytes().chunks(size) {
             exchange.on_request_body(chunk, false, &Unlimited);
         }
-        let facts = &exchange.facts;
-        assert_eq!(facts.candidates(), Some(3));
+        let read = request_body(&exchange);
+        let scanner = read.scanner();
+        assert_eq!(scanner.candidates(), Some(3));
         assert_eq!(
-            (facts.service_tier(), facts.speed()),
+            (scanner.service_tier(), scanner.speed()),
             (Some("auto"), Some("standard"))
         );
-        let models: Vec<&str> = facts
-            .tool_models()
+        let models: Vec<&str> = read
+            .models()
+            .others()
             .iter()
             .map(|model| model.id.as_str())
             .collect();
@@ -636,14 +639,21 @@ fn what_a_body_asks_for_is_noted() {
             images: 1,
             ..Default::default()
         };
-        assert_eq!(facts.input_size(), want);
+        assert_eq!(scanner.input_size(), want);
     }
     let mut exchange = Exchange::default();
     exchange.on_request_head(&head(B.request, B.headers), false, Some(&in_force), &world);
     exchange.on_request_body(br#"{"model":"claude-z-2"}"#, true, &Unlimited);
-    let facts = &exchange.facts;
-    assert_eq!((facts.candidates(), facts.speed()), (None, None));
-    assert_eq!(facts.input_size().text_bytes, 22);
+    let scanner = request_body(&exchange).scanner();
+    assert_eq!((scanner.candidates(), scanner.speed()), (None, None));
+    assert_eq!(scanner.input_size().text_bytes, 22);
+}
+
+fn request_body(exchange: &Exchange) -> &RequestBody {
+    match &exchange.phase {
+        Phase::AwaitingModel(forwarded) | Phase::Forwarding(forwarded) => &forwarded.upstream.body,
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]
@@ -853,7 +863,7 @@ fn answers() {
         let mut exchange = Exchange::default();
         exchange.on_request_head(&head, false, Some(&in_force), &world);
         exchange.on_request_body(br#"{"model":"claude-z-2"}"#, true, &Unlimited);
-        let outcome = exchange.on_answer_head(&FakeHead { status, details }, false, &Unlimited);
+        let outcome = exchange.on_response_head(&FakeHead { status, details }, false, &Unlimited);
         let got = reply_of(&outcome);
         assert_eq!(got.as_ref().map(|(s, ..)| *s), want, "{case}");
         if let Outcome::Continue(edits) = &outcome {
@@ -866,13 +876,13 @@ fn answers() {
                 status: want.unwrap(),
                 details: ENVOY,
             };
-            let again = exchange.on_answer_head(&ours, false, &Unlimited);
+            let again = exchange.on_response_head(&ours, false, &Unlimited);
             assert_eq!(
                 again,
                 Outcome::pass(),
                 "{case}: the reply passes on its way out"
             );
-            assert!(matches!(exchange.phase, Phase::Replied), "{case}");
+            assert!(matches!(exchange.phase, Phase::Replied(_)), "{case}");
         }
     }
 }
@@ -889,7 +899,7 @@ fn answers_of_other_protocols_are_left_as_they_are() {
         details: UPSTREAM,
     };
     assert_eq!(
-        exchange.on_answer_head(&good, false, &Unlimited),
+        exchange.on_response_head(&good, false, &Unlimited),
         Outcome::pass()
     );
 }
@@ -901,7 +911,7 @@ fn an_early_answer_does_not_end_the_guard() {
     let mut exchange = Exchange::default();
     exchange.on_request_head(&head, false, Some(&in_force), &world);
     exchange.on_request_body(br#"{"model":"gpt-x","#, false, &Unlimited);
-    exchange.on_answer_head(
+    exchange.on_response_head(
         &FakeHead {
             status: 200,
             details: UPSTREAM,
@@ -963,10 +973,10 @@ proptest! {
                 Call::Trailers => exchange.on_request_trailers(&Unlimited),
                 Call::Response(status, upstream) => {
                     let details = if upstream { UPSTREAM } else { ENVOY };
-                    exchange.on_answer_head(&FakeHead { status, details }, false, &Unlimited)
+                    exchange.on_response_head(&FakeHead { status, details }, false, &Unlimited)
                 }
                 Call::Answer(bytes, end) => {
-                    exchange.on_answer_body(&bytes, bytes.len(), end, &world);
+                    exchange.on_response_body(&bytes, bytes.len(), end, &world);
                     Outcome::pass()
                 }
                 Call::Done => {

@@ -72,13 +72,13 @@ fn play(call: &Call<'_>, steps: &[Step<'_>], details: &str) -> Record {
     for step in steps {
         match *step {
             Step::Head(status, details) => {
-                drop(exchange.on_answer_head(&FakeHead { status, details }, false, &world));
+                drop(exchange.on_response_head(&FakeHead { status, details }, false, &world));
             }
             Chunk(text) => {
-                drop(exchange.on_answer_body(text.as_bytes(), text.len(), false, &world))
+                drop(exchange.on_response_body(text.as_bytes(), text.len(), false, &world))
             }
             Wait(seconds) => world.micros.set(world.micros.get() + seconds * 1_000_000),
-            End => drop(exchange.on_answer_body(&[], 0, true, &world)),
+            End => drop(exchange.on_response_body(&[], 0, true, &world)),
         }
     }
     exchange.on_done(&FakeEnd(details), &world).unwrap()

@@ -389,7 +389,7 @@ fn how_long_an_account_may_take() {
         assert_eq!(limit, Some(want), "{case}");
         let bounds = Bounds::read(set(edits, "x-trilane-bounds").unwrap().as_bytes());
         let Bounds {
-            tries,
+            attempts: tries,
             until_us: until,
         } = bounds.unwrap();
         assert_eq!(tries, 2, "{case}: one for each account");

@@ -7,6 +7,7 @@ use super::*;
 use crate::body::BodyScanner;
 use crate::ledger::{Ending, UsageStatus};
 use crate::limits::{Limit, Limiter, Limits, Now, Rate, Scope, Window};
+use crate::reply::Reply;
 use crate::shared_data::fake::FakeSharedData;
 use Event::{Answer, Body, Chunk, End};
 
@@ -172,7 +173,7 @@ fn reply(outcome: Outcome, case: &str) -> Reply {
 /// An answer's head with limits of the upstream's own.
 struct OfUpstream(u16);
 
-impl AnswerHead for OfUpstream {
+impl ResponseHeaders for OfUpstream {
     fn status(&self) -> u16 {
         self.0
     }
@@ -181,7 +182,7 @@ impl AnswerHead for OfUpstream {
         UPSTREAM.as_bytes().to_vec()
     }
 
-    fn failed_tries(&self) -> Vec<u8> {
+    fn failed_attempts(&self) -> Vec<u8> {
         Vec::new()
     }
 
@@ -301,11 +302,11 @@ fn a_spent_budget_refuses_until_the_next_day() {
                 assert_eq!(record.limit, Some((scope, Limit::Budget(Window::Day))));
                 continue;
             }
-            exchange.on_answer_head(&OfUpstream(200), false, &world);
+            exchange.on_response_head(&OfUpstream(200), false, &world);
             for text in [MESSAGE, MESSAGE_END] {
-                exchange.on_answer_body(text.as_bytes(), text.len(), false, &world);
+                exchange.on_response_body(text.as_bytes(), text.len(), false, &world);
             }
-            exchange.on_answer_body(&[], 0, true, &world);
+            exchange.on_response_body(&[], 0, true, &world);
             let record = exchange.on_done(&FakeEnd(FINISHED), &world).unwrap();
             let [of_one] = record.settled.spent.as_slice() else {
                 panic!("{:?}", record.settled);
@@ -447,12 +448,12 @@ fn every_ending_gives_its_slot_back_and_settles() {
                 Body(bytes, end) => drop(exchange.on_request_body(bytes, end, &world)),
                 Answer(status, details) => {
                     let head = FakeHead { status, details };
-                    exchange.on_answer_head(&head, false, &world);
+                    exchange.on_response_head(&head, false, &world);
                 }
                 Chunk(text) => {
-                    drop(exchange.on_answer_body(text.as_bytes(), text.len(), false, &world))
+                    drop(exchange.on_response_body(text.as_bytes(), text.len(), false, &world))
                 }
-                End => drop(exchange.on_answer_body(&[], 0, true, &world)),
+                End => drop(exchange.on_response_body(&[], 0, true, &world)),
             }
         }
         let (_, while_under_way) = B.send(&in_force, &world);
@@ -572,7 +573,7 @@ fn clients_are_told_what_is_left() {
             let case = format!("{}, {status}", client.id);
             let (mut exchange, _) = client.send(&in_force, &world);
             let Outcome::Continue(edits) =
-                exchange.on_answer_head(&OfUpstream(status), true, &world)
+                exchange.on_response_head(&OfUpstream(status), true, &world)
             else {
                 panic!("{case}");
             };
@@ -609,10 +610,10 @@ fn clients_are_told_what_is_left() {
         assert_eq!(error.status, 400, "{}", client.id);
         assert_eq!(names(&error.headers).len(), want.len(), "{}", client.id);
         let (mut exchange, _) = client.send(&in_force, &world);
-        let failed = exchange.on_answer_head(&OfUpstream(401), true, &world);
+        let failed = exchange.on_response_head(&OfUpstream(401), true, &world);
         let failed = reply(failed, client.id);
         assert_eq!((failed.status, names(&failed.headers)), (502, want.clone()));
-        let again = exchange.on_answer_head(&OfUpstream(502), true, &world);
+        let again = exchange.on_response_head(&OfUpstream(502), true, &world);
         assert_eq!(again, Outcome::pass(), "it has been told already");
         let refused = loop {
             if let (_, Outcome::Reply(reply)) = client.send(&in_force, &world) {
@@ -636,7 +637,7 @@ fn clients_are_told_what_is_left() {
     let limits = json!({"concurrent_requests": 1});
     let (in_force, world) = limited(&limits, &limits);
     let (mut exchange, _) = A.send(&in_force, &world);
-    exchange.on_answer_head(&OfUpstream(200), true, &world);
+    exchange.on_response_head(&OfUpstream(200), true, &world);
     assert_eq!(world.looks.get(), 0, "no headers tell of slots");
 }
 
@@ -666,7 +667,7 @@ fn clients_are_told_what_is_left_of_budgets() {
     for client in [A, B, C] {
         let (in_force, world) = limited(&of_key, &of_group);
         let (mut exchange, _) = client.send(&in_force, &world);
-        let Outcome::Continue(edits) = exchange.on_answer_head(&OfUpstream(200), true, &world)
+        let Outcome::Continue(edits) = exchange.on_response_head(&OfUpstream(200), true, &world)
         else {
             panic!("{}", client.id);
         };
@@ -839,7 +840,7 @@ fn without_limits_nothing_is_counted() {
         let (mut exchange, _) = client.begin(&in_force, &world);
         let outcome = exchange.on_request_body(client.body, true, quotas);
         assert!(matches!(outcome, Outcome::Continue(_)), "{}", client.id);
-        let Outcome::Continue(edits) = exchange.on_answer_head(&OfUpstream(200), true, quotas)
+        let Outcome::Continue(edits) = exchange.on_response_head(&OfUpstream(200), true, quotas)
         else {
             panic!("{}", client.id);
         };
@@ -879,10 +880,10 @@ proptest! {
                 0 => exchange.on_request_body(HALF, false, &world),
                 1 => exchange.on_request_body(br#""messages":[]}"#, true, &world),
                 2 => exchange.on_request_trailers(&world),
-                3 => exchange.on_answer_head(&OfUpstream(200), false, &world),
-                4 => exchange.on_answer_head(&OfUpstream(401), false, &world),
+                3 => exchange.on_response_head(&OfUpstream(200), false, &world),
+                4 => exchange.on_response_head(&OfUpstream(401), false, &world),
                 5 => {
-                    exchange.on_answer_body(MESSAGE.as_bytes(), MESSAGE.len(), false, &world);
+                    exchange.on_response_body(MESSAGE.as_bytes(), MESSAGE.len(), false, &world);
                     continue;
                 }
                 _ => {

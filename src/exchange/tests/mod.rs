@@ -113,7 +113,7 @@ struct FakeHead {
 const UPSTREAM: &str = "via_upstream";
 const ENVOY: &str = "upstream_reset_before_response_started{connection_failure}";
 
-impl AnswerHead for FakeHead {
+impl ResponseHeaders for FakeHead {
     fn status(&self) -> u16 {
         self.status
     }
@@ -125,7 +125,7 @@ impl AnswerHead for FakeHead {
         self.details.as_bytes().to_vec()
     }
 
-    fn failed_tries(&self) -> Vec<u8> {
+    fn failed_attempts(&self) -> Vec<u8> {
         let reason = self.details.strip_prefix("hop: ").unwrap_or_default();
         crate::ledger::FailedAttempt::answered("two".to_owned(), self.status, reason)
             .append_to(Vec::new())
@@ -153,11 +153,11 @@ impl StreamEnd for FakeEnd<'_> {
         Some("two".to_owned())
     }
 
-    fn tries(&self) -> u64 {
+    fn attempts(&self) -> u64 {
         2
     }
 
-    fn failed_tries(&self) -> Vec<u8> {
+    fn failed_attempts(&self) -> Vec<u8> {
         br#"{"account":"one","kind":"rate_limited","status":429}"#.to_vec()
     }
 }

@@ -48,12 +48,12 @@ fn play(request: &str, headers: &[&str], events: &[Event<'_>], details: &str) ->
                     status: *status,
                     details,
                 };
-                exchange.on_answer_head(&head, false, &Unlimited);
+                exchange.on_response_head(&head, false, &Unlimited);
             }
             Chunk(text) => {
-                drop(exchange.on_answer_body(text.as_bytes(), text.len(), false, &world))
+                drop(exchange.on_response_body(text.as_bytes(), text.len(), false, &world))
             }
-            End => drop(exchange.on_answer_body(&[], 0, true, &world)),
+            End => drop(exchange.on_response_body(&[], 0, true, &world)),
         }
     }
     let record = exchange.on_done(&FakeEnd(details), &world);
@@ -532,7 +532,7 @@ fn what_fails_on_the_way_to_an_account_is_no_answer_of_it() {
         let head = head("POST /v1/messages", &headers);
         exchange.on_request_head(&head, false, Some(&in_force), &world);
         exchange.on_request_body(WHOLE, true, &Unlimited);
-        let outcome = exchange.on_answer_head(&FakeHead { status, details }, false, &Unlimited);
+        let outcome = exchange.on_response_head(&FakeHead { status, details }, false, &Unlimited);
         assert_eq!(reply_of(&outcome).map(|(s, ..)| s), want, "{case}");
     }
 }

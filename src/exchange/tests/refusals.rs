@@ -374,7 +374,7 @@ fn refusals() {
         let got = reply_of(&outcome).unwrap_or_else(|| panic!("{case}: {outcome:?}"));
         assert_eq!((got.0, got.1), (*status, Some(*code)), "{case}");
         assert!(
-            matches!(exchange.phase, Phase::Replied),
+            matches!(exchange.phase, Phase::Replied(_)),
             "{case}: {exchange:?}"
         );
     }

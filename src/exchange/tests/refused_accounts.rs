@@ -11,7 +11,7 @@ struct Last<'a> {
     tries: &'a [(&'a str, u16, &'a str)],
 }
 
-impl AnswerHead for Last<'_> {
+impl ResponseHeaders for Last<'_> {
     fn status(&self) -> u16 {
         self.status
     }
@@ -20,7 +20,7 @@ impl AnswerHead for Last<'_> {
         self.details.as_bytes().to_vec()
     }
 
-    fn failed_tries(&self) -> Vec<u8> {
+    fn failed_attempts(&self) -> Vec<u8> {
         self.tries
             .iter()
             .map(|(account, status, report)| {
@@ -196,7 +196,7 @@ fn a_502_is_final_where_every_account_was_refused() {
             details,
             tries,
         };
-        let outcome = exchange.on_answer_head(&last, false, &Unlimited);
+        let outcome = exchange.on_response_head(&last, false, &Unlimited);
         let got = match &outcome {
             Outcome::Reply(reply) => {
                 let stop = ("x-should-retry", "false".to_owned());

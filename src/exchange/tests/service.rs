@@ -12,7 +12,7 @@ const BODY: &[u8] = br#"{"model":"claude-z-2-20260101","stream":true,"max_tokens
 #[derive(Debug, Clone, Copy)]
 struct Answered(u16, &'static str, Option<&'static str>);
 
-impl AnswerHead for Answered {
+impl ResponseHeaders for Answered {
     fn status(&self) -> u16 {
         self.0
     }
@@ -21,7 +21,7 @@ impl AnswerHead for Answered {
         self.1.as_bytes().to_vec()
     }
 
-    fn failed_tries(&self) -> Vec<u8> {
+    fn failed_attempts(&self) -> Vec<u8> {
         Vec::new()
     }
 
@@ -173,7 +173,7 @@ fn what_its_answers_become() {
     ];
     for (case, answer, status, code, retry_after) in cases {
         let (mut exchange, world, _) = sent(Some(OnFailure::Closed), MESSAGES, B, BODY);
-        let outcome = exchange.on_answer_head(&answer, false, &world);
+        let outcome = exchange.on_response_head(&answer, false, &world);
         let (got, got_code, _) = reply_of(&outcome).expect(case);
         assert_eq!((got, got_code), (status, Some(code)), "{case}");
         let Outcome::Reply(reply) = &outcome else {
@@ -191,7 +191,7 @@ fn what_its_answers_become() {
     }
     // An upstream's own 429 is another matter.
     let (mut exchange, world, _) = sent(Some(OnFailure::Open), MESSAGES, B, BODY);
-    let outcome = exchange.on_answer_head(&Answered(429, UPSTREAM, Some("42")), false, &world);
+    let outcome = exchange.on_response_head(&Answered(429, UPSTREAM, Some("42")), false, &world);
     assert!(matches!(outcome, Outcome::Continue(_)), "{outcome:?}");
 }
 
@@ -254,8 +254,8 @@ fn what_it_is_told_was_used() {
     for (case, failure, answer, chunk, details, want) in cases {
         let (mut exchange, world, _) = sent(failure, MESSAGES, B, BODY);
         if let Some(answer) = answer {
-            exchange.on_answer_head(&answer, false, &world);
-            exchange.on_answer_body(chunk.as_bytes(), chunk.len(), details.is_empty(), &world);
+            exchange.on_response_head(&answer, false, &world);
+            exchange.on_response_body(chunk.as_bytes(), chunk.len(), details.is_empty(), &world);
         }
         let record = exchange.on_done(&FakeEnd(details), &world).unwrap();
         assert_eq!(record.counted, want, "{case}");
@@ -266,7 +266,7 @@ fn what_it_is_told_was_used() {
         &["x-api-key: k-b", V],
         BODY,
     );
-    exchange.on_answer_head(&Answered(200, UPSTREAM, None), true, &world);
+    exchange.on_response_head(&Answered(200, UPSTREAM, None), true, &world);
     let record = exchange.on_done(&FakeEnd(""), &world).unwrap();
     assert_eq!(record.counted, None, "what only counts uses nothing");
 }

@@ -306,7 +306,7 @@ fn statuses_that_are_none() {
             status,
             details: UPSTREAM,
         };
-        let outcome = exchange.on_answer_head(&answer, false, &Unlimited);
+        let outcome = exchange.on_response_head(&answer, false, &Unlimited);
         let got = reply_of(&outcome).map(|(status, ..)| status);
         assert_eq!(got, replaced.then_some(502), "{status}");
     }

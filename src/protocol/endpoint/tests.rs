@@ -1,4 +1,5 @@
 use super::*;
+use crate::protocol::{Mismatch, match_request};
 
 fn generate(model: &str, method: &str, under_v1: bool) -> Result<Endpoint, Mismatch> {
     Ok(Endpoint::Generate {

@@ -5,11 +5,11 @@ use std::rc::Rc;
 
 use criterion::{Criterion, Throughput};
 use trilane::config::record::{KeyDigest, KeyRecord, Stamped};
+use trilane::exchange::Route;
 use trilane::head::Head;
-use trilane::lane::Protocol;
 use trilane::model::name::fold_tier;
+use trilane::protocol::Protocol;
 use trilane::protocol::match_request;
-use trilane::routing::Route;
 use trilane_instructions::exchange::{Setting, run};
 use trilane_instructions::head;
 use trilane_instructions::kinds::kind;

@@ -50,9 +50,9 @@ class Mutation:
     cases: tuple[str, ...]
 
 
-_conclusion = "src/exchange/conclusion.rs"
+_record = "src/exchange/record.rs"
 _estimating = "src/exchange/estimating.rs"
-_upload = "src/exchange/upload.rs"
+_model_check = "src/exchange/model_check.rs"
 _member = "src/body/json/member.rs"
 _unreported = "test_abuse_unreported.py::"
 _fields = "test_abuse_fields.py::"
@@ -63,9 +63,9 @@ MUTATIONS: tuple[Mutation, ...] = (
     # ---- What nobody reported
     Mutation(
         "an answer without usage is not estimated",
-        _conclusion,
-        "        } else {\n            unreported\n        };",
-        "        } else {\n            UsageStatus::Partial\n        };",
+        _record,
+        "            } else {\n                unreported\n            };",
+        "            } else {\n                UsageStatus::Partial\n            };",
         tuple(
             _unreported + test
             for test in (
@@ -88,9 +88,9 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "leaving before the head is free",
-        _conclusion,
-        "Ending::ClientAbort if facts.sent_whole => unreported,",
-        "Ending::ClientAbort if facts.sent_whole => UsageStatus::None,",
+        _record,
+        "Ending::ClientAbort if upstream.body.sent_whole => unreported,",
+        "Ending::ClientAbort if upstream.body.sent_whole => UsageStatus::None,",
         (
             f"{_unreported}test_leaving_a_stream_before_its_head",
             f"{_unreported}test_leaving_before_the_answer",
@@ -100,44 +100,44 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "leaving before the body was sent is charged",
-        _conclusion,
-        "Ending::ClientAbort if facts.sent_whole => unreported,",
+        _record,
+        "Ending::ClientAbort if upstream.body.sent_whole => unreported,",
         "Ending::ClientAbort => unreported,",
         (f"{_unreported}test_leaving_before_the_body_was_sent",),
     ),
     Mutation(
         "what an error reports is charged",
-        _conclusion,
-        "_ if answer.relayed.is_some() => UsageStatus::Failed,",
-        "_ if answer.relayed.is_some() => unreported,",
+        _record,
+        "_ if self.result.relayed().is_some() => UsageStatus::Failed,",
+        "_ if self.result.relayed().is_some() => unreported,",
         (f"{_unreported}test_errors_cost_nothing",),
     ),
     Mutation(
         "unreported usage is never free",
-        _conclusion,
-        "let unreported = if facts.unreported_is_free() {",
+        _record,
+        "let unreported = if upstream.route.source.unreported_free {",
         "let unreported = if false {",
         (f"{_unreported}test_a_group_where_it_is_free",),
     ),
     Mutation(
         "no input is estimated",
         _estimating,
-        "        input: input_tokens(facts),",
-        "        input: input_tokens(facts).min(0),",
+        "        input: input_tokens(body),",
+        "        input: input_tokens(body).min(0),",
         (f"{_unreported}test_leaving_a_stream_before_its_head", f"{_unreported}test_leaving_before_the_answer"),
     ),
     Mutation(
         "no output is estimated",
         _estimating,
-        "        output: written(answer, reading),",
-        "        output: written(answer, reading).min(0),",
+        "        output: written(response_bytes, reading),",
+        "        output: written(response_bytes, reading).min(0),",
         (f"{_unreported}test_a_stream_without_usage", f"{_unreported}test_leaving_before_the_last_event"),
     ),
     Mutation(
         "time counts without a cap",
         _estimating,
-        "tokens_in(waited_us).min(reserved)",
-        "tokens_in(waited_us).max(reserved)",
+        "tokens_in(waited_us()).min(reserved)",
+        "tokens_in(waited_us()).max(reserved)",
         (f"{_unreported}test_output_of_an_answer_left_early_grows_with_time",),
     ),
     Mutation(
@@ -150,7 +150,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     # ---- The usage event
     Mutation(
         "the gateway does not ask by itself",
-        _upload,
+        "src/exchange/include_usage.rs",
         "None if source.catalog.has_prices() => Self::IfPriced,",
         "None if source.catalog.has_prices() => Self::No,",
         (f"{_event}test_it_is_withheld",),
@@ -198,16 +198,16 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "work in the background",
-        _upload,
-        "if self.scanner.background() == Some(true) {",
-        "if self.scanner.background() == Some(true) && false {",
+        _model_check,
+        "if scanner.background() == Some(true) {",
+        "if scanner.background() == Some(true) && false {",
         (f"{_fields}test_work_in_the_background",),
     ),
     Mutation(
         "image tools without the right",
-        _upload,
-        "if self.scanner.image_tool() && !self.route.may_make_images() {",
-        "if self.scanner.image_tool() && !self.route.may_make_images() && false {",
+        _model_check,
+        "if scanner.image_tool() && !route.may_make_images() {",
+        "if scanner.image_tool() && !route.may_make_images() && false {",
         (
             f"{_fields}test_whatever_runs_a_model[image tool]",
             f"{_fields}test_whatever_runs_a_model[image tool, found]",
@@ -216,9 +216,9 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "other models are not looked at",
-        _upload,
-        "            self.judge_other(&other, facts)?;",
-        "            let _ = self.judge_other(&other, facts);",
+        _model_check,
+        "            renamed.extend(self.check_other(&other, scanner, released, route)?);",
+        "            renamed.extend(self.check_other(&other, scanner, released, route).unwrap_or_default());",
         (
             f"{_fields}test_whatever_runs_a_model[advisor]",
             f"{_fields}test_whatever_runs_a_model[fallback]",
@@ -237,9 +237,9 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "dearer classes at the plain price",
-        _upload,
-        "        judge_class(facts)?;",
-        "        let _ = judge_class(facts);",
+        _model_check,
+        "        self.check_class(scanner)?;",
+        "        let _ = self.check_class(scanner);",
         (
             f"{_fields}test_classes_without_a_price",
             f"{_fields}test_classes_with_a_price",
@@ -249,15 +249,15 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "one answer is reserved, however many are asked for",
         _estimating,
-        "Estimate::of(body_bytes, facts.output_cap, candidates(facts))",
-        "Estimate::of(body_bytes, facts.output_cap, candidates(facts).min(1))",
+        "Estimate::of(body_bytes, body.scanner().output_cap(), body.candidates())",
+        "Estimate::of(body_bytes, body.scanner().output_cap(), body.candidates().min(1))",
         (f"{_fields}test_several_answers_reserve_several",),
     ),
     Mutation(
         "embeddings have an output",
         _estimating,
-        'Some("embeddings") => Estimate::of_reading(body_bytes),',
-        'Some("none") => Estimate::of_reading(body_bytes),',
+        "Some(Operation::Embeddings) => Estimate::of_reading(body_bytes),",
+        "Some(Operation::Embeddings) if body_bytes == 0 => Estimate::of_reading(body_bytes),",
         (f"{_fields}test_embeddings_have_no_output",),
     ),
     # ---- Charges
@@ -290,14 +290,14 @@ MUTATIONS: tuple[Mutation, ...] = (
     # ---- One reading
     Mutation(
         "parameters of protocol C go on",
-        "src/exchange/admission.rs",
+        "src/exchange/authorization.rs",
         "            parameters::of_call(target)?;",
         "            let _ = parameters::of_call(target);",
         ("test_wire_parameters.py::test_parameters_of_calls",),
     ),
     Mutation(
         "headers go on",
-        "src/exchange/forward.rs",
+        "src/exchange/upstream_head.rs",
         "for name in head.names().filter_map(kept_back) {",
         'for name in head.names().filter_map(kept_back).filter(|name| name.contains("api-key")) {',
         ("test_wire_headers.py::test_headers_that_stay_here", "test_abuse_paths.py::test_headers_that_choose"),
@@ -305,16 +305,16 @@ MUTATIONS: tuple[Mutation, ...] = (
     # ---- The ledger
     Mutation(
         "the path in the ledger is not cut",
-        "src/exchange/facts.rs",
-        "self.path = shown(target.path, MAX_PATH);",
-        "self.path = shown(target.path, usize::MAX);",
+        "src/exchange/request.rs",
+        "path: excerpt(target.path, MAX_PATH),",
+        "path: excerpt(target.path, usize::MAX),",
         ("test_abuse_lines.py::test_without_a_key", "test_abuse_lines.py::test_what_is_kept_of_a_path"),
     ),
     Mutation(
         "the method in the ledger is not cut",
-        "src/exchange/facts.rs",
-        "self.method = shown(head.method(), MAX_METHOD);",
-        "self.method = shown(head.method(), usize::MAX);",
+        "src/exchange/request.rs",
+        "method: excerpt(head.method(), MAX_METHOD),",
+        "method: excerpt(head.method(), usize::MAX),",
         ("test_abuse_lines.py::test_without_a_key[a long method-h2]",),
     ),
 )

@@ -4,10 +4,10 @@ use rust_decimal::Decimal;
 use serde::Serialize;
 use trilane::config::Compiled;
 use trilane::config::policy::{GroupKind, Source};
-use trilane::lane::Protocol;
+use trilane::exchange::Route;
 use trilane::model::Model;
 use trilane::money::{Charge, Item, Multiplier, Price, Prices, bill};
-use trilane::routing::Route;
+use trilane::protocol::Protocol;
 use trilane::usage::{Call, Kind};
 
 use super::Line;

@@ -1,5 +1,5 @@
 use trilane::config::base::Base;
-use trilane::lane::Protocol;
+use trilane::protocol::Protocol;
 
 use super::*;
 

@@ -1,7 +1,7 @@
 use trilane::config::account::{CredentialHeader, Failover, HttpVersion};
 use trilane::config::base::Base;
 use trilane::config::origin::Origin;
-use trilane::lane::Protocol;
+use trilane::protocol::Protocol;
 
 use super::*;
 

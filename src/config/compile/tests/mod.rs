@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::config::policy::GroupKind;
-use crate::lane::Entry;
+use crate::protocol::Entry;
 
 const DIGEST: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 

@@ -9,7 +9,7 @@ use trilane::auth::World;
 use trilane::config::record::{KeyDigest, Stamped};
 use trilane::config::snapshot::InForce;
 use trilane::config::{Document, compile};
-use trilane::exchange::{AnswerHead, Clock, Exchange, Outcome, Quotas, StreamEnd};
+use trilane::exchange::{Clock, Exchange, Outcome, Quotas, ResponseHeaders, StreamEnd};
 use trilane::head::Head;
 use trilane::ledger::{Record, UsageStatus};
 use trilane::limits::{
@@ -91,19 +91,19 @@ pub fn run(kind: &Kind, setting: &Setting) -> Record {
 }
 
 fn answer(exchange: &mut Exchange, kind: &Kind, world: &Memory) {
-    let head = exchange.on_answer_head(&Good, false, world);
+    let head = exchange.on_response_head(&Good, false, world);
     assert!(matches!(head, Outcome::Continue(_)), "{}", kind.name);
     for piece in kind.answer.chunks(ANSWER_PIECE) {
-        assert!(exchange.reads_answer(), "{}", kind.name);
-        exchange.on_answer_body(piece, piece.len(), false, world);
+        assert!(exchange.reads_response(), "{}", kind.name);
+        exchange.on_response_body(piece, piece.len(), false, world);
     }
-    exchange.on_answer_body(&[], 0, true, world);
+    exchange.on_response_body(&[], 0, true, world);
 }
 
 /// The head of a good answer.
 struct Good;
 
-impl AnswerHead for Good {
+impl ResponseHeaders for Good {
     fn status(&self) -> u16 {
         200
     }
@@ -112,7 +112,7 @@ impl AnswerHead for Good {
         b"via_upstream".to_vec()
     }
 
-    fn failed_tries(&self) -> Vec<u8> {
+    fn failed_attempts(&self) -> Vec<u8> {
         Vec::new()
     }
 
@@ -137,11 +137,11 @@ impl StreamEnd for Whole {
         Some("one".to_owned())
     }
 
-    fn tries(&self) -> u64 {
+    fn attempts(&self) -> u64 {
         1
     }
 
-    fn failed_tries(&self) -> Vec<u8> {
+    fn failed_attempts(&self) -> Vec<u8> {
         Vec::new()
     }
 }

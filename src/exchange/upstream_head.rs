@@ -1,15 +1,14 @@
-//! What leaves of a request's head.
+//! How a request's head changes before it goes upstream.
 
-use super::admission;
 use super::affinity::affinity;
-use super::edits::{AFFINITY_HEADER, CLUSTER_HEADER, Edits, HeaderEdit, PATH_HEADER};
+use super::authorization;
+use super::edits::{AFFINITY_HEADER, CLUSTER_HEADER, HeaderEdit, PATH_HEADER};
 use super::kept_back::kept_back;
+use super::route::Route;
 use crate::config::base::without_version;
 use crate::head::Head;
-use crate::lane::Protocol;
-use crate::protocol::query::{Cut, Target};
-use crate::protocol::{Endpoint, messages};
-use crate::routing::Route;
+use crate::protocol::query::{Stripped, Target};
+use crate::protocol::{Endpoint, Protocol, messages};
 
 /// How many changes there are to most heads, at the most.
 const USUAL_EDITS: usize = 8;
@@ -23,7 +22,7 @@ pub(super) fn head_edits(
     route: &Route,
     key: &str,
     upstream_model: &str,
-) -> Edits {
+) -> Vec<HeaderEdit> {
     let mut headers: Vec<HeaderEdit> = Vec::with_capacity(USUAL_EDITS);
     for name in head.names().filter_map(kept_back) {
         let edit = HeaderEdit::Remove(name);
@@ -49,8 +48,8 @@ pub(super) fn head_edits(
     }
     if path != target.path || target.query.is_some() {
         let cut = match endpoint.protocol() {
-            Some(Protocol::C) => Cut::Key,
-            _ => Cut::Credentials,
+            Some(Protocol::C) => Stripped::Key,
+            _ => Stripped::Credentials,
         };
         let forwarded = target.rewritten(path, cut);
         if forwarded != head.target() {
@@ -62,18 +61,15 @@ pub(super) fn head_edits(
     }
     if endpoint.protocol() == Some(Protocol::B) && !head.contains(messages::UPSTREAM_VERSION_HEADER)
     {
-        // The admission has seen that all version headers agree.
-        let named = admission::version(head).ok().flatten();
+        // The authorization has seen that all version headers agree.
+        let named = authorization::version(head).ok().flatten();
         let version = named.unwrap_or(messages::VERSION.as_bytes());
         headers.push(HeaderEdit::Set(
             messages::UPSTREAM_VERSION_HEADER,
             version.to_vec(),
         ));
     }
-    Edits {
-        headers,
-        ..Edits::default()
-    }
+    headers
 }
 
 /// Whether `accept` asks for an answer that the meter could not read. Google's APIs answer `application/x-protobuf` to

@@ -3,9 +3,10 @@
 use std::rc::Rc;
 
 use crate::config::policy::{Group, GroupKind, Mixed, Source};
-use crate::lane::{Entry, Protocol};
+use crate::ledger::RouteTaken;
 use crate::model::Model;
 use crate::money::Multiplier;
+use crate::protocol::{Entry, Protocol};
 use crate::reply::{Rejection, Spoken};
 
 /// A resolved source and what its use costs.
@@ -48,6 +49,16 @@ impl Route {
                 }),
                 None => Err(not_allowed(Spoken::Lacks(protocol.entry()))),
             },
+        }
+    }
+
+    /// The source and what it costs, for the record.
+    pub(super) fn taken(&self) -> RouteTaken {
+        RouteTaken {
+            source: self.source.group.clone(),
+            entry: self.source.protocol.entry(),
+            cluster: self.source.cluster.clone(),
+            multiplier: self.multiplier,
         }
     }
 

@@ -1,4 +1,4 @@
-//! The three lanes: protocols, and the entries by which a Mixed group reaches them.
+//! The three protocols, and the entries by which a Mixed group reaches them.
 
 use core::fmt;
 

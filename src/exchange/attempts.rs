@@ -1,0 +1,91 @@
+//! The attempts at upstream accounts that one request took.
+
+use super::environment::StreamEnd;
+use super::response::UpstreamResult;
+use super::route::Route;
+use crate::ledger::{AttemptFailure, Attempts, Ending, FailedAttempt};
+
+/// The accounts that were asked, and how each of them did; `None` where the source has none, or no attempt was made.
+pub(super) fn attempts_at(
+    route: &Route,
+    result: &UpstreamResult,
+    ending: Ending,
+    stream: &impl StreamEnd,
+) -> Option<Attempts> {
+    let accounts = route.source.accounts.as_ref()?;
+    let attempts = match accounts.accounts.as_slice() {
+        [only] => of_only_account(&only.id, result, stream),
+        _ => of_several_accounts(result, ending, stream),
+    };
+    (attempts.count > 0).then_some(attempts)
+}
+
+/// Of a source with one account. Nobody watches the attempts there: what became of the last is known here.
+fn of_only_account(account: &str, result: &UpstreamResult, stream: &impl StreamEnd) -> Attempts {
+    let (status, failure) = match result {
+        UpstreamResult::None => (None, None),
+        UpstreamResult::Relayed(response) => (Some(response.status), None),
+        UpstreamResult::Replaced(replaced) => (replaced.status, replaced.failure.as_deref()),
+    };
+    let error = status.filter(|status| *status >= 400);
+    let report = failure.or_else(|| error.map(|_| ""));
+    let failed = report.map(|report| {
+        FailedAttempt::answered(account.to_owned(), error.unwrap_or_default(), report)
+    });
+    Attempts {
+        last: Some(account.to_owned()),
+        // Envoy does not count where it found no address.
+        count: stream.attempts().max(u64::from(failed.is_some())),
+        failed: failed.into_iter().filter(is_failure).collect(),
+        answered: is_answered(result),
+    }
+}
+
+/// Of a source with several accounts. Envoy counts attempts that were not made, too.
+fn of_several_accounts(
+    result: &UpstreamResult,
+    ending: Ending,
+    stream: &impl StreamEnd,
+) -> Attempts {
+    let mut failed = FailedAttempt::parse_list(&stream.failed_attempts());
+    let relayed = result.relayed();
+    let good = relayed.is_some_and(|response| response.status < 400);
+    let broken_off = ending == Ending::ClientAbort && relayed.is_none();
+    if broken_off {
+        // An attempt that the client broke off did not fail; it may or may not have been noted by now.
+        failed.pop_if(|last| last.kind == AttemptFailure::NoAnswer);
+    }
+    let noted = failed
+        .iter()
+        .filter(|failed| failed.kind != AttemptFailure::NoTime);
+    let (tries, last) = if good || broken_off {
+        (noted.count().saturating_add(1), stream.account())
+    } else {
+        // Envoy's choice may have fallen on another one last, which was not asked.
+        let last = noted
+            .clone()
+            .next_back()
+            .map(|failed| failed.account.clone());
+        (noted.count(), last)
+    };
+    failed.retain(is_failure);
+    Attempts {
+        last,
+        count: tries as u64,
+        failed,
+        answered: is_answered(result),
+    }
+}
+
+/// Whether an attempt failed for a reason of the account's, or of the way to it.
+fn is_failure(failed: &FailedAttempt) -> bool {
+    failed.kind != AttemptFailure::Request
+}
+
+/// Whether an account gave a response that finds no fault with the account itself.
+fn is_answered(result: &UpstreamResult) -> bool {
+    result.relayed().is_some_and(|response| {
+        response.status < 400
+            || AttemptFailure::of_status(response.status) == AttemptFailure::Request
+    })
+}

@@ -1,0 +1,87 @@
+//! Authenticates a request: credential, policy, key record, in this order.
+
+use super::key_place::{accepts, protocol_of};
+use super::misplaced::misplaced;
+use super::request::{Caller, MisplacedKey};
+use crate::auth::{Form, Presented, Standing, World, standing};
+use crate::config::snapshot::InForce;
+use crate::head::Head;
+use crate::protocol::Endpoint;
+use crate::protocol::query::Target;
+use crate::reply::Rejection;
+
+/// Why a request was not authenticated.
+#[derive(Debug)]
+pub(super) struct Unauthenticated {
+    /// The valid key that came where its group does not read it.
+    pub misplaced: Option<MisplacedKey>,
+    /// The reply to the client.
+    pub rejection: Rejection,
+}
+
+impl From<Rejection> for Unauthenticated {
+    fn from(rejection: Rejection) -> Self {
+        Self {
+            misplaced: None,
+            rejection,
+        }
+    }
+}
+
+/// Finds out who sent a request.
+///
+/// # Errors
+/// 401 where it has no valid key in a place that the key's group reads, 503 where that cannot be told yet.
+pub(super) fn authenticate(
+    head: &Head,
+    target: &Target<'_>,
+    endpoint: &Endpoint,
+    in_force: Option<&InForce>,
+    world: &impl World,
+) -> Result<Caller, Unauthenticated> {
+    let mut presented = Vec::new();
+    for form in Form::of(endpoint) {
+        match form.read(head, target) {
+            Presented::Absent => {}
+            // Whatever stands in a later form, this one is wrong: in doubt the request is rejected.
+            Presented::Malformed => break,
+            Presented::Key(key) => presented.push((*form, key)),
+        }
+    }
+    let Some(in_force) = in_force else {
+        return Err(if presented.is_empty() {
+            Rejection::Unauthenticated.into()
+        } else {
+            Rejection::NotReady.into()
+        });
+    };
+    // The forms whose key was looked up and is not valid.
+    let mut invalid = Vec::new();
+    for (form, key) in presented {
+        if form == Form::Query && !in_force.policy.query_key {
+            continue;
+        }
+        match standing(&key, in_force, world) {
+            Standing::Refused => invalid.push(form),
+            Standing::Undecided => return Err(Rejection::NotReady.into()),
+            Standing::Good { key, group } => {
+                if accepts(&group, group.clients, endpoint, form) {
+                    let protocol = protocol_of(endpoint, form);
+                    let currency = in_force.policy.currency.clone();
+                    return Ok(Caller::new(key, group, protocol, currency));
+                }
+            }
+        }
+    }
+    let others = Form::ALL.into_iter();
+    let others = others.filter(|form| !invalid.contains(form));
+    Err(
+        match misplaced(others, head, target, endpoint, in_force, world) {
+            Some((key, detail)) => Unauthenticated {
+                misplaced: Some(key),
+                rejection: Rejection::KeyMisplaced { detail },
+            },
+            None => Rejection::Unauthenticated.into(),
+        },
+    )
+}

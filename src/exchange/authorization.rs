@@ -1,0 +1,121 @@
+//! Authorizes a request: what its group may do with the endpoint.
+
+use std::rc::Rc;
+
+use super::route::Route;
+use crate::config::policy::{Clients, Group};
+use crate::head::{Head, Occurrence};
+use crate::protocol::parameters::{self, ParameterError};
+use crate::protocol::query::Target;
+use crate::protocol::{Endpoint, Permission, Protocol, generate, messages};
+use crate::reply::Rejection;
+
+/// Authorizes what a group asks of an endpoint: protocol, version, images, token counting, methods, parameters. Gives the
+/// way to the source.
+///
+/// # Errors
+/// The first of these that the group may not have.
+pub(super) fn authorize(
+    head: &Head,
+    target: &Target<'_>,
+    endpoint: &Endpoint,
+    protocol: Protocol,
+    group: &Rc<Group>,
+) -> Result<Route, Rejection> {
+    let route = Route::find(group, protocol)?;
+    let strict = group.clients == Clients::Strict;
+    if strict && endpoint.is_for_current_clients(target.path) {
+        return Err(Rejection::PathOfCurrentClients);
+    }
+    if endpoint.protocol() == Some(Protocol::B) {
+        check_version(head, strict)?;
+    }
+    let source = &route.source;
+    match endpoint.spec().needs {
+        None => {}
+        Some(Permission::Images) if !route.may_make_images() => {
+            return Err(Rejection::ImagesNotSupported);
+        }
+        Some(Permission::CountTokens) if !source.count_tokens => {
+            return Err(Rejection::CountTokensNotSupported);
+        }
+        Some(Permission::AccountResources) if !source.account_resources => {
+            return Err(Rejection::ResourcesNotServed);
+        }
+        Some(Permission::Images | Permission::CountTokens) => {}
+        Some(Permission::AccountResources) => parameters::of_resource(target)?,
+        Some(Permission::Method) => {
+            check_method(endpoint.name(), &route)?;
+            parameters::of_call(target)?;
+        }
+    }
+    Ok(route)
+}
+
+/// The methods of protocol C that run nothing unpaid, and those that the group prices.
+fn check_method(method: &str, route: &Route) -> Result<(), Rejection> {
+    if generate::METHODS.contains(&method) || route.source.method_price(method).is_some() {
+        return Ok(());
+    }
+    let priced = route.source.methods.iter().map(|(name, _)| name.as_str());
+    let served = generate::METHODS.into_iter().chain(priced);
+    Err(Rejection::MethodNotServed {
+        served: served.map(str::to_owned).collect(),
+    })
+}
+
+impl From<ParameterError> for Rejection {
+    fn from(error: ParameterError) -> Self {
+        match error {
+            ParameterError::Name(name) => Self::UnknownParameter { name },
+            ParameterError::Value(name) => Self::BadParameter(name),
+        }
+    }
+}
+
+/// The version header of protocol B: the constant for strict groups, any date for current ones,
+/// which may also leave it out.
+fn check_version(head: &Head, strict: bool) -> Result<(), Rejection> {
+    let taken = match version(head) {
+        Err(Disagree) => false,
+        Ok(None) => !strict,
+        Ok(Some(value)) if strict => value == messages::VERSION.as_bytes(),
+        Ok(Some(value)) => is_date(value),
+    };
+    if taken {
+        Ok(())
+    } else {
+        Err(Rejection::Version { any_date: !strict })
+    }
+}
+
+/// A version header that is repeated, or two names for it with different values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Disagree;
+
+/// The version that a request names, under either name; both must agree.
+pub(super) fn version(head: &Head) -> Result<Option<&[u8]>, Disagree> {
+    let mut named = None;
+    for name in messages::VERSION_HEADERS {
+        match head.single(name) {
+            Occurrence::Absent => {}
+            Occurrence::Repeated => return Err(Disagree),
+            Occurrence::Once(value) => {
+                if named.is_some_and(|other| other != value) {
+                    return Err(Disagree);
+                }
+                named = Some(value);
+            }
+        }
+    }
+    Ok(named)
+}
+
+/// `YYYY-MM-DD`, in digits.
+fn is_date(value: &[u8]) -> bool {
+    value.len() == 10
+        && value.iter().enumerate().all(|(i, b)| match i {
+            4 | 7 => *b == b'-',
+            _ => b.is_ascii_digit(),
+        })
+}

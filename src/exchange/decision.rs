@@ -1,0 +1,311 @@
+//! The decision on a request's head, in the order in which the reasons to reject it are looked at.
+
+use serde_json::json;
+
+use super::authentication::authenticate;
+use super::authorization::authorize;
+use super::edits::Edits;
+use super::environment::Environment;
+use super::forwarded::Forwarded;
+use super::limits::{LimitsService, local};
+use super::lists;
+use super::media::{self, Media};
+use super::model_check::Expectation;
+use super::record::RecordBuilder;
+use super::reply_context::ReplyContext;
+use super::request::{Caller, NamedModel, RequestLine};
+use super::request_body::{BodyTerms, RequestBody};
+use super::response::UpstreamResult;
+use super::route::Route;
+use super::upstream_head::head_edits;
+use super::upstream_request::UpstreamRequest;
+use crate::body::BodyError;
+use crate::config::Policy;
+use crate::config::snapshot::InForce;
+use crate::head::Head;
+use crate::protocol::query::Target;
+use crate::protocol::{Dialect, Endpoint, Mismatch, ModelPlace, Protocol};
+use crate::reply::{Rejection, Reply};
+
+/// What becomes of a request, by its head.
+#[derive(Debug)]
+pub(super) enum Decision {
+    /// It is answered here, as asked.
+    Reply(Box<RecordBuilder>, Reply),
+    /// It is rejected.
+    Reject(Box<RecordBuilder>, ReplyContext, Rejection),
+    /// It goes upstream, if its body has nothing against it.
+    Forward(Box<Forwarded>),
+}
+
+impl Decision {
+    fn reject(known: RecordBuilder, context: ReplyContext, rejection: Rejection) -> Self {
+        Self::Reject(Box::new(known), context, rejection)
+    }
+
+    /// The reply, or the rejection, to a request that only this is known of.
+    fn of(known: RecordBuilder, context: ReplyContext, reply: Result<Reply, Rejection>) -> Self {
+        match reply {
+            Ok(reply) => Self::Reply(Box::new(known), reply),
+            Err(rejection) => Self::reject(known, context, rejection),
+        }
+    }
+}
+
+/// Decides on a request by its head; `end` says that no body follows.
+pub(super) fn decide(
+    head: &Head,
+    end: bool,
+    in_force: Option<&InForce>,
+    environment: &impl Environment,
+) -> Decision {
+    let target = Target::parse(head.target());
+    let line = RequestLine::new(head, &target);
+    let context = ReplyContext::new(line.protocol(), head);
+    let endpoint = match check_line(&line, head) {
+        Ok(endpoint) => endpoint,
+        Err(rejection) => return Decision::reject(RecordBuilder::new(line), context, rejection),
+    };
+    if *endpoint == Endpoint::Health {
+        let reply = health(in_force, &context);
+        return Decision::of(RecordBuilder::new(line), context, reply);
+    }
+    let authenticated = check_head(head)
+        .map_err(Into::into)
+        .and_then(|()| authenticate(head, &target, endpoint, in_force, environment));
+    let (caller, policy) = match (authenticated, in_force) {
+        (Ok(caller), Some(in_force)) => (caller, &in_force.policy),
+        (Ok(_), None) => {
+            let known = RecordBuilder::new(line);
+            return Decision::reject(known, context, Rejection::NotReady);
+        }
+        (Err(denied), _) => {
+            let known = RecordBuilder {
+                misplaced: denied.misplaced,
+                ..RecordBuilder::new(line)
+            };
+            return Decision::reject(known, context, denied.rejection);
+        }
+    };
+    if endpoint.spec().list.is_some() {
+        let reply = list(&caller, endpoint, &target, &context);
+        let known = RecordBuilder {
+            caller: Some(caller),
+            ..RecordBuilder::new(line)
+        };
+        return Decision::of(known, context, reply);
+    }
+    let began_us = || environment.now_us();
+    let upstream = upstream_request(head, end, &target, endpoint, &caller, policy, began_us);
+    let forwarded = match upstream {
+        Ok(upstream) => Forwarded {
+            line,
+            caller,
+            reply: context,
+            upstream,
+        },
+        Err(Unauthorized {
+            named,
+            stream,
+            rejection,
+        }) => {
+            let known = RecordBuilder {
+                caller: Some(caller),
+                named,
+                stream,
+                ..RecordBuilder::new(line)
+            };
+            return Decision::reject(known, context, rejection);
+        }
+    };
+    let service = forwarded.upstream.service.as_ref();
+    match service.map_or(Ok(()), |service| service.require(environment)) {
+        Ok(()) => Decision::Forward(Box::new(forwarded)),
+        Err(rejection) => {
+            let context = forwarded.reply.clone();
+            let known = Box::new(forwarded).into_record(UpstreamResult::None);
+            Decision::Reject(known, context, rejection)
+        }
+    }
+}
+
+/// The endpoint that a request asks for.
+fn check_line<'a>(line: &'a RequestLine, head: &Head) -> Result<&'a Endpoint, Rejection> {
+    line.endpoint.as_ref().map_err(|mismatch| match mismatch {
+        Mismatch::UnknownPath { advice, .. } => Rejection::UnknownPath { advice: *advice },
+        Mismatch::NotServed { .. } => Rejection::EndpointNotServed,
+        Mismatch::WrongMethod { .. } if asks_for_websocket(head) => Rejection::UpgradeRequired,
+        Mismatch::WrongMethod { allow, .. } => Rejection::WrongMethod { allow },
+    })
+}
+
+/// Rejects what no endpoint takes.
+fn check_head(head: &Head) -> Result<(), Rejection> {
+    if asks_for_websocket(head) {
+        return Err(Rejection::UpgradeRequired);
+    }
+    // HTTP/2 carries any byte in a target; an HTTP/1 upstream would see another request, or none.
+    if !head.target().iter().all(u8::is_ascii_graphic) {
+        return Err(Rejection::BadTarget);
+    }
+    Ok(())
+}
+
+fn health(in_force: Option<&InForce>, context: &ReplyContext) -> Result<Reply, Rejection> {
+    in_force
+        .filter(|policy| policy.is_ready())
+        .ok_or(Rejection::NotReady)?;
+    let body = json!({"status": "ok"});
+    Ok(Reply::json(200, &body, context.dialect, None))
+}
+
+fn list(
+    caller: &Caller,
+    endpoint: &Endpoint,
+    target: &Target<'_>,
+    context: &ReplyContext,
+) -> Result<Reply, Rejection> {
+    let body = lists::body(
+        &caller.group,
+        caller.protocol,
+        endpoint.path_model(),
+        target,
+    )?;
+    let dialect = match caller.protocol {
+        Protocol::C => Dialect::Native(Protocol::C),
+        Protocol::A | Protocol::B => context.dialect,
+    };
+    let id = context.request_id.as_deref();
+    Ok(Reply::written(200, body, dialect, id))
+}
+
+/// Why a caller may not have what it asks for, and the model that the path names.
+#[derive(Debug)]
+struct Unauthorized {
+    named: Option<NamedModel>,
+    stream: bool,
+    rejection: Rejection,
+}
+
+impl From<Rejection> for Unauthorized {
+    fn from(rejection: Rejection) -> Self {
+        Self {
+            named: None,
+            stream: false,
+            rejection,
+        }
+    }
+}
+
+/// Prepares what goes upstream, if the caller is authorized and the body is of a form that can be read.
+fn upstream_request(
+    head: &Head,
+    end: bool,
+    target: &Target<'_>,
+    endpoint: &Endpoint,
+    caller: &Caller,
+    policy: &Policy,
+    now_us: impl FnOnce() -> u64,
+) -> Result<UpstreamRequest, Unauthorized> {
+    let spec = endpoint.spec();
+    let route = authorize(head, target, endpoint, caller.protocol, &caller.group)?;
+    let (expects, named) = expected_model(endpoint, &route)?;
+    let stream = endpoint.method() == Some("streamGenerateContent");
+    let (content_length, media) = match check_body_head(head, end, endpoint, policy.max_body) {
+        Ok(checked) => checked,
+        Err(rejection) => {
+            return Err(Unauthorized {
+                named,
+                stream,
+                rejection,
+            });
+        }
+    };
+    let upstream_model = match &expects {
+        Expectation::SameAs {
+            upstream: Some(upstream),
+            ..
+        } => upstream,
+        _ => endpoint.path_model().unwrap_or_default(),
+    };
+    let mut headers = head_edits(head, target, endpoint, &route, &caller.key, upstream_model);
+    headers.extend(media.edit);
+    let edits = Edits {
+        headers,
+        ..Edits::default()
+    };
+    let terms = BodyTerms {
+        policy,
+        spec,
+        content_length,
+        awaits: local::needs(&caller.subjects, spec),
+        stream,
+    };
+    let body = RequestBody::new(&terms, &route, media.scanner, expects, named, edits);
+    Ok(UpstreamRequest {
+        spec,
+        route,
+        began_us: now_us(),
+        reservation: None,
+        service: policy.limits_service.map(LimitsService::new),
+        body,
+    })
+}
+
+/// What the body must say about the model, and the model that the path names.
+fn expected_model(
+    endpoint: &Endpoint,
+    route: &Route,
+) -> Result<(Expectation, Option<NamedModel>), Rejection> {
+    match (endpoint.spec().model, endpoint.path_model()) {
+        (ModelPlace::Path, Some(name)) => {
+            let model = route.model(name)?;
+            let expects = Expectation::SameAs {
+                id: model.id.clone(),
+                upstream: model.upstream.clone(),
+            };
+            Ok((expects, Some(NamedModel::new(name, Some(model)))))
+        }
+        (ModelPlace::Optional, _) => Ok((Expectation::Any, None)),
+        _ => Ok((Expectation::Named, None)),
+    }
+}
+
+/// Rejects a body by its head alone: too long, still encoded, missing, or of a form that the endpoint does not take.
+/// Gives its length, where the head tells it, and how it is read.
+fn check_body_head(
+    head: &Head,
+    end: bool,
+    endpoint: &Endpoint,
+    max_body: u64,
+) -> Result<(Option<u64>, Media), Rejection> {
+    let encoded = head
+        .values("content-encoding")
+        .any(|value| !value.trim_ascii().eq_ignore_ascii_case(b"identity"));
+    if encoded {
+        return Err(Rejection::EncodingNotSupported);
+    }
+    let spec = endpoint.spec();
+    let is_optional = spec.model == ModelPlace::Optional;
+    if end && !is_optional {
+        return Err(Rejection::Body(BodyError::Empty));
+    }
+    let length = head
+        .get("content-length")
+        .and_then(|value| core::str::from_utf8(value).ok())
+        .and_then(|text| text.parse::<u64>().ok());
+    if length.is_some_and(|length| length > max_body) {
+        return Err(Rejection::TooLarge { limit: max_body });
+    }
+    let media = if end {
+        Media::none()
+    } else {
+        media::judge(head, spec.takes_forms)?
+    };
+    Ok((length, media))
+}
+
+fn asks_for_websocket(head: &Head) -> bool {
+    head.values("upgrade")
+        .any(|value| value.trim_ascii().eq_ignore_ascii_case(b"websocket"))
+}

@@ -1,0 +1,60 @@
+//! What the exchange asks of its surroundings: clocks, quotas, the heads and ends that the proxy knows of.
+
+use crate::auth::World;
+use crate::limits::{AdmitError, Consumption, Estimate, Figures, Reservation, Settlement, Subject};
+
+/// A clock, read only where a time is needed: each reading is a host call.
+pub trait Clock {
+    /// Microseconds of a steady clock that all VMs of a process share.
+    fn now_us(&self) -> u64;
+}
+
+/// Counts requests against the limits of a key and its group.
+pub trait Quotas {
+    /// Reserves what a request is estimated to use.
+    ///
+    /// # Errors
+    /// The limit that the request would exceed.
+    fn admit(&self, subjects: &[Subject], estimate: Estimate) -> Result<Reservation, AdmitError>;
+    /// Settles a reservation when the exchange is over.
+    fn settle(&self, grant: Reservation, used: Consumption) -> Settlement;
+    /// What is left.
+    fn figures(&self, subjects: &[Subject]) -> Figures;
+    /// Whether this Envoy is configured to ask the limits service.
+    fn reach_service(&self) -> bool {
+        false
+    }
+}
+
+/// The environment of a request: key store, clock and quotas.
+pub trait Environment: World + Clock + Quotas {}
+
+impl<T: World + Clock + Quotas> Environment for T {}
+
+/// The head of a response. Each look at it is a host call.
+pub trait ResponseHeaders {
+    /// The status.
+    fn status(&self) -> u16;
+    /// Envoy's response code details: `via_upstream` where the upstream made it, else why Envoy did.
+    fn details(&self) -> Vec<u8>;
+    /// The failed attempts, this response's among them, as [`FailedAttempt::append_to`](crate::ledger::FailedAttempt::append_to)
+    /// wrote them.
+    fn failed_attempts(&self) -> Vec<u8>;
+    /// A header, where it is there and is text.
+    fn header(&self, name: &'static str) -> Option<String>;
+    /// The names of the headers that are not relayed: see [`is_withheld`](super::is_withheld).
+    fn withheld_headers(&self) -> Vec<String>;
+}
+
+/// What the proxy knows of a stream when it is over. Each look is a host call, made only where it is
+/// needed.
+pub trait StreamEnd {
+    /// Envoy's response code details: what ended the stream, where it did not end by itself.
+    fn details(&self) -> Vec<u8>;
+    /// The upstream account of the last attempt.
+    fn account(&self) -> Option<String>;
+    /// How many attempts Envoy counted.
+    fn attempts(&self) -> u64;
+    /// The failed ones, as [`FailedAttempt::append_to`](crate::ledger::FailedAttempt::append_to) wrote them.
+    fn failed_attempts(&self) -> Vec<u8>;
+}

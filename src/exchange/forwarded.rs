@@ -1,0 +1,69 @@
+//! A request that goes upstream: what was decided about it, and its body.
+
+use super::environment::Quotas;
+use super::limits::local;
+use super::record::RecordBuilder;
+use super::reply_context::ReplyContext;
+use super::request::{Caller, RequestLine};
+use super::request_body::BodyStep;
+use super::response::UpstreamResult;
+use super::upstream_request::UpstreamRequest;
+use crate::reply::Rejection;
+
+// Every forwarded request has one: docs/memory.md says what that comes to.
+#[cfg(target_arch = "wasm32")]
+const _: () = assert!(size_of::<Forwarded>() <= 704);
+
+/// A request that goes upstream, or will once its body has named the model.
+#[derive(Debug)]
+pub(super) struct Forwarded {
+    pub line: RequestLine,
+    pub caller: Caller,
+    pub reply: ReplyContext,
+    pub upstream: UpstreamRequest,
+}
+
+impl Forwarded {
+    /// Reads the next bytes of the body; `end` says that they are the last. Before the head is released the request is
+    /// counted against its limits: one that is rejected for another reason costs nothing.
+    pub(super) fn read(
+        &mut self,
+        bytes: &[u8],
+        end: bool,
+        quotas: &impl Quotas,
+    ) -> Result<BodyStep, Rejection> {
+        let Self {
+            caller, upstream, ..
+        } = self;
+        let held = !upstream.body.head_released();
+        let mut step = upstream.body.read(bytes, end, &upstream.route)?;
+        if let BodyStep::Release(edits) = &mut step
+            && held
+        {
+            let UpstreamRequest { spec, body, .. } = &*upstream;
+            upstream.reservation = local::reserve(&caller.subjects, spec, body, quotas)?;
+            upstream.add_pace(edits);
+            edits.descriptors = upstream.ask_service(caller);
+        }
+        Ok(step)
+    }
+
+    /// What the record of the exchange is built from, the upstream having done `result`.
+    pub(super) fn into_record(self: Box<Self>, result: UpstreamResult) -> Box<RecordBuilder> {
+        let Self {
+            line,
+            caller,
+            mut upstream,
+            ..
+        } = *self;
+        Box::new(RecordBuilder {
+            line,
+            caller: Some(caller),
+            named: upstream.body.models_mut().take_named(),
+            stream: upstream.body.stream,
+            upstream: Some(upstream),
+            result,
+            ..RecordBuilder::default()
+        })
+    }
+}

@@ -1,0 +1,118 @@
+//! Limits that this Envoy counts: what a request reserves, what it has used, what the client learns of them.
+
+use crate::exchange::edits::{Edits, HeaderEdit};
+use crate::exchange::environment::Quotas;
+use crate::exchange::estimating;
+use crate::exchange::request::Caller;
+use crate::exchange::request_body::{EstimateNeeds, RequestBody};
+use crate::ledger::{Record, UsageStatus};
+use crate::limits::{Consumption, Count, Limits, Rate, Reservation, Subject};
+use crate::money::Amount;
+use crate::protocol::limits as headers;
+use crate::protocol::{EndpointSpec, Protocol};
+use crate::reply::{Rejection, Reply};
+use crate::usage::{Reading, Usage};
+
+/// What must be known to estimate a request with these limits.
+pub(in crate::exchange) fn needs(subjects: &[Subject], spec: &EndpointSpec) -> EstimateNeeds {
+    let limited = |rate| {
+        let mut limits = subjects.iter().map(|subject| &subject.limits);
+        limits.any(|limits| limits.per_minute(rate).is_some())
+    };
+    // What is not metered uses no tokens.
+    if spec.usage.is_none() {
+        return EstimateNeeds::default();
+    }
+    EstimateNeeds {
+        length: limited(Rate::InputTokens),
+        cap: limited(Rate::OutputTokens),
+    }
+}
+
+/// Reserves what a request is estimated to use; `None` where nothing limits it.
+///
+/// # Errors
+/// The limit that it would exceed.
+pub(in crate::exchange) fn reserve(
+    subjects: &[Subject],
+    spec: &EndpointSpec,
+    body: &RequestBody,
+    quotas: &impl Quotas,
+) -> Result<Option<Reservation>, Rejection> {
+    if subjects.is_empty() {
+        return Ok(None);
+    }
+    let estimate = estimating::reservation(spec.operation, body, body.length());
+    let grant = quotas.admit(subjects, estimate);
+    grant.map(Some).map_err(Rejection::of_limit)
+}
+
+/// Settles a reservation by what the exchange has used, and puts into its record what is spent of its budgets.
+pub(in crate::exchange) fn settle(
+    reservation: Option<Reservation>,
+    record: &mut Record,
+    quotas: &impl Quotas,
+) {
+    if let Some(reservation) = reservation {
+        record.settled = quotas.settle(reservation, used(record));
+    }
+}
+
+fn used(record: &Record) -> Consumption {
+    let [input, output] = tokens(&record.reading, record.status);
+    Consumption {
+        input,
+        output,
+        charge: record.charge.and_then(Amount::of),
+    }
+}
+
+/// How many tokens an exchange has used, input and output, as far as its response reported them.
+pub(in crate::exchange) fn tokens(reading: &Reading, status: UsageStatus) -> [Count; 2] {
+    let input = reading.usage.as_ref().map(Usage::input_tokens);
+    let output = reading.usage.as_ref().map(Usage::output_tokens);
+    match status {
+        // The upstream was at work. What it reported of its output is not what it has written since.
+        UsageStatus::Partial => [
+            input.map_or(Count::AtLeast(0), Count::Exactly),
+            Count::AtLeast(output.unwrap_or_default()),
+        ],
+        _ => [input, output].map(|count| Count::Exactly(count.unwrap_or_default())),
+    }
+}
+
+/// Adds to a local reply what is left of the caller's limits.
+pub(in crate::exchange) fn add_to_reply(
+    reply: &mut Reply,
+    caller: Option<&Caller>,
+    quotas: &impl Quotas,
+) {
+    reply
+        .headers
+        .extend(caller.into_iter().flat_map(|it| left(it, quotas)));
+}
+
+/// Adds to an upstream's response what is left of the caller's limits.
+pub(in crate::exchange) fn add_to_response(
+    edits: &mut Edits,
+    caller: &Caller,
+    quotas: &impl Quotas,
+) {
+    let headers = left(caller, quotas).into_iter();
+    let edits_of = |(name, value): (_, String)| HeaderEdit::Set(name, value.into_bytes());
+    edits.headers.extend(headers.map(edits_of));
+}
+
+/// The headers that say what is left. The counters are read only where there is something to say.
+fn left(caller: &Caller, quotas: &impl Quotas) -> Vec<(&'static str, String)> {
+    let protocol = caller.protocol;
+    let mut limits = caller.subjects.iter().map(|subject| &subject.limits);
+    // Protocol C has no words for rates.
+    let has =
+        |limits: &Limits| limits.budget.is_set() || (protocol != Protocol::C && limits.has_rates());
+    if !limits.any(has) {
+        return Vec::new();
+    }
+    let figures = quotas.figures(&caller.subjects);
+    headers::of(protocol, &figures, caller.currency.as_deref())
+}

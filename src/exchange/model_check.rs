@@ -1,0 +1,255 @@
+//! Which models a request names, and whether it may use them.
+//!
+//! Whatever runs a model is checked as that model: the request's own, and those of its tools,
+//! fallbacks and batches.
+
+use core::ops::Range;
+use std::rc::Rc;
+
+use super::request::NamedModel;
+use super::route::Route;
+use crate::body::{BodyError, BodyScanner, Field, OtherModel, Role};
+use crate::model::Model;
+use crate::protocol::Protocol;
+use crate::reply::Rejection;
+use crate::usage::Wire;
+
+/// Bytes of the whole body that change, and what stands there instead.
+type Renamed = (Range<u64>, Vec<u8>);
+
+/// What the body must say about the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Expectation {
+    /// It must name one of the key's list.
+    Named,
+    /// The path named one already; if the body names one too, it must be the same.
+    SameAs {
+        /// The catalog id of the path's model.
+        id: String,
+        /// Its name upstream, where that is another.
+        upstream: Option<String>,
+    },
+    /// It may name one; if so, one of the key's list.
+    Any,
+    /// It has said what it must.
+    Met,
+}
+
+/// The models that a request names, checked as the body is read.
+#[derive(Debug)]
+pub(super) struct ModelCheck {
+    expects: Expectation,
+    named: Option<NamedModel>,
+    /// The models that the body names beside its own: those of tools and fallbacks, each once.
+    others: Vec<Rc<Model>>,
+    /// How the response reports usage.
+    usage: Option<Wire>,
+}
+
+impl ModelCheck {
+    /// The path has named `named`, and the body must say what is expected.
+    pub(super) fn new(
+        expects: Expectation,
+        named: Option<NamedModel>,
+        usage: Option<Wire>,
+    ) -> Self {
+        Self {
+            expects,
+            named,
+            others: Vec::new(),
+            usage,
+        }
+    }
+
+    /// The request's own model.
+    pub(super) fn model(&self) -> Option<&Rc<Model>> {
+        self.named.as_ref()?.model.as_ref()
+    }
+
+    /// The request's own model as it is named, taken out.
+    pub(super) fn take_named(&mut self) -> Option<NamedModel> {
+        self.named.take()
+    }
+
+    /// The models of tools and fallbacks, each once.
+    pub(super) fn others(&self) -> &[Rc<Model>] {
+        &self.others
+    }
+
+    /// Whether the body need not name a model.
+    pub(super) fn is_optional(&self) -> bool {
+        self.expects == Expectation::Any
+    }
+
+    /// Whether the body must still name the model.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.expects == Expectation::Named
+    }
+
+    /// Whether the model is known and has no prices.
+    pub(super) fn is_unpriced(&self) -> bool {
+        self.model().is_some_and(|model| model.prices.is_none())
+    }
+
+    /// Whether a model may still come whose name changes.
+    pub(super) fn may_rename(&self, scanner: &BodyScanner, route: &Route) -> bool {
+        let renames = match &self.expects {
+            Expectation::Named => route.source.catalog.renames(),
+            Expectation::SameAs { upstream, .. } => upstream.is_some(),
+            Expectation::Any | Expectation::Met => false,
+        };
+        renames && !scanner.complete()
+    }
+
+    /// Checks the request's own model as soon as the body names it. Gives the change that renames it.
+    pub(super) fn check_own(
+        &mut self,
+        scanner: &BodyScanner,
+        end: bool,
+        route: &Route,
+    ) -> Result<Option<Renamed>, Rejection> {
+        let Some(found) = scanner.model() else {
+            let can_come = !end && !scanner.complete();
+            return if self.is_awaited() && !can_come {
+                Err(Rejection::ModelMissing)
+            } else {
+                Ok(None)
+            };
+        };
+        if self.expects == Expectation::Met {
+            return Ok(None);
+        }
+        if found.truncated {
+            return Err(Rejection::ModelNotFound {
+                name: found.name.clone(),
+                served_by: None,
+            });
+        }
+        let upstream = match &self.expects {
+            Expectation::SameAs { id, upstream } => match route.source.catalog.find(&found.name) {
+                Some(model) if model.id == *id => upstream
+                    .as_deref()
+                    .map(|upstream| spelled_as(&found.name, upstream)),
+                _ => return Err(Rejection::ModelMismatch),
+            },
+            Expectation::Any => {
+                route.model(&found.name)?;
+                None
+            }
+            Expectation::Named | Expectation::Met => {
+                let model = route.model(&found.name)?;
+                self.named = Some(NamedModel::new(&found.name, Some(model)));
+                model.upstream.clone()
+            }
+        };
+        self.expects = Expectation::Met;
+        let renamed = upstream.filter(|upstream| *upstream != found.name);
+        Ok(renamed.map(|upstream| (found.span.clone(), scanner.encode_model(&upstream))))
+    }
+
+    /// Checks what else the body asks for: background work, images, other models. Gives the changes that rename them.
+    /// `released` is how many bytes of the body have gone, once the head has.
+    pub(super) fn check_others(
+        &mut self,
+        scanner: &mut BodyScanner,
+        released: Option<u64>,
+        route: &Route,
+    ) -> Result<Vec<Renamed>, Rejection> {
+        if scanner.background() == Some(true) {
+            return Err(Rejection::BackgroundNotSupported);
+        }
+        // That of an image is another member of the same name.
+        if scanner.background_text() && self.usage != Some(Wire::Images) {
+            let wrong = BodyError::WrongType(Field::Background);
+            return Err(Rejection::Body(wrong));
+        }
+        if scanner.image_tool() && !route.may_make_images() {
+            return Err(Rejection::ImagesNotSupported);
+        }
+        self.check_class(scanner)?;
+        let mut renamed = Vec::new();
+        for other in scanner.take_others() {
+            renamed.extend(self.check_other(&other, scanner, released, route)?);
+        }
+        Ok(renamed)
+    }
+
+    /// Checks a model that the body names beside its own.
+    fn check_other(
+        &mut self,
+        other: &OtherModel,
+        scanner: &BodyScanner,
+        released: Option<u64>,
+        route: &Route,
+    ) -> Result<Option<Renamed>, Rejection> {
+        let OtherModel { role, found } = other;
+        let name = &found.name;
+        if found.truncated {
+            return Err(Rejection::ModelNotFound {
+                name: name.clone(),
+                served_by: None,
+            });
+        }
+        let model = route.model(name)?;
+        let upstream = model
+            .upstream
+            .as_deref()
+            .map(|upstream| spelled_as(name, upstream))
+            .filter(|upstream| upstream != name);
+        let of_path = self
+            .model()
+            .filter(|_| *role == Role::OfPath && route.source.protocol == Protocol::C);
+        match of_path {
+            Some(path) if path.id != model.id => Err(Rejection::ModelMismatch),
+            Some(_) => {
+                let Some(upstream) = upstream else {
+                    return Ok(None);
+                };
+                // A head that was released without an eye to this may have named the body's length.
+                let foreseen = matches!(self.expects, Expectation::SameAs { .. });
+                if released.is_some_and(|gone| !foreseen || found.span.start < gone) {
+                    return Err(Rejection::ModelMismatch);
+                }
+                Ok(Some((found.span.clone(), scanner.encode_model(&upstream))))
+            }
+            // Only the request's own model is written anew.
+            None if upstream.is_some() => Err(Rejection::OtherModelRenamed { name: name.clone() }),
+            None => {
+                if !self.others.iter().any(|known| known.id == model.id) {
+                    self.others.push(Rc::clone(model));
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    /// Rejects a class of service, or a speed, that is asked for by name and may be dearer or cheaper than the model's
+    /// own prices say. A model without prices costs nothing at any.
+    fn check_class(&self, scanner: &BodyScanner) -> Result<(), Rejection> {
+        const NAMED: [&str; 3] = ["priority", "flex", "fast"];
+        let prices = self.model().and_then(|model| model.prices.as_ref());
+        let Some(prices) = prices else { return Ok(()) };
+        for (member, class) in [
+            ("service_tier", scanner.service_tier()),
+            ("speed", scanner.speed()),
+        ] {
+            let class = class.unwrap_or_default().to_ascii_lowercase();
+            // Protocol C has long words for them.
+            let named = NAMED.iter().find(|name| class.ends_with(**name));
+            let priced = |name: &&&str| prices.tier(&class).or(prices.tier(name)).is_some();
+            if named.is_some_and(|name| !priced(&name)) {
+                return Err(Rejection::ClassNotPriced(member));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The name upstream, with the prefix that a name in a body of protocol C may have.
+fn spelled_as(name: &str, upstream: &str) -> String {
+    if name.starts_with("models/") {
+        format!("models/{upstream}")
+    } else {
+        upstream.to_owned()
+    }
+}

@@ -1,0 +1,227 @@
+//! The state machine of one exchange: all phases, and every transition between them.
+//!
+//! ```text
+//!            request head     chunk…           last chunk         response head
+//!  Start ──► AwaitingModel ──► Forwarding ──────────────────────► Relaying ──► Done
+//!    │            │                │                                 ▲
+//!    └────────────┴────────────────┴──► Replied (we answered)        └ may come before the last chunk
+//! ```
+//!
+//! A transition consumes the phase and gives the next one with an [`Outcome`]. What is known of an
+//! exchange is part of its phase; a call that a phase does not expect passes or is rejected, and is
+//! never an error: Envoy may abort, answer by itself or end a stream in every phase.
+
+use core::mem;
+
+use super::decision::{self, Decision};
+use super::environment::{Clock, Environment, Quotas, ResponseHeaders, StreamEnd};
+use super::forwarded::Forwarded;
+use super::limits::local;
+use super::outcome::Outcome;
+use super::record::{LocalReply, RecordBuilder};
+use super::reply_context::ReplyContext;
+use super::request_body::BodyStep;
+use super::response::{Response, UpstreamResult};
+use super::response_head::{self, ResponseDecision};
+use crate::config::snapshot::InForce;
+use crate::head::Head;
+use crate::ledger::Record;
+use crate::reply::{Rejection, Reply};
+
+/// Where one exchange stands, and what is known of it there.
+#[derive(Debug, Default)]
+pub(super) enum Phase {
+    /// Nothing has come yet.
+    #[default]
+    Start,
+    /// The key is valid; the head is held because the body must say which model.
+    AwaitingModel(Box<Forwarded>),
+    /// The head is on its way upstream; the rest of the body is read as it follows.
+    Forwarding(Box<Forwarded>),
+    /// A response passes through; what is left of the request body is still read.
+    Relaying(Box<Forwarded>, Response),
+    /// The request was answered here; the local reply passes untouched.
+    Replied(Box<RecordBuilder>),
+    /// Nothing more will come.
+    Done,
+}
+
+impl Phase {
+    /// The request's head has come; `end` says that no body follows.
+    pub(super) fn on_request_head(
+        self,
+        head: &Head,
+        end: bool,
+        in_force: Option<&InForce>,
+        environment: &impl Environment,
+    ) -> (Self, Outcome) {
+        match self {
+            Self::Start => {}
+            Self::Forwarding(_) | Self::Relaying(..) => return (self, Outcome::pass()),
+            // Undecided, or decided against: a second head, which Envoy never sends, changes nothing.
+            Self::AwaitingModel(_) | Self::Replied(_) | Self::Done => {
+                return (self, Outcome::Pause);
+            }
+        }
+        match decision::decide(head, end, in_force, environment) {
+            Decision::Reply(known, reply) => answer(known, reply, environment),
+            Decision::Reject(known, context, rejection) => {
+                reject(known, &context, rejection, environment)
+            }
+            Decision::Forward(forwarded) if end => {
+                Self::Forwarding(forwarded).on_request_body(&[], true, environment)
+            }
+            Decision::Forward(forwarded) => (Self::AwaitingModel(forwarded), Outcome::Pause),
+        }
+    }
+
+    /// The next bytes of the request body have come; `end` says that they are the last.
+    pub(super) fn on_request_body(
+        self,
+        bytes: &[u8],
+        end: bool,
+        quotas: &impl Quotas,
+    ) -> (Self, Outcome) {
+        let (mut forwarded, response) = match self {
+            Self::AwaitingModel(forwarded) | Self::Forwarding(forwarded) => (forwarded, None),
+            Self::Relaying(forwarded, response) => (forwarded, Some(response)),
+            // A body without a head, which Envoy never hands over: nothing is known of it.
+            Self::Start => {
+                let context = ReplyContext::default();
+                return reject(Box::default(), &context, Rejection::Internal, quotas);
+            }
+            // Rejected: what the client still sends goes nowhere.
+            Self::Replied(_) | Self::Done => return (self, Outcome::Pause),
+        };
+        let outcome = match forwarded.read(bytes, end, quotas) {
+            Ok(BodyStep::Hold) => Outcome::Pause,
+            Ok(BodyStep::Release(edits)) => Outcome::Continue(edits),
+            Err(rejection) => {
+                let context = forwarded.reply.clone();
+                let result = response.map_or(UpstreamResult::None, UpstreamResult::Relayed);
+                return reject(forwarded.into_record(result), &context, rejection, quotas);
+            }
+        };
+        let next = match response {
+            Some(response) => Self::Relaying(forwarded, response),
+            None if forwarded.upstream.body.head_released() => Self::Forwarding(forwarded),
+            None => Self::AwaitingModel(forwarded),
+        };
+        (next, outcome)
+    }
+
+    /// Reads a part of the request body that more follows at once.
+    pub(super) fn on_request_bytes(&mut self, bytes: &[u8]) {
+        if let Self::AwaitingModel(forwarded)
+        | Self::Forwarding(forwarded)
+        | Self::Relaying(forwarded, _) = self
+        {
+            forwarded.upstream.body.read_ahead(bytes);
+        }
+    }
+
+    /// The response's head has come; `end` says that no body follows.
+    pub(super) fn on_response_head(
+        self,
+        head: &impl ResponseHeaders,
+        end: bool,
+        quotas: &impl Quotas,
+    ) -> (Self, Outcome) {
+        let forwarded = match self {
+            Self::AwaitingModel(forwarded)
+            | Self::Forwarding(forwarded)
+            | Self::Relaying(forwarded, _) => forwarded,
+            // Our own local reply, or Envoy's before the filter saw a head.
+            Self::Start | Self::Replied(_) | Self::Done => return (self, Outcome::pass()),
+        };
+        match response_head::decide(head, &forwarded) {
+            ResponseDecision::Relay(mut response, mut edits) => {
+                response.ended = end;
+                local::add_to_response(&mut edits, &forwarded.caller, quotas);
+                (
+                    Self::Relaying(forwarded, response),
+                    Outcome::Continue(edits),
+                )
+            }
+            ResponseDecision::Replace(replaced, rejection) => {
+                let context = forwarded.reply.clone();
+                let known = forwarded.into_record(UpstreamResult::Replaced(replaced));
+                reject(known, &context, rejection, quotas)
+            }
+            ResponseDecision::Envoys(code) => {
+                let mut edits = Default::default();
+                local::add_to_response(&mut edits, &forwarded.caller, quotas);
+                let mut known = forwarded.into_record(UpstreamResult::None);
+                known.reply = Some(LocalReply::of_envoy(code));
+                (Self::Replied(known), Outcome::Continue(edits))
+            }
+        }
+    }
+
+    /// The response that is relayed, or was until the request was rejected in its middle.
+    pub(super) fn response(&self) -> Option<&Response> {
+        match self {
+            Self::Relaying(_, response) => Some(response),
+            Self::Replied(known) => known.result.relayed(),
+            Self::Start | Self::AwaitingModel(_) | Self::Forwarding(_) | Self::Done => None,
+        }
+    }
+
+    /// The same, to be fed.
+    pub(super) fn response_mut(&mut self) -> Option<&mut Response> {
+        match self {
+            Self::Relaying(_, response) => Some(response),
+            Self::Replied(known) => known.result.relayed_mut(),
+            Self::Start | Self::AwaitingModel(_) | Self::Forwarding(_) | Self::Done => None,
+        }
+    }
+
+    /// The exchange is over: gives its record. `None` for one that never began, or is over already.
+    pub(super) fn on_done(
+        self,
+        stream: &impl StreamEnd,
+        environment: &(impl Clock + Quotas),
+    ) -> Option<Record> {
+        let mut known = match self {
+            Self::Start | Self::Done => return None,
+            Self::AwaitingModel(forwarded) | Self::Forwarding(forwarded) => {
+                forwarded.into_record(UpstreamResult::None)
+            }
+            Self::Relaying(forwarded, response) => {
+                forwarded.into_record(UpstreamResult::Relayed(response))
+            }
+            Self::Replied(known) => known,
+        };
+        let reservation = known.take_reservation();
+        let mut record = known.build(stream, environment);
+        local::settle(reservation, &mut record, environment);
+        Some(record)
+    }
+
+    /// Takes the phase out, to hand it to a transition.
+    pub(super) fn take(&mut self) -> Self {
+        mem::replace(self, Self::Done)
+    }
+}
+
+/// Answers a request as asked.
+fn answer(mut known: Box<RecordBuilder>, reply: Reply, quotas: &impl Quotas) -> (Phase, Outcome) {
+    known.reply = Some(LocalReply::Answered);
+    replied(known, reply, quotas)
+}
+
+/// Answers a request with an error.
+fn reject(
+    mut known: Box<RecordBuilder>,
+    context: &ReplyContext,
+    rejection: Rejection,
+    quotas: &impl Quotas,
+) -> (Phase, Outcome) {
+    known.reject(&rejection);
+    replied(known, context.reject(rejection), quotas)
+}
+
+fn replied(known: Box<RecordBuilder>, mut reply: Reply, quotas: &impl Quotas) -> (Phase, Outcome) {
+    local::add_to_reply(&mut reply, known.caller.as_ref(), quotas);
+    (Phase::Replied(known), Outcome::Reply(reply))
+}

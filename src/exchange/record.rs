@@ -1,0 +1,325 @@
+//! The end of an exchange: what its phases knew becomes its record.
+
+use std::rc::Rc;
+
+use super::attempts::attempts_at;
+use super::charging::bill_of;
+use super::environment::{Clock, StreamEnd};
+use super::estimating;
+use super::limits::local;
+use super::request::{Caller, MisplacedKey, NamedModel, RequestLine};
+use super::response::{Response, UpstreamResult};
+use super::upstream_request::UpstreamRequest;
+use crate::ledger::{Ending, Record, UsageStatus};
+use crate::limits::{Limit, Reservation, Scope, Settlement};
+use crate::model::Model;
+use crate::protocol::{Endpoint, Operation, Protocol};
+use crate::reply::Rejection;
+use crate::usage::{Estimated, Reading};
+
+/// What the record of an exchange is built from: what is known of it when it was answered here, or is over.
+#[derive(Debug, Default)]
+pub(super) struct RecordBuilder {
+    pub line: RequestLine,
+    /// Whose valid key the request has.
+    pub caller: Option<Caller>,
+    /// The valid key that came where its group does not read it.
+    pub misplaced: Option<MisplacedKey>,
+    /// The model that path or body name, or that a rejection found fault with.
+    pub named: Option<NamedModel>,
+    /// Whether the client asks for a stream.
+    pub stream: bool,
+    /// The upstream's side, where the request came so far.
+    pub upstream: Option<UpstreamRequest>,
+    /// What the upstream did.
+    pub result: UpstreamResult,
+    /// How the request was answered here, if it was.
+    pub reply: Option<LocalReply>,
+}
+
+/// How a request was answered without, or in place of, an upstream.
+#[derive(Debug)]
+pub(super) enum LocalReply {
+    /// As asked: a model list, a health check.
+    Answered,
+    /// With an error.
+    Rejected {
+        /// Its code.
+        code: &'static str,
+        /// Whether the upstream is the reason.
+        upstream_failed: bool,
+        /// The limit that rejected it, and whose it is.
+        limit: Option<(Scope, Limit)>,
+    },
+}
+
+impl LocalReply {
+    /// Envoy's own, to a fault of the client's.
+    pub(super) fn of_envoy(code: &'static str) -> Self {
+        Self::Rejected {
+            code,
+            upstream_failed: false,
+            limit: None,
+        }
+    }
+}
+
+impl RecordBuilder {
+    /// Of a request that only the head is known of.
+    pub(super) fn new(line: RequestLine) -> Self {
+        Self {
+            line,
+            ..Self::default()
+        }
+    }
+
+    /// The request is rejected.
+    pub(super) fn reject(&mut self, rejection: &Rejection) {
+        if let Rejection::ModelNotFound { name, .. } | Rejection::ModelNotEntitled { name } =
+            rejection
+        {
+            self.named = Some(NamedModel::new(name, None));
+        }
+        self.reply = Some(LocalReply::Rejected {
+            code: rejection.code(),
+            upstream_failed: matches!(
+                rejection,
+                Rejection::UpstreamFailed | Rejection::AccountsRefused | Rejection::UpstreamForbade
+            ),
+            limit: match rejection {
+                Rejection::LimitReached { scope, limit, .. } => Some((*scope, *limit)),
+                _ => None,
+            },
+        });
+    }
+
+    /// What is reserved of the caller's limits; to be settled by the record.
+    pub(super) fn take_reservation(&mut self) -> Option<Reservation> {
+        self.upstream.as_mut()?.reservation.take()
+    }
+
+    /// The record.
+    pub(super) fn build(mut self, stream: &impl StreamEnd, clock: &impl Clock) -> Record {
+        let mut reading = self.result.reading();
+        let ending = self.ending(&reading, stream);
+        let status = self.status(ending, &reading);
+        let estimated = self.estimate(ending, status, &mut reading, clock);
+        let model = self.model().map(Rc::clone);
+        let (operation, protocol) = (self.operation(), self.protocol());
+        let Self {
+            line,
+            caller,
+            misplaced,
+            named,
+            stream: streamed,
+            upstream,
+            result,
+            reply,
+        } = self;
+        let upstream = upstream.as_ref();
+        let endpoint = line.endpoint.as_ref().ok();
+        let method = endpoint.and_then(Endpoint::method);
+        let bill = upstream.and_then(|it| bill_of(it, model.as_ref(), method, &reading, status));
+        let relayed = result.relayed();
+        let first_byte_us = relayed.and_then(|response| response.first_byte_us);
+        let since = |earlier: Option<u64>, later: Option<u64>| later?.checked_sub(earlier?);
+        let streaming_us = (streamed && ending == Ending::Finished)
+            .then(|| since(first_byte_us, Some(clock.now_us())))
+            .flatten();
+        let (error, limit) = match reply {
+            Some(LocalReply::Rejected { code, limit, .. }) => (Some(code.to_owned()), limit),
+            Some(LocalReply::Answered) | None => (reading.error.clone(), None),
+        };
+        let attempts = upstream.and_then(|it| attempts_at(&it.route, &result, ending, stream));
+        let response_bytes = relayed.map_or(0, |response| response.bytes);
+        let (upstream_request_id, replaced_status, upstream_failure) = match result {
+            UpstreamResult::None => (None, None, None),
+            UpstreamResult::Relayed(response) => (response.request_id, None, None),
+            UpstreamResult::Replaced(replaced) => {
+                (replaced.request_id, replaced.status, replaced.failure)
+            }
+        };
+        let (key, key_found_in, owner, group, currency) = match (caller, misplaced) {
+            (Some(caller), _) => {
+                let Caller {
+                    key,
+                    owner,
+                    group,
+                    currency,
+                    ..
+                } = caller;
+                (Some(key), None, owner, Some(group), currency)
+            }
+            (None, Some(misplaced)) => {
+                let MisplacedKey {
+                    key,
+                    found_in,
+                    group,
+                } = misplaced;
+                (Some(key), Some(found_in), None, Some(group), None)
+            }
+            (None, None) => (None, None, None, None, None),
+        };
+        Record {
+            endpoint: endpoint.map(|endpoint| endpoint.name().to_owned()),
+            operation: upstream.and(operation).map(Operation::name),
+            protocol,
+            upstream_model: named
+                .as_ref()
+                .and_then(|named| named.upstream().map(str::to_owned)),
+            route: upstream.map(|it| it.route.taken()),
+            model: model.map(|model| model.id.clone()),
+            error,
+            method: line.method,
+            path: line.path,
+            key,
+            key_found_in,
+            owner,
+            group: group.map(|group| group.id.clone()),
+            requested_model: named.map(|named| named.requested),
+            stream: streamed,
+            ending,
+            status,
+            upstream_request_id,
+            replaced_status,
+            attempts,
+            upstream_failure,
+            estimated,
+            charge: bill.and_then(|bill| bill.charge),
+            uncovered: bill.map(|bill| bill.uncovered).unwrap_or_default(),
+            limit,
+            settled: Settlement::default(),
+            counted: upstream.and_then(|it| it.counted(local::tokens(&reading, status))),
+            currency,
+            request_bytes: upstream.map_or(0, |it| it.body.seen()),
+            response_bytes,
+            first_byte_us: since(upstream.map(|it| it.began_us), first_byte_us),
+            streaming_us,
+            reading,
+        }
+    }
+
+    /// The protocol that the request speaks, where it is known.
+    fn protocol(&self) -> Option<Protocol> {
+        let caller = self.caller.as_ref();
+        caller.map_or_else(|| self.line.protocol(), |caller| Some(caller.protocol))
+    }
+
+    /// The operation that is metered.
+    fn operation(&self) -> Option<Operation> {
+        self.line.spec()?.operation
+    }
+
+    /// The model that the request's name for it means.
+    fn model(&self) -> Option<&Rc<Model>> {
+        self.named.as_ref()?.model.as_ref()
+    }
+
+    fn is_success(&self) -> bool {
+        self.result.relayed().is_some_and(Response::is_success)
+    }
+
+    /// How the exchange ended.
+    fn ending(&self, reading: &Reading, stream: &impl StreamEnd) -> Ending {
+        match &self.reply {
+            Some(LocalReply::Rejected {
+                upstream_failed: true,
+                ..
+            }) => return Ending::UpstreamFailed,
+            Some(LocalReply::Rejected { .. }) => return Ending::Refused,
+            Some(LocalReply::Answered) => return Ending::Answered,
+            None => {}
+        }
+        let response = self.result.relayed();
+        // Clients of streams hang up as soon as they have read the protocol's own end, or an error.
+        let over = response.is_some_and(|response| response.ended) || reading.finished;
+        if !over {
+            let cut = Ending::from_details(&stream.details());
+            let told = self.is_success() && reading.error.is_some();
+            return if cut == Ending::ClientAbort && told {
+                Ending::ErrorEvent
+            } else {
+                cut
+            };
+        }
+        if response.is_some() && !self.is_success() {
+            return Ending::UpstreamError;
+        }
+        let is_metered = self.line.spec().is_some_and(|spec| spec.usage.is_some());
+        if !is_metered || reading.finished {
+            Ending::Finished
+        } else if reading.error.is_some() {
+            Ending::ErrorEvent
+        } else {
+            Ending::Truncated
+        }
+    }
+
+    /// How good the numbers are.
+    fn status(&self, ending: Ending, reading: &Reading) -> UsageStatus {
+        let (Some(_), Some(upstream)) = (self.operation(), &self.upstream) else {
+            return UsageStatus::None;
+        };
+        let unreported = if upstream.route.source.unreported_free {
+            UsageStatus::Partial
+        } else {
+            UsageStatus::Estimated
+        };
+        if self.is_success() {
+            // Even where we cut the exchange short afterwards, something came back.
+            let error_alone = reading.error.is_some() && reading.generated_bytes == 0;
+            return if self.is_reported(reading) && ending == Ending::Finished {
+                UsageStatus::Complete
+            } else if error_alone && reading.usage.is_none() {
+                UsageStatus::Failed
+            } else {
+                unreported
+            };
+        }
+        match ending {
+            Ending::Refused | Ending::Answered => UsageStatus::None,
+            // It gave an error, whether or not all of its words came through.
+            _ if self.result.relayed().is_some() => UsageStatus::Failed,
+            // No response had come. An upstream that has the whole request may be at work on it.
+            Ending::ClientAbort if upstream.body.sent_whole => unreported,
+            Ending::ClientAbort => UsageStatus::None,
+            _ => UsageStatus::Failed,
+        }
+    }
+
+    /// Whether the response tells what it used: tokens, or the images that it was to make. Searches alone say nothing of
+    /// tokens, and neither do zeros.
+    fn is_reported(&self, reading: &Reading) -> bool {
+        reading.usage.as_ref().is_some_and(|usage| {
+            let makes_images = self.operation() == Some(Operation::ImageGeneration);
+            (makes_images && usage.images > 0)
+                || usage.input_tokens() > 0
+                || usage.output_tokens() > 0
+        })
+    }
+
+    /// Completes what was not reported by estimates, where it is to be charged.
+    fn estimate(
+        &self,
+        ending: Ending,
+        status: UsageStatus,
+        reading: &mut Reading,
+        clock: &impl Clock,
+    ) -> Estimated {
+        let (UsageStatus::Estimated, Some(upstream)) = (status, &self.upstream) else {
+            return Estimated::default();
+        };
+        let UpstreamRequest {
+            spec,
+            body,
+            began_us,
+            ..
+        } = upstream;
+        let response_bytes = self.result.relayed().map_or(0, |response| response.bytes);
+        let waited_us = || clock.now_us().saturating_sub(*began_us);
+        let waited_us: &dyn Fn() -> u64 = &waited_us;
+        let not_awaited = matches!(ending, Ending::ClientAbort | Ending::Timeout);
+        let waited_us = not_awaited.then_some(waited_us);
+        estimating::complete(spec.operation, body, response_bytes, waited_us, reading)
+    }
+}

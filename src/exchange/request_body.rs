@@ -1,0 +1,334 @@
+//! A request body on its way: what is held, what is released, and when it is rejected.
+//!
+//! The head is held until the model is known, at most for the policy's inspect window. After that
+//! the body streams, and each chunk is still read: it is released only after it was found clean, so
+//! the upstream never has the whole of a body that was not approved.
+
+use core::ops::Range;
+
+use super::edits::{BodyEdit, Edits, HeaderEdit};
+use super::include_usage::IncludeUsage;
+use super::model_check::{Expectation, ModelCheck};
+use super::request::NamedModel;
+use super::route::Route;
+use crate::body::{BodyScanner, UsageOption};
+use crate::config::Policy;
+use crate::protocol::EndpointSpec;
+use crate::reply::Rejection;
+use crate::usage::Wire;
+
+/// A request body being read.
+#[derive(Debug)]
+pub(super) struct RequestBody {
+    scanner: BodyScanner,
+    models: ModelCheck,
+    inspect_window: u64,
+    max_body: u64,
+    content_length: Option<u64>,
+    /// Edits that go with the head, while it is held; `None` once it was released.
+    head: Option<Edits>,
+    /// Bytes read so far.
+    seen: u64,
+    /// Bytes released so far.
+    released: u64,
+    /// Whether the body is still to be made to ask for its usage, if it streams.
+    include_usage: IncludeUsage,
+    /// What must be known before the request can be counted against its limits.
+    awaits: EstimateNeeds,
+    /// Changes among the bytes held, to be made when they are released.
+    changes: Vec<BodyEdit>,
+    /// Whether the client asks for a stream.
+    pub stream: bool,
+    /// Whether the stream was made to report a usage that the client did not ask for.
+    pub usage_added: bool,
+    /// Whether the upstream has been given the whole request.
+    pub sent_whole: bool,
+}
+
+/// What a body is read for, and within which bounds.
+#[derive(Debug)]
+pub(super) struct BodyTerms<'a> {
+    /// The policy in force.
+    pub policy: &'a Policy,
+    /// What is fixed for the endpoint.
+    pub spec: &'a EndpointSpec,
+    /// The length that the head names, in bytes.
+    pub content_length: Option<u64>,
+    /// What the estimate of the request needs to know.
+    pub awaits: EstimateNeeds,
+    /// Whether the path asks for a stream.
+    pub stream: bool,
+}
+
+/// What the estimate of a request needs to know before the head is released.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct EstimateNeeds {
+    /// How long the body is.
+    pub length: bool,
+    /// The caps that it sets to the output.
+    pub cap: bool,
+}
+
+/// What is to be done with the bytes just read, and those held before.
+#[derive(Debug)]
+pub(super) enum BodyStep {
+    /// Hold them.
+    Hold,
+    /// Release them, with the head if it was held.
+    Release(Edits),
+}
+
+impl RequestBody {
+    /// The body behind a head that is held with its `edits`.
+    pub(super) fn new(
+        terms: &BodyTerms<'_>,
+        route: &Route,
+        scanner: BodyScanner,
+        expects: Expectation,
+        named: Option<NamedModel>,
+        edits: Edits,
+    ) -> Self {
+        let include_usage = match terms.spec.usage {
+            Some(Wire::Chat) => IncludeUsage::of(&route.source),
+            _ => IncludeUsage::No,
+        };
+        Self {
+            scanner,
+            models: ModelCheck::new(expects, named, terms.spec.usage),
+            inspect_window: terms.policy.inspect_window,
+            max_body: terms.policy.max_body,
+            content_length: terms.content_length,
+            head: Some(edits),
+            seen: 0,
+            released: 0,
+            include_usage,
+            awaits: terms.awaits,
+            changes: Vec::new(),
+            stream: terms.stream,
+            usage_added: false,
+            sent_whole: false,
+        }
+    }
+
+    /// What was read of it.
+    pub(super) fn scanner(&self) -> &BodyScanner {
+        &self.scanner
+    }
+
+    /// The models that the request names.
+    pub(super) fn models(&self) -> &ModelCheck {
+        &self.models
+    }
+
+    /// The models that the request names, to be taken out at the end.
+    pub(super) fn models_mut(&mut self) -> &mut ModelCheck {
+        &mut self.models
+    }
+
+    /// How many outputs the body asks for, as far as it is known.
+    pub(super) fn candidates(&self) -> u64 {
+        self.scanner.candidates().unwrap_or(1).max(1)
+    }
+
+    /// The length of the body, in bytes, as far as it is known.
+    pub(super) fn length(&self) -> u64 {
+        self.content_length.unwrap_or(self.seen)
+    }
+
+    /// How many bytes of it were read.
+    pub(super) fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    /// Whether the head was released.
+    pub(super) fn head_released(&self) -> bool {
+        self.head.is_none()
+    }
+
+    /// Reads bytes that more follow at once. What is wrong with them, [`read`](Self::read) says.
+    pub(super) fn read_ahead(&mut self, bytes: &[u8]) {
+        let len = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        self.seen = self.seen.saturating_add(len);
+        if self.seen <= self.max_body {
+            let _ = self.scanner.feed(bytes);
+        }
+    }
+
+    /// Reads the next bytes; `end` says that the body ends with them.
+    ///
+    /// # Errors
+    /// Why the request is rejected, whatever of it was released by then.
+    pub(super) fn read(
+        &mut self,
+        bytes: &[u8],
+        end: bool,
+        route: &Route,
+    ) -> Result<BodyStep, Rejection> {
+        self.read_ahead(bytes);
+        if self.seen > self.max_body {
+            return Err(Rejection::TooLarge {
+                limit: self.max_body,
+            });
+        }
+        // An error of bytes read ahead is final and comes again.
+        self.scanner.feed(&[]).map_err(Rejection::Body)?;
+        // To an upstream that knows the length the body ends with its last byte. Envoy may tell of
+        // the end later: over HTTP/2 by a frame of its own, and now and then over HTTP/1.
+        let end = end
+            || self
+                .content_length
+                .is_some_and(|length| self.seen >= length);
+        // An account resource may be asked for with no body at all, and HTTP/2 may say so late.
+        let absent = self.seen == 0 && self.models.is_optional();
+        if end && !absent {
+            self.scanner.finish().map_err(Rejection::Body)?;
+        }
+        let renamed = self.models.check_own(&self.scanner, end, route)?;
+        self.change(renamed);
+        if self.models.is_unpriced() {
+            self.include_usage.drop_if_unpriced();
+        }
+        let released = self.head_released().then_some(self.released);
+        let renamed = self
+            .models
+            .check_others(&mut self.scanner, released, route)?;
+        for change in renamed {
+            self.change(Some(change));
+        }
+        self.stream |= self.scanner.stream() == Some(true);
+        if !end && self.must_hold(route) {
+            return Ok(BodyStep::Hold);
+        }
+        self.sent_whole |= end;
+        self.usage_added |= self.add_usage_option();
+        Ok(BodyStep::Release(self.release(route)))
+    }
+
+    /// Adds the change that makes the body ask for its usage, if its place is among the bytes that
+    /// are about to be released. Whether it was added.
+    fn add_usage_option(&mut self) -> bool {
+        if !self.include_usage.is_wanted() {
+            return false;
+        }
+        let complete = self.scanner.complete();
+        let Some(edit) = self.scanner.usage_edit() else {
+            if complete || self.scanner.stream() == Some(false) {
+                self.include_usage = IncludeUsage::No;
+            }
+            return false;
+        };
+        let wanted = self.scanner.stream().unwrap_or_else(|| {
+            // Not known, and these bytes can wait no longer. Whoever sends options means to stream, and
+            // would be rejected with them if not; whoever sends null may well mean nothing.
+            let null = matches!(
+                self.scanner.usage_option(),
+                UsageOption::Otherwise { whole: true, .. }
+            );
+            !complete && !null
+        });
+        self.include_usage = IncludeUsage::No;
+        wanted && self.change(Some((edit.span.clone(), edit.bytes.to_vec())))
+    }
+
+    /// Adds a change of the whole body's bytes, if its place is still held. Whether it was added.
+    fn change(&mut self, change: Option<(Range<u64>, Vec<u8>)>) -> bool {
+        let change = change.and_then(|(span, bytes)| self.held_edit(&span, bytes));
+        let added = change.is_some();
+        self.changes.extend(change);
+        added
+    }
+
+    /// An edit of the whole body's bytes in `span`, in coordinates of the bytes held now.
+    fn held_edit(&self, span: &Range<u64>, bytes: Vec<u8>) -> Option<BodyEdit> {
+        let held = |at: u64| usize::try_from(at.checked_sub(self.released)?).ok();
+        Some(BodyEdit {
+            span: held(span.start)?..held(span.end)?,
+            bytes,
+        })
+    }
+
+    /// Whether something is missing that must be known before these bytes, or the head, are released.
+    fn must_hold(&self, route: &Route) -> bool {
+        let in_window = self.head.is_some() && self.seen < self.inspect_window;
+        let may_rename = self.models.may_rename(&self.scanner, route);
+        // A name that is cut by the end of a chunk is held whole, so that it can be replaced whole.
+        // It cannot grow beyond bounds: the scanner reports a name that is too long at once.
+        let inside_name =
+            may_rename && (self.scanner.inside_model() || self.scanner.inside_other());
+        let inside_option = self.include_usage.is_wanted() && self.scanner.inside_usage_option();
+        let awaits = self.models.is_awaited()
+            || may_rename
+            || self.awaits_stream()
+            || self.awaits_usage_place()
+            || self.awaits_pace(route)
+            || self.awaits_estimate();
+        (awaits && in_window) || inside_name || inside_option
+    }
+
+    /// Whether something is still missing for the estimate.
+    fn awaits_estimate(&self) -> bool {
+        let length = self.awaits.length && self.content_length.is_none();
+        // After one cap a greater one may come.
+        (length || self.awaits.cap) && !self.scanner.complete()
+    }
+
+    /// Whether the place for the usage option is still to come in a body that is held whole before its length is
+    /// told: some upstreams take no body without a length.
+    fn awaits_usage_place(&self) -> bool {
+        let fits = |length| length <= self.inspect_window;
+        self.include_usage.is_wanted()
+            && self.content_length.is_some_and(fits)
+            && self.scanner.stream() != Some(false)
+            && !self.scanner.complete()
+    }
+
+    /// Whether the place for the usage option is known, but not whether the body streams.
+    fn awaits_stream(&self) -> bool {
+        self.include_usage.is_wanted()
+            && self.scanner.stream().is_none()
+            && !self.scanner.complete()
+            && self.scanner.usage_edit().is_some()
+    }
+
+    /// Whether it is not known yet how soon the response must begin.
+    fn awaits_pace(&self, route: &Route) -> bool {
+        route.source.alternatives().is_some()
+            && !self.stream
+            && self.scanner.stream().is_none()
+            && !self.scanner.complete()
+    }
+
+    fn release(&mut self, route: &Route) -> Edits {
+        self.released = self.seen;
+        let mut changes = core::mem::take(&mut self.changes);
+        changes.sort_by_key(|change| change.span.start);
+        let mut edits = self.head.take().map_or_else(Edits::default, |mut head| {
+            head.headers.extend(self.length_edit(&changes, route));
+            head
+        });
+        edits.body = changes;
+        edits
+    }
+
+    /// The length that the head must name, given what happens to the body.
+    fn length_edit(&self, changes: &[BodyEdit], route: &Route) -> Option<HeaderEdit> {
+        let length = self.content_length?;
+        if self.models.may_rename(&self.scanner, route) || self.include_usage.is_wanted() {
+            // A change is still to come and may change the length: the body goes chunked.
+            return Some(HeaderEdit::Remove("content-length".into()));
+        }
+        if changes.is_empty() {
+            return None;
+        }
+        let count = |n: usize| u64::try_from(n).ok();
+        let length = changes.iter().try_fold(length, |length, change| {
+            length
+                .checked_sub(count(change.span.len())?)?
+                .checked_add(count(change.bytes.len())?)
+        })?;
+        Some(HeaderEdit::Set(
+            "content-length",
+            length.to_string().into_bytes(),
+        ))
+    }
+}

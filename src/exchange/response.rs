@@ -1,0 +1,145 @@
+//! The response on its way back, and the meter that reads it.
+
+use super::environment::Clock;
+use super::unasked::UnaskedUsage;
+use crate::usage::{Meter, Reading, Wire};
+
+/// What the upstream did.
+#[derive(Debug, Default)]
+pub(super) enum UpstreamResult {
+    /// No response came, or none was asked for.
+    #[default]
+    None,
+    /// Its response is relayed.
+    Relayed(Response),
+    /// A local reply takes its place.
+    Replaced(Replaced),
+}
+
+/// A response of an upstream that is relayed.
+#[derive(Debug)]
+pub(super) struct Response {
+    /// Its status.
+    pub status: u16,
+    /// The id that the upstream gave it, by which the client may ask about it.
+    pub request_id: Option<String>,
+    /// Whether its end has come.
+    pub ended: bool,
+    /// Bytes of its body so far, as the client gets it.
+    pub bytes: u64,
+    /// When its first byte came, in microseconds of the steady clock.
+    pub first_byte_us: Option<u64>,
+    /// Reads its body; `None` where there is nothing to meter.
+    meter: Option<Box<Meter>>,
+    /// Takes out of its body what the client did not ask for.
+    unasked: Option<Box<UnaskedUsage>>,
+}
+
+/// What is known of an upstream whose response, or missing response, a local reply replaces.
+#[derive(Debug, Default)]
+pub(super) struct Replaced {
+    /// The status of its response, where it gave one.
+    pub status: Option<u16>,
+    /// The id that it gave the response.
+    pub request_id: Option<String>,
+    /// Why Envoy answered in its place, in Envoy's words.
+    pub failure: Option<String>,
+}
+
+impl Response {
+    /// A response whose head is relayed; `usage` is how it reports usage, and `usage_added` whether it was made to.
+    pub(super) fn new(
+        status: u16,
+        request_id: Option<String>,
+        usage: Option<Wire>,
+        usage_added: bool,
+    ) -> Self {
+        let edits = usage_added && is_success(status);
+        Self {
+            status,
+            request_id,
+            ended: false,
+            bytes: 0,
+            first_byte_us: None,
+            meter: usage.map(|wire| Box::new(Meter::new(wire))),
+            unasked: edits.then(Box::default),
+        }
+    }
+
+    /// Whether its bytes are worth copying out of the proxy.
+    pub(super) fn is_metered(&self) -> bool {
+        self.meter.is_some()
+    }
+
+    /// Whether bytes may be taken out of its body, so that it must be given in whole chunks.
+    pub(super) fn is_edited(&self) -> bool {
+        self.unasked.is_some()
+    }
+
+    /// Bytes of its body pass, its last ones if `end`; where it is not metered, only their number is asked for. Gives
+    /// what goes on in their place, where that is something else.
+    pub(super) fn pass(
+        &mut self,
+        bytes: &[u8],
+        len: usize,
+        end: bool,
+        clock: &impl Clock,
+    ) -> Option<Vec<u8>> {
+        self.ended |= end;
+        if let Some(meter) = self.meter.as_mut().filter(|_| len > 0) {
+            self.first_byte_us.get_or_insert_with(|| clock.now_us());
+            meter.feed(bytes);
+        }
+        let edited = self.unasked.as_mut().and_then(|it| it.pass(bytes, end));
+        let passed = edited.as_ref().map_or(len, Vec::len);
+        self.bytes = self.bytes.saturating_add(passed as u64);
+        edited
+    }
+
+    /// What the meter has read.
+    fn reading(&mut self) -> Reading {
+        self.meter
+            .take()
+            .map_or_else(Reading::default, |mut meter| meter.finish())
+    }
+
+    /// Whether the upstream answered as asked.
+    pub(super) fn is_success(&self) -> bool {
+        is_success(self.status)
+    }
+}
+
+impl UpstreamResult {
+    /// The response, where one is relayed.
+    pub(super) fn relayed(&self) -> Option<&Response> {
+        match self {
+            Self::Relayed(response) => Some(response),
+            Self::None | Self::Replaced(_) => None,
+        }
+    }
+
+    /// The same, to be fed.
+    pub(super) fn relayed_mut(&mut self) -> Option<&mut Response> {
+        match self {
+            Self::Relayed(response) => Some(response),
+            Self::None | Self::Replaced(_) => None,
+        }
+    }
+
+    /// What the meter has read, to be asked once. Whatever an error says of usage, nobody pays for it.
+    pub(super) fn reading(&mut self) -> Reading {
+        let Some(response) = self.relayed_mut() else {
+            return Reading::default();
+        };
+        let mut reading = response.reading();
+        if !response.is_success() {
+            reading.usage = None;
+            reading.reported.clear();
+        }
+        reading
+    }
+}
+
+fn is_success(status: u16) -> bool {
+    (200..300).contains(&status)
+}

@@ -1,0 +1,187 @@
+//! The decision on a response's head: which responses are relayed, and which a local reply replaces.
+
+use super::edits::{Edits, HeaderEdit};
+use super::environment::ResponseHeaders;
+use super::forwarded::Forwarded;
+use super::limits::service;
+use super::response::{Replaced, Response};
+use crate::ledger::FailedAttempt;
+use crate::protocol::Protocol;
+use crate::reply::Rejection;
+
+/// Where clients of all protocols but B find the id of a response.
+const REQUEST_ID: &str = "x-request-id";
+/// Where clients of protocol B find it.
+const REQUEST_ID_B: &str = "request-id";
+/// What Envoy's details say of a response that the upstream made.
+const VIA_UPSTREAM: &[u8] = b"via_upstream";
+
+/// What becomes of a response.
+#[derive(Debug)]
+pub(super) enum ResponseDecision {
+    /// It is relayed, its head changed like this.
+    Relay(Response, Edits),
+    /// A local reply takes its place.
+    Replace(Replaced, Rejection),
+    /// It is Envoy's own to what the client did, and goes as Envoy's configuration words it. The code is that of the
+    /// configuration.
+    Envoys(&'static str),
+}
+
+/// Decides on a response's head.
+pub(super) fn decide(head: &impl ResponseHeaders, forwarded: &Forwarded) -> ResponseDecision {
+    let status = head.status();
+    if !is_status(status) {
+        return replace(status, head, forwarded, Rejection::UpstreamFailed);
+    }
+    if status >= 400
+        && let Some(decision) = decide_error(status, head, forwarded)
+    {
+        return decision;
+    }
+    let (request_id, mut edits) = identify(head, forwarded);
+    let body = &forwarded.upstream.body;
+    let usage = forwarded.upstream.spec.usage;
+    let response = Response::new(status, request_id, usage, body.usage_added);
+    let withheld = head
+        .withheld_headers()
+        .into_iter()
+        .map(|name| HeaderEdit::Remove(name.into()));
+    edits.headers.extend(withheld);
+    if response.is_edited() {
+        edits
+            .headers
+            .push(HeaderEdit::Remove("content-length".into()));
+    }
+    ResponseDecision::Relay(response, edits)
+}
+
+/// Decides on an error; `None` where it is relayed.
+fn decide_error(
+    status: u16,
+    head: &impl ResponseHeaders,
+    forwarded: &Forwarded,
+) -> Option<ResponseDecision> {
+    let details = head.details();
+    if let Some(rejection) = service::rejection(&details, head) {
+        return Some(ResponseDecision::Replace(Replaced::default(), rejection));
+    }
+    let relayed = details == VIA_UPSTREAM;
+    let hop = hop_failure(head, status, relayed, forwarded);
+    match (relayed, &hop, status) {
+        (true, None, 401) => {
+            let rejection = if every_account_refused(head, forwarded) {
+                Rejection::AccountsRefused
+            } else {
+                Rejection::UpstreamFailed
+            };
+            Some(replace(status, head, forwarded, rejection))
+        }
+        (true, None, 403) => Some(replace(status, head, forwarded, Rejection::UpstreamForbade)),
+        (true, None, _) => None,
+        // Too large, too slow. On the way to an account there is nothing that the client could have done wrong.
+        (false, None, 400 | 408 | 413 | 431) => {
+            Some(ResponseDecision::Envoys(envoys_refusal(status)))
+        }
+        // No connection, reset, timeout, no healthy host, no credential, …
+        _ => {
+            let details = || String::from_utf8_lossy(&details).into_owned();
+            let replaced = Replaced {
+                failure: Some(hop.unwrap_or_else(details)),
+                ..Replaced::default()
+            };
+            Some(ResponseDecision::Replace(
+                replaced,
+                Rejection::UpstreamFailed,
+            ))
+        }
+    }
+}
+
+/// A local reply takes the place of a response that the upstream gave.
+fn replace(
+    status: u16,
+    head: &impl ResponseHeaders,
+    forwarded: &Forwarded,
+    rejection: Rejection,
+) -> ResponseDecision {
+    let replaced = Replaced {
+        status: Some(status),
+        request_id: upstream_id(head, forwarded.caller.protocol),
+        failure: None,
+    };
+    ResponseDecision::Replace(replaced, rejection)
+}
+
+/// The id that the upstream gave the response.
+fn upstream_id(head: &impl ResponseHeaders, protocol: Protocol) -> Option<String> {
+    let [first, second] = match protocol {
+        Protocol::B => [REQUEST_ID_B, REQUEST_ID],
+        Protocol::A | Protocol::C => [REQUEST_ID, REQUEST_ID_B],
+    };
+    head.header(first).or_else(|| head.header(second))
+}
+
+/// The id that the upstream gave the response, and the header by which a client of protocol B
+/// finds an id, where the upstream left that out. (Envoy's configuration sees to `x-request-id`.)
+fn identify(head: &impl ResponseHeaders, forwarded: &Forwarded) -> (Option<String>, Edits) {
+    let mut edits = Edits::default();
+    let protocol = forwarded.caller.protocol;
+    if protocol != Protocol::B {
+        return (upstream_id(head, protocol), edits);
+    }
+    if let Some(id) = head.header(REQUEST_ID_B) {
+        return (Some(id), edits);
+    }
+    let id = head.header(REQUEST_ID);
+    let ours = forwarded.reply.request_id.as_deref();
+    if let Some(id) = id.as_deref().or(ours) {
+        let id = id.as_bytes().to_vec();
+        edits.headers.push(HeaderEdit::Set(REQUEST_ID_B, id));
+    }
+    (id, edits)
+}
+
+/// Why an error that seems to be an account's is not: on the way to one of several accounts Envoy passes
+/// through itself, and its own responses there look like the account's.
+fn hop_failure(
+    head: &impl ResponseHeaders,
+    status: u16,
+    relayed: bool,
+    forwarded: &Forwarded,
+) -> Option<String> {
+    forwarded.upstream.route.source.alternatives()?;
+    match FailedAttempt::parse_list(&head.failed_attempts()).pop() {
+        Some(last) if last.status == status => None,
+        Some(last) if !last.reason.is_empty() => Some(last.reason),
+        // The account's response would be the last that was noted.
+        _ => relayed.then(|| "no_other_account".to_owned()),
+    }
+}
+
+/// Whether no account of the source could have done better than the one that answered, which refused its credential: it
+/// is the only one, or every other was asked too and refused its own. Who asks again would meet the same.
+fn every_account_refused(head: &impl ResponseHeaders, forwarded: &Forwarded) -> bool {
+    let Some(several) = forwarded.upstream.route.source.alternatives() else {
+        return true;
+    };
+    let failed = FailedAttempt::parse_list(&head.failed_attempts());
+    let asked = |id: &str| failed.iter().any(|failed| failed.account == id);
+    failed.iter().all(FailedAttempt::rejects_credential)
+        && several.accounts.iter().all(|account| asked(&account.id))
+}
+
+/// Whether this is a final status (RFC 9110, 15). What clients and proxies make of another differs.
+fn is_status(status: u16) -> bool {
+    (200..600).contains(&status)
+}
+
+/// The code in Envoy's configuration for its own refusals.
+fn envoys_refusal(status: u16) -> &'static str {
+    match status {
+        408 => "request_timeout",
+        413 => "request_too_large",
+        431 => "headers_too_large",
+        _ => "bad_request",
+    }
+}

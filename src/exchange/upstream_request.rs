@@ -1,0 +1,52 @@
+//! The upstream's side of a request: where it goes, since when, what was reserved for it.
+
+use super::edits::Edits;
+use super::limits::LimitsService;
+use super::pace;
+use super::request::Caller;
+use super::request_body::RequestBody;
+use super::route::Route;
+use crate::limits::service::{Descriptors, Tokens};
+use crate::limits::{Count, Reservation};
+use crate::protocol::EndpointSpec;
+
+/// The upstream's side of a request.
+#[derive(Debug)]
+pub(super) struct UpstreamRequest {
+    /// What is fixed for the endpoint.
+    pub spec: &'static EndpointSpec,
+    /// The source that serves the request.
+    pub route: Route,
+    /// When the head was accepted, in microseconds of the steady clock.
+    pub began_us: u64,
+    /// What is reserved of the caller's limits.
+    pub reservation: Option<Reservation>,
+    /// The limits service, where it is to be asked.
+    pub service: Option<LimitsService>,
+    /// The body.
+    pub body: RequestBody,
+}
+
+impl UpstreamRequest {
+    /// Adds the headers that bound the attempts at several accounts.
+    pub(super) fn add_pace(&self, edits: &mut Edits) {
+        if let Some(accounts) = self.route.source.alternatives() {
+            let pace = pace::headers(accounts, self.body.stream, self.began_us);
+            edits.headers.extend(pace);
+        }
+    }
+
+    /// What the limits service counts the request under, where it is to be asked.
+    pub(super) fn ask_service(&mut self, caller: &Caller) -> Option<Descriptors> {
+        let model = self.body.models().model();
+        self.service
+            .as_mut()
+            .map(|service| service.ask(caller, model))
+    }
+
+    /// What the limits service is to be told of the tokens that were used.
+    pub(super) fn counted(&self, tokens: [Count; 2]) -> Option<Tokens> {
+        let service = self.service.as_ref()?;
+        service.used(self.spec, &self.body, tokens)
+    }
+}
