@@ -206,7 +206,7 @@ fn upstream_request(
     caller: &Caller,
     policy: &Policy,
     now_us: impl FnOnce() -> u64,
-) -> Result<Box<UpstreamRequest>, Unauthorized> {
+) -> Result<UpstreamRequest, Unauthorized> {
     let spec = endpoint.spec();
     let route = authorize(head, target, endpoint, caller.protocol, &caller.group)?;
     let (expects, named) = expected_model(endpoint, &route)?;
@@ -242,14 +242,14 @@ fn upstream_request(
         stream,
     };
     let body = RequestBody::new(&terms, &route, media.scanner, expects, named, edits);
-    Ok(Box::new(UpstreamRequest {
+    Ok(UpstreamRequest {
         spec,
         route,
         began_us: now_us(),
         reservation: None,
         service: policy.limits_service.map(LimitsService::new),
         body,
-    }))
+    })
 }
 
 /// What the body must say about the model, and the model that the path names.

@@ -12,7 +12,7 @@ use crate::reply::Rejection;
 
 // Every forwarded request has one: docs/memory.md says what that comes to.
 #[cfg(target_arch = "wasm32")]
-const _: () = assert!(size_of::<Forwarded>() + size_of::<UpstreamRequest>() <= 704);
+const _: () = assert!(size_of::<Forwarded>() <= 704);
 
 /// A request that goes upstream, or will once its body has named the model.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(super) struct Forwarded {
     pub line: RequestLine,
     pub caller: Caller,
     pub reply: ReplyContext,
-    pub upstream: Box<UpstreamRequest>,
+    pub upstream: UpstreamRequest,
 }
 
 impl Forwarded {
@@ -40,7 +40,7 @@ impl Forwarded {
         if let BodyStep::Release(edits) = &mut step
             && held
         {
-            let UpstreamRequest { spec, body, .. } = &**upstream;
+            let UpstreamRequest { spec, body, .. } = &*upstream;
             upstream.reservation = local::reserve(&caller.subjects, spec, body, quotas)?;
             upstream.add_pace(edits);
             edits.descriptors = upstream.ask_service(caller);

@@ -30,7 +30,7 @@ pub(super) struct RecordBuilder {
     /// Whether the client asks for a stream.
     pub stream: bool,
     /// The upstream's side, where the request came so far.
-    pub upstream: Option<Box<UpstreamRequest>>,
+    pub upstream: Option<UpstreamRequest>,
     /// What the upstream did.
     pub result: UpstreamResult,
     /// How the request was answered here, if it was.
@@ -116,7 +116,7 @@ impl RecordBuilder {
             result,
             reply,
         } = self;
-        let upstream = upstream.as_deref();
+        let upstream = upstream.as_ref();
         let endpoint = line.endpoint.as_ref().ok();
         let method = endpoint.and_then(Endpoint::method);
         let bill = upstream.and_then(|it| bill_of(it, model.as_ref(), method, &reading, status));
@@ -314,7 +314,7 @@ impl RecordBuilder {
             body,
             began_us,
             ..
-        } = &**upstream;
+        } = upstream;
         let response_bytes = self.result.relayed().map_or(0, |response| response.bytes);
         let waited_us = || clock.now_us().saturating_sub(*began_us);
         let waited_us: &dyn Fn() -> u64 = &waited_us;
