@@ -55,7 +55,7 @@ pub enum Endpoint {
         /// Whether the client wrote `/v1/models/…`, as newer SDKs of protocol C do.
         under_v1: bool,
     },
-    /// State of the upstream account that no model runs for (files, caches, …): see [`resource`].
+    /// State of the upstream account that no model runs for (files, caches, …): see [`resource`](super::resource).
     AccountResource,
 }
 
