@@ -7,7 +7,7 @@ use std::rc::Rc;
 use hashbrown::HashMap;
 
 use super::account::Accounts;
-use super::feed::FeedSource;
+use super::feed_source::FeedSource;
 use super::multiplier::Multiplier;
 use crate::lane::{Entry, Protocol};
 use crate::limits::Subject;

@@ -2,11 +2,11 @@
 
 use std::rc::Rc;
 
-use crate::auth::{Form, Presented, Standing, World, standing};
+use crate::auth::{Form, KeyStatus, KeyStore, Presented, authenticate};
 use crate::config::policy::{Clients, Group, GroupKind};
-use crate::config::record::KeyRecord;
 use crate::config::snapshot::InForce;
 use crate::head::{Head, Occurrence};
+use crate::keys::KeyRecord;
 use crate::lane::Protocol;
 use crate::protocol::parameters::{self, Unfit};
 use crate::protocol::query::Target;
@@ -43,13 +43,13 @@ impl From<Rejection> for Denied {
     }
 }
 
-/// Settles who asks: credential, policy, standing of the key, in this order.
+/// Authenticates a request: credential, policy, status of the key, in this order.
 pub(super) fn admit(
     head: &Head,
     target: &Target<'_>,
     endpoint: &Endpoint,
     in_force: Option<&InForce>,
-    world: &impl World,
+    world: &impl KeyStore,
 ) -> Result<Admitted, Denied> {
     let mut presented = Vec::new();
     for form in Form::of(endpoint) {
@@ -69,10 +69,10 @@ pub(super) fn admit(
         if form == Form::Query && !in_force.policy.query_key {
             continue;
         }
-        match standing(&key, in_force, world) {
-            Standing::Refused => not_good.push(form),
-            Standing::Undecided => return Err(Rejection::NotReady.into()),
-            Standing::Good { key, group } => {
+        match authenticate(&key, in_force, world) {
+            KeyStatus::Invalid => not_good.push(form),
+            KeyStatus::Undecided => return Err(Rejection::NotReady.into()),
+            KeyStatus::Valid { key, group } => {
                 if takes(&group, group.clients, endpoint, form) {
                     return Ok(Admitted { key, group, form });
                 }

@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use crate::body::{BodyScanner, InputSize};
 use crate::config::policy::Group;
-use crate::config::record::KeyRecord;
 use crate::head::Head;
+use crate::keys::KeyRecord;
 use crate::lane::Protocol;
 use crate::ledger::RouteTaken;
 use crate::limits::Limit;

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use super::admission::takes;
 use super::facts::Facts;
-use crate::auth::{Form, Presented, Standing, World, standing};
+use crate::auth::{Form, KeyStatus, KeyStore, Presented, authenticate};
 use crate::config::policy::{Clients, Group, GroupKind};
 use crate::config::snapshot::InForce;
 use crate::head::Head;
@@ -24,7 +24,7 @@ pub(super) fn misplaced(
     target: &Target<'_>,
     endpoint: &Endpoint,
     in_force: &InForce,
-    world: &impl World,
+    world: &impl KeyStore,
     facts: &mut Facts,
 ) -> Rejection {
     let query_key = in_force.policy.query_key;
@@ -37,7 +37,7 @@ pub(super) fn misplaced(
         let Presented::Key(key) = form.read(head, target) else {
             continue;
         };
-        let Standing::Good { key, group } = standing(&key, in_force, world) else {
+        let KeyStatus::Valid { key, group } = authenticate(&key, in_force, world) else {
             continue;
         };
         if reads(&group, group.clients, form) {

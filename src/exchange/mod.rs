@@ -43,7 +43,7 @@ use answer::Answer;
 use facts::Facts;
 use upload::Upload;
 
-use crate::auth::World;
+use crate::auth::KeyStore;
 use crate::config::snapshot::InForce;
 use crate::head::Head;
 use crate::ledger::Record;
@@ -87,7 +87,7 @@ impl Exchange {
         head: &Head,
         end: bool,
         in_force: Option<&InForce>,
-        world: &(impl World + Clock + Quotas),
+        world: &(impl KeyStore + Clock + Quotas),
     ) -> Outcome {
         self.step(world, |phase, facts| {
             phase.on_request_head(head, end, in_force, world, facts)

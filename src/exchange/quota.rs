@@ -5,7 +5,7 @@ use super::estimating;
 use super::facts::Facts;
 use super::upload::Upload;
 use crate::config::policy::Group;
-use crate::config::record::KeyRecord;
+use crate::keys::KeyRecord;
 use crate::lane::Protocol;
 use crate::ledger::{Record, UsageStatus};
 use crate::limits::{

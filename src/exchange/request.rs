@@ -15,7 +15,7 @@ use super::misplaced::misplaced;
 use super::quota::{self, Quotas};
 use super::upload::{AskUsage, Expectation, Step, Upload};
 use super::{Asker, Clock, Outcome, Phase};
-use crate::auth::{Form, World};
+use crate::auth::{Form, KeyStore};
 use crate::body::BodyError;
 use crate::config::snapshot::InForce;
 use crate::head::Head;
@@ -32,7 +32,7 @@ impl Phase {
         head: &Head,
         end: bool,
         in_force: Option<&InForce>,
-        world: &(impl World + Clock + Quotas),
+        world: &(impl KeyStore + Clock + Quotas),
         facts: &mut Facts,
     ) -> (Self, Outcome) {
         match self {
@@ -122,7 +122,7 @@ struct Request<'a> {
 fn decide(
     request: &Request<'_>,
     in_force: Option<&InForce>,
-    world: &(impl World + Clock + Quotas),
+    world: &(impl KeyStore + Clock + Quotas),
     asker: &Asker,
     facts: &mut Facts,
 ) -> Result<(Phase, Outcome), Rejection> {

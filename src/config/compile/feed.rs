@@ -1,7 +1,7 @@
 //! The feed of account keys.
 
 use super::super::document::KeysFeedDocument;
-use super::super::feed::FeedSource;
+use super::super::feed_source::FeedSource;
 use super::super::source::{is_path, is_plain};
 use super::{Problems, names};
 

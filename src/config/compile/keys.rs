@@ -6,13 +6,13 @@ use hashbrown::{HashMap, HashSet};
 
 use super::super::document::KeyDocument;
 use super::super::policy::Policy;
-use super::super::record::{KeyDigest, KeyRecord};
 use super::super::suggestion::suggestion;
 use super::{Problems, group, limits, names, prices};
+use crate::keys::{KeyDigest, KeyRecord};
 
 /// An account key as written, wherever that is.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::config) struct KeyFields<'a> {
+pub(crate) struct KeyFields<'a> {
     pub id: Option<&'a str>,
     pub sha256: Option<&'a str>,
     pub group: Option<&'a str>,
@@ -31,7 +31,7 @@ pub(in crate::config) struct Checked<'a> {
 
 /// Where a key is written.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::config) enum Place {
+pub(crate) enum Place {
     /// In this list, at this position.
     In(&'static str, usize),
     /// By itself.
@@ -40,7 +40,7 @@ pub(in crate::config) enum Place {
 
 impl Place {
     /// The path of one of its fields.
-    pub(in crate::config) fn field(self, name: &str) -> String {
+    pub(crate) fn field(self, name: &str) -> String {
         match self {
             Self::In(list, position) => format!("{list}[{position}].{name}"),
             Self::Alone => name.to_owned(),

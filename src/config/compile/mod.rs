@@ -21,7 +21,7 @@ use hashbrown::HashMap;
 use super::document::Document;
 use super::error::{Problem, Problems};
 use super::policy::{Group, Policy};
-use super::record::{KeyDigest, KeyRecord};
+use crate::keys::{KeyDigest, KeyRecord};
 
 /// A document that passed every check.
 #[derive(Debug, Clone)]

@@ -1,9 +1,9 @@
 //! Where a reading begins: after another loader, with a state that is lost, with another document.
 
-use super::super::super::state::STATE;
 use super::gateway::{Gateway, Judged};
 use super::service::Service;
 use super::*;
+use crate::feed::state::STATE;
 
 fn service() -> Service {
     let mut service = Service::new("f");
@@ -13,10 +13,10 @@ fn service() -> Service {
     service
 }
 
-fn ask(gateway: &mut Gateway, service: &Service, limit: usize) -> Outcome {
+fn ask(gateway: &mut Gateway, service: &Service, limit: usize) -> SyncOutcome {
     gateway.now_ms += 500;
     let page = service.answer(gateway.cursor().as_deref(), limit).1;
-    gateway.answer(Answer::Page(page.to_string().as_bytes()), &|| ())
+    gateway.answer(PageAnswer::Page(page.to_string().as_bytes()), &|| ())
 }
 
 fn settled(service: &Service) -> Gateway {
@@ -87,7 +87,7 @@ fn a_state_that_cannot_be_read() {
             let mut gateway = settled(&settled_service);
             if half {
                 // Another reading was under way.
-                gateway.answer(Answer::Status("410"), &|| ());
+                gateway.answer(PageAnswer::Status("410"), &|| ());
                 ask(&mut gateway, &settled_service, 2);
             }
             let epoch = gateway.state().epoch;

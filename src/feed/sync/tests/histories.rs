@@ -149,7 +149,7 @@ impl World {
                 // Versions that are given anew must be noticed before they are past the old ones.
                 let state = self.gateway.state();
                 let noticed =
-                    state.set_back || state.feed.as_deref() != Some(&self.service.identity);
+                    state.rolled_back || state.feed.as_deref() != Some(&self.service.identity);
                 if self.is_behind() && self.service.version + 2 > self.lost_head && !noticed {
                     return;
                 }
@@ -283,9 +283,9 @@ impl World {
             _ => {}
         }
         let answer = match status {
-            _ if fate == Fate::IsLost => Answer::None("lost"),
-            "200" => Answer::Page(&body),
-            status => Answer::Status(status),
+            _ if fate == Fate::IsLost => PageAnswer::None("lost"),
+            "200" => PageAnswer::Page(&body),
+            status => PageAnswer::Status(status),
         };
         let unhurt = matches!(fate, Fate::Comes | Fate::IsOld(_));
         let Self {
@@ -304,7 +304,7 @@ impl World {
         }
         if self.service.version >= self.lost_head
             && self.lost_head > 0
-            && !self.gateway.state().set_back
+            && !self.gateway.state().rolled_back
         {
             // It is past where it was, and believed again.
             self.believed();
@@ -380,7 +380,7 @@ impl World {
             "the number of keys"
         );
         assert_eq!(state.head, self.service.version);
-        assert!(!state.full && !state.set_back, "{state:?}");
+        assert!(!state.full && !state.rolled_back, "{state:?}");
         assert!(self.gateway.filter.is_ready());
     }
 }

@@ -1,34 +1,36 @@
-//! Beginning to read a feed, or going on where another loader was.
+//! Beginning to synchronise with a feed, or resuming where another loader was.
 
-use super::reading::Reading;
-use super::state::{State, Stored};
-use super::{Coverage, Event, FeedSource};
+use super::SyncEvent;
+use super::state::{FeedState, StoredState};
+use super::sync::FeedSync;
+use crate::config::FeedSource;
 use crate::config::snapshot::{self, Peeked};
+use crate::keys::Coverage;
 use crate::shared_data::SharedData;
 
-impl Reading {
-    /// Takes the reading of this feed up where whoever loaded before has left it, as far as that is
+impl FeedSync {
+    /// Resumes the synchronisation with this feed where the loader before left it, as far as that is
     /// of use. `None` for the event where it just goes on.
-    pub fn take_up(
+    pub fn resume(
         source: &FeedSource,
         shared: &impl SharedData,
         now_ms: u64,
-    ) -> (Self, Option<Event>) {
+    ) -> (Self, Option<SyncEvent>) {
         let policy = shared.get(snapshot::POLICY).0;
         let policy = policy.as_deref().and_then(snapshot::peek);
-        let floor = policy
+        let watermark = policy
             .as_ref()
             .and_then(|p| p.feed)
-            .map_or(0, |gate| gate.floor);
-        let mut state = match State::stored(shared) {
-            // Should the last write before a crash have been the policy's, its floor is the newer.
-            Stored::State(state) if state.epoch >= floor => State {
-                floor: state.floor.max(floor),
+            .map_or(0, |status| status.watermark);
+        let mut state = match FeedState::stored(shared) {
+            // Should the last write before a crash have been the policy's, its watermark is the newer.
+            StoredState::State(state) if state.epoch >= watermark => FeedState {
+                watermark: state.watermark.max(watermark),
                 ..state
             },
-            Stored::State(state) => lost(state.epoch, policy.as_ref()),
-            Stored::Unreadable(epoch) => lost(epoch, policy.as_ref()),
-            Stored::Absent => lost(0, policy.as_ref()),
+            StoredState::State(state) => lost(state.epoch, policy.as_ref()),
+            StoredState::Unreadable(epoch) => lost(epoch, policy.as_ref()),
+            StoredState::Absent => lost(0, policy.as_ref()),
         };
         // A policy in force that names no feed, whatever the state says of one before: nothing of
         // that one is good any more.
@@ -36,25 +38,25 @@ impl Reading {
         if named_none {
             state.source = None;
         }
-        Self::turn(state, source, shared, now_ms)
+        Self::follow(state, source, shared, now_ms)
     }
 
-    /// Reads this feed from now on.
-    pub fn turn_to(
+    /// Switches to this feed.
+    pub fn switch_source(
         self,
         source: &FeedSource,
         shared: &impl SharedData,
         now_ms: u64,
-    ) -> (Self, Option<Event>) {
-        Self::turn(self.into_state(), source, shared, now_ms)
+    ) -> (Self, Option<SyncEvent>) {
+        Self::follow(self.into_state(), source, shared, now_ms)
     }
 
-    fn turn(
-        mut state: State,
+    fn follow(
+        mut state: FeedState,
         source: &FeedSource,
         shared: &impl SharedData,
         now_ms: u64,
-    ) -> (Self, Option<Event>) {
+    ) -> (Self, Option<SyncEvent>) {
         let former = state.source.replace(source.clone());
         let why = match former {
             Some(former) if former == *source && (state.full || state.cursor.is_some()) => {
@@ -76,24 +78,24 @@ impl Reading {
                 state.coverage = Coverage::Nothing;
                 state.keys = 0;
                 state.begin(now_ms);
-                state.floor = state.epoch;
+                state.watermark = state.epoch;
                 "the document names a feed"
             }
         };
         state.adopt(None);
         state.store(shared);
-        (Self::of(state), Some(Event::Begun(why)))
+        (Self::of(state), Some(SyncEvent::Begun(why)))
     }
 
     /// The document names no feed any more.
     pub fn end(shared: &impl SharedData) {
-        let mut state = match State::stored(shared) {
-            Stored::Absent => return,
-            Stored::State(state) if state.source.is_none() => return,
-            Stored::State(state) => state,
-            Stored::Unreadable(epoch) => State {
+        let mut state = match FeedState::stored(shared) {
+            StoredState::Absent => return,
+            StoredState::State(state) if state.source.is_none() => return,
+            StoredState::State(state) => state,
+            StoredState::Unreadable(epoch) => FeedState {
                 epoch,
-                ..State::default()
+                ..FeedState::default()
             },
         };
         state.source = None;
@@ -101,16 +103,16 @@ impl Reading {
     }
 }
 
-/// What is left to know where the state cannot be read: what the policy in force says. The reading
-/// begins anew.
-fn lost(epoch: u64, policy: Option<&Peeked>) -> State {
-    let gate = policy.and_then(|policy| policy.feed).unwrap_or_default();
+/// What is left to know where the state cannot be read: what the policy in force says. A full sync
+/// begins.
+fn lost(epoch: u64, policy: Option<&Peeked>) -> FeedState {
+    let status = policy.and_then(|policy| policy.feed).unwrap_or_default();
     let named = policy.and_then(|policy| policy.document.keys_feed.as_ref());
-    State {
+    FeedState {
         source: named.map(FeedSource::named_by),
         epoch,
-        floor: gate.floor,
-        coverage: gate.coverage,
-        ..State::default()
+        watermark: status.watermark,
+        coverage: status.coverage,
+        ..FeedState::default()
     }
 }

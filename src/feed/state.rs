@@ -1,65 +1,68 @@
-//! How far the reading of a feed is: one value in shared data, so that any loader can go on with it.
+//! The state of the synchronisation: one value in shared data, so that any loader can resume it.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Coverage, FeedSource, Gate};
+use crate::config::FeedSource;
+use crate::keys::{Coverage, FeedStatus};
 use crate::shared_data::SharedData;
 
 /// The name of the state.
 pub const STATE: &str = "trilane/feed";
 
 /// The format that this release writes and reads: that of the pages that were asked for. What a loader of 0.1 has
-/// read (format 1) may lack what that one does not know, so all is read anew.
+/// read (format 1) may lack what that one does not know, so a full sync begins.
 const FORMAT: u32 = 2;
 
-/// How far the reading of a feed is.
+/// The state of the synchronisation with a feed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct State {
+pub struct FeedState {
     pub(super) format: u32,
-    /// The feed that is read; `None` where the document names none.
+    /// The feed; `None` where the document names none.
     pub source: Option<FeedSource>,
     /// The feed's identity: which sequence of versions the numbers below are of. `None` until a
     /// first page has told.
     pub feed: Option<String>,
     /// The first epoch of this identity: the versions in older records are those of another.
     pub base: u64,
-    /// The epoch of the full reading under way, or of the last one.
+    /// The epoch of the full sync under way, or of the last one.
     pub epoch: u64,
-    /// Records of an older epoch are void.
-    pub floor: u64,
+    /// Records of an older epoch hold no key.
+    #[serde(rename = "floor")]
+    pub watermark: u64,
     /// Whether an unknown key is none.
     pub coverage: Coverage,
-    /// Whether a full reading is under way.
+    /// Whether a full sync is under way.
     pub full: bool,
-    /// Where the next page begins; `None` for the first one of a full reading.
+    /// Where the next page begins; `None` for the first one of a full sync.
     pub cursor: Option<String>,
     /// The greatest version that this identity has ever told.
     pub head: u64,
     /// Every change up to this version has been given.
     pub settled: u64,
     /// Whether the service has lost some of its versions: it goes on below `head` for good.
-    pub set_back: bool,
-    /// How many keys there are that are not switched off; of expired ones nobody keeps account.
+    #[serde(rename = "set_back")]
+    pub rolled_back: bool,
+    /// How many keys there are that are not disabled; of expired ones nobody keeps account.
     pub keys: u64,
-    /// How many of them the full reading under way has given.
+    /// How many of them the full sync under way has given.
     pub given: u64,
 }
 
 /// What stands where the state should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stored {
+pub enum StoredState {
     /// Nothing.
     Absent,
     /// Something that this release cannot read, with the epoch if that much can be read.
     Unreadable(u64),
     /// The state.
-    State(State),
+    State(FeedState),
 }
 
-impl State {
+impl FeedState {
     /// Reads it.
-    pub fn stored(shared: &impl SharedData) -> Stored {
+    pub fn stored(shared: &impl SharedData) -> StoredState {
         #[derive(Default, Deserialize)]
         #[serde(default)]
         struct Hint {
@@ -67,19 +70,19 @@ impl State {
         }
         let bytes = shared.get(STATE).0.unwrap_or_default();
         if bytes.is_empty() {
-            return Stored::Absent;
+            return StoredState::Absent;
         }
         match serde_json::from_slice::<Self>(&bytes) {
-            Ok(state) if state.format == FORMAT && state.is_sound() => Stored::State(state),
+            Ok(state) if state.format == FORMAT && state.is_sound() => StoredState::State(state),
             _ => {
                 let hint: Hint = serde_json::from_slice(&bytes).unwrap_or_default();
-                Stored::Unreadable(hint.epoch)
+                StoredState::Unreadable(hint.epoch)
             }
         }
     }
 
     fn is_sound(&self) -> bool {
-        self.base <= self.epoch && self.floor <= self.epoch
+        self.base <= self.epoch && self.watermark <= self.epoch
     }
 
     /// Writes it.
@@ -92,11 +95,11 @@ impl State {
     }
 
     /// What filters must know of it.
-    pub fn gate(&self) -> Gate {
-        Gate {
-            floor: self.floor,
+    pub fn status(&self) -> FeedStatus {
+        FeedStatus {
+            watermark: self.watermark,
             coverage: self.coverage,
-            alone: false,
+            feed_only: false,
         }
     }
 
@@ -105,7 +108,7 @@ impl State {
     /// Epochs grow with the clock, so that one is above all that were before it even where the state
     /// is lost.
     pub fn begin(&mut self, now_ms: u64) {
-        self.epoch = self.epoch.max(self.floor).saturating_add(1).max(now_ms);
+        self.epoch = self.epoch.max(self.watermark).saturating_add(1).max(now_ms);
         self.full = true;
         self.cursor = None;
         self.given = 0;
@@ -117,6 +120,6 @@ impl State {
         self.base = self.epoch;
         self.head = 0;
         self.settled = 0;
-        self.set_back = false;
+        self.rolled_back = false;
     }
 }

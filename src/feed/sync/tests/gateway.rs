@@ -4,14 +4,13 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::*;
-use crate::auth::{AccountKey, Form, Presented, Standing, World, standing};
-use crate::config::feed::bucket;
+use crate::auth::{ApiKey, Form, KeyStatus, KeyStore, Presented, authenticate};
 use crate::config::publish::Publisher;
-use crate::config::record::KeyDigest;
 use crate::config::snapshot::InForce;
 use crate::config::view::View;
 use crate::config::{Document, compile};
 use crate::head::Head;
+use crate::keys::{self, KeyDigest, Namespace};
 use crate::protocol::query::Target;
 use crate::shared_data::Conflict;
 use crate::shared_data::fake::FakeSharedData;
@@ -48,10 +47,10 @@ impl Filter {
         let Some(in_force) = in_force else {
             return Judged::Undecided;
         };
-        match standing(&account_key(key), &in_force, self) {
-            Standing::Good { group, .. } => Judged::Good(group.id.clone()),
-            Standing::Refused => Judged::Refused,
-            Standing::Undecided => Judged::Undecided,
+        match authenticate(&api_key(key), &in_force, self) {
+            KeyStatus::Valid { group, .. } => Judged::Good(group.id.clone()),
+            KeyStatus::Invalid => Judged::Refused,
+            KeyStatus::Undecided => Judged::Undecided,
         }
     }
 
@@ -61,7 +60,7 @@ impl Filter {
     }
 }
 
-fn account_key(key: u8) -> AccountKey {
+fn api_key(key: u8) -> ApiKey {
     let head = Head::new(vec![("x-api-key".to_owned(), value(key))]);
     match Form::XApiKey.read(&head, &Target::parse(b"/")) {
         Presented::Key(key) => key,
@@ -69,20 +68,16 @@ fn account_key(key: u8) -> AccountKey {
     }
 }
 
-impl World for Filter {
-    fn key_record(&self, digest: &KeyDigest) -> Option<Vec<u8>> {
-        self.shared.get(&digest.shared_name()).0
-    }
-
-    fn fed_record(&self, digest: &KeyDigest) -> Option<Vec<u8>> {
-        bucket::record(digest, &*self.shared)
+impl KeyStore for Filter {
+    fn record(&self, namespace: Namespace, digest: &KeyDigest) -> Option<Vec<u8>> {
+        keys::read(namespace, digest, &*self.shared)
     }
 
     fn now(&self) -> i64 {
         1_800_000_000
     }
 
-    fn in_force_again(&self) -> Option<Rc<InForce>> {
+    fn latest_policy(&self) -> Option<Rc<InForce>> {
         self.view.borrow_mut().refresh(&*self.shared)
     }
 }
@@ -109,7 +104,7 @@ impl SharedData for Watched<'_> {
 pub(super) struct Gateway {
     pub(super) shared: Rc<FakeSharedData>,
     pub(super) filter: Filter,
-    pub(super) reading: Option<Reading>,
+    pub(super) reading: Option<FeedSync>,
     publisher: Publisher,
     pub(super) now_ms: u64,
 }
@@ -146,25 +141,25 @@ impl Gateway {
         let text = format!(r#"{{"groups": [{g}, {h}], "keys": [], "keys_feed": {feed}}}"#);
         let document = Document::parse(text.as_bytes()).unwrap();
         let compiled = compile(&document).unwrap();
-        let gate = match &compiled.policy.keys_feed {
+        let status = match &compiled.policy.keys_feed {
             None => {
                 self.reading = None;
-                Reading::end(&watched);
+                FeedSync::end(&watched);
                 None
             }
             Some(source) => {
                 let reading = match self.reading.take() {
                     Some(reading) if reading.source() == Some(source) => reading,
-                    Some(reading) => reading.turn_to(source, &watched, self.now_ms).0,
-                    None => Reading::take_up(source, &watched, self.now_ms).0,
+                    Some(reading) => reading.switch_source(source, &watched, self.now_ms).0,
+                    None => FeedSync::resume(source, &watched, self.now_ms).0,
                 };
-                let gate = reading.gate();
+                let status = reading.status();
                 self.reading = Some(reading);
-                Some(gate)
+                Some(status)
             }
         };
         self.publisher
-            .publish(&document, &compiled, gate, &watched)
+            .publish(&document, &compiled, status, &watched)
             .unwrap();
     }
 
@@ -180,19 +175,19 @@ impl Gateway {
         self.state().cursor
     }
 
-    pub(super) fn state(&self) -> State {
+    pub(super) fn state(&self) -> FeedState {
         self.reading.as_ref().unwrap().state().clone()
     }
 
-    pub(super) fn answer(&mut self, answer: Answer<'_>, look: &dyn Fn()) -> Outcome {
+    pub(super) fn answer(&mut self, answer: PageAnswer<'_>, look: &dyn Fn()) -> SyncOutcome {
         let watched = Watched {
             shared: &self.shared,
             look,
         };
         let reading = self.reading.as_mut().unwrap();
-        let outcome = reading.answer(answer, &watched, self.now_ms);
-        if let Some(gate) = outcome.gate {
-            self.publisher.open(gate, &watched).unwrap();
+        let outcome = reading.on_answer(answer, &watched, self.now_ms);
+        if let Some(status) = outcome.status {
+            self.publisher.open(status, &watched).unwrap();
         }
         outcome
     }

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!                 more: true             more: false              either
-//!  full reading ────────────► (goes on) ────────────► following ─────────► (goes on)
+//!  full sync ────────────► (goes on) ────────────► following ─────────► (goes on)
 //!       ▲                                                 │
 //!       └── 410, another identity, a key that should have been known, a service that was set back
 //! ```
@@ -23,18 +23,20 @@ use core::fmt::Write;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sha2::{Digest, Sha256};
 
-use super::judge::Trust;
+use super::merge::SyncKind;
 use super::page::Page;
-use super::state::State;
-use super::{Event, FeedSource, Gate, Outcome, Reason};
+use super::state::FeedState;
+use super::{Reason, SyncEvent, SyncOutcome};
+use crate::config::FeedSource;
+use crate::keys::FeedStatus;
 use crate::shared_data::SharedData;
 
 /// How many pages on end may tell less than before until the service counts as set back.
 pub const PATIENCE: u32 = 4;
 
-/// The least time between two full readings that are begun because a key was missed, in milliseconds: a
+/// The least time between two full syncs that are begun because a key was missed, in milliseconds: a
 /// feed that goes on contradicting itself shall not be read without end.
-const DOUBT_MS: u64 = 60_000;
+const MISSED_MS: u64 = 60_000;
 
 /// The characters of a cursor that a query does not hold as they are: all but RFC 3986's `unreserved`.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
@@ -45,7 +47,7 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
 
 /// What became of a question.
 #[derive(Debug, Clone, Copy)]
-pub enum Answer<'a> {
+pub enum PageAnswer<'a> {
     /// There was none that could be used, for this reason.
     None(&'a str),
     /// One longer than allowed: so many bytes.
@@ -58,14 +60,14 @@ pub enum Answer<'a> {
 
 /// The reading of one feed.
 #[derive(Debug)]
-pub struct Reading {
-    pub(super) state: State,
+pub struct FeedSync {
+    pub(super) state: FeedState,
     /// How many pages on end told less than before.
     behind: u32,
     /// Whether the feed has told of a key that it should have given before.
-    pub(super) doubt: bool,
-    /// When that last made a full reading begin.
-    doubted_ms: Option<u64>,
+    pub(super) missed: bool,
+    /// When that last made a full sync begin.
+    missed_ms: Option<u64>,
     /// The digest of the page refused last: the same again is not looked at.
     refused: Option<[u8; 32]>,
     /// Used again and again: a bucket's name, a record's bytes, a bucket's.
@@ -74,14 +76,14 @@ pub struct Reading {
     pub(super) bucket: Vec<u8>,
 }
 
-impl Reading {
+impl FeedSync {
     /// Goes on from here.
-    pub(super) fn of(state: State) -> Self {
+    pub(super) fn of(state: FeedState) -> Self {
         Self {
             state,
             behind: 0,
-            doubt: false,
-            doubted_ms: None,
+            missed: false,
+            missed_ms: None,
             refused: None,
             name: String::new(),
             bytes: Vec::new(),
@@ -89,18 +91,18 @@ impl Reading {
         }
     }
 
-    pub(super) fn into_state(self) -> State {
+    pub(super) fn into_state(self) -> FeedState {
         self.state
     }
 
     /// How far it is.
-    pub fn state(&self) -> &State {
+    pub fn state(&self) -> &FeedState {
         &self.state
     }
 
     /// What filters must know.
-    pub fn gate(&self) -> Gate {
-        self.state.gate()
+    pub fn status(&self) -> FeedStatus {
+        self.state.status()
     }
 
     /// The feed that is read.
@@ -109,7 +111,7 @@ impl Reading {
     }
 
     /// The path of the next question: for a page of at most `limit` changes.
-    pub fn question(&self, limit: u32) -> String {
+    pub fn next_path(&self, limit: u32) -> String {
         let mut path = self.source().map(|s| s.path.clone()).unwrap_or_default();
         path.push(if path.contains('?') { '&' } else { '?' });
         let _ = write!(path, "limit={limit}");
@@ -121,26 +123,31 @@ impl Reading {
     }
 
     /// Takes what became of the question.
-    pub fn answer(&mut self, answer: Answer<'_>, shared: &impl SharedData, now_ms: u64) -> Outcome {
+    pub fn on_answer(
+        &mut self,
+        answer: PageAnswer<'_>,
+        shared: &impl SharedData,
+        now_ms: u64,
+    ) -> SyncOutcome {
         match answer {
-            Answer::None(why) => refused(Reason::Unreachable, why),
-            Answer::TooLong(size) => refused(
+            PageAnswer::None(why) => refused(Reason::Unreachable, why),
+            PageAnswer::TooLong(size) => refused(
                 Reason::Oversize,
                 format!("it has {size} bytes, which is more than is taken"),
             ),
-            Answer::Status("410") if self.state.cursor.is_some() => {
+            PageAnswer::Status("410") if self.state.cursor.is_some() => {
                 let event = self.begin("the feed does not know how far it was", shared, now_ms);
-                Outcome {
+                SyncOutcome {
                     event: Some(event),
                     ..refused(Reason::Cursor, "status 410")
                 }
             }
-            Answer::Status(status) => refused(Reason::Unreachable, format!("status {status}")),
-            Answer::Page(bytes) => self.body(bytes, shared, now_ms),
+            PageAnswer::Status(status) => refused(Reason::Unreachable, format!("status {status}")),
+            PageAnswer::Page(bytes) => self.body(bytes, shared, now_ms),
         }
     }
 
-    fn body(&mut self, bytes: &[u8], shared: &impl SharedData, now_ms: u64) -> Outcome {
+    fn body(&mut self, bytes: &[u8], shared: &impl SharedData, now_ms: u64) -> SyncOutcome {
         // Naming problems takes long, and a bad page is asked for again at every tick.
         let digest = || <[u8; 32]>::from(Sha256::digest(bytes));
         if self.refused.is_some() && self.refused == Some(digest()) {
@@ -158,17 +165,17 @@ impl Reading {
         }
     }
 
-    fn page(&mut self, page: &Page<'_>, shared: &impl SharedData, now_ms: u64) -> Outcome {
+    fn page(&mut self, page: &Page<'_>, shared: &impl SharedData, now_ms: u64) -> SyncOutcome {
         let asked = self.state.cursor.as_deref();
         if page.more && asked == Some(&*page.cursor) {
             let why = "cursor: is the one asked with, and there is more: that would go on for ever";
             return refused(Reason::Invalid, why);
         }
         if self.state.feed.as_deref() != Some(&*page.feed) {
-            // An identity is only ever taken from the first page of a full reading.
+            // An identity is only ever taken from the first page of a full sync.
             if !self.state.full || asked.is_some() {
                 let event = self.begin("the feed has another identity", shared, now_ms);
-                return Outcome {
+                return SyncOutcome {
                     event: Some(event),
                     ..refused(Reason::Cursor, "it is of another identity")
                 };
@@ -182,18 +189,18 @@ impl Reading {
                 format!("its version is {version}, and it was {head} before"),
             )
         });
-        let (trust, anew) = self.trust(behind.is_some());
-        let mut outcome = Outcome {
+        let (kind, anew) = self.kind(behind.is_some());
+        let mut outcome = SyncOutcome {
             refused: behind,
-            ..Outcome::default()
+            ..SyncOutcome::default()
         };
-        if let Some(trust) = trust {
-            self.apply(page, trust, shared, &mut outcome);
+        if let Some(kind) = kind {
+            self.apply(page, kind, shared, &mut outcome);
         }
-        if let Some(why) = anew.or_else(|| self.doubts(now_ms)) {
+        if let Some(why) = anew.or_else(|| self.check_missed(now_ms)) {
             outcome.event = Some(self.begin(why, shared, now_ms));
             outcome.at_once = false;
-        } else if trust.is_some() {
+        } else if kind.is_some() {
             self.state.store(shared);
         }
         outcome
@@ -201,57 +208,57 @@ impl Reading {
 
     /// How far a page is trusted, `None` where it is not used at all; and why all must be read anew
     /// after it, where it must.
-    fn trust(&mut self, behind: bool) -> (Option<Trust>, Option<&'static str>) {
+    fn kind(&mut self, behind: bool) -> (Option<SyncKind>, Option<&'static str>) {
         let state = &mut self.state;
         if !behind {
             self.behind = 0;
-            return if core::mem::take(&mut state.set_back) {
+            return if core::mem::take(&mut state.rolled_back) {
                 (
-                    Some(Trust::SetBack),
+                    Some(SyncKind::Rollback),
                     Some("the feed is where it was before"),
                 )
             } else if state.full {
-                (Some(Trust::Full), None)
+                (Some(SyncKind::Full), None)
             } else {
-                (Some(Trust::Further), None)
+                (Some(SyncKind::Incremental), None)
             };
         }
-        if state.set_back {
-            return (Some(Trust::SetBack), None);
+        if state.rolled_back {
+            return (Some(SyncKind::Rollback), None);
         }
         if state.full && state.cursor.is_none() {
-            state.set_back = true;
-            return (Some(Trust::SetBack), None);
+            state.rolled_back = true;
+            return (Some(SyncKind::Rollback), None);
         }
         self.behind = self.behind.saturating_add(1);
         let anew = (self.behind >= PATIENCE).then_some("the feed stays behind what it told before");
-        ((!state.full).then_some(Trust::Further), anew)
+        ((!state.full).then_some(SyncKind::Incremental), anew)
     }
 
-    /// Whether a full reading must tell what there is, and there has been none for this reason just
+    /// Whether a full sync must tell what there is, and there has been none for this reason just
     /// now.
-    fn doubts(&mut self, now_ms: u64) -> Option<&'static str> {
-        let since = self.doubted_ms.map(|then| now_ms.abs_diff(then));
-        let due = self.doubt && !self.state.full && since.is_none_or(|ms| ms >= DOUBT_MS);
+    fn check_missed(&mut self, now_ms: u64) -> Option<&'static str> {
+        let since = self.missed_ms.map(|then| now_ms.abs_diff(then));
+        let due = self.missed && !self.state.full && since.is_none_or(|ms| ms >= MISSED_MS);
         due.then(|| {
-            self.doubt = false;
-            self.doubted_ms = Some(now_ms);
+            self.missed = false;
+            self.missed_ms = Some(now_ms);
             "the feed names a key that it should have given before"
         })
     }
 
-    fn begin(&mut self, why: &'static str, shared: &impl SharedData, now_ms: u64) -> Event {
+    fn begin(&mut self, why: &'static str, shared: &impl SharedData, now_ms: u64) -> SyncEvent {
         self.behind = 0;
         self.state.begin(now_ms);
         self.state.store(shared);
-        Event::Begun(why)
+        SyncEvent::Begun(why)
     }
 }
 
-fn refused(reason: Reason, why: impl Into<String>) -> Outcome {
-    Outcome {
+fn refused(reason: Reason, why: impl Into<String>) -> SyncOutcome {
+    SyncOutcome {
         refused: Some((reason, why.into())),
-        ..Outcome::default()
+        ..SyncOutcome::default()
     }
 }
 

@@ -1,0 +1,9 @@
+//! The synchronisation, driven natively by services of every kind.
+
+mod cases;
+mod gateway;
+mod histories;
+mod resume;
+mod service;
+
+use super::*;
