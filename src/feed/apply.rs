@@ -2,6 +2,7 @@
 
 use super::merge::{Merge, MergeContext, SyncKind};
 use super::page::{Change, Page};
+use super::state::Mode;
 use super::sync::FeedSync;
 use super::{SyncEvent, SyncOutcome};
 use crate::keys::codec::{Stamp, encode_fed};
@@ -27,6 +28,7 @@ impl FeedSync {
             watermark: self.state.watermark,
             epoch: self.state.epoch,
             settled: self.state.settled,
+            compacted: self.state.compaction.version,
         };
         let mut written = false;
         for change in page.changes() {
@@ -45,9 +47,16 @@ impl FeedSync {
         }
         let state = &mut self.state;
         state.head = state.head.max(page.version);
-        state.cursor = Some(page.cursor.clone().into_owned());
+        let cursor = Some(page.cursor.clone().into_owned());
         // Where a page changed nothing, the next may do as little: that must not go round and round.
         outcome.at_once = page.more && written;
+        if self.in_between {
+            state.changes_cursor = cursor;
+            // The full sync goes on.
+            outcome.at_once = true;
+        } else {
+            state.cursor = cursor;
+        }
         if page.more {
             return;
         }
@@ -55,9 +64,20 @@ impl FeedSync {
         if kind != SyncKind::Rollback && !behind {
             state.settled = page.version;
         }
-        if core::mem::take(&mut state.full) {
-            outcome.event = Some(self.complete(kind, page.version));
-            outcome.status = (kind == SyncKind::Full).then(|| self.status());
+        if self.in_between {
+            return;
+        }
+        match (kind, state.mode) {
+            (SyncKind::Full, _) => {
+                outcome.event = Some(self.complete(page.version));
+                outcome.status = Some(self.status());
+            }
+            (SyncKind::Rollback, Mode::Rollback { listed: false }) => {
+                state.mode = Mode::Rollback { listed: true };
+                let (version, head) = (page.version, state.head);
+                outcome.event = Some(SyncEvent::CompleteButBehind { version, head });
+            }
+            _ => {}
         }
     }
 
@@ -82,18 +102,21 @@ impl FeedSync {
             };
             let stored = slot.and_then(|slot| Stamp::peek(slot.record));
             let merge = context.merge(stored, change.version);
-            let enabled = match merge {
+            let (live, enabled) = match merge {
                 Merge::Taken => {
                     let terms = change.terms.as_ref();
                     encode_fed(context.epoch, change.version, terms, &mut self.bytes);
-                    terms.is_some_and(|terms| !terms.disabled)
+                    (terms.is_some(), terms.is_some_and(|terms| !terms.disabled))
                 }
                 Merge::Confirmed => {
                     self.bytes.clear();
                     let record = slot.map_or(&[][..], |slot| slot.record);
                     self.bytes.extend_from_slice(record);
                     Stamp::confirm(context.epoch, &mut self.bytes);
-                    stored.is_some_and(Stamp::is_enabled)
+                    (
+                        stored.is_some_and(|stamp| !stamp.removed),
+                        stored.is_some_and(Stamp::is_enabled),
+                    )
                 }
                 Merge::Known | Merge::Stale { .. } => return merge,
             };
@@ -101,11 +124,7 @@ impl FeedSync {
             if shared.set(&self.name, &self.bucket, version).is_err() {
                 continue;
             }
-            let was = stored.filter(|stamp| stamp.is_enabled());
-            let lived = context.is_live(was);
-            let given = was.is_some_and(|stamp| stamp.epoch == context.epoch);
-            count(&mut self.state.keys, lived, enabled);
-            count(&mut self.state.given, given, enabled);
+            self.count(context, stored, live, enabled);
             return merge;
         }
         // Somebody else writes all the time: what is missed now comes with a full sync.
@@ -113,21 +132,32 @@ impl FeedSync {
         Merge::Known
     }
 
-    /// The full sync is complete.
-    fn complete(&mut self, kind: SyncKind, version: u64) -> SyncEvent {
+    /// Counts a record that was written in place of this one.
+    fn count(&mut self, context: &MergeContext, before: Option<Stamp>, live: bool, enabled: bool) {
         let state = &mut self.state;
-        if kind == SyncKind::Rollback {
-            let head = state.head;
-            return SyncEvent::CompleteButBehind { version, head };
+        let before = before.filter(|stamp| !stamp.removed);
+        let was_enabled = before.filter(|stamp| !stamp.disabled);
+        let given = |stamp: Option<Stamp>| stamp.is_some_and(|stamp| stamp.epoch == context.epoch);
+        count(&mut state.keys, context.is_live(was_enabled), enabled);
+        count(&mut state.given, given(was_enabled), enabled);
+        count(&mut state.live, context.is_live(before), live);
+        count(&mut state.given_live, given(before), live);
+        if !live {
+            state.tombstones = state.tombstones.saturating_add(1);
         }
-        state.watermark = state.epoch;
+    }
+
+    /// The full sync is complete.
+    fn complete(&mut self, version: u64) -> SyncEvent {
+        let state = &mut self.state;
+        state.raise_watermark();
+        state.mode = Mode::Incremental;
+        state.changes_cursor = None;
         state.coverage = Coverage::Whole;
-        state.keys = state.given;
+        let keys = state.keys;
         self.missed = false;
-        SyncEvent::Complete {
-            version,
-            keys: state.keys,
-        }
+        self.begin_compaction();
+        SyncEvent::Complete { version, keys }
     }
 }
 

@@ -15,6 +15,8 @@ pub(super) struct MergeContext {
     pub epoch: u64,
     /// Every change up to this version has been given before.
     pub settled: u64,
+    /// Tombstones up to this version may have been dropped.
+    pub compacted: u64,
 }
 
 /// What a page is part of.
@@ -64,6 +66,8 @@ impl MergeContext {
                 SyncKind::Rollback if removed_since && stored.is_some() => {
                     Merge::Stale { missed: false }
                 }
+                // It may have been removed, and its tombstone dropped.
+                SyncKind::Rollback if version <= self.compacted => Merge::Stale { missed: false },
                 _ => Merge::Taken,
             };
         };
@@ -167,6 +171,9 @@ mod tests {
                 MISSED,
             ),
             ("new to a service set back", Rollback, None, 60, Taken),
+            ("compacted, new in a full sync", Full, None, 30, Taken),
+            ("compacted before the rollback", Rollback, None, 30, STALE),
+            ("new since the compaction", Rollback, None, 31, Taken),
             ("not new there", Rollback, Some((other, 50)), 60, STALE),
             ("changed there", Rollback, Some((live, 50)), 60, Taken),
             ("lost there", Rollback, Some((live, 50)), 40, STALE),
@@ -186,6 +193,7 @@ mod tests {
                 watermark: 20,
                 epoch: 30,
                 settled: 100,
+                compacted: 30,
             };
             let stored = stored.map(|(epoch, version)| Stamp {
                 epoch,

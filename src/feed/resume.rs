@@ -59,7 +59,7 @@ impl FeedSync {
     ) -> (Self, Option<SyncEvent>) {
         let former = state.source.replace(source.clone());
         let why = match former {
-            Some(former) if former == *source && (state.full || state.cursor.is_some()) => {
+            Some(former) if former == *source && (state.is_listing() || state.cursor.is_some()) => {
                 return (Self::of(state), None);
             }
             Some(former) if former == *source => {
@@ -76,9 +76,8 @@ impl FeedSync {
             }
             None => {
                 state.coverage = Coverage::Nothing;
-                state.keys = 0;
                 state.begin(now_ms);
-                state.watermark = state.epoch;
+                state.raise_watermark();
                 "the document names a feed"
             }
         };

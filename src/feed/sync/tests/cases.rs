@@ -271,7 +271,7 @@ fn a_service_set_back_under_its_identity() {
             let want = [Judged::Refused, good("h"), good("g")];
             assert_eq!(judged, want, "tick {tick}, knows ahead: {knows_ahead}");
         }
-        assert!(gateway.state().rolled_back);
+        assert!(gateway.state().is_rolled_back());
         assert_eq!(gateway.filter.judge(6), good("g"), "new since");
         restored.say(2, None);
         ask(&mut gateway, &restored, 9);
@@ -439,7 +439,7 @@ fn a_key_that_should_have_been_given_before() {
             "feed": "f", "version": 4, "cursor": "f/4", "more": false,
             "changes": [{"version": 1, "sha256": "00".repeat(32), "id": "k", "group": "g"}],
         });
-        let full = gateway.state().full;
+        let full = gateway.state().is_listing();
         let page = if full {
             service.answer(None, 9).1
         } else {

@@ -10,7 +10,7 @@ use crate::config::snapshot::InForce;
 use crate::config::view::View;
 use crate::config::{Document, compile};
 use crate::head::Head;
-use crate::keys::{self, KeyDigest, Namespace};
+use crate::keys::{self, KeyDigest, Namespace, bucket};
 use crate::protocol::query::Target;
 use crate::shared_data::Conflict;
 use crate::shared_data::fake::FakeSharedData;
@@ -104,9 +104,13 @@ impl SharedData for Watched<'_> {
 pub(super) struct Gateway {
     pub(super) shared: Rc<FakeSharedData>,
     pub(super) filter: Filter,
-    pub(super) reading: Option<FeedSync>,
+    pub(super) sync: Option<FeedSync>,
     publisher: Publisher,
     pub(super) now_ms: u64,
+    /// Up to so many tombstones nothing is compacted.
+    pub(super) tombstone_limit: u64,
+    /// What is compacted with every answer, where there is something to compact.
+    pub(super) compacts: Vec<u8>,
 }
 
 impl Gateway {
@@ -119,9 +123,11 @@ impl Gateway {
                 view: RefCell::default(),
             },
             publisher: Publisher::take_over(&*shared).unwrap(),
-            reading: None,
+            sync: None,
             shared,
             now_ms: 1_000,
+            tombstone_limit: TOMBSTONES,
+            compacts: Vec::new(),
         }
     }
 
@@ -143,18 +149,21 @@ impl Gateway {
         let compiled = compile(&document).unwrap();
         let status = match &compiled.policy.keys_feed {
             None => {
-                self.reading = None;
+                self.sync = None;
                 FeedSync::end(&watched);
                 None
             }
             Some(source) => {
-                let reading = match self.reading.take() {
-                    Some(reading) if reading.source() == Some(source) => reading,
-                    Some(reading) => reading.switch_source(source, &watched, self.now_ms).0,
+                let sync = match self.sync.take() {
+                    Some(sync) if sync.source() == Some(source) => sync,
+                    Some(sync) => sync.switch_source(source, &watched, self.now_ms).0,
                     None => FeedSync::resume(source, &watched, self.now_ms).0,
                 };
-                let status = reading.status();
-                self.reading = Some(reading);
+                let status = sync.status();
+                self.sync = Some(FeedSync {
+                    tombstone_limit: self.tombstone_limit,
+                    ..sync
+                });
                 Some(status)
             }
         };
@@ -165,18 +174,19 @@ impl Gateway {
 
     /// Another loader begins, with the same document.
     pub(super) fn taken_over(&mut self, path: Option<&str>, look: &dyn Fn()) {
-        self.reading = None;
+        self.sync = None;
         self.publisher = Publisher::take_over(&*self.shared).unwrap();
         self.publish(path, look);
     }
 
     /// The cursor of the next question.
     pub(super) fn cursor(&self) -> Option<String> {
-        self.state().cursor
+        let sync = self.sync.as_ref().unwrap();
+        sync.cursor().map(str::to_owned)
     }
 
     pub(super) fn state(&self) -> FeedState {
-        self.reading.as_ref().unwrap().state().clone()
+        self.sync.as_ref().unwrap().state().clone()
     }
 
     pub(super) fn answer(&mut self, answer: PageAnswer<'_>, look: &dyn Fn()) -> SyncOutcome {
@@ -184,8 +194,13 @@ impl Gateway {
             shared: &self.shared,
             look,
         };
-        let reading = self.reading.as_mut().unwrap();
-        let outcome = reading.on_answer(answer, &watched, self.now_ms);
+        let sync = self.sync.as_mut().unwrap();
+        let outcome = sync.on_answer(answer, &watched, self.now_ms);
+        if sync.state.compaction.left > 0 && outcome.status.is_none() {
+            for key in &self.compacts {
+                sync.compact_bucket(bucket::of(&digest(*key)), &watched);
+            }
+        }
         if let Some(status) = outcome.status {
             self.publisher.open(status, &watched).unwrap();
         }

@@ -72,10 +72,10 @@ fn a_state_that_cannot_be_read() {
         ("another form", b"[]"),
         ("nothing", b""),
         ("another release's", br#"{"format": 9, "epoch": 99000000}"#),
-        ("not sound", br#"{"format": 2, "epoch": 3, "floor": 9}"#),
+        ("not sound", br#"{"format": 3, "epoch": 3, "floor": 9}"#),
         (
             "below the floor",
-            br#"{"format": 2, "epoch": 3, "floor": 2}"#,
+            br#"{"format": 3, "epoch": 3, "floor": 2}"#,
         ),
     ];
     let mut service = service();
@@ -119,7 +119,7 @@ fn a_loader_of_0_1_before() {
     let mut gateway = settled(&service);
     let bytes = gateway.shared.get(STATE).0.unwrap();
     let text = String::from_utf8(bytes).unwrap();
-    let former = text.replace(r#""format":2"#, r#""format":1"#);
+    let former = text.replace(r#""format":3"#, r#""format":1"#);
     assert_ne!(former, text);
     gateway.shared.set(STATE, former.as_bytes(), None).unwrap();
     service.say(0, None);
