@@ -26,7 +26,7 @@ impl FeedSync {
             // Should the last write before a crash have been the policy's, its watermark is the newer.
             StoredState::State(state) if state.epoch >= watermark => FeedState {
                 watermark: state.watermark.max(watermark),
-                ..state
+                ..*state
             },
             StoredState::State(state) => lost(state.epoch, policy.as_ref()),
             StoredState::Unreadable(epoch) => lost(epoch, policy.as_ref()),
@@ -91,7 +91,7 @@ impl FeedSync {
         let mut state = match FeedState::stored(shared) {
             StoredState::Absent => return,
             StoredState::State(state) if state.source.is_none() => return,
-            StoredState::State(state) => state,
+            StoredState::State(state) => *state,
             StoredState::Unreadable(epoch) => FeedState {
                 epoch,
                 ..FeedState::default()

@@ -81,7 +81,7 @@ pub enum StoredState {
     /// Something that this release cannot read, with the epoch if that much can be read.
     Unreadable(u64),
     /// The state.
-    State(FeedState),
+    State(Box<FeedState>),
 }
 
 impl FeedState {
@@ -97,7 +97,9 @@ impl FeedState {
             return StoredState::Absent;
         }
         match serde_json::from_slice::<Self>(&bytes) {
-            Ok(state) if state.format == FORMAT && state.is_sound() => StoredState::State(state),
+            Ok(state) if state.format == FORMAT && state.is_sound() => {
+                StoredState::State(Box::new(state))
+            }
             _ => {
                 let hint: Hint = serde_json::from_slice(&bytes).unwrap_or_default();
                 StoredState::Unreadable(hint.epoch)
