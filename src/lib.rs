@@ -4,8 +4,8 @@
 //!
 //! 1. Envoy calls `filter::http` with the head. [`exchange`] reads it as bytes ([`head`]) and
 //!    finds the [`protocol::endpoint`].
-//! 2. [`auth`] finds the credential in the protocol's own header, and the standing of the account
-//!    key behind it: one record in Envoy's shared data, found by the key's digest.
+//! 2. [`auth`] finds the credential in the protocol's own header, and the status of the API key
+//!    behind it: one record of the key store ([`keys`]), found by the key's digest.
 //! 3. [`exchange::Route`] goes from the key's group to the source that serves this protocol: the
 //!    group itself, or for a Mixed group the entry's source group.
 //! 4. [`body`] reads the body as it comes by until the top-level `model` is known; [`model`] says
@@ -19,7 +19,8 @@
 //! 8. However it ends, the exchange leaves one record ([`ledger`]) with its exact charge ([`money`]).
 //!
 //! The policy behind these decisions comes from one document ([`config`]), which a loader fetches,
-//! checks and publishes to shared data, where every worker reads it.
+//! checks and publishes to shared data, where every worker reads it. Keys come from the document or from
+//! a feed ([`feed`]), and stand there too.
 //!
 //! Only `filter` and `entry` know Envoy, and are compiled for it alone; everything else is pure and
 //! runs anywhere.
@@ -39,9 +40,11 @@ pub mod config;
 #[cfg(target_arch = "wasm32")]
 mod entry;
 pub mod exchange;
+pub mod feed;
 #[cfg(target_arch = "wasm32")]
 mod filter;
 pub mod head;
+pub mod keys;
 pub mod ledger;
 pub mod limits;
 pub mod model;

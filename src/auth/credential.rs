@@ -1,14 +1,14 @@
-//! Credentials: in which headers an account key may come, and when one counts as sent.
+//! Credentials: in which headers an API key may come, and when one counts as sent.
 
 use core::fmt;
 
-use crate::config::record::KeyDigest;
 use crate::head::{Head, Occurrence};
+use crate::keys::KeyDigest;
 use crate::protocol::Protocol;
 use crate::protocol::query::Target;
 use crate::protocol::{Endpoint, generate, messages, responses};
 
-/// The longest account key, in bytes.
+/// The longest API key, in bytes.
 pub const MAX_KEY_BYTES: usize = 256;
 
 /// How a client hands over its key.
@@ -24,11 +24,11 @@ pub enum Form {
     Query,
 }
 
-/// An account key as sent. It is never shown: `Debug` prints nothing of it.
+/// An API key as sent. It is never shown: `Debug` prints nothing of it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct AccountKey(Vec<u8>);
+pub struct ApiKey(Vec<u8>);
 
-impl AccountKey {
+impl ApiKey {
     /// The digest by which the key's record is found.
     pub fn digest(&self) -> KeyDigest {
         KeyDigest::of(&self.0)
@@ -43,9 +43,9 @@ impl AccountKey {
     }
 }
 
-impl fmt::Debug for AccountKey {
+impl fmt::Debug for ApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("AccountKey(..)")
+        f.write_str("ApiKey(..)")
     }
 }
 
@@ -58,7 +58,7 @@ pub enum Presented {
     /// two different keys.
     Malformed,
     /// A key.
-    Key(AccountKey),
+    Key(ApiKey),
 }
 
 impl Form {
@@ -105,13 +105,13 @@ impl Form {
                     .iter()
                     .map(|name| from_header(head.single(name))),
             ),
-            Self::Query => agreed(target.keys().map(|value| AccountKey::parse(&value).into())),
+            Self::Query => agreed(target.keys().map(|value| ApiKey::parse(&value).into())),
         }
     }
 }
 
-impl From<Option<AccountKey>> for Presented {
-    fn from(key: Option<AccountKey>) -> Self {
+impl From<Option<ApiKey>> for Presented {
+    fn from(key: Option<ApiKey>) -> Self {
         key.map_or(Self::Malformed, Self::Key)
     }
 }
@@ -119,17 +119,17 @@ impl From<Option<AccountKey>> for Presented {
 fn from_header(occurrence: Occurrence<'_>) -> Presented {
     match occurrence {
         Occurrence::Absent => Presented::Absent,
-        Occurrence::Once(value) => AccountKey::parse(value).into(),
+        Occurrence::Once(value) => ApiKey::parse(value).into(),
         Occurrence::Repeated => Presented::Malformed,
     }
 }
 
-fn bearer(value: &[u8]) -> Option<AccountKey> {
+fn bearer(value: &[u8]) -> Option<ApiKey> {
     let (scheme, rest) = value.split_at_checked(6)?;
     if !scheme.eq_ignore_ascii_case(b"bearer") || rest.first() != Some(&b' ') {
         return None;
     }
-    AccountKey::parse(rest.trim_ascii())
+    ApiKey::parse(rest.trim_ascii())
 }
 
 /// Several places for one key: those that hold something must hold the same.

@@ -1,7 +1,7 @@
-//! Who asks: the credential in the request, and the standing of the key behind it.
+//! Authentication: the credential in the request, and the API key behind it.
 
 pub mod credential;
-pub mod standing;
+pub mod key_status;
 
-pub use credential::{AccountKey, Form, Presented};
-pub use standing::{Standing, World, standing};
+pub use credential::{ApiKey, Form, Presented};
+pub use key_status::{KeyStatus, KeyStore, authenticate};

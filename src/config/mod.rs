@@ -1,22 +1,21 @@
 //! Configuration: the document as written, the policy as compiled, and both as published.
 //!
 //! [`document`] mirrors the JSON; [`policy`] is what the filter decides by, every reference
-//! resolved; [`record`] and [`snapshot`] are how keys and policy stand in Envoy's shared data; [`feed`]
-//! reads the keys that the document does not name itself.
+//! resolved; [`snapshot`] is how it stands in Envoy's shared data, and [`publish`] writes it there with the keys.
 
 pub mod account;
 pub mod base;
 pub mod compile;
 pub mod document;
 pub mod error;
-pub mod feed;
-mod form;
+mod feed_source;
+pub mod key;
 pub mod lease;
 pub mod origin;
 pub mod policy;
 pub mod publish;
-pub mod record;
 mod salvage;
+pub(crate) mod schema;
 pub mod snapshot;
 pub mod source;
 mod suggestion;
@@ -25,6 +24,7 @@ pub mod view;
 pub use compile::{Compiled, compile};
 pub use document::Document;
 pub use error::{Problem, Problems};
+pub use feed_source::FeedSource;
 pub use policy::Policy;
 pub use salvage::problems_of_key;
 pub use suggestion::suggestion;

@@ -5,10 +5,9 @@ use core::cell::OnceCell;
 use std::rc::Rc;
 
 use hashbrown::HashMap;
-use serde::{Deserialize, Serialize};
 
 use super::account::Accounts;
-use super::document::KeysFeedDocument;
+use super::feed_source::FeedSource;
 use crate::limits::Subject;
 use crate::limits::service::OnFailure;
 use crate::model::{Catalog, Model};
@@ -34,32 +33,6 @@ pub struct Policy {
     pub limits_service: Option<OnFailure>,
     pub(super) groups: Vec<Rc<Group>>,
     pub(super) index: HashMap<String, usize>,
-}
-
-/// Where a feed of keys is.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FeedSource {
-    /// The Envoy cluster to ask.
-    pub cluster: String,
-    /// The path to ask for, perhaps with a query.
-    pub path: String,
-    /// The authority to name.
-    pub authority: String,
-}
-
-impl FeedSource {
-    /// The one that a document names, the defaults filled in; nothing is checked.
-    pub fn named_by(document: &KeysFeedDocument) -> Self {
-        let cluster = document.cluster.clone().unwrap_or_default();
-        Self {
-            path: document.path.clone().unwrap_or_else(|| "/keys".to_owned()),
-            authority: document
-                .authority
-                .clone()
-                .unwrap_or_else(|| cluster.clone()),
-            cluster,
-        }
-    }
 }
 
 /// A group of keys.

@@ -1,7 +1,7 @@
 //! Publishing a compiled document to shared data, so that no request in between is judged wrongly.
 //!
 //! Readers see single values change, never all at once. So a record that changes says from which
-//! generation of the policy on it does ([`Named`]), and holds both what is known then and what was known
+//! generation of the policy on it does ([`StoredRecord`]), and holds both what is known then and what was known
 //! before. First the records are written, then the policy, then its generation: with the policy, and not
 //! before, the document takes effect, for all of its keys and groups in one stroke.
 //!
@@ -14,20 +14,19 @@
 //! - Who takes over first sets the policy to what it is, with its own epoch in it as the writer. A policy
 //!   is only ever set in the place of the one that its publisher has set or seen last, and all of them
 //!   are unlike: so from then on the former publisher can set none any more.
-//! - A record of a greater epoch is never overwritten, and one of a smaller epoch than the policy's is void.
+//! - A record of a greater epoch is never overwritten, and one of a smaller epoch than the policy's holds no key.
 //! - Generations only ever grow, and each policy says its own.
 //!
 //! A publisher that finds itself [`Overtaken`] stops, and is of no use any more. What it has written by then
-//! changes nothing: its policy has not come into force, and its records are as before until a policy that
-//! voids them.
+//! changes nothing: its policy has not come into force, and its records are as before until a policy of a
+//! greater epoch.
 
 use hashbrown::HashMap;
 
 use super::compile::Compiled;
 use super::document::Document;
-use super::feed::Gate;
-use super::record::{KeyDigest, KeyRecord, Named, Unreadable};
 use super::snapshot::{self, Edition};
+use crate::keys::{FeedStatus, KeyDigest, KeyRecord, Namespace, StoredRecord, Unreadable};
 use crate::shared_data::SharedData;
 
 /// A version that no value has: by it a value is set only where there is none.
@@ -51,7 +50,7 @@ pub struct Publisher {
     /// The document in force, without its keys.
     document: Document,
     /// What is in force for the feed's records.
-    feed: Option<Gate>,
+    feed: Option<FeedStatus>,
 }
 
 /// What one publication did.
@@ -68,8 +67,8 @@ pub struct Published {
 pub struct Overtaken;
 
 impl Publisher {
-    /// Takes over from whoever published before: one epoch further, which voids every record of
-    /// theirs that the next document does not confirm. From now on nobody who began before can bring
+    /// Takes over from whoever published before: one epoch further, so that no record of
+    /// theirs holds a key unless the next document confirms it. From now on nobody who began before can bring
     /// anything into force.
     ///
     /// # Errors
@@ -132,12 +131,12 @@ impl Publisher {
         &mut self,
         document: &Document,
         compiled: &Compiled,
-        feed: Option<Gate>,
+        feed: Option<FeedStatus>,
         shared: &impl SharedData,
     ) -> Result<Published, Overtaken> {
         let (records, removed) = self.put_records(compiled, shared)?;
         self.document = document.without_keys();
-        self.put(self.gate(feed), shared)?;
+        self.put(self.status(feed), shared)?;
         for digest in &removed {
             self.put_record(digest, |_| Vec::new(), shared)?;
         }
@@ -152,8 +151,12 @@ impl Publisher {
     ///
     /// # Errors
     /// [`Overtaken`], as [`publish`](Self::publish).
-    pub fn open(&mut self, feed: Gate, shared: &impl SharedData) -> Result<Option<u64>, Overtaken> {
-        let feed = self.gate(Some(feed));
+    pub fn open(
+        &mut self,
+        feed: FeedStatus,
+        shared: &impl SharedData,
+    ) -> Result<Option<u64>, Overtaken> {
+        let feed = self.status(Some(feed));
         if feed == self.feed {
             return Ok(None);
         }
@@ -176,13 +179,13 @@ impl Publisher {
         generation(shared).unwrap_or(0) == self.in_force.generation
     }
 
-    fn gate(&self, feed: Option<Gate>) -> Option<Gate> {
-        let alone = self.published.is_empty();
-        feed.map(|feed| Gate { alone, ..feed })
+    fn status(&self, feed: Option<FeedStatus>) -> Option<FeedStatus> {
+        let feed_only = self.published.is_empty();
+        feed.map(|feed| FeedStatus { feed_only, ..feed })
     }
 
     /// Brings the document into force, with this for the feed.
-    fn put(&mut self, feed: Option<Gate>, shared: &impl SharedData) -> Result<(), Overtaken> {
+    fn put(&mut self, feed: Option<FeedStatus>, shared: &impl SharedData) -> Result<(), Overtaken> {
         self.feed = feed;
         let policy = Edition {
             epoch: self.epoch,
@@ -224,7 +227,11 @@ impl Publisher {
         let mut wanted: HashMap<KeyDigest, KeyRecord> = HashMap::with_capacity(compiled.keys.len());
         for (digest, record) in &compiled.keys {
             if self.published.get(digest) != Some(record) {
-                self.put_record(digest, |found| self.turn(found, Some(record)), shared)?;
+                self.put_record(
+                    digest,
+                    |found| self.next_record(found, Some(record)),
+                    shared,
+                )?;
                 written = written.saturating_add(1);
             }
             wanted.insert(*digest, record.clone());
@@ -232,39 +239,39 @@ impl Publisher {
         let gone = |digest: &&KeyDigest| !wanted.contains_key(*digest);
         let removed: Vec<KeyDigest> = self.published.keys().filter(gone).copied().collect();
         for digest in &removed {
-            self.put_record(digest, |found| self.turn(found, None), shared)?;
+            self.put_record(digest, |found| self.next_record(found, None), shared)?;
         }
         self.published = wanted;
         Ok((written, removed))
     }
 
-    /// What stands for a key from now on: what is known with the policy in force, and what is to be known
+    /// The record of a key from now on: what is known with the policy in force, and what is to be known
     /// with the next one.
-    fn turn(&self, found: Found, now: Option<&KeyRecord>) -> Vec<u8> {
+    fn next_record(&self, found: Found, now: Option<&KeyRecord>) -> Vec<u8> {
         let (epoch, generation) = (self.in_force.epoch, self.in_force.generation);
         // Without a policy nobody asks what was before, and of what cannot be read nobody knows.
         let unknown = generation == 0 || matches!(found, Found::Unreadable);
         let before = match found {
-            Found::Named(named) => named.with(epoch, generation),
+            Found::Readable(record) => record.at(epoch, generation),
             Found::Nothing | Found::Unreadable => None,
         };
         let holds_before = unknown || before.as_ref() == now;
-        let named = if holds_before && now.is_some() {
-            Named {
+        let record = if holds_before && now.is_some() {
+            StoredRecord {
                 epoch: self.epoch,
-                from: 0,
-                now: now.cloned(),
+                version: 0,
+                key: now.cloned(),
                 before: None,
             }
         } else {
-            Named {
+            StoredRecord {
                 epoch: self.epoch,
-                from: self.next_generation(),
-                now: now.cloned(),
+                version: self.next_generation(),
+                key: now.cloned(),
                 before,
             }
         };
-        named.encode()
+        record.encode_named()
     }
 
     /// Sets the record of a key to what is made of the one that stands there, unless that is of a later
@@ -277,9 +284,9 @@ impl Publisher {
     ) -> Result<(), Overtaken> {
         let name = digest.shared_name();
         let (bytes, version) = shared.get(&name);
-        let found = match Named::decode(&bytes.unwrap_or_default()) {
-            Ok(Some(named)) if named.epoch <= self.epoch => Found::Named(Box::new(named)),
-            Ok(Some(named)) if named.epoch <= last_epoch(shared) => return Err(Overtaken),
+        let found = match StoredRecord::decode(Namespace::Document, &bytes.unwrap_or_default()) {
+            Ok(Some(record)) if record.epoch <= self.epoch => Found::Readable(Box::new(record)),
+            Ok(Some(record)) if record.epoch <= last_epoch(shared) => return Err(Overtaken),
             // Nobody has ever had such an epoch.
             Ok(Some(_)) => Found::Unreadable,
             Ok(None) => Found::Nothing,
@@ -306,7 +313,7 @@ fn signature(digest: &[u8; 32], epoch: u64) -> Vec<u8> {
 /// What stands for a key.
 #[derive(Debug)]
 enum Found {
-    Named(Box<Named>),
+    Readable(Box<StoredRecord>),
     Nothing,
     /// Something of another release, or damaged.
     Unreadable,

@@ -12,8 +12,8 @@ use serde_json::value::RawValue;
 use super::compile::compile;
 use super::document::{Document, KeyDocument};
 use super::error::{Problem, Problems};
-use super::feed::Meaning;
-use super::form::{self, not_json};
+use super::key::CheckedKey;
+use super::schema::{self, not_json};
 
 /// How many problems of form are listed before the rest is left unsaid.
 const MAX_PROBLEMS: usize = 1000;
@@ -63,8 +63,8 @@ fn problems(bytes: &[u8]) -> Problems {
 
 /// Every problem of a key that stands by itself and is no JSON, or has another form than a key's.
 pub fn problems_of_key(text: &str) -> Problems {
-    let (key, mut problems) = form::repaired::<KeyDocument>(text);
-    let Some(Err(others)) = key.map(|key| Meaning::of(&key)) else {
+    let (key, mut problems) = schema::repaired::<KeyDocument>(text);
+    let Some(Err(others)) = key.map(|key| CheckedKey::of(&key)) else {
         return problems;
     };
     let places: Vec<String> = problems
@@ -122,7 +122,7 @@ impl Salvage {
         for (position, (name, written)) in members.iter().enumerate() {
             let before = members.get(..position).unwrap_or_default();
             if before.iter().any(|(other, _)| other == name) {
-                self.problems.push(name.as_str(), form::TWICE);
+                self.problems.push(name.as_str(), schema::TWICE);
                 continue;
             }
             match name.as_str() {
@@ -180,7 +180,7 @@ impl Salvage {
             self.unsaid = true;
             return None;
         }
-        let (read, found) = form::repaired(text);
+        let (read, found) = schema::repaired(text);
         for Problem {
             path: place,
             reason,

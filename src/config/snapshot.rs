@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::compile::compile_policy;
 use super::document::Document;
-use super::feed::{Coverage, Gate};
 use super::policy::Policy;
+use crate::keys::{Coverage, FeedStatus, Scope};
 
 /// The name of the generation: 8 bytes, little endian, written last.
 pub const GENERATION: &str = "trilane/generation";
@@ -46,7 +46,7 @@ struct Snapshot {
     #[serde(default)]
     writer: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    feed: Option<Gate>,
+    feed: Option<FeedStatus>,
     document: Document,
 }
 
@@ -57,7 +57,7 @@ fn newest() -> u64 {
 /// When a policy came, among others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Edition {
-    /// Records of keys that the document names are void if they are of an older epoch.
+    /// Records of keys that the document names hold no key if they are of an older epoch.
     pub epoch: u64,
     /// The policy's own generation: records that change with a later one are as before.
     pub generation: u64,
@@ -70,8 +70,8 @@ pub struct Edition {
 pub struct Peeked {
     /// When it came.
     pub edition: Edition,
-    /// What there is to know of the feed's records; `None` where none is read.
-    pub feed: Option<Gate>,
+    /// What decides over the feed's records; `None` where none is read.
+    pub feed: Option<FeedStatus>,
     /// The document, without its keys.
     pub document: Document,
 }
@@ -79,18 +79,27 @@ pub struct Peeked {
 /// A policy in force.
 #[derive(Debug, Clone)]
 pub struct InForce {
-    /// Records of keys that the document names are void if they are of an older epoch.
+    /// Records of keys that the document names hold no key if they are of an older epoch.
     pub epoch: u64,
     /// Records that change with a later generation are as before.
     pub generation: u64,
-    /// What decides over the records of a feed; `None` where they are not looked at.
-    pub feed: Option<Gate>,
+    /// What decides over the records of a feed; `None` where they are not read.
+    pub feed: Option<FeedStatus>,
     /// The policy.
     pub policy: Policy,
 }
 
 impl InForce {
-    /// Whether a key of which nothing is known is none.
+    /// Which key records count.
+    pub fn scope(&self) -> Scope {
+        Scope {
+            epoch: self.epoch,
+            generation: self.generation,
+            feed: self.feed,
+        }
+    }
+
+    /// Whether an unknown key is invalid.
     pub fn knows_all_keys(&self) -> bool {
         self.feed
             .is_none_or(|feed| feed.coverage == Coverage::Whole)
@@ -105,7 +114,7 @@ impl InForce {
 }
 
 /// The bytes to publish for a document that [`compile_policy`] accepts.
-pub fn encode(document: &Document, edition: Edition, feed: Option<Gate>) -> Vec<u8> {
+pub fn encode(document: &Document, edition: Edition, feed: Option<FeedStatus>) -> Vec<u8> {
     let snapshot = Snapshot {
         format: if feed.is_some() { FORMAT_FED } else { FORMAT },
         epoch: edition.epoch,
@@ -195,12 +204,12 @@ mod tests {
             "groups": [{"id": "g", "protocol": "A", "multiplier": "1", "cluster": "c"}],
             "keys_feed": {"cluster": "f"}
         });
-        let gate = Gate {
-            floor: 7,
+        let status = FeedStatus {
+            watermark: 7,
             coverage: Coverage::Former,
-            alone: true,
+            feed_only: true,
         };
-        for (case, feed, format) in [("with", Some(gate), 2), ("without", None, 1)] {
+        for (case, feed, format) in [("with", Some(status), 2), ("without", None, 1)] {
             if feed.is_none() {
                 text["keys_feed"] = Value::Null;
             }
@@ -243,9 +252,9 @@ mod tests {
             (Some(Coverage::Whole), true, true),
         ];
         for (coverage, known, ready) in cases {
-            let feed = coverage.map(|coverage| Gate {
+            let feed = coverage.map(|coverage| FeedStatus {
                 coverage,
-                ..Gate::default()
+                ..FeedStatus::default()
             });
             let in_force = decode(&encode(&document, edition(1), feed)).unwrap();
             assert_eq!(in_force.knows_all_keys(), known, "{coverage:?}");

@@ -3,7 +3,7 @@
 use super::key_place::{accepts, protocol_of};
 use super::misplaced::misplaced;
 use super::request::{Caller, MisplacedKey};
-use crate::auth::{Form, Presented, Standing, World, standing};
+use crate::auth::{self, Form, KeyStatus, KeyStore, Presented};
 use crate::config::snapshot::InForce;
 use crate::head::Head;
 use crate::protocol::Endpoint;
@@ -37,7 +37,7 @@ pub(super) fn authenticate(
     target: &Target<'_>,
     endpoint: &Endpoint,
     in_force: Option<&InForce>,
-    world: &impl World,
+    world: &impl KeyStore,
 ) -> Result<Caller, Unauthenticated> {
     let mut presented = Vec::new();
     for form in Form::of(endpoint) {
@@ -61,10 +61,10 @@ pub(super) fn authenticate(
         if form == Form::Query && !in_force.policy.query_key {
             continue;
         }
-        match standing(&key, in_force, world) {
-            Standing::Refused => invalid.push(form),
-            Standing::Undecided => return Err(Rejection::NotReady.into()),
-            Standing::Good { key, group } => {
+        match auth::authenticate(&key, in_force, world) {
+            KeyStatus::Invalid => invalid.push(form),
+            KeyStatus::Undecided => return Err(Rejection::NotReady.into()),
+            KeyStatus::Valid { key, group } => {
                 if accepts(&group, group.clients, endpoint, form) {
                     let protocol = protocol_of(endpoint, form);
                     let currency = in_force.policy.currency.clone();

@@ -1,6 +1,6 @@
 //! What the exchange asks of its surroundings: clocks, quotas, the heads and ends that the proxy knows of.
 
-use crate::auth::World;
+use crate::auth::KeyStore;
 use crate::limits::{AdmitError, Consumption, Estimate, Figures, Reservation, Settlement, Subject};
 
 /// A clock, read only where a time is needed: each reading is a host call.
@@ -27,9 +27,9 @@ pub trait Quotas {
 }
 
 /// The environment of a request: key store, clock and quotas.
-pub trait Environment: World + Clock + Quotas {}
+pub trait Environment: KeyStore + Clock + Quotas {}
 
-impl<T: World + Clock + Quotas> Environment for T {}
+impl<T: KeyStore + Clock + Quotas> Environment for T {}
 
 /// The head of a response. Each look at it is a host call.
 pub trait ResponseHeaders {

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use super::key_place::accepts;
 use super::request::MisplacedKey;
 use super::route::Route;
-use crate::auth::{Form, Presented, Standing, World, standing};
+use crate::auth::{Form, KeyStatus, KeyStore, Presented, authenticate};
 use crate::config::policy::{Clients, Group, GroupKind};
 use crate::config::snapshot::InForce;
 use crate::head::Head;
@@ -22,7 +22,7 @@ pub(super) fn misplaced(
     target: &Target<'_>,
     endpoint: &Endpoint,
     in_force: &InForce,
-    world: &impl World,
+    world: &impl KeyStore,
 ) -> Option<(MisplacedKey, String)> {
     let query_key = in_force.policy.query_key;
     let reads = |group: &Group, clients, form: Form| {
@@ -34,7 +34,7 @@ pub(super) fn misplaced(
         let Presented::Key(key) = form.read(head, target) else {
             continue;
         };
-        let Standing::Good { key, group } = standing(&key, in_force, world) else {
+        let KeyStatus::Valid { key, group } = authenticate(&key, in_force, world) else {
             continue;
         };
         if reads(&group, group.clients, form) {

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::rc::Rc;
 
 use crate::config::policy::Group;
-use crate::config::record::KeyRecord;
 use crate::head::Head;
+use crate::keys::KeyRecord;
 use crate::limits::{Scope, Subject};
 use crate::model::Model;
 use crate::protocol::query::Target;

@@ -3,7 +3,7 @@
 use proxy_wasm::types::MetricType::{Counter, Gauge};
 
 use super::host;
-use crate::config::feed::Reason;
+use crate::feed::Reason;
 
 /// The stats that reading a feed keeps.
 #[derive(Debug)]

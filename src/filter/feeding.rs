@@ -1,13 +1,13 @@
-//! Reading the feed of keys that the document names: one call at a time, each answer to [`Reading`].
+//! Reading the feed of keys that the document names: one call at a time, each answer to [`FeedSync`].
 
 use core::time::Duration;
 
 use super::feed_stats::FeedStats;
 use super::host::{self, Host};
-use crate::config::feed::{
-    Answer, FORMAT, FORMAT_HEADER, FeedSource, Gate, Outcome, Pace, Reading, Reason,
-};
+use crate::config::FeedSource;
 use crate::config::source::MAX_BYTES;
+use crate::feed::{FORMAT, FORMAT_HEADER, FeedSync, Pace, PageAnswer, Reason, SyncOutcome};
+use crate::keys::FeedStatus;
 
 /// The least time between two pages where there is more (the [`Pace`] may want a longer one), and how many changes a
 /// page may have: pages are small and come at a distance, so that the requests of an Envoy that has one core only, or
@@ -21,7 +21,7 @@ pub(super) struct Feeding {
     /// Whether the feed has said that there is more, and the next page is to be asked for.
     more: bool,
     pace: Pace,
-    reading: Option<Reading>,
+    reading: Option<FeedSync>,
     /// Defined when a feed is first named.
     stats: Option<FeedStats>,
     /// The answer awaited.
@@ -57,10 +57,10 @@ impl Feeding {
 
     /// Reads the feed that the document names, from now on. Gives what is to be published with the
     /// document.
-    pub(super) fn follow(&mut self, source: Option<&FeedSource>) -> Option<Gate> {
+    pub(super) fn follow(&mut self, source: Option<&FeedSource>) -> Option<FeedStatus> {
         let Some(source) = source else {
             self.forget();
-            Reading::end(&Host);
+            FeedSync::end(&Host);
             if let Some(stats) = self.stats.take() {
                 stats.stands(0, 0);
                 stats.age(0);
@@ -76,19 +76,19 @@ impl Feeding {
                 self.confirmed_ms = host::steady_ms();
                 self.failure_logged = false;
                 match former {
-                    Some(former) => former.turn_to(source, &Host, now),
-                    None => Reading::take_up(source, &Host, now),
+                    Some(former) => former.switch_source(source, &Host, now),
+                    None => FeedSync::resume(source, &Host, now),
                 }
             }
         };
         if let Some(event) = event {
             log::info!("keys feed: {event}");
         }
-        let gate = reading.gate();
+        let status = reading.status();
         self.reading = Some(reading);
         self.stats.get_or_insert_with(FeedStats::new);
         self.show();
-        Some(gate)
+        Some(status)
     }
 
     /// Asks for the next page, if none is awaited.
@@ -126,24 +126,26 @@ impl Feeding {
 
     /// The answer awaited has come, or its call has failed. Gives what is to be published from now on,
     /// where that has changed.
-    pub(super) fn on_answer(&mut self, num_headers: usize, body_size: usize) -> Option<Gate> {
+    pub(super) fn on_answer(&mut self, num_headers: usize, body_size: usize) -> Option<FeedStatus> {
         self.call = None;
         let began_us = host::steady_us();
         // A failed call has no headers, and asking for one would be fatal.
         let outcome = if num_headers == 0 {
-            self.take(Answer::None("no answer, or one longer than Envoy takes"))
+            self.take(PageAnswer::None(
+                "no answer, or one longer than Envoy takes",
+            ))
         } else {
             match host::fetched_header(":status").unwrap_or_default().as_str() {
-                "200" if body_size > MAX_BYTES => self.take(Answer::TooLong(body_size)),
-                "200" => self.take(Answer::Page(&host::fetched_body(body_size))),
-                status => self.take(Answer::Status(status)),
+                "200" if body_size > MAX_BYTES => self.take(PageAnswer::TooLong(body_size)),
+                "200" => self.take(PageAnswer::Page(&host::fetched_body(body_size))),
+                status => self.take(PageAnswer::Status(status)),
             }
         };
-        let gate = outcome.gate;
+        let status = outcome.status;
         self.more = outcome.at_once;
         self.report(outcome);
         self.pace.read(began_us, host::steady_us());
-        gate
+        status
     }
 
     /// Awaits no answer any more.
@@ -156,7 +158,7 @@ impl Feeding {
         let Some(reading) = &self.reading else {
             return;
         };
-        let path = reading.question(PAGE);
+        let path = reading.next_path(PAGE);
         self.call = reading.source().and_then(|source| {
             // What a cache remembers is not what the feed says.
             let fresh = ("cache-control", "no-cache");
@@ -164,20 +166,20 @@ impl Feeding {
             host::fetch(&source.cluster, &source.authority, &path, [fresh, format])
         });
         if self.call.is_none() {
-            let outcome = self.take(Answer::None("its cluster is unknown or has no host"));
+            let outcome = self.take(PageAnswer::None("its cluster is unknown or has no host"));
             self.report(outcome);
         }
     }
 
-    fn take(&mut self, answer: Answer<'_>) -> Outcome {
+    fn take(&mut self, answer: PageAnswer<'_>) -> SyncOutcome {
         match &mut self.reading {
-            Some(reading) => reading.answer(answer, &Host, host::now_ms()),
-            None => Outcome::default(),
+            Some(reading) => reading.on_answer(answer, &Host, host::now_ms()),
+            None => SyncOutcome::default(),
         }
     }
 
     /// Tells of what came: in the log, failures once until it goes well again, and in the stats.
-    fn report(&mut self, outcome: Outcome) {
+    fn report(&mut self, outcome: SyncOutcome) {
         if outcome.up_to_date {
             self.confirmed_ms = host::steady_ms();
         }

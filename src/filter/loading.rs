@@ -13,12 +13,12 @@ use super::config_stats::{ConfigStats, Reason};
 use super::feeding::Feeding;
 use super::host::{self, Host};
 use super::ticks::Ticks;
-use crate::config::feed::Gate;
 use crate::config::lease::{Claim, Claimant, Role};
 use crate::config::publish::{self, Overtaken, Publisher};
 use crate::config::snapshot::GENERATION;
 use crate::config::source::{HttpSource, PluginConfig, Source};
 use crate::config::{Compiled, Document, Problems, compile};
+use crate::keys::FeedStatus;
 use crate::shared_data::SharedData;
 
 /// A configuration that is refused; the log has said why.
@@ -241,7 +241,7 @@ impl Loading {
     }
 
     /// Publishes what is to be known of the feed from now on, if it has changed.
-    fn open(&mut self, gate: Option<Gate>) {
+    fn open(&mut self, gate: Option<FeedStatus>) {
         if let (Some(gate), Some(publisher)) = (gate, &mut self.publisher) {
             match publisher.open(gate, &Host) {
                 Ok(None) => {}

@@ -4,16 +4,14 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
 use super::host::{self, Host};
-use crate::auth::World;
-use crate::config::feed::bucket;
-use crate::config::record::KeyDigest;
+use crate::auth::KeyStore;
 use crate::config::snapshot::InForce;
 use crate::config::view::View;
 use crate::exchange::{Clock, Quotas};
+use crate::keys::{self, KeyDigest, Namespace};
 use crate::limits::{
     AdmitError, Consumption, Estimate, Figures, Limiter, Now, Reservation, Settlement, Subject,
 };
-use crate::shared_data::SharedData;
 
 /// One view for all streams of a VM.
 #[derive(Debug)]
@@ -90,21 +88,17 @@ impl Moment<'_> {
     }
 }
 
-impl World for Moment<'_> {
-    fn key_record(&self, digest: &KeyDigest) -> Option<Vec<u8>> {
+impl KeyStore for Moment<'_> {
+    fn record(&self, namespace: Namespace, digest: &KeyDigest) -> Option<Vec<u8>> {
         // Envoy gives a cleared value as absent with a version; both mean that there is no key.
-        Host.get(&digest.shared_name()).0
-    }
-
-    fn fed_record(&self, digest: &KeyDigest) -> Option<Vec<u8>> {
-        bucket::record(digest, &Host)
+        keys::read(namespace, digest, &Host)
     }
 
     fn now(&self) -> i64 {
         i64::try_from(self.wall_us() / 1_000_000).unwrap_or(i64::MAX)
     }
 
-    fn in_force_again(&self) -> Option<Rc<InForce>> {
+    fn latest_policy(&self) -> Option<Rc<InForce>> {
         self.view.look(|view| view.refresh(&Host))
     }
 }

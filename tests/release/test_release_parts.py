@@ -204,12 +204,13 @@ def test_the_compiler_is_that_of_the_dockerfile() -> None:
 @pytest.mark.parametrize(
     ("what", "file", "pattern"),
     [
-        ("record of a key of the document", "src/config/record.rs", r"^const FORMAT: u8 = (\d+);"),
+        ("record of a key of the document", "src/keys/codec.rs", r"^const FORMAT_DOCUMENT: u8 = (\d+);"),
+        ("record of a key of the document that has changed", "src/keys/codec.rs", r"^const FORMAT_CHANGING: u8 = (\d+);"),
         ("policy", "src/config/snapshot.rs", r"^const FORMAT: u32 = (\d+);"),
         ("policy with a feed", "src/config/snapshot.rs", r"^const FORMAT_FED: u32 = (\d+);"),
-        ("bucket of keys of a feed", "src/config/feed/bucket.rs", r"^const FORMAT: u8 = (\d+);"),
-        ("record of a key of a feed", "src/config/feed/record.rs", r"^const FORMAT: u8 = (\d+);"),
-        ("how far the feed is read", "src/config/feed/state.rs", r"^const FORMAT: u32 = (\d+);"),
+        ("bucket of keys of a feed", "src/keys/bucket.rs", r"^const FORMAT: u8 = (\d+);"),
+        ("record of a key of a feed", "src/keys/codec.rs", r"^const FORMAT_FEED: u8 = (\d+);"),
+        ("how far the feed is read", "src/feed/state.rs", r"^const FORMAT: u32 = (\d+);"),
         ("counters of limits", "src/limits/**/*.rs", r'format!\("trilane/limit/(\d+)/'),
         ("database of `trilane serve`", "control/src/serve/sqlite/owner.sql", r"^UPDATE key_feed SET format = (\d+);"),
     ],

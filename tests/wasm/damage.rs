@@ -1,6 +1,6 @@
 //! Damaged or missing shared data: never a trap, never a request let through, never a 401 for a key that may be good.
 
-use trilane::config::record::{KeyRecord, Stamped};
+use trilane::keys::{KeyRecord, StoredRecord};
 
 use crate::chaos::Chance;
 use crate::documents::{gateway, record_name, sample};
@@ -70,18 +70,15 @@ fn damage_before_the_first_request() {
     let policy = process.data("trilane/policy").unwrap();
     let record = process.data(&record_name("key-a")).unwrap();
     let name = record_name("key-a");
-    let stranger = Stamped {
-        epoch: 9,
-        record: KeyRecord {
-            id: "ka".to_owned(),
-            group: "nobody".to_owned(),
-            owner: None,
-            expires_at: None,
-            disabled: false,
-            limits: None,
-        },
-    }
-    .encode();
+    let stranger = KeyRecord {
+        id: "ka".to_owned(),
+        group: "nobody".to_owned(),
+        owner: None,
+        expires_at: None,
+        disabled: false,
+        limits: None,
+    };
+    let stranger = StoredRecord::plain(9, stranger).encode_named();
     let other_format =
         String::from_utf8(policy.clone())
             .unwrap()

@@ -1,7 +1,7 @@
 //! Documents for the scenarios, and a gateway that has one in force.
 
 use serde_json::{Value, json};
-use trilane::config::record::KeyDigest;
+use trilane::keys::KeyDigest;
 
 use crate::host::{CallAnswer, Process, Vm};
 

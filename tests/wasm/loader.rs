@@ -1,7 +1,7 @@
 //! The singleton loader: fetch, compare, publish, and keep what is good.
 
-use trilane::config::record::Stamped;
 use trilane::config::snapshot;
+use trilane::keys::{Namespace, StoredRecord};
 
 use crate::documents::{LOADER, is_of_the_lease, loaded, record_name, sample, without_key};
 use crate::host::{CallAnswer, Process, Vm, header, headers};
@@ -31,9 +31,11 @@ fn a_document_comes_into_force() {
     assert_eq!(in_force.policy.groups().len(), 3);
     for (key, group) in [("key-a", "a"), ("key-b", "b"), ("key-c", "c")] {
         let bytes = process.data(&record_name(key)).unwrap();
-        let stamped = Stamped::decode(&bytes).unwrap().unwrap();
-        assert_eq!(stamped.record.group, group);
-        assert_eq!(stamped.epoch, in_force.epoch);
+        let stored = StoredRecord::decode(Namespace::Document, &bytes)
+            .unwrap()
+            .unwrap();
+        assert_eq!(stored.key.unwrap().group, group);
+        assert_eq!(stored.epoch, in_force.epoch);
     }
     // The policy carries no keys, and nobody can read them out of it.
     let policy = String::from_utf8(process.data("trilane/policy").unwrap()).unwrap();
@@ -370,12 +372,11 @@ fn a_new_loader_voids_what_an_earlier_one_left() {
     assert_eq!(process.generation(), Some(2));
     // It cannot know of key-b, whose record still stands there: the record's epoch is over.
     let in_force = snapshot::decode(&process.data("trilane/policy").unwrap()).unwrap();
-    let left = Stamped::decode(&process.data(&record_name("key-b")).unwrap())
-        .unwrap()
-        .unwrap();
-    let good = Stamped::decode(&process.data(&record_name("key-a")).unwrap())
-        .unwrap()
-        .unwrap();
+    let [left, good] = ["key-b", "key-a"].map(|key| {
+        let bytes = process.data(&record_name(key)).unwrap();
+        let record = StoredRecord::decode(Namespace::Document, &bytes);
+        record.unwrap().unwrap()
+    });
     assert!(left.epoch < in_force.epoch);
     assert_eq!(good.epoch, in_force.epoch);
     let mut gateway = Vm::configured(&process, "gateway", "{}");

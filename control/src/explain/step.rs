@@ -1,9 +1,9 @@
 //! The steps of a decision, in the gateway's order, and what came of each.
 
 use serde::Serialize;
-use trilane::auth::{Form, Presented, Standing, standing};
-use trilane::config::record::KeyRecord;
+use trilane::auth::{Form, KeyStatus, Presented, authenticate};
 use trilane::head::Head;
+use trilane::keys::KeyRecord;
 use trilane::protocol::query::Target;
 use trilane::protocol::{Endpoint, Mismatch};
 
@@ -199,7 +199,7 @@ impl Credentials {
             if *form == Form::Query && !gateway.policy().query_key {
                 return "keys in the query are not taken (query_key is not true)".to_owned();
             }
-            let Some(record) = gateway.world.record(&key.digest()) else {
+            let Some(record) = gateway.world.key(&key.digest()) else {
                 let feed = if gateway.policy().keys_feed.is_some() {
                     ", and what its feed knows is not known here (--group stands for such a key)"
                 } else {
@@ -216,12 +216,12 @@ impl Credentials {
                     good,
                 );
             }
-            match standing(key, &gateway.in_force, &gateway.world) {
-                Standing::Good { .. } => taken(&format!("{id} is good"), record, *form, good),
-                Standing::Refused | Standing::Undecided if record.disabled => {
+            match authenticate(key, &gateway.in_force, &gateway.world) {
+                KeyStatus::Valid { .. } => taken(&format!("{id} is good"), record, *form, good),
+                KeyStatus::Invalid | KeyStatus::Undecided if record.disabled => {
                     format!("{id} is disabled")
                 }
-                Standing::Refused | Standing::Undecided => match record.expires_at.and_then(at) {
+                KeyStatus::Invalid | KeyStatus::Undecided => match record.expires_at.and_then(at) {
                     Some(end) => format!("{id} expired at {end}"),
                     None => format!("{id} cannot be judged"),
                 },

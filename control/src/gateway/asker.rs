@@ -7,8 +7,8 @@ use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
-use trilane::config::record::KeyRecord;
 use trilane::config::{Compiled, suggestion};
+use trilane::keys::KeyRecord;
 
 use crate::failure::Failure;
 

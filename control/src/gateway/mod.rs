@@ -14,8 +14,8 @@ use std::rc::Rc;
 
 use trilane::config::Compiled;
 use trilane::config::policy::{Group, Policy};
-use trilane::config::record::{KeyDigest, KeyRecord};
 use trilane::config::snapshot::InForce;
+use trilane::keys::{KeyDigest, KeyRecord};
 
 /// A document in force.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl Gateway {
 
     /// The record of a key, by its value.
     pub fn record(&self, value: &[u8]) -> Option<&KeyRecord> {
-        self.world.record(&KeyDigest::of(value))
+        self.world.key(&KeyDigest::of(value))
     }
 
     /// The group of a key, by its value.

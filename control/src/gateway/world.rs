@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use time::OffsetDateTime;
-use trilane::config::record::{KeyDigest, KeyRecord, Stamped};
 use trilane::config::snapshot::InForce;
 use trilane::exchange::{Clock, Quotas, StreamEnd};
+use trilane::keys::{KeyDigest, KeyRecord, Namespace, StoredRecord};
 use trilane::limits::{
     AdmitError, Consumption, Estimate, Figures, Limiter, Limits, Now, Reservation, Settlement,
     Subject,
@@ -33,7 +33,7 @@ impl World {
     }
 
     /// What is known of a key.
-    pub fn record(&self, digest: &KeyDigest) -> Option<&KeyRecord> {
+    pub fn key(&self, digest: &KeyDigest) -> Option<&KeyRecord> {
         let mut keys = self.keys.iter();
         keys.find(|(known, _)| known == digest)
             .map(|(_, record)| record)
@@ -56,21 +56,20 @@ impl World {
     }
 }
 
-impl trilane::auth::World for World {
-    fn key_record(&self, digest: &KeyDigest) -> Option<Vec<u8>> {
-        let record = self.record(digest)?.clone();
-        Some(Stamped { epoch: 1, record }.encode())
-    }
-
-    fn fed_record(&self, _: &KeyDigest) -> Option<Vec<u8>> {
-        None
+impl trilane::auth::KeyStore for World {
+    fn record(&self, namespace: Namespace, digest: &KeyDigest) -> Option<Vec<u8>> {
+        let key = match namespace {
+            Namespace::Document => self.key(digest)?.clone(),
+            Namespace::Feed => return None,
+        };
+        Some(StoredRecord::plain(1, key).encode_named())
     }
 
     fn now(&self) -> i64 {
         OffsetDateTime::now_utc().unix_timestamp()
     }
 
-    fn in_force_again(&self) -> Option<Rc<InForce>> {
+    fn latest_policy(&self) -> Option<Rc<InForce>> {
         None
     }
 }

@@ -6,7 +6,7 @@ use csv::{Terminator, WriterBuilder};
 use serde::Serialize;
 use time::OffsetDateTime;
 use trilane::config::document::LimitsDocument;
-use trilane::config::record::KeyRecord;
+use trilane::keys::KeyRecord;
 
 use super::issued::Note;
 use super::terms;

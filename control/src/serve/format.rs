@@ -6,7 +6,7 @@
 use hyper::header::HeaderMap;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use trilane::config::feed::FORMAT_HEADER;
+use trilane::feed::FORMAT_HEADER;
 
 use super::page::Key;
 
@@ -99,11 +99,7 @@ mod tests {
         let cases = [
             ("nothing", None, Format::First),
             ("the first", Some("1"), Format::First),
-            (
-                "this one",
-                Some(trilane::config::feed::FORMAT),
-                Format::Second,
-            ),
+            ("this one", Some(trilane::feed::FORMAT), Format::Second),
             ("a later one", Some("17"), Format::Second),
             ("no number", Some("two"), Format::First),
             ("empty", Some(""), Format::First),

@@ -55,7 +55,7 @@ impl Reader {
             _ => panic!("{status}: {}", String::from_utf8_lossy(&body)),
         }
         // The filter's own eyes see nothing wrong.
-        let parsed = trilane::config::feed::page::Page::parse(&body);
+        let parsed = trilane::feed::page::Page::parse(&body);
         assert!(
             parsed.is_ok(),
             "{parsed:?}: {}",

@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use trilane::config::feed::{FORMAT, FORMAT_HEADER};
+use trilane::feed::{FORMAT, FORMAT_HEADER};
 
 use super::http::{Line, Reply};
 

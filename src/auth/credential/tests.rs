@@ -1,7 +1,7 @@
 use super::*;
 
 fn key(text: &str) -> Presented {
-    Presented::Key(AccountKey(text.as_bytes().to_vec()))
+    Presented::Key(ApiKey(text.as_bytes().to_vec()))
 }
 
 /// (case, form, headers, query, what it presents)
@@ -204,5 +204,5 @@ fn header_bytes_that_are_no_text() {
 
 #[test]
 fn debug_shows_no_key() {
-    assert_eq!(format!("{:?}", key("sk-secret")), "Key(AccountKey(..))");
+    assert_eq!(format!("{:?}", key("sk-secret")), "Key(ApiKey(..))");
 }

@@ -1,9 +1,9 @@
 //! The feed of account keys.
 
 use super::names;
+use crate::config::FeedSource;
 use crate::config::document::KeysFeedDocument;
 use crate::config::error::Problems;
-use crate::config::policy::FeedSource;
 use crate::config::source::{is_path, is_plain};
 
 pub(super) fn compile(

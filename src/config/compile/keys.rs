@@ -8,12 +8,12 @@ use super::{coverage, fields, limits, names};
 use crate::config::document::KeyDocument;
 use crate::config::error::Problems;
 use crate::config::policy::Policy;
-use crate::config::record::{KeyDigest, KeyRecord};
 use crate::config::suggestion::suggestion;
+use crate::keys::{KeyDigest, KeyRecord};
 
 /// An API key as written, in the document or in a feed.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::config) struct KeyFields<'a> {
+pub(crate) struct KeyFields<'a> {
     pub id: Option<&'a str>,
     pub sha256: Option<&'a str>,
     pub group: Option<&'a str>,
@@ -32,7 +32,7 @@ pub(in crate::config) struct Checked<'a> {
 
 /// Where a key is written.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::config) enum KeyPlace {
+pub(crate) enum KeyPlace {
     /// In this list, at this position.
     In(&'static str, usize),
     /// By itself.
@@ -41,7 +41,7 @@ pub(in crate::config) enum KeyPlace {
 
 impl KeyPlace {
     /// The path of one of its fields.
-    pub(in crate::config) fn field(self, name: &str) -> String {
+    pub(crate) fn field(self, name: &str) -> String {
         match self {
             Self::In(list, position) => format!("{list}[{position}].{name}"),
             Self::Alone => name.to_owned(),

@@ -27,7 +27,7 @@ use self::diagnostics::Diagnostics;
 use super::document::{Document, GroupDocument};
 use super::error::{Problem, Problems};
 use super::policy::{Group, Policy};
-use super::record::{KeyDigest, KeyRecord};
+use crate::keys::{KeyDigest, KeyRecord};
 
 /// A document that passed every check.
 #[derive(Debug, Clone)]

@@ -37,9 +37,9 @@ fn group_of(key: &str, shared: &FakeSharedData) -> Option<String> {
     let mut view = View::default();
     let in_force = view.refresh(shared)?;
     let bytes = shared.get(&KeyDigest::of(key.as_bytes()).shared_name()).0?;
-    let named = Named::decode(&bytes).unwrap()?;
-    let record = named.with(in_force.epoch, in_force.generation)?;
-    Some(record.group)
+    let record = StoredRecord::decode(Namespace::Document, &bytes).unwrap()?;
+    let key = record.at(in_force.epoch, in_force.generation)?;
+    Some(key.group)
 }
 
 #[test]

@@ -27,21 +27,17 @@ struct Limited {
     looks: Cell<u32>,
 }
 
-impl World for Limited {
-    fn key_record(&self, digest: &KeyDigest) -> Option<Vec<u8>> {
-        self.world.key_record(digest)
-    }
-
-    fn fed_record(&self, digest: &KeyDigest) -> Option<Vec<u8>> {
-        self.world.fed_record(digest)
+impl KeyStore for Limited {
+    fn record(&self, namespace: Namespace, digest: &KeyDigest) -> Option<Vec<u8>> {
+        self.world.record(namespace, digest)
     }
 
     fn now(&self) -> i64 {
         self.world.now()
     }
 
-    fn in_force_again(&self) -> Option<Rc<InForce>> {
-        self.world.in_force_again()
+    fn latest_policy(&self) -> Option<Rc<InForce>> {
+        self.world.latest_policy()
     }
 }
 

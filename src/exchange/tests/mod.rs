@@ -19,11 +19,11 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::auth::World;
-use crate::config::record::{KeyDigest, Stamped};
+use crate::auth::KeyStore;
 use crate::config::snapshot::InForce;
 use crate::config::{Document, compile};
 use crate::head::Head;
+use crate::keys::{KeyDigest, KeyRecord, Namespace, StoredRecord};
 use crate::limits::{AdmitError, Consumption, Estimate, Figures, Reservation, Settlement, Subject};
 
 /// Key records in a map, and a clock that counts how often it is asked.
@@ -41,13 +41,12 @@ struct FakeWorld {
 
 const NOW: i64 = 1_800_000_000;
 
-impl World for FakeWorld {
-    fn key_record(&self, digest: &KeyDigest) -> Option<Vec<u8>> {
-        self.records.get(&digest.shared_name()).cloned()
-    }
-
-    fn fed_record(&self, _: &KeyDigest) -> Option<Vec<u8>> {
-        None
+impl KeyStore for FakeWorld {
+    fn record(&self, namespace: Namespace, digest: &KeyDigest) -> Option<Vec<u8>> {
+        match namespace {
+            Namespace::Document => self.records.get(&digest.shared_name()).cloned(),
+            Namespace::Feed => None,
+        }
     }
 
     fn now(&self) -> i64 {
@@ -55,7 +54,7 @@ impl World for FakeWorld {
         NOW
     }
 
-    fn in_force_again(&self) -> Option<Rc<InForce>> {
+    fn latest_policy(&self) -> Option<Rc<InForce>> {
         self.newer.clone()
     }
 }
@@ -230,8 +229,8 @@ fn setting_of(document: &Value) -> (InForce, FakeWorld) {
     let compiled = compile(&document).unwrap();
     let mut world = FakeWorld::default();
     for (digest, record) in compiled.keys {
-        let stamped = Stamped { epoch: 3, record };
-        world.records.insert(digest.shared_name(), stamped.encode());
+        let bytes = StoredRecord::plain(3, record).encode_named();
+        world.records.insert(digest.shared_name(), bytes);
     }
     let in_force = InForce {
         epoch: 3,

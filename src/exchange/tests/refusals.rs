@@ -630,23 +630,23 @@ fn without_a_policy_a_key_is_never_refused_as_wrong() {
     );
     let name = KeyDigest::of(b"k-a").shared_name();
     let good = world.records[&name].clone();
-    let stale = Stamped::decode(&good)
-        .unwrap()
-        .map(|s| Stamped { epoch: 2, ..s });
-    let moved = Stamped::decode(&good).unwrap().map(|mut s| {
-        "elsewhere".clone_into(&mut s.record.group);
-        s
-    });
+    let decoded = StoredRecord::decode(Namespace::Document, &good);
+    let good_key = decoded.unwrap().unwrap().key.unwrap();
+    let stale = StoredRecord::plain(2, good_key.clone());
+    let moved = KeyRecord {
+        group: "elsewhere".to_owned(),
+        ..good_key
+    };
     let records = [
         ("written by another release", vec![9, 9, 9], Some(503)),
         (
             "its group is not in force yet",
-            moved.unwrap().encode(),
+            StoredRecord::plain(3, moved).encode_named(),
             Some(503),
         ),
         (
             "left behind by an earlier loader",
-            stale.unwrap().encode(),
+            stale.encode_named(),
             Some(401),
         ),
         ("removed", vec![], Some(401)),

@@ -5,6 +5,8 @@
 
 mod answers;
 mod bodies;
+mod churn;
+mod key_store;
 mod operations;
 
 use std::time::Duration;
@@ -22,5 +24,6 @@ fn main() {
     bodies::benchmarks(&mut criterion);
     answers::benchmarks(&mut criterion);
     operations::benchmarks(&mut criterion);
+    key_store::benchmarks(&mut criterion);
     criterion.final_summary();
 }

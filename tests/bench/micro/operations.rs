@@ -4,9 +4,9 @@ use std::hint::black_box;
 use std::rc::Rc;
 
 use criterion::{Criterion, Throughput};
-use trilane::config::record::{KeyDigest, KeyRecord, Stamped};
 use trilane::exchange::Route;
 use trilane::head::Head;
+use trilane::keys::{KeyDigest, KeyRecord, Namespace, StoredRecord};
 use trilane::model::name::fold_tier;
 use trilane::protocol::Protocol;
 use trilane::protocol::match_request;
@@ -88,11 +88,14 @@ fn key(group: &mut Group<'_>) {
         disabled: false,
         limits: None,
     };
-    let bytes = Stamped { epoch: 1, record }.encode();
+    let bytes = StoredRecord::plain(1, record).encode_named();
     group.bench_function("key digest and record", |b| {
         b.iter(|| {
             let name = KeyDigest::of(black_box(sent)).shared_name();
-            (name, Stamped::decode(black_box(&bytes)))
+            (
+                name,
+                StoredRecord::decode(Namespace::Document, black_box(&bytes)),
+            )
         });
     });
 }

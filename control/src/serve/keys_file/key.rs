@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use time::OffsetDateTime;
 use trilane::config::document::{KeyDocument, LimitsDocument};
-use trilane::config::feed::Meaning;
+use trilane::config::key::CheckedKey;
 use trilane::config::{Problem, problems_of_key};
 
 use crate::terminal::moment;
@@ -65,7 +65,7 @@ pub fn parse(line: &[u8], texts: &mut Texts) -> Result<(Digest, Key), Vec<String
         return Err(problems_of_form(line));
     };
     let key = line_document.into_key();
-    let meaning = Meaning::of(&key).map_err(|problems| {
+    let meaning = CheckedKey::of(&key).map_err(|problems| {
         problems
             .0
             .iter()

@@ -11,7 +11,7 @@ use std::time::Duration;
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use trilane::config::document::{KeyDocument, LimitsDocument};
-use trilane::config::feed::Meaning;
+use trilane::config::key::CheckedKey;
 
 use self::database::Open;
 use super::cursor::Standing;
@@ -186,7 +186,7 @@ fn limits(sha256: &str, id: &str, group: &str, text: &str) -> Result<String, Ref
         limits: Some(limits),
         ..KeyDocument::default()
     };
-    Meaning::of(&key).map_err(|problems| bad(&problems.to_string()))?;
+    CheckedKey::of(&key).map_err(|problems| bad(&problems.to_string()))?;
     Ok(written)
 }
 

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::rc::Rc;
 
-use trilane::auth::World;
-use trilane::config::record::{KeyDigest, Stamped};
+use trilane::auth::KeyStore;
 use trilane::config::snapshot::InForce;
 use trilane::config::{Document, compile};
 use trilane::exchange::{Clock, Exchange, Outcome, Quotas, ResponseHeaders, StreamEnd};
 use trilane::head::Head;
+use trilane::keys::{KeyDigest, Namespace, StoredRecord};
 use trilane::ledger::{Record, UsageStatus};
 use trilane::limits::{
     AdmitError, Consumption, Estimate, Figures, Reservation, Settlement, Subject,
@@ -38,11 +38,11 @@ impl Setting {
     pub fn of_sample() -> Self {
         let document = Document::parse(DOCUMENT).expect("the sample document is one");
         let compiled = compile(&document).expect("the sample document is good");
-        let stamped = |record| Stamped { epoch: 1, record }.encode();
+        let stored = |key| StoredRecord::plain(1, key).encode_named();
         let records = compiled
             .keys
             .into_iter()
-            .map(|(digest, record)| (digest.shared_name(), stamped(record)))
+            .map(|(digest, record)| (digest.shared_name(), stored(record)))
             .collect();
         Self {
             in_force: InForce {
@@ -153,20 +153,19 @@ pub struct Memory {
     micros: Cell<u64>,
 }
 
-impl World for Memory {
-    fn key_record(&self, digest: &KeyDigest) -> Option<Vec<u8>> {
-        self.records.get(&digest.shared_name()).cloned()
+impl KeyStore for Memory {
+    fn record(&self, namespace: Namespace, digest: &KeyDigest) -> Option<Vec<u8>> {
+        match namespace {
+            Namespace::Document => self.records.get(&digest.shared_name()).cloned(),
+            Namespace::Feed => None,
+        }
     }
 
     fn now(&self) -> i64 {
         1_800_000_000
     }
 
-    fn fed_record(&self, _: &KeyDigest) -> Option<Vec<u8>> {
-        None
-    }
-
-    fn in_force_again(&self) -> Option<Rc<InForce>> {
+    fn latest_policy(&self) -> Option<Rc<InForce>> {
         None
     }
 }

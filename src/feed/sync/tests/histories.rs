@@ -75,7 +75,7 @@ struct World {
 }
 
 impl World {
-    fn new(limit: usize, gives_log: bool, knows_ahead: bool) -> Self {
+    fn new(limit: usize, gives_log: bool, knows_ahead: bool, tombstones: u64) -> Self {
         let mut service = Service::new("f0");
         service.gives_log = gives_log;
         service.knows_ahead = knows_ahead;
@@ -90,6 +90,8 @@ impl World {
             path: "/keys",
             limit,
         };
+        world.gateway.tombstone_limit = tombstones;
+        world.gateway.compacts = (0..KEYS).collect();
         world.gateway.publish(Some("/keys"), &|| ());
         world
     }
@@ -149,7 +151,7 @@ impl World {
                 // Versions that are given anew must be noticed before they are past the old ones.
                 let state = self.gateway.state();
                 let noticed =
-                    state.set_back || state.feed.as_deref() != Some(&self.service.identity);
+                    state.is_rolled_back() || state.feed.as_deref() != Some(&self.service.identity);
                 if self.is_behind() && self.service.version + 2 > self.lost_head && !noticed {
                     return;
                 }
@@ -283,9 +285,9 @@ impl World {
             _ => {}
         }
         let answer = match status {
-            _ if fate == Fate::IsLost => Answer::None("lost"),
-            "200" => Answer::Page(&body),
-            status => Answer::Status(status),
+            _ if fate == Fate::IsLost => PageAnswer::None("lost"),
+            "200" => PageAnswer::Page(&body),
+            status => PageAnswer::Status(status),
         };
         let unhurt = matches!(fate, Fate::Comes | Fate::IsOld(_));
         let Self {
@@ -304,7 +306,7 @@ impl World {
         }
         if self.service.version >= self.lost_head
             && self.lost_head > 0
-            && !self.gateway.state().set_back
+            && !self.gateway.state().is_rolled_back()
         {
             // It is past where it was, and believed again.
             self.believed();
@@ -380,7 +382,7 @@ impl World {
             "the number of keys"
         );
         assert_eq!(state.head, self.service.version);
-        assert!(!state.full && !state.set_back, "{state:?}");
+        assert!(!state.is_listing() && !state.is_rolled_back(), "{state:?}");
         assert!(self.gateway.filter.is_ready());
     }
 }
@@ -423,8 +425,9 @@ proptest! {
         limit in 1usize..6,
         gives_log in any::<bool>(),
         knows_ahead in any::<bool>(),
+        tombstones in prop_oneof![0_u64..4, Just(u64::MAX)],
     ) {
-        let mut world = World::new(limit, gives_log, knows_ahead);
+        let mut world = World::new(limit, gives_log, knows_ahead, tombstones);
         for event in &events {
             world.happens(event);
         }

@@ -1,24 +1,26 @@
-//! A key as a feed gives it: checked by itself, for whether its group exists is seen when it is used.
+//! A key checked by itself, as a feed gives it: whether its group exists is only known when it is used.
 
-use crate::config::compile::keys::{self, Checked, KeyFields, KeyPlace};
-use crate::config::compile::limits;
-use crate::config::document::{KeyDocument, LimitsDocument};
-use crate::config::error::Problems;
-use crate::config::record::KeyDigest;
+use super::compile::keys::{self, Checked};
+use super::compile::limits;
+use super::document::{KeyDocument, LimitsDocument};
+use super::error::Problems;
+use crate::keys::KeyDigest;
 use crate::limits::Limits;
 
-/// What a key says in other words than it is kept in.
+pub(crate) use super::compile::keys::{KeyFields, KeyPlace};
+
+/// The fields of a valid key that are not kept as they are written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Meaning {
+pub struct CheckedKey {
     /// Its digest.
     pub digest: KeyDigest,
-    /// When it ends, seconds since the Unix epoch; `None` for never.
+    /// When it expires, seconds since the Unix epoch; `None` for never.
     pub expires_at: Option<i64>,
-    /// What it may use; `None` for without limit.
+    /// Its limits; `None` for none.
     pub limits: Option<Box<Limits>>,
 }
 
-impl Meaning {
+impl CheckedKey {
     /// Checks a key as the gateway checks one that a feed gives.
     ///
     /// # Errors
@@ -35,8 +37,8 @@ impl Meaning {
         Self::check(fields, key.limits.as_ref(), KeyPlace::Alone, &mut problems).ok_or(problems)
     }
 
-    /// The same of a key at some place; `None` where a problem was found.
-    pub(super) fn check(
+    /// Checks a key at some place; `None` where a problem was found.
+    pub(crate) fn check(
         fields: KeyFields<'_>,
         limits: Option<&LimitsDocument>,
         place: KeyPlace,
@@ -56,8 +58,8 @@ impl Meaning {
         })
     }
 
-    /// Of a key that was removed, of which only the digest is known.
-    pub(super) fn of_removed(
+    /// Checks a key that was removed, of which only the digest is known.
+    pub(crate) fn of_removed(
         sha256: Option<&str>,
         place: KeyPlace,
         problems: &mut Problems,

@@ -5,8 +5,7 @@ use serde_json::{Value, json};
 use super::gateway::{Gateway, Judged, digest};
 use super::service::Service;
 use super::*;
-use crate::config::feed::bucket;
-use crate::config::feed::record::FedRecord;
+use crate::keys::{self, Namespace, StoredRecord, bucket};
 use crate::limits::Limits;
 
 fn good(group: &str) -> Judged {
@@ -21,17 +20,17 @@ fn settled(service: &Service) -> Gateway {
     gateway
 }
 
-fn ask(gateway: &mut Gateway, service: &Service, limit: usize) -> Outcome {
+fn ask(gateway: &mut Gateway, service: &Service, limit: usize) -> SyncOutcome {
     gateway.now_ms += 500;
     let (status, page) = service.answer(gateway.cursor().as_deref(), limit);
     give(gateway, status, &page)
 }
 
-fn give(gateway: &mut Gateway, status: &str, page: &Value) -> Outcome {
+fn give(gateway: &mut Gateway, status: &str, page: &Value) -> SyncOutcome {
     let body = page.to_string();
     let answer = match status {
-        "200" => Answer::Page(body.as_bytes()),
-        status => Answer::Status(status),
+        "200" => PageAnswer::Page(body.as_bytes()),
+        status => PageAnswer::Status(status),
     };
     gateway.answer(answer, &|| ())
 }
@@ -48,7 +47,7 @@ fn service(keys: u8) -> Service {
     service
 }
 
-fn reason(outcome: &Outcome) -> Option<Reason> {
+fn reason(outcome: &SyncOutcome) -> Option<Reason> {
     outcome.refused.as_ref().map(|(reason, _)| *reason)
 }
 
@@ -65,15 +64,15 @@ fn what_is_asked() {
         ),
     ];
     for (path, cursor, want) in cases {
-        let state = State {
+        let state = FeedState {
             source: Some(FeedSource {
                 path: path.to_owned(),
                 ..FeedSource::default()
             }),
             cursor: cursor.map(str::to_owned),
-            ..State::default()
+            ..FeedState::default()
         };
-        assert_eq!(Reading::of(state).question(250), want);
+        assert_eq!(FeedSync::of(state).next_path(250), want);
     }
 }
 
@@ -87,7 +86,7 @@ fn the_first_reading() {
     let service = service(5);
     let first = ask(&mut gateway, &service, 2);
     assert!(first.at_once, "there is more: {first:?}");
-    assert_eq!((first.taken, first.gate), (2, None));
+    assert_eq!((first.taken, first.status), (2, None));
     assert_eq!(gateway.filter.judge(0), good("g"), "what has come counts");
     assert_eq!(
         gateway.filter.judge(4),
@@ -99,12 +98,12 @@ fn the_first_reading() {
     ask(&mut gateway, &service, 2);
     let last = ask(&mut gateway, &service, 2);
     assert!(
-        !last.at_once && last.up_to_date && last.gate.is_some(),
+        !last.at_once && last.up_to_date && last.status.is_some(),
         "{last:?}"
     );
     assert_eq!(
         last.event,
-        Some(Event::Complete {
+        Some(SyncEvent::Complete {
             version: 5,
             keys: 5
         })
@@ -132,7 +131,7 @@ fn a_complete_reading_writes_no_record_for_its_floor() {
     let written = gateway.shared.written.borrow();
     let name = |key| {
         let mut name = String::new();
-        bucket::write_name(&digest(key), &mut name);
+        bucket::write_name(bucket::of(&digest(key)), &mut name);
         name
     };
     let records: Vec<_> = (0..3).map(name).collect();
@@ -160,46 +159,51 @@ fn answers_that_are_of_no_use() {
     });
     let typo = page(&|page| page["typo"] = json!(1));
     let cases = [
-        ("none", Answer::None("lost"), Reason::Unreachable, "lost"),
+        (
+            "none",
+            PageAnswer::None("lost"),
+            Reason::Unreachable,
+            "lost",
+        ),
         (
             "500",
-            Answer::Status("500"),
+            PageAnswer::Status("500"),
             Reason::Unreachable,
             "status 500",
         ),
         (
             "304",
-            Answer::Status("304"),
+            PageAnswer::Status("304"),
             Reason::Unreachable,
             "status 304",
         ),
         (
             "too long",
-            Answer::TooLong(40_000_000),
+            PageAnswer::TooLong(40_000_000),
             Reason::Oversize,
             "40000000 bytes",
         ),
         (
             "no page",
-            Answer::Page(b"{"),
+            PageAnswer::Page(b"{"),
             Reason::Invalid,
             "not valid JSON",
         ),
         (
             "a typo",
-            Answer::Page(typo.as_bytes()),
+            PageAnswer::Page(typo.as_bytes()),
             Reason::Invalid,
             "typo: unknown field",
         ),
         (
             "it again",
-            Answer::Page(typo.as_bytes()),
+            PageAnswer::Page(typo.as_bytes()),
             Reason::Invalid,
             "the same as before",
         ),
         (
             "without end",
-            Answer::Page(same.as_bytes()),
+            PageAnswer::Page(same.as_bytes()),
             Reason::Invalid,
             "cursor: is the one asked",
         ),
@@ -211,11 +215,11 @@ fn answers_that_are_of_no_use() {
         let (reason, why) = outcome.refused.clone().unwrap();
         assert_eq!(reason, want, "{case}");
         assert!(why.contains(said), "{case}: {why}");
-        let rest = Outcome {
+        let rest = SyncOutcome {
             refused: None,
             ..outcome
         };
-        assert_eq!(rest, Outcome::default(), "{case}");
+        assert_eq!(rest, SyncOutcome::default(), "{case}");
         assert_eq!(gateway.state(), before, "{case}");
     }
     assert!(gateway.shared.written.borrow().is_empty());
@@ -230,7 +234,7 @@ fn a_cursor_that_is_not_known() {
     let outcome = ask(&mut gateway, &service, 9);
     assert_eq!(reason(&outcome), Some(Reason::Cursor));
     assert!(
-        matches!(outcome.event, Some(Event::Begun(_))),
+        matches!(outcome.event, Some(SyncEvent::Begun(_))),
         "{outcome:?}"
     );
     assert_eq!(gateway.filter.judge(0), good("g"), "until all is read");
@@ -267,7 +271,7 @@ fn a_service_set_back_under_its_identity() {
             let want = [Judged::Refused, good("h"), good("g")];
             assert_eq!(judged, want, "tick {tick}, knows ahead: {knows_ahead}");
         }
-        assert!(gateway.state().set_back);
+        assert!(gateway.state().is_rolled_back());
         assert_eq!(gateway.filter.judge(6), good("g"), "new since");
         restored.say(2, None);
         ask(&mut gateway, &restored, 9);
@@ -421,7 +425,7 @@ fn a_key_that_should_have_been_given_before() {
     let outcome = give(&mut gateway, "200", &page(&service));
     assert_eq!((outcome.taken, outcome.stale), (0, 1));
     assert!(
-        matches!(outcome.event, Some(Event::Begun(_))),
+        matches!(outcome.event, Some(SyncEvent::Begun(_))),
         "{outcome:?}"
     );
     ask(&mut gateway, &service, 9);
@@ -435,14 +439,14 @@ fn a_key_that_should_have_been_given_before() {
             "feed": "f", "version": 4, "cursor": "f/4", "more": false,
             "changes": [{"version": 1, "sha256": "00".repeat(32), "id": "k", "group": "g"}],
         });
-        let full = gateway.state().full;
+        let full = gateway.state().is_listing();
         let page = if full {
             service.answer(None, 9).1
         } else {
             contradiction
         };
         let outcome = give(&mut gateway, "200", &page);
-        begun += u32::from(matches!(outcome.event, Some(Event::Begun(_))));
+        begun += u32::from(matches!(outcome.event, Some(SyncEvent::Begun(_))));
     }
     assert!((2..=4).contains(&begun), "{begun}");
 }
@@ -492,10 +496,15 @@ fn limits_of_a_key_stand_in_its_bucket() {
     let mut gateway = Gateway::new();
     gateway.publish(Some("/keys"), &|| ());
     let of_key = |gateway: &Gateway| {
-        let record = bucket::record(&digest(1), &*gateway.shared).unwrap();
+        let record = keys::read(Namespace::Feed, &digest(1), &*gateway.shared).unwrap();
         (
             record.len(),
-            FedRecord::decode(&record).unwrap().key.unwrap().limits,
+            StoredRecord::decode(Namespace::Feed, &record)
+                .unwrap()
+                .unwrap()
+                .key
+                .unwrap()
+                .limits,
         )
     };
     give(&mut gateway, "200", &page_of(1, &all));

@@ -4,14 +4,13 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::*;
-use crate::auth::{AccountKey, Form, Presented, Standing, World, standing};
-use crate::config::feed::bucket;
+use crate::auth::{ApiKey, Form, KeyStatus, KeyStore, Presented, authenticate};
 use crate::config::publish::Publisher;
-use crate::config::record::KeyDigest;
 use crate::config::snapshot::InForce;
 use crate::config::view::View;
 use crate::config::{Document, compile};
 use crate::head::Head;
+use crate::keys::{self, KeyDigest, Namespace, bucket};
 use crate::protocol::query::Target;
 use crate::shared_data::Conflict;
 use crate::shared_data::fake::FakeSharedData;
@@ -48,10 +47,10 @@ impl Filter {
         let Some(in_force) = in_force else {
             return Judged::Undecided;
         };
-        match standing(&account_key(key), &in_force, self) {
-            Standing::Good { group, .. } => Judged::Good(group.id.clone()),
-            Standing::Refused => Judged::Refused,
-            Standing::Undecided => Judged::Undecided,
+        match authenticate(&api_key(key), &in_force, self) {
+            KeyStatus::Valid { group, .. } => Judged::Good(group.id.clone()),
+            KeyStatus::Invalid => Judged::Refused,
+            KeyStatus::Undecided => Judged::Undecided,
         }
     }
 
@@ -61,7 +60,7 @@ impl Filter {
     }
 }
 
-fn account_key(key: u8) -> AccountKey {
+fn api_key(key: u8) -> ApiKey {
     let head = Head::new(vec![("x-api-key".to_owned(), value(key))]);
     match Form::XApiKey.read(&head, &Target::parse(b"/")) {
         Presented::Key(key) => key,
@@ -69,20 +68,16 @@ fn account_key(key: u8) -> AccountKey {
     }
 }
 
-impl World for Filter {
-    fn key_record(&self, digest: &KeyDigest) -> Option<Vec<u8>> {
-        self.shared.get(&digest.shared_name()).0
-    }
-
-    fn fed_record(&self, digest: &KeyDigest) -> Option<Vec<u8>> {
-        bucket::record(digest, &*self.shared)
+impl KeyStore for Filter {
+    fn record(&self, namespace: Namespace, digest: &KeyDigest) -> Option<Vec<u8>> {
+        keys::read(namespace, digest, &*self.shared)
     }
 
     fn now(&self) -> i64 {
         1_800_000_000
     }
 
-    fn in_force_again(&self) -> Option<Rc<InForce>> {
+    fn latest_policy(&self) -> Option<Rc<InForce>> {
         self.view.borrow_mut().refresh(&*self.shared)
     }
 }
@@ -109,9 +104,13 @@ impl SharedData for Watched<'_> {
 pub(super) struct Gateway {
     pub(super) shared: Rc<FakeSharedData>,
     pub(super) filter: Filter,
-    pub(super) reading: Option<Reading>,
+    pub(super) sync: Option<FeedSync>,
     publisher: Publisher,
     pub(super) now_ms: u64,
+    /// Up to so many tombstones nothing is compacted.
+    pub(super) tombstone_limit: u64,
+    /// What is compacted with every answer, where there is something to compact.
+    pub(super) compacts: Vec<u8>,
 }
 
 impl Gateway {
@@ -124,9 +123,11 @@ impl Gateway {
                 view: RefCell::default(),
             },
             publisher: Publisher::take_over(&*shared).unwrap(),
-            reading: None,
+            sync: None,
             shared,
             now_ms: 1_000,
+            tombstone_limit: TOMBSTONES,
+            compacts: Vec::new(),
         }
     }
 
@@ -146,53 +147,62 @@ impl Gateway {
         let text = format!(r#"{{"groups": [{g}, {h}], "keys": [], "keys_feed": {feed}}}"#);
         let document = Document::parse(text.as_bytes()).unwrap();
         let compiled = compile(&document).unwrap();
-        let gate = match &compiled.policy.keys_feed {
+        let status = match &compiled.policy.keys_feed {
             None => {
-                self.reading = None;
-                Reading::end(&watched);
+                self.sync = None;
+                FeedSync::end(&watched);
                 None
             }
             Some(source) => {
-                let reading = match self.reading.take() {
-                    Some(reading) if reading.source() == Some(source) => reading,
-                    Some(reading) => reading.turn_to(source, &watched, self.now_ms).0,
-                    None => Reading::take_up(source, &watched, self.now_ms).0,
+                let sync = match self.sync.take() {
+                    Some(sync) if sync.source() == Some(source) => sync,
+                    Some(sync) => sync.switch_source(source, &watched, self.now_ms).0,
+                    None => FeedSync::resume(source, &watched, self.now_ms).0,
                 };
-                let gate = reading.gate();
-                self.reading = Some(reading);
-                Some(gate)
+                let status = sync.status();
+                self.sync = Some(FeedSync {
+                    tombstone_limit: self.tombstone_limit,
+                    ..sync
+                });
+                Some(status)
             }
         };
         self.publisher
-            .publish(&document, &compiled, gate, &watched)
+            .publish(&document, &compiled, status, &watched)
             .unwrap();
     }
 
     /// Another loader begins, with the same document.
     pub(super) fn taken_over(&mut self, path: Option<&str>, look: &dyn Fn()) {
-        self.reading = None;
+        self.sync = None;
         self.publisher = Publisher::take_over(&*self.shared).unwrap();
         self.publish(path, look);
     }
 
     /// The cursor of the next question.
     pub(super) fn cursor(&self) -> Option<String> {
-        self.state().cursor
+        let sync = self.sync.as_ref().unwrap();
+        sync.cursor().map(str::to_owned)
     }
 
-    pub(super) fn state(&self) -> State {
-        self.reading.as_ref().unwrap().state().clone()
+    pub(super) fn state(&self) -> FeedState {
+        self.sync.as_ref().unwrap().state().clone()
     }
 
-    pub(super) fn answer(&mut self, answer: Answer<'_>, look: &dyn Fn()) -> Outcome {
+    pub(super) fn answer(&mut self, answer: PageAnswer<'_>, look: &dyn Fn()) -> SyncOutcome {
         let watched = Watched {
             shared: &self.shared,
             look,
         };
-        let reading = self.reading.as_mut().unwrap();
-        let outcome = reading.answer(answer, &watched, self.now_ms);
-        if let Some(gate) = outcome.gate {
-            self.publisher.open(gate, &watched).unwrap();
+        let sync = self.sync.as_mut().unwrap();
+        let outcome = sync.on_answer(answer, &watched, self.now_ms);
+        if sync.state.compaction.left > 0 && outcome.status.is_none() {
+            for key in &self.compacts {
+                sync.compact_bucket(bucket::of(&digest(*key)), &watched);
+            }
+        }
+        if let Some(status) = outcome.status {
+            self.publisher.open(status, &watched).unwrap();
         }
         outcome
     }

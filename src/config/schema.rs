@@ -1,4 +1,4 @@
-//! Reading JSON of a fixed form, so that every place where it has another one is named.
+//! Reads JSON of a fixed schema, and names every place that does not fit it.
 
 use core::marker::PhantomData;
 
@@ -8,28 +8,27 @@ use serde_json::Value;
 
 use super::error::Problems;
 
-/// A form that JSON can have.
-pub(super) trait Form {
-    /// What it is read as; it may borrow from the text.
+/// A schema of JSON.
+pub(crate) trait Schema {
+    /// The type that it is read as; it may borrow from the text.
     type Read<'a>: Deserialize<'a>;
-    /// How many problems of form are listed before the rest is left unsaid. For each of them all is
-    /// read once more.
+    /// How many problems are listed at most. For each of them all is read once more.
     const MAX_PROBLEMS: usize = 100;
 }
 
-/// Reads JSON of this form.
+/// Reads JSON of this schema.
 ///
 /// # Errors
-/// Bytes that are no JSON give one problem. JSON of another form gives every unknown field and
-/// every value of a wrong type, as many as the form allows. No value is quoted: somebody may have put a secret
+/// Bytes that are no JSON give one problem. JSON that does not fit gives every unknown field and
+/// every value of a wrong type, as many as the schema allows. No value is quoted: somebody may have put a secret
 /// in a wrong place.
-pub(super) fn read<F: Form>(bytes: &[u8]) -> Result<F::Read<'_>, Problems> {
+pub(crate) fn read<S: Schema>(bytes: &[u8]) -> Result<S::Read<'_>, Problems> {
     if let Ok(good) = serde_json::from_slice(bytes) {
         return Ok(good);
     }
     // Once more, noting the path at every step: that takes several times as long.
     let mut reader = serde_json::Deserializer::from_slice(bytes);
-    let first = match serde_path_to_error::deserialize::<_, F::Read<'_>>(&mut reader) {
+    let first = match serde_path_to_error::deserialize::<_, S::Read<'_>>(&mut reader) {
         Ok(good) => match reader.end() {
             Ok(()) => return Ok(good),
             Err(error) => return Err(not_json(&error)),
@@ -38,14 +37,14 @@ pub(super) fn read<F: Form>(bytes: &[u8]) -> Result<F::Read<'_>, Problems> {
     };
     match serde_json::from_slice::<Value>(bytes) {
         Err(error) => Err(not_json(&error)),
-        Ok(mut value) => Err(problems_of_form::<F>(&mut value, &first)),
+        Ok(mut value) => Err(mismatches::<S>(&mut value, &first)),
     }
 }
 
-/// What can be read of JSON that is not of the form of `T`, once what is wrong is left out; and what that is.
-pub(super) fn repaired<T: DeserializeOwned + 'static>(text: &str) -> (Option<T>, Problems) {
+/// What can be read of JSON that is not of the schema of `T`, once what is wrong is left out; and the problems.
+pub(crate) fn repaired<T: DeserializeOwned + 'static>(text: &str) -> (Option<T>, Problems) {
     struct Owned<T>(PhantomData<T>);
-    impl<T: DeserializeOwned + 'static> Form for Owned<T> {
+    impl<T: DeserializeOwned + 'static> Schema for Owned<T> {
         type Read<'a> = T;
     }
     let Ok(mut value) = serde_json::from_str::<Value>(text) else {
@@ -57,14 +56,14 @@ pub(super) fn repaired<T: DeserializeOwned + 'static>(text: &str) -> (Option<T>,
     match serde_path_to_error::deserialize::<_, T>(&mut reader) {
         Ok(good) => (Some(good), Problems::default()),
         Err(first) => {
-            let problems = problems_of_form::<Owned<T>>(&mut value, &first);
+            let problems = mismatches::<Owned<T>>(&mut value, &first);
             (T::deserialize(&value).ok(), problems)
         }
     }
 }
 
 /// What is wrong with bytes that are no JSON.
-pub(super) fn not_json(error: &serde_json::Error) -> Problems {
+pub(crate) fn not_json(error: &serde_json::Error) -> Problems {
     let mut problems = Problems::default();
     problems.push(
         "",
@@ -77,14 +76,14 @@ pub(super) fn not_json(error: &serde_json::Error) -> Problems {
     problems
 }
 
-/// Finds every problem of form: reads, notes where reading failed, takes that place out, reads on.
-fn problems_of_form<F: Form>(
+/// Finds every mismatch: reads, notes where reading failed, takes that place out, reads on.
+fn mismatches<S: Schema>(
     value: &mut Value,
     first: &serde_path_to_error::Error<serde_json::Error>,
 ) -> Problems {
     let mut problems = Problems::default();
-    while problems.0.len() < F::MAX_PROBLEMS {
-        let Err(error) = serde_path_to_error::deserialize::<_, F::Read<'_>>(&*value) else {
+    while problems.0.len() < S::MAX_PROBLEMS {
+        let Err(error) = serde_path_to_error::deserialize::<_, S::Read<'_>>(&*value) else {
             break;
         };
         let path = error.path().to_string();
@@ -154,7 +153,7 @@ fn place_of(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
 }
 
 /// What is wrong with a field that stands in one object twice.
-pub(super) const TWICE: &str = "is there twice";
+pub(crate) const TWICE: &str = "is there twice";
 
 /// What serde says, in our words and without the value that it quotes.
 fn words(message: &str) -> String {

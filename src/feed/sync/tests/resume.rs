@@ -1,9 +1,9 @@
 //! Where a reading begins: after another loader, with a state that is lost, with another document.
 
-use super::super::super::state::STATE;
 use super::gateway::{Gateway, Judged};
 use super::service::Service;
 use super::*;
+use crate::feed::state::STATE;
 
 fn service() -> Service {
     let mut service = Service::new("f");
@@ -13,10 +13,10 @@ fn service() -> Service {
     service
 }
 
-fn ask(gateway: &mut Gateway, service: &Service, limit: usize) -> Outcome {
+fn ask(gateway: &mut Gateway, service: &Service, limit: usize) -> SyncOutcome {
     gateway.now_ms += 500;
     let page = service.answer(gateway.cursor().as_deref(), limit).1;
-    gateway.answer(Answer::Page(page.to_string().as_bytes()), &|| ())
+    gateway.answer(PageAnswer::Page(page.to_string().as_bytes()), &|| ())
 }
 
 fn settled(service: &Service) -> Gateway {
@@ -72,10 +72,10 @@ fn a_state_that_cannot_be_read() {
         ("another form", b"[]"),
         ("nothing", b""),
         ("another release's", br#"{"format": 9, "epoch": 99000000}"#),
-        ("not sound", br#"{"format": 2, "epoch": 3, "floor": 9}"#),
+        ("not sound", br#"{"format": 3, "epoch": 3, "floor": 9}"#),
         (
             "below the floor",
-            br#"{"format": 2, "epoch": 3, "floor": 2}"#,
+            br#"{"format": 3, "epoch": 3, "floor": 2}"#,
         ),
     ];
     let mut service = service();
@@ -87,7 +87,7 @@ fn a_state_that_cannot_be_read() {
             let mut gateway = settled(&settled_service);
             if half {
                 // Another reading was under way.
-                gateway.answer(Answer::Status("410"), &|| ());
+                gateway.answer(PageAnswer::Status("410"), &|| ());
                 ask(&mut gateway, &settled_service, 2);
             }
             let epoch = gateway.state().epoch;
@@ -119,7 +119,7 @@ fn a_loader_of_0_1_before() {
     let mut gateway = settled(&service);
     let bytes = gateway.shared.get(STATE).0.unwrap();
     let text = String::from_utf8(bytes).unwrap();
-    let former = text.replace(r#""format":2"#, r#""format":1"#);
+    let former = text.replace(r#""format":3"#, r#""format":1"#);
     assert_ne!(former, text);
     gateway.shared.set(STATE, former.as_bytes(), None).unwrap();
     service.say(0, None);

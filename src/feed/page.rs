@@ -4,13 +4,11 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::key::Meaning;
-use super::record::Terms;
-use crate::config::compile::keys::{KeyFields, KeyPlace};
 use crate::config::document::LimitsDocument;
 use crate::config::error::Problems;
-use crate::config::form;
-use crate::config::record::KeyDigest;
+use crate::config::key::{CheckedKey, KeyFields, KeyPlace};
+use crate::config::schema::{self, Schema};
+use crate::keys::{KeyDigest, Terms};
 
 /// The longest identity of a feed, in bytes.
 const MAX_FEED: usize = 64;
@@ -31,15 +29,16 @@ pub struct Page<'a> {
     /// Whether there is a next page already.
     pub more: bool,
     changes: Vec<ChangeDocument<'a>>,
-    meanings: Vec<Meaning>,
+    /// Of each change, in the same order.
+    checked: Vec<CheckedKey>,
 }
 
-/// What a page says of one key.
+/// A change of one key.
 #[derive(Debug, Clone, Copy)]
 pub struct Change<'a> {
     /// The key's digest.
     pub digest: KeyDigest,
-    /// The version of what is said.
+    /// The version of the change.
     pub version: u64,
     /// The key as it is now; `None` where it was removed.
     pub terms: Option<Terms<'a>>,
@@ -83,10 +82,10 @@ struct ChangeDocument<'a> {
     removed: Option<bool>,
 }
 
-/// The form of a page.
-struct Form;
+/// The schema of a page.
+struct PageSchema;
 
-impl form::Form for Form {
+impl Schema for PageSchema {
     type Read<'a> = PageDocument<'a>;
     const MAX_PROBLEMS: usize = MAX_PROBLEMS;
 }
@@ -98,17 +97,17 @@ impl<'a> Page<'a> {
     /// Every problem found, with its place, until there are many; nothing of such a page may be
     /// used. No value is quoted.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Problems> {
-        let document = form::read::<Form>(bytes)?;
+        let document = schema::read::<PageSchema>(bytes)?;
         let mut problems = Problems::default();
         let feed = plain(document.feed, MAX_FEED, "feed", &mut problems);
         let cursor = plain(document.cursor, MAX_CURSOR, "cursor", &mut problems);
         let version = required(document.version, "version", &mut problems);
         let more = required(document.more, "more", &mut problems);
         let changes = required(document.changes, "changes", &mut problems);
-        let mut meanings = Vec::with_capacity(changes.len());
+        let mut checked = Vec::with_capacity(changes.len());
         for (position, change) in changes.iter().enumerate() {
             let place = KeyPlace::In("changes", position);
-            meanings.extend(change.check(version, place, &mut problems));
+            checked.extend(change.check(version, place, &mut problems));
             if problems.0.len() >= MAX_PROBLEMS {
                 break;
             }
@@ -122,31 +121,31 @@ impl<'a> Page<'a> {
             cursor,
             more,
             changes,
-            meanings,
+            checked,
         })
     }
 
-    /// What it says, in the order in which it is written.
+    /// Its changes, in the order in which they are written.
     pub fn changes(&self) -> impl Iterator<Item = Change<'_>> {
-        let both = self.changes.iter().zip(&self.meanings);
-        both.map(|(change, meaning)| Change {
-            digest: meaning.digest,
+        let both = self.changes.iter().zip(&self.checked);
+        both.map(|(change, checked)| Change {
+            digest: checked.digest,
             version: change.version.unwrap_or_default(),
             terms: (change.removed != Some(true)).then(|| Terms {
                 id: text(&change.id).unwrap_or_default(),
                 group: text(&change.group).unwrap_or_default(),
                 owner: text(&change.owner),
-                expires_at: meaning.expires_at,
+                expires_at: checked.expires_at,
                 disabled: change.disabled.unwrap_or(false),
-                limits: meaning.limits.as_deref(),
+                limits: checked.limits.as_deref(),
             }),
         })
     }
 }
 
 impl ChangeDocument<'_> {
-    /// What it means; `None` where a problem was found.
-    fn check(&self, head: u64, place: KeyPlace, problems: &mut Problems) -> Option<Meaning> {
+    /// Checks it; `None` where a problem was found.
+    fn check(&self, head: u64, place: KeyPlace, problems: &mut Problems) -> Option<CheckedKey> {
         let before = problems.0.len();
         match self.version {
             None | Some(0) => problems.push(place.field("version"), "must be 1 or more"),
@@ -155,8 +154,8 @@ impl ChangeDocument<'_> {
             }
             Some(_) => {}
         }
-        let meaning = if self.removed == Some(true) {
-            Meaning::of_removed(text(&self.sha256), place, problems)
+        let checked = if self.removed == Some(true) {
+            CheckedKey::of_removed(text(&self.sha256), place, problems)
         } else {
             let fields = KeyFields {
                 id: text(&self.id),
@@ -165,9 +164,9 @@ impl ChangeDocument<'_> {
                 owner: text(&self.owner),
                 expires_at: text(&self.expires_at),
             };
-            Meaning::check(fields, self.limits.as_deref(), place, problems)
+            CheckedKey::check(fields, self.limits.as_deref(), place, problems)
         };
-        meaning.filter(|_| problems.0.len() == before)
+        checked.filter(|_| problems.0.len() == before)
     }
 }
 

@@ -3,10 +3,9 @@ use crate::auth::Form;
 use crate::auth::Presented;
 use crate::config::Document;
 use crate::config::compile::compile_policy;
-use crate::config::feed::record::{Terms, encode};
-use crate::config::feed::{Coverage, Gate};
-use crate::config::record::Stamped;
 use crate::head::Head;
+use crate::keys::codec::encode_fed;
+use crate::keys::{Coverage, FeedStatus, StoredRecord, Terms};
 use crate::limits::budget::Budget;
 use crate::limits::{Limits, Rate};
 use crate::money::Amount;
@@ -25,21 +24,22 @@ struct Records {
     looks: std::cell::Cell<u32>,
 }
 
-impl World for Records {
-    fn key_record(&self, _: &KeyDigest) -> Option<Vec<u8>> {
-        self.looks.set(self.looks.get() + 1);
-        self.named.clone()
-    }
-
-    fn fed_record(&self, _: &KeyDigest) -> Option<Vec<u8>> {
-        self.fed.clone()
+impl KeyStore for Records {
+    fn record(&self, namespace: Namespace, _: &KeyDigest) -> Option<Vec<u8>> {
+        match namespace {
+            Namespace::Document => {
+                self.looks.set(self.looks.get() + 1);
+                self.named.clone()
+            }
+            Namespace::Feed => self.fed.clone(),
+        }
     }
 
     fn now(&self) -> i64 {
         NOW
     }
 
-    fn in_force_again(&self) -> Option<Rc<InForce>> {
+    fn latest_policy(&self) -> Option<Rc<InForce>> {
         let policy = self.newer.clone()?;
         Some(Rc::new(InForce {
             epoch: 5,
@@ -50,7 +50,7 @@ impl World for Records {
     }
 }
 
-fn key() -> AccountKey {
+fn key() -> ApiKey {
     let head = Head::new(vec![("x-api-key".to_owned(), b"k".to_vec())]);
     match Form::XApiKey.read(&head, &Target::parse(b"/")) {
         Presented::Key(key) => key,
@@ -76,7 +76,7 @@ fn policy(more: &str) -> Policy {
     compile_policy(&document).unwrap().0
 }
 
-fn in_force(feed: Option<Gate>) -> InForce {
+fn in_force(feed: Option<FeedStatus>) -> InForce {
     InForce {
         epoch: 5,
         generation: 7,
@@ -102,7 +102,7 @@ fn named(epoch: u64, disabled: bool) -> Vec<u8> {
 }
 
 fn named_with(epoch: u64, disabled: bool, limits: Option<Box<Limits>>) -> Vec<u8> {
-    let record = KeyRecord {
+    let key = KeyRecord {
         id: "n".to_owned(),
         group: "named".to_owned(),
         owner: None,
@@ -110,7 +110,7 @@ fn named_with(epoch: u64, disabled: bool, limits: Option<Box<Limits>>) -> Vec<u8
         disabled,
         limits,
     };
-    Stamped { epoch, record }.encode()
+    StoredRecord::plain(epoch, key).encode_named()
 }
 
 fn fed(epoch: u64, group: &str, expires_at: Option<i64>, disabled: bool) -> Vec<u8> {
@@ -129,16 +129,16 @@ fn fed(epoch: u64, group: &str, expires_at: Option<i64>, disabled: bool) -> Vec<
 
 fn fed_terms(epoch: u64, terms: Terms<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
-    encode(epoch, 1, Some(&terms), &mut bytes);
+    encode_fed(epoch, 1, Some(&terms), &mut bytes);
     bytes
 }
 
 /// The group, `401` or `503`.
-fn verdict(feed: Option<Gate>, world: &Records) -> String {
-    match standing(&key(), &in_force(feed), world) {
-        Standing::Good { group, .. } => group.id.clone(),
-        Standing::Refused => "401".to_owned(),
-        Standing::Undecided => "503".to_owned(),
+fn verdict(feed: Option<FeedStatus>, store: &Records) -> String {
+    match authenticate(&key(), &in_force(feed), store) {
+        KeyStatus::Valid { group, .. } => group.id.clone(),
+        KeyStatus::Invalid => "401".to_owned(),
+        KeyStatus::Undecided => "503".to_owned(),
     }
 }
 
@@ -146,7 +146,7 @@ fn verdict(feed: Option<Gate>, world: &Records) -> String {
 fn the_document_goes_before_the_feed() {
     let removed = {
         let mut bytes = Vec::new();
-        encode(7, 9, None, &mut bytes);
+        encode_fed(7, 9, None, &mut bytes);
         bytes
     };
     let good = || Some(fed(7, "fed", None, false));
@@ -219,7 +219,7 @@ fn the_document_goes_before_the_feed() {
         ),
     ];
     for (case, named, fed, read, before) in cases {
-        let world = Records {
+        let store = Records {
             named,
             fed,
             ..Records::default()
@@ -229,48 +229,48 @@ fn the_document_goes_before_the_feed() {
             (Coverage::Former, before),
             (Coverage::Nothing, before),
         ] {
-            let gate = Gate {
-                floor: 7,
+            let gate = FeedStatus {
+                watermark: 7,
                 coverage,
-                alone: false,
+                feed_only: false,
             };
-            assert_eq!(verdict(Some(gate), &world), want, "{case}, {coverage:?}");
+            assert_eq!(verdict(Some(gate), &store), want, "{case}, {coverage:?}");
         }
     }
 }
 
 #[test]
 fn where_no_feed_is_named_its_records_are_not_looked_at() {
-    let world = Records {
+    let store = Records {
         fed: Some(fed(7, "fed", None, false)),
         ..Records::default()
     };
-    assert_eq!(verdict(None, &world), "401");
+    assert_eq!(verdict(None, &store), "401");
 }
 
 #[test]
 fn where_the_document_names_no_keys_one_look_is_enough() {
     for (alone, looks) in [(false, 1), (true, 0)] {
-        let world = Records {
+        let store = Records {
             fed: Some(fed(7, "fed", None, false)),
             ..Records::default()
         };
-        let gate = Gate {
-            floor: 7,
+        let gate = FeedStatus {
+            watermark: 7,
             coverage: Coverage::Whole,
-            alone,
+            feed_only: alone,
         };
-        assert_eq!(verdict(Some(gate), &world), "fed");
-        assert_eq!(world.looks.get(), looks, "alone: {alone}");
+        assert_eq!(verdict(Some(gate), &store), "fed");
+        assert_eq!(store.looks.get(), looks, "alone: {alone}");
     }
 }
 
 #[test]
 fn a_budget_from_a_feed_needs_prices() {
-    let gate = Some(Gate {
-        floor: 7,
+    let gate = Some(FeedStatus {
+        watermark: 7,
         coverage: Coverage::Whole,
-        alone: false,
+        feed_only: false,
     });
     let (day, month, rates) = ((true, false), (false, true), (false, false));
     let priced = r#", "prices": {"input": "1", "output": "1"}"#;
@@ -313,19 +313,19 @@ fn a_budget_from_a_feed_needs_prices() {
             disabled: false,
             limits: limits.as_deref(),
         };
-        let world = Records {
+        let store = Records {
             fed: Some(fed_terms(7, terms)),
             newer: newer.map(policy),
             ..Records::default()
         };
-        assert_eq!(verdict(gate, &world), want, "{case}");
+        assert_eq!(verdict(gate, &store), want, "{case}");
     }
     // That of a key which the document names was judged with the document; it may be published before the prices are.
-    let world = Records {
+    let store = Records {
         named: Some(named_with(5, false, limits(true, false))),
         ..Records::default()
     };
-    assert_eq!(verdict(gate, &world), "named");
+    assert_eq!(verdict(gate, &store), "named");
 }
 
 /// Between a policy and a record that were published apart, and a look at a newer policy.
@@ -335,17 +335,14 @@ fn a_key_is_judged_by_one_document() {
         record: Vec<u8>,
         newer: Option<Rc<InForce>>,
     }
-    impl World for Changing {
-        fn key_record(&self, _: &KeyDigest) -> Option<Vec<u8>> {
-            Some(self.record.clone())
-        }
-        fn fed_record(&self, _: &KeyDigest) -> Option<Vec<u8>> {
-            None
+    impl KeyStore for Changing {
+        fn record(&self, namespace: Namespace, _: &KeyDigest) -> Option<Vec<u8>> {
+            (namespace == Namespace::Document).then(|| self.record.clone())
         }
         fn now(&self) -> i64 {
             NOW
         }
-        fn in_force_again(&self) -> Option<Rc<InForce>> {
+        fn latest_policy(&self) -> Option<Rc<InForce>> {
             self.newer.clone()
         }
     }
@@ -372,23 +369,23 @@ fn a_key_is_judged_by_one_document() {
         ("removed by now", 8, "", "fed", 8, "401"),
     ];
     for (case, from, now, before, newest, want) in cases {
-        let named = Named {
+        let named = StoredRecord {
             epoch: 5,
-            from,
-            now: record(now),
+            version: from,
+            key: record(now),
             before: record(before),
         };
-        let world = Changing {
-            record: named.encode(),
+        let store = Changing {
+            record: named.encode_named(),
             newer: Some(Rc::new(InForce {
                 generation: newest,
                 ..in_force(None)
             })),
         };
-        let verdict = match standing(&key(), &in_force(None), &world) {
-            Standing::Good { group, .. } => group.id.clone(),
-            Standing::Refused => "401".to_owned(),
-            Standing::Undecided => "503".to_owned(),
+        let verdict = match authenticate(&key(), &in_force(None), &store) {
+            KeyStatus::Valid { group, .. } => group.id.clone(),
+            KeyStatus::Invalid => "401".to_owned(),
+            KeyStatus::Undecided => "503".to_owned(),
         };
         assert_eq!(verdict, want, "{case}");
     }

@@ -1,16 +1,16 @@
-//! What came of an answer, for whoever asked.
+//! The result of an answer, for the caller.
 
 use core::fmt;
 
-use super::Gate;
+use crate::keys::FeedStatus;
 
-/// What came of an answer.
+/// The result of an answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct SyncOutcome {
     /// Whether to ask again at once; else at the next tick.
     pub at_once: bool,
-    /// What filters must know from now on, to be published.
-    pub gate: Option<Gate>,
+    /// The feed's status, where it has changed: to be published.
+    pub status: Option<FeedStatus>,
     /// How many changes were written.
     pub taken: u64,
     /// How many changes were older than what is known.
@@ -18,7 +18,7 @@ pub struct Outcome {
     /// Why the answer was not used, or not all of it.
     pub refused: Option<(Reason, String)>,
     /// What is worth a line in the log.
-    pub event: Option<Event>,
+    pub event: Option<SyncEvent>,
     /// Whether the feed said that there is nothing more.
     pub up_to_date: bool,
 }
@@ -50,19 +50,19 @@ impl fmt::Display for Reason {
     }
 }
 
-/// What happened to the reading.
+/// What happened to the synchronisation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event {
-    /// A full reading begins.
+pub enum SyncEvent {
+    /// A full sync begins.
     Begun(&'static str),
-    /// A full reading is complete.
+    /// A full sync is complete.
     Complete {
         /// The feed's version.
         version: u64,
-        /// How many keys there are that are not switched off.
+        /// How many keys there are that are not disabled.
         keys: u64,
     },
-    /// A full reading is complete, of a service that has lost versions.
+    /// A rollback sync is complete, of a service that has lost versions.
     CompleteButBehind {
         /// The version it is at.
         version: u64,
@@ -71,7 +71,7 @@ pub enum Event {
     },
 }
 
-impl fmt::Display for Event {
+impl fmt::Display for SyncEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Begun(why) => write!(f, "a full reading begins: {why}"),

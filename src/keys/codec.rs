@@ -1,0 +1,390 @@
+//! The bytes of a record.
+//!
+//! ```text
+//! format 1  document              1 flags epoch         terms
+//! format 2  feed                  2 flags epoch version terms       a tombstone ends with the version
+//! format 3  document, changing    3       epoch version length key before    key, before: flags terms, or nothing
+//!
+//! flags     1 byte       epoch, version  8 bytes each       length  4 bytes, of `key`
+//! terms     expiry (8 bytes), group, id, owner if the flags say so (a length of 1 byte and UTF-8 each), limits likewise
+//! ```
+//!
+//! Numbers are little endian. Records have a format because a loader and a filter of different releases may meet in one
+//! Envoy: the loader is fixed until Envoy restarts, the filter can be swapped at any time. A record of an unknown format, or
+//! with unknown flags, is [`Unreadable`].
+
+use super::record::{KeyRecord, StoredRecord, Terms, Unreadable};
+use super::store::Namespace;
+use crate::limits::Limits;
+
+const FORMAT_DOCUMENT: u8 = 1;
+const FORMAT_FEED: u8 = 2;
+const FORMAT_CHANGING: u8 = 3;
+
+const DISABLED: u8 = 1;
+/// A tombstone; no other flag stands beside it.
+const REMOVED: u8 = 2;
+/// The terms end with limits. A release that knows of none cannot read such a record: better than to let everything
+/// through.
+const LIMITED: u8 = 4;
+/// Between ids and limits the terms have an owner. A key without one has not a byte for it.
+const OWNED: u8 = 8;
+/// Every flag that tells what the terms of a key have.
+const TERMS: u8 = DISABLED | LIMITED | OWNED;
+const NEVER: i64 = i64::MAX;
+/// Where the epoch of format 1 and 2 stands.
+const EPOCH: core::ops::Range<usize> = 2..10;
+
+/// The start of a feed's record: what decides between it and a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    /// The epoch of the full sync that wrote the record, or confirmed it last.
+    pub epoch: u64,
+    /// The feed's version of the key.
+    pub version: u64,
+    /// Whether this is a tombstone.
+    pub removed: bool,
+    /// Whether the key is disabled.
+    pub disabled: bool,
+}
+
+impl Stamp {
+    /// Whether the key is neither removed nor disabled. It may have expired.
+    pub fn is_enabled(self) -> bool {
+        !self.removed && !self.disabled
+    }
+
+    /// Reads the stamp alone; `None` for bytes that no record of a feed begins with.
+    pub fn peek(bytes: &[u8]) -> Option<Self> {
+        take_stamp(FORMAT_FEED, bytes).map(|(stamp, _, _)| stamp)
+    }
+
+    /// Writes another epoch into a record.
+    pub fn confirm(epoch: u64, record: &mut [u8]) {
+        if let Some(place) = record.get_mut(EPOCH) {
+            place.copy_from_slice(&epoch.to_le_bytes());
+        }
+    }
+}
+
+/// Writes a feed's record in place of what stands in `bytes`; without terms a tombstone.
+pub fn encode_fed(epoch: u64, version: u64, terms: Option<&Terms<'_>>, bytes: &mut Vec<u8>) {
+    bytes.clear();
+    bytes.push(FORMAT_FEED);
+    bytes.push(terms.map_or(REMOVED, flags));
+    bytes.extend_from_slice(&epoch.to_le_bytes());
+    bytes.extend_from_slice(&version.to_le_bytes());
+    if let Some(terms) = terms {
+        put_terms(terms, bytes);
+    }
+}
+
+impl StoredRecord {
+    /// The bytes of a document's record.
+    pub fn encode_named(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(96);
+        if let (0, Some(key)) = (self.version, &self.key) {
+            let terms = Terms::of(key);
+            bytes.extend([FORMAT_DOCUMENT, flags(&terms)]);
+            bytes.extend_from_slice(&self.epoch.to_le_bytes());
+            put_terms(&terms, &mut bytes);
+            return bytes;
+        }
+        let key = encode_part(self.key.as_ref());
+        bytes.push(FORMAT_CHANGING);
+        bytes.extend_from_slice(&self.epoch.to_le_bytes());
+        bytes.extend_from_slice(&self.version.to_le_bytes());
+        bytes.extend_from_slice(&u32::try_from(key.len()).unwrap_or(u32::MAX).to_le_bytes());
+        bytes.extend(key);
+        bytes.extend(encode_part(self.before.as_ref()));
+        bytes
+    }
+
+    /// Reads a record of a namespace; `Ok(None)` for the empty value of a name that the document's publisher cleared.
+    ///
+    /// # Errors
+    /// [`Unreadable`], which a filter must answer with 503, never with 401: the key may be valid.
+    pub fn decode(namespace: Namespace, bytes: &[u8]) -> Result<Option<Self>, Unreadable> {
+        let record = match (namespace, bytes.first()) {
+            (Namespace::Document, None) => return Ok(None),
+            (Namespace::Document, Some(&FORMAT_CHANGING)) => take_changing(bytes),
+            (Namespace::Document, _) => take_plain(FORMAT_DOCUMENT, bytes),
+            (Namespace::Feed, _) => take_plain(FORMAT_FEED, bytes),
+        };
+        record.map(Some).ok_or(Unreadable)
+    }
+}
+
+/// Reads a record of format 1 or 2.
+fn take_plain(format: u8, bytes: &[u8]) -> Option<StoredRecord> {
+    let (stamp, flags, rest) = take_stamp(format, bytes)?;
+    let key = if stamp.removed {
+        rest.is_empty().then_some(None)
+    } else {
+        take_terms(rest, flags).map(Some)
+    };
+    Some(StoredRecord {
+        epoch: stamp.epoch,
+        version: stamp.version,
+        key: key?,
+        before: None,
+    })
+}
+
+/// The stamp and the flags of format 1 or 2, and what follows.
+fn take_stamp(format: u8, bytes: &[u8]) -> Option<(Stamp, u8, &[u8])> {
+    let (&[found, flags], rest) = bytes.split_first_chunk::<2>()?;
+    let (epoch, rest) = rest.split_first_chunk::<8>()?;
+    let of_feed = format == FORMAT_FEED;
+    let (version, rest) = if of_feed {
+        rest.split_first_chunk::<8>()?
+    } else {
+        (&[0; 8], rest)
+    };
+    let stamp = Stamp {
+        epoch: u64::from_le_bytes(*epoch),
+        version: u64::from_le_bytes(*version),
+        removed: of_feed && flags == REMOVED,
+        disabled: flags & DISABLED != 0,
+    };
+    let known = stamp.removed || flags & !TERMS == 0;
+    (found == format && known).then_some((stamp, flags, rest))
+}
+
+/// Reads a record of format 3.
+fn take_changing(bytes: &[u8]) -> Option<StoredRecord> {
+    let (_, rest) = bytes.split_first()?;
+    let (epoch, rest) = rest.split_first_chunk::<8>()?;
+    let (version, rest) = rest.split_first_chunk::<8>()?;
+    let (length, rest) = rest.split_first_chunk::<4>()?;
+    let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
+    let (key, before) = rest.split_at_checked(length)?;
+    Some(StoredRecord {
+        epoch: u64::from_le_bytes(*epoch),
+        version: u64::from_le_bytes(*version),
+        key: decode_part(key)?,
+        before: decode_part(before)?,
+    })
+}
+
+fn encode_part(key: Option<&KeyRecord>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Some(key) = key {
+        let terms = Terms::of(key);
+        bytes.push(flags(&terms));
+        put_terms(&terms, &mut bytes);
+    }
+    bytes
+}
+
+fn decode_part(bytes: &[u8]) -> Option<Option<KeyRecord>> {
+    let Some((&flags, terms)) = bytes.split_first() else {
+        return Some(None);
+    };
+    if flags & !TERMS != 0 {
+        return None;
+    }
+    take_terms(terms, flags).map(Some)
+}
+
+fn flags(terms: &Terms<'_>) -> u8 {
+    let flag = |flag: u8, is: bool| if is { flag } else { 0 };
+    flag(DISABLED, terms.disabled)
+        | flag(LIMITED, terms.limits.is_some())
+        | flag(OWNED, terms.owner.is_some())
+}
+
+fn put_terms(terms: &Terms<'_>, bytes: &mut Vec<u8>) {
+    bytes.extend_from_slice(&terms.expires_at.unwrap_or(NEVER).to_le_bytes());
+    for text in [Some(terms.group), Some(terms.id), terms.owner]
+        .into_iter()
+        .flatten()
+    {
+        // Ids are at most 64 bytes, owners 128 (names.rs); a longer one could not be read back.
+        bytes.push(u8::try_from(text.len()).unwrap_or(u8::MAX));
+        bytes.extend_from_slice(text.as_bytes());
+    }
+    if let Some(limits) = terms.limits {
+        limits.encode(bytes);
+    }
+}
+
+/// Reads terms; `None` where there is anything else, or anything behind them.
+fn take_terms(bytes: &[u8], flags: u8) -> Option<KeyRecord> {
+    let (expires_at, rest) = bytes.split_first_chunk::<8>()?;
+    let expires_at = i64::from_le_bytes(*expires_at);
+    let (group, rest) = take_text(rest)?;
+    let (id, rest) = take_text(rest)?;
+    let (owner, rest) = if flags & OWNED == 0 {
+        (None, rest)
+    } else {
+        take_text(rest).map(|(owner, rest)| (Some(owner), rest))?
+    };
+    Some(KeyRecord {
+        id,
+        group,
+        owner,
+        expires_at: (expires_at != NEVER).then_some(expires_at),
+        disabled: flags & DISABLED != 0,
+        limits: take_limits(rest, flags & LIMITED != 0)?,
+    })
+}
+
+/// Reads the limits that a record ends with.
+fn take_limits(bytes: &[u8], limited: bool) -> Option<Option<Box<Limits>>> {
+    if !limited {
+        return bytes.is_empty().then_some(None);
+    }
+    let (limits, rest) = Limits::decode(bytes)?;
+    rest.is_empty().then(|| Some(Box::new(limits)))
+}
+
+fn take_text(bytes: &[u8]) -> Option<(String, &[u8])> {
+    let (&len, rest) = bytes.split_first()?;
+    let (text, rest) = rest.split_at_checked(usize::from(len))?;
+    Some((core::str::from_utf8(text).ok()?.to_owned(), rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::terms::tests::limits;
+    use Namespace::{Document, Feed};
+    use proptest::prelude::*;
+
+    #[test]
+    fn an_empty_value_of_the_document_is_a_tombstone() {
+        assert_eq!(StoredRecord::decode(Document, b""), Ok(None));
+        assert_eq!(StoredRecord::decode(Feed, b""), Err(Unreadable));
+    }
+
+    prop_compose! {
+        fn key()(
+            id in "[a-z0-9_]{1,64}",
+            group in "[a-z0-9-]{1,64}",
+            owner in proptest::option::of("[^\\p{Cc}]{1,32}"),
+            expires_at in proptest::option::of(0i64..4_000_000_000),
+            disabled in any::<bool>(),
+            limits in proptest::option::of(limits()),
+        ) -> KeyRecord {
+            KeyRecord { id, group, owner, expires_at, disabled, limits: limits.map(Box::new) }
+        }
+    }
+
+    prop_compose! {
+        /// One that holds with every generation.
+        fn plain()(epoch in any::<u64>(), key in key()) -> StoredRecord {
+            StoredRecord { epoch, version: 0, key: Some(key), before: None }
+        }
+    }
+
+    prop_compose! {
+        fn named()(
+            epoch in any::<u64>(),
+            version in any::<u64>(),
+            key in proptest::option::of(key()),
+            before in proptest::option::of(key()),
+        ) -> StoredRecord {
+            // One that does not change is known now, and needs nothing that was before.
+            let version = if key.is_some() { version } else { version.max(1) };
+            StoredRecord { epoch, version, key, before: before.filter(|_| version > 0) }
+        }
+    }
+
+    prop_compose! {
+        fn fed()(
+            epoch in any::<u64>(),
+            version in any::<u64>(),
+            key in proptest::option::of(key()),
+        ) -> StoredRecord {
+            StoredRecord { epoch, version, key, before: None }
+        }
+    }
+
+    fn bytes_of(record: &StoredRecord) -> Vec<u8> {
+        let terms = record.key.as_ref().map(Terms::of);
+        // What stood in the buffer before must not matter.
+        let mut bytes = vec![7; 30];
+        encode_fed(record.epoch, record.version, terms.as_ref(), &mut bytes);
+        bytes
+    }
+
+    proptest! {
+        #[test]
+        fn records_of_the_document_survive_the_round_trip(record in plain()) {
+            prop_assert_eq!(StoredRecord::decode(Document, &record.encode_named()), Ok(Some(record)));
+        }
+
+        #[test]
+        fn records_that_change_survive_it_too(named in named()) {
+            prop_assert_eq!(StoredRecord::decode(Document, &named.encode_named()), Ok(Some(named)));
+        }
+
+        #[test]
+        fn records_of_the_feed_survive_the_round_trip(record in fed(), later in any::<u64>()) {
+            let mut bytes = bytes_of(&record);
+            let stamp = Stamp {
+                epoch: record.epoch,
+                version: record.version,
+                removed: record.key.is_none(),
+                disabled: record.key.as_ref().is_some_and(|key| key.disabled),
+            };
+            prop_assert_eq!(Stamp::peek(&bytes), Some(stamp));
+            prop_assert_eq!(StoredRecord::decode(Feed, &bytes), Ok(Some(record.clone())));
+            Stamp::confirm(later, &mut bytes);
+            let confirmed = StoredRecord { epoch: later, ..record };
+            prop_assert_eq!(StoredRecord::decode(Feed, &bytes), Ok(Some(confirmed)));
+        }
+
+        #[test]
+        fn a_record_that_changes_is_never_taken_for_absent(named in named(), cut in 1usize..300) {
+            let bytes = named.encode_named();
+            if cut < bytes.len() {
+                let cut = StoredRecord::decode(Document, &bytes[..cut]);
+                // What was before stands at the end: cut off whole, it is as if there had been nothing.
+                let whole = StoredRecord { before: None, ..named };
+                prop_assert!(cut == Err(Unreadable) || cut == Ok(Some(whole)), "{:?}", cut);
+            }
+        }
+
+        #[test]
+        fn a_damaged_record_is_never_taken_for_absent(record in plain(), cut in 1usize..300, format in 4u8..) {
+            let bytes = record.encode_named();
+            if cut < bytes.len() {
+                prop_assert_eq!(StoredRecord::decode(Document, &bytes[..cut]), Err(Unreadable));
+            }
+            for format in [format, FORMAT_FEED] {
+                let mut other = bytes.clone();
+                other[0] = format;
+                prop_assert_eq!(StoredRecord::decode(Document, &other), Err(Unreadable));
+            }
+        }
+
+        #[test]
+        fn a_damaged_record_is_never_taken_for_another(record in fed(), cut in 0usize..200, format in 3u8.., flags in prop_oneof![Just(3u8), 6u8..8, Just(10u8), 16u8..]) {
+            let bytes = bytes_of(&record);
+            if cut < bytes.len() {
+                prop_assert_eq!(StoredRecord::decode(Feed, &bytes[..cut]), Err(Unreadable));
+            }
+            for (at, value) in [(0, format), (0, 1), (1, flags)] {
+                let mut other = bytes.clone();
+                other[at] = value;
+                prop_assert_eq!(StoredRecord::decode(Feed, &other), Err(Unreadable));
+                prop_assert_eq!(Stamp::peek(&other), None);
+            }
+            let mut longer = bytes.clone();
+            longer.push(0);
+            prop_assert_eq!(StoredRecord::decode(Feed, &longer), Err(Unreadable));
+            prop_assert!(StoredRecord::decode(Document, &bytes).is_err(), "in the other namespace");
+        }
+
+        #[test]
+        fn any_bytes_are_read_without_panic(mut bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
+            for namespace in [Document, Feed] {
+                let _ = StoredRecord::decode(namespace, &bytes);
+                let _ = StoredRecord::decode(namespace, &[&[FORMAT_CHANGING], &bytes[..]].concat());
+            }
+            Stamp::confirm(1, &mut bytes);
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! The key store: one record for each API key, in Envoy's shared data.
+//!
+//! ```text
+//!                  document namespace              feed namespace
+//!  written by      config::publish                 feed (full and incremental sync)
+//!  stands at       trilane/key/<digest>            trilane/feed/<bucket>, many records in one value
+//!  holds a key     epoch ≥ the policy's epoch      epoch ≥ the feed's watermark, not removed
+//!                  └────────────── lookup(): the document has precedence ──────────────┘
+//! ```
+//!
+//! Both namespaces hold the same [`StoredRecord`], written and read by one [codec]. A [`lookup`] reads at most one
+//! value of each. Nothing here knows the document's form or the feed's protocol.
+
+pub mod bucket;
+pub mod codec;
+mod record;
+mod store;
+
+pub use record::{KeyDigest, KeyRecord, StoredRecord, Terms, Unreadable};
+pub use store::{Coverage, FeedStatus, KeyState, Lookup, Namespace, Scope, lookup, read};

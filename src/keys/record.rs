@@ -1,0 +1,218 @@
+//! What the key store knows of one API key.
+//!
+//! A record is found by the digest of the key, so the shared data holds no key.
+
+use core::fmt;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::limits::Limits;
+
+/// The SHA-256 digest of an API key's bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct KeyDigest([u8; 32]);
+
+impl KeyDigest {
+    /// The digest of a key as a client sends it.
+    pub fn of(key: &[u8]) -> Self {
+        Self(Sha256::digest(key).into())
+    }
+
+    /// Reads the 64 hexadecimal digits a document writes.
+    pub fn from_hex(text: &str) -> Option<Self> {
+        let mut bytes = [0; 32];
+        hex::decode_to_slice(text, &mut bytes).ok()?;
+        (text.len() == 64).then_some(Self(bytes))
+    }
+
+    /// The name of this key's record in the document's namespace of the shared data.
+    pub fn shared_name(&self) -> String {
+        let mut name = String::with_capacity(76);
+        name.push_str("trilane/key/");
+        let mut digits = [0; 64];
+        if hex::encode_to_slice(self.0, &mut digits).is_ok() {
+            name.push_str(core::str::from_utf8(&digits).unwrap_or_default());
+        }
+        name
+    }
+
+    /// The digest itself.
+    pub fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+/// Prints the first 8 digits: enough to tell keys apart in a log.
+impl fmt::Debug for KeyDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let start = self.0.first_chunk::<4>().map(hex::encode);
+        write!(f, "KeyDigest({}…)", start.unwrap_or_default())
+    }
+}
+
+/// An API key as document and feed describe it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyRecord {
+    /// The key's id, for logs and ledgers.
+    pub id: String,
+    /// The id of its group.
+    pub group: String,
+    /// Its owner, for ledgers; nothing is decided by it.
+    pub owner: Option<String>,
+    /// When it expires, seconds since the Unix epoch; `None` for never.
+    pub expires_at: Option<i64>,
+    /// Whether it is disabled.
+    pub disabled: bool,
+    /// Its limits; `None` for none.
+    pub limits: Option<Box<Limits>>,
+}
+
+/// A [`KeyRecord`], borrowed: nothing is copied between a page of a feed and the shared data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Terms<'a> {
+    /// The key's id, for logs and ledgers.
+    pub id: &'a str,
+    /// The id of its group.
+    pub group: &'a str,
+    /// Its owner, for ledgers.
+    pub owner: Option<&'a str>,
+    /// When it expires, seconds since the Unix epoch; `None` for never.
+    pub expires_at: Option<i64>,
+    /// Whether it is disabled.
+    pub disabled: bool,
+    /// Its limits; `None` for none.
+    pub limits: Option<&'a Limits>,
+}
+
+impl<'a> Terms<'a> {
+    /// Borrows a record.
+    pub fn of(record: &'a KeyRecord) -> Self {
+        Self {
+            id: &record.id,
+            group: &record.group,
+            owner: record.owner.as_deref(),
+            expires_at: record.expires_at,
+            disabled: record.disabled,
+            limits: record.limits.as_deref(),
+        }
+    }
+}
+
+/// A record of the key store, in either [namespace](super::Namespace).
+///
+/// Its *epoch* is that of its writer: shared data cannot be enumerated, so a writer that starts anew cannot
+/// clear what an earlier one left. It takes a higher epoch instead, and records of a lower one hold no key.
+///
+/// Its *version* depends on the namespace. A feed counts its changes, and the greatest version of a key wins.
+/// In the document's namespace it is the generation of the policy from which on the record holds: a publication
+/// changes many values, one after the other, and with the policy it takes effect for all keys and groups at once.
+/// Readers of an older generation go by `before`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredRecord {
+    /// The epoch of the writer.
+    pub epoch: u64,
+    /// The feed's version, or the generation from which on `key` holds; 0 where it held before as well.
+    pub version: u64,
+    /// The key; `None` in a tombstone.
+    pub key: Option<KeyRecord>,
+    /// The key before that generation; never there in a feed's record.
+    pub before: Option<KeyRecord>,
+}
+
+impl StoredRecord {
+    /// A record of the document that holds with every generation.
+    pub fn plain(epoch: u64, key: KeyRecord) -> Self {
+        Self {
+            epoch,
+            version: 0,
+            key: Some(key),
+            before: None,
+        }
+    }
+
+    /// The key as a document's record has it for a policy of this epoch and generation.
+    pub fn at(self, epoch: u64, generation: u64) -> Option<KeyRecord> {
+        if generation < self.version {
+            self.before
+        } else if self.epoch >= epoch {
+            self.key
+        } else {
+            None
+        }
+    }
+}
+
+/// A record that this release cannot read: written by another release, or damaged.
+///
+/// A filter answers 503, never 401: the key may be valid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unreadable;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests() {
+        let digest = KeyDigest::of(b"abc");
+        let hex = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(KeyDigest::from_hex(hex), Some(digest));
+        assert_eq!(KeyDigest::from_hex(&hex.to_uppercase()), Some(digest));
+        assert_eq!(digest.shared_name(), format!("trilane/key/{hex}"));
+        assert_eq!(format!("{digest:?}"), "KeyDigest(ba7816bf…)");
+        for (case, text) in [
+            ("short", &hex[2..]),
+            ("empty", ""),
+            (
+                "prefixed",
+                "0xba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+            ),
+            (
+                "no digit",
+                "xa7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+            ),
+        ] {
+            assert_eq!(KeyDigest::from_hex(text), None, "{case}");
+        }
+    }
+
+    #[test]
+    fn a_record_holds_with_its_policy() {
+        let record = |group: &str| KeyRecord {
+            id: "k".to_owned(),
+            group: group.to_owned(),
+            owner: None,
+            expires_at: None,
+            disabled: false,
+            limits: None,
+        };
+        let named = |version, now: &str, before: &str| StoredRecord {
+            epoch: 5,
+            version,
+            key: (!now.is_empty()).then(|| record(now)),
+            before: (!before.is_empty()).then(|| record(before)),
+        };
+        // (case, the record, epoch and generation of the policy, the group)
+        let cases = [
+            ("it held before as well", named(0, "g", ""), (5, 3), "g"),
+            ("of an older epoch", named(0, "g", ""), (6, 3), ""),
+            ("not yet", named(8, "h", "g"), (5, 7), "g"),
+            (
+                "not yet, by a new publisher",
+                named(8, "h", "g"),
+                (4, 7),
+                "g",
+            ),
+            ("now", named(8, "h", "g"), (5, 8), "h"),
+            ("since long", named(8, "h", "g"), (5, 9), "h"),
+            ("void since", named(8, "h", "g"), (6, 9), ""),
+            ("not yet removed", named(8, "", "g"), (5, 7), "g"),
+            ("removed", named(8, "", "g"), (5, 8), ""),
+            ("not yet added", named(8, "g", ""), (5, 7), ""),
+        ];
+        for (case, named, (epoch, generation), want) in cases {
+            let group = named.at(epoch, generation).map(|record| record.group);
+            assert_eq!(group.unwrap_or_default(), want, "{case}");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Looking a key up: the document's namespace, then the feed's.
+
+use serde::{Deserialize, Serialize};
+
+use super::bucket;
+use super::record::{KeyDigest, KeyRecord, StoredRecord, Unreadable};
+use crate::shared_data::SharedData;
+
+/// Where a record stands, and who writes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Namespace {
+    /// The keys that the document names: a value each. They have precedence.
+    Document,
+    /// The keys that the feed gives: many in each value.
+    Feed,
+}
+
+/// Reads the bytes of a key's record; `None` where there is none.
+///
+/// Of a bucket that cannot be read it gives bytes that are no record: the key may be valid.
+pub fn read(namespace: Namespace, digest: &KeyDigest, shared: &impl SharedData) -> Option<Vec<u8>> {
+    match namespace {
+        Namespace::Document => shared.get(&digest.shared_name()).0,
+        Namespace::Feed => {
+            let mut name = String::with_capacity(bucket::NAME_LEN);
+            bucket::write_name(bucket::of(digest), &mut name);
+            let bytes = shared.get(&name).0?;
+            match bucket::find(&bytes, digest) {
+                Ok(slot) => slot.map(|slot| slot.record.to_vec()),
+                Err(Unreadable) => Some(Vec::new()),
+            }
+        }
+    }
+}
+
+/// What the full syncs since a feed was named cover.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Coverage {
+    /// None is complete since a feed was named: an unknown key may be valid.
+    #[default]
+    Nothing,
+    /// One of another source is, whose keys stay valid. An unknown key may be valid.
+    Former,
+    /// One of this source is: an unknown key is invalid.
+    Whole,
+}
+
+/// What decides over the records of the feed; published with the policy.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FeedStatus {
+    /// Records of an older epoch hold no key.
+    #[serde(rename = "floor")]
+    pub watermark: u64,
+    /// Whether an unknown key is invalid.
+    pub coverage: Coverage,
+    /// Whether the document names no keys itself, so that its namespace need not be read.
+    #[serde(rename = "alone", default)]
+    pub feed_only: bool,
+}
+
+/// Which records count, by the policy in force.
+#[derive(Debug, Clone, Copy)]
+pub struct Scope {
+    /// Records of the document of an older epoch hold no key.
+    pub epoch: u64,
+    /// Records of the document that change with a later generation are as before.
+    pub generation: u64,
+    /// What decides over the records of the feed; `None` where they are not read.
+    pub feed: Option<FeedStatus>,
+}
+
+/// What the store has of a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyState {
+    /// A record. It may be disabled or expired.
+    Found {
+        /// The record.
+        key: KeyRecord,
+        /// Who wrote it.
+        namespace: Namespace,
+    },
+    /// A tombstone: the feed removed the key.
+    Revoked,
+    /// Nothing.
+    Unknown,
+    /// A record that this release cannot read: the key may be valid.
+    Unreadable,
+}
+
+/// A key looked up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lookup {
+    /// What there is, for readers of this scope.
+    pub state: KeyState,
+    /// Whether the document's record changes with a later generation: a reader who has it looks again.
+    pub changes: bool,
+}
+
+/// Looks a key up; `records` reads the bytes of its record in a namespace.
+pub fn lookup(
+    digest: &KeyDigest,
+    scope: &Scope,
+    records: impl Fn(Namespace, &KeyDigest) -> Option<Vec<u8>>,
+) -> Lookup {
+    let read = |namespace| {
+        let bytes = records(namespace, digest);
+        bytes.map_or(Ok(None), |bytes| StoredRecord::decode(namespace, &bytes))
+    };
+    let feed_only = scope.feed.is_some_and(|feed| feed.feed_only);
+    let named = if feed_only {
+        Ok(None)
+    } else {
+        read(Namespace::Document)
+    };
+    let Ok(named) = named else {
+        return Lookup {
+            state: KeyState::Unreadable,
+            changes: false,
+        };
+    };
+    let changes = named
+        .as_ref()
+        .is_some_and(|record| record.version > scope.generation);
+    let named = named.and_then(|record| record.at(scope.epoch, scope.generation));
+    let state = match (named, scope.feed) {
+        (Some(key), _) => KeyState::Found {
+            key,
+            namespace: Namespace::Document,
+        },
+        (None, None) => KeyState::Unknown,
+        (None, Some(feed)) => match read(Namespace::Feed) {
+            Err(Unreadable) => KeyState::Unreadable,
+            Ok(record) => fed(record, feed),
+        },
+    };
+    Lookup { state, changes }
+}
+
+/// What a record of the feed says.
+fn fed(record: Option<StoredRecord>, feed: FeedStatus) -> KeyState {
+    match record.filter(|record| record.epoch >= feed.watermark) {
+        None => KeyState::Unknown,
+        Some(StoredRecord { key: None, .. }) => KeyState::Revoked,
+        Some(StoredRecord { key: Some(key), .. }) => KeyState::Found {
+            key,
+            namespace: Namespace::Feed,
+        },
+    }
+}
