@@ -44,6 +44,7 @@ pub mod exchange;
 #[cfg(target_arch = "wasm32")]
 mod filter;
 pub mod head;
+pub mod host;
 pub mod lane;
 pub mod ledger;
 pub mod limits;
