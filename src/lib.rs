@@ -48,6 +48,7 @@ pub mod host;
 pub mod lane;
 pub mod ledger;
 pub mod limits;
+pub mod metrics;
 pub mod model;
 pub mod protocol;
 pub mod reply;

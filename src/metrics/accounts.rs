@@ -1,0 +1,58 @@
+//! The stats of upstream accounts: how their attempts ended, and how soon they responded.
+
+use hashbrown::HashMap;
+
+use super::metric::Metric;
+use crate::host::Stats;
+use crate::ledger::{Failure, Record};
+
+/// The stats of all accounts, by their source's id and their own.
+#[derive(Debug, Default)]
+pub(super) struct AccountStats(HashMap<String, HashMap<String, AccountSeries>>);
+
+/// The stats of one account.
+#[derive(Debug, Default)]
+struct AccountSeries {
+    answered: Metric,
+    failed: [Metric; Failure::ALL.len()],
+    first_token: Metric,
+}
+
+impl AccountStats {
+    /// Counts the attempts of one exchange.
+    pub(super) fn count(&mut self, record: &Record, stats: &impl Stats) {
+        let (Some(asked), Some(route)) = (&record.asked, &record.route) else {
+            return;
+        };
+        let source = route.source.as_str();
+        let name = |account: &str, metric: &str, outcome: &str| {
+            format!("trilane_account_{metric};source={source};account={account};{outcome}")
+        };
+        for failed in &asked.failed {
+            let account = failed.account.as_str();
+            let outcome = || format!("outcome={};", failed.kind.name());
+            let series = self.series(source, account);
+            if let Some(metric) = series.failed.get_mut(failed.kind as usize) {
+                metric.add(1, || name(account, "tries_total", &outcome()), stats);
+            }
+        }
+        let Some(account) = asked.last.as_deref().filter(|_| asked.answered) else {
+            return;
+        };
+        let series = self.series(source, account);
+        let answered = || name(account, "tries_total", "outcome=answered;");
+        series.answered.add(1, answered, stats);
+        // The time that failed attempts of other accounts took is not this account's.
+        if let Some(time) = record.first_token_us().filter(|_| asked.failed.is_empty()) {
+            let first_token = || name(account, "time_to_first_token", "");
+            series.first_token.observe(time, first_token, stats);
+        }
+    }
+
+    /// One account's series. Accounts come and go with the document; there are never many.
+    fn series(&mut self, source: &str, account: &str) -> &mut AccountSeries {
+        // By what is borrowed: an id is copied only when it is new.
+        let accounts = self.0.entry_ref(source).or_default();
+        accounts.entry_ref(account).or_default()
+    }
+}

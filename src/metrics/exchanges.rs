@@ -1,0 +1,194 @@
+//! The stats of exchanges: one set of series for each group, entry and model of the document. What an operator must
+//! know at once is logged, too.
+//!
+//! A model that is not in the group's catalog is no label: a client chose it.
+
+use std::cell::RefCell;
+
+use hashbrown::{Equivalent, HashMap};
+
+use super::accounts::AccountStats;
+use super::limits::LimitStats;
+use super::metric::Metric;
+use crate::billing::Gap;
+use crate::host::{Clocks, Log, Stats};
+use crate::ledger::{Ending, Record, Told, UsageStatus};
+use crate::usage::{Call, Kind};
+
+/// The stats that exchanges keep. One for all streams of a VM.
+#[derive(Debug, Default)]
+pub struct ExchangeStats(RefCell<Tables>);
+
+#[derive(Debug, Default)]
+struct Tables {
+    series: HashMap<Labels<String>, ExchangeSeries>,
+    rejections: HashMap<(String, String), Metric>,
+    accounts: AccountStats,
+    limits: LimitStats,
+    refusals: Told,
+}
+
+/// What tells one set of series from another: borrowed from a record to look it up, owned to keep it.
+/// Both hash alike, since a `String` hashes as its text does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Labels<T> {
+    group: T,
+    entry: &'static str,
+    model: T,
+}
+
+impl Equivalent<Labels<String>> for Labels<&str> {
+    fn equivalent(&self, labels: &Labels<String>) -> bool {
+        (self.group, self.entry, self.model) == (&labels.group, labels.entry, &labels.model)
+    }
+}
+
+/// The series with the same labels, each defined when it is first needed.
+#[derive(Debug, Default)]
+struct ExchangeSeries {
+    requests: [Metric; Ending::ALL.len()],
+    records: [Metric; UsageStatus::ALL.len()],
+    tokens: [Metric; Kind::ALL.len()],
+    images: Metric,
+    calls: [Metric; Call::ALL.len()],
+    charge: Metric,
+    estimated_charge: Metric,
+    uncovered: [Metric; Gap::ALL.len()],
+    unread: Metric,
+    first_token: Metric,
+    per_token: Metric,
+}
+
+impl ExchangeStats {
+    /// Counts one exchange.
+    pub fn count(&self, record: &Record, host: &(impl Stats + Clocks + Log)) {
+        // Held for this call only, and nothing that it calls comes back here.
+        let Ok(mut tables) = self.0.try_borrow_mut() else {
+            return;
+        };
+        tables.count(record, host);
+    }
+}
+
+impl Tables {
+    fn count(&mut self, record: &Record, host: &(impl Stats + Clocks + Log)) {
+        self.accounts.count(record, host);
+        self.limits.count(record, host);
+        for refusal in record.refusals() {
+            if self.refusals.is_due(&refusal, host.steady_us()) {
+                host.log(log::Level::Warn, format_args!("{refusal}"));
+            }
+        }
+        let group = record.group.as_deref().unwrap_or_default();
+        if let (Ending::Refused, Some(reason)) = (record.ending, &record.error) {
+            self.count_rejection(group, reason, host);
+        }
+        let labels = Labels {
+            group,
+            entry: record.route.as_ref().map_or("", |r| r.entry.name()),
+            model: record.model.as_deref().unwrap_or_default(),
+        };
+        if let Some(series) = self.series.get_mut(&labels) {
+            series.count(record, labels, host);
+            return;
+        }
+        let owned = Labels {
+            group: labels.group.to_owned(),
+            entry: labels.entry,
+            model: labels.model.to_owned(),
+        };
+        let series = self.series.entry(owned).or_default();
+        series.count(record, labels, host);
+    }
+
+    fn count_rejection(&mut self, group: &str, reason: &str, stats: &impl Stats) {
+        let key = (group.to_owned(), reason.to_owned());
+        let metric = self.rejections.entry(key).or_default();
+        let name = || format!("trilane_rejections_total;group={group};reason={reason};");
+        metric.add(1, name, stats);
+    }
+}
+
+impl ExchangeSeries {
+    fn count(&mut self, record: &Record, labels: Labels<&str>, stats: &impl Stats) {
+        let Labels {
+            group,
+            entry,
+            model,
+        } = labels;
+        let name = |metric: &str, label: &str, value: &str| {
+            format!("trilane_{metric};group={group};entry={entry};model={model};{label}={value};")
+        };
+        let plain =
+            |metric: &str| format!("trilane_{metric};group={group};entry={entry};model={model};");
+        let count = |metric: Option<&mut Metric>, name: &dyn Fn() -> String, by: u64| {
+            if let Some(metric) = metric.filter(|_| by > 0) {
+                metric.add(by, name, stats);
+            }
+        };
+        let ending = record.ending;
+        let requests = self.requests.get_mut(ending as usize);
+        count(
+            requests,
+            &|| name("requests_total", "outcome", ending.name()),
+            1,
+        );
+        let status = record.status;
+        let records = self.records.get_mut(status as usize);
+        count(
+            records,
+            &|| name("usage_records_total", "status", status.name()),
+            1,
+        );
+        if let Some(usage) = record.usage() {
+            for kind in Kind::ALL {
+                let tokens = self.tokens.get_mut(kind as usize);
+                let name = || name("tokens_total", "kind", kind.name());
+                count(tokens, &name, usage.tokens(kind));
+            }
+            count(
+                Some(&mut self.images),
+                &|| plain("images_total"),
+                usage.images,
+            );
+            for call in Call::ALL {
+                let calls = self.calls.get_mut(call as usize);
+                let name = || name("calls_total", "kind", call.name());
+                count(calls, &name, usage.calls(call));
+            }
+        }
+        if let Some(charge) = record.charge {
+            count(
+                Some(&mut self.charge),
+                &|| plain("charge_nanos_total"),
+                charge.nanos(),
+            );
+            if record.status == UsageStatus::Estimated {
+                count(
+                    Some(&mut self.estimated_charge),
+                    &|| plain("estimated_charge_nanos_total"),
+                    charge.nanos(),
+                );
+            }
+        }
+        for (metric, gap) in self.uncovered.iter_mut().zip(Gap::ALL) {
+            let by = u64::from(record.uncovered.contains(gap));
+            let name = || name("uncovered_total", "reason", gap.name());
+            count(Some(metric), &name, by);
+        }
+        let unread = u64::from(record.reading.unreadable);
+        count(
+            Some(&mut self.unread),
+            &|| plain("unread_answers_total"),
+            unread,
+        );
+        if let Some(time) = record.first_token_us() {
+            self.first_token
+                .observe(time, || plain("time_to_first_token"), stats);
+        }
+        if let Some(time) = record.per_token_us() {
+            self.per_token
+                .observe(time, || plain("time_per_output_token"), stats);
+        }
+    }
+}
