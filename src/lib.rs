@@ -33,6 +33,7 @@
     )
 )]
 
+pub mod attempt;
 pub mod auth;
 pub mod billing;
 pub mod body;
@@ -44,6 +45,7 @@ pub mod exchange;
 #[cfg(target_arch = "wasm32")]
 mod filter;
 pub mod head;
+pub mod held_body;
 pub mod host;
 pub mod lane;
 pub mod ledger;
