@@ -50,6 +50,7 @@ pub mod host;
 pub mod lane;
 pub mod ledger;
 pub mod limits;
+pub mod loader;
 pub mod metrics;
 pub mod model;
 pub mod protocol;

@@ -2,7 +2,7 @@
 
 use super::super::document::KeysFeedDocument;
 use super::super::feed::FeedSource;
-use super::super::source::{is_path, is_plain};
+use super::super::origin::{is_path, is_plain};
 use super::{Problems, names};
 
 pub(super) fn compile(
