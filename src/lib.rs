@@ -18,8 +18,8 @@
 //!    protocol's own words.
 //! 8. However it ends, the exchange leaves one record ([`ledger`]) with its exact charge ([`billing`]).
 //!
-//! The policy behind these decisions comes from one document ([`config`]), which a loader fetches,
-//! checks and publishes to shared data, where every worker reads it.
+//! The policy behind these decisions comes from one document ([`config`]), which a [`loader`] fetches,
+//! checks and publishes to shared data, where every [`worker`] reads it.
 //!
 //! Only `filter` and `entry` know Envoy, and are compiled for it alone; everything else is pure and
 //! runs anywhere.
@@ -59,3 +59,4 @@ pub mod routing;
 pub mod shared_data;
 mod text;
 pub mod usage;
+pub mod worker;

@@ -11,7 +11,6 @@ pub mod document;
 pub mod error;
 pub mod feed;
 mod form;
-pub mod lease;
 pub mod multiplier;
 pub mod origin;
 pub mod policy;
@@ -19,9 +18,8 @@ pub mod publish;
 pub mod record;
 mod salvage;
 pub mod snapshot;
-pub mod source;
+pub mod snapshot_cache;
 mod suggestion;
-pub mod view;
 
 pub use compile::{Compiled, compile};
 pub use document::Document;

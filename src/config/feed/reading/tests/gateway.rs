@@ -9,7 +9,7 @@ use crate::config::feed::bucket;
 use crate::config::publish::Publisher;
 use crate::config::record::KeyDigest;
 use crate::config::snapshot::InForce;
-use crate::config::view::View;
+use crate::config::snapshot_cache::SnapshotCache;
 use crate::config::{Document, compile};
 use crate::head::Head;
 use crate::protocol::query::Target;
@@ -39,7 +39,7 @@ pub(super) enum Judged {
 #[derive(Debug, Default)]
 pub(super) struct Filter {
     shared: Rc<FakeSharedData>,
-    view: RefCell<View>,
+    view: RefCell<SnapshotCache>,
 }
 
 impl Filter {
