@@ -132,29 +132,23 @@ mod tests {
         polls
     }
 
+    /// (case, period, eager, seen, the first polls)
+    type Case = (&'static str, u64, bool, bool, &'static [u64]);
+
     #[test]
     fn polls_come_at_their_period() {
         for jitter in [-2, 0, 2] {
-            // (case, period, eager, seen, pages, the first polls)
-            let cases: &[(&str, u64, bool, bool, bool, &[u64])] = &[
-                ("plain", 500, false, true, false, &[500, 1000, 1500]),
-                ("nothing seen", 500, false, false, false, &[500, 1000]),
-                (
-                    "eager, nothing seen",
-                    500,
-                    true,
-                    false,
-                    false,
-                    &[20, 40, 60],
-                ),
-                ("eager, seen", 500, true, true, false, &[20, 520, 1020]),
-                ("eager, short", 50, true, false, false, &[20, 40]),
+            let cases: &[Case] = &[
+                ("plain", 500, false, true, &[500, 1000, 1500]),
+                ("nothing seen", 500, false, false, &[500, 1000]),
+                ("eager, nothing seen", 500, true, false, &[20, 40, 60]),
+                ("eager, seen", 500, true, true, &[20, 520, 1020]),
+                ("eager, short", 50, true, false, &[20, 40]),
                 // Leases are renewed in between.
-                ("long", 60_000, false, true, false, &[10_000, 70_000]),
+                ("long", 60_000, false, true, &[10_000, 70_000]),
             ];
-            for (case, period, eager, seen, pages, want) in cases {
+            for (case, period, eager, seen, want) in cases {
                 let mut schedule = PollSchedule::new(every(*period), *eager, START);
-                schedule.set_pages(*pages);
                 let last = want.last().unwrap() + period / 2;
                 let got = polls(&mut schedule, *seen, jitter, last);
                 assert_eq!(got[..want.len()], **want, "{case}, {jitter}");

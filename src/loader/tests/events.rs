@@ -26,6 +26,9 @@ enum Step {
 /// What is to be seen then: the number of calls that the step sent, the document in effect.
 type Seen = (usize, Option<u32>);
 
+/// (case, steps and what is to be seen after each, generations, documents rejected for each reason)
+type Case = (&'static str, Vec<(Step, Seen)>, u64, [u64; 3]);
+
 const INVALID: &str = "trilane_config_rejections_total;reason=invalid;";
 const UNREACHABLE: &str = "trilane_config_rejections_total;reason=unreachable;";
 const OVERSIZE: &str = "trilane_config_rejections_total;reason=oversize;";
@@ -36,8 +39,7 @@ fn a_loader_step_by_step() {
     let document = |n: u32| Response(FakeResponse::ok(text(n)));
     let invalid = || Response(FakeResponse::ok("{}}"));
     let not_modified = || Response(FakeResponse::status("304", ""));
-    // (case, steps and what is to be seen after each, generations, documents rejected for each reason)
-    let cases: Vec<(&str, Vec<(Step, Seen)>, u64, [u64; 3])> = vec![
+    let cases: Vec<Case> = vec![
         (
             "a document, and another",
             vec![
