@@ -85,7 +85,7 @@ mod tests {
         }
 
         #[test]
-        fn a_held_body_takes_up_at_most_twice_its_length(chunks in prop::collection::vec(1usize..40_000, 1..400)) {
+        fn a_held_body_takes_up_at_most_twice_its_length(chunks in prop::collection::vec(prop_oneof![1usize..40_000, 500usize..1500, Just(JOINED), Just(UNIT + JOINED)], 1..400)) {
             let mut body = HeldBody::default();
             let (mut length, mut memory, mut copied) = (0_usize, 0_usize, 0_usize);
             for chunk in chunks {

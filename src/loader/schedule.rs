@@ -120,10 +120,13 @@ mod tests {
     fn polls(schedule: &mut PollSchedule, seen: bool, jitter: i64, for_ms: u64) -> Vec<u64> {
         let mut now = START;
         let mut polls = Vec::new();
+        let mut late = false;
         let mut period = schedule.next_period().unwrap();
         while now < START + for_ms {
             now += millis(period);
-            let tick = now.saturating_add_signed(jitter);
+            // Every second tick is off, in case the one before was not.
+            late = !late;
+            let tick = now.saturating_add_signed(if late { 0 } else { jitter });
             if schedule.poll_due(tick, seen) {
                 polls.push(now - START);
             }
@@ -145,7 +148,9 @@ mod tests {
                 ("eager, seen", 500, true, true, &[20, 520, 1020]),
                 ("eager, short", 50, true, false, &[20, 40]),
                 // Leases are renewed in between.
-                ("long", 60_000, false, true, &[10_000, 70_000]),
+                ("long", 60_000, false, true, &[10_000, 70_000, 130_000]),
+                ("twice", 20_000, false, true, &[10_000, 30_000, 50_000]),
+                ("thrice", 30_000, false, true, &[10_000, 40_000, 70_000]),
             ];
             for (case, period, eager, seen, want) in cases {
                 let mut schedule = PollSchedule::new(every(*period), *eager, START);

@@ -1,7 +1,7 @@
 //! One loader, event by event.
 
 use super::simulation::{FETCHED, Root, generation, in_effect, inline, text};
-use crate::config::snapshot::LOADER;
+use crate::config::snapshot::{GENERATION, LOADER};
 use crate::host::fake::{FakeCall, FakeProcess, FakeResponse};
 use crate::loader::lease::{Candidate, LoaderRole};
 use crate::shared_data::SharedData;
@@ -249,6 +249,46 @@ fn a_peer_continues_what_another_has_published() {
     process.pass_ms(500);
     peer.tick();
     assert_ne!(peer.host.get(LOADER).0.unwrap(), holder, "it renews");
+}
+
+/// However long the newer root has been gone when the response comes: also if it is what makes the older root lead again.
+#[test]
+fn a_response_is_void_once_another_root_has_published() {
+    for ticks in 0..20 {
+        let process = FakeProcess::start();
+        let mut old = Root::start(&process, LoaderRole::Fallback, FETCHED);
+        let call = old.next_tick().remove(0);
+        old.respond(&call, Some(&FakeResponse::ok(text(1))));
+        let late = old.next_tick().remove(0);
+        let mut newer = Root::start(&process, LoaderRole::Fallback, &inline(2));
+        newer.next_tick();
+        assert_eq!(in_effect(&process), Some(2));
+        drop(newer);
+        for _ in 0..ticks {
+            process.pass_ms(700);
+            old.tick();
+        }
+        process.pass_ms(700);
+        old.respond(&late, Some(&FakeResponse::ok(text(3))));
+        assert_eq!(in_effect(&process), Some(2), "after {ticks} ticks");
+    }
+}
+
+/// A filter of a release that knows nothing of leases publishes while this root holds one.
+#[test]
+fn a_response_is_void_once_another_release_has_published() {
+    let process = FakeProcess::start();
+    let mut root = Root::start(&process, LoaderRole::Singleton, FETCHED);
+    let call = root.next_tick().remove(0);
+    root.respond(&call, Some(&FakeResponse::ok(text(1))));
+    let call = root.next_tick().remove(0);
+    let told = 7_u64.to_le_bytes();
+    process.shared.set(GENERATION, &told, None).unwrap();
+    root.respond(&call, Some(&FakeResponse::ok(text(2))));
+    assert_eq!(generation(&process), 7);
+    let call = root.next_tick().remove(0);
+    root.respond(&call, Some(&FakeResponse::ok(text(2))));
+    assert_eq!((generation(&process), in_effect(&process)), (8, Some(2)));
 }
 
 #[test]
