@@ -18,8 +18,8 @@
 //!    protocol's own words.
 //! 8. However it ends, the exchange leaves one record ([`ledger`]) with its exact charge ([`money`]).
 //!
-//! The policy behind these decisions comes from one document ([`config`]), which a loader fetches,
-//! checks and publishes to shared data, where every worker reads it. Keys come from the document or from
+//! The policy behind these decisions comes from one document ([`config`]), which a [`loader`] fetches,
+//! checks and publishes to shared data, where every [`worker`] reads it. Keys come from the document or from
 //! a feed ([`feed`]), and stand there too.
 //!
 //! Only `filter` and `entry` know Envoy, and are compiled for it alone; everything else is pure and
@@ -34,6 +34,7 @@
     )
 )]
 
+pub mod attempt;
 pub mod auth;
 pub mod body;
 pub mod config;
@@ -44,9 +45,13 @@ pub mod feed;
 #[cfg(target_arch = "wasm32")]
 mod filter;
 pub mod head;
+pub mod held_body;
+pub mod host;
 pub mod keys;
 pub mod ledger;
 pub mod limits;
+pub mod loader;
+pub mod metrics;
 pub mod model;
 pub mod money;
 pub mod protocol;
@@ -54,3 +59,4 @@ pub mod reply;
 pub mod shared_data;
 mod text;
 pub mod usage;
+pub mod worker;

@@ -10,16 +10,14 @@ pub mod document;
 pub mod error;
 mod feed_source;
 pub mod key;
-pub mod lease;
 pub mod origin;
 pub mod policy;
 pub mod publish;
 mod salvage;
 pub(crate) mod schema;
 pub mod snapshot;
-pub mod source;
+pub mod snapshot_cache;
 mod suggestion;
-pub mod view;
 
 pub use compile::{Compiled, compile};
 pub use document::Document;

@@ -139,6 +139,16 @@ fn plain_path(path: &str) -> Option<&str> {
     (rooted && path.len() <= 256 && segments.all(segment)).then_some(path)
 }
 
+/// Whether this can be the value of a header: visible ASCII, and some of it.
+pub(crate) fn is_plain(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic())
+}
+
+/// Whether this can be a request's path.
+pub(crate) fn is_path(text: &str) -> bool {
+    is_plain(text) && text.starts_with('/')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::compile::compile_policy;
 use super::document::Document;
 use super::policy::Policy;
-use crate::keys::{Coverage, FeedStatus, Scope};
+use crate::keys::{Coverage, FeedStatus, RecordScope};
 
 /// The name of the generation: 8 bytes, little endian, written last.
 pub const GENERATION: &str = "trilane/generation";
@@ -91,8 +91,8 @@ pub struct InForce {
 
 impl InForce {
     /// Which key records count.
-    pub fn scope(&self) -> Scope {
-        Scope {
+    pub fn scope(&self) -> RecordScope {
+        RecordScope {
             epoch: self.epoch,
             generation: self.generation,
             feed: self.feed,

@@ -5,6 +5,8 @@
 //! phases in which the host allows it.
 
 use core::cell::OnceCell;
+use core::fmt;
+use core::ops::Range;
 use core::time::Duration;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -13,13 +15,19 @@ use proxy_wasm::hostcalls;
 use proxy_wasm::types::{BufferType, MapType, MetricType};
 use trilane_abi::{HeaderBlock, header_block, steady_nanoseconds};
 
-use crate::exchange::{BodyEdit, HeaderEdit, ResponseHeaders, StreamEnd, is_withheld};
+use crate::attempt::AttemptHost;
+use crate::exchange::{
+    BOUNDS_HEADER, BodyEdit, HeaderEdit, ResponseHeaders, StreamEnd, is_withheld,
+};
 use crate::head::Head;
-use crate::limits::Now;
+use crate::host::{
+    CallId, Clocks, Entropy, Fetch, FetchRequest, FetchResponse, Log, StatId, StatKind, Stats,
+    Timer,
+};
 use crate::reply::Reply;
 use crate::shared_data::{Conflict, SharedData};
 
-/// How long a fetch of the document, or of a page of keys, may take.
+/// How long a fetch may take.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The `root_id` of the root being created.
@@ -34,50 +42,12 @@ pub(super) fn plugin_configuration(size: usize) -> Vec<u8> {
     buffer(BufferType::PluginConfiguration, 0, size)
 }
 
-/// Asks for ticks of a root.
-pub(super) fn tick_every(period: Duration) {
-    let _ = hostcalls::set_tick_period(period);
-}
-
-/// Microseconds since the Unix epoch, by the wall clock.
-pub(super) fn now_us() -> u64 {
-    let now = hostcalls::get_current_time().unwrap_or_else(|_| SystemTime::now());
-    now.duration_since(UNIX_EPOCH)
-        .ok()
-        .and_then(|since| u64::try_from(since.as_micros()).ok())
-        .unwrap_or(0)
-}
-
-/// Milliseconds since the Unix epoch, by the wall clock.
-pub(super) fn now_ms() -> u64 {
-    now_us() / 1000
-}
-
-/// Microseconds since some moment that is one and the same for all VMs of this process. No step of the
-/// wall clock changes it; what lasts is measured by it.
-pub(super) fn steady_us() -> u64 {
-    steady_nanoseconds().map_or_else(now_us, |nanoseconds| nanoseconds / 1000)
-}
-
-/// The same in milliseconds.
-pub(super) fn steady_ms() -> u64 {
-    steady_us() / 1000
-}
-
-/// This moment by both clocks.
-pub(super) fn now() -> Now {
-    Now {
-        wall_us: now_us(),
-        steady_us: steady_us(),
-    }
-}
-
 /// A number that no other VM draws.
 pub(super) fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// Shared data.
+/// Envoy, as the pure rooms know it. Its calls are legal in every callback, but for those of [`AttemptHost`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Host;
 
@@ -91,19 +61,146 @@ impl SharedData for Host {
     }
 }
 
+impl Clocks for Host {
+    fn wall_us(&self) -> u64 {
+        let now = hostcalls::get_current_time().unwrap_or_else(|_| SystemTime::now());
+        now.duration_since(UNIX_EPOCH)
+            .ok()
+            .and_then(|since| u64::try_from(since.as_micros()).ok())
+            .unwrap_or(0)
+    }
+
+    fn steady_us(&self) -> u64 {
+        steady_nanoseconds().map_or_else(|| self.wall_us(), |nanoseconds| nanoseconds / 1000)
+    }
+}
+
+impl Entropy for Host {
+    fn random(&self) -> u64 {
+        random()
+    }
+}
+
+impl Timer for Host {
+    fn tick_every(&self, period: Duration) {
+        let _ = hostcalls::set_tick_period(period);
+    }
+}
+
+impl Fetch for Host {
+    fn fetch(&self, request: FetchRequest<'_>) -> Option<CallId> {
+        let mut headers = vec![
+            (":method", "GET"),
+            (":path", request.path),
+            (":authority", request.authority),
+            ("accept", "application/json"),
+        ];
+        headers.extend(request.headers);
+        let token =
+            hostcalls::dispatch_http_call(request.cluster, headers, None, vec![], FETCH_TIMEOUT);
+        token.ok().map(CallId)
+    }
+}
+
+/// The call that `on_http_call_response` is about, and its response where there is one: a failed call has no headers,
+/// and reading one would be fatal.
+pub(super) fn fetched(token: u32, headers: usize, body: usize) -> (CallId, Option<Fetched>) {
+    (CallId(token), (headers > 0).then_some(Fetched { body }))
+}
+
+/// A fetched response; legal in `on_http_call_response`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fetched {
+    /// How long the body is.
+    body: usize,
+}
+
+impl FetchResponse for Fetched {
+    fn header(&self, name: &str) -> Option<String> {
+        let value = hostcalls::get_map_value_bytes(MapType::HttpCallResponseHeaders, name);
+        String::from_utf8(value.ok()??).ok()
+    }
+
+    fn body_size(&self) -> usize {
+        self.body
+    }
+
+    fn body(&self) -> Vec<u8> {
+        buffer(BufferType::HttpCallResponseBody, 0, self.body)
+    }
+}
+
+impl Stats for Host {
+    fn define(&self, kind: StatKind, name: &str) -> StatId {
+        let kind = match kind {
+            StatKind::Counter => MetricType::Counter,
+            StatKind::Gauge => MetricType::Gauge,
+            StatKind::Histogram => MetricType::Histogram,
+        };
+        hostcalls::define_metric(kind, name).ok()
+    }
+
+    fn add(&self, id: StatId, count: u64) {
+        // The host takes a signed number.
+        if let (Some(id), Ok(count)) = (id, i64::try_from(count)) {
+            let _ = hostcalls::increment_metric(id, count);
+        }
+    }
+
+    fn record(&self, id: StatId, value: u64) {
+        if let Some(id) = id {
+            let _ = hostcalls::record_metric(id, value);
+        }
+    }
+}
+
+impl Log for Host {
+    fn log(&self, level: log::Level, line: fmt::Arguments<'_>) {
+        log::log!(level, "{line}");
+    }
+}
+
+/// Legal in the callbacks of an attempt.
+impl AttemptHost for Host {
+    fn bounds(&self) -> Option<Vec<u8>> {
+        hostcalls::get_map_value_bytes(MapType::HttpRequestHeaders, BOUNDS_HEADER)
+            .ok()
+            .flatten()
+    }
+
+    fn failed_attempts(&self) -> Vec<u8> {
+        failed_attempts()
+    }
+
+    fn set_failed_attempts(&self, failed: &[u8]) {
+        let _ = hostcalls::set_property(vec!["tries"], Some(failed));
+    }
+
+    fn account(&self) -> Option<String> {
+        upstream_account()
+    }
+
+    fn status(&self) -> u16 {
+        let status = response_header(":status");
+        status.and_then(|status| status.parse().ok()).unwrap_or(0)
+    }
+
+    fn take_hop_report(&self) -> String {
+        const NAME: &str = "x-trilane-hop";
+        let report = response_header(NAME);
+        if report.is_some() {
+            let _ = hostcalls::set_map_value_bytes(MapType::HttpResponseHeaders, NAME, None);
+        }
+        report.unwrap_or_default()
+    }
+}
+
 /// The request's head; legal in `on_http_request_headers`.
 pub(super) fn request_head() -> Head {
     Head::handed_over(header_block(HeaderBlock::Request).unwrap_or_default())
 }
 
-/// The first value of a request header; legal in `on_http_request_headers`.
-pub(super) fn request_header(name: &str) -> Option<Vec<u8>> {
-    hostcalls::get_map_value_bytes(MapType::HttpRequestHeaders, name)
-        .ok()
-        .flatten()
-}
-
-/// The answer's head, read whole when it is first looked at; legal in `on_http_response_headers`.
+/// The response's head, read whole when it is first used; legal in `on_http_response_headers`.
 #[derive(Debug, Default)]
 pub(super) struct ResponseHead(OnceCell<Head>);
 
@@ -115,7 +212,7 @@ impl ResponseHead {
     }
 }
 
-/// The first value of an answer's header, where it is text; legal in `on_http_response_headers`.
+/// The first value of a response header, where it is text; legal in `on_http_response_headers`.
 fn response_header(name: &str) -> Option<String> {
     let value = hostcalls::get_map_value_bytes(MapType::HttpResponseHeaders, name);
     String::from_utf8(value.ok()??).ok()
@@ -132,7 +229,7 @@ impl ResponseHeaders for ResponseHead {
     }
 
     fn failed_attempts(&self) -> Vec<u8> {
-        failed_tries()
+        failed_attempts()
     }
 
     fn header(&self, name: &'static str) -> Option<String> {
@@ -148,27 +245,9 @@ impl ResponseHeaders for ResponseHead {
     }
 }
 
-/// The answer's status; legal in `on_http_response_headers`.
-pub(super) fn response_status() -> u16 {
-    response_header(":status")
-        .and_then(|status| status.parse().ok())
-        .unwrap_or(0)
-}
-
-/// What the way to an account says of its answer, taken off the answer; legal in the
-/// `on_http_response_headers` of a try.
-pub(super) fn take_hop_report() -> String {
-    const NAME: &str = "x-trilane-hop";
-    let report = response_header(NAME);
-    if report.is_some() {
-        let _ = hostcalls::set_map_value_bytes(MapType::HttpResponseHeaders, NAME, None);
-    }
-    report.unwrap_or_default()
-}
-
-/// The id of the account that is asked, or was asked last: metadata of the endpoint. Legal wherever
-/// an upstream has been chosen, to the end.
-pub(super) fn upstream_account() -> Option<String> {
+/// The id of the account of the current attempt, or of the last one: metadata of the endpoint. Legal from the choice of
+/// an upstream to the end.
+fn upstream_account() -> Option<String> {
     let path = vec![
         "xds",
         "upstream_host_metadata",
@@ -179,18 +258,13 @@ pub(super) fn upstream_account() -> Option<String> {
     String::from_utf8(hostcalls::get_property(path).ok()??).ok()
 }
 
-/// The failed tries so far; legal in every callback of a try, and in `on_log` of its exchange: both
+/// The failed attempts so far; legal in every callback of an attempt, and in `on_log` of its exchange: both
 /// see the same filter state.
-pub(super) fn failed_tries() -> Vec<u8> {
+fn failed_attempts() -> Vec<u8> {
     hostcalls::get_property(vec!["tries"])
         .ok()
         .flatten()
         .unwrap_or_default()
-}
-
-/// Leaves the failed tries so far; legal in every callback of a try.
-pub(super) fn publish_tries(tries: &[u8]) {
-    let _ = hostcalls::set_property(vec!["tries"], Some(tries));
 }
 
 /// What Envoy knows of a stream; legal in `on_log`.
@@ -216,25 +290,25 @@ impl StreamEnd for StreamOver {
     }
 
     fn failed_attempts(&self) -> Vec<u8> {
-        failed_tries()
+        failed_attempts()
     }
 }
 
-/// Envoy's response code details: who made the answer, or what ended the stream. Legal from
+/// Envoy's response code details: who made the response, or what ended the stream. Legal from
 /// `on_http_response_headers` on; empty where there are none.
-pub(super) fn response_details() -> Vec<u8> {
+fn response_details() -> Vec<u8> {
     hostcalls::get_property(vec!["response", "code_details"])
         .ok()
         .flatten()
         .unwrap_or_default()
 }
 
-/// Bytes of the answer that pass now; legal in `on_http_response_body`.
+/// Bytes of the response chunk at hand; legal in `on_http_response_body`.
 pub(super) fn response_body(start: usize, size: usize) -> Vec<u8> {
     buffer(BufferType::HttpResponseBody, start, size)
 }
 
-/// Lets other bytes go on than the `size` that pass now; legal in `on_http_response_body`.
+/// Replaces the `size` bytes of the response chunk at hand; legal in `on_http_response_body`.
 pub(super) fn replace_response_body(size: usize, bytes: &[u8]) {
     let _ = hostcalls::set_buffer(BufferType::HttpResponseBody, 0, size, bytes);
 }
@@ -252,16 +326,16 @@ pub(super) fn publish_state(name: &'static str, value: &str) {
 }
 
 /// Bytes of the request body now held; legal in `on_http_request_body`.
-pub(super) fn request_body(start: usize, size: usize) -> Vec<u8> {
-    buffer(BufferType::HttpRequestBody, start, size)
+pub(super) fn request_body(range: Range<usize>) -> Vec<u8> {
+    buffer(BufferType::HttpRequestBody, range.start, range.len())
 }
 
-/// Changes the request's head; legal until it has gone on.
+/// Changes the request's head; legal until it is forwarded.
 pub(super) fn edit_request_head(edits: &[HeaderEdit]) {
     edit_head(MapType::HttpRequestHeaders, edits);
 }
 
-/// Changes the answer's head; legal in `on_http_response_headers`.
+/// Changes the response's head; legal in `on_http_response_headers`.
 pub(super) fn edit_response_head(edits: &[HeaderEdit]) {
     edit_head(MapType::HttpResponseHeaders, edits);
 }
@@ -281,18 +355,18 @@ fn edit_head(map: MapType, edits: &[HeaderEdit]) {
 /// The host replaces from the start of what it holds only, so the bytes before the change are
 /// written anew as they are.
 pub(super) fn edit_request_body(edit: &BodyEdit) {
-    let mut bytes = request_body(0, edit.span.start);
+    let mut bytes = request_body(0..edit.span.start);
     bytes.extend_from_slice(&edit.bytes);
     let _ = hostcalls::set_buffer(BufferType::HttpRequestBody, 0, edit.span.end, &bytes);
 }
 
-/// Puts the `size` bytes of a body that is held into as little memory as they need; legal in `on_http_request_body`.
+/// Packs the `size` bytes of a held body into as little memory as they need; legal in `on_http_request_body`.
 ///
 /// Each `piece` is taken from the front and put to the end, until the first is the first again.
 pub(super) fn pack_request_body(size: usize, piece: usize) {
     let mut left = size;
     while left > 0 {
-        let bytes = request_body(0, piece.min(left));
+        let bytes = request_body(0..piece.min(left));
         if bytes.is_empty() {
             return;
         }
@@ -302,7 +376,7 @@ pub(super) fn pack_request_body(size: usize, piece: usize) {
     }
 }
 
-/// Answers the client; legal in every request callback and in `on_http_response_headers`.
+/// Sends a local reply; legal in every request callback and in `on_http_response_headers`.
 pub(super) fn send(reply: &Reply) {
     let headers = reply
         .headers
@@ -312,70 +386,21 @@ pub(super) fn send(reply: &Reply) {
     let _ = hostcalls::send_http_response(u32::from(reply.status), headers, Some(&reply.body));
 }
 
-/// Answers with a status and nothing else; legal in `on_http_request_headers`.
+/// Sends a local reply of a status and nothing else; legal in `on_http_request_headers`.
 pub(super) fn send_status(status: u16) {
     let _ = hostcalls::send_http_response(u32::from(status), vec![], None);
 }
 
-/// Sets a header of the request, or takes it out; legal in `on_http_request_headers`.
+/// Sets a header of the request, or removes it; legal in `on_http_request_headers`.
 pub(super) fn set_request_header(name: &str, value: Option<&str>) {
     let value = value.map(str::as_bytes);
     let _ = hostcalls::set_map_value_bytes(MapType::HttpRequestHeaders, name, value);
 }
 
-/// Sets a header of the answer; legal in `on_http_response_headers`.
+/// Sets a header of the response; legal in `on_http_response_headers`.
 pub(super) fn set_response_header(name: &str, value: &str) {
     let value = Some(value.as_bytes());
     let _ = hostcalls::set_map_value_bytes(MapType::HttpResponseHeaders, name, value);
-}
-
-/// Asks a cluster for what is at `path`, with one more header. The answer comes in
-/// `on_http_call_response` with this token; `None` where the cluster is unknown or cannot be asked.
-pub(super) fn fetch<'a>(
-    cluster: &str,
-    authority: &'a str,
-    path: &'a str,
-    more: impl IntoIterator<Item = (&'a str, &'a str)>,
-) -> Option<u32> {
-    let mut headers = vec![
-        (":method", "GET"),
-        (":path", path),
-        (":authority", authority),
-        ("accept", "application/json"),
-    ];
-    headers.extend(more);
-    hostcalls::dispatch_http_call(cluster, headers, None, vec![], FETCH_TIMEOUT).ok()
-}
-
-/// A header of a fetched answer; legal in `on_http_call_response` where the answer has headers.
-pub(super) fn fetched_header(name: &str) -> Option<String> {
-    let value = hostcalls::get_map_value_bytes(MapType::HttpCallResponseHeaders, name);
-    String::from_utf8(value.ok()??).ok()
-}
-
-/// The body of a fetched answer; legal in `on_http_call_response`.
-pub(super) fn fetched_body(size: usize) -> Vec<u8> {
-    buffer(BufferType::HttpCallResponseBody, 0, size)
-}
-
-/// The id of a counter, gauge or histogram, defined if it is not yet.
-pub(super) fn metric(kind: MetricType, name: &str) -> Option<u32> {
-    hostcalls::define_metric(kind, name).ok()
-}
-
-/// Sets a gauge, or puts a value into a histogram.
-pub(super) fn record(metric: Option<u32>, value: u64) {
-    if let Some(id) = metric {
-        let _ = hostcalls::record_metric(id, value);
-    }
-}
-
-/// Adds to a counter.
-pub(super) fn add(metric: Option<u32>, count: u64) {
-    // The host takes a signed number.
-    if let (Some(id), Ok(count)) = (metric, i64::try_from(count)) {
-        let _ = hostcalls::increment_metric(id, count);
-    }
 }
 
 fn buffer(kind: BufferType, start: usize, size: usize) -> Vec<u8> {

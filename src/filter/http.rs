@@ -5,21 +5,12 @@ use std::rc::Rc;
 use proxy_wasm::traits::{Context, HttpContext};
 use proxy_wasm::types::Action;
 
-use super::exchange_stats::ExchangeStats;
-use super::host::{self, ResponseHead, StreamOver};
-use super::view::SharedView;
+use super::host::{self, Host, ResponseHead, StreamOver};
 use crate::exchange::{Exchange, Outcome};
+use crate::held_body::{COPY_BYTES, HeldBody, split};
 use crate::limits::service::{Descriptors, Tokens};
-
-/// How much of a body is copied out of Envoy at a time, in bytes. An inflated body may come by the
-/// hundred megabytes at once, and the memory of a VM never shrinks again.
-const PIECE: usize = 64 * 1024;
-/// Envoy keeps each chunk in the memory that it was read into: units of so many bytes, however short the chunk.
-const UNIT: usize = 16 * 1024;
-/// Chunks shorter than this are copied by Envoy into free memory behind the one before.
-const JOINED: usize = 512;
-/// So much free memory behind the chunks of a held body is let be, in bytes.
-const LOOSE: usize = 8 * UNIT;
+use crate::metrics::ExchangeStats;
+use crate::worker::Worker;
 
 // Every stream has one: docs/memory.md says what that comes to.
 const _: () = assert!(size_of::<HttpExchange>() <= 80);
@@ -27,40 +18,19 @@ const _: () = assert!(size_of::<HttpExchange>() <= 80);
 /// One stream.
 #[derive(Debug)]
 pub(super) struct HttpExchange {
-    view: Rc<SharedView>,
+    worker: Rc<Worker>,
     stats: Rc<ExchangeStats>,
     exchange: Exchange,
-    /// Bytes of the request body that the host holds and the exchange has read.
-    held: usize,
-    /// Memory that the host may have taken up for them beyond their length since they were packed last, in bytes.
-    loose: usize,
+    body: HeldBody,
 }
 
 impl HttpExchange {
-    pub(super) fn new(view: Rc<SharedView>, stats: Rc<ExchangeStats>) -> Self {
+    pub(super) fn new(worker: Rc<Worker>, stats: Rc<ExchangeStats>) -> Self {
         Self {
-            view,
+            worker,
             stats,
             exchange: Exchange::default(),
-            held: 0,
-            loose: 0,
-        }
-    }
-
-    /// A part of the body is held, and its last chunk has this length. A body that comes in small chunks would take up many
-    /// times its length otherwise.
-    ///
-    /// The body is packed when more memory is loose than it is long. So it never takes up more than twice its length and
-    /// [`LOOSE`], and all packing together copies less than was ever loose: 32 times the body (`UNIT / JOINED`) at most.
-    fn pack(&mut self, chunk: usize) {
-        if chunk >= JOINED {
-            let used = chunk.checked_rem(UNIT).filter(|used| *used > 0);
-            let free = used.map_or(0, |used| UNIT.saturating_sub(used));
-            self.loose = self.loose.saturating_add(free);
-        }
-        if self.loose > self.held.max(LOOSE) {
-            host::pack_request_body(self.held, PIECE);
-            self.loose = 0;
+            body: HeldBody::default(),
         }
     }
 
@@ -76,8 +46,7 @@ impl HttpExchange {
                 for edit in edits.body.iter().rev() {
                     host::edit_request_body(edit);
                 }
-                self.held = 0;
-                self.loose = 0;
+                self.body.release();
                 Action::Continue
             }
             Outcome::Pause => Action::Pause,
@@ -93,78 +62,75 @@ impl Context for HttpExchange {}
 
 impl HttpContext for HttpExchange {
     fn on_http_request_headers(&mut self, _num_headers: usize, end_of_stream: bool) -> Action {
-        let moment = self.view.moment();
+        let environment = self.worker.environment(&Host);
         let outcome = self.exchange.on_request_head(
             &host::request_head(),
             end_of_stream,
-            moment.in_force().as_deref(),
-            &moment,
+            environment.in_force().as_deref(),
+            &environment,
         );
         self.apply(outcome)
     }
 
     fn on_http_request_body(&mut self, body_size: usize, end_of_stream: bool) -> Action {
-        // While a body is held the host counts it from its start, else this chunk only.
-        let mut at = self.held;
-        while body_size.saturating_sub(at) > PIECE {
-            self.exchange
-                .on_request_bytes(&host::request_body(at, PIECE));
-            at = at.saturating_add(PIECE);
+        let (pieces, rest) = split(self.body.unread(body_size));
+        for piece in pieces {
+            self.exchange.on_request_bytes(&host::request_body(piece));
         }
-        let new = host::request_body(at, body_size.saturating_sub(at));
-        let outcome = self
-            .exchange
-            .on_request_body(&new, end_of_stream, &self.view.moment());
-        let chunk = body_size.saturating_sub(self.held);
-        self.held = body_size;
-        if matches!(outcome, Outcome::Pause) {
-            self.pack(chunk);
+        let environment = self.worker.environment(&Host);
+        let outcome =
+            self.exchange
+                .on_request_body(&host::request_body(rest), end_of_stream, &environment);
+        let packed = self.body.hold(body_size);
+        if let (Outcome::Pause, Some(size)) = (&outcome, packed) {
+            host::pack_request_body(size, COPY_BYTES);
         }
         self.apply(outcome)
     }
 
     fn on_http_request_trailers(&mut self, _num_trailers: usize) -> Action {
-        let outcome = self.exchange.on_request_trailers(&self.view.moment());
+        let environment = self.worker.environment(&Host);
+        let outcome = self.exchange.on_request_trailers(&environment);
         self.apply(outcome)
     }
 
     fn on_http_response_headers(&mut self, _num_headers: usize, end_of_stream: bool) -> Action {
         let head = ResponseHead::default();
-        let moment = self.view.moment();
+        let environment = self.worker.environment(&Host);
         match self
             .exchange
-            .on_response_head(&head, end_of_stream, &moment)
+            .on_response_head(&head, end_of_stream, &environment)
         {
             Outcome::Continue(edits) => {
                 host::edit_response_head(&edits.headers);
                 Action::Continue
             }
-            // An answer is never held.
+            // A response is never held.
             Outcome::Pause => Action::Continue,
             reply @ Outcome::Reply(_) => self.apply(reply),
         }
     }
 
-    /// Never pauses: what has come goes on at once, but for an event that the client did not ask for.
+    /// Never pauses: a response is forwarded as it comes, but for an event that the client did not ask for.
     fn on_http_response_body(&mut self, body_size: usize, end_of_stream: bool) -> Action {
-        let moment = self.view.moment();
+        let environment = self.worker.environment(&Host);
         if !self.exchange.reads_response() {
             self.exchange
-                .on_response_body(&[], body_size, end_of_stream, &moment);
+                .on_response_body(&[], body_size, end_of_stream, &environment);
             return Action::Continue;
         }
         let mut at = 0_usize;
-        while !self.exchange.edits_response() && body_size.saturating_sub(at) > PIECE {
-            let piece = host::response_body(at, PIECE);
+        while !self.exchange.edits_response() && body_size.saturating_sub(at) > COPY_BYTES {
+            let piece = host::response_body(at, COPY_BYTES);
             self.exchange
-                .on_response_body(&piece, PIECE, false, &moment);
-            at = at.saturating_add(PIECE);
+                .on_response_body(&piece, COPY_BYTES, false, &environment);
+            at = at.saturating_add(COPY_BYTES);
         }
         let rest = body_size.saturating_sub(at);
         let piece = host::response_body(at, rest);
         let edited = self
             .exchange
-            .on_response_body(&piece, rest, end_of_stream, &moment);
+            .on_response_body(&piece, rest, end_of_stream, &environment);
         if let Some(bytes) = edited {
             host::replace_response_body(body_size, &bytes);
         }
@@ -176,14 +142,15 @@ impl HttpContext for HttpExchange {
         Action::Continue
     }
 
-    /// Always comes, whatever became of the stream, and before Envoy writes its access log.
+    /// Always comes, however the stream ended, and before Envoy writes its access log.
     fn on_log(&mut self) {
-        if let Some(record) = self.exchange.on_done(&StreamOver, &self.view.moment()) {
+        let environment = self.worker.environment(&Host);
+        if let Some(record) = self.exchange.on_done(&StreamOver, &environment) {
             host::publish_record(&record.to_members());
             for (name, value) in record.counted.into_iter().flat_map(Tokens::state) {
                 host::publish_state(name, &value);
             }
-            self.stats.count(&record);
+            self.stats.count(&record, &Host);
         }
     }
 }

@@ -17,4 +17,4 @@ mod record;
 mod store;
 
 pub use record::{KeyDigest, KeyRecord, StoredRecord, Terms, Unreadable};
-pub use store::{Coverage, FeedStatus, KeyState, Lookup, Namespace, Scope, lookup, read};
+pub use store::{Coverage, FeedStatus, KeyState, Lookup, Namespace, RecordScope, lookup, read};

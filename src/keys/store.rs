@@ -61,7 +61,7 @@ pub struct FeedStatus {
 
 /// Which records count, by the policy in force.
 #[derive(Debug, Clone, Copy)]
-pub struct Scope {
+pub struct RecordScope {
     /// Records of the document of an older epoch hold no key.
     pub epoch: u64,
     /// Records of the document that change with a later generation are as before.
@@ -100,7 +100,7 @@ pub struct Lookup {
 /// Looks a key up; `records` reads the bytes of its record in a namespace.
 pub fn lookup(
     digest: &KeyDigest,
-    scope: &Scope,
+    scope: &RecordScope,
     records: impl Fn(Namespace, &KeyDigest) -> Option<Vec<u8>>,
 ) -> Lookup {
     let read = |namespace| {

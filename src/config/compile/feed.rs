@@ -4,7 +4,7 @@ use super::names;
 use crate::config::FeedSource;
 use crate::config::document::KeysFeedDocument;
 use crate::config::error::Problems;
-use crate::config::source::{is_path, is_plain};
+use crate::config::origin::{is_path, is_plain};
 
 pub(super) fn compile(
     document: Option<&KeysFeedDocument>,

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 
 use super::*;
 use crate::config::compile;
-use crate::config::view::View;
+use crate::config::snapshot_cache::SnapshotCache;
 use crate::shared_data::Conflict;
 use crate::shared_data::fake::FakeSharedData;
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ fn publish(publisher: &mut Publisher, document: &Document, shared: &FakeSharedDa
 
 /// The group under which a reader of this shared data sees a key.
 fn group_of(key: &str, shared: &FakeSharedData) -> Option<String> {
-    let mut view = View::default();
+    let mut view = SnapshotCache::default();
     let in_force = view.refresh(shared)?;
     let bytes = shared.get(&KeyDigest::of(key.as_bytes()).shared_name()).0?;
     let record = StoredRecord::decode(Namespace::Document, &bytes).unwrap()?;

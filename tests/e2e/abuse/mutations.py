@@ -142,7 +142,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "answers that nobody reads are not counted",
-        "src/filter/exchange_stats.rs",
+        "src/metrics/exchanges.rs",
         "let unread = u64::from(record.reading.unreadable);",
         "let unread = u64::from(record.reading.unreadable).min(0);",
         (f"{_unreported}test_answers_that_nobody_reads",),

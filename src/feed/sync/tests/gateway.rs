@@ -7,7 +7,7 @@ use super::*;
 use crate::auth::{ApiKey, Form, KeyStatus, KeyStore, Presented, authenticate};
 use crate::config::publish::Publisher;
 use crate::config::snapshot::InForce;
-use crate::config::view::View;
+use crate::config::snapshot_cache::SnapshotCache;
 use crate::config::{Document, compile};
 use crate::head::Head;
 use crate::keys::{self, KeyDigest, Namespace, bucket};
@@ -38,7 +38,7 @@ pub(super) enum Judged {
 #[derive(Debug, Default)]
 pub(super) struct Filter {
     shared: Rc<FakeSharedData>,
-    view: RefCell<View>,
+    view: RefCell<SnapshotCache>,
 }
 
 impl Filter {

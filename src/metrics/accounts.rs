@@ -1,27 +1,26 @@
-//! The Envoy stats of upstream accounts: how their tries went, and how soon they answered.
+//! The stats of upstream accounts: how their attempts ended, and how soon they responded.
 
 use hashbrown::HashMap;
-use proxy_wasm::types::MetricType::{Counter, Histogram};
 
-use super::host;
 use super::metric::Metric;
+use crate::host::Stats;
 use crate::ledger::{AttemptFailure, Record};
 
 /// The stats of all accounts, by their source's id and their own.
 #[derive(Debug, Default)]
-pub(super) struct AccountStats(HashMap<String, HashMap<String, Series>>);
+pub(super) struct AccountStats(HashMap<String, HashMap<String, AccountSeries>>);
 
-/// The series of one account.
+/// The stats of one account.
 #[derive(Debug, Default)]
-struct Series {
+struct AccountSeries {
     answered: Metric,
     failed: [Metric; AttemptFailure::ALL.len()],
     first_token: Metric,
 }
 
 impl AccountStats {
-    /// Counts the tries of one exchange.
-    pub(super) fn count(&mut self, record: &Record) {
+    /// Counts the attempts of one exchange.
+    pub(super) fn count(&mut self, record: &Record, stats: &impl Stats) {
         let (Some(attempts), Some(route)) = (&record.attempts, &record.route) else {
             return;
         };
@@ -34,10 +33,7 @@ impl AccountStats {
             let outcome = || format!("outcome={};", failed.kind.name());
             let series = self.series(source, account);
             if let Some(metric) = series.failed.get_mut(failed.kind as usize) {
-                host::add(
-                    metric.id(Counter, || name(account, "tries_total", &outcome())),
-                    1,
-                );
+                metric.add(1, || name(account, "tries_total", &outcome()), stats);
             }
         }
         let Some(account) = attempts.last.as_deref().filter(|_| attempts.answered) else {
@@ -45,19 +41,19 @@ impl AccountStats {
         };
         let series = self.series(source, account);
         let answered = || name(account, "tries_total", "outcome=answered;");
-        host::add(series.answered.id(Counter, answered), 1);
-        // The time of tries that failed is none of its fault.
+        series.answered.add(1, answered, stats);
+        // The time that failed attempts of other accounts took is not this account's.
         if let Some(time) = record
             .first_token_us()
             .filter(|_| attempts.failed.is_empty())
         {
             let first_token = || name(account, "time_to_first_token", "");
-            host::record(series.first_token.id(Histogram, first_token), time);
+            series.first_token.observe(time, first_token, stats);
         }
     }
 
     /// One account's series. Accounts come and go with the document; there are never many.
-    fn series(&mut self, source: &str, account: &str) -> &mut Series {
+    fn series(&mut self, source: &str, account: &str) -> &mut AccountSeries {
         // By what is borrowed: an id is copied only when it is new.
         let accounts = self.0.entry_ref(source).or_default();
         accounts.entry_ref(account).or_default()

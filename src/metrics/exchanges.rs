@@ -1,29 +1,27 @@
-//! The Envoy stats of exchanges: one set of series for each group, entry and model of the document. What an operator must
+//! The stats of exchanges: one set of series for each group, entry and model of the document. What an operator must
 //! know at once is logged, too.
 //!
-//! Stats never expire, so nothing that a client can choose is ever a label: a model that is not in
-//! the group's list has none.
+//! A model that is not in the group's catalog is no label: a client chose it.
 
 use std::cell::RefCell;
 
 use hashbrown::{Equivalent, HashMap};
-use proxy_wasm::types::MetricType::{Counter, Histogram};
 
-use super::account_stats::AccountStats;
-use super::host;
-use super::limit_stats::LimitStats;
+use super::accounts::AccountStats;
+use super::limits::LimitStats;
 use super::metric::Metric;
+use crate::host::{Clocks, Log, Stats};
 use crate::ledger::{Ending, Record, RejectionLog, UsageStatus};
 use crate::money::Gap;
 use crate::usage::{Call, Kind};
 
 /// The stats that exchanges keep. One for all streams of a VM.
 #[derive(Debug, Default)]
-pub(super) struct ExchangeStats(RefCell<Tables>);
+pub struct ExchangeStats(RefCell<Tables>);
 
 #[derive(Debug, Default)]
 struct Tables {
-    series: HashMap<Labels<String>, Series>,
+    series: HashMap<Labels<String>, ExchangeSeries>,
     rejections: HashMap<(String, String), Metric>,
     accounts: AccountStats,
     limits: LimitStats,
@@ -47,7 +45,7 @@ impl Equivalent<Labels<String>> for Labels<&str> {
 
 /// The series with the same labels, each defined when it is first needed.
 #[derive(Debug, Default)]
-struct Series {
+struct ExchangeSeries {
     requests: [Metric; Ending::ALL.len()],
     records: [Metric; UsageStatus::ALL.len()],
     tokens: [Metric; Kind::ALL.len()],
@@ -63,27 +61,27 @@ struct Series {
 
 impl ExchangeStats {
     /// Counts one exchange.
-    pub(super) fn count(&self, record: &Record) {
-        // Held for this call only, which calls nothing that could come back here.
+    pub fn count(&self, record: &Record, host: &(impl Stats + Clocks + Log)) {
+        // Held for this call only, and nothing that it calls comes back here.
         let Ok(mut tables) = self.0.try_borrow_mut() else {
             return;
         };
-        tables.count(record);
+        tables.count(record, host);
     }
 }
 
 impl Tables {
-    fn count(&mut self, record: &Record) {
-        self.accounts.count(record);
-        self.limits.count(record);
+    fn count(&mut self, record: &Record, host: &(impl Stats + Clocks + Log)) {
+        self.accounts.count(record, host);
+        self.limits.count(record, host);
         for rejection in record.account_rejections() {
-            if self.rejection_log.is_due(&rejection, host::steady_us()) {
-                log::warn!("{rejection}");
+            if self.rejection_log.is_due(&rejection, host.steady_us()) {
+                host.log(log::Level::Warn, format_args!("{rejection}"));
             }
         }
         let group = record.group.as_deref().unwrap_or_default();
         if let (Ending::Refused, Some(reason)) = (record.ending, &record.error) {
-            self.count_rejection(group, reason);
+            self.count_rejection(group, reason, host);
         }
         let labels = Labels {
             group,
@@ -91,7 +89,7 @@ impl Tables {
             model: record.model.as_deref().unwrap_or_default(),
         };
         if let Some(series) = self.series.get_mut(&labels) {
-            series.count(record, labels);
+            series.count(record, labels, host);
             return;
         }
         let owned = Labels {
@@ -99,19 +97,20 @@ impl Tables {
             entry: labels.entry,
             model: labels.model.to_owned(),
         };
-        self.series.entry(owned).or_default().count(record, labels);
+        let series = self.series.entry(owned).or_default();
+        series.count(record, labels, host);
     }
 
-    fn count_rejection(&mut self, group: &str, reason: &str) {
+    fn count_rejection(&mut self, group: &str, reason: &str, stats: &impl Stats) {
         let key = (group.to_owned(), reason.to_owned());
         let metric = self.rejections.entry(key).or_default();
         let name = || format!("trilane_rejections_total;group={group};reason={reason};");
-        host::add(metric.id(Counter, name), 1);
+        metric.add(1, name, stats);
     }
 }
 
-impl Series {
-    fn count(&mut self, record: &Record, labels: Labels<&str>) {
+impl ExchangeSeries {
+    fn count(&mut self, record: &Record, labels: Labels<&str>, stats: &impl Stats) {
         let Labels {
             group,
             entry,
@@ -124,7 +123,7 @@ impl Series {
             |metric: &str| format!("trilane_{metric};group={group};entry={entry};model={model};");
         let count = |metric: Option<&mut Metric>, name: &dyn Fn() -> String, by: u64| {
             if let Some(metric) = metric.filter(|_| by > 0) {
-                host::add(metric.id(Counter, name), by);
+                metric.add(by, name, stats);
             }
         };
         let ending = record.ending;
@@ -184,16 +183,12 @@ impl Series {
             unread,
         );
         if let Some(time) = record.first_token_us() {
-            let id = self
-                .first_token
-                .id(Histogram, || plain("time_to_first_token"));
-            host::record(id, time);
+            self.first_token
+                .observe(time, || plain("time_to_first_token"), stats);
         }
         if let Some(time) = record.per_token_us() {
-            let id = self
-                .per_token
-                .id(Histogram, || plain("time_per_output_token"));
-            host::record(id, time);
+            self.per_token
+                .observe(time, || plain("time_per_output_token"), stats);
         }
     }
 }

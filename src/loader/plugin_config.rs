@@ -5,7 +5,9 @@ use core::time::Duration;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// The plugin configuration of both roots, as text in the Envoy configuration.
+use crate::config::origin::{is_path, is_plain};
+
+/// The plugin configuration of a root, as text in the Envoy configuration.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PluginDocument {
@@ -51,14 +53,15 @@ pub struct HttpSource {
 pub struct PluginConfig {
     /// Where to load from; `None` for a filter that relies on a loader elsewhere in this Envoy.
     pub source: Option<Source>,
-    /// How often to look.
+    /// How often the source is polled.
     pub tick: Duration,
-    /// Whether the filters that ask the limits service stand behind this one, as Envoy's configuration
+    /// Whether the rate limit filters follow this one, as Envoy's configuration
     /// declares: a filter cannot see those behind it.
     pub limits_service: bool,
 }
 
-/// Envoy fails an HTTP call whose answer passes 32 MiB; an answer near that is refused by name.
+/// The longest response that is read, in bytes. Envoy fails an HTTP call whose response passes 32 MiB, without a reason; one near that
+/// is rejected with its length.
 pub const MAX_BYTES: usize = 31_000_000;
 const TICK_MS: u64 = 500;
 
@@ -87,16 +90,6 @@ impl PluginConfig {
             limits_service: plugin.limits_service.unwrap_or(false),
         })
     }
-}
-
-/// Whether this can stand in a head: visible ASCII, and some of it.
-pub(super) fn is_plain(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic())
-}
-
-/// Whether this can be asked for.
-pub(super) fn is_path(text: &str) -> bool {
-    is_plain(text) && text.starts_with('/')
 }
 
 impl HttpSource {

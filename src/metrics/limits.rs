@@ -1,12 +1,11 @@
-//! The Envoy stats of limits: which of them refuse requests, and how often counting failed.
+//! The stats of limits: which of them reject requests, and how often counting failed.
 //!
-//! A key's id is no label: keys are many, and stats never expire. The ledger tells whose limit it was.
+//! A key's id is no label: keys are many. The ledger says whose limit it was.
 
 use hashbrown::HashMap;
-use proxy_wasm::types::MetricType::Counter;
 
-use super::host;
 use super::metric::Metric;
+use crate::host::{StatKind, Stats};
 use crate::ledger::Record;
 use crate::limits::{Limit, Scope};
 
@@ -20,13 +19,12 @@ pub(super) struct LimitStats {
 
 impl LimitStats {
     /// Counts what limits did to one exchange.
-    pub(super) fn count(&mut self, record: &Record) {
-        // There before its first event: a counter that begins with one shows no increase.
-        let lost = self
-            .lost
-            .id(Counter, || "trilane_limit_lost_total".to_owned());
+    pub(super) fn count(&mut self, record: &Record, stats: &impl Stats) {
+        // Defined before its first event: a counter that begins with one shows no increase.
+        let name = || "trilane_limit_lost_total".to_owned();
+        let lost = self.lost.define(StatKind::Counter, name, stats);
         if record.settled.lost {
-            host::add(lost, 1);
+            stats.add(lost, 1);
         }
         let Some((scope, limit)) = record.limit else {
             return;
@@ -39,6 +37,6 @@ impl LimitStats {
             let (limit, scope) = (limit.name(), scope.name());
             format!("trilane_limited_total;group={group};limit={limit};scope={scope};")
         };
-        host::add(metric.id(Counter, name), 1);
+        metric.add(1, name, stats);
     }
 }

@@ -1,0 +1,130 @@
+//! A reader's copy of the published policy, compiled anew only when the generation changes.
+
+use std::rc::Rc;
+
+use super::snapshot::{self, InForce};
+use crate::shared_data::SharedData;
+
+/// How long a copy is used without reading the generation again, in microseconds.
+///
+/// Envoy answers that read through the VM's own allocator, which costs as much as two or three other host calls. A worker
+/// with less than a hundred requests a second reads it for each of them.
+const FRESH_US: u64 = 10_000;
+
+/// What one VM knows of the published policy.
+#[derive(Debug, Default)]
+pub struct SnapshotCache {
+    generation: Option<u64>,
+    in_force: Option<Rc<InForce>>,
+    error: Option<String>,
+    /// When the generation was read last, in microseconds of a steady clock.
+    read_us: u64,
+}
+
+impl SnapshotCache {
+    /// The policy in effect at a moment of a steady clock, or ten milliseconds before it at the most. Where there is none
+    /// yet, the generation is read each time.
+    pub fn at(&mut self, now_us: u64, shared: &impl SharedData) -> Option<Rc<InForce>> {
+        // A clock that was set back must not keep a copy for longer.
+        let fresh = now_us
+            .checked_sub(self.read_us)
+            .is_some_and(|since| since < FRESH_US);
+        if fresh && let Some(in_force) = &self.in_force {
+            return Some(Rc::clone(in_force));
+        }
+        self.read_us = now_us;
+        self.refresh(shared)
+    }
+
+    /// The policy in effect now. One small read where nothing has changed.
+    ///
+    /// A snapshot that cannot be read leaves the last valid policy in effect.
+    pub fn refresh(&mut self, shared: &impl SharedData) -> Option<Rc<InForce>> {
+        let generation = shared
+            .get(snapshot::GENERATION)
+            .0
+            .and_then(|bytes| snapshot::decode_generation(&bytes));
+        if generation.is_some() && generation != self.generation {
+            self.generation = generation;
+            let bytes = shared.get(snapshot::POLICY).0.unwrap_or_default();
+            match snapshot::decode(&bytes) {
+                Ok(in_force) => self.in_force = Some(Rc::new(in_force)),
+                Err(reason) => self.error = Some(reason),
+            }
+        }
+        self.in_force.clone()
+    }
+
+    /// Why the last snapshot could not be read, given once.
+    pub fn take_error(&mut self) -> Option<String> {
+        self.error.take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Document;
+    use crate::shared_data::fake::FakeSharedData;
+
+    fn publish(shared: &FakeSharedData, generation: u64, policy: &[u8]) {
+        shared.set(snapshot::POLICY, policy, None).unwrap();
+        let bytes = generation.to_le_bytes();
+        shared.set(snapshot::GENERATION, &bytes, None).unwrap();
+    }
+
+    fn good(window: u64) -> Vec<u8> {
+        let text = format!(
+            r#"{{"inspect_window": {window}, "groups": [{{"id": "g", "protocol": "A", "multiplier": "1", "cluster": "c"}}]}}"#
+        );
+        let document = Document::parse(text.as_bytes()).unwrap();
+        snapshot::encode(&document, snapshot::Edition::default(), None)
+    }
+
+    #[test]
+    fn the_generation_is_read_again_after_a_while() {
+        let shared = FakeSharedData::default();
+        let mut cache = SnapshotCache::default();
+        let window = |cache: &mut SnapshotCache, now| {
+            cache.at(now, &shared).map(|f| f.policy.inspect_window)
+        };
+        let start = 1_800_000_000_000_000;
+        assert_eq!(window(&mut cache, start), None, "nothing published");
+        publish(&shared, 1, &good(1024));
+        assert_eq!(window(&mut cache, start), Some(1024), "until there is one");
+        publish(&shared, 2, &good(2048));
+        let cases = [
+            ("at once", start, 1024),
+            ("a moment before", start + FRESH_US - 1, 1024),
+            ("after a while", start + FRESH_US, 2048),
+        ];
+        for (case, now, want) in cases {
+            assert_eq!(window(&mut cache, now), Some(want), "{case}");
+        }
+        publish(&shared, 3, &good(4096));
+        assert_eq!(window(&mut cache, start), Some(4096), "a clock put back");
+    }
+
+    #[test]
+    fn the_last_valid_policy_stays() {
+        let shared = FakeSharedData::default();
+        let mut cache = SnapshotCache::default();
+        let window =
+            |cache: &mut SnapshotCache| cache.refresh(&shared).map(|f| f.policy.inspect_window);
+        assert_eq!(window(&mut cache), None, "nothing published");
+        publish(&shared, 1, &good(2048));
+        assert_eq!(window(&mut cache), Some(2048), "first");
+        publish(&shared, 1, &good(4096));
+        assert_eq!(
+            window(&mut cache),
+            Some(2048),
+            "the generation has not changed"
+        );
+        publish(&shared, 2, b"{\"format\":1}");
+        assert_eq!(window(&mut cache), Some(2048), "unreadable");
+        assert!(cache.take_error().is_some(), "said once");
+        assert!(cache.take_error().is_none(), "and only once");
+        publish(&shared, 3, &good(4096));
+        assert_eq!(window(&mut cache), Some(4096), "good again");
+    }
+}

@@ -1,0 +1,4 @@
+mod events;
+mod feed;
+mod orders;
+mod simulation;

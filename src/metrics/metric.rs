@@ -1,0 +1,39 @@
+//! One Envoy stat.
+
+use crate::host::{StatId, StatKind, Stats};
+
+/// A stat, defined when it is first used.
+#[derive(Debug, Default)]
+pub(super) struct Metric(StatId);
+
+impl Metric {
+    /// Defines it under this name, if it is not yet.
+    pub(super) fn define(
+        &mut self,
+        kind: StatKind,
+        name: impl FnOnce() -> String,
+        stats: &impl Stats,
+    ) -> StatId {
+        if self.0.is_none() {
+            self.0 = stats.define(kind, &name());
+        }
+        self.0
+    }
+
+    /// Adds to a counter of this name.
+    pub(super) fn add(&mut self, count: u64, name: impl FnOnce() -> String, stats: &impl Stats) {
+        let id = self.define(StatKind::Counter, name, stats);
+        stats.add(id, count);
+    }
+
+    /// Puts a value into a histogram of this name.
+    pub(super) fn observe(
+        &mut self,
+        value: u64,
+        name: impl FnOnce() -> String,
+        stats: &impl Stats,
+    ) {
+        let id = self.define(StatKind::Histogram, name, stats);
+        stats.record(id, value);
+    }
+}

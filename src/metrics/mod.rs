@@ -1,0 +1,15 @@
+//! Which Envoy stats there are, and what counts in them.
+//!
+//! A label is part of a stat's name, in the form `;label=value;`, which Envoy's `stats_tags` take apart again. Stats
+//! never expire, so nothing that a client can choose is ever a label.
+
+mod accounts;
+mod configuration;
+mod exchanges;
+mod feed;
+mod limits;
+mod metric;
+
+pub use configuration::{ConfigStats, LoadFailure};
+pub use exchanges::ExchangeStats;
+pub use feed::FeedStats;

@@ -1,0 +1,93 @@
+//! The environment of a request: the clocks, the policy in effect, the key records and the quotas.
+
+use std::cell::OnceCell;
+use std::rc::Rc;
+
+use super::{Worker, WorkerHost};
+use crate::auth::KeyStore;
+use crate::config::snapshot::InForce;
+use crate::exchange::{Clock, Quotas};
+use crate::keys::{self, KeyDigest, Namespace};
+use crate::limits::{
+    AdmitError, Consumption, Estimate, Figures, Now, Reservation, Settlement, Subject,
+};
+
+/// The environment of one callback, in which each clock is read once at the most.
+#[derive(Debug)]
+pub struct RequestEnvironment<'a, H> {
+    worker: &'a Worker,
+    host: &'a H,
+    wall_us: OnceCell<u64>,
+    steady_us: OnceCell<u64>,
+}
+
+impl<'a, H: WorkerHost> RequestEnvironment<'a, H> {
+    pub(super) fn new(worker: &'a Worker, host: &'a H) -> Self {
+        Self {
+            worker,
+            host,
+            wall_us: OnceCell::new(),
+            steady_us: OnceCell::new(),
+        }
+    }
+
+    fn wall_us(&self) -> u64 {
+        *self.wall_us.get_or_init(|| self.host.wall_us())
+    }
+
+    fn time(&self) -> Now {
+        Now {
+            wall_us: self.wall_us(),
+            steady_us: self.now_us(),
+        }
+    }
+
+    /// The policy in effect, or that of ten milliseconds before at the most.
+    pub fn in_force(&self) -> Option<Rc<InForce>> {
+        let now_us = self.now_us();
+        self.worker
+            .policy(self.host, |cache| cache.at(now_us, self.host))
+    }
+}
+
+impl<H: WorkerHost> KeyStore for RequestEnvironment<'_, H> {
+    fn record(&self, namespace: Namespace, digest: &KeyDigest) -> Option<Vec<u8>> {
+        keys::read(namespace, digest, self.host)
+    }
+
+    fn now(&self) -> i64 {
+        i64::try_from(self.wall_us() / 1_000_000).unwrap_or(i64::MAX)
+    }
+
+    fn latest_policy(&self) -> Option<Rc<InForce>> {
+        self.worker
+            .policy(self.host, |cache| cache.refresh(self.host))
+    }
+}
+
+impl<H: WorkerHost> Quotas for RequestEnvironment<'_, H> {
+    fn admit(&self, subjects: &[Subject], estimate: Estimate) -> Result<Reservation, AdmitError> {
+        let limiter = &self.worker.limiter;
+        limiter.admit(subjects, estimate, self.host, self.time())
+    }
+
+    fn settle(&self, reservation: Reservation, used: Consumption) -> Settlement {
+        let limiter = &self.worker.limiter;
+        limiter.settle(reservation, used, self.host, self.time())
+    }
+
+    fn figures(&self, subjects: &[Subject]) -> Figures {
+        let limiter = &self.worker.limiter;
+        limiter.figures(subjects, self.host, self.time())
+    }
+
+    fn reach_service(&self) -> bool {
+        self.worker.limits_service.get()
+    }
+}
+
+impl<H: WorkerHost> Clock for RequestEnvironment<'_, H> {
+    fn now_us(&self) -> u64 {
+        *self.steady_us.get_or_init(|| self.host.steady_us())
+    }
+}

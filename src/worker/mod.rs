@@ -1,0 +1,137 @@
+//! What one VM of the gateway holds for all its requests, and its root: it renews the VM's leases of concurrent
+//! requests, and loads the configuration where no root of a higher rank does.
+
+use core::time::Duration;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use crate::config::snapshot::InForce;
+use crate::config::snapshot_cache::SnapshotCache;
+use crate::host::{CallId, Clocks, FetchResponse, Log};
+use crate::limits::lease::RENEWAL_MS;
+use crate::limits::{Limiter, Now};
+use crate::loader::lease::LoaderRole;
+use crate::loader::plugin_config::PluginConfig;
+use crate::loader::{Loader, LoaderHost};
+use crate::shared_data::SharedData;
+
+mod environment;
+
+pub use environment::RequestEnvironment;
+
+/// What requests need of their host.
+pub trait WorkerHost: SharedData + Clocks + Log {}
+
+impl<T: SharedData + Clocks + Log> WorkerHost for T {}
+
+/// What one VM holds for all its requests.
+#[derive(Debug)]
+pub struct Worker {
+    snapshots: RefCell<SnapshotCache>,
+    limiter: Limiter,
+    /// Whether the rate limit filters follow the gateway's.
+    limits_service: Cell<bool>,
+}
+
+impl Worker {
+    /// For the VM with the number `id`, which no other VM has.
+    pub fn new(id: u64) -> Self {
+        Self {
+            snapshots: RefCell::default(),
+            limiter: Limiter::new(id),
+            limits_service: Cell::new(false),
+        }
+    }
+
+    /// The environment of a request in one callback.
+    pub fn environment<'a, H: WorkerHost>(&'a self, host: &'a H) -> RequestEnvironment<'a, H> {
+        RequestEnvironment::new(self, host)
+    }
+
+    fn policy(
+        &self,
+        host: &impl Log,
+        read: impl FnOnce(&mut SnapshotCache) -> Option<Rc<InForce>>,
+    ) -> Option<Rc<InForce>> {
+        // Held for this call only, and nothing that it calls comes back here.
+        let mut cache = self.snapshots.try_borrow_mut().ok()?;
+        let policy = read(&mut cache);
+        if let Some(error) = cache.take_error() {
+            let line = format_args!("the last good policy stays in force: {error}");
+            host.log(log::Level::Error, line);
+        }
+        policy
+    }
+}
+
+/// The root of one VM of the gateway.
+#[derive(Debug)]
+pub struct WorkerRoot {
+    worker: Rc<Worker>,
+    /// `None` where other roots load.
+    loader: Option<Loader>,
+    /// When the leases of concurrent requests were renewed last, in milliseconds of the steady clock.
+    renewed_ms: u64,
+}
+
+impl WorkerRoot {
+    /// For the VM with the number `id`, which no other VM has.
+    pub fn new(id: u64) -> Self {
+        Self {
+            worker: Rc::new(Worker::new(id)),
+            loader: None,
+            renewed_ms: 0,
+        }
+    }
+
+    /// What this VM holds for its requests.
+    pub fn worker(&self) -> Rc<Worker> {
+        Rc::clone(&self.worker)
+    }
+
+    /// Takes a plugin configuration; gives whether it is accepted.
+    pub fn configure(&mut self, configuration: &[u8], host: &impl LoaderHost) -> bool {
+        let config = PluginConfig::parse(configuration);
+        let limits_service = config.is_ok_and(|config| config.limits_service);
+        self.worker.limits_service.set(limits_service);
+        let loader = Loader::configure(configuration, LoaderRole::Fallback, host);
+        let accepted = loader.is_ok();
+        self.loader = loader.unwrap_or_default();
+        if self.loader.is_none() {
+            host.tick_every(Duration::from_millis(RENEWAL_MS));
+        }
+        accepted
+    }
+
+    /// A tick has come.
+    pub fn on_tick(&mut self, host: &impl LoaderHost) {
+        let now_ms = host.steady_ms();
+        // A loader ticks more often, and a tick may come a little early.
+        if now_ms.abs_diff(self.renewed_ms) >= RENEWAL_MS / 2 {
+            self.renewed_ms = now_ms;
+            let now = Now {
+                wall_us: host.wall_us(),
+                steady_us: host.steady_us(),
+            };
+            self.worker.limiter.renew(host, now);
+        }
+        if let Some(loader) = &mut self.loader {
+            loader.on_tick(host);
+        }
+    }
+
+    /// The response to a call of the loader has come; `None` for a call that failed.
+    pub fn on_response(
+        &mut self,
+        call: CallId,
+        response: Option<&impl FetchResponse>,
+        host: &impl LoaderHost,
+    ) {
+        if let Some(loader) = &mut self.loader {
+            loader.on_response(call, response, host);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
