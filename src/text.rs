@@ -16,6 +16,13 @@ pub(crate) use run::{passable_run, passable_run_counting, plain_run};
 pub(crate) use short::{copy_short, is_plain};
 pub(crate) use utf8::Utf8;
 
+/// What a bracket opens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Container {
+    Object,
+    Array,
+}
+
 /// The bytes after the whitespace (RFC 8259, 2) at the start.
 pub(crate) fn skip_whitespace(bytes: &[u8]) -> &[u8] {
     let mut rest = bytes;
@@ -29,6 +36,11 @@ pub(crate) fn skip_whitespace(bytes: &[u8]) -> &[u8] {
         rest = tail;
     }
     rest
+}
+
+/// Whether a byte ends a line of server-sent events.
+pub(crate) fn is_line_break(byte: u8) -> bool {
+    matches!(byte, b'\r' | b'\n')
 }
 
 pub(crate) fn is_whitespace(byte: u8) -> bool {

@@ -11,7 +11,7 @@ use super::edits::{BodyEdit, Edits, HeaderEdit};
 use super::facts::Facts;
 use super::pace;
 use super::quota::Needs;
-use crate::body::{BodyError, BodyScanner, Field, OtherModel, Role, UsageOption};
+use crate::body::{BodyError, BodyScanner, Field, ModelRole, OtherModel, UsageOption};
 use crate::config::Policy;
 use crate::config::policy::Source;
 use crate::lane::Protocol;
@@ -295,7 +295,7 @@ impl Upload {
         let of_path = facts
             .model
             .as_ref()
-            .filter(|_| *role == Role::OfPath && self.route.source.protocol == Protocol::C);
+            .filter(|_| *role == ModelRole::OfPath && self.route.source.protocol == Protocol::C);
         match of_path {
             Some(path) if path.id != model.id => Err(Rejection::ModelMismatch),
             Some(_) => {

@@ -1,21 +1,20 @@
 //! Strings that are kept, and keys.
 
-use super::passing::skip_wide;
-use super::{Picker, State};
-use crate::text::{plain_run, unescaped};
+use super::skip::skip_wide;
+use super::{Extractor, ExtractorState};
+use crate::text::{is_line_break, plain_run, unescaped};
 use crate::usage::short_text::MAX_TEXT;
-use crate::usage::sse::is_line_break;
-use crate::usage::table::Text;
-use crate::usage::tally::Tally;
+use crate::usage::table::TextField;
+use crate::usage::tally::UsageTally;
 
-impl Picker {
+impl Extractor {
     /// Reads a string that is told as this, from behind its opening quote.
     pub(super) fn told_text<'a>(
         &mut self,
-        what: Text,
+        what: TextField,
         bytes: &'a [u8],
         lines: bool,
-        tally: &mut Tally,
+        tally: &mut UsageTally,
     ) -> &'a [u8] {
         match plain_text(bytes) {
             Some((text, after)) => {
@@ -24,20 +23,25 @@ impl Picker {
             }
             None => {
                 self.key = false;
-                self.state = State::Text;
+                self.state = ExtractorState::Text;
                 self.text(bytes, lines, tally)
             }
         }
     }
 
     /// Reads on in a string that is kept.
-    pub(super) fn text<'a>(&mut self, bytes: &'a [u8], lines: bool, tally: &mut Tally) -> &'a [u8] {
+    pub(super) fn text<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        lines: bool,
+        tally: &mut UsageTally,
+    ) -> &'a [u8] {
         let mut rest = bytes;
         loop {
-            let (piece, after) = rest
+            let (fragment, after) = rest
                 .split_at_checked(plain_run(rest))
                 .unwrap_or((rest, &[]));
-            self.keep_text(piece);
+            self.keep_text(fragment);
             rest = match after {
                 [] => return after,
                 [b'"', tail @ ..] => {
@@ -45,7 +49,7 @@ impl Picker {
                     return self.end_text(tail, tally);
                 }
                 [b'\\', tail @ ..] => {
-                    self.state = State::Escape;
+                    self.state = ExtractorState::Escape;
                     return tail;
                 }
                 [0x80..=0xFF, ..] => {
@@ -56,7 +60,7 @@ impl Picker {
                 }
                 [byte, ..] => {
                     if !(lines && is_line_break(*byte)) {
-                        self.state = State::Lost;
+                        self.state = ExtractorState::Lost;
                     }
                     return after;
                 }
@@ -66,7 +70,7 @@ impl Picker {
 
     /// The string in the scratch has ended, and this comes after it; gives what is left.
     #[inline(never)]
-    fn end_text<'a>(&mut self, after: &'a [u8], tally: &mut Tally) -> &'a [u8] {
+    fn end_text<'a>(&mut self, after: &'a [u8], tally: &mut UsageTally) -> &'a [u8] {
         let scratch = self.scratch;
         // What is too long is as if it were no text at all.
         let text = if self.too_long {
@@ -78,7 +82,7 @@ impl Picker {
         match self.node.text {
             _ if self.key => {
                 self.find_member(text);
-                self.state = State::Colon;
+                self.state = ExtractorState::Colon;
                 after
             }
             Some(what) => {
@@ -94,29 +98,29 @@ impl Picker {
         if worth_reading_on {
             return self.end_value(after);
         }
-        self.state = State::Lost;
+        self.state = ExtractorState::Lost;
         after
     }
 
     /// Adds bytes that stand in the string as they are.
-    fn keep_text(&mut self, piece: &[u8]) {
-        if !piece.is_empty() {
+    fn keep_text(&mut self, fragment: &[u8]) {
+        if !fragment.is_empty() {
             self.end_surrogate();
-            self.keep(piece);
+            self.keep(fragment);
         }
     }
 
     /// Reads the byte after a `\`.
     pub(super) fn escape(&mut self, byte: u8) {
         if byte == b'u' {
-            self.state = State::Unicode(4, 0);
+            self.state = ExtractorState::Unicode(4, 0);
             return;
         }
         let Some(character) = unescaped(byte) else {
-            self.state = State::Lost;
+            self.state = ExtractorState::Lost;
             return;
         };
-        self.state = State::Text;
+        self.state = ExtractorState::Text;
         self.keep_text(&[character]);
     }
 
@@ -127,17 +131,17 @@ impl Picker {
             b'a'..=b'f' => byte.wrapping_sub(b'a').wrapping_add(10),
             b'A'..=b'F' => byte.wrapping_sub(b'A').wrapping_add(10),
             _ => {
-                self.state = State::Lost;
+                self.state = ExtractorState::Lost;
                 return;
             }
         };
         let code = code.wrapping_mul(16) | u16::from(digit);
         let left = left.saturating_sub(1);
         if left > 0 {
-            self.state = State::Unicode(left, code);
+            self.state = ExtractorState::Unicode(left, code);
             return;
         }
-        self.state = State::Text;
+        self.state = ExtractorState::Text;
         match (self.high_surrogate, code) {
             (Some(high), 0xDC00..=0xDFFF) => {
                 self.high_surrogate = None;

@@ -1,20 +1,19 @@
-//! What is passed over: strings, objects and arrays that the table says nothing of.
+//! What is skipped: strings, objects and arrays that the table says nothing of.
 
-use super::{Picker, State};
-use crate::text::passable_run;
-use crate::usage::places::Free;
-use crate::usage::sse::is_line_break;
+use super::{Extractor, ExtractorState};
+use crate::text::{is_line_break, passable_run};
+use crate::usage::holes::HoleKind;
 
-impl Picker {
-    /// Reads on in an object or array that is passed over.
-    pub(super) fn pass<'a>(&mut self, bytes: &'a [u8], lines: bool) -> &'a [u8] {
+impl Extractor {
+    /// Reads on in an object or array that is skipped.
+    pub(super) fn skip_nested<'a>(&mut self, bytes: &'a [u8], lines: bool) -> &'a [u8] {
         let mut rest = bytes;
         while let Some((&byte, tail)) = rest.split_first() {
             match byte {
                 b'"' => {
-                    self.state = State::PassingText;
-                    rest = self.pass_text(tail, lines);
-                    if self.state != State::Passing {
+                    self.state = ExtractorState::SkippingText;
+                    rest = self.skip_text(tail, lines);
+                    if self.state != ExtractorState::Skipping {
                         return rest;
                     }
                     continue;
@@ -30,7 +29,7 @@ impl Picker {
                 b'0'..=b'9' => {
                     let more = tail.iter().position(|byte| !byte.is_ascii_digit());
                     let after = more.and_then(|more| tail.get(more..)).unwrap_or_default();
-                    self.note(rest.len(), after.len(), Free::Digits);
+                    self.note(rest.len(), after.len(), HoleKind::Digits);
                     rest = after;
                     continue;
                 }
@@ -41,8 +40,8 @@ impl Picker {
         rest
     }
 
-    /// Reads on in a string that is passed over.
-    pub(super) fn pass_text<'a>(&mut self, bytes: &'a [u8], lines: bool) -> &'a [u8] {
+    /// Reads on in a string that is skipped.
+    pub(super) fn skip_text<'a>(&mut self, bytes: &'a [u8], lines: bool) -> &'a [u8] {
         let (mut text, mut rest) = (bytes, bytes);
         loop {
             rest = rest.get(passable_run(rest)..).unwrap_or_default();
@@ -51,7 +50,7 @@ impl Picker {
                 [b'"', tail @ ..] => {
                     // Keys are hardly ever others.
                     if tail.first() != Some(&b':') {
-                        self.note(text.len(), rest.len(), Free::Text);
+                        self.note(text.len(), rest.len(), HoleKind::Text);
                     }
                     if self.depth == 0 {
                         return self.end_value(tail);
@@ -61,19 +60,19 @@ impl Picker {
                         text = next;
                         next
                     } else {
-                        self.state = State::Passing;
+                        self.state = ExtractorState::Skipping;
                         return tail;
                     }
                 }
                 [b'\\', 0x20..=0xFF, tail @ ..] => tail,
                 [b'\\', tail @ ..] => {
-                    self.state = State::PassingEscape;
+                    self.state = ExtractorState::SkippingEscape;
                     return tail;
                 }
                 [0x80..=0xFF, tail @ ..] => skip_wide(tail),
                 [byte, ..] => {
                     if !(lines && is_line_break(*byte)) {
-                        self.state = State::Lost;
+                        self.state = ExtractorState::Lost;
                     }
                     return rest;
                 }
@@ -95,7 +94,7 @@ pub(super) fn skip_wide(bytes: &[u8]) -> &[u8] {
 mod tests {
     use super::*;
     use crate::usage::Wire;
-    use crate::usage::tally::Tally;
+    use crate::usage::tally::UsageTally;
 
     #[test]
     fn places_are_what_nobody_reads_and_numbers() {
@@ -124,16 +123,14 @@ mod tests {
         ];
         for (json, want) in cases {
             let table = Wire::Chat.table();
-            let (mut picker, mut tally) = (Picker::new(), Tally::new(table));
-            picker.reset(&table.event);
-            picker.note_from(json.len());
-            picker.feed(json.as_bytes(), true, &mut tally);
-            let places = picker.places().as_slice().iter();
-            let got: Vec<_> = places
-                .map(|place| &json[place.start()..place.end()])
-                .collect();
+            let (mut extractor, mut tally) = (Extractor::new(), UsageTally::new(table));
+            extractor.reset(&table.event);
+            extractor.note_from(json.len());
+            extractor.feed(json.as_bytes(), true, &mut tally);
+            let holes = extractor.holes().as_slice().iter();
+            let got: Vec<_> = holes.map(|hole| &json[hole.start()..hole.end()]).collect();
             assert_eq!(got, want, "{json}");
-            assert!(picker.is_closed(), "{json}");
+            assert!(extractor.is_closed(), "{json}");
         }
     }
 }

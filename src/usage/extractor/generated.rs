@@ -1,22 +1,21 @@
 //! What the model wrote: its length counts, nothing in it is read.
 
-use super::passing::skip_wide;
-use super::{Picker, State};
-use crate::text::{passable_run, unicode_escapes};
-use crate::usage::places::Free;
-use crate::usage::sse::is_line_break;
-use crate::usage::tally::Tally;
+use super::skip::skip_wide;
+use super::{Extractor, ExtractorState};
+use crate::text::{is_line_break, passable_run, unicode_escapes};
+use crate::usage::holes::HoleKind;
+use crate::usage::tally::UsageTally;
 
 /// How much shorter an escape `\uXXXX` counts than it is written: it stands for a character of two or three bytes.
 const ESCAPE: i64 = 3;
 
-impl Picker {
+impl Extractor {
     /// Reads on in a string that the model wrote.
     pub(super) fn generated<'a>(
         &mut self,
         bytes: &'a [u8],
         lines: bool,
-        tally: &mut Tally,
+        tally: &mut UsageTally,
     ) -> &'a [u8] {
         let mut rest = bytes;
         let after = loop {
@@ -24,7 +23,7 @@ impl Picker {
             rest = match rest {
                 [b'\\', 0x20..=0xFF, tail @ ..] => tail,
                 [b'\\', tail @ ..] => {
-                    self.state = State::GeneratedEscape;
+                    self.state = ExtractorState::GeneratedEscape;
                     break tail;
                 }
                 [0x80..=0xFF, tail @ ..] => skip_wide(tail),
@@ -33,16 +32,16 @@ impl Picker {
         };
         let (length, escapes) = self.count(bytes, after, tally);
         match after {
-            [b'"', tail @ ..] if self.state == State::Generated => {
+            [b'"', tail @ ..] if self.state == ExtractorState::Generated => {
                 if let Ok(escapes) = u8::try_from(escapes) {
                     let end = bytes.len().saturating_sub(length);
-                    self.note(bytes.len(), end, Free::Generated(escapes));
+                    self.note(bytes.len(), end, HoleKind::Generated(escapes));
                 }
                 self.end_value(tail)
             }
-            [byte, ..] if self.state == State::Generated => {
+            [byte, ..] if self.state == ExtractorState::Generated => {
                 if !(lines && is_line_break(*byte)) {
-                    self.state = State::Lost;
+                    self.state = ExtractorState::Lost;
                 }
                 after
             }
@@ -51,8 +50,8 @@ impl Picker {
     }
 
     /// Reads the character after a `\` in such a string.
-    pub(super) fn generated_escape(&mut self, byte: u8, tally: &mut Tally) {
-        self.state = State::Generated;
+    pub(super) fn generated_escape(&mut self, byte: u8, tally: &mut UsageTally) {
+        self.state = ExtractorState::Generated;
         tally.generated(escaped(byte));
     }
 
@@ -62,27 +61,27 @@ impl Picker {
         &mut self,
         bytes: &'a [u8],
         lines: bool,
-        tally: &mut Tally,
+        tally: &mut UsageTally,
     ) -> &'a [u8] {
         let mut text = bytes;
         if let [byte, tail @ ..] = bytes
-            && self.state == State::WrittenEscape
+            && self.state == ExtractorState::WrittenEscape
         {
-            self.state = State::WrittenText;
+            self.state = ExtractorState::WrittenText;
             tally.generated(escaped(*byte));
             text = tail;
         }
         let mut rest = text;
         while let Some((&byte, tail)) = rest.split_first() {
-            if self.state == State::WrittenText {
+            if self.state == ExtractorState::WrittenText {
                 rest = match rest.get(passable_run(rest)..).unwrap_or_default() {
                     [b'"', tail @ ..] => {
-                        self.state = State::Written;
+                        self.state = ExtractorState::Written;
                         tail
                     }
                     [b'\\', 0x20..=0xFF, tail @ ..] => tail,
                     [b'\\', tail @ ..] => {
-                        self.state = State::WrittenEscape;
+                        self.state = ExtractorState::WrittenEscape;
                         rest = tail;
                         break;
                     }
@@ -95,7 +94,7 @@ impl Picker {
                 continue;
             }
             match byte {
-                b'"' => self.state = State::WrittenText,
+                b'"' => self.state = ExtractorState::WrittenText,
                 b'{' | b'[' => self.depth = self.depth.saturating_add(1),
                 b'}' | b']' => {
                     self.depth = self.depth.saturating_sub(1);
@@ -112,17 +111,17 @@ impl Picker {
         }
         self.count(text, rest, tally);
         if let [byte, ..] = rest
-            && self.state != State::WrittenEscape
+            && self.state != ExtractorState::WrittenEscape
             && !(lines && is_line_break(*byte))
         {
-            self.state = State::Lost;
+            self.state = ExtractorState::Lost;
         }
         rest
     }
 
     /// Counts what was read of a text, up to what is left; gives how long it is and how many characters in it are written by
     /// number.
-    fn count(&mut self, text: &[u8], left: &[u8], tally: &mut Tally) -> (usize, usize) {
+    fn count(&mut self, text: &[u8], left: &[u8], tally: &mut UsageTally) -> (usize, usize) {
         let length = text.len().saturating_sub(left.len());
         let escapes = unicode_escapes(text.get(..length).unwrap_or_default());
         tally.generated(counted(length, escapes));
