@@ -1,6 +1,7 @@
 //! Which key of a body is which field, and the bounded copies kept of a key and of the model's name.
 
 use super::{BodyError, Field, FoundModel, MAX_MODEL_BYTES};
+use crate::text::NO_CHARACTER;
 
 /// The fields of the outermost object.
 pub(super) const TOP_LEVEL: &[Field] = &[
@@ -126,7 +127,7 @@ impl KeptWord {
 
     /// Adds half a surrogate pair: no known key has one, so any byte that no text has will do.
     pub(super) fn push_lone_surrogate(&mut self) {
-        self.push(&[0xFF]);
+        self.push(&[NO_CHARACTER]);
     }
 
     /// The whole word, unless it is longer than any that is known; then it equals none of them.

@@ -17,7 +17,7 @@ use super::field::{KeptWord, ModelBuffer, SeenFields};
 use super::nesting::Nesting;
 use super::progress::{ScanProgress, Stage};
 use super::{BodyError, Field, FoundModel};
-use crate::text::{Container, Utf8, is_whitespace, skip_whitespace};
+use crate::text::{Container, EscapeDecoder, Utf8, is_whitespace, skip_whitespace};
 use member::KnownMember;
 use number::Number;
 use others::Rare;
@@ -40,8 +40,7 @@ pub struct JsonScanner {
     /// What the string being read is; in no string: the last one was.
     text: StringRole,
     utf8: Utf8,
-    /// The escaped first half of a surrogate pair, when a second one must follow.
-    high_surrogate: Option<u16>,
+    escape: EscapeDecoder,
     key: KeptWord,
     /// What the value is that comes next, if its key is known.
     member: Option<KnownMember>,
@@ -84,10 +83,8 @@ enum JsonState {
     FirstItem,
     AfterValue,
     Text,
-    /// After `\`.
+    /// In an escape.
     Escape,
-    /// In `\uXXXX`: how many digits are left, and the value of those before.
-    Unicode(u8, u16),
     Number(Number),
     /// A number that is a cap on the output, and all digits so far.
     Cap(Number),
@@ -162,7 +159,7 @@ impl JsonScanner {
             scopes: OpenScopes::default(),
             text: StringRole::Value,
             utf8: Utf8::default(),
-            high_surrogate: None,
+            escape: EscapeDecoder::default(),
             key: KeptWord::default(),
             member: None,
             name: ModelBuffer::default(),
@@ -213,10 +210,7 @@ impl JsonScanner {
 
     /// Whether the bytes read so far end inside the model's value.
     pub fn inside_model(&self) -> bool {
-        let in_text = matches!(
-            self.state,
-            JsonState::Text | JsonState::Escape | JsonState::Unicode(..)
-        );
+        let in_text = matches!(self.state, JsonState::Text | JsonState::Escape);
         in_text
             && self.text == StringRole::Model
             && self.model.is_none()
@@ -257,14 +251,7 @@ impl JsonScanner {
         while let Some((&byte, tail)) = cursor.rest.split_first() {
             match self.state {
                 JsonState::Text => cursor.rest = self.text(cursor)?,
-                JsonState::Escape => {
-                    self.escape(byte, cursor.at())?;
-                    cursor.rest = tail;
-                }
-                JsonState::Unicode(left, code) => {
-                    self.unicode(left, code, byte, cursor.at())?;
-                    cursor.rest = tail;
-                }
+                JsonState::Escape => cursor.rest = self.read_escape(cursor)?,
                 JsonState::Number(number) => cursor.rest = self.number(number, cursor)?,
                 JsonState::Cap(number) => cursor.rest = self.cap(number, cursor.rest)?,
                 JsonState::Literal(word) => {
@@ -279,6 +266,9 @@ impl JsonScanner {
                         JsonState::Literal(after)
                     };
                     cursor.rest = tail;
+                }
+                JsonState::AfterValue if byte == b',' && self.depth() > self.scopes.depth() => {
+                    cursor.rest = self.skip_nested(cursor.rest);
                 }
                 _ if is_whitespace(byte) => cursor.rest = skip_whitespace(tail),
                 state => {

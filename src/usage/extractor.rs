@@ -3,7 +3,6 @@
 //! Down to where the table has something to say, a document is read as RFC 8259 has it. Any other value
 //! is skipped: in it only strings are told from the rest, and brackets counted.
 
-mod generated;
 mod members;
 mod path;
 mod skip;
@@ -14,10 +13,10 @@ use super::holes::{HoleKind, Holes};
 use super::short_text::ShortText;
 use super::table::{Generated, Node};
 use super::tally::UsageTally;
-use crate::text::{Container, is_line_break, is_whitespace, skip_whitespace};
-pub(super) use generated::counted;
+use crate::text::{Container, EscapeDecoder, is_line_break, is_whitespace, skip_whitespace};
 use memchr::memchr2;
 use path::Path;
+pub(super) use skip::counted;
 use word::is_word;
 
 /// Reads one value after the other, each after a [`reset`](Self::reset).
@@ -28,14 +27,15 @@ pub(super) struct Extractor {
     path: Path,
     /// Open brackets of the value that is being skipped.
     depth: u64,
+    /// The model wrote that value: its length counts.
+    counted: bool,
     /// The string being read is a key.
     key: bool,
     /// What was read of a key, string or number, if it did not come in one piece.
     scratch: ShortText,
     /// It is longer than what is kept.
     too_long: bool,
-    /// The escaped first half of a surrogate pair, when a second one must follow.
-    high_surrogate: Option<u16>,
+    decoder: EscapeDecoder,
     /// Where something else may stand without any difference, but for numbers.
     holes: Holes,
     /// How much was left to read where holes count from.
@@ -56,8 +56,6 @@ enum ExtractorState {
     /// In a string that is kept.
     Text,
     Escape,
-    /// In `\uXXXX`: how many digits are left, and the value of those before.
-    Unicode(u8, u16),
     /// In a number, `true`, `false` or `null`.
     Word,
     /// In an object or array that is skipped.
@@ -65,14 +63,6 @@ enum ExtractorState {
     /// In a string that is skipped.
     SkippingText,
     SkippingEscape,
-    /// In a string that the model wrote.
-    Generated,
-    GeneratedEscape,
-    /// In an object or array that the model wrote.
-    Written,
-    /// In a string in it.
-    WrittenText,
-    WrittenEscape,
     /// After the outermost value.
     End,
     /// In what is no JSON, or not worth reading on.
@@ -86,10 +76,11 @@ impl Extractor {
             node: &Node::NONE,
             path: Path::default(),
             depth: 0,
+            counted: false,
             key: false,
             scratch: ShortText::default(),
             too_long: false,
-            high_surrogate: None,
+            decoder: EscapeDecoder::default(),
             holes: Holes::default(),
             holes_from: 0,
         }
@@ -160,27 +151,16 @@ impl Extractor {
                 return rest;
             }
             rest = match self.state {
-                ExtractorState::Skipping => self.skip_nested(rest, lines),
-                ExtractorState::SkippingText => self.skip_text(rest, lines),
+                ExtractorState::Skipping | ExtractorState::SkippingText => {
+                    self.skip(rest, lines, tally)
+                }
                 ExtractorState::SkippingEscape => {
-                    self.state = ExtractorState::SkippingText;
+                    self.skip_escaped(byte, tally);
                     tail
                 }
-                ExtractorState::Generated => self.generated(rest, lines, tally),
-                ExtractorState::GeneratedEscape => {
-                    self.generated_escape(byte, tally);
-                    tail
-                }
-                ExtractorState::Written
-                | ExtractorState::WrittenText
-                | ExtractorState::WrittenEscape => self.written(rest, lines, tally),
                 ExtractorState::Text => self.text(rest, lines, tally),
                 ExtractorState::Escape => {
                     self.escape(byte);
-                    tail
-                }
-                ExtractorState::Unicode(left, code) => {
-                    self.unicode(left, code, byte);
                     tail
                 }
                 ExtractorState::Word => self.word(rest, tally),
@@ -220,13 +200,10 @@ impl Extractor {
         match byte {
             b'"' => match self.node.text {
                 Some(what) => self.told_text(what, tail, lines, tally),
-                None if self.node.generated != Generated::No => {
-                    self.state = ExtractorState::Generated;
-                    self.generated(tail, lines, tally)
-                }
                 None => {
+                    self.counted = self.node.generated != Generated::No;
                     self.state = ExtractorState::SkippingText;
-                    self.skip_text(tail, lines)
+                    self.skip(tail, lines, tally)
                 }
             },
             b'{' if self.node.members.is_some() => {
@@ -237,16 +214,14 @@ impl Extractor {
                 self.open(Container::Array, tally);
                 tail
             }
-            b'{' | b'[' if self.node.generated == Generated::Any => {
-                tally.begin_written();
-                self.depth = 1;
-                self.state = ExtractorState::Written;
-                self.written(tail, lines, tally)
-            }
             b'{' | b'[' => {
+                self.counted = self.node.generated == Generated::Any;
+                if self.counted {
+                    tally.begin_written();
+                }
                 self.depth = 1;
                 self.state = ExtractorState::Skipping;
-                self.skip_nested(tail, lines)
+                self.skip(tail, lines, tally)
             }
             b']' if self.state == ExtractorState::FirstItem => {
                 self.close(Container::Array, tail, tally)
@@ -351,6 +326,6 @@ impl Extractor {
     fn clear_scratch(&mut self) {
         self.scratch.clear();
         self.too_long = false;
-        self.high_surrogate = None;
+        self.decoder = EscapeDecoder::default();
     }
 }

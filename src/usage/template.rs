@@ -4,7 +4,7 @@
 use super::extractor::counted;
 use super::holes::{Hole, HoleKind, Holes};
 use super::numbers::{Numbers, Slot, integer};
-use crate::text::{common_prefix, same, text_end};
+use crate::text::{common_prefix, same, skip_digits, skip_text};
 use memchr::memchr2;
 
 /// The longest event that is remembered, in bytes.
@@ -269,9 +269,9 @@ impl Template {
 /// value, where it is another, and how much longer a text of the model is.
 fn hole_length(kind: HoleKind, was: &[u8], bytes: &[u8], changes: &mut Changes) -> Option<usize> {
     match kind {
-        HoleKind::Text => text_end(bytes).map(|(end, _)| end),
+        HoleKind::Text => text_length(bytes).map(|(length, _)| length),
         HoleKind::Generated(escapes) => {
-            let (end, more_escapes) = text_end(bytes)?;
+            let (end, more_escapes) = text_length(bytes)?;
             let more = counted(end, more_escapes);
             let less = counted(was.len(), escapes.into());
             let longer = more.saturating_sub(less);
@@ -288,10 +288,21 @@ fn hole_length(kind: HoleKind, was: &[u8], bytes: &[u8], changes: &mut Changes) 
     }
 }
 
+/// How long the text is up to its closing quote, or what there is of it, and how many `\u` are in it; nothing if what ends it
+/// is something else.
+fn text_length(bytes: &[u8]) -> Option<(usize, u64)> {
+    let mut unicode = 0;
+    let length = skip_text(bytes, &mut unicode);
+    match bytes.get(length..)? {
+        [b'"', ..] => Some((length, unicode)),
+        [] | [b'\\'] => Some((bytes.len(), unicode)),
+        _ => None,
+    }
+}
+
 /// How many digits stand at the start; nothing if none does.
 fn digits(bytes: &[u8]) -> Option<usize> {
-    let digits = bytes.iter().position(|byte| !byte.is_ascii_digit());
-    Some(digits.unwrap_or(bytes.len())).filter(|digits| *digits > 0)
+    Some(skip_digits(bytes)).filter(|digits| *digits > 0)
 }
 
 #[cfg(test)]

@@ -57,10 +57,7 @@ impl JsonScanner {
 
     /// Whether the bytes read so far end inside the name of the path's model in a batch, of bounded length.
     pub fn inside_other(&self) -> bool {
-        let in_text = matches!(
-            self.state,
-            JsonState::Text | JsonState::Escape | JsonState::Unicode(..)
-        );
+        let in_text = matches!(self.state, JsonState::Text | JsonState::Escape);
         in_text
             && self.text == StringRole::Other(ModelRole::OfPath)
             && !self.name.overflow()

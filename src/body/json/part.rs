@@ -7,7 +7,7 @@
 use super::{JsonScanner, StringRole};
 use crate::body::InputSize;
 use crate::body::field::{MAX_WORD, eq_fold};
-use crate::text::plain_run;
+use crate::text::{Decoded, skip_plain};
 
 /// How long the base64 of a part is at least, in characters. What is shorter is text.
 const MIN_PART: u64 = 1024;
@@ -184,7 +184,7 @@ impl Parts {
             }
             None => {
                 let near = bytes.get(..HEAD).unwrap_or(bytes);
-                self.push(near.get(..plain_run(near)).unwrap_or_default())
+                self.push(near.get(..skip_plain(near)).unwrap_or_default())
             }
         }
     }
@@ -390,10 +390,11 @@ impl JsonScanner {
         rest
     }
 
-    /// A character of such a string that stands as an escape: a slash may.
-    pub(super) fn part_escape(&mut self, character: u8) {
+    /// An escape in such a string: that of a slash may be.
+    pub(super) fn part_escape(&mut self, decoded: Decoded) {
+        let is_slash = decoded.character == Some('/') && !decoded.is_unicode;
         let slash = |parts: &mut Parts| parts.read(b"/");
-        if character != b'/' || self.parts().and_then(slash).is_none() {
+        if !is_slash || self.parts().and_then(slash).is_none() {
             self.part_is_text();
         }
     }

@@ -2,13 +2,13 @@
 
 use super::part::PartHint;
 use super::{JsonScanner, JsonState, StringRole};
-use crate::text::{Container, is_whitespace, passable_run_counting, skip_whitespace};
+use crate::text::{Container, is_whitespace, number_length, skip_string, skip_whitespace};
 
 impl JsonScanner {
-    /// Reads on in a string that nobody reads, and from there as far as nothing but brackets, commas, colons and more such
-    /// strings come; gives what is left of the chunk.
+    /// Reads on in a string that nobody reads, or from a comma, as far as the values come that nobody reads; gives what
+    /// is left of the chunk.
     ///
-    /// It stops before whatever else there is, be it right or wrong; before a string that may be a part of the input;
+    /// It stops before whatever is wrong, or cut by the chunk's end; before a string that may be a part of the input;
     /// before the brackets of what is watched, and of what is only text; and behind the opening quote of a key that is
     /// compared.
     // It needs all registers for itself.
@@ -16,7 +16,8 @@ impl JsonScanner {
     pub(super) fn skip_nested<'a>(&mut self, chunk: &'a [u8]) -> &'a [u8] {
         let mut rest = chunk;
         let mut in_object = self.nesting.inner() == Some(Container::Object);
-        let mut is_key = self.text == StringRole::NestedKey;
+        let mut in_string = matches!(self.state, JsonState::Text);
+        let mut is_key = in_string && self.text == StringRole::NestedKey;
         let reads_parts = self.reads_parts();
         let watched = usize::from(self.scopes.depth());
         let floor = watched.max(usize::from(self.text_depth));
@@ -24,31 +25,33 @@ impl JsonScanner {
         // Whether the string being read may have begun in a chunk before.
         let mut begun = true;
         let state = 'strings: loop {
-            let run = passable_run_counting(rest, &mut self.unicode_escapes);
-            let (text, after) = rest.split_at_checked(run).unwrap_or((rest, &[]));
-            rest = after;
-            let [b'"', behind @ ..] = rest else {
+            if in_string {
+                let length = skip_string(rest, &mut self.unicode_escapes);
+                let (text, after) = rest.split_at_checked(length).unwrap_or((rest, &[]));
+                rest = after;
+                let [b'"', behind @ ..] = rest else {
+                    if is_key && reads_parts {
+                        self.keep_key(text, begun);
+                    }
+                    break JsonState::Text;
+                };
+                rest = to_token(behind);
                 if is_key && reads_parts {
-                    self.keep_key(text, begun);
-                }
-                break JsonState::Text;
-            };
-            rest = to_token(behind);
-            let mut value_next = is_key;
-            if is_key {
-                if reads_parts {
                     hint = if begun {
                         self.hint_of_kept(text)
                     } else {
                         PartHint::of(text)
                     };
                 }
+            }
+            let mut value_next = is_key;
+            if is_key {
                 let [b':', behind @ ..] = rest else {
                     break JsonState::Colon;
                 };
                 rest = to_token(behind);
             }
-            begun = false;
+            (in_string, begun) = (true, false);
             // The brackets and commas up to the next string.
             loop {
                 if value_next {
@@ -88,6 +91,19 @@ impl JsonScanner {
                             if matches!(rest, [] | [b']', ..]) {
                                 break 'strings JsonState::FirstItem;
                             }
+                        }
+                        [b'-' | b'0'..=b'9', ..] => {
+                            let Some(length) = number_length(rest) else {
+                                break 'strings JsonState::Value;
+                            };
+                            rest = to_token(rest.get(length..).unwrap_or_default());
+                            (value_next, hint) = (false, PartHint::None);
+                        }
+                        [b't', b'r', b'u', b'e', behind @ ..]
+                        | [b'f', b'a', b'l', b's', b'e', behind @ ..]
+                        | [b'n', b'u', b'l', b'l', behind @ ..] => {
+                            rest = to_token(behind);
+                            (value_next, hint) = (false, PartHint::None);
                         }
                         _ => break 'strings JsonState::Value,
                     }

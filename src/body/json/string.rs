@@ -3,7 +3,7 @@
 use super::others::OtherModel;
 use super::{ChunkCursor, JsonScanner, JsonState, StringRole};
 use crate::body::BodyError;
-use crate::text::{plain_run, unescaped};
+use crate::text::{Decoded, Escape, skip_plain};
 
 impl JsonScanner {
     /// Reads on in a string, and perhaps past its end; gives what is left of the chunk.
@@ -21,8 +21,8 @@ impl JsonScanner {
                             continue;
                         }
                     }
-                    StringRole::Key if self.key.is_empty() && self.high_surrogate.is_none() => {
-                        let plain = plain_run(cursor.rest);
+                    StringRole::Key if self.key.is_empty() && !self.escape.in_pair() => {
+                        let plain = skip_plain(cursor.rest);
                         // Nearly every key comes whole: it need not be kept.
                         if let Some((key, [b'"', behind @ ..])) =
                             cursor.rest.split_at_checked(plain)
@@ -42,7 +42,7 @@ impl JsonScanner {
                     | StringRole::Model
                     | StringRole::Other(_)
                     | StringRole::Word(_) => {
-                        cursor.rest = self.take(cursor, plain_run(cursor.rest))?;
+                        cursor.rest = self.take(cursor, skip_plain(cursor.rest))?;
                     }
                 }
                 match cursor.rest.split_first() {
@@ -55,13 +55,9 @@ impl JsonScanner {
                     Some((b'\\', tail)) => {
                         self.state = JsonState::Escape;
                         cursor.rest = tail;
-                        let Some((&byte, tail)) = tail.split_first() else {
-                            return Ok(tail);
-                        };
-                        self.escape(byte, cursor.at())?;
-                        cursor.rest = tail;
+                        cursor.rest = self.read_escape(cursor)?;
                         if !matches!(self.state, JsonState::Text) {
-                            return Ok(tail);
+                            return Ok(cursor.rest);
                         }
                         continue;
                     }
@@ -115,13 +111,6 @@ impl JsonScanner {
     /// Adds decoded text to a string that is kept; `end` is the offset after its bytes.
     fn push(&mut self, fragment: &[u8], end: u64) -> Result<(), BodyError> {
         match self.text {
-            StringRole::Value => {}
-            StringRole::NestedKey => self.no_known_key(),
-            StringRole::Part => {
-                for character in fragment {
-                    self.part_escape(*character);
-                }
-            }
             StringRole::Key | StringRole::Word(_) => self.key.push(fragment),
             StringRole::Other(_) => self.name.push(fragment)?,
             StringRole::Model => {
@@ -130,88 +119,58 @@ impl JsonScanner {
                     self.model = Some(self.name.found(self.model_start..end)?);
                 }
             }
+            StringRole::Value | StringRole::NestedKey | StringRole::Part => {}
         }
         Ok(())
     }
 
-    /// Reads the byte after a `\`.
-    pub(super) fn escape(&mut self, byte: u8, at: u64) -> Result<(), BodyError> {
-        if byte == b'u' {
-            self.state = JsonState::Unicode(4, 0);
-            return Ok(());
+    /// Reads on in an escape, from behind its `\`; gives what is left of the chunk.
+    pub(super) fn read_escape<'a>(
+        &mut self,
+        mut cursor: ChunkCursor<'a>,
+    ) -> Result<&'a [u8], BodyError> {
+        while let Some((&byte, tail)) = cursor.rest.split_first() {
+            match self.escape.next(byte) {
+                Escape::Open => cursor.rest = tail,
+                Escape::Wrong => return Err(BodyError::Syntax { at: cursor.at() }),
+                Escape::Whole(decoded) => {
+                    self.state = JsonState::Text;
+                    cursor.rest = tail;
+                    self.decoded(decoded, cursor.at())?;
+                    break;
+                }
+            }
         }
-        let character = unescaped(byte).ok_or(BodyError::Syntax { at })?;
-        self.end_surrogate()?;
-        self.state = JsonState::Text;
-        self.push(&[character], at.saturating_add(1))
+        Ok(cursor.rest)
     }
 
-    /// Reads a digit of `\uXXXX`.
-    pub(super) fn unicode(
-        &mut self,
-        left: u8,
-        code: u16,
-        byte: u8,
-        at: u64,
-    ) -> Result<(), BodyError> {
-        let digit = match byte {
-            b'0'..=b'9' => byte.wrapping_sub(b'0'),
-            b'a'..=b'f' => byte.wrapping_sub(b'a').wrapping_add(10),
-            b'A'..=b'F' => byte.wrapping_sub(b'A').wrapping_add(10),
-            _ => return Err(BodyError::Syntax { at }),
-        };
-        let code = code.wrapping_mul(16) | u16::from(digit);
-        let left = left.saturating_sub(1);
-        if left > 0 {
-            self.state = JsonState::Unicode(left, code);
-            return Ok(());
+    /// Takes an escape that ends just before `end`.
+    fn decoded(&mut self, decoded: Decoded, end: u64) -> Result<(), BodyError> {
+        if decoded.is_unicode {
+            self.unicode_escapes = self.unicode_escapes.saturating_add(1);
         }
-        self.state = JsonState::Text;
-        self.unicode_escapes = self.unicode_escapes.saturating_add(1);
         if !self.text.is_kept() {
+            self.escape.end_pair();
             self.no_known_key();
             if self.text == StringRole::Part {
-                self.part_is_text();
+                self.part_escape(decoded);
             }
             return Ok(());
         }
-        let units = match (self.high_surrogate.take(), code) {
-            (Some(high), 0xDC00..=0xDFFF) => [high, code],
-            (Some(_), _) => {
-                self.lone_surrogate()?;
-                return self.unit(code, at);
-            }
-            (None, _) => return self.unit(code, at),
-        };
-        for character in char::decode_utf16(units).flatten() {
-            self.push_char(character, at)?;
+        if decoded.lone {
+            self.lone_surrogate()?;
         }
-        Ok(())
-    }
-
-    /// Takes an escaped UTF-16 code unit that ends no surrogate pair.
-    fn unit(&mut self, code: u16, at: u64) -> Result<(), BodyError> {
-        match char::from_u32(u32::from(code)) {
-            Some(character) => self.push_char(character, at),
-            None if code < 0xDC00 => {
-                self.high_surrogate = Some(code);
-                Ok(())
-            }
-            None => self.lone_surrogate(),
+        match decoded.character {
+            Some(character) => self.push(character.encode_utf8(&mut [0; 4]).as_bytes(), end),
+            None => Ok(()),
         }
-    }
-
-    fn push_char(&mut self, character: char, at: u64) -> Result<(), BodyError> {
-        let mut utf8 = [0; 4];
-        let fragment = character.encode_utf8(&mut utf8).as_bytes();
-        self.push(fragment, at.saturating_add(1))
     }
 
     /// No second half followed the first half of a surrogate pair.
     fn end_surrogate(&mut self) -> Result<(), BodyError> {
-        match self.high_surrogate.take() {
-            Some(_) => self.lone_surrogate(),
-            None => Ok(()),
+        match self.escape.end_pair() {
+            true => self.lone_surrogate(),
+            false => Ok(()),
         }
     }
 

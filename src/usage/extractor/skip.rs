@@ -1,93 +1,137 @@
-//! What is skipped: strings, objects and arrays that the table says nothing of.
+//! What nobody reads: strings, objects and arrays that the table says nothing of, and what the model wrote, whose length
+//! counts.
 
 use super::{Extractor, ExtractorState};
-use crate::text::{is_line_break, passable_run};
+use crate::text::{is_line_break, skip_digits, skip_text};
 use crate::usage::holes::HoleKind;
+use crate::usage::tally::UsageTally;
+
+/// How much shorter an escape `\uXXXX` counts than it is written: it stands for a character of two or three bytes.
+const ESCAPE: i64 = 3;
 
 impl Extractor {
-    /// Reads on in an object or array that is skipped.
-    pub(super) fn skip_nested<'a>(&mut self, bytes: &'a [u8], lines: bool) -> &'a [u8] {
-        let mut rest = bytes;
-        while let Some((&byte, tail)) = rest.split_first() {
-            match byte {
+    /// Reads on in a value that is skipped. If the model wrote it, what stands between its quotes or brackets counts, of a
+    /// document as it is written.
+    pub(super) fn skip<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        lines: bool,
+        tally: &mut UsageTally,
+    ) -> &'a [u8] {
+        let mut unicode = 0;
+        let (left, ended) = self.skip_inside(bytes, lines, &mut unicode);
+        if self.counted {
+            let length = bytes.len().saturating_sub(left.len());
+            tally.generated(counted(length, unicode));
+        }
+        match left {
+            [_, after @ ..] if ended => self.end_value(after),
+            _ => left,
+        }
+    }
+
+    /// Reads on up to the quote or bracket that ends the value; gives what is left, and whether it begins with that. Adds
+    /// to `unicode` how many `\u` are in its strings.
+    fn skip_inside<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        lines: bool,
+        unicode: &mut u64,
+    ) -> (&'a [u8], bool) {
+        // From the beginning of the string that is being read.
+        let (mut text, mut rest) = (bytes, bytes);
+        loop {
+            if self.state == ExtractorState::SkippingText {
+                rest = rest.get(skip_text(rest, unicode)..).unwrap_or_default();
+                rest = match rest {
+                    [b'"', tail @ ..] => {
+                        // Keys are hardly ever others.
+                        if tail.first() != Some(&b':') {
+                            self.note_text(text.len(), rest.len(), *unicode);
+                        }
+                        if self.depth == 0 {
+                            return (rest, true);
+                        }
+                        // Nearly always the next one is near.
+                        if let [b':' | b',', b'"', next @ ..] = tail {
+                            text = next;
+                            next
+                        } else {
+                            self.state = ExtractorState::Skipping;
+                            tail
+                        }
+                    }
+                    [b'\\', tail @ ..] => {
+                        self.state = ExtractorState::SkippingEscape;
+                        return (tail, false);
+                    }
+                    [byte, ..] if !(lines && is_line_break(*byte)) => {
+                        self.state = ExtractorState::Lost;
+                        return (rest, false);
+                    }
+                    _ => return (rest, false),
+                };
+                continue;
+            }
+            let Some((&byte, tail)) = rest.split_first() else {
+                return (rest, false);
+            };
+            rest = match byte {
                 b'"' => {
                     self.state = ExtractorState::SkippingText;
-                    rest = self.skip_text(tail, lines);
-                    if self.state != ExtractorState::Skipping {
-                        return rest;
-                    }
-                    continue;
+                    text = tail;
+                    tail
                 }
-                b'{' | b'[' => self.depth = self.depth.saturating_add(1),
+                b'{' | b'[' => {
+                    self.depth = self.depth.saturating_add(1);
+                    tail
+                }
                 b'}' | b']' => {
                     self.depth = self.depth.saturating_sub(1);
                     if self.depth == 0 {
-                        return self.end_value(tail);
+                        return (rest, true);
                     }
+                    tail
                 }
-                b'\r' | b'\n' if lines => return rest,
                 b'0'..=b'9' => {
-                    let more = tail.iter().position(|byte| !byte.is_ascii_digit());
-                    let after = more.and_then(|more| tail.get(more..)).unwrap_or_default();
+                    let after = rest.get(skip_digits(rest)..).unwrap_or_default();
                     self.note(rest.len(), after.len(), HoleKind::Digits);
-                    rest = after;
-                    continue;
+                    after
                 }
-                _ => {}
-            }
-            rest = tail;
+                b'\r' | b'\n' if lines => return (rest, false),
+                b'\\' if self.counted => {
+                    self.state = ExtractorState::Lost;
+                    return (rest, false);
+                }
+                _ => tail,
+            };
         }
-        rest
     }
 
-    /// Reads on in a string that is skipped.
-    pub(super) fn skip_text<'a>(&mut self, bytes: &'a [u8], lines: bool) -> &'a [u8] {
-        let (mut text, mut rest) = (bytes, bytes);
-        loop {
-            rest = rest.get(passable_run(rest)..).unwrap_or_default();
-            rest = match rest {
-                [] => return rest,
-                [b'"', tail @ ..] => {
-                    // Keys are hardly ever others.
-                    if tail.first() != Some(&b':') {
-                        self.note(text.len(), rest.len(), HoleKind::Text);
-                    }
-                    if self.depth == 0 {
-                        return self.end_value(tail);
-                    }
-                    // Nearly always the next one is near.
-                    if let [b':' | b',', b'"', next @ ..] = tail {
-                        text = next;
-                        next
-                    } else {
-                        self.state = ExtractorState::Skipping;
-                        return tail;
-                    }
-                }
-                [b'\\', 0x20..=0xFF, tail @ ..] => tail,
-                [b'\\', tail @ ..] => {
-                    self.state = ExtractorState::SkippingEscape;
-                    return tail;
-                }
-                [0x80..=0xFF, tail @ ..] => skip_wide(tail),
-                [byte, ..] => {
-                    if !(lines && is_line_break(*byte)) {
-                        self.state = ExtractorState::Lost;
-                    }
-                    return rest;
-                }
-            }
+    /// Notes the text of a string as a hole; see [`Self::note`].
+    fn note_text(&mut self, left_at_start: usize, left_at_end: usize, unicode: u64) {
+        let kind = match u8::try_from(unicode) {
+            _ if !self.counted => HoleKind::Text,
+            Ok(unicode) => HoleKind::Generated(unicode),
+            Err(_) => return,
+        };
+        self.note(left_at_start, left_at_end, kind);
+    }
+
+    /// Reads the character after a `\` in a string that is skipped.
+    pub(super) fn skip_escaped(&mut self, byte: u8, tally: &mut UsageTally) {
+        self.state = ExtractorState::SkippingText;
+        if self.counted {
+            tally.generated(counted(1, u64::from(byte == b'u')));
         }
     }
 }
 
-/// The bytes after those outside ASCII at the start.
-pub(super) fn skip_wide(bytes: &[u8]) -> &[u8] {
-    let mut rest = bytes;
-    while let [0x80..=0xFF, tail @ ..] = rest {
-        rest = tail;
-    }
-    rest
+/// What a text of so many bytes counts that has so many `\uXXXX`.
+pub(in crate::usage) fn counted(length: usize, unicode: u64) -> i64 {
+    let length = i64::try_from(length).unwrap_or(i64::MAX);
+    let unicode = i64::try_from(unicode).unwrap_or(i64::MAX);
+    length.saturating_sub(unicode.saturating_mul(ESCAPE))
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! Strings that are kept, and keys.
 
-use super::skip::skip_wide;
 use super::{Extractor, ExtractorState};
-use crate::text::{is_line_break, plain_run, unescaped};
+use crate::text::{Escape, NO_CHARACTER, is_line_break, skip_plain};
 use crate::usage::short_text::MAX_TEXT;
 use crate::usage::table::TextField;
 use crate::usage::tally::UsageTally;
@@ -39,7 +38,7 @@ impl Extractor {
         let mut rest = bytes;
         loop {
             let (fragment, after) = rest
-                .split_at_checked(plain_run(rest))
+                .split_at_checked(skip_plain(rest))
                 .unwrap_or((rest, &[]));
             self.keep_text(fragment);
             rest = match after {
@@ -53,9 +52,11 @@ impl Extractor {
                     return tail;
                 }
                 [0x80..=0xFF, ..] => {
-                    let tail = skip_wide(after);
-                    let wide = after.len().saturating_sub(tail.len());
-                    self.keep_text(after.get(..wide).unwrap_or_default());
+                    let wide = after.iter().position(u8::is_ascii);
+                    let (wide, tail) = after
+                        .split_at_checked(wide.unwrap_or(after.len()))
+                        .unwrap_or((after, &[]));
+                    self.keep_text(wide);
                     tail
                 }
                 [byte, ..] => {
@@ -110,54 +111,18 @@ impl Extractor {
         }
     }
 
-    /// Reads the byte after a `\`.
+    /// Reads the next byte of an escape.
     pub(super) fn escape(&mut self, byte: u8) {
-        if byte == b'u' {
-            self.state = ExtractorState::Unicode(4, 0);
-            return;
-        }
-        let Some(character) = unescaped(byte) else {
-            self.state = ExtractorState::Lost;
-            return;
-        };
-        self.state = ExtractorState::Text;
-        self.keep_text(&[character]);
-    }
-
-    /// Reads a digit of `\uXXXX`.
-    pub(super) fn unicode(&mut self, left: u8, code: u16, byte: u8) {
-        let digit = match byte {
-            b'0'..=b'9' => byte.wrapping_sub(b'0'),
-            b'a'..=b'f' => byte.wrapping_sub(b'a').wrapping_add(10),
-            b'A'..=b'F' => byte.wrapping_sub(b'A').wrapping_add(10),
-            _ => {
-                self.state = ExtractorState::Lost;
-                return;
-            }
-        };
-        let code = code.wrapping_mul(16) | u16::from(digit);
-        let left = left.saturating_sub(1);
-        if left > 0 {
-            self.state = ExtractorState::Unicode(left, code);
-            return;
-        }
-        self.state = ExtractorState::Text;
-        match (self.high_surrogate, code) {
-            (Some(high), 0xDC00..=0xDFFF) => {
-                self.high_surrogate = None;
-                for character in char::decode_utf16([high, code]).flatten() {
-                    self.keep(character.encode_utf8(&mut [0; 4]).as_bytes());
+        match self.decoder.next(byte) {
+            Escape::Open => {}
+            Escape::Wrong => self.state = ExtractorState::Lost,
+            Escape::Whole(decoded) => {
+                self.state = ExtractorState::Text;
+                if decoded.lone {
+                    self.keep(NO_TEXT);
                 }
-            }
-            (_, 0xD800..=0xDBFF) => {
-                self.end_surrogate();
-                self.high_surrogate = Some(code);
-            }
-            _ => {
-                self.end_surrogate();
-                match char::from_u32(u32::from(code)) {
-                    Some(character) => self.keep(character.encode_utf8(&mut [0; 4]).as_bytes()),
-                    None => self.keep(NO_TEXT),
+                if let Some(character) = decoded.character {
+                    self.keep(character.encode_utf8(&mut [0; 4]).as_bytes());
                 }
             }
         }
@@ -165,7 +130,7 @@ impl Extractor {
 
     /// No second half followed the first half of a surrogate pair.
     fn end_surrogate(&mut self) {
-        if self.high_surrogate.take().is_some() {
+        if self.decoder.end_pair() {
             self.keep(NO_TEXT);
         }
     }
@@ -174,7 +139,7 @@ impl Extractor {
 /// The string that ends at the first quote, if it is all there and nothing in it is other than it means, and what comes
 /// after it.
 pub(super) fn plain_text(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (text, after) = bytes.split_at_checked(plain_run(bytes))?;
+    let (text, after) = bytes.split_at_checked(skip_plain(bytes))?;
     match after {
         [b'"', after @ ..] => Some((text, after)),
         _ => None,
@@ -187,4 +152,4 @@ fn short(text: &[u8]) -> Option<&[u8]> {
 }
 
 /// What makes a string no UTF-8, so that it is no key of a table and not kept.
-const NO_TEXT: &[u8] = &[0xFF];
+const NO_TEXT: &[u8] = &[NO_CHARACTER];
