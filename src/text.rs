@@ -1,20 +1,27 @@
-//! Fast passage through JSON text.
+//! What body and usage read JSON text by: the skipping of strings and numbers, sixteen bytes at a time, the decoding of
+//! escapes, and UTF-8 wherever chunks end.
 
-mod alike;
-mod block;
-mod run;
+mod compare;
+mod escape;
+mod lanes;
+mod number;
 mod short;
+mod string;
 mod utf8;
-#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-mod vector;
-mod wide;
-#[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
-mod word;
 
-pub(crate) use alike::{common_prefix, same, text_end, unicode_escapes};
-pub(crate) use run::{passable_run, passable_run_counting, plain_run};
+pub(crate) use compare::{common_prefix, same};
+pub(crate) use escape::{Decoded, Escape, EscapeDecoder, NO_CHARACTER};
+pub(crate) use number::{number_length, skip_digits};
 pub(crate) use short::{copy_short, is_plain};
+pub(crate) use string::{skip_plain, skip_string, skip_text};
 pub(crate) use utf8::Utf8;
+
+/// What a bracket opens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Container {
+    Object,
+    Array,
+}
 
 /// The bytes after the whitespace (RFC 8259, 2) at the start.
 pub(crate) fn skip_whitespace(bytes: &[u8]) -> &[u8] {
@@ -31,21 +38,13 @@ pub(crate) fn skip_whitespace(bytes: &[u8]) -> &[u8] {
     rest
 }
 
-pub(crate) fn is_whitespace(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+/// Whether a byte ends a line of server-sent events.
+pub(crate) fn is_line_break(byte: u8) -> bool {
+    matches!(byte, b'\r' | b'\n')
 }
 
-/// The character that a backslash and `byte` mean (RFC 8259, 7), but for `u`, which four digits follow.
-pub(crate) fn unescaped(byte: u8) -> Option<u8> {
-    match byte {
-        b'"' | b'\\' | b'/' => Some(byte),
-        b'b' => Some(0x08),
-        b'f' => Some(0x0C),
-        b'n' => Some(b'\n'),
-        b'r' => Some(b'\r'),
-        b't' => Some(b'\t'),
-        _ => None,
-    }
+pub(crate) fn is_whitespace(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
 #[cfg(test)]

@@ -164,7 +164,7 @@ fn what_real_clients_send_is_accepted() {
         assert_eq!(verdict, scan(Form::Json, [body]), "{context}");
         assert!(!verdict.told.image_tool, "{context}");
         let path_only =
-            |other: &trilane::body::OtherModel| other.role == trilane::body::Role::OfPath;
+            |other: &trilane::body::OtherModel| other.role == trilane::body::ModelRole::OfPath;
         assert!(verdict.told.others.iter().all(path_only), "{context}");
     }
     assert!(bodies > 20, "{bodies} bodies");

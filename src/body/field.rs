@@ -1,6 +1,7 @@
 //! Which key of a body is which field, and the bounded copies kept of a key and of the model's name.
 
 use super::{BodyError, Field, FoundModel, MAX_MODEL_BYTES};
+use crate::text::NO_CHARACTER;
 
 /// The fields of the outermost object.
 pub(super) const TOP_LEVEL: &[Field] = &[
@@ -64,9 +65,9 @@ pub(super) fn eq_fold(key: &[u8], name: &[u8]) -> bool {
 
 /// Which fields have come.
 #[derive(Debug, Default)]
-pub(super) struct Seen(u16);
+pub(super) struct SeenFields(u16);
 
-impl Seen {
+impl SeenFields {
     /// Whether the field has come.
     pub(super) fn has(&self, field: Field) -> bool {
         self.0 & Self::bit(field) != 0
@@ -97,12 +98,12 @@ const KEY_BYTES: usize = MAX_WORD + 1;
 
 /// The first bytes, unescaped, of a key or another word that may be known.
 #[derive(Debug, Default)]
-pub(super) struct Key {
+pub(super) struct KeptWord {
     bytes: [u8; KEY_BYTES],
     len: usize,
 }
 
-impl Key {
+impl KeptWord {
     pub(super) fn clear(&mut self) {
         self.len = 0;
     }
@@ -115,10 +116,10 @@ impl Key {
     /// Adds the next bytes; what does not fit is dropped, for such a key is none that is known.
     // Few keys are kept: this stays out of what every string runs through.
     #[inline(never)]
-    pub(super) fn push(&mut self, piece: &[u8]) {
+    pub(super) fn push(&mut self, fragment: &[u8]) {
         let room = self.bytes.get_mut(self.len..).unwrap_or_default();
-        let len = room.len().min(piece.len());
-        if let (Some(to), Some(from)) = (room.get_mut(..len), piece.get(..len)) {
+        let len = room.len().min(fragment.len());
+        if let (Some(to), Some(from)) = (room.get_mut(..len), fragment.get(..len)) {
             to.copy_from_slice(from);
         }
         self.len = self.len.saturating_add(len);
@@ -126,7 +127,7 @@ impl Key {
 
     /// Adds half a surrogate pair: no known key has one, so any byte that no text has will do.
     pub(super) fn push_lone_surrogate(&mut self) {
-        self.push(&[0xFF]);
+        self.push(&[NO_CHARACTER]);
     }
 
     /// The whole word, unless it is longer than any that is known; then it equals none of them.
@@ -137,22 +138,22 @@ impl Key {
 
 /// The model's name as it comes in, decoded, with a bounded memory.
 #[derive(Debug, Default)]
-pub(super) struct Name {
+pub(super) struct ModelBuffer {
     /// At most [`MAX_MODEL_BYTES`] bytes; UTF-8 but for a last character that may be cut.
     bytes: Vec<u8>,
     overflow: bool,
 }
 
-impl Name {
+impl ModelBuffer {
     /// Adds the next bytes, which the caller has checked to be UTF-8 (a character may still be unfinished).
-    pub(super) fn push(&mut self, piece: &[u8]) -> Result<(), BodyError> {
-        if piece.iter().any(u8::is_ascii_control) {
+    pub(super) fn push(&mut self, fragment: &[u8]) -> Result<(), BodyError> {
+        if fragment.iter().any(u8::is_ascii_control) {
             return Err(BodyError::ModelControlCharacter);
         }
         let room = MAX_MODEL_BYTES.saturating_sub(self.bytes.len());
-        self.overflow |= piece.len() > room;
+        self.overflow |= fragment.len() > room;
         self.bytes
-            .extend_from_slice(piece.get(..room).unwrap_or(piece));
+            .extend_from_slice(fragment.get(..room).unwrap_or(fragment));
         Ok(())
     }
 
@@ -264,7 +265,7 @@ mod tests {
             for (text, want) in cases {
                 let context = format!("{text:?} among {among:?}");
                 assert_eq!(field_of(text.as_bytes(), among), *want, "{context}");
-                let mut key = Key::default();
+                let mut key = KeptWord::default();
                 for byte in text.as_bytes() {
                     key.push(&[*byte]);
                 }
@@ -279,7 +280,7 @@ mod tests {
 
     #[test]
     fn every_field_comes_once() {
-        let mut seen = Seen::default();
+        let mut seen = SeenFields::default();
         let fields = [TOP_LEVEL, STREAM_OPTIONS, GENERATION_CONFIG].concat();
         for field in &fields {
             assert!(!seen.has(*field), "{field:?}");
@@ -293,7 +294,7 @@ mod tests {
     #[test]
     fn a_name_is_cut_at_a_character() {
         for pad in 0..4 {
-            let mut name = Name::default();
+            let mut name = ModelBuffer::default();
             name.push("x".repeat(pad).as_bytes()).unwrap();
             for byte in "\u{1f600}".repeat(80).as_bytes() {
                 name.push(&[*byte]).unwrap();
@@ -311,7 +312,7 @@ mod tests {
 
     #[test]
     fn the_longest_name_is_whole() {
-        let mut name = Name::default();
+        let mut name = ModelBuffer::default();
         name.push(&[b'm'; MAX_MODEL_BYTES]).unwrap();
         assert!(!name.overflow());
         let found = name.found(1..2).unwrap();

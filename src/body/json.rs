@@ -5,25 +5,25 @@ mod number;
 mod others;
 mod output_cap;
 mod part;
-mod place;
-mod skim;
+mod scope;
+mod skip;
 mod string;
 mod usage_option;
 
-pub use others::{OtherModel, Role};
+pub use others::{ModelRole, OtherModel};
 pub use usage_option::{UsageEdit, UsageOption};
 
-use super::field::{Key, Name, Seen};
-use super::nesting::{Container, Nesting};
-use super::progress::{Progress, Stage};
+use super::field::{KeptWord, ModelBuffer, SeenFields};
+use super::nesting::Nesting;
+use super::progress::{ScanProgress, Stage};
 use super::{BodyError, Field, FoundModel};
-use crate::text::{Utf8, is_whitespace, skip_whitespace};
-use member::Member;
+use crate::text::{Container, EscapeDecoder, Utf8, is_whitespace, skip_whitespace};
+use member::KnownMember;
 use number::Number;
 use others::Rare;
 use output_cap::CapReader;
-use part::Hint;
-use place::{Place, Watched};
+use part::PartHint;
+use scope::{KeyScope, OpenScopes};
 use usage_option::UsageReader;
 
 /// Watches one JSON body; see [`BodyScanner`](super::BodyScanner) for what its methods promise.
@@ -33,22 +33,21 @@ use usage_option::UsageReader;
 /// surrogate pairs outside the model's name are the upstream's business.
 #[derive(Debug)]
 pub struct JsonScanner {
-    state: State,
-    progress: Progress,
+    state: JsonState,
+    progress: ScanProgress,
     nesting: Nesting,
-    watched: Watched,
+    scopes: OpenScopes,
     /// What the string being read is; in no string: the last one was.
-    text: Text,
+    text: StringRole,
     utf8: Utf8,
-    /// The escaped first half of a surrogate pair, when a second one must follow.
-    high_surrogate: Option<u16>,
-    key: Key,
+    escape: EscapeDecoder,
+    key: KeptWord,
     /// What the value is that comes next, if its key is known.
-    member: Option<Member>,
-    name: Name,
+    member: Option<KnownMember>,
+    name: ModelBuffer,
     /// Where the opening quote of the model's value is.
     model_start: u64,
-    seen: Seen,
+    seen: SeenFields,
     model: Option<FoundModel>,
     stream: Option<bool>,
     background: Option<bool>,
@@ -58,7 +57,7 @@ pub struct JsonScanner {
     usage: UsageReader,
     cap: CapReader,
     /// What the key before the next value tells of it, where there may be parts of the input.
-    hint: Hint,
+    hint: PartHint,
     /// Whether the member being read of the outermost object may have such parts.
     in_parts: bool,
     /// How deep the object or array is that is only text; 0 for none.
@@ -71,7 +70,7 @@ pub struct JsonScanner {
 
 /// What may come next.
 #[derive(Debug, Clone, Copy)]
-enum State {
+enum JsonState {
     /// Nothing but whitespace so far.
     Start,
     /// After `{`.
@@ -84,10 +83,8 @@ enum State {
     FirstItem,
     AfterValue,
     Text,
-    /// After `\`.
+    /// In an escape.
     Escape,
-    /// In `\uXXXX`: how many digits are left, and the value of those before.
-    Unicode(u8, u16),
     Number(Number),
     /// A number that is a cap on the output, and all digits so far.
     Cap(Number),
@@ -99,21 +96,21 @@ enum State {
 
 /// What a string is to the scanner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Text {
+enum StringRole {
     Value,
     /// A key that is not compared.
     NestedKey,
     Key,
     Model,
     /// The name of another model.
-    Other(Role),
+    Other(ModelRole),
     /// The value of a field that is a word.
     Word(Word),
     /// A value that may be a part of the input that is no text.
     Part,
 }
 
-impl Text {
+impl StringRole {
     /// Whether it is compared or kept, unescaped.
     fn is_kept(self) -> bool {
         matches!(
@@ -133,13 +130,13 @@ enum Word {
 
 /// The unread part of a chunk.
 #[derive(Clone, Copy)]
-struct Cursor<'a> {
+struct ChunkCursor<'a> {
     rest: &'a [u8],
     /// The offset, in the whole body, of the chunk's end.
     end: u64,
 }
 
-impl Cursor<'_> {
+impl ChunkCursor<'_> {
     /// The offset, in the whole body, of the next byte.
     fn at(&self) -> u64 {
         self.end.saturating_sub(self.rest.len() as u64)
@@ -156,18 +153,18 @@ impl JsonScanner {
     /// A scanner that has read nothing.
     pub fn new() -> Self {
         Self {
-            state: State::Start,
-            progress: Progress::default(),
+            state: JsonState::Start,
+            progress: ScanProgress::default(),
             nesting: Nesting::default(),
-            watched: Watched::default(),
-            text: Text::Value,
+            scopes: OpenScopes::default(),
+            text: StringRole::Value,
             utf8: Utf8::default(),
-            high_surrogate: None,
-            key: Key::default(),
+            escape: EscapeDecoder::default(),
+            key: KeptWord::default(),
             member: None,
-            name: Name::default(),
+            name: ModelBuffer::default(),
             model_start: 0,
-            seen: Seen::default(),
+            seen: SeenFields::default(),
             model: None,
             stream: None,
             background: None,
@@ -176,7 +173,7 @@ impl JsonScanner {
             rare: None,
             usage: UsageReader::default(),
             cap: CapReader::default(),
-            hint: Hint::None,
+            hint: PartHint::None,
             in_parts: false,
             text_depth: 0,
             holder: 0,
@@ -190,7 +187,7 @@ impl JsonScanner {
     /// Why the body is refused; final.
     pub fn feed(&mut self, chunk: &[u8]) -> Result<(), BodyError> {
         let end = self.progress.begin(chunk)?;
-        let result = self.scan(Cursor { rest: chunk, end });
+        let result = self.scan(ChunkCursor { rest: chunk, end });
         self.progress.settle(end, result)
     }
 
@@ -200,8 +197,8 @@ impl JsonScanner {
     /// Why the body is refused; final.
     pub fn finish(&mut self) -> Result<(), BodyError> {
         self.progress.finish(match self.state {
-            State::Start => Stage::Before,
-            State::End => Stage::Behind,
+            JsonState::Start => Stage::Before,
+            JsonState::End => Stage::Behind,
             _ => Stage::Inside,
         })
     }
@@ -213,13 +210,16 @@ impl JsonScanner {
 
     /// Whether the bytes read so far end inside the model's value.
     pub fn inside_model(&self) -> bool {
-        let in_text = matches!(self.state, State::Text | State::Escape | State::Unicode(..));
-        in_text && self.text == Text::Model && self.model.is_none() && self.progress.is_sound()
+        let in_text = matches!(self.state, JsonState::Text | JsonState::Escape);
+        in_text
+            && self.text == StringRole::Model
+            && self.model.is_none()
+            && self.progress.is_sound()
     }
 
     /// Whether the outermost object is closed.
     pub fn complete(&self) -> bool {
-        matches!(self.state, State::End) && self.progress.is_sound()
+        matches!(self.state, JsonState::End) && self.progress.is_sound()
     }
 
     /// Whether the top-level `stream` is `true`, if there has been one.
@@ -247,32 +247,28 @@ impl JsonScanner {
         self.rare.as_ref()?.speed.as_deref()
     }
 
-    fn scan(&mut self, mut cursor: Cursor<'_>) -> Result<(), BodyError> {
+    fn scan(&mut self, mut cursor: ChunkCursor<'_>) -> Result<(), BodyError> {
         while let Some((&byte, tail)) = cursor.rest.split_first() {
             match self.state {
-                State::Text => cursor.rest = self.text(cursor)?,
-                State::Escape => {
-                    self.escape(byte, cursor.at())?;
-                    cursor.rest = tail;
-                }
-                State::Unicode(left, code) => {
-                    self.unicode(left, code, byte, cursor.at())?;
-                    cursor.rest = tail;
-                }
-                State::Number(number) => cursor.rest = self.number(number, cursor)?,
-                State::Cap(number) => cursor.rest = self.cap(number, cursor.rest)?,
-                State::Literal(word) => {
+                JsonState::Text => cursor.rest = self.text(cursor)?,
+                JsonState::Escape => cursor.rest = self.read_escape(cursor)?,
+                JsonState::Number(number) => cursor.rest = self.number(number, cursor)?,
+                JsonState::Cap(number) => cursor.rest = self.cap(number, cursor.rest)?,
+                JsonState::Literal(word) => {
                     let after = match word.split_first() {
                         Some((&want, after)) if want == byte => after,
                         _ => return Err(BodyError::Syntax { at: cursor.at() }),
                     };
                     self.state = if after.is_empty() {
                         self.usage.end_literal(cursor.at().saturating_add(1));
-                        State::AfterValue
+                        JsonState::AfterValue
                     } else {
-                        State::Literal(after)
+                        JsonState::Literal(after)
                     };
                     cursor.rest = tail;
+                }
+                JsonState::AfterValue if byte == b',' && self.depth() > self.scopes.depth() => {
+                    cursor.rest = self.skip_nested(cursor.rest);
                 }
                 _ if is_whitespace(byte) => cursor.rest = skip_whitespace(tail),
                 state => {
@@ -280,7 +276,7 @@ impl JsonScanner {
                     cursor.rest = match tail {
                         // Mostly a key follows at once.
                         [b'"', behind @ ..]
-                            if matches!(self.state, State::FirstKey | State::Key) =>
+                            if matches!(self.state, JsonState::FirstKey | JsonState::Key) =>
                         {
                             self.begin_key();
                             behind
@@ -294,30 +290,32 @@ impl JsonScanner {
     }
 
     /// Reads the first byte of a token.
-    fn token(&mut self, state: State, byte: u8, at: u64) -> Result<(), BodyError> {
+    fn token(&mut self, state: JsonState, byte: u8, at: u64) -> Result<(), BodyError> {
         match (state, byte) {
-            (State::FirstKey | State::Key, b'"') => self.begin_key(),
-            (State::Colon, b':') => self.state = State::Value,
-            (State::AfterValue, b',') => {
+            (JsonState::FirstKey | JsonState::Key, b'"') => self.begin_key(),
+            (JsonState::Colon, b':') => self.state = JsonState::Value,
+            (JsonState::AfterValue, b',') => {
                 self.state = match self.nesting.inner() {
-                    Some(Container::Object) => State::Key,
-                    _ => State::Value,
+                    Some(Container::Object) => JsonState::Key,
+                    _ => JsonState::Value,
                 };
             }
-            (State::FirstKey, b'}') | (State::FirstItem, b']') => self.close(at, true),
-            (State::AfterValue, b'}') if self.nesting.inner() == Some(Container::Object) => {
+            (JsonState::FirstKey, b'}') | (JsonState::FirstItem, b']') => self.close(at, true),
+            (JsonState::AfterValue, b'}') if self.nesting.inner() == Some(Container::Object) => {
                 self.close(at, false);
             }
-            (State::AfterValue, b']') if self.nesting.inner() == Some(Container::Array) => {
+            (JsonState::AfterValue, b']') if self.nesting.inner() == Some(Container::Array) => {
                 self.close(at, false);
             }
-            (State::Value | State::FirstItem, _) => self.value(byte, at)?,
-            (State::Start, b'{') => self.value(byte, at)?,
-            (State::Start, 0xEF | 0xFE | 0xFF) if at == 0 => return Err(BodyError::ByteOrderMark),
-            (State::Start, b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n') => {
+            (JsonState::Value | JsonState::FirstItem, _) => self.value(byte, at)?,
+            (JsonState::Start, b'{') => self.value(byte, at)?,
+            (JsonState::Start, 0xEF | 0xFE | 0xFF) if at == 0 => {
+                return Err(BodyError::ByteOrderMark);
+            }
+            (JsonState::Start, b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n') => {
                 return Err(BodyError::NotAnObject);
             }
-            (State::End, _) => return Err(BodyError::TrailingData { at }),
+            (JsonState::End, _) => return Err(BodyError::TrailingData { at }),
             _ => return Err(BodyError::Syntax { at }),
         }
         Ok(())
@@ -327,30 +325,30 @@ impl JsonScanner {
     fn begin_key(&mut self) {
         self.key.clear();
         self.text = if self.object().is_none() {
-            Text::NestedKey
+            StringRole::NestedKey
         } else {
-            Text::Key
+            StringRole::Key
         };
-        self.state = State::Text;
+        self.state = JsonState::Text;
     }
 
     /// Reads the first byte of a value.
     fn value(&mut self, byte: u8, at: u64) -> Result<(), BodyError> {
         let state = match byte {
-            b'"' => State::Text,
-            b'{' => State::FirstKey,
-            b'[' => State::FirstItem,
-            b'-' => State::Number(Number::Minus),
-            b'0' => State::Number(Number::Zero),
-            b'1'..=b'9' => State::Number(Number::Integer),
-            b't' => State::Literal(b"rue"),
-            b'f' => State::Literal(b"alse"),
-            b'n' => State::Literal(b"ull"),
+            b'"' => JsonState::Text,
+            b'{' => JsonState::FirstKey,
+            b'[' => JsonState::FirstItem,
+            b'-' => JsonState::Number(Number::Minus),
+            b'0' => JsonState::Number(Number::Zero),
+            b'1'..=b'9' => JsonState::Number(Number::Integer),
+            b't' => JsonState::Literal(b"rue"),
+            b'f' => JsonState::Literal(b"alse"),
+            b'n' => JsonState::Literal(b"ull"),
             _ => return Err(BodyError::Syntax { at }),
         };
         let member = self.member.take();
         let hint = core::mem::take(&mut self.hint);
-        self.text = Text::Value;
+        self.text = StringRole::Value;
         match byte {
             b'{' => {
                 self.open(Container::Object, leads_to(member, hint))?;
@@ -361,7 +359,7 @@ impl JsonScanner {
                 self.open(Container::Array, leads_to(member, hint))?;
                 self.note_text(hint);
             }
-            b'"' if hint != Hint::None => self.begin_part(hint, at),
+            b'"' if hint != PartHint::None => self.begin_part(hint, at),
             _ => {}
         }
         self.state = state;
@@ -378,7 +376,7 @@ impl JsonScanner {
     }
 
     /// Notes whether what was just opened has nothing but text in it.
-    fn note_text(&mut self, hint: Hint) {
+    fn note_text(&mut self, hint: PartHint) {
         if hint.is_text() {
             self.text_depth = self.depth();
         }
@@ -386,16 +384,16 @@ impl JsonScanner {
 
     /// The closing bracket at `at`, of an array or object that is `empty` or not.
     fn close(&mut self, at: u64, empty: bool) {
-        self.state = State::AfterValue;
+        self.state = JsonState::AfterValue;
         if self.depth() == self.text_depth {
             self.text_depth = 0;
         }
-        match self.close_watched() {
-            Some(Place::Top) => {
+        match self.close_scope() {
+            Some(KeyScope::Top) => {
                 self.usage.end_body(at, empty);
-                self.state = State::End;
+                self.state = JsonState::End;
             }
-            Some(Place::StreamOptions) => {
+            Some(KeyScope::StreamOptions) => {
                 let lacking = !self.seen.has(Field::IncludeUsage);
                 self.usage.end_options(lacking.then_some((at, empty)));
             }
@@ -405,10 +403,10 @@ impl JsonScanner {
 }
 
 /// The place that an object or array opens.
-fn leads_to(member: Option<Member>, hint: Hint) -> Option<Place> {
+fn leads_to(member: Option<KnownMember>, hint: PartHint) -> Option<KeyScope> {
     match (member, hint) {
         (Some(member), _) => member.leads_to(),
-        (None, Hint::Tools) => Some(Place::Tool),
+        (None, PartHint::Tools) => Some(KeyScope::Tool),
         (None, _) => None,
     }
 }

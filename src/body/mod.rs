@@ -16,7 +16,7 @@ mod progress;
 
 pub use error::{BodyError, Field};
 pub use header::form_content_type;
-pub use json::{JsonScanner, OtherModel, Role, UsageEdit, UsageOption};
+pub use json::{JsonScanner, ModelRole, OtherModel, UsageEdit, UsageOption};
 pub use multipart::MultipartScanner;
 
 /// Longest model name that is kept, in bytes; a longer one cannot be in any catalog.
@@ -230,7 +230,7 @@ impl BodyScanner {
         }
     }
 
-    /// Whether the bytes read so far end inside a name that is the path's model once more ([`Role::OfPath`]); see
+    /// Whether the bytes read so far end inside a name that is the path's model once more ([`ModelRole::OfPath`]); see
     /// [`inside_model`](Self::inside_model).
     pub fn inside_other(&self) -> bool {
         match self {

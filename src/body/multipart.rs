@@ -7,9 +7,9 @@
 //! It is stricter than the RFCs wherever parsers differ on what is a part: every line that begins with
 //! `--B`, after whatever kind of line end, must be a proper boundary line.
 
-use super::field::{Key, MAX_WORD, Name, Seen};
+use super::field::{KeptWord, MAX_WORD, ModelBuffer, SeenFields};
 use super::header::{PartHeaders, boundary};
-use super::progress::{Progress, Stage};
+use super::progress::{ScanProgress, Stage};
 use super::{BodyError, Field, FoundModel, InputSize};
 use crate::text::Utf8;
 use memchr::memchr2;
@@ -23,8 +23,8 @@ pub const MAX_PART_HEADERS: usize = 8192;
 /// of the values only the model's name.
 #[derive(Debug)]
 pub struct MultipartScanner {
-    state: State,
-    progress: Progress,
+    state: FormState,
+    progress: ScanProgress,
     /// `--` and the boundary.
     delimiter: Vec<u8>,
     headers: PartHeaders,
@@ -39,23 +39,23 @@ pub struct MultipartScanner {
     /// Where the last line end in the value begins.
     line_end: u64,
     utf8: Utf8,
-    name: Name,
+    name: ModelBuffer,
     /// The first bytes of the value of `stream` or `n`.
-    word: Key,
+    word: KeptWord,
     /// Whether the part being read is a file.
     in_file: bool,
     /// How many files there were, and how many bytes those had that have ended.
     files: u64,
     file_bytes: u64,
     candidates: Option<u64>,
-    seen: Seen,
+    seen: SeenFields,
     model: Option<FoundModel>,
     stream: Option<bool>,
 }
 
 /// What may come next.
 #[derive(Debug, Clone, Copy)]
-enum State {
+enum FormState {
     /// Before the first boundary: line ends, or the delimiter.
     Start,
     /// After CR before the first boundary.
@@ -96,8 +96,8 @@ impl MultipartScanner {
     pub fn new(content_type: &[u8]) -> Result<Self, BodyError> {
         let delimiter = [b"--", boundary(content_type)?].concat();
         Ok(Self {
-            state: State::Start,
-            progress: Progress::default(),
+            state: FormState::Start,
+            progress: ScanProgress::default(),
             delimiter,
             headers: PartHeaders::default(),
             line: Vec::new(),
@@ -106,13 +106,13 @@ impl MultipartScanner {
             value_start: 0,
             line_end: 0,
             utf8: Utf8::default(),
-            name: Name::default(),
-            word: Key::default(),
+            name: ModelBuffer::default(),
+            word: KeptWord::default(),
             in_file: false,
             files: 0,
             file_bytes: 0,
             candidates: None,
-            seen: Seen::default(),
+            seen: SeenFields::default(),
             model: None,
             stream: None,
         })
@@ -134,8 +134,8 @@ impl MultipartScanner {
     /// Why the body is refused; final.
     pub fn finish(&mut self) -> Result<(), BodyError> {
         self.progress.finish(match self.state {
-            State::Start => Stage::Before,
-            State::End => Stage::Behind,
+            FormState::Start => Stage::Before,
+            FormState::End => Stage::Behind,
             _ => Stage::Inside,
         })
     }
@@ -147,7 +147,7 @@ impl MultipartScanner {
 
     /// Whether the bytes read so far end inside the model's value, or where it may still go on.
     pub fn inside_model(&self) -> bool {
-        let in_value = matches!(self.state, State::Value(_) | State::Delimiter(..));
+        let in_value = matches!(self.state, FormState::Value(_) | FormState::Delimiter(..));
         in_value
             && self.part == Some(Field::Model)
             && self.model.is_none()
@@ -156,7 +156,7 @@ impl MultipartScanner {
 
     /// Whether the closing boundary has been read.
     pub fn complete(&self) -> bool {
-        matches!(self.state, State::End) && self.progress.is_sound()
+        matches!(self.state, FormState::End) && self.progress.is_sound()
     }
 
     /// Whether the value of the part `stream` is `true`, if there has been one.
@@ -192,19 +192,21 @@ impl MultipartScanner {
             let at = end.saturating_sub(rest.len() as u64);
             let line_end = matches!(byte, b'\r' | b'\n');
             match self.state {
-                State::Value(Edge::Middle) | State::Header if !line_end => {
+                FormState::Value(Edge::Middle) | FormState::Header if !line_end => {
                     let len = memchr2(b'\r', b'\n', rest).unwrap_or(rest.len());
-                    let (piece, after) = rest.split_at_checked(len).unwrap_or((rest, &[]));
-                    if matches!(self.state, State::Header) {
-                        self.grow_line(piece)?;
+                    let (fragment, after) = rest.split_at_checked(len).unwrap_or((rest, &[]));
+                    if matches!(self.state, FormState::Header) {
+                        self.grow_line(fragment)?;
                     } else {
-                        self.take(piece, at)?;
+                        self.take(fragment, at)?;
                     }
                     rest = after;
                 }
                 // What follows is read again, as what it is within the value.
-                State::Value(edge) if !line_end && byte != b'-' => self.resume_value(0, edge)?,
-                State::Delimiter(matched, edge) if !self.continues(matched, byte) => {
+                FormState::Value(edge) if !line_end && byte != b'-' => {
+                    self.resume_value(0, edge)?
+                }
+                FormState::Delimiter(matched, edge) if !self.continues(matched, byte) => {
                     self.resume_value(matched, edge)?;
                 }
                 state => {
@@ -217,51 +219,51 @@ impl MultipartScanner {
     }
 
     /// Reads one byte that changes the state.
-    fn step(&mut self, state: State, byte: u8, at: u64) -> Result<State, BodyError> {
+    fn step(&mut self, state: FormState, byte: u8, at: u64) -> Result<FormState, BodyError> {
         Ok(match (state, byte) {
-            (State::Start, b'\r') => State::StartCr,
-            (State::Start, b'-') => State::First(1),
-            (State::StartCr, b'\n') => State::Start,
-            (State::First(matched), _) if self.continues(matched, byte) => {
+            (FormState::Start, b'\r') => FormState::StartCr,
+            (FormState::Start, b'-') => FormState::First(1),
+            (FormState::StartCr, b'\n') => FormState::Start,
+            (FormState::First(matched), _) if self.continues(matched, byte) => {
                 let matched = matched.saturating_add(1);
                 if matched == self.delimiter.len() {
-                    State::AfterDelimiter
+                    FormState::AfterDelimiter
                 } else {
-                    State::First(matched)
+                    FormState::First(matched)
                 }
             }
-            (State::AfterDelimiter, b'\r') => State::DelimiterCr,
-            (State::AfterDelimiter, b'-') => State::Closing,
-            (State::Closing, b'-') => State::End,
-            (State::DelimiterCr, b'\n') => {
+            (FormState::AfterDelimiter, b'\r') => FormState::DelimiterCr,
+            (FormState::AfterDelimiter, b'-') => FormState::Closing,
+            (FormState::Closing, b'-') => FormState::End,
+            (FormState::DelimiterCr, b'\n') => {
                 self.headers = PartHeaders::default();
                 self.headers_len = 0;
-                State::Header
+                FormState::Header
             }
-            (State::Header, b'\r') => State::HeaderCr,
-            (State::HeaderCr, b'\n') => self.end_line(at)?,
-            (State::Header | State::HeaderCr, _) => return Err(BodyError::PartHeaders),
-            (State::Value(Edge::Cr), b'\n') => State::Value(Edge::CrLf),
-            (State::Value(edge), b'\r' | b'\n') => {
+            (FormState::Header, b'\r') => FormState::HeaderCr,
+            (FormState::HeaderCr, b'\n') => self.end_line(at)?,
+            (FormState::Header | FormState::HeaderCr, _) => return Err(BodyError::PartHeaders),
+            (FormState::Value(Edge::Cr), b'\n') => FormState::Value(Edge::CrLf),
+            (FormState::Value(edge), b'\r' | b'\n') => {
                 self.end_edge(edge)?;
                 self.line_end = at;
-                State::Value(if byte == b'\r' { Edge::Cr } else { Edge::Lf })
+                FormState::Value(if byte == b'\r' { Edge::Cr } else { Edge::Lf })
             }
-            (State::Value(edge), _) => State::Delimiter(1, edge),
-            (State::Delimiter(matched, edge), _) => {
+            (FormState::Value(edge), _) => FormState::Delimiter(1, edge),
+            (FormState::Delimiter(matched, edge), _) => {
                 let matched = matched.saturating_add(1);
                 if matched < self.delimiter.len() {
-                    State::Delimiter(matched, edge)
+                    FormState::Delimiter(matched, edge)
                 } else if edge == Edge::CrLf {
                     self.end_part()?;
-                    State::AfterDelimiter
+                    FormState::AfterDelimiter
                 } else {
                     // Some parsers take this line for a boundary, and some for a part of the value.
                     return Err(BodyError::Boundary);
                 }
             }
-            (State::End, b' ' | b'\t' | b'\r' | b'\n') => State::End,
-            (State::End, _) => return Err(BodyError::TrailingData { at }),
+            (FormState::End, b' ' | b'\t' | b'\r' | b'\n') => FormState::End,
+            (FormState::End, _) => return Err(BodyError::TrailingData { at }),
             _ => return Err(BodyError::Boundary),
         })
     }
@@ -280,7 +282,7 @@ impl MultipartScanner {
             self.value_start,
         );
         self.delimiter = delimiter;
-        self.state = State::Value(Edge::Middle);
+        self.state = FormState::Value(Edge::Middle);
         taken
     }
 
@@ -294,21 +296,21 @@ impl MultipartScanner {
     }
 
     /// Takes bytes, which begin at `at`, into the part's value.
-    fn take(&mut self, piece: &[u8], at: u64) -> Result<(), BodyError> {
+    fn take(&mut self, fragment: &[u8], at: u64) -> Result<(), BodyError> {
         match self.part {
-            Some(Field::Stream | Field::N) => self.word.push(piece),
+            Some(Field::Stream | Field::N) => self.word.push(fragment),
             Some(Field::Model) => {
                 // Up to the first control character, so that the error does not depend on the chunks.
-                let control = piece.iter().position(u8::is_ascii_control);
-                let text = control.and_then(|index| piece.get(..=index));
+                let control = fragment.iter().position(u8::is_ascii_control);
+                let text = control.and_then(|index| fragment.get(..=index));
                 self.utf8
-                    .check(text.unwrap_or(piece))
+                    .check(text.unwrap_or(fragment))
                     .map_err(|bad| BodyError::Utf8 {
                         at: at.saturating_add(bad as u64),
                     })?;
-                self.name.push(piece)?;
+                self.name.push(fragment)?;
                 if self.name.overflow() && self.model.is_none() {
-                    let end = at.saturating_add(piece.len() as u64);
+                    let end = at.saturating_add(fragment.len() as u64);
                     self.model = Some(self.name.found(self.value_start..end)?);
                 }
             }
@@ -317,15 +319,15 @@ impl MultipartScanner {
         Ok(())
     }
 
-    fn grow_line(&mut self, piece: &[u8]) -> Result<(), BodyError> {
-        self.count_header_bytes(piece.len())?;
-        if piece
+    fn grow_line(&mut self, fragment: &[u8]) -> Result<(), BodyError> {
+        self.count_header_bytes(fragment.len())?;
+        if fragment
             .iter()
             .any(|byte| byte.is_ascii_control() && *byte != b'\t')
         {
             return Err(BodyError::PartHeaders);
         }
-        self.line.extend_from_slice(piece);
+        self.line.extend_from_slice(fragment);
         Ok(())
     }
 
@@ -338,7 +340,7 @@ impl MultipartScanner {
     }
 
     /// The end of a header line, whose last byte is at `at`.
-    fn end_line(&mut self, at: u64) -> Result<State, BodyError> {
+    fn end_line(&mut self, at: u64) -> Result<FormState, BodyError> {
         self.count_header_bytes(2)?;
         if self.line.starts_with(&self.delimiter) {
             // A header's name may be of dashes, but to some parsers the next part begins here.
@@ -347,7 +349,7 @@ impl MultipartScanner {
         if !self.line.is_empty() {
             self.headers.read(&self.line)?;
             self.line.clear();
-            return Ok(State::Header);
+            return Ok(FormState::Header);
         }
         self.part = self.headers.field()?;
         self.value_start = at.saturating_add(1);
@@ -360,7 +362,7 @@ impl MultipartScanner {
             Some(field) => self.seen.note(field)?,
             None => {}
         }
-        Ok(State::Value(Edge::Start))
+        Ok(FormState::Value(Edge::Start))
     }
 
     /// The part's value ended where the last line end begins.

@@ -1,13 +1,7 @@
 //! How arrays and objects are nested: one bit a level, of a fixed number.
 
 use super::{BodyError, MAX_DEPTH};
-
-/// What a bracket opens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Container {
-    Object,
-    Array,
-}
+use crate::text::Container;
 
 /// How many levels have a bit of their own place: more are hardly ever open.
 const NEAR: usize = 64;

@@ -4,7 +4,7 @@ use super::BodyError;
 
 /// The reading of one body, whatever its form.
 #[derive(Debug, Default)]
-pub(super) struct Progress {
+pub(super) struct ScanProgress {
     /// The offset, in the whole body, of the next byte.
     at: u64,
     failed: Option<BodyError>,
@@ -21,7 +21,7 @@ pub(super) enum Stage {
     Behind,
 }
 
-impl Progress {
+impl ScanProgress {
     /// The offset, in the whole body, of the next byte.
     pub(super) fn at(&self) -> u64 {
         self.at

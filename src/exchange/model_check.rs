@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::request::NamedModel;
 use super::route::Route;
-use crate::body::{BodyError, BodyScanner, Field, OtherModel, Role};
+use crate::body::{BodyError, BodyScanner, Field, ModelRole, OtherModel};
 use crate::model::Model;
 use crate::protocol::Protocol;
 use crate::reply::Rejection;
@@ -198,7 +198,7 @@ impl ModelCheck {
             .filter(|upstream| upstream != name);
         let of_path = self
             .model()
-            .filter(|_| *role == Role::OfPath && route.source.protocol == Protocol::C);
+            .filter(|_| *role == ModelRole::OfPath && route.source.protocol == Protocol::C);
         match of_path {
             Some(path) if path.id != model.id => Err(Rejection::ModelMismatch),
             Some(_) => {

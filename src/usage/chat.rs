@@ -6,19 +6,20 @@
 //! What the model wrote stands in the `delta` of a chunk and in the `message` of a document. Some upstreams repeat in the
 //! `message` of each chunk all that was written so far: that counts for nothing.
 
+use super::numbers::Slot;
 use super::responses::{
     self, CACHE_WRITE, CACHED, INPUT, INPUT_AUDIO, INPUT_IMAGE, OUTPUT, OUTPUT_AUDIO, OUTPUT_IMAGE,
     REASONING, TOTAL,
 };
 use super::table::{
-    ERROR, Ends, Event, Generated, Mark, Member, Merge, Node, Slot, Table, Text, array, number,
-    object, root, text,
+    ERROR, Ends, EventClass, Generated, Marker, Merge, Node, NodeMember, TextField, WireTable,
+    array, number, object, root, text,
 };
 
 const ACCEPTED: Slot = 10;
 const REJECTED: Slot = 11;
 
-pub(super) static TABLE: Table = Table {
+pub(super) static TABLE: WireTable = WireTable {
     document: root(DOCUMENT, &DOCUMENT_ELEMENT),
     event: root(EVENT, &EVENT_ELEMENT),
     names: &[
@@ -37,41 +38,41 @@ pub(super) static TABLE: Table = Table {
     ],
     merge: Merge::Replace,
     beside: 0,
-    event_of: |_| Some(Event::Plain),
+    event_of: |_| Some(EventClass::Plain),
     ends: Ends::Word,
     calls: &[],
     usage: responses::usage,
 };
 
-const DOCUMENT_ELEMENT: Node = object(DOCUMENT).marked(Mark::Element);
-const EVENT_ELEMENT: Node = object(EVENT).marked(Mark::Element);
+const DOCUMENT_ELEMENT: Node = object(DOCUMENT).marked(Marker::Element);
+const EVENT_ELEMENT: Node = object(EVENT).marked(Marker::Element);
 
-const DOCUMENT: &[Member] = &members(&MESSAGE_CHOICE);
-const EVENT: &[Member] = &members(&DELTA_CHOICE);
+const DOCUMENT: &[NodeMember] = &members(&MESSAGE_CHOICE);
+const EVENT: &[NodeMember] = &members(&DELTA_CHOICE);
 
-const fn members(choice: &'static Node) -> [Member; 6] {
+const fn members(choice: &'static Node) -> [NodeMember; 6] {
     [
-        ("id", text(Text::Id)),
-        ("model", text(Text::Model)),
+        ("id", text(TextField::Id)),
+        ("model", text(TextField::Model)),
         ("choices", array(choice)),
-        ("usage", object(USAGE).marked(Mark::Usage)),
-        ("service_tier", text(Text::Tier)),
+        ("usage", object(USAGE).marked(Marker::Usage)),
+        ("service_tier", text(TextField::Tier)),
         ("error", ERROR),
     ]
 }
 
 const MESSAGE_CHOICE: Node = object(&[
     ("message", object(WRITTEN)),
-    ("finish_reason", text(Text::Finish)),
+    ("finish_reason", text(TextField::Finish)),
 ]);
 
 const DELTA_CHOICE: Node = object(&[
     ("delta", object(WRITTEN)),
-    ("finish_reason", text(Text::Finish)),
+    ("finish_reason", text(TextField::Finish)),
 ]);
 
 /// What the model writes: some upstreams have `content` in parts, and the reasoning under a name of their own.
-const WRITTEN: &[Member] = &[
+const WRITTEN: &[NodeMember] = &[
     ("content", CONTENT),
     ("reasoning_content", Node::TEXT),
     ("reasoning", Node::TEXT),
@@ -92,13 +93,13 @@ const CONTENT: Node = Node {
 
 const TOOL_CALL: Node = object(&[("function", object(FUNCTION)), ("custom", object(FUNCTION))]);
 
-const FUNCTION: &[Member] = &[
+const FUNCTION: &[NodeMember] = &[
     ("name", Node::TEXT),
     ("arguments", Node::WRITTEN),
     ("input", Node::TEXT),
 ];
 
-const USAGE: &[Member] = &[
+const USAGE: &[NodeMember] = &[
     ("prompt_tokens", number(INPUT)),
     ("completion_tokens", number(OUTPUT)),
     ("total_tokens", number(TOTAL)),
@@ -106,14 +107,14 @@ const USAGE: &[Member] = &[
     ("completion_tokens_details", object(COMPLETION_DETAILS)),
 ];
 
-const PROMPT_DETAILS: &[Member] = &[
+const PROMPT_DETAILS: &[NodeMember] = &[
     ("cached_tokens", number(CACHED)),
     ("cache_write_tokens", number(CACHE_WRITE)),
     ("audio_tokens", number(INPUT_AUDIO)),
     ("image_tokens", number(INPUT_IMAGE)),
 ];
 
-const COMPLETION_DETAILS: &[Member] = &[
+const COMPLETION_DETAILS: &[NodeMember] = &[
     ("reasoning_tokens", number(REASONING)),
     ("audio_tokens", number(OUTPUT_AUDIO)),
     ("image_tokens", number(OUTPUT_IMAGE)),

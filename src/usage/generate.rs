@@ -7,10 +7,10 @@
 //!
 //! `groundingMetadata` lists the searches that were made; a later one repeats those before.
 
-use super::numbers::{Numbers, split};
+use super::numbers::{Numbers, Slot, split};
 use super::table::{
-    Ends, Event, Mark, Member, Merge, Modalities, Node, Slot, Table, Text, array, number, object,
-    root, text,
+    Ends, EventClass, Marker, Merge, Modalities, Node, NodeMember, TextField, WireTable, array,
+    number, object, root, text,
 };
 use super::{Kind, Usage};
 
@@ -28,7 +28,7 @@ const CANDIDATES_IMAGE: Slot = 11;
 /// That of an entry of a list.
 const ENTRY: Slot = 12;
 
-pub(super) static TABLE: Table = Table {
+pub(super) static TABLE: WireTable = WireTable {
     document: root(MEMBERS, &ELEMENT),
     event: root(MEMBERS, &ELEMENT),
     names: &[
@@ -47,29 +47,29 @@ pub(super) static TABLE: Table = Table {
     ],
     merge: Merge::Update,
     beside: 0,
-    event_of: |_| Some(Event::Plain),
+    event_of: |_| Some(EventClass::Plain),
     ends: Ends::Reason,
     calls: &[],
     usage,
 };
 
-const ELEMENT: Node = object(MEMBERS).marked(Mark::Element);
+const ELEMENT: Node = object(MEMBERS).marked(Marker::Element);
 
-const MEMBERS: &[Member] = &[
+const MEMBERS: &[NodeMember] = &[
     ("candidates", array(&CANDIDATE)),
     (
         "promptFeedback",
-        object(&[("blockReason", text(Text::Finish))]),
+        object(&[("blockReason", text(TextField::Finish))]),
     ),
-    ("usageMetadata", object(USAGE).marked(Mark::Usage)),
-    ("modelVersion", text(Text::Model)),
-    ("responseId", text(Text::Id)),
+    ("usageMetadata", object(USAGE).marked(Marker::Usage)),
+    ("modelVersion", text(TextField::Model)),
+    ("responseId", text(TextField::Id)),
     ("error", ERROR),
 ];
 
 const CANDIDATE: Node = object(&[
     ("content", object(&[("parts", array(&PART))])),
-    ("finishReason", text(Text::Finish)),
+    ("finishReason", text(TextField::Finish)),
     ("groundingMetadata", object(GROUNDING)),
 ]);
 
@@ -81,22 +81,22 @@ const PART: Node = object(&[
     ("toolCall", object(CALL)),
 ]);
 
-const CALL: &[Member] = &[
+const CALL: &[NodeMember] = &[
     ("name", Node::TEXT),
     ("args", Node::WRITTEN),
     ("partialArgs", Node::WRITTEN),
 ];
 
-const GROUNDING: &[Member] = &[
-    ("webSearchQueries", array(&text(Text::Query))),
-    ("imageSearchQueries", array(&text(Text::Query))),
+const GROUNDING: &[NodeMember] = &[
+    ("webSearchQueries", array(&text(TextField::Query))),
+    ("imageSearchQueries", array(&text(TextField::Query))),
     (
         "groundingChunks",
-        array(&object(&[("maps", object(&[]).marked(Mark::Place))])),
+        array(&object(&[("maps", object(&[]).marked(Marker::Place))])),
     ),
 ];
 
-const USAGE: &[Member] = &[
+const USAGE: &[NodeMember] = &[
     ("promptTokenCount", number(PROMPT)),
     ("cachedContentTokenCount", number(CACHED)),
     ("toolUsePromptTokenCount", number(TOOL_USE)),
@@ -110,8 +110,8 @@ const USAGE: &[Member] = &[
         details(&CANDIDATES_DETAIL, CANDIDATES_PARTS),
     ),
     // Of the vendor's two houses one has this, the other that.
-    ("serviceTier", text(Text::Tier)),
-    ("trafficType", text(Text::Tier)),
+    ("serviceTier", text(TextField::Tier)),
+    ("trafficType", text(TextField::Tier)),
 ];
 
 const PROMPT_PARTS: Modalities = parts(PROMPT_AUDIO, PROMPT_IMAGE);
@@ -131,20 +131,20 @@ const fn parts(audio: Slot, image: Slot) -> Modalities {
 }
 
 const fn details(entry: &'static Node, parts: Modalities) -> Node {
-    array(entry).marked(Mark::Modalities(parts))
+    array(entry).marked(Marker::Modalities(parts))
 }
 
 const fn detail(parts: Modalities) -> Node {
-    object(DETAIL).marked(Mark::Modality(parts))
+    object(DETAIL).marked(Marker::Modality(parts))
 }
 
-const DETAIL: &[Member] = &[
-    ("modality", text(Text::EntryType)),
+const DETAIL: &[NodeMember] = &[
+    ("modality", text(TextField::EntryType)),
     ("tokenCount", number(ENTRY)),
 ];
 
 /// Its `code` is an HTTP status; the word for it is in `status`.
-const ERROR: Node = object(&[("status", text(Text::ErrorType))]).marked(Mark::Error);
+const ERROR: Node = object(&[("status", text(TextField::ErrorType))]).marked(Marker::Error);
 
 fn usage(numbers: &Numbers) -> Option<Usage> {
     let known = numbers.any(&[PROMPT, CACHED, TOOL_USE, CANDIDATES, THOUGHTS]);

@@ -3,10 +3,10 @@
 //! Images are counted as they come: the items of `data`, or the events that complete one. Older models
 //! report no tokens at all. `input_tokens` contains the image tokens, and so does `output_tokens`.
 
-use super::numbers::Numbers;
+use super::numbers::{Numbers, Slot};
 use super::table::{
-    ERROR, Ends, Event, Mark, Member, Merge, Node, Slot, Table, Text, array, number, object, root,
-    text,
+    ERROR, Ends, EventClass, Marker, Merge, Node, NodeMember, TextField, WireTable, array, number,
+    object, root, text,
 };
 use super::{Kind, Usage};
 
@@ -15,7 +15,7 @@ const INPUT_IMAGE: Slot = 2;
 const OUTPUT: Slot = 3;
 const OUTPUT_IMAGE: Slot = 5;
 
-pub(super) static TABLE: Table = Table {
+pub(super) static TABLE: WireTable = WireTable {
     document: root(DOCUMENT, &DOCUMENT_ELEMENT),
     event: root(EVENT, &EVENT_ELEMENT),
     names: &[
@@ -30,9 +30,9 @@ pub(super) static TABLE: Table = Table {
     merge: Merge::Replace,
     beside: 0,
     event_of: |name| match name {
-        b"error" => Some(Event::Error),
+        b"error" => Some(EventClass::Error),
         // image_generation.completed, image_edit.completed
-        name if name.ends_with(b".completed") => Some(Event::Image),
+        name if name.ends_with(b".completed") => Some(EventClass::Image),
         _ => None,
     },
     ends: Ends::Event,
@@ -40,26 +40,26 @@ pub(super) static TABLE: Table = Table {
     usage,
 };
 
-const DOCUMENT_ELEMENT: Node = object(DOCUMENT).marked(Mark::Element);
-const EVENT_ELEMENT: Node = object(EVENT).marked(Mark::Element);
+const DOCUMENT_ELEMENT: Node = object(DOCUMENT).marked(Marker::Element);
+const EVENT_ELEMENT: Node = object(EVENT).marked(Marker::Element);
 
-const DOCUMENT: &[Member] = &[
+const DOCUMENT: &[NodeMember] = &[
     ("data", array(&IMAGE)),
-    ("usage", object(USAGE).marked(Mark::Usage)),
+    ("usage", object(USAGE).marked(Marker::Usage)),
     ("error", ERROR),
 ];
 
-const IMAGE: Node = object(&[]).marked(Mark::Image);
+const IMAGE: Node = object(&[]).marked(Marker::Image);
 
-const EVENT: &[Member] = &[
-    ("type", text(Text::EventType)),
-    ("usage", object(USAGE).marked(Mark::Usage)),
+const EVENT: &[NodeMember] = &[
+    ("type", text(TextField::EventType)),
+    ("usage", object(USAGE).marked(Marker::Usage)),
     // Of an event of type `error`.
-    ("code", text(Text::ErrorCode)),
+    ("code", text(TextField::ErrorCode)),
     ("error", ERROR),
 ];
 
-const USAGE: &[Member] = &[
+const USAGE: &[NodeMember] = &[
     ("input_tokens", number(INPUT)),
     ("output_tokens", number(OUTPUT)),
     ("total_tokens", number(6)),

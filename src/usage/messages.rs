@@ -6,18 +6,18 @@
 //!
 //! `usage.iterations` lists the model calls behind one answer; a later list stands for the one before. Those of type
 //! `message` and `fallback_message`, and those without a type, are in the sums beside it (where they name another model, as
-//! with a fallback, that one's are told apart, see `Tally::own_numbers`). All others are not: what has a model
+//! with a fallback, that one's are told apart, see `UsageTally::own_numbers`). All others are not: what has a model
 //! of its own (`advisor_message`) is that model's, what has none (`compaction`) is added to the sums. Types that are not known
 //! yet are read in the same way: they are rather charged than free.
 //!
 //! What the model wrote stands in the `delta` of `content_block_delta`, in the few blocks that do not begin empty, and in the
 //! `content` of a document.
 
-use super::numbers::Numbers;
-use super::others::SUMS as ENTRY_SUMS;
+use super::model_sums::SUMS as ENTRY_SUMS;
+use super::numbers::{Numbers, Slot};
 use super::table::{
-    ERROR, Ends, Event, Mark, Member, Merge, Node, Slot, Table, Text, array, number, object, root,
-    text,
+    ERROR, Ends, EventClass, Marker, Merge, Node, NodeMember, TextField, WireTable, array, number,
+    object, root, text,
 };
 use super::{Call, Kind, Usage};
 
@@ -40,7 +40,7 @@ const CACHE_WRITE_5M: Slot = 4;
 const CACHE_WRITE_1H: Slot = 5;
 const COMMON: core::ops::RangeInclusive<Slot> = INPUT..=CACHE_WRITE_1H;
 
-pub(super) static TABLE: Table = Table {
+pub(super) static TABLE: WireTable = WireTable {
     document: root(DOCUMENT, &DOCUMENT_ELEMENT),
     event: root(EVENT, &EVENT_ELEMENT),
     names: &[
@@ -63,10 +63,10 @@ pub(super) static TABLE: Table = Table {
     merge: Merge::Update,
     beside: 0,
     event_of: |name| match name {
-        b"content_block_delta" | b"content_block_start" => Some(Event::Part),
-        b"message_start" | b"message_delta" => Some(Event::Plain),
-        b"message_stop" => Some(Event::End),
-        b"error" => Some(Event::Error),
+        b"content_block_delta" | b"content_block_start" => Some(EventClass::Part),
+        b"message_start" | b"message_delta" => Some(EventClass::Plain),
+        b"message_stop" => Some(EventClass::End),
+        b"error" => Some(EventClass::Error),
         _ => None,
     },
     ends: Ends::Event,
@@ -77,11 +77,11 @@ pub(super) static TABLE: Table = Table {
     usage,
 };
 
-const DOCUMENT_ELEMENT: Node = object(DOCUMENT).marked(Mark::Element);
-const EVENT_ELEMENT: Node = object(EVENT).marked(Mark::Element);
+const DOCUMENT_ELEMENT: Node = object(DOCUMENT).marked(Marker::Element);
+const EVENT_ELEMENT: Node = object(EVENT).marked(Marker::Element);
 
-const EVENT: &[Member] = &[
-    ("type", text(Text::EventType)),
+const EVENT: &[NodeMember] = &[
+    ("type", text(TextField::EventType)),
     ("message", object(MESSAGE)),
     ("delta", object(DELTA)),
     ("content_block", BLOCK),
@@ -89,14 +89,14 @@ const EVENT: &[Member] = &[
     ("error", ERROR),
 ];
 
-const DELTA: &[Member] = &[
+const DELTA: &[NodeMember] = &[
     ("text", Node::TEXT),
     ("thinking", Node::TEXT),
     ("partial_json", Node::TEXT),
     // Of a compaction.
     ("content", Node::TEXT),
     // Of the message.
-    ("stop_reason", text(Text::Finish)),
+    ("stop_reason", text(TextField::Finish)),
 ];
 
 const BLOCK: Node = object(&[
@@ -106,21 +106,21 @@ const BLOCK: Node = object(&[
     ("input", Node::WRITTEN),
 ]);
 
-const DOCUMENT: &[Member] = &message(array(&BLOCK));
-const MESSAGE: &[Member] = &message(Node::NONE);
+const DOCUMENT: &[NodeMember] = &message(array(&BLOCK));
+const MESSAGE: &[NodeMember] = &message(Node::NONE);
 
-const fn message(content: Node) -> [Member; 6] {
+const fn message(content: Node) -> [NodeMember; 6] {
     [
-        ("id", text(Text::Id)),
-        ("model", text(Text::Model)),
+        ("id", text(TextField::Id)),
+        ("model", text(TextField::Model)),
         ("content", content),
-        ("stop_reason", text(Text::Finish)),
+        ("stop_reason", text(TextField::Finish)),
         ("usage", object(USAGE)),
         ("error", ERROR),
     ]
 }
 
-const USAGE: &[Member] = &[
+const USAGE: &[NodeMember] = &[
     ("input_tokens", number(SUMS + INPUT)),
     ("output_tokens", number(SUMS + OUTPUT)),
     ("cache_read_input_tokens", number(SUMS + CACHE_READ)),
@@ -140,14 +140,14 @@ const USAGE: &[Member] = &[
             ("code_execution_requests", number(EXECUTIONS)),
         ]),
     ),
-    ("service_tier", text(Text::Tier)),
-    ("speed", text(Text::Speed)),
-    ("iterations", array(&ITERATION).marked(Mark::Iterations)),
+    ("service_tier", text(TextField::Tier)),
+    ("speed", text(TextField::Speed)),
+    ("iterations", array(&ITERATION).marked(Marker::Iterations)),
 ];
 
 const ITERATION: Node = object(&[
-    ("type", text(Text::EntryType)),
-    ("model", text(Text::EntryModel)),
+    ("type", text(TextField::EntryType)),
+    ("model", text(TextField::EntryModel)),
     ("input_tokens", number(ENTRY + INPUT)),
     ("output_tokens", number(ENTRY + OUTPUT)),
     ("cache_read_input_tokens", number(ENTRY + CACHE_READ)),
@@ -160,7 +160,7 @@ const ITERATION: Node = object(&[
         ]),
     ),
 ])
-.marked(Mark::Iteration);
+.marked(Marker::Iteration);
 
 /// An `iterations` array begins: it stands for the one before.
 pub(super) fn begin_iterations(numbers: &mut Numbers) {

@@ -1,9 +1,9 @@
 //! The meter: bytes of an answer in, what it used out.
 
-use super::picker::Picker;
-use super::sse::Events;
-use super::table::{Table, Text};
-use super::tally::Tally;
+use super::extractor::Extractor;
+use super::sse::EventReader;
+use super::table::{TextField, WireTable};
+use super::tally::UsageTally;
 use super::{Usage, chat, generate, images, messages, responses};
 use crate::text::is_whitespace;
 use core::fmt;
@@ -33,7 +33,7 @@ impl Wire {
         Self::Generate,
     ];
 
-    pub(super) fn table(self) -> &'static Table {
+    pub(super) fn table(self) -> &'static WireTable {
         match self {
             Self::Chat => &chat::TABLE,
             Self::Responses => &responses::TABLE,
@@ -46,7 +46,7 @@ impl Wire {
 
 /// Reads the usage out of one answer as it streams by, a JSON document or server-sent events.
 ///
-/// It is total on any bytes in any chunks, and lenient: values of no interest are passed over without a
+/// It is total on any bytes in any chunks, and lenient: values of no interest are skipped without a
 /// look at their grammar, beyond strings and the number of brackets. An event that is no JSON counts for
 /// nothing, the others do. So does a last event whose JSON is whole but whose blank line never came.
 ///
@@ -54,9 +54,9 @@ impl Wire {
 /// have fixed places, strings of more than 128 bytes are not kept, and brackets are counted. A fifth of it is for the names and
 /// sums of four other models, twice: as they stand, and as the event that is being read has them.
 pub struct Meter {
-    form: Form,
-    picker: Picker,
-    tally: Tally,
+    form: ResponseForm,
+    extractor: Extractor,
+    tally: UsageTally,
 }
 
 /// What kind of text an answer is.
@@ -64,13 +64,13 @@ pub struct Meter {
     clippy::large_enum_variant,
     reason = "an answer of any form has its place from the start, nothing is allocated while it passes"
 )]
-enum Form {
+enum ResponseForm {
     /// Not known: only whitespace so far, after so many bytes of a byte order mark.
     Unknown { mark: usize, last: u8 },
     /// One JSON document.
     Document,
     /// Server-sent events.
-    Events(Events),
+    Events(EventReader),
 }
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
@@ -113,37 +113,39 @@ impl Meter {
     /// A meter that has read nothing.
     pub fn new(wire: Wire) -> Self {
         Self {
-            form: Form::Unknown { mark: 0, last: 0 },
-            picker: Picker::new(),
-            tally: Tally::new(wire.table()),
+            form: ResponseForm::Unknown { mark: 0, last: 0 },
+            extractor: Extractor::new(),
+            tally: UsageTally::new(wire.table()),
         }
     }
 
     /// Reads the next bytes.
     pub fn feed(&mut self, bytes: &[u8]) {
         let bytes = match self.form {
-            Form::Unknown { .. } => self.sniff(bytes),
+            ResponseForm::Unknown { .. } => self.sniff(bytes),
             _ => bytes,
         };
         match &mut self.form {
-            Form::Unknown { .. } => {}
-            Form::Document => {
-                self.picker.feed(bytes, false, &mut self.tally);
+            ResponseForm::Unknown { .. } => {}
+            ResponseForm::Document => {
+                self.extractor.feed(bytes, false, &mut self.tally);
             }
-            Form::Events(events) => events.feed(bytes, &mut self.picker, &mut self.tally),
+            ResponseForm::Events(events) => {
+                events.feed(bytes, &mut self.extractor, &mut self.tally)
+            }
         }
     }
 
     /// Tells that the answer has ended, or broke off; gives what it told.
     pub fn finish(&mut self) -> Reading {
         let unreadable = match &mut self.form {
-            Form::Unknown { .. } => false,
-            Form::Document => {
-                self.tally.end_document(self.picker.is_closed());
-                self.picker.is_lost() && !self.tally.is_told_anything()
+            ResponseForm::Unknown { .. } => false,
+            ResponseForm::Document => {
+                self.tally.end_document(self.extractor.is_closed());
+                self.extractor.is_lost() && !self.tally.is_told_anything()
             }
-            Form::Events(events) => {
-                events.end(&mut self.picker, &mut self.tally);
+            ResponseForm::Events(events) => {
+                events.end(&mut self.extractor, &mut self.tally);
                 events.is_unreadable()
             }
         };
@@ -154,11 +156,11 @@ impl Meter {
             finished: tally.finished(),
             error: owned(tally.error()),
             reported: tally.reported(),
-            response_id: owned(tally.text_kept(Text::Id)),
-            response_model: owned(tally.text_kept(Text::Model)),
+            response_id: owned(tally.text_kept(TextField::Id)),
+            response_model: owned(tally.text_kept(TextField::Model)),
             finish_reason: owned(tally.finish_reason()),
-            service_tier: owned(tally.text_kept(Text::Tier)),
-            speed: owned(tally.text_kept(Text::Speed)),
+            service_tier: owned(tally.text_kept(TextField::Tier)),
+            speed: owned(tally.text_kept(TextField::Speed)),
             generated_bytes: tally.generated_bytes(),
             others: tally.others(),
             unreadable,
@@ -167,7 +169,7 @@ impl Meter {
 
     /// Finds the form by the first byte that is not whitespace; gives what is left from there.
     fn sniff<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
-        let Form::Unknown { mark, last } = &mut self.form else {
+        let ResponseForm::Unknown { mark, last } = &mut self.form else {
             return bytes;
         };
         let mut rest = bytes;
@@ -179,22 +181,22 @@ impl Meter {
                 }
                 _ if mark_whole && is_whitespace(byte) => *last = byte,
                 b'{' | b'[' if mark_whole => {
-                    self.form = Form::Document;
+                    self.form = ResponseForm::Document;
                     if byte == b'[' {
                         self.tally.count_elements();
                     }
-                    self.picker.reset(&self.tally.table().document);
+                    self.extractor.reset(&self.tally.table().document);
                     return rest;
                 }
                 _ => {
                     // A field's name is what a line begins with.
                     let inside = matches!(last, b' ' | b'\t') || !mark_whole;
-                    self.form = Form::Events(if inside {
-                        Events::in_other_line()
+                    self.form = ResponseForm::Events(if inside {
+                        EventReader::in_other_line()
                     } else {
-                        Events::default()
+                        EventReader::default()
                     });
-                    self.picker.reset(&self.tally.table().event);
+                    self.extractor.reset(&self.tally.table().event);
                     return rest;
                 }
             }

@@ -5,25 +5,25 @@
 //! [`Kind`]s, none of which contains another, so that sums and charges need no further knowledge.
 //!
 //! The [`Meter`] finds the numbers: bytes go through `sse` (if the answer is a stream of events) and
-//! `picker` (JSON), which follows the table of the answer's [`Wire`] form, to the `tally`.
+//! `extractor` (JSON), which follows the table of the answer's [`Wire`] form, to the `tally`.
 
 mod carry;
 mod chat;
 pub mod estimate;
+mod extractor;
 mod generate;
+mod holes;
 mod images;
 mod messages;
 mod meter;
+mod model_sums;
 mod numbers;
-mod others;
-mod pattern;
-mod picker;
-mod places;
 mod responses;
 mod short_text;
 mod sse;
 mod table;
 mod tally;
+mod template;
 
 pub use estimate::Estimated;
 pub use meter::{Meter, Reading, Wire};

@@ -1,6 +1,7 @@
 //! The numbers of one usage object, by slot, and how a total is split into its parts.
 
-use super::table::Slot;
+/// The place of a number among those of its table.
+pub(super) type Slot = u8;
 
 /// How many slots there are: the most that any table needs.
 pub(super) const SLOTS: usize = 24;

@@ -7,10 +7,10 @@
 //! the response in a stream's last event repeats it. So it is with what the model did: in a stream each item counts as it is
 //! done. `tool_usage` tells beside the usage what a model that makes images took, and how many searches are billed.
 
-use super::numbers::Numbers;
+use super::numbers::{Numbers, Slot};
 use super::table::{
-    ERROR, Ends, Event, Mark, Member, Merge, Node, Slot, Table, Text, array, number, object, root,
-    text,
+    ERROR, Ends, EventClass, Marker, Merge, Node, NodeMember, TextField, WireTable, array, number,
+    object, root, text,
 };
 use super::{Call, Kind, Usage};
 
@@ -35,7 +35,7 @@ const IMAGES_OUTPUT_IMAGE: Slot = 15;
 /// Those from [`SEARCHES`] on.
 const TOOL_USAGE: u32 = 0x3F << SEARCHES;
 
-pub(super) static TABLE: Table = Table {
+pub(super) static TABLE: WireTable = WireTable {
     document: root(DOCUMENT, &DOCUMENT_ELEMENT),
     event: root(EVENT, &EVENT_ELEMENT),
     names: &[
@@ -59,13 +59,17 @@ pub(super) static TABLE: Table = Table {
     merge: Merge::Replace,
     beside: TOOL_USAGE,
     event_of: |name| match name {
-        b"response.completed" | b"response.incomplete" | b"response.cancelled" => Some(Event::End),
-        b"response.failed" | b"error" => Some(Event::Error),
-        b"response.created" | b"response.queued" | b"response.in_progress" => Some(Event::Plain),
-        b"response.output_item.done" => Some(Event::Part),
+        b"response.completed" | b"response.incomplete" | b"response.cancelled" => {
+            Some(EventClass::End)
+        }
+        b"response.failed" | b"error" => Some(EventClass::Error),
+        b"response.created" | b"response.queued" | b"response.in_progress" => {
+            Some(EventClass::Plain)
+        }
+        b"response.output_item.done" => Some(EventClass::Part),
         // Sound, in base64.
         b"response.audio.delta" | b"response.output_audio.delta" => None,
-        name if name.ends_with(b".delta") => Some(Event::Part),
+        name if name.ends_with(b".delta") => Some(EventClass::Part),
         _ => None,
     },
     ends: Ends::Event,
@@ -73,55 +77,55 @@ pub(super) static TABLE: Table = Table {
     usage,
 };
 
-const DOCUMENT_ELEMENT: Node = object(DOCUMENT).marked(Mark::Element);
-const EVENT_ELEMENT: Node = object(EVENT).marked(Mark::Element);
+const DOCUMENT_ELEMENT: Node = object(DOCUMENT).marked(Marker::Element);
+const EVENT_ELEMENT: Node = object(EVENT).marked(Marker::Element);
 
-const EVENT: &[Member] = &[
-    ("type", text(Text::EventType)),
+const EVENT: &[NodeMember] = &[
+    ("type", text(TextField::EventType)),
     ("delta", Node::TEXT),
     ("response", object(RESPONSE)),
     ("item", ITEM),
     // Of an event of type `error`.
-    ("code", text(Text::ErrorCode)),
+    ("code", text(TextField::ErrorCode)),
     ("error", ERROR),
 ];
 
-const DOCUMENT: &[Member] = &response(array(&WRITTEN_ITEM));
-const RESPONSE: &[Member] = &response(Node::NONE);
+const DOCUMENT: &[NodeMember] = &response(array(&WRITTEN_ITEM));
+const RESPONSE: &[NodeMember] = &response(Node::NONE);
 
-const fn response(output: Node) -> [Member; 10] {
+const fn response(output: Node) -> [NodeMember; 10] {
     [
-        ("id", text(Text::Id)),
-        ("model", text(Text::Model)),
-        ("status", text(Text::Status)),
+        ("id", text(TextField::Id)),
+        ("model", text(TextField::Model)),
+        ("status", text(TextField::Status)),
         ("output", output),
         ("incomplete_details", object(INCOMPLETE)),
-        ("usage", object(USAGE).marked(Mark::Usage)),
+        ("usage", object(USAGE).marked(Marker::Usage)),
         ("tool_usage", object(TOOLS_USED)),
         ("tools", array(&TOOL)),
-        ("service_tier", text(Text::Tier)),
+        ("service_tier", text(TextField::Tier)),
         ("error", ERROR),
     ]
 }
 
-const INCOMPLETE: &[Member] = &[("reason", text(Text::Finish))];
+const INCOMPLETE: &[NodeMember] = &[("reason", text(TextField::Finish))];
 
 /// Something that the model did.
 const ITEM: Node = object(&[
-    ("type", text(Text::EntryType)),
-    ("status", text(Text::EntryStatus)),
-    ("action", object(&[("type", text(Text::EntryAction))])),
+    ("type", text(TextField::EntryType)),
+    ("status", text(TextField::EntryStatus)),
+    ("action", object(&[("type", text(TextField::EntryAction))])),
 ])
-.marked(Mark::Item);
+.marked(Marker::Item);
 
 /// The same with what it wrote.
 const WRITTEN_ITEM: Node = object(&[
-    ("type", text(Text::EntryType)),
-    ("status", text(Text::EntryStatus)),
+    ("type", text(TextField::EntryType)),
+    ("status", text(TextField::EntryStatus)),
     (
         "action",
         object(&[
-            ("type", text(Text::EntryAction)),
+            ("type", text(TextField::EntryAction)),
             ("commands", Node::WRITTEN),
             ("command", Node::WRITTEN),
         ]),
@@ -133,7 +137,7 @@ const WRITTEN_ITEM: Node = object(&[
     ("code", Node::TEXT),
     ("operation", object(&[("diff", Node::TEXT)])),
 ])
-.marked(Mark::Item);
+.marked(Marker::Item);
 
 const CONTENT: Node = object(&[
     ("text", Node::TEXT),
@@ -142,12 +146,12 @@ const CONTENT: Node = object(&[
 ]);
 
 const TOOL: Node = object(&[
-    ("type", text(Text::EntryType)),
-    ("model", text(Text::EntryModel)),
+    ("type", text(TextField::EntryType)),
+    ("model", text(TextField::EntryModel)),
 ])
-.marked(Mark::Tool);
+.marked(Marker::Tool);
 
-const TOOLS_USED: &[Member] = &[
+const TOOLS_USED: &[NodeMember] = &[
     ("web_search", object(&[("num_requests", number(SEARCHES))])),
     (
         "image_gen",
@@ -167,7 +171,7 @@ const TOOLS_USED: &[Member] = &[
     ),
 ];
 
-const USAGE: &[Member] = &[
+const USAGE: &[NodeMember] = &[
     ("input_tokens", number(INPUT)),
     ("output_tokens", number(OUTPUT)),
     ("total_tokens", number(TOTAL)),

@@ -32,12 +32,12 @@ impl ShortText {
     }
 
     /// Adds bytes; false, and nothing added, if there is no room for all of them.
-    pub(super) fn push(&mut self, piece: &[u8]) -> bool {
-        let end = self.len.saturating_add(piece.len());
+    pub(super) fn push(&mut self, fragment: &[u8]) -> bool {
+        let end = self.len.saturating_add(fragment.len());
         let Some(room) = self.bytes.get_mut(self.len..end) else {
             return false;
         };
-        room.copy_from_slice(piece);
+        room.copy_from_slice(fragment);
         self.len = end;
         true
     }

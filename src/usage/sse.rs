@@ -1,4 +1,4 @@
-//! Server-sent events (WHATWG HTML, 9.2.6), as they come: their data goes straight to the picker.
+//! Server-sent events (WHATWG HTML, 9.2.6), as they come: their data goes straight to the extractor.
 //!
 //! Only `data` counts: every protocol here repeats in it what its `event` fields say.
 //!
@@ -6,15 +6,16 @@
 //! vendors' clients read it, and what it tells was used.
 
 use super::carry::Carry;
-use super::pattern::{Likeness, MAX_EVENT, Pattern};
-use super::picker::Picker;
-use super::tally::{Effect, Tally};
+use super::extractor::Extractor;
+use super::tally::{Effect, UsageTally};
+use super::template::{Likeness, MAX_EVENT, Template};
+use crate::text::is_line_break;
 use memchr::memchr2;
 
 /// Cuts a stream into lines and lines into events.
 #[derive(Default)]
-pub(super) struct Events {
-    line: Line,
+pub(super) struct EventReader {
+    line: LineState,
     /// The last byte read was a CR: an LF right behind it belongs to it.
     after_cr: bool,
     /// The event has a line of data.
@@ -22,18 +23,18 @@ pub(super) struct Events {
     /// An event had one.
     any_data: bool,
     /// What the stream begins with.
-    head: Head,
+    head: StreamStart,
     /// What came of the event with the chunks before was read.
     begun: bool,
     /// The last event.
-    pattern: Pattern,
+    template: Template,
     /// The event's bytes from the chunks before. Unless it has begun it may be like the last one.
     carry: Carry,
 }
 
 /// Where in a line the bytes so far end.
 #[derive(Clone, Copy, Default)]
-enum Line {
+enum LineState {
     #[default]
     Start,
     /// After so many bytes of `data:`.
@@ -49,12 +50,12 @@ const DATA: &[u8] = b"data:";
 
 /// The first bytes of a stream.
 #[derive(Default)]
-struct Head {
+struct StreamStart {
     bytes: [u8; Self::SIZE],
     len: usize,
 }
 
-impl Head {
+impl StreamStart {
     /// Enough to know any field by.
     const SIZE: usize = 6;
     /// What a line of a stream begins with: a comment, or a field.
@@ -76,14 +77,14 @@ impl Head {
     }
 }
 
-impl Events {
+impl EventReader {
     /// A stream that begins inside a line that is no field.
     pub(super) fn in_other_line() -> Self {
         Self {
-            line: Line::Other,
-            head: Head {
-                bytes: [b' '; Head::SIZE],
-                len: Head::SIZE,
+            line: LineState::Other,
+            head: StreamStart {
+                bytes: [b' '; StreamStart::SIZE],
+                len: StreamStart::SIZE,
             },
             begun: true,
             carry: Carry::lacking(),
@@ -92,27 +93,27 @@ impl Events {
     }
 
     /// Reads the next bytes; none after the stream's own end.
-    pub(super) fn feed(&mut self, bytes: &[u8], picker: &mut Picker, tally: &mut Tally) {
-        if self.head.len < Head::SIZE {
+    pub(super) fn feed(&mut self, bytes: &[u8], extractor: &mut Extractor, tally: &mut UsageTally) {
+        if self.head.len < StreamStart::SIZE {
             self.head.add(bytes);
         }
         let mut rest = bytes;
         while !self.begun && self.carry.len() > 0 && !rest.is_empty() {
-            rest = self.carry_on(rest, picker, tally);
+            rest = self.carry_on(rest, extractor, tally);
         }
-        self.read(rest, picker, tally);
+        self.read(rest, extractor, tally);
     }
 
     /// Tells that the stream has ended: the last event may have no blank line.
-    pub(super) fn end(&mut self, picker: &mut Picker, tally: &mut Tally) {
+    pub(super) fn end(&mut self, extractor: &mut Extractor, tally: &mut UsageTally) {
         // Nothing that is carried over is like the last event now.
-        self.pattern.forget();
+        self.template.forget();
         if !self.begun {
             let carry = core::mem::take(&mut self.carry);
-            self.read(carry.as_bytes(), picker, tally);
+            self.read(carry.as_bytes(), extractor, tally);
         }
         if !tally.is_done() {
-            self.dispatch(picker, tally);
+            self.dispatch(extractor, tally);
         }
     }
 
@@ -125,12 +126,12 @@ impl Events {
     fn carry_on<'a>(
         &mut self,
         bytes: &'a [u8],
-        picker: &mut Picker,
-        tally: &mut Tally,
+        extractor: &mut Extractor,
+        tally: &mut UsageTally,
     ) -> &'a [u8] {
         let before = self.carry.len();
         let after = self.carry.fill(bytes);
-        match self.pattern.compare(self.carry.as_bytes()) {
+        match self.template.compare(self.carry.as_bytes()) {
             Likeness::Alike(left) => {
                 let read = self.carry.len().saturating_sub(left.len());
                 self.carry.clear();
@@ -140,14 +141,14 @@ impl Events {
             Likeness::Open if after.is_empty() => after,
             Likeness::Open | Likeness::Unlike => {
                 let carry = core::mem::take(&mut self.carry);
-                self.read(carry.as_bytes(), picker, tally);
+                self.read(carry.as_bytes(), extractor, tally);
                 after
             }
         }
     }
 
     /// Reads the next bytes, all that are not carried over.
-    fn read(&mut self, bytes: &[u8], picker: &mut Picker, tally: &mut Tally) {
+    fn read(&mut self, bytes: &[u8], extractor: &mut Extractor, tally: &mut UsageTally) {
         if bytes.is_empty() || tally.is_done() {
             return;
         }
@@ -156,21 +157,21 @@ impl Events {
             rest = rest.strip_prefix(b"\n").unwrap_or(rest);
         }
         if self.begun {
-            picker.note_on(self.carry.len().saturating_add(rest.len()));
+            extractor.note_on(self.carry.len().saturating_add(rest.len()));
         } else {
-            rest = self.begin_event(rest, picker, tally);
+            rest = self.begin_event(rest, extractor, tally);
         }
         // From the first byte of the event in this chunk on.
         let mut event = rest;
         while let Some((&byte, tail)) = rest.split_first() {
             match self.line {
-                Line::Start => {
+                LineState::Start => {
                     if let Some(value) = rest.strip_prefix(DATA) {
-                        self.line = Line::Colon;
+                        self.line = LineState::Colon;
                         rest = value;
                     } else if is_line_break(byte) {
                         let (told, repeatable) = (tally.is_told(), tally.is_repeatable());
-                        let dispatched = self.dispatch(picker, tally);
+                        let dispatched = self.dispatch(extractor, tally);
                         if tally.is_done() {
                             return;
                         }
@@ -183,51 +184,51 @@ impl Events {
                                     let numbers = effect.is_some_and(|effect| effect.numbers);
                                     let numbers = numbers.then(|| tally.numbers());
                                     let generated = effect.map(|effect| effect.generated);
-                                    let places = picker.places();
-                                    self.pattern.learn(event, places, numbers, generated);
+                                    let holes = extractor.holes();
+                                    self.template.learn(event, holes, numbers, generated);
                                 }
-                                _ if told => self.pattern.forget(),
+                                _ if told => self.template.forget(),
                                 _ => {}
                             }
-                            picker.reset(&tally.table().event);
+                            extractor.reset(&tally.table().event);
                         }
                         self.carry.clear();
                         self.begun = false;
-                        rest = self.begin_event(rest, picker, tally);
+                        rest = self.begin_event(rest, extractor, tally);
                         event = rest;
                     } else {
-                        self.line = Line::Name(0);
+                        self.line = LineState::Name(0);
                     }
                 }
-                Line::Name(read) => match DATA.get(read) {
+                LineState::Name(read) => match DATA.get(read) {
                     Some(want) if *want == byte => {
                         let read = read.saturating_add(1);
                         self.line = if read == DATA.len() {
-                            Line::Colon
+                            LineState::Colon
                         } else {
-                            Line::Name(read)
+                            LineState::Name(read)
                         };
                         rest = tail;
                     }
                     // A line that is nothing but a name is that field, empty.
                     Some(b':') if is_line_break(byte) => {
-                        self.begin_data(picker, tally);
+                        self.begin_data(extractor, tally);
                         rest = self.end_line(rest);
                     }
-                    _ => self.line = Line::Other,
+                    _ => self.line = LineState::Other,
                 },
-                Line::Colon => {
-                    self.begin_data(picker, tally);
-                    self.line = Line::Data;
+                LineState::Colon => {
+                    self.begin_data(extractor, tally);
+                    self.line = LineState::Data;
                     rest = if byte == b' ' { tail } else { rest };
                 }
-                Line::Data => {
-                    rest = picker.feed(rest, true, tally);
+                LineState::Data => {
+                    rest = extractor.feed(rest, true, tally);
                     if !rest.is_empty() {
                         rest = self.end_line(rest);
                     }
                 }
-                Line::Other => {
+                LineState::Other => {
                     let end = memchr2(b'\r', b'\n', rest).and_then(|end| rest.get(end..));
                     rest = self.end_line(end.unwrap_or_default());
                 }
@@ -244,19 +245,19 @@ impl Events {
     fn begin_event<'a>(
         &mut self,
         bytes: &'a [u8],
-        picker: &mut Picker,
-        tally: &mut Tally,
+        extractor: &mut Extractor,
+        tally: &mut UsageTally,
     ) -> &'a [u8] {
         let mut rest = bytes;
         loop {
-            match self.pattern.compare(rest) {
+            match self.template.compare(rest) {
                 Likeness::Alike(after) => rest = self.repeat(after, tally),
                 Likeness::Open if rest.len() < MAX_EVENT => {
                     self.carry.add(rest);
                     return Default::default();
                 }
                 Likeness::Open | Likeness::Unlike => {
-                    picker.note_from(rest.len());
+                    extractor.note_from(rest.len());
                     return rest;
                 }
             }
@@ -264,10 +265,10 @@ impl Events {
     }
 
     /// What stands before these bytes is like the last event: it told the same. Gives what is left.
-    fn repeat<'a>(&mut self, bytes: &'a [u8], tally: &mut Tally) -> &'a [u8] {
-        tally.repeat(self.pattern.numbers(), self.pattern.generated());
-        // The pattern has no LF of a last CR LF.
-        if !self.pattern.ends_with_cr() {
+    fn repeat<'a>(&mut self, bytes: &'a [u8], tally: &mut UsageTally) -> &'a [u8] {
+        tally.repeat(self.template.numbers(), self.template.generated());
+        // The template has no LF of a last CR LF.
+        if !self.template.ends_with_cr() {
             return bytes;
         }
         self.after_cr = bytes.is_empty();
@@ -275,9 +276,9 @@ impl Events {
     }
 
     /// A line of data begins; it and the one before are joined by an LF.
-    fn begin_data(&mut self, picker: &mut Picker, tally: &mut Tally) {
+    fn begin_data(&mut self, extractor: &mut Extractor, tally: &mut UsageTally) {
         if self.has_data {
-            picker.feed(b"\n", false, tally);
+            extractor.feed(b"\n", false, tally);
         }
         self.has_data = true;
         self.any_data = true;
@@ -291,25 +292,25 @@ impl Events {
             [b'\r'] => (Default::default(), true),
             [_, rest @ ..] => (rest, false),
         };
-        self.line = Line::Start;
+        self.line = LineState::Start;
         self.after_cr = after_cr;
         rest
     }
 
     /// A blank line: the event is whole. Nothing if it is none, for want of a line of data; otherwise what it changed, if it
     /// is JSON.
-    fn dispatch(&mut self, picker: &Picker, tally: &mut Tally) -> Option<Option<Effect>> {
+    fn dispatch(
+        &mut self,
+        extractor: &Extractor,
+        tally: &mut UsageTally,
+    ) -> Option<Option<Effect>> {
         if !core::mem::take(&mut self.has_data) {
             return None;
         }
-        if picker.is_closed() {
+        if extractor.is_closed() {
             return Some(Some(tally.commit()));
         }
         tally.discard();
         Some(None)
     }
-}
-
-pub(super) fn is_line_break(byte: u8) -> bool {
-    matches!(byte, b'\r' | b'\n')
 }

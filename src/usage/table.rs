@@ -1,14 +1,14 @@
 //! What of an answer is worth reading: a tree of keys for each form of each protocol.
 //!
-//! The tables are constants, one file a protocol; the [`Picker`](super::picker::Picker) follows them
+//! The tables are constants, one file a protocol; the [`Extractor`](super::extractor::Extractor) follows them
 //! and knows no key itself.
 
-use super::numbers::Numbers;
+use super::numbers::{Numbers, Slot};
 use super::{Call, Usage};
 use crate::text::same;
 
 /// Everything that is particular to one wire form.
-pub(super) struct Table {
+pub(super) struct WireTable {
     /// The root of an answer that is one JSON document.
     pub(super) document: Node,
     /// The root of an event of a stream.
@@ -19,7 +19,7 @@ pub(super) struct Table {
     /// The numbers that stand beside the usage object: another one does not stand for these. Bit n is slot n.
     pub(super) beside: u32,
     /// What an event of this `type` is; nothing: not worth reading on.
-    pub(super) event_of: fn(&[u8]) -> Option<Event>,
+    pub(super) event_of: fn(&[u8]) -> Option<EventClass>,
     /// What else ends a stream, beside an event of that kind.
     pub(super) ends: Ends,
     /// Calls that are reported as a number: it stands for what was counted.
@@ -27,9 +27,6 @@ pub(super) struct Table {
     /// The usage that the numbers mean; nothing if none of those that count was reported.
     pub(super) usage: fn(&Numbers) -> Option<Usage>,
 }
-
-/// The place of a number among those of its table.
-pub(super) type Slot = u8;
 
 /// How numbers of an event go with those of the events before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +50,7 @@ pub(super) enum Ends {
 
 /// What an event of a stream is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Event {
+pub(super) enum EventClass {
     /// One that may carry something.
     #[default]
     Plain,
@@ -61,7 +58,7 @@ pub(super) enum Event {
     End,
     /// A finished image.
     Image,
-    /// A piece of the answer: the text in it and the work it tells of count, nothing else does.
+    /// A part of the response: the text in it and the work it tells of count, nothing else does.
     Part,
     /// An error, whatever else it says.
     Error,
@@ -69,7 +66,7 @@ pub(super) enum Event {
 
 /// Strings that are worth reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Text {
+pub(super) enum TextField {
     Id,
     Model,
     /// Why the model stopped.
@@ -96,14 +93,14 @@ pub(super) enum Text {
     Query,
 }
 
-impl Text {
-    /// How many are kept: those before [`Text::EventType`].
+impl TextField {
+    /// How many are kept: those before [`TextField::EventType`].
     pub(super) const KEPT: usize = Self::EventType as usize;
 }
 
 /// Values whose beginning or end means something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mark {
+pub(super) enum Marker {
     /// A usage object.
     Usage,
     /// An error object.
@@ -148,25 +145,25 @@ pub(super) enum Generated {
     Any,
 }
 
-/// What a value may be to be read; any other value is passed over.
+/// What a value may be to be read; any other value is skipped.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Node {
     /// As an object: these members.
-    pub(super) members: Option<&'static [Member]>,
+    pub(super) members: Option<&'static [NodeMember]>,
     /// As an array: these items.
     pub(super) items: Option<&'static Self>,
     /// As a number.
     pub(super) number: Option<Slot>,
     /// As a string.
-    pub(super) text: Option<Text>,
+    pub(super) text: Option<TextField>,
     /// As a string that is not read otherwise, or as an object or array none of whose members is: whether its length counts.
     pub(super) generated: Generated,
     /// As an object or array: what it is told as.
-    pub(super) mark: Option<Mark>,
+    pub(super) mark: Option<Marker>,
 }
 
 /// A key and its value.
-pub(super) type Member = (&'static str, Node);
+pub(super) type NodeMember = (&'static str, Node);
 
 impl Node {
     /// Of no interest.
@@ -199,7 +196,7 @@ impl Node {
             .map(|(_, node)| node)
     }
 
-    pub(super) const fn marked(self, mark: Mark) -> Self {
+    pub(super) const fn marked(self, mark: Marker) -> Self {
         Self {
             mark: Some(mark),
             ..self
@@ -214,14 +211,14 @@ pub(super) const fn number(slot: Slot) -> Node {
     }
 }
 
-pub(super) const fn text(text: Text) -> Node {
+pub(super) const fn text(text: TextField) -> Node {
     Node {
         text: Some(text),
         ..Node::NONE
     }
 }
 
-pub(super) const fn object(members: &'static [Member]) -> Node {
+pub(super) const fn object(members: &'static [NodeMember]) -> Node {
     Node {
         members: Some(members),
         ..Node::NONE
@@ -236,7 +233,7 @@ pub(super) const fn array(item: &'static Node) -> Node {
 }
 
 /// The outermost value: an object, or an array of such objects.
-pub(super) const fn root(members: &'static [Member], element: &'static Node) -> Node {
+pub(super) const fn root(members: &'static [NodeMember], element: &'static Node) -> Node {
     Node {
         members: Some(members),
         items: Some(element),
@@ -246,12 +243,12 @@ pub(super) const fn root(members: &'static [Member], element: &'static Node) -> 
 
 /// The `error` of protocol A and its like: an object, or a mere string.
 pub(super) const ERROR: Node = Node {
-    text: Some(Text::BareError),
+    text: Some(TextField::BareError),
     ..object(&[
-        ("type", text(Text::ErrorType)),
-        ("code", text(Text::ErrorCode)),
+        ("type", text(TextField::ErrorType)),
+        ("code", text(TextField::ErrorCode)),
     ])
-    .marked(Mark::Error)
+    .marked(Marker::Error)
 };
 
 #[cfg(test)]
@@ -260,7 +257,7 @@ mod tests {
     use crate::usage::Wire;
 
     /// All objects of a table.
-    fn objects(node: &Node, found: &mut Vec<&'static [Member]>) {
+    fn objects(node: &Node, found: &mut Vec<&'static [NodeMember]>) {
         found.extend(node.members);
         for (_, member) in node.members.unwrap_or_default() {
             objects(member, found);

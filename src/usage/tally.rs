@@ -1,24 +1,24 @@
 //! What an answer has said of its usage: staged while an event is being read, kept when it has ended.
 
-use super::numbers::Numbers;
-use super::others::{Other, Others, SUMS};
+use super::model_sums::{ModelSum, ModelSums, SUMS};
+use super::numbers::{Numbers, Slot};
 use super::short_text::ShortText;
-use super::table::{Ends, Event, Mark, Merge, Slot, Table, Text};
+use super::table::{Ends, EventClass, Marker, Merge, TextField, WireTable};
 use super::{Call, Usage};
 use super::{messages, responses};
 
 /// Stands for the model of a tool that makes images, where its name was not told.
 const IMAGE_TOOL: &str = "image_generation";
 
-/// Collects what a [`Picker`](super::picker::Picker) finds.
-pub(super) struct Tally {
-    table: &'static Table,
+/// Collects what an [`Extractor`](super::extractor::Extractor) finds.
+pub(super) struct UsageTally {
+    table: &'static WireTable,
     /// Of the event that is being read.
     staged: Said,
     /// Of all events that have ended.
     kept: Said,
     /// The entry of a list that is being read.
-    entry: Entry,
+    entry: ListEntry,
     ended: bool,
     /// Each item of the outermost array is an event.
     by_element: bool,
@@ -29,15 +29,15 @@ pub(super) struct Tally {
 #[derive(Default)]
 struct Said {
     numbers: Numbers,
-    texts: [ShortText; Text::KEPT],
+    texts: [ShortText; TextField::KEPT],
     images: u64,
     calls: [u64; Call::ALL.len()],
     /// How long the text is that the model wrote: less than nothing while half an escape was read.
     generated: i64,
-    others: Others,
+    others: ModelSums,
     /// They were listed, if only as none.
     lists_others: bool,
-    event: Event,
+    event: EventClass,
     /// An error stands inside.
     error: bool,
     /// The word `[DONE]`.
@@ -52,8 +52,8 @@ struct Said {
 
 /// An entry of a list.
 #[derive(Default)]
-struct Entry {
-    what: What,
+struct ListEntry {
+    what: EntryKind,
     model: ShortText,
     /// It was not done, or is no work of its own.
     idle: bool,
@@ -61,7 +61,7 @@ struct Entry {
 
 /// What an entry is, or what it is of.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum What {
+enum EntryKind {
     #[default]
     Untold,
     Other,
@@ -74,7 +74,7 @@ enum What {
     AudioTokens,
 }
 
-impl What {
+impl EntryKind {
     fn named(name: &[u8]) -> Self {
         match name {
             b"message" | b"fallback_message" => Self::Summed,
@@ -90,9 +90,9 @@ impl What {
     }
 }
 
-impl Entry {
+impl ListEntry {
     fn clear(&mut self) {
-        self.what = What::Untold;
+        self.what = EntryKind::Untold;
         self.model.clear();
         self.idle = false;
     }
@@ -110,7 +110,7 @@ pub(super) struct Effect {
 impl Said {
     fn clear(&mut self) {
         self.generated = 0;
-        self.event = Event::Plain;
+        self.event = EventClass::Plain;
         if self.touched {
             self.numbers.clear();
             self.texts.iter_mut().for_each(ShortText::clear);
@@ -125,7 +125,7 @@ impl Said {
         }
     }
 
-    fn text(&self, text: Text) -> Option<&str> {
+    fn text(&self, text: TextField) -> Option<&str> {
         self.texts.get(text as usize)?.text()
     }
 
@@ -137,20 +137,20 @@ impl Said {
     }
 }
 
-impl Tally {
-    pub(super) fn new(table: &'static Table) -> Self {
+impl UsageTally {
+    pub(super) fn new(table: &'static WireTable) -> Self {
         Self {
             table,
             staged: Said::default(),
             kept: Said::default(),
-            entry: Entry::default(),
+            entry: ListEntry::default(),
             ended: false,
             by_element: false,
             told: false,
         }
     }
 
-    pub(super) fn table(&self) -> &'static Table {
+    pub(super) fn table(&self) -> &'static WireTable {
         self.table
     }
 
@@ -164,29 +164,29 @@ impl Tally {
 
     /// Takes a string, nothing if it was too long; `plain`: nothing but ASCII is in it, for sure. Whether the event is worth
     /// reading on.
-    pub(super) fn text(&mut self, what: Text, text: Option<&[u8]>, plain: bool) -> bool {
+    pub(super) fn text(&mut self, what: TextField, text: Option<&[u8]>, plain: bool) -> bool {
         match what {
-            Text::EventType => match text.and_then(self.table.event_of) {
+            TextField::EventType => match text.and_then(self.table.event_of) {
                 Some(event) => {
                     self.staged.event = event;
-                    self.staged.singular |= event == Event::Image;
+                    self.staged.singular |= event == EventClass::Image;
                     // Most events are: they tell nothing more.
-                    if event == Event::Part {
+                    if event == EventClass::Part {
                         return true;
                     }
                 }
                 None => return false,
             },
-            Text::BareError => self.staged.error |= text != Some(b""),
-            Text::EntryType => {
-                self.entry.what = text.map_or(What::Other, What::named);
+            TextField::BareError => self.staged.error |= text != Some(b""),
+            TextField::EntryType => {
+                self.entry.what = text.map_or(EntryKind::Other, EntryKind::named);
                 return true;
             }
-            Text::EntryModel => {
+            TextField::EntryModel => {
                 self.entry.model.set(text.unwrap_or_default());
                 return true;
             }
-            Text::EntryStatus => {
+            TextField::EntryStatus => {
                 const UNDONE: [&[u8]; 5] = [
                     b"failed",
                     b"incomplete",
@@ -197,14 +197,14 @@ impl Tally {
                 self.entry.idle |= text.is_some_and(|status| UNDONE.contains(&status));
                 return true;
             }
-            Text::EntryAction => {
+            TextField::EntryAction => {
                 // Reading on in what a search found.
                 const BESIDE: [&[u8]; 2] = [b"find_in_page", b"open_page"];
                 self.entry.idle |= text.is_some_and(|action| BESIDE.contains(&action));
                 return true;
             }
-            Text::Query if text == Some(b"") => return true,
-            Text::Query => self.staged.add_call(Call::WebSearch),
+            TextField::Query if text == Some(b"") => return true,
+            TextField::Query => self.staged.add_call(Call::WebSearch),
             _ => {
                 let kept = self.kept.texts.get(what as usize);
                 if let Some(place) = self.staged.texts.get_mut(what as usize) {
@@ -223,45 +223,45 @@ impl Tally {
     }
 
     /// An object or array begins.
-    pub(super) fn begin(&mut self, mark: Mark) {
+    pub(super) fn begin(&mut self, mark: Marker) {
         let numbers = &mut self.staged.numbers;
         match mark {
-            Mark::Usage => {
+            Marker::Usage => {
                 self.staged.singular |= !numbers.is_empty();
                 numbers.clear_but(self.table.beside);
                 self.staged.usage_open = true;
             }
-            Mark::Error => self.staged.error = true,
-            Mark::Iterations => {
+            Marker::Error => self.staged.error = true,
+            Marker::Iterations => {
                 messages::begin_iterations(numbers);
                 self.staged.others.clear();
                 self.staged.lists_others = true;
                 self.staged.singular = true;
             }
-            Mark::Iteration => {
+            Marker::Iteration => {
                 messages::begin_iteration(numbers);
                 self.entry.clear();
             }
             // The list stands for the one before.
-            Mark::Modalities(parts) => {
+            Marker::Modalities(parts) => {
                 numbers.set(parts.audio, 0);
                 numbers.set(parts.image, 0);
             }
-            Mark::Modality(parts) => {
+            Marker::Modality(parts) => {
                 numbers.forget(parts.entry);
-                self.entry.what = What::Untold;
+                self.entry.what = EntryKind::Untold;
                 return;
             }
-            Mark::Item | Mark::Tool => {
+            Marker::Item | Marker::Tool => {
                 self.entry.clear();
                 return;
             }
-            Mark::Place => {
+            Marker::Place => {
                 if let Some(calls) = self.staged.calls.get_mut(Call::MapsSearch as usize) {
                     *calls = 1;
                 }
             }
-            Mark::Image | Mark::Element => return,
+            Marker::Image | Marker::Element => return,
         }
         self.staged.touched = true;
     }
@@ -278,36 +278,36 @@ impl Tally {
     }
 
     /// An object or array has ended.
-    pub(super) fn end(&mut self, mark: Mark) {
+    pub(super) fn end(&mut self, mark: Marker) {
         match mark {
-            Mark::Image => {
+            Marker::Image => {
                 self.staged.images = self.staged.images.saturating_add(1);
                 self.staged.singular = true;
                 self.staged.touched = true;
             }
-            Mark::Usage => self.staged.usage_open = false,
-            Mark::Iteration => self.end_iteration(),
-            Mark::Modality(parts) => {
+            Marker::Usage => self.staged.usage_open = false,
+            Marker::Iteration => self.end_iteration(),
+            Marker::Modality(parts) => {
                 let numbers = &mut self.staged.numbers;
                 let tokens = numbers.or_zero(parts.entry);
                 let slot = match self.entry.what {
-                    What::AudioTokens => parts.audio,
-                    What::ImageTokens => parts.image,
+                    EntryKind::AudioTokens => parts.audio,
+                    EntryKind::ImageTokens => parts.image,
                     _ => return,
                 };
                 numbers.add(slot, tokens);
                 self.staged.singular = true;
             }
-            Mark::Item if !self.entry.idle => {
+            Marker::Item if !self.entry.idle => {
                 match self.entry.what {
-                    What::Call(call) => self.staged.add_call(call),
-                    What::Image => self.staged.images = self.staged.images.saturating_add(1),
+                    EntryKind::Call(call) => self.staged.add_call(call),
+                    EntryKind::Image => self.staged.images = self.staged.images.saturating_add(1),
                     _ => return,
                 }
                 self.staged.singular = true;
                 self.staged.touched = true;
             }
-            Mark::Tool if self.entry.what == What::ImageTool => {
+            Marker::Tool if self.entry.what == EntryKind::ImageTool => {
                 if let Some(name) = self.entry.model.text() {
                     self.staged
                         .others
@@ -317,7 +317,7 @@ impl Tally {
                     self.staged.touched = true;
                 }
             }
-            Mark::Element if self.by_element => {
+            Marker::Element if self.by_element => {
                 self.commit();
             }
             _ => {}
@@ -328,7 +328,7 @@ impl Tally {
         let used = messages::entry(&self.staged.numbers);
         let others = &mut self.staged.others;
         match (self.entry.what, self.entry.model.text()) {
-            (What::Untold | What::Summed, model) => {
+            (EntryKind::Untold | EntryKind::Summed, model) => {
                 others.add(model.unwrap_or_default().as_bytes(), true, used);
             }
             (_, Some(model)) => others.add(model.as_bytes(), false, used),
@@ -372,7 +372,7 @@ impl Tally {
     pub(super) fn commit(&mut self) -> Effect {
         let (staged, kept) = (&self.staged, &mut self.kept);
         let effect = Effect {
-            numbers: staged.event != Event::Part,
+            numbers: staged.event != EventClass::Part,
             generated: staged.generated,
         };
         kept.generated = kept.generated.saturating_add(staged.generated);
@@ -394,7 +394,7 @@ impl Tally {
             };
         }
         kept.images = kept.images.saturating_add(staged.images);
-        if staged.event == Event::Part {
+        if staged.event == EventClass::Part {
             return;
         }
         let beside = self.table.beside;
@@ -405,21 +405,22 @@ impl Tally {
         if staged.lists_others {
             kept.others = staged.others;
         }
-        let error = staged.error || staged.event == Event::Error;
+        let error = staged.error || staged.event == EventClass::Error;
         for (what, (to, from)) in kept.texts.iter_mut().zip(&staged.texts).enumerate() {
-            let of_error = what == Text::ErrorType as usize || what == Text::ErrorCode as usize;
+            let of_error =
+                what == TextField::ErrorType as usize || what == TextField::ErrorCode as usize;
             // The first error is what went wrong; others may follow from it.
             if !from.is_empty() && (!of_error || (error && !kept.error)) {
                 to.set(from.as_bytes());
             }
         }
         kept.error |= error;
-        if staged.event == Event::Image {
+        if staged.event == EventClass::Image {
             kept.images = kept.images.saturating_add(1);
         }
         kept.done |= staged.done;
-        self.ended |= staged.done || matches!(staged.event, Event::End | Event::Image);
-        self.ended |= self.table.ends == Ends::Reason && kept.text(Text::Finish).is_some();
+        self.ended |= staged.done || matches!(staged.event, EventClass::End | EventClass::Image);
+        self.ended |= self.table.ends == Ends::Reason && kept.text(TextField::Finish).is_some();
     }
 
     /// From here on each item of the outermost array is an event.
@@ -501,7 +502,7 @@ impl Tally {
     /// fallback): what the list has of it, and what the totals have beyond the list.
     fn own_numbers(&self) -> Numbers {
         let mut numbers = self.kept.numbers;
-        let is_own = |other: &&Other| other.name().is_none_or(|name| self.is_own(name));
+        let is_own = |other: &&ModelSum| other.name().is_none_or(|name| self.is_own(name));
         let listed = || self.kept.others.as_slice().iter().filter(|o| o.in_totals);
         if listed().all(|other| is_own(&other)) {
             return numbers;
@@ -520,7 +521,7 @@ impl Tally {
 
     /// Whether it is the model that answered.
     fn is_own(&self, model: &str) -> bool {
-        self.kept.text(Text::Model) == Some(model)
+        self.kept.text(TextField::Model) == Some(model)
     }
 
     /// What each model used that is not in the numbers.
@@ -531,7 +532,7 @@ impl Tally {
             _ => responses::image_tool(&self.kept.numbers),
         };
         // The list has no more than the name of the tool's model then.
-        let name = others.clone().find_map(Other::name);
+        let name = others.clone().find_map(ModelSum::name);
         let of_tool = (name.unwrap_or(IMAGE_TOOL), of_tool);
         others
             .filter(|other| !other.in_totals || other.name().is_some_and(|it| !self.is_own(it)))
@@ -554,7 +555,7 @@ impl Tally {
             .collect()
     }
 
-    pub(super) fn text_kept(&self, what: Text) -> Option<&str> {
+    pub(super) fn text_kept(&self, what: TextField) -> Option<&str> {
         self.kept.text(what)
     }
 
@@ -562,8 +563,8 @@ impl Tally {
     pub(super) fn error(&self) -> Option<&str> {
         self.kept.error.then(|| {
             self.kept
-                .text(Text::ErrorType)
-                .or_else(|| self.kept.text(Text::ErrorCode))
+                .text(TextField::ErrorType)
+                .or_else(|| self.kept.text(TextField::ErrorCode))
                 .unwrap_or("error")
         })
     }
@@ -571,9 +572,9 @@ impl Tally {
     /// Why the model stopped.
     pub(super) fn finish_reason(&self) -> Option<&str> {
         let ended = ["completed", "incomplete", "failed", "cancelled"];
-        let status = self.kept.text(Text::Status);
+        let status = self.kept.text(TextField::Status);
         self.kept
-            .text(Text::Finish)
+            .text(TextField::Finish)
             .or(status.filter(|status| ended.contains(status)))
     }
 }

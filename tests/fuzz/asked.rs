@@ -2,7 +2,7 @@
 //! reading of the body: every object is taken apart, none is streamed.
 
 use super::{Form, Verdict};
-use trilane::body::{InputSize, OtherModel, Role};
+use trilane::body::{InputSize, ModelRole, OtherModel};
 
 /// What a body asks for.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub fn check(body: &[u8], verdict: &Verdict) {
         others: told
             .others
             .iter()
-            .map(|other| (other.found.name.clone(), other.role == Role::OfPath))
+            .map(|other| (other.found.name.clone(), other.role == ModelRole::OfPath))
             .collect(),
     };
     assert_eq!(got, want, "{}", body.escape_ascii());
@@ -81,7 +81,7 @@ fn held(body: &[u8], told: &Told) {
         let at = index as u64 + 1;
         let inside = told.others.iter().any(|other| {
             let span = &other.found.span;
-            other.role == Role::OfPath && span.start < at && at < span.end
+            other.role == ModelRole::OfPath && span.start < at && at < span.end
         });
         assert!(inside || !scanner.inside_other(), "after byte {index}");
         let long = told.others.iter().any(|other| other.found.truncated);

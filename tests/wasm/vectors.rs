@@ -1,5 +1,5 @@
-//! Text is read sixteen bytes at a time by the vectors of WebAssembly; native builds, and all tests of them, have plain
-//! integers in their place. Here the built filter must read what those read.
+//! Text is read sixteen bytes at a time by the vectors of WebAssembly. Native builds, and all tests of them, run the same code
+//! on the vectors of their own machine. Here the built filter must read what those read.
 
 use trilane::body::BodyScanner;
 use trilane::usage::{Meter, Reading, Wire};

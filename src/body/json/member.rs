@@ -1,23 +1,23 @@
 //! The keys that the scanner knows, and where each of them stands.
 
-use super::others::Role;
-use super::part::Hint;
-use super::place::Place;
-use super::{JsonScanner, State, Text, Word};
+use super::others::ModelRole;
+use super::part::PartHint;
+use super::scope::KeyScope;
+use super::{JsonScanner, JsonState, StringRole, Word};
 use crate::body::field::{GENERATION_CONFIG, STREAM_OPTIONS, TOP_LEVEL, eq_fold, field_of};
 use crate::body::{BodyError, Field};
 
 /// What a value is whose key is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Member {
+pub(super) enum KnownMember {
     /// One that decides something: it comes once, and in no other case.
     Field(Field),
     /// A cap on the tokens of the output.
     OutputCap,
     /// One that leads to others: an object whose keys are compared, or an array of such.
-    Place(Place),
+    Scope(KeyScope),
     /// A model beside the request's own.
-    Model(Role),
+    Model(ModelRole),
     /// What kind of tool it is.
     ToolType,
     /// The speed at which a fallback answers.
@@ -28,56 +28,62 @@ pub(super) enum Member {
     ModelRouting,
 }
 
-impl Member {
+impl KnownMember {
     /// The place that an object or array opens which is its value.
-    pub(super) fn leads_to(self) -> Option<Place> {
+    pub(super) fn leads_to(self) -> Option<KeyScope> {
         match self {
-            Self::Place(place) => Some(place),
-            Self::Fallbacks => Some(Place::Fallback),
-            Self::Field(Field::StreamOptions) => Some(Place::StreamOptions),
+            Self::Scope(scope) => Some(scope),
+            Self::Fallbacks => Some(KeyScope::Fallback),
+            Self::Field(Field::StreamOptions) => Some(KeyScope::StreamOptions),
             _ => None,
         }
     }
 }
 
 /// The members that lead to a model or name one, which a parser may also find by another case of their key.
-type Others = &'static [(&'static str, Member)];
+type Others = &'static [(&'static str, KnownMember)];
 
 const TOP: Others = &[
-    ("tools", Member::Place(Place::Tool)),
-    ("fallbacks", Member::Fallbacks),
-    ("moderation", Member::Place(Place::Runner)),
-    ("svg", Member::Place(Place::Runner)),
-    ("requests", Member::Place(Place::Request)),
-    ("generateContentRequest", Member::Place(Place::Request)),
-    ("generate_content_request", Member::Place(Place::Request)),
+    ("tools", KnownMember::Scope(KeyScope::Tool)),
+    ("fallbacks", KnownMember::Fallbacks),
+    ("moderation", KnownMember::Scope(KeyScope::Runner)),
+    ("svg", KnownMember::Scope(KeyScope::Runner)),
+    ("requests", KnownMember::Scope(KeyScope::Request)),
+    (
+        "generateContentRequest",
+        KnownMember::Scope(KeyScope::Request),
+    ),
+    (
+        "generate_content_request",
+        KnownMember::Scope(KeyScope::Request),
+    ),
 ];
 const CONFIG: Others = &[
-    ("routingConfig", Member::ModelRouting),
-    ("routing_config", Member::ModelRouting),
-    ("modelConfig", Member::ModelRouting),
-    ("model_config", Member::ModelRouting),
+    ("routingConfig", KnownMember::ModelRouting),
+    ("routing_config", KnownMember::ModelRouting),
+    ("modelConfig", KnownMember::ModelRouting),
+    ("model_config", KnownMember::ModelRouting),
 ];
 const TOOL: Others = &[
-    ("type", Member::ToolType),
-    ("model", Member::Model(Role::Runs)),
-    ("svg", Member::Place(Place::Runner)),
-    ("tools", Member::Place(Place::Tool)),
+    ("type", KnownMember::ToolType),
+    ("model", KnownMember::Model(ModelRole::Runs)),
+    ("svg", KnownMember::Scope(KeyScope::Runner)),
+    ("tools", KnownMember::Scope(KeyScope::Tool)),
 ];
-const RUNNER: Others = &[("model", Member::Model(Role::Runs))];
+const RUNNER: Others = &[("model", KnownMember::Model(ModelRole::Runs))];
 const FALLBACK: Others = &[
-    ("model", Member::Model(Role::Runs)),
-    ("speed", Member::FallbackSpeed),
+    ("model", KnownMember::Model(ModelRole::Runs)),
+    ("speed", KnownMember::FallbackSpeed),
 ];
-const REQUEST: Others = &[("model", Member::Model(Role::OfPath))];
+const REQUEST: Others = &[("model", KnownMember::Model(ModelRole::OfPath))];
 
-impl Place {
+impl KeyScope {
     /// What the value of the key is in this object.
     ///
     /// # Errors
     /// [`BodyError::CaseVariant`]; see [`field_of`]. Caps decide nothing, so
     /// what reads like one only when case is ignored is a key like any other.
-    fn member(self, key: &[u8]) -> Result<Option<Member>, BodyError> {
+    fn member(self, key: &[u8]) -> Result<Option<KnownMember>, BodyError> {
         let (fields, others): (&[Field], Others) = match self {
             Self::Top => (TOP_LEVEL, TOP),
             Self::StreamOptions => (STREAM_OPTIONS, &[]),
@@ -88,15 +94,15 @@ impl Place {
             Self::Request => (&[], REQUEST),
         };
         if let Some(field) = field_of(key, fields)? {
-            return Ok(Some(Member::Field(field)));
+            return Ok(Some(KnownMember::Field(field)));
         }
         Ok(match (self, key) {
             (Self::Top, b"max_tokens" | b"max_completion_tokens" | b"max_output_tokens")
             | (Self::GenerationConfig, b"maxOutputTokens" | b"max_output_tokens")
-            | (Self::Fallback, b"max_tokens") => Some(Member::OutputCap),
+            | (Self::Fallback, b"max_tokens") => Some(KnownMember::OutputCap),
             // A parser of protocol buffers takes the name in both spellings.
             (Self::Top, b"generationConfig" | b"generation_config") => {
-                Some(Member::Place(Place::GenerationConfig))
+                Some(KnownMember::Scope(KeyScope::GenerationConfig))
             }
             _ => others
                 .iter()
@@ -134,17 +140,17 @@ impl JsonScanner {
     // Few are: this stays out of the loop that reads all the others.
     #[inline(never)]
     pub(super) fn end_key(&mut self, whole: Option<&[u8]>) -> Result<(), BodyError> {
-        if let Some(place) = self.object() {
+        if let Some(scope) = self.object() {
             let key = whole.unwrap_or(self.key.bytes());
-            self.member = place.member(key)?;
-            if place == Place::Top {
+            self.member = scope.member(key)?;
+            if scope == KeyScope::Top {
                 self.in_parts = has_parts(key);
             } else if self.reads_parts() {
-                self.hint = Hint::of(key);
+                self.hint = PartHint::of(key);
             }
         }
         match self.member {
-            Some(Member::Field(field)) => self.seen.note(field),
+            Some(KnownMember::Field(field)) => self.seen.note(field),
             _ => Ok(()),
         }
     }
@@ -154,72 +160,74 @@ impl JsonScanner {
     #[inline(never)]
     pub(super) fn begin_member(
         &mut self,
-        member: Member,
+        member: KnownMember,
         byte: u8,
         at: u64,
     ) -> Result<(), BodyError> {
         match member {
-            Member::Field(Field::Model) if byte == b'"' => {
-                self.text = Text::Model;
+            KnownMember::Field(Field::Model) if byte == b'"' => {
+                self.text = StringRole::Model;
                 self.model_start = at;
             }
-            Member::Field(Field::Model) => return Err(BodyError::ModelNotString),
-            Member::Field(Field::StreamOptions) => self.usage.begin_options(byte, at)?,
-            Member::Field(Field::IncludeUsage) => self.usage.begin_flag(byte, at)?,
+            KnownMember::Field(Field::Model) => return Err(BodyError::ModelNotString),
+            KnownMember::Field(Field::StreamOptions) => self.usage.begin_options(byte, at)?,
+            KnownMember::Field(Field::IncludeUsage) => self.usage.begin_flag(byte, at)?,
             // Of a value that begins so nothing else can come.
-            Member::Field(Field::Stream) => match byte {
+            KnownMember::Field(Field::Stream) => match byte {
                 b't' | b'f' | b'n' => self.stream = Some(byte == b't'),
                 _ => return Err(BodyError::WrongType(Field::Stream)),
             },
-            Member::Field(Field::Background) => match byte {
+            KnownMember::Field(Field::Background) => match byte {
                 b't' | b'f' | b'n' => self.background = Some(byte == b't'),
                 // That of an image is one.
                 b'"' => self.background_text = true,
                 _ => return Err(BodyError::WrongType(Field::Background)),
             },
-            Member::Field(field @ Field::ServiceTier) => {
+            KnownMember::Field(field @ Field::ServiceTier) => {
                 self.begin_word(Word::ServiceTier, byte, field)?;
             }
-            Member::Field(field @ Field::Speed) => self.begin_word(Word::Speed, byte, field)?,
-            Member::FallbackSpeed => self.begin_word(Word::Speed, byte, Field::Speed)?,
-            Member::Field(field @ (Field::N | Field::CandidateCount)) => match self.state {
-                State::Number(number) if self.cap.begin(byte, Some(field)) => {
-                    self.state = State::Cap(number);
+            KnownMember::Field(field @ Field::Speed) => {
+                self.begin_word(Word::Speed, byte, field)?
+            }
+            KnownMember::FallbackSpeed => self.begin_word(Word::Speed, byte, Field::Speed)?,
+            KnownMember::Field(field @ (Field::N | Field::CandidateCount)) => match self.state {
+                JsonState::Number(number) if self.cap.begin(byte, Some(field)) => {
+                    self.state = JsonState::Cap(number);
                 }
                 _ if byte == b'n' => {}
                 _ => return Err(BodyError::WrongType(field)),
             },
             // No key leads to these.
-            Member::Field(_) => {}
-            Member::OutputCap => {
-                if let State::Number(number) = self.state
+            KnownMember::Field(_) => {}
+            KnownMember::OutputCap => {
+                if let JsonState::Number(number) = self.state
                     && self.cap.begin(byte, None)
                 {
-                    self.state = State::Cap(number);
+                    self.state = JsonState::Cap(number);
                 }
             }
-            Member::Model(role) => match byte {
+            KnownMember::Model(role) => match byte {
                 b'"' => {
-                    self.text = Text::Other(role);
+                    self.text = StringRole::Other(role);
                     self.model_start = at;
-                    self.name = super::Name::default();
+                    self.name = super::ModelBuffer::default();
                 }
                 b'n' => {}
                 _ => return Err(BodyError::WrongType(Field::NestedModel)),
             },
-            Member::ToolType => {
+            KnownMember::ToolType => {
                 if byte == b'"' {
                     self.key.clear();
-                    self.text = Text::Word(Word::ToolType);
+                    self.text = StringRole::Word(Word::ToolType);
                 }
             }
-            Member::Fallbacks if !matches!(byte, b'[' | b'n') => {
+            KnownMember::Fallbacks if !matches!(byte, b'[' | b'n') => {
                 return Err(BodyError::WrongType(Field::Fallbacks));
             }
-            Member::ModelRouting if byte != b'n' => {
+            KnownMember::ModelRouting if byte != b'n' => {
                 return Err(BodyError::NotSupported(Field::ModelRouting));
             }
-            Member::Place(_) | Member::Fallbacks | Member::ModelRouting => {}
+            KnownMember::Scope(_) | KnownMember::Fallbacks | KnownMember::ModelRouting => {}
         }
         Ok(())
     }
@@ -229,7 +237,7 @@ impl JsonScanner {
         match byte {
             b'"' => {
                 self.key.clear();
-                self.text = Text::Word(word);
+                self.text = StringRole::Word(word);
                 Ok(())
             }
             b'n' => Ok(()),

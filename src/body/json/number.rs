@@ -1,6 +1,6 @@
 //! Numbers: their grammar.
 
-use super::{Cursor, JsonScanner, State};
+use super::{ChunkCursor, JsonScanner, JsonState};
 use crate::body::BodyError;
 
 /// Where in a number the bytes so far end (RFC 8259, 6).
@@ -43,20 +43,20 @@ impl JsonScanner {
     pub(super) fn number<'a>(
         &mut self,
         mut number: Number,
-        mut cursor: Cursor<'a>,
+        mut cursor: ChunkCursor<'a>,
     ) -> Result<&'a [u8], BodyError> {
         while let Some((&byte, tail)) = cursor.rest.split_first() {
             match number.next(byte) {
                 Some(next) => number = next,
                 None if number.may_end() => {
-                    self.state = State::AfterValue;
+                    self.state = JsonState::AfterValue;
                     return Ok(cursor.rest);
                 }
                 None => return Err(BodyError::Syntax { at: cursor.at() }),
             }
             cursor.rest = tail;
         }
-        self.state = State::Number(number);
+        self.state = JsonState::Number(number);
         Ok(cursor.rest)
     }
 }

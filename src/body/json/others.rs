@@ -1,7 +1,7 @@
 //! The models that a body names beside its own.
 
 use super::part::Parts;
-use super::{JsonScanner, State, Text};
+use super::{JsonScanner, JsonState, StringRole};
 use crate::body::{BodyError, FoundModel};
 
 /// How many may be named, so that memory is bounded. A batch of protocol C has one in each of its requests, 100 at most.
@@ -9,7 +9,7 @@ const MAX_OTHERS: usize = 1024;
 
 /// What a model is named for that is not the request's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum ModelRole {
     /// It may run beside the request's own or in its place: that of a tool, or a fallback.
     Runs,
     /// It is the path's model once more, in each request of a batch.
@@ -20,7 +20,7 @@ pub enum Role {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OtherModel {
     /// What for.
-    pub role: Role,
+    pub role: ModelRole,
     /// Its name, and where that stands.
     pub found: FoundModel,
 }
@@ -57,9 +57,9 @@ impl JsonScanner {
 
     /// Whether the bytes read so far end inside the name of the path's model in a batch, of bounded length.
     pub fn inside_other(&self) -> bool {
-        let in_text = matches!(self.state, State::Text | State::Escape | State::Unicode(..));
+        let in_text = matches!(self.state, JsonState::Text | JsonState::Escape);
         in_text
-            && self.text == Text::Other(Role::OfPath)
+            && self.text == StringRole::Other(ModelRole::OfPath)
             && !self.name.overflow()
             && self.progress.is_sound()
     }

@@ -5,7 +5,7 @@
 //! of outputs multiplies what a request costs, so it is a plain integer or refused.
 
 use super::number::Number;
-use super::{JsonScanner, State};
+use super::{JsonScanner, JsonState};
 use crate::body::{BodyError, Field};
 
 impl JsonScanner {
@@ -45,7 +45,7 @@ impl JsonScanner {
                     (Some(_), Some(field)) => return Err(BodyError::WrongType(field)),
                     (Some(_), None) => {}
                 }
-                self.state = State::Number(number);
+                self.state = JsonState::Number(number);
                 return Ok(rest);
             }
             self.cap.push(byte);

@@ -4,10 +4,10 @@
 //! also what looks like base64 elsewhere: a model reads it as that. So is whatever stands in the arguments and
 //! results of tool calls, in tools and in schemas.
 
-use super::{JsonScanner, Text};
+use super::{JsonScanner, StringRole};
 use crate::body::InputSize;
 use crate::body::field::{MAX_WORD, eq_fold};
-use crate::text::plain_run;
+use crate::text::{Decoded, skip_plain};
 
 /// How long the base64 of a part is at least, in characters. What is shorter is text.
 const MIN_PART: u64 = 1024;
@@ -16,7 +16,7 @@ const HEAD: usize = 128;
 
 /// What a key within the content tells of its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Hint {
+pub(super) enum PartHint {
     /// Nothing.
     #[default]
     None,
@@ -42,7 +42,7 @@ pub(super) enum Hint {
     Tools,
 }
 
-impl Hint {
+impl PartHint {
     /// What a key, as its bytes stand in the body, tells.
     ///
     /// One with escapes or characters outside ASCII may be any: who writes `args` or `tools` so must not pass for another.
@@ -117,7 +117,7 @@ impl Hint {
 
 /// What a part is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum MediaKind {
     Image,
     Audio,
     File,
@@ -131,14 +131,14 @@ pub(super) struct Parts {
     /// Bytes of the body that are a part's data.
     data: u64,
     /// Of the value being read: what its key tells.
-    hint: Hint,
+    hint: PartHint,
     /// Where it begins, behind its quote.
     start: u64,
     /// Its first characters, unescaped.
     head: [u8; HEAD],
     len: usize,
     /// Once these are all there and it is base64 so far: of what, and how many characters of it.
-    base64: Option<(Kind, u64)>,
+    base64: Option<(MediaKind, u64)>,
 }
 
 impl Parts {
@@ -146,7 +146,7 @@ impl Parts {
         Self {
             found: InputSize::default(),
             data: 0,
-            hint: Hint::None,
+            hint: PartHint::None,
             start: 0,
             head: [0; HEAD],
             len: 0,
@@ -159,10 +159,10 @@ impl Parts {
     }
 
     /// Takes the next characters of the head; how many of them, or nothing where the value is text.
-    fn push(&mut self, piece: &[u8]) -> Option<usize> {
+    fn push(&mut self, fragment: &[u8]) -> Option<usize> {
         let room = self.head.get_mut(self.len..).unwrap_or_default();
-        let len = room.len().min(piece.len());
-        if let (Some(to), Some(from)) = (room.get_mut(..len), piece.get(..len)) {
+        let len = room.len().min(fragment.len());
+        if let (Some(to), Some(from)) = (room.get_mut(..len), fragment.get(..len)) {
             to.copy_from_slice(from);
         }
         self.len = self.len.saturating_add(len);
@@ -184,7 +184,7 @@ impl Parts {
             }
             None => {
                 let near = bytes.get(..HEAD).unwrap_or(bytes);
-                self.push(near.get(..plain_run(near)).unwrap_or_default())
+                self.push(near.get(..skip_plain(near)).unwrap_or_default())
             }
         }
     }
@@ -198,22 +198,22 @@ impl Parts {
         } else if let Some(kind) = by_address(self.hint, self.head()) {
             count(&mut self.found, kind, 0);
         }
-        (self.hint, self.len, self.base64) = (Hint::None, 0, None);
+        (self.hint, self.len, self.base64) = (PartHint::None, 0, None);
     }
 
     /// What part the value would be if it ended at `end`, and how many bytes of the body that is.
-    fn data_so_far(&self, end: u64) -> Option<(Kind, u64)> {
+    fn data_so_far(&self, end: u64) -> Option<(MediaKind, u64)> {
         let (kind, count) = self.base64?;
         (count >= MIN_PART).then(|| (kind, end.saturating_sub(self.start)))
     }
 }
 
 /// Counts a part with so many bytes of data.
-fn count(size: &mut InputSize, kind: Kind, data: u64) {
+fn count(size: &mut InputSize, kind: MediaKind, data: u64) {
     let (parts, bytes) = match kind {
-        Kind::Image => (&mut size.images, None),
-        Kind::Audio => (&mut size.audios, Some(&mut size.audio_bytes)),
-        Kind::File => (&mut size.files, Some(&mut size.file_bytes)),
+        MediaKind::Image => (&mut size.images, None),
+        MediaKind::Audio => (&mut size.audios, Some(&mut size.audio_bytes)),
+        MediaKind::File => (&mut size.files, Some(&mut size.file_bytes)),
     };
     *parts = parts.saturating_add(1);
     if let Some(bytes) = bytes {
@@ -222,7 +222,7 @@ fn count(size: &mut InputSize, kind: Kind, data: u64) {
 }
 
 /// What part is given by its address.
-fn by_address(hint: Hint, value: &[u8]) -> Option<Kind> {
+fn by_address(hint: PartHint, value: &[u8]) -> Option<MediaKind> {
     let starts = [&b"http://"[..], b"https://", b"gs://"];
     let is_address = || {
         starts.iter().any(|start| {
@@ -231,16 +231,16 @@ fn by_address(hint: Hint, value: &[u8]) -> Option<Kind> {
         })
     };
     match hint {
-        Hint::FileId => (!value.is_empty()).then_some(Kind::File),
-        Hint::Image | Hint::Url => is_address().then_some(Kind::Image),
-        Hint::FileUrl => is_address().then_some(Kind::File),
+        PartHint::FileId => (!value.is_empty()).then_some(MediaKind::File),
+        PartHint::Image | PartHint::Url => is_address().then_some(MediaKind::Image),
+        PartHint::FileUrl => is_address().then_some(MediaKind::File),
         _ => None,
     }
 }
 
 /// What the value is in base64, by its first characters, and how many of them are; nothing for text.
-fn base64_of(hint: Hint, head: &[u8]) -> Option<(Kind, u64)> {
-    if hint == Hint::FileId {
+fn base64_of(hint: PartHint, head: &[u8]) -> Option<(MediaKind, u64)> {
+    if hint == PartHint::FileId {
         return None;
     }
     let (media_type, data) = match head.strip_prefix(b"data:") {
@@ -256,50 +256,50 @@ fn base64_of(hint: Hint, head: &[u8]) -> Option<(Kind, u64)> {
     }
     let known = magic(data);
     let kind = match (hint, media_type) {
-        (Hint::Result, _) => known.filter(|kind| *kind != Kind::File)?,
+        (PartHint::Result, _) => known.filter(|kind| *kind != MediaKind::File)?,
         (_, Some(media_type)) => of_media_type(media_type)?,
-        (_, None) => known.unwrap_or(Kind::File),
+        (_, None) => known.unwrap_or(MediaKind::File),
     };
     Some((kind, data.len() as u64))
 }
 
 /// What a media type says; nothing for text.
-fn of_media_type(media_type: &[u8]) -> Option<Kind> {
+fn of_media_type(media_type: &[u8]) -> Option<MediaKind> {
     let is = |start: &[u8]| {
         let begins = media_type.get(..start.len());
         begins.is_some_and(|begins| begins.eq_ignore_ascii_case(start))
     };
     if is(b"image/") {
-        Some(Kind::Image)
+        Some(MediaKind::Image)
     } else if is(b"audio/") {
-        Some(Kind::Audio)
+        Some(MediaKind::Audio)
     } else if is(b"text/") || is(b"application/json") || is(b"application/xml") {
         None
     } else {
-        Some(Kind::File)
+        Some(MediaKind::File)
     }
 }
 
 /// What data in base64 begins like.
-fn magic(data: &[u8]) -> Option<Kind> {
-    const KNOWN: [(&[u8], Kind); 10] = [
-        (b"iVBORw0KGgo", Kind::Image), // PNG
-        (b"/9j/", Kind::Image),        // JPEG
-        (b"_9j_", Kind::Image),        // JPEG, in the alphabet for URLs
-        (b"R0lGOD", Kind::Image),      // GIF
-        (b"SUQz", Kind::Audio),        // MP3 with tags
-        (b"//s", Kind::Audio),         // MP3
-        (b"//N", Kind::Audio),         // MP3, MPEG-2
-        (b"T2dnUw", Kind::Audio),      // OGG
-        (b"ZkxhQw", Kind::Audio),      // FLAC
-        (b"JVBERi0", Kind::File),      // PDF
+fn magic(data: &[u8]) -> Option<MediaKind> {
+    const KNOWN: [(&[u8], MediaKind); 10] = [
+        (b"iVBORw0KGgo", MediaKind::Image), // PNG
+        (b"/9j/", MediaKind::Image),        // JPEG
+        (b"_9j_", MediaKind::Image),        // JPEG, in the alphabet for URLs
+        (b"R0lGOD", MediaKind::Image),      // GIF
+        (b"SUQz", MediaKind::Audio),        // MP3 with tags
+        (b"//s", MediaKind::Audio),         // MP3
+        (b"//N", MediaKind::Audio),         // MP3, MPEG-2
+        (b"T2dnUw", MediaKind::Audio),      // OGG
+        (b"ZkxhQw", MediaKind::Audio),      // FLAC
+        (b"JVBERi0", MediaKind::File),      // PDF
     ];
     if data.starts_with(b"UklGR") {
         // RIFF: the last three letters of what is in it.
         return match data.get(12..16)? {
-            b"RUJQ" => Some(Kind::Image), // WEBP
-            b"QVZF" => Some(Kind::Audio), // WAVE
-            _ => Some(Kind::File),
+            b"RUJQ" => Some(MediaKind::Image), // WEBP
+            b"QVZF" => Some(MediaKind::Audio), // WAVE
+            _ => Some(MediaKind::File),
         };
     }
     let found = KNOWN.iter().find(|(start, _)| data.starts_with(start));
@@ -362,12 +362,12 @@ impl JsonScanner {
 
     /// The opening quote, at `at`, of a string whose key gave this hint.
     #[inline(never)]
-    pub(super) fn begin_part(&mut self, hint: Hint, at: u64) {
-        let needs_holder = matches!(hint, Hint::Url | Hint::Data);
+    pub(super) fn begin_part(&mut self, hint: PartHint, at: u64) {
+        let needs_holder = matches!(hint, PartHint::Url | PartHint::Data);
         if !hint.may_be_part() || (needs_holder && self.holder != self.depth()) {
             return;
         }
-        self.text = Text::Part;
+        self.text = StringRole::Part;
         let parts = self.rare().parts.get_or_insert_with(Parts::new);
         parts.hint = hint;
         parts.start = at.saturating_add(1);
@@ -390,10 +390,11 @@ impl JsonScanner {
         rest
     }
 
-    /// A character of such a string that stands as an escape: a slash may.
-    pub(super) fn part_escape(&mut self, character: u8) {
+    /// An escape in such a string: that of a slash may be.
+    pub(super) fn part_escape(&mut self, decoded: Decoded) {
+        let is_slash = decoded.character == Some('/') && !decoded.is_unicode;
         let slash = |parts: &mut Parts| parts.read(b"/");
-        if character != b'/' || self.parts().and_then(slash).is_none() {
+        if !is_slash || self.parts().and_then(slash).is_none() {
             self.part_is_text();
         }
     }
@@ -403,7 +404,7 @@ impl JsonScanner {
         if let Some(parts) = self.parts() {
             parts.settle(None);
         }
-        self.text = Text::Value;
+        self.text = StringRole::Value;
     }
 
     /// The closing quote of such a string, just before `end`.

@@ -1,28 +1,28 @@
 //! Strings: their text, escapes, and what becomes of the ones that matter.
 
 use super::others::OtherModel;
-use super::{Cursor, JsonScanner, State, Text};
+use super::{ChunkCursor, JsonScanner, JsonState, StringRole};
 use crate::body::BodyError;
-use crate::text::{plain_run, unescaped};
+use crate::text::{Decoded, Escape, skip_plain};
 
 impl JsonScanner {
     /// Reads on in a string, and perhaps past its end; gives what is left of the chunk.
-    pub(super) fn text<'a>(&mut self, mut cursor: Cursor<'a>) -> Result<&'a [u8], BodyError> {
+    pub(super) fn text<'a>(&mut self, mut cursor: ChunkCursor<'a>) -> Result<&'a [u8], BodyError> {
         loop {
             if !self.utf8.is_inside() {
                 match self.text {
-                    Text::Value | Text::NestedKey => {
-                        cursor.rest = self.skim(cursor.rest);
-                        if !matches!(self.state, State::Text) {
+                    StringRole::Value | StringRole::NestedKey => {
+                        cursor.rest = self.skip_nested(cursor.rest);
+                        if !matches!(self.state, JsonState::Text) {
                             return Ok(cursor.rest);
                         }
                         // By now a key that is compared has begun.
-                        if self.text == Text::Key {
+                        if self.text == StringRole::Key {
                             continue;
                         }
                     }
-                    Text::Key if self.key.is_empty() && self.high_surrogate.is_none() => {
-                        let plain = plain_run(cursor.rest);
+                    StringRole::Key if self.key.is_empty() && !self.escape.in_pair() => {
+                        let plain = skip_plain(cursor.rest);
                         // Nearly every key comes whole: it need not be kept.
                         if let Some((key, [b'"', behind @ ..])) =
                             cursor.rest.split_at_checked(plain)
@@ -32,14 +32,17 @@ impl JsonScanner {
                         }
                         cursor.rest = self.take(cursor, plain)?;
                     }
-                    Text::Part => {
+                    StringRole::Part => {
                         cursor.rest = self.part_text(cursor.rest);
-                        if self.text == Text::Value {
+                        if self.text == StringRole::Value {
                             continue;
                         }
                     }
-                    Text::Key | Text::Model | Text::Other(_) | Text::Word(_) => {
-                        cursor.rest = self.take(cursor, plain_run(cursor.rest))?;
+                    StringRole::Key
+                    | StringRole::Model
+                    | StringRole::Other(_)
+                    | StringRole::Word(_) => {
+                        cursor.rest = self.take(cursor, skip_plain(cursor.rest))?;
                     }
                 }
                 match cursor.rest.split_first() {
@@ -50,15 +53,11 @@ impl JsonScanner {
                         return Ok(tail);
                     }
                     Some((b'\\', tail)) => {
-                        self.state = State::Escape;
+                        self.state = JsonState::Escape;
                         cursor.rest = tail;
-                        let Some((&byte, tail)) = tail.split_first() else {
-                            return Ok(tail);
-                        };
-                        self.escape(byte, cursor.at())?;
-                        cursor.rest = tail;
-                        if !matches!(self.state, State::Text) {
-                            return Ok(tail);
+                        cursor.rest = self.read_escape(cursor)?;
+                        if !matches!(self.state, JsonState::Text) {
+                            return Ok(cursor.rest);
                         }
                         continue;
                     }
@@ -67,7 +66,7 @@ impl JsonScanner {
                     Some(_) => self.end_surrogate()?,
                 }
             }
-            // One alone: what whole ones follow are passed over many at a time.
+            // One alone: what whole ones follow are skipped many at a time.
             let wide = self
                 .utf8
                 .character(cursor.rest)
@@ -86,134 +85,97 @@ impl JsonScanner {
     fn behind_key<'a>(&mut self, chunk: &'a [u8]) -> &'a [u8] {
         match chunk {
             [b':', behind @ ..] => {
-                self.state = State::Value;
+                self.state = JsonState::Value;
                 behind
             }
             _ => {
-                self.state = State::Colon;
+                self.state = JsonState::Colon;
                 chunk
             }
         }
     }
 
     /// Takes the next `len` bytes as they are into the string; gives what is left of the chunk.
-    fn take<'a>(&mut self, cursor: Cursor<'a>, len: usize) -> Result<&'a [u8], BodyError> {
-        let Some((piece, rest)) = cursor.rest.split_at_checked(len) else {
+    fn take<'a>(&mut self, cursor: ChunkCursor<'a>, len: usize) -> Result<&'a [u8], BodyError> {
+        let Some((fragment, rest)) = cursor.rest.split_at_checked(len) else {
             return Ok(cursor.rest);
         };
-        if !piece.is_empty() && self.text.is_kept() {
+        if !fragment.is_empty() && self.text.is_kept() {
             self.end_surrogate()?;
             let end = cursor.at().saturating_add(len as u64);
-            self.push(piece, end)?;
+            self.push(fragment, end)?;
         }
         Ok(rest)
     }
 
     /// Adds decoded text to a string that is kept; `end` is the offset after its bytes.
-    fn push(&mut self, piece: &[u8], end: u64) -> Result<(), BodyError> {
+    fn push(&mut self, fragment: &[u8], end: u64) -> Result<(), BodyError> {
         match self.text {
-            Text::Value => {}
-            Text::NestedKey => self.no_known_key(),
-            Text::Part => {
-                for character in piece {
-                    self.part_escape(*character);
-                }
-            }
-            Text::Key | Text::Word(_) => self.key.push(piece),
-            Text::Other(_) => self.name.push(piece)?,
-            Text::Model => {
-                self.name.push(piece)?;
+            StringRole::Key | StringRole::Word(_) => self.key.push(fragment),
+            StringRole::Other(_) => self.name.push(fragment)?,
+            StringRole::Model => {
+                self.name.push(fragment)?;
                 if self.name.overflow() && self.model.is_none() {
                     self.model = Some(self.name.found(self.model_start..end)?);
                 }
             }
+            StringRole::Value | StringRole::NestedKey | StringRole::Part => {}
         }
         Ok(())
     }
 
-    /// Reads the byte after a `\`.
-    pub(super) fn escape(&mut self, byte: u8, at: u64) -> Result<(), BodyError> {
-        if byte == b'u' {
-            self.state = State::Unicode(4, 0);
-            return Ok(());
-        }
-        let character = unescaped(byte).ok_or(BodyError::Syntax { at })?;
-        self.end_surrogate()?;
-        self.state = State::Text;
-        self.push(&[character], at.saturating_add(1))
-    }
-
-    /// Reads a digit of `\uXXXX`.
-    pub(super) fn unicode(
+    /// Reads on in an escape, from behind its `\`; gives what is left of the chunk.
+    pub(super) fn read_escape<'a>(
         &mut self,
-        left: u8,
-        code: u16,
-        byte: u8,
-        at: u64,
-    ) -> Result<(), BodyError> {
-        let digit = match byte {
-            b'0'..=b'9' => byte.wrapping_sub(b'0'),
-            b'a'..=b'f' => byte.wrapping_sub(b'a').wrapping_add(10),
-            b'A'..=b'F' => byte.wrapping_sub(b'A').wrapping_add(10),
-            _ => return Err(BodyError::Syntax { at }),
-        };
-        let code = code.wrapping_mul(16) | u16::from(digit);
-        let left = left.saturating_sub(1);
-        if left > 0 {
-            self.state = State::Unicode(left, code);
-            return Ok(());
+        mut cursor: ChunkCursor<'a>,
+    ) -> Result<&'a [u8], BodyError> {
+        while let Some((&byte, tail)) = cursor.rest.split_first() {
+            match self.escape.next(byte) {
+                Escape::Open => cursor.rest = tail,
+                Escape::Wrong => return Err(BodyError::Syntax { at: cursor.at() }),
+                Escape::Whole(decoded) => {
+                    self.state = JsonState::Text;
+                    cursor.rest = tail;
+                    self.decoded(decoded, cursor.at())?;
+                    break;
+                }
+            }
         }
-        self.state = State::Text;
-        self.unicode_escapes = self.unicode_escapes.saturating_add(1);
+        Ok(cursor.rest)
+    }
+
+    /// Takes an escape that ends just before `end`.
+    fn decoded(&mut self, decoded: Decoded, end: u64) -> Result<(), BodyError> {
+        if decoded.is_unicode {
+            self.unicode_escapes = self.unicode_escapes.saturating_add(1);
+        }
         if !self.text.is_kept() {
+            self.escape.end_pair();
             self.no_known_key();
-            if self.text == Text::Part {
-                self.part_is_text();
+            if self.text == StringRole::Part {
+                self.part_escape(decoded);
             }
             return Ok(());
         }
-        let units = match (self.high_surrogate.take(), code) {
-            (Some(high), 0xDC00..=0xDFFF) => [high, code],
-            (Some(_), _) => {
-                self.lone_surrogate()?;
-                return self.unit(code, at);
-            }
-            (None, _) => return self.unit(code, at),
-        };
-        for character in char::decode_utf16(units).flatten() {
-            self.push_char(character, at)?;
+        if decoded.lone {
+            self.lone_surrogate()?;
         }
-        Ok(())
-    }
-
-    /// Takes an escaped UTF-16 code unit that ends no surrogate pair.
-    fn unit(&mut self, code: u16, at: u64) -> Result<(), BodyError> {
-        match char::from_u32(u32::from(code)) {
-            Some(character) => self.push_char(character, at),
-            None if code < 0xDC00 => {
-                self.high_surrogate = Some(code);
-                Ok(())
-            }
-            None => self.lone_surrogate(),
-        }
-    }
-
-    fn push_char(&mut self, character: char, at: u64) -> Result<(), BodyError> {
-        let mut utf8 = [0; 4];
-        let piece = character.encode_utf8(&mut utf8).as_bytes();
-        self.push(piece, at.saturating_add(1))
-    }
-
-    /// No second half followed the first half of a surrogate pair.
-    fn end_surrogate(&mut self) -> Result<(), BodyError> {
-        match self.high_surrogate.take() {
-            Some(_) => self.lone_surrogate(),
+        match decoded.character {
+            Some(character) => self.push(character.encode_utf8(&mut [0; 4]).as_bytes(), end),
             None => Ok(()),
         }
     }
 
+    /// No second half followed the first half of a surrogate pair.
+    fn end_surrogate(&mut self) -> Result<(), BodyError> {
+        match self.escape.end_pair() {
+            true => self.lone_surrogate(),
+            false => Ok(()),
+        }
+    }
+
     fn lone_surrogate(&mut self) -> Result<(), BodyError> {
-        if matches!(self.text, Text::Model | Text::Other(_)) {
+        if matches!(self.text, StringRole::Model | StringRole::Other(_)) {
             return Err(BodyError::ModelSurrogate);
         }
         self.key.push_lone_surrogate();
@@ -222,7 +184,7 @@ impl JsonScanner {
 
     /// What is not as it stands makes a key that is not compared one that tells nothing.
     fn no_known_key(&mut self) {
-        if self.text == Text::NestedKey {
+        if self.text == StringRole::NestedKey {
             self.key.push_lone_surrogate();
         }
     }
@@ -230,34 +192,34 @@ impl JsonScanner {
     /// The closing quote of a string, just before `end`.
     fn end_text(&mut self, end: u64) -> Result<(), BodyError> {
         self.state = match self.text {
-            Text::Value => State::AfterValue,
-            Text::NestedKey => State::Colon,
-            Text::Key => {
+            StringRole::Value => JsonState::AfterValue,
+            StringRole::NestedKey => JsonState::Colon,
+            StringRole::Key => {
                 self.end_surrogate()?;
                 self.end_key(None)?;
-                State::Colon
+                JsonState::Colon
             }
-            Text::Part => {
+            StringRole::Part => {
                 self.end_part(end);
-                State::AfterValue
+                JsonState::AfterValue
             }
-            Text::Word(word) => {
+            StringRole::Word(word) => {
                 self.end_surrogate()?;
                 self.end_word(word);
-                State::AfterValue
+                JsonState::AfterValue
             }
-            Text::Other(role) => {
+            StringRole::Other(role) => {
                 self.end_surrogate()?;
                 let found = self.name.found(self.model_start..end)?;
                 self.note_other(OtherModel { role, found })?;
-                State::AfterValue
+                JsonState::AfterValue
             }
-            Text::Model => {
+            StringRole::Model => {
                 self.end_surrogate()?;
                 if self.model.is_none() {
                     self.model = Some(self.name.found(self.model_start..end)?);
                 }
-                State::AfterValue
+                JsonState::AfterValue
             }
         };
         Ok(())

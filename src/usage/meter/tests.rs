@@ -235,7 +235,7 @@ fn what_streams_mean() {
         (Wire::Chat, "data: [DONE]\n".to_owned(), None, true, None),
         (Wire::Chat, "data: [DONE".to_owned(), None, false, None),
         (Wire::Responses, done.to_owned(), None, false, None),
-        // All that the standard allows in an event: comments, other fields, data in pieces, no space.
+        // All that the standard allows in an event: comments, other fields, data in fragments, no space.
         (
             Wire::Chat,
             ": hi\r\nid: 1\r\nevent: x\r\ndata:{\"usage\":\r\ndata\r\ndata: {\"prompt_tokens\":\r\nretry: 5\r\ndata:   7\r\ndata: }}\r\n\r\n".to_owned(),

@@ -7,8 +7,8 @@ use criterion::{BenchmarkGroup, Criterion, Throughput};
 use trilane::usage::{Meter, Wire};
 use trilane_instructions::exchange::ANSWER_PIECE;
 use trilane_instructions::payloads::{
-    chat_json, chat_stream, generate_json, generate_stream, image_json, messages_json,
-    messages_stream, responses_stream,
+    CHINESE, chat_json, chat_json_of, chat_stream, escaped, generate_json, generate_stream,
+    image_json, messages_json, messages_stream, responses_stream,
 };
 
 pub fn benchmarks(criterion: &mut Criterion) {
@@ -31,6 +31,16 @@ pub fn benchmarks(criterion: &mut Criterion) {
             "B messages, 100k, not ASCII",
             Wire::Messages,
             messages_json(100 << 10),
+        ),
+        (
+            "A chat, 100k, Chinese",
+            Wire::Chat,
+            chat_json_of(CHINESE, 100 << 10),
+        ),
+        (
+            "A chat, 100k, Chinese, escaped",
+            Wire::Chat,
+            chat_json_of(&escaped(CHINESE), 100 << 10),
         ),
         ("C generate, 200 bytes", Wire::Generate, generate_json()),
         ("A image, 1m", Wire::Images, image_json(1 << 20)),

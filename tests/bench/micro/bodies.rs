@@ -4,7 +4,9 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use trilane::body::BodyScanner;
-use trilane_instructions::payloads::{Place, prompt};
+use trilane_instructions::payloads::{
+    CHINESE, GERMAN, Place, escaped, prompt, prompt_of, prompt_with_numbers, prompt_with_tools,
+};
 
 /// How much of a request Envoy hands over at a time, in bytes.
 const PIECE: usize = 64 * 1024;
@@ -25,24 +27,18 @@ pub fn benchmarks(criterion: &mut Criterion) {
     group.bench_with_input("1m/one string", long.as_bytes(), |b, body| {
         b.iter(|| scan(body))
     });
-    // Text outside ASCII: two bytes to a character here and there, and three to nearly each.
-    for (told, line) in [
-        (
-            "German",
-            "Der schnelle braune Fuchs springt über den trägen Hund, der schläft.\\n",
-        ),
-        ("Chinese", "敏捷的棕色狐狸跳过了那只正在睡觉的懒狗。\\n"),
+    // Text outside ASCII, as it stands and escaped; and bodies that are full of numbers.
+    for (told, body) in [
+        ("German", prompt_of(GERMAN, 100 << 10)),
+        ("Chinese", prompt_of(CHINESE, 100 << 10)),
+        ("Chinese, escaped", prompt_of(&escaped(CHINESE), 100 << 10)),
+        ("tools", prompt_with_tools(100 << 10)),
+        ("numbers", prompt_with_numbers(100 << 10)),
     ] {
-        let text = line.repeat((100 << 10) / line.len());
-        let body = format!(r#"{{"model":"gpt-5.1","input":"{text}"}}"#);
         group.throughput(Throughput::BytesDecimal(body.len() as u64));
-        group.bench_with_input(
-            BenchmarkId::new("100k", told),
-            body.as_bytes(),
-            |b, body| {
-                b.iter(|| scan(body));
-            },
-        );
+        group.bench_with_input(BenchmarkId::new("100k", told), &body, |b, body| {
+            b.iter(|| scan(body));
+        });
     }
     // What reading each byte once costs at the least.
     group.bench_with_input("1m/sum of the bytes", long.as_bytes(), |b, body| {

@@ -3,7 +3,7 @@ use crate::body::Field;
 use crate::body::json::JsonScanner;
 
 /// What a text says of other models and image tools, which must not depend on how it is cut.
-fn verdict(name: &str, text: &str) -> Result<(Vec<(String, Role)>, bool), BodyError> {
+fn verdict(name: &str, text: &str) -> Result<(Vec<(String, ModelRole)>, bool), BodyError> {
     let read = |chunks: &[&[u8]]| {
         let mut scanner = JsonScanner::new();
         let mut others = Vec::new();
@@ -86,7 +86,9 @@ fn models_are_found_where_they_may_run() {
         ("null for fallbacks", r#"{"fallbacks":null}"#, &[], false),
     ];
     for (name, text, models, image) in cases {
-        let models = models.iter().map(|name| ((*name).to_owned(), Role::Runs));
+        let models = models
+            .iter()
+            .map(|name| ((*name).to_owned(), ModelRole::Runs));
         assert_eq!(
             verdict(name, text),
             Ok((models.collect(), *image)),
@@ -101,7 +103,7 @@ fn the_paths_model_is_found_once_more() {
         r#"{"requests":[{"model":"models/a","content":{"model":"x"}},{"content":{},"model":"b"}]}"#,
         r#"{"generateContentRequest":{"model":"models/a"},"generate_content_request":{"model":"b"}}"#,
     ] {
-        let want = ["models/a", "b"].map(|name| (name.to_owned(), Role::OfPath));
+        let want = ["models/a", "b"].map(|name| (name.to_owned(), ModelRole::OfPath));
         assert_eq!(verdict(text, text), Ok((want.to_vec(), false)), "{text}");
     }
 }

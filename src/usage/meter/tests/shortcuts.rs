@@ -53,10 +53,10 @@ fn any_piece_at_any_place() {
     for (wire, answer) in ANSWERS {
         for at in 0..=answer.len() {
             let (head, tail) = answer.split_at(at);
-            for piece in PIECES {
-                let inserted = [head, piece, tail].concat();
+            for fragment in PIECES {
+                let inserted = [head, fragment, tail].concat();
                 same_by_bytes(wire, &inserted);
-                let replaced = [head, piece, tail.get(1..).unwrap_or_default()].concat();
+                let replaced = [head, fragment, tail.get(1..).unwrap_or_default()].concat();
                 same_by_bytes(wire, &replaced);
                 same_by_bytes(wire, &format!("data: {replaced}\n\ndata: {answer}\n\n"));
             }

@@ -2,15 +2,20 @@
 
 use crate::head;
 use crate::payloads::{
-    Place, chat_json, chat_stream, generate_json, generate_prompt, generate_stream,
-    messages_stream, prompt, responses_stream,
+    CHINESE, Place, chat_json, chat_json_of, chat_stream, escaped, generate_json, generate_prompt,
+    generate_stream, messages_stream, prompt, prompt_of, prompt_with_numbers, prompt_with_tools,
+    responses_stream,
 };
 
 /// The names of all kinds.
-pub const KINDS: [&str; 11] = [
+pub const KINDS: [&str; 15] = [
     "chat",
     "chat-first",
     "chat-100k",
+    "chat-cjk",
+    "chat-escaped",
+    "chat-tools",
+    "chat-numbers",
     "chat-stream",
     "responses-stream",
     "messages-stream",
@@ -66,6 +71,34 @@ pub fn kind(name: &str) -> Option<Kind> {
             CHAT,
             KEY_A,
             chat(100 * KILO, Place::Last, false),
+            chat_json(KILO / 2),
+        ),
+        "chat-cjk" => passes(
+            name,
+            CHAT,
+            KEY_A,
+            prompt_of(CHINESE, 100 * KILO),
+            chat_json_of(CHINESE, 100 * KILO),
+        ),
+        "chat-escaped" => passes(
+            name,
+            CHAT,
+            KEY_A,
+            prompt_of(&escaped(CHINESE), 100 * KILO),
+            chat_json_of(&escaped(CHINESE), 100 * KILO),
+        ),
+        "chat-tools" => passes(
+            name,
+            CHAT,
+            KEY_A,
+            prompt_with_tools(100 * KILO),
+            chat_json(KILO / 2),
+        ),
+        "chat-numbers" => passes(
+            name,
+            CHAT,
+            KEY_A,
+            prompt_with_numbers(100 * KILO),
             chat_json(KILO / 2),
         ),
         "chat-stream" => passes(

@@ -27,6 +27,60 @@ pub fn prompt(model: &str, size: usize, place: Place, stream: bool) -> Vec<u8> {
     .into_bytes()
 }
 
+/// A line in Chinese, as it stands in a JSON string.
+pub const CHINESE: &str = "敏捷的棕色狐狸跳过了那只正在睡觉的懒狗。\\n";
+/// A line in German.
+pub const GERMAN: &str = "Der schnelle braune Fuchs springt über den trägen Hund, der schläft.\\n";
+
+/// The text with each character outside ASCII as `\uXXXX`, as Python's `json` writes it.
+pub fn escaped(text: &str) -> String {
+    let write = |unit: u16| match u8::try_from(unit) {
+        Ok(byte) if byte.is_ascii() => char::from(byte).to_string(),
+        _ => format!("\\u{unit:04x}"),
+    };
+    text.encode_utf16().map(write).collect()
+}
+
+/// A prompt of about `size` bytes: this line again and again.
+pub fn prompt_of(line: &str, size: usize) -> Vec<u8> {
+    let text = line.repeat((size / line.len()).max(1));
+    format!(
+        r#"{{"messages":[{{"role":"user","content":"{text}"}}],"max_tokens":1024,"model":"gpt-5.1"}}"#
+    )
+    .into_bytes()
+}
+
+/// A prompt with about `size` bytes of tools, as agents send them, whose schemas are full of numbers and literals.
+pub fn prompt_with_tools(size: usize) -> Vec<u8> {
+    let tool = concat!(
+        r#"{"type":"function","function":{"name":"read_file","description":"Reads a file.","strict":true,"#,
+        r#""parameters":{"type":"object","properties":{"path":{"type":"string","minLength":1,"maxLength":4096},"#,
+        r#""offset":{"type":"integer","minimum":0,"default":0},"limit":{"type":"integer","minimum":1,"maximum":2000,"#,
+        r#""default":500},"ratio":{"type":"number","enum":[0.25,0.5,0.75,1.0]},"follow":{"type":["boolean","null"],"#,
+        r#""default":null}},"required":["path"],"additionalProperties":false}}},"#
+    );
+    let tools = tool.repeat((size / tool.len()).max(1));
+    format!(
+        r#"{{"messages":[{{"role":"user","content":"Read it."}}],"tools":[{}],"model":"gpt-5.1"}}"#,
+        tools.trim_end_matches(',')
+    )
+    .into_bytes()
+}
+
+/// A prompt with about `size` bytes of numbers, as embeddings are.
+pub fn prompt_with_numbers(size: usize) -> Vec<u8> {
+    let number = |at: usize| {
+        let sign = if at.is_multiple_of(2) { "-" } else { "" };
+        format!("{sign}0.0{:07}", at.wrapping_mul(7919) % 9_999_999)
+    };
+    let numbers: Vec<String> = (0..(size / 11).max(1)).map(number).collect();
+    format!(
+        r#"{{"messages":[{{"role":"user","content":"Like this?"}}],"x":[{}],"model":"gpt-5.1"}}"#,
+        numbers.join(",")
+    )
+    .into_bytes()
+}
+
 /// A prompt of protocol C, whose model is in the path.
 pub fn generate_prompt() -> Vec<u8> {
     br#"{"contents":[{"role":"user","parts":[{"text":"The quick brown fox.\nAgain."}]}]}"#.to_vec()
@@ -44,6 +98,20 @@ pub fn chat_json(size: usize) -> Vec<u8> {
             r#""completion_tokens_details":{{"reasoning_tokens":20}}}},"service_tier":"default"}}"#
         ),
         text = sentence.repeat(size.div_ceil(sentence.len()))
+    )
+    .into_bytes()
+}
+
+/// A Chat Completions response of about `size` bytes: this line again and again.
+pub fn chat_json_of(line: &str, size: usize) -> Vec<u8> {
+    let text = line.repeat((size / line.len()).max(1));
+    format!(
+        concat!(
+            r#"{{"id":"chatcmpl-9k2","model":"gpt-5.1-2025-11-13","choices":[{{"index":0,"#,
+            r#""message":{{"role":"assistant","content":"{text}"}},"finish_reason":"stop"}}],"#,
+            r#""usage":{{"prompt_tokens":212,"completion_tokens":98,"total_tokens":310}}}}"#
+        ),
+        text = text
     )
     .into_bytes()
 }

@@ -1,21 +1,19 @@
 //! Strings that are kept, and keys.
 
-use super::passing::skip_wide;
-use super::{Picker, State};
-use crate::text::{plain_run, unescaped};
+use super::{Extractor, ExtractorState};
+use crate::text::{Escape, NO_CHARACTER, is_line_break, skip_plain};
 use crate::usage::short_text::MAX_TEXT;
-use crate::usage::sse::is_line_break;
-use crate::usage::table::Text;
-use crate::usage::tally::Tally;
+use crate::usage::table::TextField;
+use crate::usage::tally::UsageTally;
 
-impl Picker {
+impl Extractor {
     /// Reads a string that is told as this, from behind its opening quote.
     pub(super) fn told_text<'a>(
         &mut self,
-        what: Text,
+        what: TextField,
         bytes: &'a [u8],
         lines: bool,
-        tally: &mut Tally,
+        tally: &mut UsageTally,
     ) -> &'a [u8] {
         match plain_text(bytes) {
             Some((text, after)) => {
@@ -24,20 +22,25 @@ impl Picker {
             }
             None => {
                 self.key = false;
-                self.state = State::Text;
+                self.state = ExtractorState::Text;
                 self.text(bytes, lines, tally)
             }
         }
     }
 
     /// Reads on in a string that is kept.
-    pub(super) fn text<'a>(&mut self, bytes: &'a [u8], lines: bool, tally: &mut Tally) -> &'a [u8] {
+    pub(super) fn text<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        lines: bool,
+        tally: &mut UsageTally,
+    ) -> &'a [u8] {
         let mut rest = bytes;
         loop {
-            let (piece, after) = rest
-                .split_at_checked(plain_run(rest))
+            let (fragment, after) = rest
+                .split_at_checked(skip_plain(rest))
                 .unwrap_or((rest, &[]));
-            self.keep_text(piece);
+            self.keep_text(fragment);
             rest = match after {
                 [] => return after,
                 [b'"', tail @ ..] => {
@@ -45,18 +48,20 @@ impl Picker {
                     return self.end_text(tail, tally);
                 }
                 [b'\\', tail @ ..] => {
-                    self.state = State::Escape;
+                    self.state = ExtractorState::Escape;
                     return tail;
                 }
                 [0x80..=0xFF, ..] => {
-                    let tail = skip_wide(after);
-                    let wide = after.len().saturating_sub(tail.len());
-                    self.keep_text(after.get(..wide).unwrap_or_default());
+                    let wide = after.iter().position(u8::is_ascii);
+                    let (wide, tail) = after
+                        .split_at_checked(wide.unwrap_or(after.len()))
+                        .unwrap_or((after, &[]));
+                    self.keep_text(wide);
                     tail
                 }
                 [byte, ..] => {
                     if !(lines && is_line_break(*byte)) {
-                        self.state = State::Lost;
+                        self.state = ExtractorState::Lost;
                     }
                     return after;
                 }
@@ -66,7 +71,7 @@ impl Picker {
 
     /// The string in the scratch has ended, and this comes after it; gives what is left.
     #[inline(never)]
-    fn end_text<'a>(&mut self, after: &'a [u8], tally: &mut Tally) -> &'a [u8] {
+    fn end_text<'a>(&mut self, after: &'a [u8], tally: &mut UsageTally) -> &'a [u8] {
         let scratch = self.scratch;
         // What is too long is as if it were no text at all.
         let text = if self.too_long {
@@ -78,7 +83,7 @@ impl Picker {
         match self.node.text {
             _ if self.key => {
                 self.find_member(text);
-                self.state = State::Colon;
+                self.state = ExtractorState::Colon;
                 after
             }
             Some(what) => {
@@ -94,66 +99,30 @@ impl Picker {
         if worth_reading_on {
             return self.end_value(after);
         }
-        self.state = State::Lost;
+        self.state = ExtractorState::Lost;
         after
     }
 
     /// Adds bytes that stand in the string as they are.
-    fn keep_text(&mut self, piece: &[u8]) {
-        if !piece.is_empty() {
+    fn keep_text(&mut self, fragment: &[u8]) {
+        if !fragment.is_empty() {
             self.end_surrogate();
-            self.keep(piece);
+            self.keep(fragment);
         }
     }
 
-    /// Reads the byte after a `\`.
+    /// Reads the next byte of an escape.
     pub(super) fn escape(&mut self, byte: u8) {
-        if byte == b'u' {
-            self.state = State::Unicode(4, 0);
-            return;
-        }
-        let Some(character) = unescaped(byte) else {
-            self.state = State::Lost;
-            return;
-        };
-        self.state = State::Text;
-        self.keep_text(&[character]);
-    }
-
-    /// Reads a digit of `\uXXXX`.
-    pub(super) fn unicode(&mut self, left: u8, code: u16, byte: u8) {
-        let digit = match byte {
-            b'0'..=b'9' => byte.wrapping_sub(b'0'),
-            b'a'..=b'f' => byte.wrapping_sub(b'a').wrapping_add(10),
-            b'A'..=b'F' => byte.wrapping_sub(b'A').wrapping_add(10),
-            _ => {
-                self.state = State::Lost;
-                return;
-            }
-        };
-        let code = code.wrapping_mul(16) | u16::from(digit);
-        let left = left.saturating_sub(1);
-        if left > 0 {
-            self.state = State::Unicode(left, code);
-            return;
-        }
-        self.state = State::Text;
-        match (self.high_surrogate, code) {
-            (Some(high), 0xDC00..=0xDFFF) => {
-                self.high_surrogate = None;
-                for character in char::decode_utf16([high, code]).flatten() {
-                    self.keep(character.encode_utf8(&mut [0; 4]).as_bytes());
+        match self.decoder.next(byte) {
+            Escape::Open => {}
+            Escape::Wrong => self.state = ExtractorState::Lost,
+            Escape::Whole(decoded) => {
+                self.state = ExtractorState::Text;
+                if decoded.lone {
+                    self.keep(NO_TEXT);
                 }
-            }
-            (_, 0xD800..=0xDBFF) => {
-                self.end_surrogate();
-                self.high_surrogate = Some(code);
-            }
-            _ => {
-                self.end_surrogate();
-                match char::from_u32(u32::from(code)) {
-                    Some(character) => self.keep(character.encode_utf8(&mut [0; 4]).as_bytes()),
-                    None => self.keep(NO_TEXT),
+                if let Some(character) = decoded.character {
+                    self.keep(character.encode_utf8(&mut [0; 4]).as_bytes());
                 }
             }
         }
@@ -161,7 +130,7 @@ impl Picker {
 
     /// No second half followed the first half of a surrogate pair.
     fn end_surrogate(&mut self) {
-        if self.high_surrogate.take().is_some() {
+        if self.decoder.end_pair() {
             self.keep(NO_TEXT);
         }
     }
@@ -170,7 +139,7 @@ impl Picker {
 /// The string that ends at the first quote, if it is all there and nothing in it is other than it means, and what comes
 /// after it.
 pub(super) fn plain_text(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (text, after) = bytes.split_at_checked(plain_run(bytes))?;
+    let (text, after) = bytes.split_at_checked(skip_plain(bytes))?;
     match after {
         [b'"', after @ ..] => Some((text, after)),
         _ => None,
@@ -183,4 +152,4 @@ fn short(text: &[u8]) -> Option<&[u8]> {
 }
 
 /// What makes a string no UTF-8, so that it is no key of a table and not kept.
-const NO_TEXT: &[u8] = &[0xFF];
+const NO_TEXT: &[u8] = &[NO_CHARACTER];

@@ -1,51 +1,50 @@
 //! Picks the values that a table names out of JSON, as it streams by.
 //!
 //! Down to where the table has something to say, a document is read as RFC 8259 has it. Any other value
-//! is passed over: in it only strings are told from the rest, and brackets counted.
+//! is skipped: in it only strings are told from the rest, and brackets counted.
 
 mod members;
-mod passing;
 mod path;
+mod skip;
 mod string;
 mod word;
-mod written;
 
-use super::places::{Free, Places};
+use super::holes::{HoleKind, Holes};
 use super::short_text::ShortText;
-use super::sse::is_line_break;
 use super::table::{Generated, Node};
-use super::tally::Tally;
-use crate::text::{is_whitespace, skip_whitespace};
+use super::tally::UsageTally;
+use crate::text::{Container, EscapeDecoder, is_line_break, is_whitespace, skip_whitespace};
 use memchr::memchr2;
-use path::{Container, Path};
+use path::Path;
+pub(super) use skip::counted;
 use word::is_word;
-pub(super) use written::counted;
 
 /// Reads one value after the other, each after a [`reset`](Self::reset).
-pub(super) struct Picker {
-    state: State,
+pub(super) struct Extractor {
+    state: ExtractorState,
     /// What the table says of the value that comes next or is being read.
     node: &'static Node,
     path: Path,
-    /// Open brackets of the value that is being passed over.
+    /// Open brackets of the value that is being skipped.
     depth: u64,
+    /// The model wrote that value: its length counts.
+    counted: bool,
     /// The string being read is a key.
     key: bool,
     /// What was read of a key, string or number, if it did not come in one piece.
     scratch: ShortText,
     /// It is longer than what is kept.
     too_long: bool,
-    /// The escaped first half of a surrogate pair, when a second one must follow.
-    high_surrogate: Option<u16>,
+    decoder: EscapeDecoder,
     /// Where something else may stand without any difference, but for numbers.
-    places: Places,
-    /// How much was left to read where places count from.
-    places_from: usize,
+    holes: Holes,
+    /// How much was left to read where holes count from.
+    holes_from: usize,
 }
 
 /// What may come next.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ExtractorState {
     Value,
     /// After `[`.
     FirstItem,
@@ -57,95 +56,91 @@ enum State {
     /// In a string that is kept.
     Text,
     Escape,
-    /// In `\uXXXX`: how many digits are left, and the value of those before.
-    Unicode(u8, u16),
     /// In a number, `true`, `false` or `null`.
     Word,
-    /// In an object or array that is passed over.
-    Passing,
-    /// In a string that is passed over.
-    PassingText,
-    PassingEscape,
-    /// In a string that the model wrote.
-    Generated,
-    GeneratedEscape,
-    /// In an object or array that the model wrote.
-    Written,
-    /// In a string in it.
-    WrittenText,
-    WrittenEscape,
+    /// In an object or array that is skipped.
+    Skipping,
+    /// In a string that is skipped.
+    SkippingText,
+    SkippingEscape,
     /// After the outermost value.
     End,
     /// In what is no JSON, or not worth reading on.
     Lost,
 }
 
-impl Picker {
+impl Extractor {
     pub(super) fn new() -> Self {
         Self {
-            state: State::Value,
+            state: ExtractorState::Value,
             node: &Node::NONE,
             path: Path::default(),
             depth: 0,
+            counted: false,
             key: false,
             scratch: ShortText::default(),
             too_long: false,
-            high_surrogate: None,
-            places: Places::default(),
-            places_from: 0,
+            decoder: EscapeDecoder::default(),
+            holes: Holes::default(),
+            holes_from: 0,
         }
     }
 
     /// Begins anew, with a value that the table says this of.
     pub(super) fn reset(&mut self, root: &'static Node) {
-        self.state = State::Value;
+        self.state = ExtractorState::Value;
         self.node = root;
         self.path.clear();
         self.depth = 0;
         self.clear_scratch();
     }
 
-    /// Notes places from here on, where so many bytes are left to read.
+    /// Notes holes from here on, where so many bytes are left to read.
     pub(super) fn note_from(&mut self, left: usize) {
-        self.places_from = left;
-        self.places.clear();
+        self.holes_from = left;
+        self.holes.clear();
     }
 
-    /// Goes on noting places, where so many bytes of the event are left or were read before.
+    /// Goes on noting holes, where so many bytes of the event are left or were read before.
     pub(super) fn note_on(&mut self, all: usize) {
-        self.places_from = all;
+        self.holes_from = all;
     }
 
-    /// The places since then, of what came in one piece.
-    pub(super) fn places(&self) -> &Places {
-        &self.places
+    /// The holes since then, of what came in one piece.
+    pub(super) fn holes(&self) -> &Holes {
+        &self.holes
     }
 
-    /// Notes a place by how much is left to read at its two ends.
-    fn note(&mut self, left_at_start: usize, left_at_end: usize, free: Free) {
-        let read = |left| self.places_from.checked_sub(left);
-        // A document has no places.
+    /// Notes a hole by how much is left to read at its two ends.
+    fn note(&mut self, left_at_start: usize, left_at_end: usize, kind: HoleKind) {
+        let read = |left| self.holes_from.checked_sub(left);
+        // A document has no holes.
         if let (Some(start), Some(end)) = (read(left_at_start), read(left_at_end)) {
-            self.places.add(start, end, free);
+            self.holes.add(start, end, kind);
         }
     }
 
     /// Whether one value was read, whole, and nothing but whitespace behind it.
     pub(super) fn is_closed(&self) -> bool {
-        self.state == State::End
+        self.state == ExtractorState::End
     }
 
     /// Whether what was read is no JSON, or not worth reading on.
     pub(super) fn is_lost(&self) -> bool {
-        self.state == State::Lost
+        self.state == ExtractorState::Lost
     }
 
     /// Reads on; with `lines` no further than to the next line break, which is what is left then.
-    pub(super) fn feed<'a>(&mut self, bytes: &'a [u8], lines: bool, tally: &mut Tally) -> &'a [u8] {
+    pub(super) fn feed<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        lines: bool,
+        tally: &mut UsageTally,
+    ) -> &'a [u8] {
         let mut rest = bytes;
         loop {
             if let [b'"', tail @ ..] = rest
-                && matches!(self.state, State::FirstKey | State::Key)
+                && matches!(self.state, ExtractorState::FirstKey | ExtractorState::Key)
             {
                 rest = self.members(tail, lines, tally);
             }
@@ -156,36 +151,25 @@ impl Picker {
                 return rest;
             }
             rest = match self.state {
-                State::Passing => self.pass(rest, lines),
-                State::PassingText => self.pass_text(rest, lines),
-                State::PassingEscape => {
-                    self.state = State::PassingText;
+                ExtractorState::Skipping | ExtractorState::SkippingText => {
+                    self.skip(rest, lines, tally)
+                }
+                ExtractorState::SkippingEscape => {
+                    self.skip_escaped(byte, tally);
                     tail
                 }
-                State::Generated => self.generated(rest, lines, tally),
-                State::GeneratedEscape => {
-                    self.generated_escape(byte, tally);
-                    tail
-                }
-                State::Written | State::WrittenText | State::WrittenEscape => {
-                    self.written(rest, lines, tally)
-                }
-                State::Text => self.text(rest, lines, tally),
-                State::Escape => {
+                ExtractorState::Text => self.text(rest, lines, tally),
+                ExtractorState::Escape => {
                     self.escape(byte);
                     tail
                 }
-                State::Unicode(left, code) => {
-                    self.unicode(left, code, byte);
-                    tail
-                }
-                State::Word => self.word(rest, tally),
-                State::Lost => {
+                ExtractorState::Word => self.word(rest, tally),
+                ExtractorState::Lost => {
                     let end = lines.then(|| memchr2(b'\r', b'\n', rest)).flatten();
                     let after = end.and_then(|end| rest.get(end..)).unwrap_or_default();
                     if !after.is_empty() {
                         // The first byte may be why.
-                        self.note(tail.len(), after.len(), Free::Line);
+                        self.note(tail.len(), after.len(), HoleKind::Line);
                     }
                     after
                 }
@@ -196,7 +180,9 @@ impl Picker {
                         skip_whitespace(tail)
                     }
                 }
-                State::Value | State::FirstItem => self.value(rest, byte, tail, lines, tally),
+                ExtractorState::Value | ExtractorState::FirstItem => {
+                    self.value(rest, byte, tail, lines, tally)
+                }
                 _ => self.structure(byte, tail, tally),
             };
         }
@@ -209,18 +195,15 @@ impl Picker {
         byte: u8,
         tail: &'a [u8],
         lines: bool,
-        tally: &mut Tally,
+        tally: &mut UsageTally,
     ) -> &'a [u8] {
         match byte {
             b'"' => match self.node.text {
                 Some(what) => self.told_text(what, tail, lines, tally),
-                None if self.node.generated != Generated::No => {
-                    self.state = State::Generated;
-                    self.generated(tail, lines, tally)
-                }
                 None => {
-                    self.state = State::PassingText;
-                    self.pass_text(tail, lines)
+                    self.counted = self.node.generated != Generated::No;
+                    self.state = ExtractorState::SkippingText;
+                    self.skip(tail, lines, tally)
                 }
             },
             b'{' if self.node.members.is_some() => {
@@ -231,60 +214,65 @@ impl Picker {
                 self.open(Container::Array, tally);
                 tail
             }
-            b'{' | b'[' if self.node.generated == Generated::Any => {
-                tally.begin_written();
-                self.depth = 1;
-                self.state = State::Written;
-                self.written(tail, lines, tally)
-            }
             b'{' | b'[' => {
+                self.counted = self.node.generated == Generated::Any;
+                if self.counted {
+                    tally.begin_written();
+                }
                 self.depth = 1;
-                self.state = State::Passing;
-                self.pass(tail, lines)
+                self.state = ExtractorState::Skipping;
+                self.skip(tail, lines, tally)
             }
-            b']' if self.state == State::FirstItem => self.close(Container::Array, tail, tally),
+            b']' if self.state == ExtractorState::FirstItem => {
+                self.close(Container::Array, tail, tally)
+            }
             byte if is_word(byte) => self.new_word(rest, tally),
             _ => {
-                self.state = State::Lost;
+                self.state = ExtractorState::Lost;
                 tail
             }
         }
     }
 
     /// Reads a byte between values; gives what is left.
-    fn structure<'a>(&mut self, byte: u8, tail: &'a [u8], tally: &mut Tally) -> &'a [u8] {
+    fn structure<'a>(&mut self, byte: u8, tail: &'a [u8], tally: &mut UsageTally) -> &'a [u8] {
         match (self.state, byte) {
-            (State::Colon, b':') => self.state = State::Value,
-            (State::AfterValue, b',') => self.next_in_container(),
-            (State::AfterValue | State::FirstKey, b'}') => {
+            (ExtractorState::Colon, b':') => self.state = ExtractorState::Value,
+            (ExtractorState::AfterValue, b',') => self.next_in_container(),
+            (ExtractorState::AfterValue | ExtractorState::FirstKey, b'}') => {
                 return self.close(Container::Object, tail, tally);
             }
-            (State::AfterValue, b']') => return self.close(Container::Array, tail, tally),
-            _ => self.state = State::Lost,
+            (ExtractorState::AfterValue, b']') => return self.close(Container::Array, tail, tally),
+            _ => self.state = ExtractorState::Lost,
         }
         tail
     }
 
-    fn open(&mut self, container: Container, tally: &mut Tally) {
+    fn open(&mut self, container: Container, tally: &mut UsageTally) {
         let node = self.node;
         if !self.path.push(container, node) {
             // No table is as deep as that.
-            self.state = State::Lost;
+            self.state = ExtractorState::Lost;
             return;
         }
         if let Some(mark) = node.mark {
             tally.begin(mark);
         }
         match container {
-            Container::Object => self.state = State::FirstKey,
+            Container::Object => self.state = ExtractorState::FirstKey,
             Container::Array => {
                 self.node = node.items.unwrap_or(&Node::NONE);
-                self.state = State::FirstItem;
+                self.state = ExtractorState::FirstItem;
             }
         }
     }
 
-    fn close<'a>(&mut self, container: Container, after: &'a [u8], tally: &mut Tally) -> &'a [u8] {
+    fn close<'a>(
+        &mut self,
+        container: Container,
+        after: &'a [u8],
+        tally: &mut UsageTally,
+    ) -> &'a [u8] {
         match self.path.pop() {
             Some((open, node)) if open == container => {
                 if let Some(mark) = node.mark {
@@ -293,7 +281,7 @@ impl Picker {
                 self.end_value(after)
             }
             _ => {
-                self.state = State::Lost;
+                self.state = ExtractorState::Lost;
                 after
             }
         }
@@ -309,9 +297,9 @@ impl Picker {
             }
             _ => {
                 self.state = if self.path.is_empty() {
-                    State::End
+                    ExtractorState::End
                 } else {
-                    State::AfterValue
+                    ExtractorState::AfterValue
                 };
                 after
             }
@@ -322,22 +310,22 @@ impl Picker {
     fn next_in_container(&mut self) {
         let (container, node) = self.path.inner();
         self.state = match container {
-            Container::Object => State::Key,
+            Container::Object => ExtractorState::Key,
             Container::Array => {
                 self.node = node.items.unwrap_or(&Node::NONE);
-                State::Value
+                ExtractorState::Value
             }
         };
     }
 
     /// Takes the next bytes of what is being read into the scratch.
-    fn keep(&mut self, piece: &[u8]) {
-        self.too_long |= !self.scratch.push(piece);
+    fn keep(&mut self, fragment: &[u8]) {
+        self.too_long |= !self.scratch.push(fragment);
     }
 
     fn clear_scratch(&mut self) {
         self.scratch.clear();
         self.too_long = false;
-        self.high_surrogate = None;
+        self.decoder = EscapeDecoder::default();
     }
 }

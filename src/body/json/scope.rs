@@ -4,15 +4,15 @@
 
 use super::JsonScanner;
 use crate::body::BodyError;
-use crate::body::nesting::Container;
+use crate::text::Container;
 
-/// How many watched objects and arrays may be open at once. The longest way that the protocols know, to a tool in a
+/// How many such objects and arrays may be open at once. The longest way that the protocols know, to a tool in a
 /// namespace and its `svg`, has six.
 const MAX_WATCHED: usize = 8;
 
 /// An object whose keys are compared, or an array of such.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum KeyScope {
     /// The outermost object.
     Top,
     /// The value of `stream_options`.
@@ -29,35 +29,35 @@ pub(super) enum Place {
     Request,
 }
 
-impl Place {
+impl KeyScope {
     /// Whether an array of such objects is meant as well.
     fn is_listed(self) -> bool {
         matches!(self, Self::Tool | Self::Fallback | Self::Request)
     }
 }
 
-/// The watched objects and arrays that are open, outermost first.
+/// The open objects and arrays whose keys are compared, outermost first.
 #[derive(Debug)]
-pub(super) struct Watched {
+pub(super) struct OpenScopes {
     /// Each with how deep it is.
-    places: [(Place, u16); MAX_WATCHED],
+    scopes: [(KeyScope, u16); MAX_WATCHED],
     len: u8,
 }
 
-impl Default for Watched {
+impl Default for OpenScopes {
     fn default() -> Self {
         Self {
-            places: [(Place::Top, 0); MAX_WATCHED],
+            scopes: [(KeyScope::Top, 0); MAX_WATCHED],
             len: 0,
         }
     }
 }
 
-impl Watched {
+impl OpenScopes {
     /// The innermost, and how deep it is.
-    fn inner(&self) -> Option<(Place, u16)> {
+    fn inner(&self) -> Option<(KeyScope, u16)> {
         let last = usize::from(self.len).checked_sub(1)?;
-        self.places.get(last).copied()
+        self.scopes.get(last).copied()
     }
 
     /// How deep the innermost is; 0 where nothing is open.
@@ -69,9 +69,9 @@ impl Watched {
     ///
     /// # Errors
     /// [`BodyError::TooDeep`] where so many are open as no protocol knows.
-    fn open(&mut self, place: Place, depth: u16) -> Result<(), BodyError> {
-        let room = self.places.get_mut(usize::from(self.len));
-        *room.ok_or(BodyError::TooDeep)? = (place, depth);
+    fn open(&mut self, scope: KeyScope, depth: u16) -> Result<(), BodyError> {
+        let room = self.scopes.get_mut(usize::from(self.len));
+        *room.ok_or(BodyError::TooDeep)? = (scope, depth);
         self.len = self.len.saturating_add(1);
         Ok(())
     }
@@ -82,48 +82,48 @@ impl Watched {
 }
 
 impl JsonScanner {
-    /// The innermost open object or array, if it is watched.
-    pub(super) fn place(&self) -> Option<Place> {
-        let (place, depth) = self.watched.inner()?;
-        (depth == self.depth()).then_some(place)
+    /// The innermost open object or array, if its keys are compared.
+    pub(super) fn scope(&self) -> Option<KeyScope> {
+        let (scope, depth) = self.scopes.inner()?;
+        (depth == self.depth()).then_some(scope)
     }
 
     /// The innermost open object, if its keys are compared.
-    pub(super) fn object(&self) -> Option<Place> {
+    pub(super) fn object(&self) -> Option<KeyScope> {
         match self.nesting.inner() {
-            Some(Container::Object) => self.place(),
+            Some(Container::Object) => self.scope(),
             _ => None,
         }
     }
 
-    /// Opens an object or array: the value of a key that leads to `place`, or an item.
+    /// Opens an object or array: the value of a key that leads to `scope`, or an item.
     ///
     /// # Errors
     /// [`BodyError::TooDeep`].
     pub(super) fn open(
         &mut self,
         container: Container,
-        place: Option<Place>,
+        scope: Option<KeyScope>,
     ) -> Result<(), BodyError> {
-        let watched = match (self.nesting.inner(), container) {
-            (None, _) => Some(Place::Top),
-            (Some(Container::Object), Container::Object) => place,
-            (Some(Container::Object), Container::Array) => place.filter(|place| place.is_listed()),
-            (Some(Container::Array), Container::Object) => self.place(),
+        let scopes = match (self.nesting.inner(), container) {
+            (None, _) => Some(KeyScope::Top),
+            (Some(Container::Object), Container::Object) => scope,
+            (Some(Container::Object), Container::Array) => scope.filter(|scope| scope.is_listed()),
+            (Some(Container::Array), Container::Object) => self.scope(),
             (Some(Container::Array), Container::Array) => None,
         };
         self.nesting.open(container)?;
-        match watched {
-            Some(place) => self.watched.open(place, self.depth()),
+        match scopes {
+            Some(scope) => self.scopes.open(scope, self.depth()),
             None => Ok(()),
         }
     }
 
-    /// Closes the innermost; gives its place, if it was a watched object.
-    pub(super) fn close_watched(&mut self) -> Option<Place> {
+    /// Closes the innermost; gives its scope, if its keys are compared.
+    pub(super) fn close_scope(&mut self) -> Option<KeyScope> {
         let closed = self.object();
-        if self.place().is_some() {
-            self.watched.close();
+        if self.scope().is_some() {
+            self.scopes.close();
         }
         self.nesting.close();
         closed

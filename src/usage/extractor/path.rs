@@ -1,15 +1,10 @@
-//! Where in the table the picker is.
+//! Where in the table the extractor is.
 
+use crate::text::Container;
 use crate::usage::table::Node;
 
 /// How deep the deepest table is, in objects and arrays.
 pub(super) const MAX_PATH: usize = 8;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Container {
-    Object,
-    Array,
-}
 
 /// The open objects and arrays that the table knows.
 pub(super) struct Path {

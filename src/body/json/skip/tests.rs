@@ -30,7 +30,7 @@ fn read<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Reading {
     }
 }
 
-/// A byte at a time nothing can be passed over in one go. Gives whether the body is sound.
+/// A byte at a time nothing can be skipped in one go. Gives whether the body is sound.
 fn is_read_alike(body: &[u8]) -> bool {
     let want = read(body.chunks(1));
     let name = body.escape_ascii();

@@ -1,13 +1,13 @@
-//! Places in an event where something else may stand and all that is read stays the same, but for numbers.
+//! Holes of an event: where its bytes may differ and the event still says the same, but for numbers.
 
-use super::table::Slot;
+use super::numbers::Slot;
 
-/// The most places of an event.
-const MAX_PLACES: usize = 24;
+/// The most holes of an event.
+const MAX_HOLES: usize = 24;
 
-/// What may stand in a place.
+/// What may stand in a hole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Free {
+pub(super) enum HoleKind {
     /// The text of a string that nobody reads, up to its closing quote.
     Text,
     /// The text of a string that the model wrote, up to its closing quote, and how many characters in it are written by number.
@@ -20,15 +20,15 @@ pub(super) enum Free {
     Line,
 }
 
-/// From one byte of an event to another; what is free ends right before the second, which is not.
+/// From one byte of an event to another; the second is not in the hole.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct Hole {
     start: u32,
     end: u32,
-    pub(super) free: Free,
+    pub(super) kind: HoleKind,
 }
 
-impl Place {
+impl Hole {
     pub(super) fn start(&self) -> usize {
         self.start as usize
     }
@@ -42,43 +42,43 @@ impl Place {
     }
 }
 
-/// The places of an event, in their order.
+/// The holes of an event, in their order.
 #[derive(Clone, Copy)]
-pub(super) struct Places {
-    list: [Place; MAX_PLACES],
+pub(super) struct Holes {
+    list: [Hole; MAX_HOLES],
     count: usize,
 }
 
-impl Default for Places {
+impl Default for Holes {
     fn default() -> Self {
-        let none = Place {
+        let none = Hole {
             start: 0,
             end: 0,
-            free: Free::Text,
+            kind: HoleKind::Text,
         };
         Self {
-            list: [none; MAX_PLACES],
+            list: [none; MAX_HOLES],
             count: 0,
         }
     }
 }
 
-impl Places {
+impl Holes {
     pub(super) fn clear(&mut self) {
         self.count = 0;
     }
 
-    /// Adds a place behind the others; what finds no room is not free.
-    pub(super) fn add(&mut self, start: usize, end: usize, free: Free) {
-        if let Some(place) = self.list.get_mut(self.count)
+    /// Adds a hole behind the others; without room for it, the bytes stay as they were.
+    pub(super) fn add(&mut self, start: usize, end: usize, kind: HoleKind) {
+        if let Some(hole) = self.list.get_mut(self.count)
             && let (Ok(start), Ok(end)) = (start.try_into(), end.try_into())
         {
-            *place = Place { start, end, free };
+            *hole = Hole { start, end, kind };
             self.count = self.count.saturating_add(1);
         }
     }
 
-    pub(super) fn as_slice(&self) -> &[Place] {
+    pub(super) fn as_slice(&self) -> &[Hole] {
         self.list.get(..self.count).unwrap_or_default()
     }
 }

@@ -1,43 +1,43 @@
 use super::*;
 
-/// Remembers `text`, in which places are marked: `«text»`, `‹digits›`, `⟨number⟩`, `⟦line⟧`; every number is told
+/// Remembers `text`, in which holes are marked: `«text»`, `‹digits›`, `⟨number⟩`, `⟦line⟧`; every number is told
 /// as the one of slot 0, 1 and so on.
-fn pattern(text: &str) -> Pattern {
+fn template(text: &str) -> Template {
     let mut event = String::new();
-    let mut places = Places::default();
+    let mut holes = Holes::default();
     let (mut start, mut slot) = (0, 0);
     for character in text.chars() {
-        let free = match character {
+        let kind = match character {
             '«' | '‹' | '⟨' | '⟦' => {
                 start = event.len();
                 continue;
             }
-            '»' => Free::Text,
-            '›' => Free::Digits,
+            '»' => HoleKind::Text,
+            '›' => HoleKind::Digits,
             '⟩' => {
                 slot += 1;
-                Free::Number(slot - 1)
+                HoleKind::Number(slot - 1)
             }
-            '⟧' => Free::Line,
+            '⟧' => HoleKind::Line,
             _ => {
                 event.push(character);
                 continue;
             }
         };
-        places.add(start, event.len(), free);
+        holes.add(start, event.len(), kind);
     }
     let mut numbers = Numbers::default();
     (0..slot).for_each(|slot| numbers.set(slot, 1000));
-    let mut pattern = Pattern::default();
-    pattern.learn(event.as_bytes(), &places, Some(&numbers), None);
-    pattern
+    let mut template = Template::default();
+    template.learn(event.as_bytes(), &holes, Some(&numbers), None);
+    template
 }
 
 /// What another event is: its numbers and what comes behind it.
-fn compared(pattern: &mut Pattern, other: &str) -> Result<(Vec<u64>, String), &'static str> {
-    match pattern.compare(other.as_bytes()) {
+fn compared(template: &mut Template, other: &str) -> Result<(Vec<u64>, String), &'static str> {
+    match template.compare(other.as_bytes()) {
         Likeness::Alike(rest) => {
-            let numbers = pattern.numbers().unwrap_or_default();
+            let numbers = template.numbers().unwrap_or_default();
             let numbers = (0..8).map_while(|slot| numbers.get(slot)).collect();
             Ok((numbers, core::str::from_utf8(rest).unwrap().to_owned()))
         }
@@ -162,7 +162,7 @@ fn what_is_like_it_is_told_from_the_rest() {
             None,
         ),
     ];
-    let mut known = pattern(&format!("data: {event}\n\n"));
+    let mut known = template(&format!("data: {event}\n\n"));
     for (case, json, want) in cases {
         let other = format!("data: {json}\n\nmore");
         let got = compared(&mut known, &other);
@@ -179,23 +179,23 @@ fn what_is_like_it_is_told_from_the_rest() {
         }
     }
     assert_eq!(
-        compared(&mut pattern(""), "data: {}\n\n"),
+        compared(&mut template(""), "data: {}\n\n"),
         Err("unlike"),
         "nothing remembered"
     );
 }
 
-/// The border of a character at or before a place.
-fn floor(text: &str, place: usize) -> usize {
-    (0..=place)
+/// The border of a character at or before a hole.
+fn floor(text: &str, hole: usize) -> usize {
+    (0..=hole)
         .rev()
-        .find(|place| text.is_char_boundary(*place))
+        .find(|hole| text.is_char_boundary(*hole))
         .unwrap()
 }
 
 #[test]
 fn of_what_is_lost_the_line_is_free() {
-    let mut known = pattern("data: {\"type\":\"x\"⟦,\"a\":1}⟧\r\ndata: ⟦more⟧\r\n\r\n");
+    let mut known = template("data: {\"type\":\"x\"⟦,\"a\":1}⟧\r\ndata: ⟦more⟧\r\n\r\n");
     let cases = [
         (
             "the same",
@@ -243,13 +243,13 @@ fn of_what_is_lost_the_line_is_free() {
 #[test]
 fn long_texts_take_no_room() {
     let long = "x".repeat(3 * MAX_EVENT);
-    let mut known = pattern(&format!("data: \"«{long}»\",⟨7⟩\n\n"));
+    let mut known = template(&format!("data: \"«{long}»\",⟨7⟩\n\n"));
     for text in ["", "y", "x", &long] {
         let got = compared(&mut known, &format!("data: \"{text}\",8\n\n"));
         assert_eq!(got, Ok((vec![8], String::new())), "{text}");
     }
     let rigid = format!("data: \"{long}\"\n\n");
-    assert_eq!(compared(&mut pattern(&rigid), &rigid), Err("unlike"));
+    assert_eq!(compared(&mut template(&rigid), &rigid), Err("unlike"));
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn as_many_numbers_may_differ_as_there_is_room_for() {
         (MAX_VALUES, Ok(vec![2; 8])),
         (MAX_VALUES + 1, Err("unlike")),
     ] {
-        let mut known = pattern(&event("⟨1⟩", count));
+        let mut known = template(&event("⟨1⟩", count));
         let got = compared(&mut known, &event("2", count)).map(|(numbers, _)| numbers);
         assert_eq!(got, want, "{count}");
     }

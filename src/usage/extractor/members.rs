@@ -1,33 +1,33 @@
 //! Members of an object, as they nearly always come: whole, and one right behind the other.
 
 use super::string::plain_text;
-use super::{Picker, State};
+use super::{Extractor, ExtractorState};
 use crate::usage::table::Node;
-use crate::usage::tally::Tally;
+use crate::usage::tally::UsageTally;
 
-impl Picker {
+impl Extractor {
     /// Reads on from behind the opening quote of a key: members whose values are numbers or `null`, and what comes before the
     /// first other value.
     pub(super) fn members<'a>(
         &mut self,
         bytes: &'a [u8],
         lines: bool,
-        tally: &mut Tally,
+        tally: &mut UsageTally,
     ) -> &'a [u8] {
         let mut rest = bytes;
         loop {
             let Some((key, after)) = plain_text(rest) else {
                 self.key = true;
-                self.state = State::Text;
+                self.state = ExtractorState::Text;
                 return self.text(rest, lines, tally);
             };
             self.find_member(key);
             let [b':', value @ ..] = after else {
-                self.state = State::Colon;
+                self.state = ExtractorState::Colon;
                 return after;
             };
             let Some(after) = self.usual_word(value, tally) else {
-                self.state = State::Value;
+                self.state = ExtractorState::Value;
                 return value;
             };
             let [b',', b'"', next @ ..] = after else {

@@ -1,11 +1,10 @@
-//! The last event, as a pattern for the next. Most events of a stream differ from the one before only in text
+//! The last event, as a template for the next. Most events of a stream differ from the one before only in text
 //! that nobody reads and in numbers: those are told by comparing them, which takes much less than reading them.
 
-use super::numbers::{Numbers, integer};
-use super::picker::counted;
-use super::places::{Free, Place, Places};
-use super::table::Slot;
-use crate::text::{common_prefix, same, text_end};
+use super::extractor::counted;
+use super::holes::{Hole, HoleKind, Holes};
+use super::numbers::{Numbers, Slot, integer};
+use crate::text::{common_prefix, same, skip_digits, skip_text};
 use memchr::memchr2;
 
 /// The longest event that is remembered, in bytes.
@@ -17,32 +16,32 @@ const MAX_TEXT: usize = MAX_EVENT / 2;
 
 /// The last event, where in it something else may stand, and what was known after it.
 ///
-/// Whatever equals it but for these places is read with the same result, but for the numbers. That holds as long as
+/// Whatever equals it but for these holes is read with the same result, but for the numbers. That holds as long as
 /// nothing else is read in between.
-pub(super) struct Pattern {
+pub(super) struct Template {
     bytes: [u8; MAX_EVENT],
     /// None: nothing is remembered.
     len: usize,
-    places: Places,
-    /// Those of them in which events like it were others: bit n stands for place n.
+    holes: Holes,
+    /// Those of them in which events like it were others: bit n stands for hole n.
     usual: u32,
     /// All numbers known after it; nothing if it told none.
     numbers: Option<Numbers>,
     /// How much text of the model is in it, as it is remembered; nothing if that did not count.
     generated: Option<i64>,
     /// What of the event that was compared with it is other.
-    others: Others,
+    changes: Changes,
 }
 
 /// What is other in an event.
 #[derive(Default)]
-struct Others {
-    values: Values,
+struct Changes {
+    values: ChangedNumbers,
     /// How much more text of the model is in it.
     generated: i64,
 }
 
-impl Others {
+impl Changes {
     fn clear(&mut self) {
         self.values.clear();
         self.generated = 0;
@@ -62,22 +61,22 @@ pub(super) enum Likeness<'a> {
 
 /// Some numbers of an event.
 #[derive(Default)]
-struct Values {
+struct ChangedNumbers {
     list: [(Slot, u64); MAX_VALUES],
     count: usize,
 }
 
-impl Values {
+impl ChangedNumbers {
     fn clear(&mut self) {
         self.count = 0;
     }
 
     /// Whether there was room for it.
     fn add(&mut self, slot: Slot, value: u64) -> bool {
-        let Some(place) = self.list.get_mut(self.count) else {
+        let Some(hole) = self.list.get_mut(self.count) else {
             return false;
         };
-        *place = (slot, value);
+        *hole = (slot, value);
         self.count = self.count.saturating_add(1);
         true
     }
@@ -87,21 +86,21 @@ impl Values {
     }
 }
 
-impl Default for Pattern {
+impl Default for Template {
     fn default() -> Self {
         Self {
             bytes: [0; MAX_EVENT],
             len: 0,
-            places: Places::default(),
+            holes: Holes::default(),
             usual: 0,
             numbers: None,
             generated: None,
-            others: Others::default(),
+            changes: Changes::default(),
         }
     }
 }
 
-impl Pattern {
+impl Template {
     /// Something else was read.
     pub(super) fn forget(&mut self) {
         self.len = 0;
@@ -112,12 +111,12 @@ impl Pattern {
     pub(super) fn learn(
         &mut self,
         event: &[u8],
-        places: &Places,
+        holes: &Holes,
         numbers: Option<&Numbers>,
         generated: Option<i64>,
     ) {
         self.forget();
-        self.places.clear();
+        self.holes.clear();
         self.usual = 0;
         // A blank line is one before the LF of its CR LF has come.
         let event = match event {
@@ -126,30 +125,33 @@ impl Pattern {
         };
         let (mut len, mut from) = (0, 0);
         self.generated = generated;
-        for place in places.as_slice() {
-            let (start, end) = (place.start(), place.end());
-            let texts = matches!(place.free, Free::Text | Free::Generated(_) | Free::Line);
-            let left_out = texts && place.len() > MAX_TEXT;
+        for hole in holes.as_slice() {
+            let (start, end) = (hole.start(), hole.end());
+            let texts = matches!(
+                hole.kind,
+                HoleKind::Text | HoleKind::Generated(_) | HoleKind::Line
+            );
+            let left_out = texts && hole.len() > MAX_TEXT;
             let kept_to = if left_out { start } else { end };
-            let free = match place.free {
-                Free::Generated(escapes) if left_out => {
-                    let text = counted(place.len(), escapes.into());
+            let kind = match hole.kind {
+                HoleKind::Generated(escapes) if left_out => {
+                    let text = counted(hole.len(), escapes.into());
                     self.generated = self.generated.map(|all| all.saturating_sub(text));
-                    Free::Generated(0)
+                    HoleKind::Generated(0)
                 }
-                free => free,
+                kind => kind,
             };
             if !self.add(&mut len, event.get(from..kept_to)) {
                 return;
             }
             let before = kept_to.saturating_sub(len);
-            self.places.add(start.saturating_sub(before), len, free);
+            self.holes.add(start.saturating_sub(before), len, kind);
             from = end;
         }
         if self.add(&mut len, event.get(from..)) {
             self.len = len;
-            let tells = |place: &Place| matches!(place.free, Free::Number(_));
-            let tells = self.places.as_slice().iter().any(tells);
+            let tells = |hole: &Hole| matches!(hole.kind, HoleKind::Number(_));
+            let tells = self.holes.as_slice().iter().any(tells);
             self.numbers = numbers.filter(|_| tells).copied();
         }
     }
@@ -179,29 +181,26 @@ impl Pattern {
         }
     }
 
-    /// What comes behind an event that is another in the usual places alone, which most are: what stands between them is
+    /// What comes behind an event that is another in the usual holes alone, which most are: what stands between them is
     /// the same, so that it need not be looked for where it differs. Nothing where that does not hold; it may be like this
     /// one nevertheless.
     fn follow_as_usual<'a>(&mut self, bytes: &'a [u8]) -> Option<&'a [u8]> {
-        self.others.clear();
+        self.changes.clear();
         let known = self.bytes.get(..self.len)?;
         let (mut at, mut rest) = (0_usize, bytes);
         let mut usual = self.usual;
         while usual != 0 {
-            let place = self
-                .places
-                .as_slice()
-                .get(usual.trailing_zeros() as usize)?;
+            let hole = self.holes.as_slice().get(usual.trailing_zeros() as usize)?;
             usual &= usual.wrapping_sub(1);
-            let between = known.get(at..place.start())?;
+            let between = known.get(at..hole.start())?;
             let (like, from) = rest.split_at_checked(between.len())?;
             if !same(between, like) {
                 return None;
             }
-            let was = known.get(place.start()..place.end())?;
-            let free = free_length(place.free, was, from, &mut self.others)?;
-            rest = from.get(free..)?;
-            at = place.end();
+            let was = known.get(hole.start()..hole.end())?;
+            let kind = hole_length(hole.kind, was, from, &mut self.changes)?;
+            rest = from.get(kind..)?;
+            at = hole.end();
         }
         let end = known.get(at..)?;
         let (like, rest) = rest.split_at_checked(end.len())?;
@@ -209,10 +208,10 @@ impl Pattern {
     }
 
     fn follow<'a>(&mut self, bytes: &'a [u8]) -> Option<Likeness<'a>> {
-        self.others.clear();
+        self.changes.clear();
         let known = self.bytes.get(..self.len)?;
         let (mut at, mut rest) = (0_usize, bytes);
-        let mut places = (0..).zip(self.places.as_slice());
+        let mut holes = (0..).zip(self.holes.as_slice());
         let mut differing = 0_u32;
         loop {
             let want = known.get(at..)?;
@@ -225,20 +224,20 @@ impl Pattern {
                 return Some(Likeness::Open);
             }
             let differs = at.saturating_add(same);
-            let (number, place) = places.find(|(_, place)| place.end() >= differs)?;
-            if place.start() > differs {
+            let (number, hole) = holes.find(|(_, hole)| hole.end() >= differs)?;
+            if hole.start() > differs {
                 return None;
             }
             differing |= 1_u32.checked_shl(number)?;
-            // Up to here both are equal, so this place begins in both with the same byte.
-            let from = rest.get(place.start().checked_sub(at)?..)?;
-            let was = known.get(place.start()..place.end())?;
-            let free = free_length(place.free, was, from, &mut self.others)?;
-            rest = from.get(free..)?;
+            // Up to here both are equal, so this hole begins in both with the same byte.
+            let from = rest.get(hole.start().checked_sub(at)?..)?;
+            let was = known.get(hole.start()..hole.end())?;
+            let kind = hole_length(hole.kind, was, from, &mut self.changes)?;
+            rest = from.get(kind..)?;
             if rest.is_empty() {
                 return Some(Likeness::Open);
             }
-            at = place.end();
+            at = hole.end();
         }
     }
 
@@ -251,7 +250,7 @@ impl Pattern {
     /// The numbers that are known after the event that was found to be like this one; nothing if such tell none.
     pub(super) fn numbers(&self) -> Option<Numbers> {
         let mut numbers = self.numbers?;
-        for (slot, value) in self.others.values.as_slice() {
+        for (slot, value) in self.changes.values.as_slice() {
             numbers.set(*slot, *value);
         }
         Some(numbers)
@@ -261,38 +260,49 @@ impl Pattern {
     pub(super) fn generated(&self) -> i64 {
         let known = self
             .generated
-            .map(|known| known.saturating_add(self.others.generated));
+            .map(|known| known.saturating_add(self.changes.generated));
         known.unwrap_or(0)
     }
 }
 
-/// How many of the bytes at the start may stand in a place where this `was` before; nothing if none may. Takes a number's
+/// How many of the bytes at the start may stand in a hole where this `was` before; nothing if none may. Takes a number's
 /// value, where it is another, and how much longer a text of the model is.
-fn free_length(free: Free, was: &[u8], bytes: &[u8], others: &mut Others) -> Option<usize> {
-    match free {
-        Free::Text => text_end(bytes).map(|(end, _)| end),
-        Free::Generated(escapes) => {
-            let (end, more_escapes) = text_end(bytes)?;
+fn hole_length(kind: HoleKind, was: &[u8], bytes: &[u8], changes: &mut Changes) -> Option<usize> {
+    match kind {
+        HoleKind::Text => text_length(bytes).map(|(length, _)| length),
+        HoleKind::Generated(escapes) => {
+            let (end, more_escapes) = text_length(bytes)?;
             let more = counted(end, more_escapes);
             let less = counted(was.len(), escapes.into());
             let longer = more.saturating_sub(less);
-            others.generated = others.generated.saturating_add(longer);
+            changes.generated = changes.generated.saturating_add(longer);
             Some(end)
         }
-        Free::Line => Some(memchr2(b'\r', b'\n', bytes).unwrap_or(bytes.len())),
-        Free::Digits => digits(bytes),
-        Free::Number(slot) => {
+        HoleKind::Line => Some(memchr2(b'\r', b'\n', bytes).unwrap_or(bytes.len())),
+        HoleKind::Digits => digits(bytes),
+        HoleKind::Number(slot) => {
             let length = digits(bytes)?;
             let number = bytes.get(..length)?;
-            (same(was, number) || others.values.add(slot, integer(number)?)).then_some(length)
+            (same(was, number) || changes.values.add(slot, integer(number)?)).then_some(length)
         }
+    }
+}
+
+/// How long the text is up to its closing quote, or what there is of it, and how many `\u` are in it; nothing if what ends it
+/// is something else.
+fn text_length(bytes: &[u8]) -> Option<(usize, u64)> {
+    let mut unicode = 0;
+    let length = skip_text(bytes, &mut unicode);
+    match bytes.get(length..)? {
+        [b'"', ..] => Some((length, unicode)),
+        [] | [b'\\'] => Some((bytes.len(), unicode)),
+        _ => None,
     }
 }
 
 /// How many digits stand at the start; nothing if none does.
 fn digits(bytes: &[u8]) -> Option<usize> {
-    let digits = bytes.iter().position(|byte| !byte.is_ascii_digit());
-    Some(digits.unwrap_or(bytes.len())).filter(|digits| *digits > 0)
+    Some(skip_digits(bytes)).filter(|digits| *digits > 0)
 }
 
 #[cfg(test)]

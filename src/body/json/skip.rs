@@ -1,96 +1,111 @@
-//! What lies below all that is looked for: strings, and what commonly is between them, passed over in one go.
+//! What lies below all that is looked for: strings, and what commonly is between them, skipped in one go.
 
-use super::part::Hint;
-use super::{JsonScanner, State, Text};
-use crate::body::nesting::Container;
-use crate::text::{is_whitespace, passable_run_counting, skip_whitespace};
+use super::part::PartHint;
+use super::{JsonScanner, JsonState, StringRole};
+use crate::text::{Container, is_whitespace, number_length, skip_string, skip_whitespace};
 
 impl JsonScanner {
-    /// Reads on in a string that nobody reads, and from there as far as nothing but brackets, commas, colons and more such
-    /// strings come; gives what is left of the chunk.
+    /// Reads on in a string that nobody reads, or from a comma, as far as the values come that nobody reads; gives what
+    /// is left of the chunk.
     ///
-    /// It stops before whatever else there is, be it right or wrong; before a string that may be a part of the input;
+    /// It stops before whatever is wrong, or cut by the chunk's end; before a string that may be a part of the input;
     /// before the brackets of what is watched, and of what is only text; and behind the opening quote of a key that is
     /// compared.
     // It needs all registers for itself.
     #[inline(never)]
-    pub(super) fn skim<'a>(&mut self, chunk: &'a [u8]) -> &'a [u8] {
+    pub(super) fn skip_nested<'a>(&mut self, chunk: &'a [u8]) -> &'a [u8] {
         let mut rest = chunk;
         let mut in_object = self.nesting.inner() == Some(Container::Object);
-        let mut is_key = self.text == Text::NestedKey;
+        let mut in_string = matches!(self.state, JsonState::Text);
+        let mut is_key = in_string && self.text == StringRole::NestedKey;
         let reads_parts = self.reads_parts();
-        let watched = usize::from(self.watched.depth());
+        let watched = usize::from(self.scopes.depth());
         let floor = watched.max(usize::from(self.text_depth));
-        let mut hint = Hint::None;
+        let mut hint = PartHint::None;
         // Whether the string being read may have begun in a chunk before.
         let mut begun = true;
         let state = 'strings: loop {
-            let run = passable_run_counting(rest, &mut self.unicode_escapes);
-            let (text, after) = rest.split_at_checked(run).unwrap_or((rest, &[]));
-            rest = after;
-            let [b'"', behind @ ..] = rest else {
+            if in_string {
+                let length = skip_string(rest, &mut self.unicode_escapes);
+                let (text, after) = rest.split_at_checked(length).unwrap_or((rest, &[]));
+                rest = after;
+                let [b'"', behind @ ..] = rest else {
+                    if is_key && reads_parts {
+                        self.keep_key(text, begun);
+                    }
+                    break JsonState::Text;
+                };
+                rest = to_token(behind);
                 if is_key && reads_parts {
-                    self.keep_key(text, begun);
-                }
-                break State::Text;
-            };
-            rest = to_token(behind);
-            let mut value_next = is_key;
-            if is_key {
-                if reads_parts {
                     hint = if begun {
                         self.hint_of_kept(text)
                     } else {
-                        Hint::of(text)
+                        PartHint::of(text)
                     };
                 }
+            }
+            let mut value_next = is_key;
+            if is_key {
                 let [b':', behind @ ..] = rest else {
-                    break State::Colon;
+                    break JsonState::Colon;
                 };
                 rest = to_token(behind);
             }
-            begun = false;
+            (in_string, begun) = (true, false);
             // The brackets and commas up to the next string.
             loop {
                 if value_next {
                     match rest {
-                        [b'"', behind @ ..] if hint == Hint::None || !hint.may_be_part() => {
-                            (rest, is_key, hint) = (behind, false, Hint::None);
+                        [b'"', behind @ ..] if hint == PartHint::None || !hint.may_be_part() => {
+                            (rest, is_key, hint) = (behind, false, PartHint::None);
                             continue 'strings;
                         }
-                        [b'"', ..] => break 'strings State::Value,
-                        [b'{' | b'[', ..] if hint != Hint::None && hint.is_text() => {
-                            break 'strings State::Value;
+                        [b'"', ..] => break 'strings JsonState::Value,
+                        [b'{' | b'[', ..] if hint != PartHint::None && hint.is_text() => {
+                            break 'strings JsonState::Value;
                         }
                         [b'{', behind @ ..] => {
                             if self.nesting.open(Container::Object).is_err() {
-                                break 'strings State::Value;
+                                break 'strings JsonState::Value;
                             }
                             in_object = true;
-                            if hint != Hint::None || self.holder != 0 {
+                            if hint != PartHint::None || self.holder != 0 {
                                 self.note_holder(hint);
-                                hint = Hint::None;
+                                hint = PartHint::None;
                             }
                             rest = to_token(behind);
                             let [b'"', behind @ ..] = rest else {
-                                break 'strings State::FirstKey;
+                                break 'strings JsonState::FirstKey;
                             };
                             (rest, is_key) = (behind, true);
                             continue 'strings;
                         }
                         [b'[', behind @ ..] => {
                             if self.nesting.open(Container::Array).is_err() {
-                                break 'strings State::Value;
+                                break 'strings JsonState::Value;
                             }
                             in_object = false;
-                            hint = Hint::None;
+                            hint = PartHint::None;
                             rest = to_token(behind);
                             // An empty one is rare.
                             if matches!(rest, [] | [b']', ..]) {
-                                break 'strings State::FirstItem;
+                                break 'strings JsonState::FirstItem;
                             }
                         }
-                        _ => break 'strings State::Value,
+                        [b'-' | b'0'..=b'9', ..] => {
+                            let Some(length) = number_length(rest) else {
+                                break 'strings JsonState::Value;
+                            };
+                            rest = to_token(rest.get(length..).unwrap_or_default());
+                            (value_next, hint) = (false, PartHint::None);
+                        }
+                        [b't', b'r', b'u', b'e', behind @ ..]
+                        | [b'f', b'a', b'l', b's', b'e', behind @ ..]
+                        | [b'n', b'u', b'l', b'l', behind @ ..] => {
+                            rest = to_token(behind);
+                            (value_next, hint) = (false, PartHint::None);
+                        }
+                        _ => break 'strings JsonState::Value,
                     }
                 } else {
                     match rest {
@@ -98,14 +113,14 @@ impl JsonScanner {
                             rest = to_token(behind);
                             // What is watched may begin here.
                             if self.nesting.depth() == watched {
-                                break 'strings State::Value;
+                                break 'strings JsonState::Value;
                             }
                             value_next = true;
                         }
                         [b',', behind @ ..] => {
                             rest = to_token(behind);
                             let [b'"', behind @ ..] = rest else {
-                                break 'strings State::Key;
+                                break 'strings JsonState::Key;
                             };
                             rest = behind;
                             is_key = true;
@@ -123,12 +138,16 @@ impl JsonScanner {
                             rest = to_token(behind);
                             in_object = self.close_inner();
                         }
-                        _ => break 'strings State::AfterValue,
+                        _ => break 'strings JsonState::AfterValue,
                     }
                 }
             }
         };
-        self.text = if is_key { Text::NestedKey } else { Text::Value };
+        self.text = if is_key {
+            StringRole::NestedKey
+        } else {
+            StringRole::Value
+        };
         self.state = state;
         self.hint = hint;
         rest
@@ -136,26 +155,26 @@ impl JsonScanner {
 
     /// Keeps part of a key that the chunk's end cuts.
     #[inline(never)]
-    fn keep_key(&mut self, piece: &[u8], begun: bool) {
+    fn keep_key(&mut self, fragment: &[u8], begun: bool) {
         if !begun {
             self.key.clear();
         }
-        self.key.push(piece);
+        self.key.push(fragment);
     }
 
-    /// What a key tells that ends with `piece`, and may have begun in a chunk before.
+    /// What a key tells that ends with `fragment`, and may have begun in a chunk before.
     #[inline(never)]
-    fn hint_of_kept(&mut self, piece: &[u8]) -> Hint {
+    fn hint_of_kept(&mut self, fragment: &[u8]) -> PartHint {
         if self.key.is_empty() {
-            return Hint::of(piece);
+            return PartHint::of(fragment);
         }
-        self.key.push(piece);
-        Hint::of(self.key.bytes())
+        self.key.push(fragment);
+        PartHint::of(self.key.bytes())
     }
 
     /// Notes whether the object that was just opened has a part in it.
     #[inline(never)]
-    pub(super) fn note_holder(&mut self, hint: Hint) {
+    pub(super) fn note_holder(&mut self, hint: PartHint) {
         self.holder = if hint.holds() { self.depth() } else { 0 };
     }
 

@@ -1,19 +1,18 @@
 //! Numbers and literals.
 
-use super::{Picker, State};
-use crate::usage::numbers::{integer, short_integer};
-use crate::usage::places::Free;
+use super::{Extractor, ExtractorState};
+use crate::usage::holes::HoleKind;
+use crate::usage::numbers::{Slot, integer, short_integer};
 use crate::usage::short_text::MAX_TEXT;
-use crate::usage::table::Slot;
-use crate::usage::tally::Tally;
+use crate::usage::tally::UsageTally;
 
-impl Picker {
+impl Extractor {
     /// Reads a number or a literal from its first byte on.
-    pub(super) fn new_word<'a>(&mut self, bytes: &'a [u8], tally: &mut Tally) -> &'a [u8] {
+    pub(super) fn new_word<'a>(&mut self, bytes: &'a [u8], tally: &mut UsageTally) -> &'a [u8] {
         if let Some(after) = self.usual_word(bytes, tally) {
             return self.end_value(after);
         }
-        self.state = State::Word;
+        self.state = ExtractorState::Word;
         self.word(bytes, tally)
     }
 
@@ -21,7 +20,7 @@ impl Picker {
     pub(super) fn usual_word<'a>(
         &mut self,
         bytes: &'a [u8],
-        tally: &mut Tally,
+        tally: &mut UsageTally,
     ) -> Option<&'a [u8]> {
         let (value, after) = match short_integer(bytes) {
             Some((value, after)) => (Some(value), after),
@@ -32,39 +31,39 @@ impl Picker {
             return None;
         }
         if let Some(value) = value {
-            let free = match self.node.number {
+            let kind = match self.node.number {
                 Some(slot) => {
                     tally.number(slot, value);
-                    Free::Number(slot)
+                    HoleKind::Number(slot)
                 }
-                None => Free::Digits,
+                None => HoleKind::Digits,
             };
-            self.note(bytes.len(), after.len(), free);
+            self.note(bytes.len(), after.len(), kind);
         }
         Some(after)
     }
 
     /// Reads on in a number or a literal.
-    pub(super) fn word<'a>(&mut self, bytes: &'a [u8], tally: &mut Tally) -> &'a [u8] {
+    pub(super) fn word<'a>(&mut self, bytes: &'a [u8], tally: &mut UsageTally) -> &'a [u8] {
         let end = bytes.iter().position(|byte| !is_word(*byte));
-        let (piece, rest) = bytes
+        let (fragment, rest) = bytes
             .split_at_checked(end.unwrap_or(bytes.len()))
             .unwrap_or((bytes, &[]));
         if rest.is_empty() {
             // It may go on in the next chunk: half a number is no number.
-            self.keep(piece);
+            self.keep(fragment);
             return rest;
         }
         let good = if self.scratch.as_bytes().is_empty() && !self.too_long {
-            let (good, told) = self.end_word(piece, tally);
-            let unread = self.node.number.is_none() && piece.iter().all(u8::is_ascii_digit);
+            let (good, told) = self.end_word(fragment, tally);
+            let unread = self.node.number.is_none() && fragment.iter().all(u8::is_ascii_digit);
             if told.is_some() || unread {
-                let free = told.map_or(Free::Digits, Free::Number);
-                self.note(bytes.len(), rest.len(), free);
+                let kind = told.map_or(HoleKind::Digits, HoleKind::Number);
+                self.note(bytes.len(), rest.len(), kind);
             }
             good
         } else {
-            self.keep(piece);
+            self.keep(fragment);
             let word = self.scratch;
             let (good, _) = self.end_word(word.as_bytes(), tally);
             self.clear_scratch();
@@ -73,12 +72,12 @@ impl Picker {
         if good {
             return self.end_value(rest);
         }
-        self.state = State::Lost;
+        self.state = ExtractorState::Lost;
         rest
     }
 
-    /// Takes a whole number or literal: whether it is one, and the place of the number, if it was told.
-    fn end_word(&mut self, word: &[u8], tally: &mut Tally) -> (bool, Option<Slot>) {
+    /// Takes a whole number or literal: whether it is one, and the hole of the number, if it was told.
+    fn end_word(&mut self, word: &[u8], tally: &mut UsageTally) -> (bool, Option<Slot>) {
         let mut told = None;
         let good = match word {
             // Whatever it is, it was not kept.

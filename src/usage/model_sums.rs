@@ -10,26 +10,26 @@ pub(super) const SUMS: usize = 6;
 
 /// Sums by name, in the order of the names' first entry.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Others {
-    list: [Other; MAX_OTHERS],
+pub(super) struct ModelSums {
+    list: [ModelSum; MAX_OTHERS],
     count: usize,
 }
 
 #[derive(Clone, Copy, Default)]
-pub(super) struct Other {
+pub(super) struct ModelSum {
     name: ShortText,
     /// The totals beside the list are said to contain these; the name may be missing then.
     pub(super) in_totals: bool,
     pub(super) sums: [u64; SUMS],
 }
 
-impl Other {
+impl ModelSum {
     pub(super) fn name(&self) -> Option<&str> {
         self.name.text()
     }
 }
 
-impl Others {
+impl ModelSums {
     pub(super) fn clear(&mut self) {
         self.count = 0;
     }
@@ -38,7 +38,7 @@ impl Others {
     /// never lost.
     pub(super) fn add(&mut self, name: &[u8], in_totals: bool, more: [u64; SUMS]) {
         let known = self.as_slice();
-        let same = |other: &Other| other.in_totals == in_totals && other.name.as_bytes() == name;
+        let same = |other: &ModelSum| other.in_totals == in_totals && other.name.as_bytes() == name;
         let at = known.iter().position(same);
         let at = at.unwrap_or_else(|| self.begin(name, in_totals));
         if let Some(other) = self.list.get_mut(at) {
@@ -61,7 +61,7 @@ impl Others {
         at
     }
 
-    pub(super) fn as_slice(&self) -> &[Other] {
+    pub(super) fn as_slice(&self) -> &[ModelSum] {
         self.list.get(..self.count).unwrap_or_default()
     }
 }
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn the_fifth_name_joins_the_last() {
-        let mut others = Others::default();
+        let mut others = ModelSums::default();
         for round in 0..2 {
             for (name, value) in [
                 (b"a", 1),
