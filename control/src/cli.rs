@@ -1,6 +1,6 @@
 //! The command line: one subcommand a room.
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::failure::Failure;
 use crate::{check, explain, filter, key, models, reference, render, serve, usage};
@@ -54,8 +54,8 @@ impl Command {
             Self::Render(args) => render::run(&args),
             Self::Filter(args) => filter::run(&args),
             Self::Serve(args) => serve::run(args),
-            Self::Completions(args) => reference::completions(&args),
-            Self::Man(args) => reference::man(&args),
+            Self::Completions(args) => reference::completions(&args, Cli::command()),
+            Self::Man(args) => reference::man(&args, Cli::command()),
         }
     }
 }
@@ -63,7 +63,6 @@ impl Command {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory as _;
 
     #[test]
     fn the_command_line_is_consistent() {

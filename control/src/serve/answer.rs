@@ -9,8 +9,8 @@ use hyper::header::{
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
 
-use super::feed::Refusal;
-use super::format::Format;
+use super::feed_error::FeedError;
+use super::feed_format::FeedFormat;
 use super::query::{Asked, Unfit};
 use super::site::{Busy, Site};
 
@@ -67,7 +67,7 @@ pub async fn answer<B>(request: &Request<B>, site: &Arc<Site>) -> Answer {
         document(site, request.headers())
     } else {
         let query = request.uri().query().unwrap_or_default();
-        page(site, query, Format::announced(request.headers())).await
+        page(site, query, FeedFormat::announced(request.headers())).await
     }
 }
 
@@ -99,7 +99,7 @@ fn document(site: &Site, headers: &HeaderMap) -> Answer {
     answer
 }
 
-async fn page(site: &Arc<Site>, query: &str, format: Format) -> Answer {
+async fn page(site: &Arc<Site>, query: &str, format: FeedFormat) -> Answer {
     let asked = match Asked::parse(query, format) {
         Ok(asked) => asked,
         Err(Unfit::Bad(text)) => return Answer::error(StatusCode::BAD_REQUEST, text),
@@ -111,8 +111,10 @@ async fn page(site: &Arc<Site>, query: &str, format: Format) -> Answer {
             busy,
             ..Answer::new(StatusCode::OK, page.into())
         },
-        Err(Refusal::Gone(gone)) => Answer::error(StatusCode::GONE, &gone.to_string()),
-        Err(Refusal::Unready(problem)) => Answer::error(StatusCode::SERVICE_UNAVAILABLE, &problem),
+        Err(FeedError::Gone(gone)) => Answer::error(StatusCode::GONE, &gone.to_string()),
+        Err(FeedError::Unready(problem)) => {
+            Answer::error(StatusCode::SERVICE_UNAVAILABLE, &problem)
+        }
     }
 }
 

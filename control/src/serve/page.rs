@@ -3,27 +3,9 @@
 use serde::Serialize;
 
 use super::cursor::{Range, Standing};
-use super::format::Format;
+use super::feed_format::FeedFormat;
+use super::feed_key::FeedKey;
 use super::query::Asked;
-
-/// A key as a page gives it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Key<'a> {
-    /// The digest, 64 hexadecimal digits.
-    pub sha256: &'a str,
-    /// The key's id.
-    pub id: &'a str,
-    /// The id of its group.
-    pub group: &'a str,
-    /// Whose it is.
-    pub owner: Option<&'a str>,
-    /// When it ends: RFC 3339.
-    pub expires_at: Option<&'a str>,
-    /// Whether it is switched off.
-    pub disabled: bool,
-    /// What it may use: a JSON object.
-    pub limits: Option<&'a str>,
-}
 
 #[derive(Serialize)]
 struct Head<'a> {
@@ -39,7 +21,7 @@ pub struct Page {
     changes: Vec<u8>,
     given: u32,
     limit: u32,
-    format: Format,
+    format: FeedFormat,
     last: u64,
     more: bool,
 }
@@ -64,7 +46,7 @@ impl Page {
     }
 
     /// A key as it is since this version.
-    pub fn key(&mut self, version: u64, key: Key<'_>) {
+    pub fn key(&mut self, version: u64, key: FeedKey<'_>) {
         let key = self.format.told(key);
         self.begin(version, key.sha256);
         self.member("id", key.id);

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use percent_encoding::percent_decode_str;
 
 use super::cursor::{Cursor, Gone};
-use super::format::Format;
+use super::feed_format::FeedFormat;
 
 /// The greatest page, in changes: some 2 MB.
 const MOST: u32 = 10_000;
@@ -20,7 +20,7 @@ pub struct Asked {
     /// How many changes it takes.
     pub limit: u32,
     /// Which members of them it knows.
-    pub format: Format,
+    pub format: FeedFormat,
 }
 
 /// A request that no page answers.
@@ -37,7 +37,7 @@ impl Asked {
     ///
     /// # Errors
     /// What the answer is then.
-    pub fn parse(query: &str, format: Format) -> Result<Self, Unfit> {
+    pub fn parse(query: &str, format: FeedFormat) -> Result<Self, Unfit> {
         let mut cursor = None;
         let mut limit = None;
         for pair in query.split('&') {
@@ -92,7 +92,7 @@ mod tests {
             Ok(Asked {
                 cursor,
                 limit,
-                format: Format::First,
+                format: FeedFormat::First,
             })
         };
         let gone = || Err(Unfit::Gone(Gone::Malformed));
@@ -118,7 +118,7 @@ mod tests {
             ("cursor=f.1&limit=x", bad_limit()),
         ];
         for (query, want) in cases {
-            assert_eq!(Asked::parse(query, Format::First), want, "{query}");
+            assert_eq!(Asked::parse(query, FeedFormat::First), want, "{query}");
         }
     }
 }

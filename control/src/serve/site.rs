@@ -6,7 +6,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 
 use super::document::Shelf;
-use super::feed::{Feed, Refusal};
+use super::feed::Feed;
+use super::feed_error::FeedError;
 use super::tell::Teller;
 
 /// How many pages may be in memory at a time, each of some 3 MB at most. Further readers wait.
@@ -52,9 +53,9 @@ impl Site {
     /// Asks the feed, on a thread of its own: a disk may be slow. What it cannot answer is told once, until it can again.
     pub async fn ask<T: Send + 'static>(
         self: &Arc<Self>,
-        what: impl FnOnce(&Feed) -> Result<T, Refusal> + Send + 'static,
-    ) -> Result<T, Refusal> {
-        let unready = |text: &str| Err(Refusal::Unready(text.to_owned()));
+        what: impl FnOnce(&Feed) -> Result<T, FeedError> + Send + 'static,
+    ) -> Result<T, FeedError> {
+        let unready = |text: &str| Err(FeedError::Unready(text.to_owned()));
         let Some((_, feed)) = &self.feed else {
             return unready("there is no feed");
         };
@@ -66,10 +67,10 @@ impl Site {
     }
 
     /// Tells of trouble that is new.
-    pub fn note(&self, refusal: Option<&Refusal>) {
-        let trouble = match refusal {
-            Some(Refusal::Unready(problem)) => Some(problem),
-            Some(Refusal::Gone(_)) | None => None,
+    pub fn note(&self, error: Option<&FeedError>) {
+        let trouble = match error {
+            Some(FeedError::Unready(problem)) => Some(problem),
+            Some(FeedError::Gone(_)) | None => None,
         };
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if told.as_ref() != trouble {

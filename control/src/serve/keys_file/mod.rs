@@ -18,7 +18,7 @@ use serde_json::json;
 use self::reading::Reading;
 use self::store::Store;
 use super::cursor::Standing;
-use super::feed::Refusal;
+use super::feed_error::FeedError;
 use super::query::Asked;
 use super::tell::Teller;
 use super::watch::{Settled, Watched};
@@ -60,10 +60,10 @@ impl KeysFile {
         self.known.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn with<T>(&self, what: impl FnOnce(&Store) -> Result<T, Refusal>) -> Result<T, Refusal> {
+    fn with<T>(&self, what: impl FnOnce(&Store) -> Result<T, FeedError>) -> Result<T, FeedError> {
         match &*self.known() {
             Some(known) => what(&known.store),
-            None => Err(Refusal::Unready(
+            None => Err(FeedError::Unready(
                 "the file of keys was not read yet, or is not good".to_owned(),
             )),
         }
@@ -73,7 +73,7 @@ impl KeysFile {
     ///
     /// # Errors
     /// Why there is none.
-    pub fn page(&self, asked: &Asked) -> Result<Vec<u8>, Refusal> {
+    pub fn page(&self, asked: &Asked) -> Result<Vec<u8>, FeedError> {
         self.with(|store| Ok(store.page(asked)?))
     }
 
@@ -81,7 +81,7 @@ impl KeysFile {
     ///
     /// # Errors
     /// No file was read.
-    pub fn standing(&self) -> Result<Standing, Refusal> {
+    pub fn standing(&self) -> Result<Standing, FeedError> {
         self.with(|store| Ok(store.standing().clone()))
     }
 

@@ -9,7 +9,8 @@ use hashbrown::HashMap;
 use super::key::{Digest, Key};
 use super::reading::Reading;
 use crate::serve::cursor::{Gone, Standing};
-use crate::serve::page::{self, Page};
+use crate::serve::feed_key::FeedKey;
+use crate::serve::page::Page;
 use crate::serve::query::Asked;
 
 /// Keys, and removals of keys. Each has a version of its own.
@@ -147,7 +148,7 @@ impl Store {
                 Err(_) => page.removed(version, &sha256),
                 Ok(key) => {
                     let expires_at = key.expiry();
-                    let key = page::Key {
+                    let key = FeedKey {
                         sha256: &sha256,
                         id: &key.id,
                         group: &key.group,

@@ -15,8 +15,9 @@ use trilane::config::feed::Meaning;
 
 use self::database::Open;
 use super::cursor::Standing;
-use super::feed::Refusal;
-use super::page::{Key, Page};
+use super::feed_error::FeedError;
+use super::feed_key::FeedKey;
+use super::page::Page;
 use super::query::Asked;
 
 /// How many removals are forgotten at once: nobody else can write meanwhile.
@@ -44,7 +45,7 @@ impl Database {
     ///
     /// # Errors
     /// Why there is none.
-    pub fn page(&self, asked: &Asked) -> Result<Vec<u8>, Refusal> {
+    pub fn page(&self, asked: &Asked) -> Result<Vec<u8>, FeedError> {
         self.with(|connection| {
             // Both readings in one transaction: of one state of the database.
             let transaction = connection.transaction()?;
@@ -60,7 +61,7 @@ impl Database {
     ///
     /// # Errors
     /// Why that cannot be said.
-    pub fn standing(&self) -> Result<Standing, Refusal> {
+    pub fn standing(&self) -> Result<Standing, FeedError> {
         self.with(|connection| Ok(standing(connection)?))
     }
 
@@ -82,26 +83,26 @@ impl Database {
     /// Does something with the database that is there now.
     fn with<T>(
         &self,
-        what: impl FnOnce(&mut Connection) -> Result<T, Refusal>,
-    ) -> Result<T, Refusal> {
+        what: impl FnOnce(&mut Connection) -> Result<T, FeedError>,
+    ) -> Result<T, FeedError> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.as_ref().is_none_or(|open| open.is_old(&self.file)) {
             *open = None;
             // Not made here if it is not there: an operator is just putting another one into its place.
             if !self.file.exists() {
-                return Err(Refusal::Unready("the database is not there".to_owned()));
+                return Err(FeedError::Unready("the database is not there".to_owned()));
             }
-            let text = |problem| Refusal::Unready(format!("the database {problem}"));
+            let text = |problem| FeedError::Unready(format!("the database {problem}"));
             *open = Some(Open::new(&self.file).map_err(text)?);
         }
         match &mut *open {
             Some(open) => what(&mut open.connection),
-            None => Err(Refusal::Unready("the database is not open".to_owned())),
+            None => Err(FeedError::Unready("the database is not open".to_owned())),
         }
     }
 }
 
-impl From<rusqlite::Error> for Refusal {
+impl From<rusqlite::Error> for FeedError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Unready(format!("the database cannot be read: {error}"))
     }
@@ -123,7 +124,7 @@ fn fill(
     transaction: &Transaction<'_>,
     after: u64,
     removals_after: u64,
-) -> Result<(), Refusal> {
+) -> Result<(), FeedError> {
     let mut statement = transaction.prepare_cached(
         "SELECT version, sha256, id, group_id, expires_at, disabled, limits, owner FROM key_changes \
          WHERE version > ?1 AND (removed_at IS NULL OR version > ?2) ORDER BY version",
@@ -145,7 +146,7 @@ fn fill(
                 };
                 // A bad one, past the triggers, is left out: nothing is decided by it.
                 let owner = row.get_ref(7)?.as_str_or_null().ok().flatten();
-                let key = Key {
+                let key = FeedKey {
                     sha256,
                     id,
                     group,
@@ -161,7 +162,7 @@ fn fill(
     Ok(())
 }
 
-impl From<FromSqlError> for Refusal {
+impl From<FromSqlError> for FeedError {
     fn from(error: FromSqlError) -> Self {
         rusqlite::Error::from(error).into()
     }
@@ -174,8 +175,8 @@ fn is_owner(text: &str) -> bool {
 
 /// A key's limits, as a gateway takes them. The database holds no others, unless somebody went round its triggers: and
 /// without its limits the key must not be given.
-fn limits(sha256: &str, id: &str, group: &str, text: &str) -> Result<String, Refusal> {
-    let bad = |problem: &str| Refusal::Unready(format!("the key {id} is not good: {problem}"));
+fn limits(sha256: &str, id: &str, group: &str, text: &str) -> Result<String, FeedError> {
+    let bad = |problem: &str| FeedError::Unready(format!("the key {id} is not good: {problem}"));
     let limits: LimitsDocument =
         serde_json::from_str(text).map_err(|_| bad("limits: are not as in a document"))?;
     let written = serde_json::to_string(&limits).unwrap_or_default();

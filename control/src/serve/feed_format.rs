@@ -8,11 +8,11 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use trilane::config::feed::FORMAT_HEADER;
 
-use super::page::Key;
+use super::feed_key::FeedKey;
 
 /// Which members of a page a loader knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Format {
+pub enum FeedFormat {
     /// Those of 0.1.
     #[default]
     First,
@@ -20,7 +20,7 @@ pub enum Format {
     Second,
 }
 
-impl Format {
+impl FeedFormat {
     /// What a request announces. A later release may announce more than is known here; it knows this too. What cannot
     /// be read is taken for nothing.
     pub fn announced(headers: &HeaderMap) -> Self {
@@ -34,14 +34,14 @@ impl Format {
     }
 
     /// A key, as such a loader is to be told of it.
-    pub fn told(self, key: Key<'_>) -> Key<'_> {
+    pub fn told(self, key: FeedKey<'_>) -> FeedKey<'_> {
         if self == Self::Second {
             return key;
         }
         let enforced = key
             .limits
             .is_none_or(|limits| serde_json::from_str::<FirstLimits>(limits).is_ok());
-        Key {
+        FeedKey {
             owner: None,
             disabled: key.disabled || !enforced,
             limits: key.limits.filter(|_| enforced),
@@ -97,24 +97,24 @@ mod tests {
     #[test]
     fn what_is_announced() {
         let cases = [
-            ("nothing", None, Format::First),
-            ("the first", Some("1"), Format::First),
+            ("nothing", None, FeedFormat::First),
+            ("the first", Some("1"), FeedFormat::First),
             (
                 "this one",
                 Some(trilane::config::feed::FORMAT),
-                Format::Second,
+                FeedFormat::Second,
             ),
-            ("a later one", Some("17"), Format::Second),
-            ("no number", Some("two"), Format::First),
-            ("empty", Some(""), Format::First),
-            ("below", Some("-2"), Format::First),
+            ("a later one", Some("17"), FeedFormat::Second),
+            ("no number", Some("two"), FeedFormat::First),
+            ("empty", Some(""), FeedFormat::First),
+            ("below", Some("-2"), FeedFormat::First),
         ];
         for (case, announced, want) in cases {
             let mut headers = HeaderMap::new();
             if let Some(announced) = announced {
                 headers.insert(FORMAT_HEADER, HeaderValue::from_static(announced));
             }
-            assert_eq!(Format::announced(&headers), want, "{case}");
+            assert_eq!(FeedFormat::announced(&headers), want, "{case}");
         }
     }
 
@@ -164,7 +164,7 @@ mod tests {
             ),
         ];
         for (case, limits, disabled, off) in cases {
-            let key = Key {
+            let key = FeedKey {
                 sha256: "ab",
                 id: "k",
                 group: "g",
@@ -173,15 +173,15 @@ mod tests {
                 disabled,
                 limits,
             };
-            assert_eq!(Format::Second.told(key), key, "{case}");
+            assert_eq!(FeedFormat::Second.told(key), key, "{case}");
             let enforced = !off || disabled;
-            let want = Key {
+            let want = FeedKey {
                 owner: None,
                 disabled: off,
                 limits: limits.filter(|_| enforced),
                 ..key
             };
-            assert_eq!(Format::First.told(key), want, "{case}");
+            assert_eq!(FeedFormat::First.told(key), want, "{case}");
         }
     }
 }
