@@ -22,6 +22,7 @@ mod models;
 mod reference;
 mod render;
 mod serve;
+mod signals;
 mod span;
 mod table;
 mod terminal;

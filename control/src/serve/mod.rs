@@ -25,13 +25,11 @@ mod tell;
 mod watch;
 
 use core::time::Duration;
-use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::json;
 use tokio::runtime::Builder;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
@@ -45,6 +43,7 @@ use tell::Teller;
 use watch::Watch;
 
 use crate::failure::Failure;
+use crate::signals::Signals;
 
 /// The path that says whether all is well.
 const HEALTH: &str = "/healthz";
@@ -81,9 +80,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
 async fn serve(args: Args) -> Result<(), Failure> {
     let teller = Teller::new(args.json);
     // From here on, for a signal shall find nothing half done.
-    let no_signals = |error| Failure::Data(format!("cannot listen to signals: {error}"));
-    let mut terminate = signal(SignalKind::terminate()).map_err(no_signals)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signals)?;
+    let mut signals = Signals::catch()?;
     let listener = server::bind(&args.listen).await.map_err(Failure::Data)?;
     let address = listener.local_addr();
     let address = address.map_err(|error| Failure::Data(format!("cannot listen: {error}")))?;
@@ -95,15 +92,11 @@ async fn serve(args: Args) -> Result<(), Failure> {
     };
     let site = tokio::select! {
         site = begin => site?,
-        _ = terminate.recv() => return Ok(()),
-        _ = interrupt.recv() => return Ok(()),
+        () = signals.received() => return Ok(()),
     };
     let (stop, stopped) = tokio::sync::watch::channel(false);
     let serving = tokio::spawn(server::serve(listener, site, stopped));
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
+    signals.received().await;
     let _ = stop.send(true);
     let _ = serving.await;
     teller.news("stopped", "stopped", json!({}));
@@ -117,9 +110,7 @@ async fn furnish(args: Args, teller: Teller) -> Result<Site, Failure> {
     if let Some(file) = args.sqlite {
         feed = Some(Arc::new(Feed::Sqlite(database(&file, age, teller).await?)));
     } else if let Some(file) = args.keys {
-        let name = random_name()
-            .map_err(|error| Failure::Data(format!("cannot get random bytes: {error}")))?;
-        let file = Arc::new(KeysFile::new(file, name, age, teller));
+        let file = Arc::new(KeysFile::new(file, random_name()?, age, teller));
         tokio::spawn(Watch::begin(Arc::clone(&file)).await.go_on());
         feed = Some(Arc::new(Feed::File(file)));
     }
@@ -181,8 +172,9 @@ async fn compact(feed: Arc<Feed>, age: Duration, teller: Teller) {
 }
 
 /// A name that no feed ever had.
-fn random_name() -> std::io::Result<String> {
+fn random_name() -> Result<String, Failure> {
     let mut bytes = [0; 16];
-    std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Failure::Data(format!("cannot get random bytes: {error}")))?;
     Ok(hex::encode(bytes))
 }
