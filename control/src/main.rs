@@ -26,6 +26,7 @@ mod signals;
 mod span;
 mod table;
 mod terminal;
+mod timestamp;
 mod usage;
 
 use std::process::ExitCode;

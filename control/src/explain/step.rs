@@ -8,7 +8,7 @@ use trilane::protocol::query::Target;
 use trilane::protocol::{Endpoint, Mismatch};
 
 use crate::gateway::{Asker, Gateway, Ran};
-use crate::terminal::moment;
+use crate::timestamp;
 
 /// A step, and how it ended.
 #[derive(Debug, Serialize)]
@@ -221,10 +221,12 @@ impl Credentials {
                 Standing::Refused | Standing::Undecided if record.disabled => {
                     format!("{id} is disabled")
                 }
-                Standing::Refused | Standing::Undecided => match record.expires_at.and_then(at) {
-                    Some(end) => format!("{id} expired at {end}"),
-                    None => format!("{id} cannot be judged"),
-                },
+                Standing::Refused | Standing::Undecided => {
+                    match record.expires_at.and_then(timestamp::unix_text) {
+                        Some(end) => format!("{id} expired at {end}"),
+                        None => format!("{id} cannot be judged"),
+                    }
+                }
             }
         });
         said.collect::<Vec<_>>().join("; ")
@@ -240,12 +242,6 @@ fn taken(text: &str, record: &KeyRecord, form: Form, good: bool) -> String {
         let (place, group) = (place(form), &record.group);
         format!("{text}, but the group {group} takes none in {place} here")
     }
-}
-
-fn at(seconds: i64) -> Option<String> {
-    time::OffsetDateTime::from_unix_timestamp(seconds)
-        .ok()
-        .map(moment)
 }
 
 fn place(form: Form) -> &'static str {

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use time::{Duration, OffsetDateTime};
 
+use super::issued;
 use super::terms::Terms;
-use super::{issued, when};
+use crate::timestamp;
 
 /// Account keys in a document: created, listed, limited, switched off and on, ended, exchanged, removed.
 #[derive(Debug, clap::Args)]
@@ -70,11 +71,11 @@ pub struct Create {
     pub group: String,
 
     /// When the key ends: RFC 3339, or a day in UTC [default: never]
-    #[arg(long, value_name = "TIME", value_parser = when::time, conflicts_with = "expires_in")]
+    #[arg(long, value_name = "TIME", value_parser = timestamp::parse_or_day, conflicts_with = "expires_in")]
     pub expires_at: Option<OffsetDateTime>,
 
     /// In what time the key ends, such as 12h or 90d
-    #[arg(long, value_name = "TIME", value_parser = when::span)]
+    #[arg(long, value_name = "TIME", value_parser = timestamp::parse_duration)]
     pub expires_in: Option<Duration>,
 
     /// Whose the key is: gateways write it into their ledgers
@@ -167,11 +168,11 @@ pub struct Expire {
 #[group(required = true, multiple = false)]
 pub struct End {
     /// Then: RFC 3339, or a day in UTC
-    #[arg(long, value_name = "TIME", value_parser = when::time)]
+    #[arg(long, value_name = "TIME", value_parser = timestamp::parse_or_day)]
     pub at: Option<OffsetDateTime>,
 
     /// In this time, such as 12h or 90d
-    #[arg(long = "in", value_name = "TIME", value_parser = when::span)]
+    #[arg(long = "in", value_name = "TIME", value_parser = timestamp::parse_duration)]
     pub within: Option<Duration>,
 
     /// At once
@@ -195,7 +196,7 @@ pub struct Rotate {
     pub one: One,
 
     /// How long the old value stays good, such as 12h or 7d [default: not at all]
-    #[arg(long, value_name = "TIME", value_parser = when::span)]
+    #[arg(long, value_name = "TIME", value_parser = timestamp::parse_duration)]
     pub overlap: Option<Duration>,
 
     #[command(flatten)]

@@ -1,6 +1,5 @@
 //! What each subcommand changes in a text.
 
-use time::format_description::well_known::Rfc3339;
 use time::{Duration, OffsetDateTime};
 use trilane::config::Document;
 use trilane::config::document::{KeyDocument, LimitsDocument};
@@ -9,7 +8,7 @@ use super::args::Create;
 use super::terms::{self, Terms};
 use super::text::{Edit, Key, Text};
 use super::value::NewKey;
-use super::when;
+use crate::timestamp;
 
 /// The longest id, in bytes.
 const MAX_ID: usize = 64;
@@ -59,7 +58,7 @@ impl<'a> Opened<'a> {
             members.push(("owner", json(owner)));
         }
         if let Some(ends) = ends {
-            members.push(("expires_at", json(&when::written(ends))));
+            members.push(("expires_at", json(&timestamp::text(ends))));
         }
         if let Some(limits) = args.terms.apply(None) {
             let limits = terms::written(&limits, self.text.is_compact());
@@ -99,7 +98,7 @@ impl<'a> Opened<'a> {
         let edit = match ends {
             Some(ends) => self
                 .text
-                .set(key, "expires_at", &json(&when::written(ends))),
+                .set(key, "expires_at", &json(&timestamp::text(ends))),
             None => self.text.unset(key, "expires_at").ok_or_else(misread)?,
         };
         Ok(Some(self.text.with(&[edit])))
@@ -157,21 +156,23 @@ impl<'a> Opened<'a> {
         says: &KeyDocument,
         overlap: Duration,
     ) -> Result<(String, Vec<u8>), String> {
-        let ends = when::end_of(overlap)?;
+        let ends = timestamp::from_now(overlap)?;
         let ends = end_of(says).map_or(ends, |before| before.min(ends));
         let id = self.old_id(says.id.as_deref().unwrap_or_default());
         let edits: [Edit; 2] = [
             self.text.set(key, "id", &json(&id)),
             self.text
-                .set(key, "expires_at", &json(&when::written(ends))),
+                .set(key, "expires_at", &json(&timestamp::text(ends))),
         ];
         Ok((id, self.text.key_with(key, &edits)))
     }
 
     /// An id for an old value that no other key has.
     fn old_id(&self, id: &str) -> String {
-        let time: String = when::written(OffsetDateTime::now_utc());
-        let time: String = time.chars().filter(char::is_ascii_alphanumeric).collect();
+        let time: String = timestamp::now()
+            .chars()
+            .filter(char::is_ascii_alphanumeric)
+            .collect();
         let named = |number: u32| {
             let more = if number == 0 {
                 String::new()
@@ -221,7 +222,7 @@ impl<'a> Opened<'a> {
 
 /// When a key ends. What is no time is found when the whole document is judged.
 fn end_of(key: &KeyDocument) -> Option<OffsetDateTime> {
-    OffsetDateTime::parse(key.expires_at.as_deref()?, &Rfc3339).ok()
+    timestamp::parse(key.expires_at.as_deref()?)
 }
 
 fn seconds(time: Option<OffsetDateTime>) -> Option<i64> {

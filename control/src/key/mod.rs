@@ -14,7 +14,6 @@ mod style;
 mod terms;
 mod text;
 mod value;
-mod when;
 
 use std::io::{self, Write as _};
 
@@ -33,6 +32,7 @@ use value::NewKey;
 use crate::document;
 use crate::failure::Failure;
 use crate::terminal::say;
+use crate::timestamp;
 
 /// Does what is asked.
 ///
@@ -72,13 +72,13 @@ struct Told<'a> {
 
 fn create(args: &Create) -> Result<(), Failure> {
     let ends = match args.expires_in {
-        Some(span) => Some(when::end_of(span).map_err(Failure::Usage)?),
+        Some(span) => Some(timestamp::from_now(span).map_err(Failure::Usage)?),
         None => args.expires_at,
     };
     let (one, new) = (&args.one, NewKey::draw().map_err(Failure::Data)?);
     let note = Note {
         label: args.label.clone(),
-        created_at: Some(when::written(OffsetDateTime::now_utc())),
+        created_at: Some(timestamp::now()),
     };
     with_new(one, &new, &args.shown, "created", Some(note), |opened| {
         let text = opened.create(args, ends, &new)?;
@@ -96,7 +96,7 @@ fn rotate(args: &Rotate) -> Result<(), Failure> {
 fn expire(args: &Expire) -> Result<(), Failure> {
     let end = &args.end;
     let ends = match (end.within, end.now) {
-        (Some(span), _) => Some(when::end_of(span).map_err(Failure::Usage)?),
+        (Some(span), _) => Some(timestamp::from_now(span).map_err(Failure::Usage)?),
         (None, true) => Some(OffsetDateTime::now_utc()),
         (None, false) => end.at,
     };

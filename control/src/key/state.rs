@@ -11,7 +11,7 @@ use trilane::config::record::KeyRecord;
 use super::issued::Note;
 use super::terms;
 use crate::table;
-use crate::terminal::moment;
+use crate::timestamp;
 
 /// What is to be known of a key. Neither its value nor its digest is.
 #[derive(Debug, Serialize)]
@@ -54,9 +54,6 @@ impl State {
         note: Note,
         now: OffsetDateTime,
     ) -> Self {
-        let end = record
-            .expires_at
-            .and_then(|end| OffsetDateTime::from_unix_timestamp(end).ok());
         Self {
             id: record.id.clone(),
             owner: record.owner.clone(),
@@ -65,7 +62,7 @@ impl State {
             state: of(record, now),
             limits: limits.cloned(),
             created_at: note.created_at,
-            expires_at: end.map(moment),
+            expires_at: record.expires_at.and_then(timestamp::unix_text),
         }
     }
 

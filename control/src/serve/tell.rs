@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 
 use serde_json::{Map, Value, json};
 
-use crate::terminal::{now, printable, say};
+use crate::terminal::{printable, say};
+use crate::timestamp::now;
 
 /// How many problems of one file are told; the rest is only counted.
 pub const MOST: usize = 100;

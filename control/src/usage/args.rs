@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use time::OffsetDateTime;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 
 use super::column::Column;
-use super::moment::Moment;
 use super::pick::Pick;
 use super::record::Record;
+use crate::timestamp;
 use crate::failure::Failure;
 
 /// Adds up ledger lines.
@@ -57,12 +58,12 @@ pub struct Args {
     pub wide: bool,
 
     /// Only requests that began then or later: RFC 3339, or a day in UTC
-    #[arg(long, value_name = "TIME", value_parser = Moment::parse_bound)]
-    pub since: Option<Moment>,
+    #[arg(long, value_name = "TIME", value_parser = timestamp::parse_or_day)]
+    pub since: Option<OffsetDateTime>,
 
     /// Only requests that began before: RFC 3339, or a day in UTC, which is then not included
-    #[arg(long, value_name = "TIME", value_parser = Moment::parse_bound)]
-    pub until: Option<Moment>,
+    #[arg(long, value_name = "TIME", value_parser = timestamp::parse_or_day)]
+    pub until: Option<OffsetDateTime>,
 
     /// Only requests of this group; may be repeated; `-`: of none
     #[arg(long, value_name = "ID")]
@@ -150,8 +151,8 @@ impl Args {
 
     /// Whether the record is asked for.
     pub fn wants(&self, record: &Record<'_>) -> bool {
-        self.since.is_none_or(|since| record.moment >= since)
-            && self.until.is_none_or(|until| record.moment < until)
+        self.since.is_none_or(|since| record.time >= since)
+            && self.until.is_none_or(|until| record.time < until)
             && among(&self.group, record.group())
             // What was spent is by the last request of all, whoever is asked about.
             && (self.spent || among(&self.key, record.key()))

@@ -46,7 +46,7 @@ impl Groups {
     pub fn add(&mut self, record: &Record<'_>) -> Result<(), Inexact> {
         self.key.clear();
         for column in &self.columns {
-            self.key.extend_from_slice(column.value(record));
+            self.key.extend_from_slice(column.value(record).as_bytes());
             self.key.push(END);
         }
         let currency = record.currency();

@@ -10,7 +10,6 @@ mod column;
 mod groups;
 pub mod lines;
 mod measure;
-mod moment;
 mod pick;
 mod progress;
 mod reading;

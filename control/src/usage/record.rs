@@ -6,10 +6,11 @@ use hashbrown::HashSet;
 use rust_decimal::Decimal;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use time::OffsetDateTime;
 
 use super::charge;
 use super::measure::Measure;
-use super::moment::Moment;
+use crate::timestamp;
 
 /// What became of a request's usage, as the gateway tells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,12 +27,42 @@ pub enum Status {
     Failed,
 }
 
+impl Status {
+    const ALL: [Self; 5] = [
+        Self::Complete,
+        Self::Estimated,
+        Self::Partial,
+        Self::None,
+        Self::Failed,
+    ];
+
+    /// Its name in a ledger line, and in every format.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Estimated => "estimated",
+            Self::Partial => "partial",
+            Self::None => "none",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// The status of a line; one that never reached the filter has none, and used nothing.
+    fn parse(name: &str) -> Option<Self> {
+        let mut all = Self::ALL.into_iter();
+        match name {
+            "" => Some(Self::None),
+            name => all.find(|status| status.name() == name),
+        }
+    }
+}
+
 /// One request, as its ledger line tells it. Texts are empty where the line has none.
 #[derive(Debug)]
 pub struct Record<'a> {
     line: Line<'a>,
     /// When the request began.
-    pub moment: Moment,
+    pub time: OffsetDateTime,
     /// What became of its usage.
     pub status: Status,
     /// What it costs; absent where the model has no prices or the usage is not known.
@@ -75,12 +106,12 @@ impl<'a> Record<'a> {
     }
 
     /// When the request ended, as far as that is told.
-    pub fn end(&self) -> Moment {
+    pub fn end(&self) -> OffsetDateTime {
         let later = match self.line.duration {
-            Some(Lasted::Milliseconds(milliseconds)) => self.moment.after(milliseconds),
+            Some(Lasted::Milliseconds(milliseconds)) => timestamp::after(self.time, milliseconds),
             Some(Lasted::Other(_)) | None => None,
         };
-        later.unwrap_or(self.moment)
+        later.unwrap_or(self.time)
     }
 
     /// The account key's id.
@@ -269,17 +300,12 @@ impl<'a> Line<'a> {
     }
 
     fn into_record(self) -> Result<Record<'a>, String> {
-        let timestamp = present(&self.timestamp);
-        let moment = Moment::parse(timestamp)
-            .ok_or_else(|| format!("timestamp {timestamp:?} is no RFC 3339 time"))?;
-        let status = match present(&self.status) {
-            "complete" => Status::Complete,
-            "estimated" => Status::Estimated,
-            "partial" => Status::Partial,
-            "none" | "" => Status::None,
-            "failed" => Status::Failed,
-            other => return Err(format!("trilane.usage.status {other:?} is not known")),
-        };
+        let written = present(&self.timestamp);
+        let time = timestamp::parse(written)
+            .ok_or_else(|| format!("timestamp {written:?} is no RFC 3339 time"))?;
+        let status = present(&self.status);
+        let status = Status::parse(status)
+            .ok_or_else(|| format!("trilane.usage.status {status:?} is not known"))?;
         let charge = match present(&self.charge) {
             "" => None,
             text => {
@@ -289,7 +315,7 @@ impl<'a> Line<'a> {
         };
         Ok(Record {
             line: self,
-            moment,
+            time,
             status,
             charge,
         })

@@ -6,11 +6,12 @@ use hashbrown::HashMap;
 use rust_decimal::Decimal;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
+use time::{Date, OffsetDateTime};
 
 use super::charge::Sum;
-use super::moment::Moment;
 use super::reading::{Book, Unsummed};
 use super::record::Record;
+use crate::timestamp;
 
 /// Charges by key and by group, in the day and the month (UTC) of the last record. A request belongs to the day in which it
 /// ended, for that is when a gateway counts it. Grows with the number of keys and groups.
@@ -19,7 +20,7 @@ pub struct Spent {
     /// The only keys that are asked about; all, and all groups, where there is none.
     only: Vec<String>,
     /// The end of the last request.
-    last: Option<Moment>,
+    last: Option<OffsetDateTime>,
     /// Of all charges; a budget has but one.
     currency: Option<Box<str>>,
     keys: HashMap<Box<str>, Spending>,
@@ -27,39 +28,46 @@ pub struct Spent {
 }
 
 /// Of one key or group, in the last day in which it was charged, and in its month.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Spending {
-    /// `YYYY-MM-DD`.
-    day: [u8; Moment::DAY],
+    day: Date,
     in_day: Sum,
     in_month: Sum,
 }
 
 impl Spending {
+    /// Nothing yet, on this day.
+    fn on(day: Date) -> Self {
+        Self {
+            day,
+            in_day: Sum::default(),
+            in_month: Sum::default(),
+        }
+    }
+
     /// Adds a charge, unless it is of an earlier month than the last.
-    fn add(&mut self, moment: &Moment, charge: Decimal) -> Result<(), Unsummed> {
-        let (kept, day) = (self.day, moment.day());
-        if month(&kept) > month(day) {
+    fn add(&mut self, day: Date, charge: Decimal) -> Result<(), Unsummed> {
+        if month(day) < month(self.day) {
             return Ok(());
         }
-        if month(&kept) < month(day) {
+        if month(day) > month(self.day) {
             self.in_month = Sum::default();
         }
-        if kept.as_slice() < day {
+        if day > self.day {
             self.in_day = Sum::default();
-            self.day.copy_from_slice(day);
+            self.day = day;
         }
         self.in_month.add(charge)?;
-        if kept.as_slice() <= day {
+        if day == self.day {
             self.in_day.add(charge)?;
         }
         Ok(())
     }
 }
 
-/// The `YYYY-MM` of a day.
-fn month(day: &[u8]) -> &[u8] {
-    day.get(..Moment::MONTH).unwrap_or_default()
+/// The month of a day, in the order of time.
+fn month(day: Date) -> (i32, u8) {
+    (day.year(), u8::from(day.month()))
 }
 
 impl Book for Spent {
@@ -86,7 +94,9 @@ impl Book for Spent {
             (&mut self.groups, record.group(), of_group),
         ] {
             if !id.is_empty() && asked {
-                all.entry_ref(id).or_default().add(&end, charge)?;
+                all.entry_ref(id)
+                    .or_insert_with(|| Spending::on(end.date()))
+                    .add(end.date(), charge)?;
             }
         }
         Ok(())
@@ -107,10 +117,9 @@ impl Spent {
     /// # Errors
     /// As the output gives them.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let last = self.last.as_ref();
         let document = Document {
-            keys: ByMoment(&self.keys, last),
-            groups: ByMoment(&self.groups, last),
+            keys: ByTime(&self.keys, self.last),
+            groups: ByTime(&self.groups, self.last),
         };
         serde_json::to_writer(&mut *out, &document)?;
         out.write_all(b"\n")
@@ -119,21 +128,21 @@ impl Spent {
 
 #[derive(Serialize)]
 struct Document<'a> {
-    keys: ByMoment<'a>,
-    groups: ByMoment<'a>,
+    keys: ByTime<'a>,
+    groups: ByTime<'a>,
 }
 
-/// What was spent by a moment.
-struct ByMoment<'a>(&'a HashMap<Box<str>, Spending>, Option<&'a Moment>);
+/// What was spent by a time.
+struct ByTime<'a>(&'a HashMap<Box<str>, Spending>, Option<OffsetDateTime>);
 
-impl Serialize for ByMoment<'_> {
+impl Serialize for ByTime<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self(all, Some(last)) = *self else {
             return serializer.serialize_map(Some(0))?.end();
         };
         let mut all: Vec<_> = all
             .iter()
-            .filter(|(_, spending)| month(&spending.day) == last.month())
+            .filter(|(_, spending)| month(spending.day) == month(last.date()))
             .collect();
         all.sort_by_key(|(id, _)| *id);
         serializer.collect_map(all.into_iter().map(|(id, spending)| {
@@ -144,7 +153,7 @@ impl Serialize for ByMoment<'_> {
                 Sum::default()
             };
             let entry = Entry {
-                at: last.text(),
+                at: timestamp::text(last),
                 in_day: in_day.text(),
                 in_month: spending.in_month.text(),
             };

@@ -4,13 +4,15 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
+use time::OffsetDateTime;
 use trilane::config::Compiled;
 use trilane::usage::{Call, Kind};
 
 use super::bill::{self, Bill};
 use super::{Line, cause};
 use crate::ink::{Ink, Mark};
-use crate::terminal::{moment, printable};
+use crate::terminal::printable;
+use crate::timestamp;
 
 /// How wide the names of parts are, in characters.
 const NAME: usize = 8;
@@ -354,13 +356,13 @@ fn now(line: &Line, document: &Compiled) -> Option<String> {
     };
     let end = record
         .expires_at
-        .and_then(|end| time::OffsetDateTime::from_unix_timestamp(end).ok());
+        .and_then(|end| Some((end, timestamp::unix_text(end)?)));
     let standing = match end {
         _ if record.disabled => "disabled".to_owned(),
-        Some(end) if end <= time::OffsetDateTime::now_utc() => {
-            format!("at its end since {}", moment(end))
+        Some((end, text)) if end <= OffsetDateTime::now_utc().unix_timestamp() => {
+            format!("at its end since {text}")
         }
-        Some(end) => format!("good until {}", moment(end)),
+        Some((_, text)) => format!("good until {text}"),
         None => "good".to_owned(),
     };
     Some(format!(

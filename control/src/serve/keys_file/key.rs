@@ -5,12 +5,11 @@ use std::sync::Arc;
 use hashbrown::HashSet;
 use serde::Deserialize;
 use serde_json::Value;
-use time::OffsetDateTime;
 use trilane::config::document::{KeyDocument, LimitsDocument};
 use trilane::config::feed::Meaning;
 use trilane::config::{Problem, problems_of_key};
 
-use crate::terminal::moment;
+use crate::timestamp;
 
 /// The SHA-256 digest of a key.
 pub type Digest = [u8; 32];
@@ -35,8 +34,7 @@ pub struct Key {
 impl Key {
     /// [`Key::expires_at`] as RFC 3339.
     pub fn expiry(&self) -> Option<String> {
-        let time = OffsetDateTime::from_unix_timestamp(self.expires_at?);
-        time.ok().map(moment)
+        timestamp::unix_text(self.expires_at?)
     }
 }
 
@@ -72,7 +70,10 @@ pub fn parse(line: &[u8], texts: &mut Texts) -> Result<(Digest, Key), Vec<String
             .map(Problem::to_string)
             .collect::<Vec<_>>()
     })?;
-    if meaning.expires_at.is_some_and(|at| !can_be_written(at)) {
+    if meaning
+        .expires_at
+        .is_some_and(|at| timestamp::unix_text(at).is_none())
+    {
         let problem = "expires_at: must be a time of the years 0 to 9999 in UTC";
         return Err(vec![problem.to_owned()]);
     }
@@ -122,12 +123,6 @@ impl LineDocument {
             limits: self.limits,
         }
     }
-}
-
-/// Whether a moment is of a year with four digits.
-fn can_be_written(seconds: i64) -> bool {
-    let time = OffsetDateTime::from_unix_timestamp(seconds);
-    time.is_ok_and(|time| (0..=9999).contains(&time.year()))
 }
 
 /// What is no JSON, or a field of no key, or a value of a wrong type, in the words in which the gateway tells it of a

@@ -85,7 +85,7 @@ fn members_of_later_releases() {
     let text = format!("{{{HEAD}{members}}}");
     let record = Record::parse(text.as_bytes()).unwrap();
     assert_eq!(record.status, Status::Estimated);
-    assert_eq!(Column::Status.value(&record), b"estimated");
+    assert_eq!(Column::Status.value(&record), "estimated");
     let of_record = [
         (Requests, 1),
         (Estimated, 1),
