@@ -2,25 +2,56 @@
 
 use std::fs;
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use trilane::config::{Compiled, Document, Problems, compile};
 
 use crate::failure::Failure;
 use crate::terminal::{printable, say};
 
+/// The document that a subcommand is about.
+#[derive(Debug, Clone, clap::Args)]
+#[group(required = true, multiple = false)]
+pub struct DocumentArg {
+    /// The gateway's configuration document; `-`: standard input, where it is only read
+    #[arg(long = "document", value_name = "FILE")]
+    document: Option<PathBuf>,
+
+    /// The same, as 0.1 takes it
+    #[arg(value_name = "DOCUMENT", hide = true)]
+    positional: Option<PathBuf>,
+}
+
+impl DocumentArg {
+    /// Its file.
+    pub fn path(&self) -> &Path {
+        let named = self.document.as_deref().or(self.positional.as_deref());
+        named.unwrap_or(Path::new(STDIN)) // one of both is required
+    }
+}
+
+/// What stands for standard input where a file is named.
+pub const STDIN: &str = "-";
+
+/// Reads a file, or standard input for `-`.
+///
+/// # Errors
+/// As the system gives them.
+pub fn read_input(file: &Path) -> io::Result<Vec<u8>> {
+    if file != Path::new(STDIN) {
+        return fs::read(file);
+    }
+    let mut bytes = Vec::new();
+    io::stdin().lock().read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// The bytes of a document; `-` is standard input.
 ///
 /// # Errors
 /// Why it cannot be read.
 pub fn read(document: &Path) -> Result<Vec<u8>, String> {
-    let read = if document == Path::new("-") {
-        let mut bytes = Vec::new();
-        io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
-    } else {
-        fs::read(document)
-    };
-    read.map_err(|error| {
+    read_input(document).map_err(|error| {
         let name = document.display().to_string();
         format!("cannot read the document {}: {error}", printable(&name))
     })

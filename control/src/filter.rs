@@ -1,13 +1,14 @@
 //! `trilane filter`: the filter that lies beside the command, brought to where Envoy reads it.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use crate::failure::Failure;
+use crate::output::{self, FormatArgs, OutputColumn, OutputFormat, OutputTable};
 use crate::render::files;
 
 /// Copies the filter to where Envoy reads it.
@@ -37,9 +38,8 @@ pub struct Args {
     )]
     pub from: PathBuf,
 
-    /// Tell where it is, its digest, and whether it is another one now, as JSON
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub format: FormatArgs,
 }
 
 /// How every WebAssembly module begins.
@@ -57,13 +57,18 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
     let changed = put(&args.out, &filter).map_err(|error| failed("write", &args.out, &error))?;
     let digest = hex::encode(Sha256::digest(&filter));
-    let told = if args.json {
-        let told = json!({"file": args.out, "sha256": digest, "changed": changed});
-        writeln!(io::stdout(), "{told}")
-    } else {
-        writeln!(io::stdout(), "{digest}  {}", args.out.display())
-    };
-    told.map_err(|error| Failure::of_output(&error))
+    let file = args.out.display().to_string();
+    output::print(|out| match args.format.format() {
+        OutputFormat::Table => writeln!(out, "{digest}  {file}"),
+        OutputFormat::Csv => {
+            let columns = ["file", "sha256", "changed"].map(OutputColumn::text);
+            OutputTable::new(columns, [vec![file, digest, changed.to_string()]]).write_csv(out)
+        }
+        OutputFormat::Json => {
+            let told = json!({"file": args.out, "sha256": digest, "changed": changed});
+            output::write_json(&told, out)
+        }
+    })
 }
 
 /// Whether it was another one before, or none.

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::output::FormatArgs;
+
 /// Says everything that is wrong with configuration documents.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -17,18 +19,40 @@ Exit codes:
   2  one cannot be read, or wrong command line
 
 Examples:
-  trilane check gateway.json
-  trilane check --strict --json configurations/*.json")]
+  trilane check --document gateway.json
+  trilane check --strict --format json --document configurations/*.json")]
 pub struct Args {
-    /// Configuration documents; `-`: standard input
-    #[arg(value_name = "DOCUMENT", required = true)]
-    pub documents: Vec<PathBuf>,
+    #[command(flatten)]
+    documents: DocumentArgs,
 
     /// Take warnings for problems
     #[arg(long)]
     pub strict: bool,
 
-    /// Say it as JSON: one object
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub format: FormatArgs,
+}
+
+/// The documents that are checked.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = true)]
+struct DocumentArgs {
+    /// A configuration document, or several; `-`: standard input
+    #[arg(long = "document", value_name = "FILE", num_args = 1..)]
+    documents: Vec<PathBuf>,
+
+    /// The same, as 0.1 takes it
+    #[arg(value_name = "DOCUMENT", hide = true)]
+    positional: Vec<PathBuf>,
+}
+
+impl Args {
+    /// The documents, in their order.
+    pub fn documents(&self) -> impl Iterator<Item = &PathBuf> {
+        let DocumentArgs {
+            documents,
+            positional,
+        } = &self.documents;
+        documents.iter().chain(positional)
+    }
 }

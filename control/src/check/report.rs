@@ -8,6 +8,7 @@ use trilane::config::Problem;
 use crate::destination::Destination;
 use crate::document;
 use crate::ink::{Ink, Mark};
+use crate::output::{OutputColumn, OutputTable};
 use crate::span;
 use crate::terminal::printable;
 
@@ -54,6 +55,32 @@ struct Finding {
     reason: String,
 }
 
+/// How grave a finding is.
+#[derive(Debug, Clone, Copy)]
+enum FindingKind {
+    Error,
+    Warning,
+    Note,
+}
+
+impl FindingKind {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        }
+    }
+
+    fn mark(self) -> Mark {
+        match self {
+            Self::Error => Mark::Bad,
+            Self::Warning => Mark::Warning,
+            Self::Note => Mark::Strong,
+        }
+    }
+}
+
 impl Finding {
     /// Of a problem of this text.
     fn new(problem: Problem, text: &[u8]) -> Self {
@@ -74,8 +101,14 @@ impl Report {
         Self { good, documents }
     }
 
+    /// A row for each finding and account, and one for each document: whether it is good.
+    pub fn table(&self) -> OutputTable<impl Iterator<Item = Vec<String>> + '_> {
+        let columns = ["document", "line", "kind", "path", "text"].map(OutputColumn::text);
+        OutputTable::new(columns, self.documents.iter().flat_map(Verdict::rows))
+    }
+
     /// A line for each finding, and one for each document that was read.
-    pub fn lines(&self, ink: Ink, out: &mut impl Write) -> io::Result<()> {
+    pub fn lines(&self, ink: Ink, out: &mut dyn Write) -> io::Result<()> {
         self.documents
             .iter()
             .try_for_each(|verdict| verdict.lines(ink, out))
@@ -141,22 +174,52 @@ impl Verdict {
         self.unreadable.as_deref()
     }
 
-    fn lines(&self, ink: Ink, out: &mut impl Write) -> io::Result<()> {
+    fn rows(&self) -> Vec<Vec<String>> {
+        let row = |line: Option<usize>, kind: &str, path: &str, text: &str| {
+            let line = line.map(|line| line.to_string()).unwrap_or_default();
+            let (kind, path, text) = (kind.to_owned(), path.to_owned(), text.to_owned());
+            vec![self.document.clone(), line, kind, path, text]
+        };
+        let mut rows = Vec::new();
+        for (kind, findings) in self.kinds() {
+            let each = findings
+                .iter()
+                .map(|Finding { path, line, reason }| row(*line, kind.word(), path, reason));
+            rows.extend(each);
+        }
+        let accounts = self.accounts.iter();
+        rows.extend(accounts.map(|account| row(None, "account", &account.at, &account.line())));
+        rows.push(match &self.unreadable {
+            Some(why) => row(None, "unreadable", "", why),
+            None => row(None, if self.good { "good" } else { "not good" }, "", ""),
+        });
+        rows
+    }
+
+    /// The findings, the gravest first.
+    fn kinds(&self) -> [(FindingKind, &[Finding]); 3] {
+        [
+            (FindingKind::Error, &self.problems),
+            (FindingKind::Warning, &self.warnings),
+            (FindingKind::Note, &self.notes),
+        ]
+    }
+
+    fn lines(&self, ink: Ink, out: &mut dyn Write) -> io::Result<()> {
         if self.unreadable.is_some() {
             return Ok(());
         }
         let name = printable(&self.document);
-        let kinds = [
-            (Mark::Bad, "error", &self.problems),
-            (Mark::Warning, "warning", &self.warnings),
-            (Mark::Strong, "note", &self.notes),
-        ];
-        for (mark, kind, findings) in kinds {
+        for (kind, findings) in self.kinds() {
             for Finding { path, line, reason } in findings {
                 let line = line.map(|line| format!(":{line}")).unwrap_or_default();
                 let colon = if path.is_empty() { "" } else { ": " };
                 let text = printable(&format!("{path}{colon}{reason}"));
-                writeln!(out, "{name}{line}: {}: {text}", ink.mark(mark, kind))?;
+                writeln!(
+                    out,
+                    "{name}{line}: {}: {text}",
+                    ink.mark(kind.mark(), kind.word())
+                )?;
             }
         }
         for account in &self.accounts {

@@ -16,6 +16,7 @@ use super::words::{
     group_text, limits, limits_text, message, model_text, prices, prices_text, route_text,
 };
 use crate::gateway::{Asker, BodyChange, Gateway, Ran};
+use crate::output::{OutputColumn, OutputTable};
 
 /// A decision, and why.
 #[derive(Debug, Serialize)]
@@ -167,6 +168,23 @@ impl Explanation {
                 .map(|route| Upstream::new(&route, target.path, ran)),
             answer: ran.reply.as_ref().map(|reply| Answer::new(reply, code)),
         }
+    }
+}
+
+impl Explanation {
+    /// A row for each step, for each URL that it may go to, and for the decision.
+    pub fn table(&self) -> OutputTable<impl Iterator<Item = Vec<String>> + '_> {
+        let row =
+            |part: &str, result: &str, text: &str| [part, result, text].map(str::to_owned).to_vec();
+        let columns = ["part", "result", "text"].map(OutputColumn::text);
+        let steps = self.steps.iter();
+        let steps = steps.map(move |step| row(step.step.text(), step.result.text(), &step.reason));
+        let urls = self.upstream.iter().flat_map(|upstream| &upstream.urls);
+        let urls = urls.map(move |url| row("url", &url.account, &url.url));
+        let answer = self.answer.as_ref();
+        let code = answer.and_then(|answer| answer.code.as_deref());
+        let decision = row("decision", self.decision, code.unwrap_or_default());
+        OutputTable::new(columns, steps.chain(urls).chain([decision]))
     }
 }
 

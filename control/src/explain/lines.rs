@@ -11,7 +11,7 @@ use crate::terminal::printable;
 const NAME: usize = 10;
 
 /// Writes it.
-pub fn write(explanation: &Explanation, ink: Ink, out: &mut impl Write) -> io::Result<()> {
+pub fn write(explanation: &Explanation, ink: Ink, out: &mut dyn Write) -> io::Result<()> {
     let request = format!("{} {}", explanation.method, explanation.path);
     writeln!(out, "{}", ink.mark(Mark::Strong, &printable(&request)))?;
     for step in &explanation.steps {
@@ -60,7 +60,7 @@ pub fn write(explanation: &Explanation, ink: Ink, out: &mut impl Write) -> io::R
 fn write_upstream(
     upstream: &Upstream,
     prices: Option<String>,
-    out: &mut impl Write,
+    out: &mut dyn Write,
 ) -> io::Result<()> {
     let accounts = if upstream.accounts.is_empty() {
         String::new()

@@ -1,14 +1,13 @@
 //! The request that the command line describes, as Envoy would hand it over.
 
-use std::fs;
-use std::io::{self, Read as _};
 use std::path::Path;
 
 use trilane::head::Head;
 use trilane::protocol::match_request;
 use trilane::protocol::query::Target;
 
-use super::args::{Args, Header};
+use super::args::{Args, Described, Header};
+use crate::document::read_input;
 use crate::failure::Failure;
 use crate::gateway::{Asker, Gateway, Place, protocol_of};
 
@@ -26,8 +25,14 @@ impl Request {
     ///
     /// # Errors
     /// A path or a header that is none, a body that cannot be read.
-    pub fn new(args: &Args, asker: Option<&Asker>, gateway: &Gateway) -> Result<Self, Failure> {
-        if !args.path.starts_with('/') {
+    pub fn new(
+        args: &Args,
+        described: &Described<'_>,
+        asker: Option<&Asker>,
+        gateway: &Gateway,
+    ) -> Result<Self, Failure> {
+        let Described { method, path } = *described;
+        if !path.starts_with('/') {
             let why = "PATH must begin with /: the path alone, without the gateway's address";
             return Err(Failure::Usage(why.to_owned()));
         }
@@ -36,9 +41,11 @@ impl Request {
         for (position, header) in (1..).zip(&args.headers) {
             headers.push(parsed(header, position)?);
         }
-        let mut target = args.path.as_bytes().to_vec();
+        let mut target = path.as_bytes().to_vec();
         if let Some(asker) = asker {
-            let place = args.key_in.unwrap_or_else(|| place(args, asker, gateway));
+            let place = args
+                .key_in
+                .unwrap_or_else(|| place(described, asker, gateway));
             if headers
                 .iter()
                 .any(|(name, _)| Some(name.as_str()) == place.header())
@@ -61,7 +68,7 @@ impl Request {
             headers.push(("content-length".to_owned(), length));
         }
         let pseudo = [
-            (":method", args.method.as_bytes()),
+            (":method", method.as_bytes()),
             (":path", target.as_slice()),
             (":authority", b"gateway".as_slice()),
             (":scheme", b"https".as_slice()),
@@ -73,9 +80,9 @@ impl Request {
 }
 
 /// Where the key stands in a request of this endpoint.
-fn place(args: &Args, asker: &Asker, gateway: &Gateway) -> Place {
-    let path = Target::parse(args.path.as_bytes()).path;
-    let endpoint = match_request(args.method.as_bytes(), path).ok();
+fn place(described: &Described<'_>, asker: &Asker, gateway: &Gateway) -> Place {
+    let path = Target::parse(described.path.as_bytes()).path;
+    let endpoint = match_request(described.method.as_bytes(), path).ok();
     let protocol = endpoint.and_then(|endpoint| endpoint.protocol());
     let of_group = || protocol_of(gateway.group(asker.value()).map(AsRef::as_ref));
     Place::of(protocol.unwrap_or_else(of_group))
@@ -102,14 +109,7 @@ fn parsed(header: &Header, position: usize) -> Result<(String, Vec<u8>), Failure
 }
 
 fn read(file: &Path) -> Result<Vec<u8>, Failure> {
-    let bytes = if file == Path::new("-") {
-        let mut bytes = Vec::new();
-        let read = io::stdin().lock().read_to_end(&mut bytes);
-        read.map(|_| bytes)
-    } else {
-        fs::read(file)
-    };
-    bytes.map_err(|error| {
+    read_input(file).map_err(|error| {
         Failure::Unreadable(format!("cannot read the body {}: {error}", file.display()))
     })
 }

@@ -46,6 +46,17 @@ pub enum Verdict {
     NotReached,
 }
 
+impl Verdict {
+    /// Its name.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Refused => "refused",
+            Self::NotReached => "not_reached",
+        }
+    }
+}
+
 impl Name {
     /// Its name.
     pub fn text(self) -> &'static str {

@@ -2,14 +2,14 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
 use trilane::config::record::KeyRecord;
 use trilane::config::{Compiled, suggestion};
 
+use crate::document::read_input;
 use crate::failure::Failure;
 
 /// What is sent for a key of which only the record is known. It never leaves this process.
@@ -162,14 +162,7 @@ fn read(file: &Path) -> Result<Secret, Failure> {
             file.display()
         ))
     };
-    let bytes = if file == Path::new("-") {
-        let mut bytes = Vec::new();
-        let read = io::stdin().lock().read_to_end(&mut bytes);
-        read.map(|_| bytes)
-    } else {
-        fs::read(file)
-    };
-    let bytes = bytes.map_err(failed)?;
+    let bytes = read_input(file).map_err(failed)?;
     let key = bytes.trim_ascii_end();
     if key.is_empty() || key.contains(&b'\n') {
         let what = if key.is_empty() {

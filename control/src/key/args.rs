@@ -6,6 +6,8 @@ use time::{Duration, OffsetDateTime};
 
 use super::issued;
 use super::terms::Terms;
+use crate::document::DocumentArg;
+use crate::output::FormatArgs;
 use crate::timestamp;
 
 /// Account keys in a document: created, listed, limited, switched off and on, ended, exchanged, removed.
@@ -29,11 +31,12 @@ Exit codes:
   2  a document that cannot be read, or wrong command line
 
 Examples:
-  trilane key create gateway.json --id key_01 --group mixed --expires-in 90d --key-out key_01.txt
-  trilane key create gateway.json --id key_02 --group mixed --owner sales --label 'Ann, laptop' --budget-month 200 --rpm 60
-  trilane key limit gateway.json --id key_02 --budget-month 300 --rpm none
-  trilane key rotate gateway.json --id key_01 --overlap 7d
-  trilane key list gateway.json")]
+  trilane key create --document gateway.json --id key_01 --group mixed --expires-in 90d --key-out key_01.txt
+  trilane key create --document gateway.json --id key_02 --group mixed --owner sales --label 'Ann, laptop' \\
+    --budget-month 200 --rpm 60
+  trilane key limit --document gateway.json --id key_02 --budget-month 300 --rpm none
+  trilane key rotate --document gateway.json --id key_01 --overlap 7d
+  trilane key list --document gateway.json")]
 pub struct Args {
     #[command(subcommand)]
     pub command: Command,
@@ -113,44 +116,25 @@ pub struct Limit {
 /// `trilane key list`.
 #[derive(Debug, clap::Args)]
 pub struct List {
-    /// The gateway's configuration document; `-`: standard input
-    #[arg(value_name = "DOCUMENT")]
-    pub document: PathBuf,
+    #[command(flatten)]
+    pub document: DocumentArg,
 
-    /// How to print the list
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub format: Format,
-
-    /// Print JSON: the same as --format json
-    #[arg(long, conflicts_with = "format")]
-    pub json: bool,
-}
-
-/// How a list is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
-    /// For people
-    Table,
-    /// RFC 4180, with a header
-    Csv,
-    /// A list of objects
-    Json,
+    #[command(flatten)]
+    pub format: FormatArgs,
 }
 
 /// One key of a document.
 #[derive(Debug, clap::Args)]
 pub struct One {
-    /// The gateway's configuration document
-    #[arg(value_name = "DOCUMENT")]
-    pub document: PathBuf,
+    #[command(flatten)]
+    pub document: DocumentArg,
 
     /// The key's id, which is no secret
     #[arg(long, value_name = "ID")]
     pub id: String,
 
-    /// Tell it as JSON: one object
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub format: FormatArgs,
 }
 
 /// `trilane key expire`.

@@ -15,10 +15,8 @@ mod terms;
 mod text;
 mod value;
 
-use std::io::{self, Write as _};
-
 pub use args::Args;
-use args::{Command, Create, Expire, Format, Limit, List, One, Rotate, Shown};
+use args::{Command, Create, Expire, Limit, List, One, Rotate, Shown};
 use change::Opened;
 use delivery::Delivery;
 use file::Held;
@@ -29,8 +27,9 @@ use time::OffsetDateTime;
 use trilane::config::{Compiled, Document};
 use value::NewKey;
 
-use crate::document;
+use crate::document::{self, STDIN};
 use crate::failure::Failure;
+use crate::output::{self, OutputColumn, OutputFormat, OutputTable};
 use crate::terminal::say;
 use crate::timestamp;
 
@@ -68,6 +67,35 @@ struct Told<'a> {
     /// The new value, the one time that it is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<&'a str>,
+}
+
+impl Told<'_> {
+    /// The same in a row.
+    fn table(&self) -> OutputTable<[Vec<String>; 1]> {
+        let columns = [
+            "id",
+            "done",
+            "changed",
+            "group",
+            "state",
+            "expires_at",
+            "old_id",
+            "key",
+        ];
+        let now = self.now.as_ref();
+        let row = [
+            Some(self.id),
+            Some(self.done),
+            Some(if self.changed { "true" } else { "false" }),
+            now.map(|now| now.group.as_str()),
+            now.map(|now| now.state),
+            now.and_then(|now| now.expires_at.as_deref()),
+            self.old.as_ref().map(|old| old.id.as_str()),
+            self.key,
+        ];
+        let row = row.map(|cell| cell.unwrap_or_default().to_owned());
+        OutputTable::new(columns.map(OutputColumn::text), [row.to_vec()])
+    }
 }
 
 fn create(args: &Create) -> Result<(), Failure> {
@@ -118,27 +146,19 @@ fn limit(args: &Limit) -> Result<(), Failure> {
 }
 
 fn list(args: &List) -> Result<(), Failure> {
-    let (document, compiled) = document::good_with_text(&args.document)?;
-    let issued = if args.document.as_os_str() == "-" {
+    let file = args.document.path();
+    let (document, compiled) = document::good_with_text(file)?;
+    let issued = if file.as_os_str() == STDIN {
         Issued::default()
     } else {
-        Issued::beside(&args.document).map_err(Failure::Unreadable)?
+        Issued::beside(file).map_err(Failure::Unreadable)?
     };
     let states = states(&document, &compiled, &issued);
-    let format = if args.json { Format::Json } else { args.format };
-    let print = || {
-        let mut out = io::BufWriter::new(io::stdout().lock());
-        match format {
-            Format::Json => {
-                let text = serde_json::to_string(&states).map_err(io::Error::other)?;
-                writeln!(out, "{text}")?;
-            }
-            Format::Csv => state::write_csv(&states, &mut out)?,
-            Format::Table => state::write(&states, &mut out)?,
-        }
-        out.flush()
-    };
-    print().map_err(|error| Failure::of_output(&error))
+    output::print(|out| match args.format.format() {
+        OutputFormat::Table => state::table(&states).write_aligned(out),
+        OutputFormat::Csv => state::table(&states).write_csv(out),
+        OutputFormat::Json => output::write_json(&states, out),
+    })
 }
 
 /// A change that makes no new value.
@@ -147,7 +167,7 @@ fn simple(
     done: &'static str,
     edit: impl FnOnce(&Opened<'_>) -> change::Changed,
 ) -> Result<(), Failure> {
-    let held = Held::open(&one.document).map_err(Failure::Unreadable)?;
+    let held = Held::open(one.document.path()).map_err(Failure::Unreadable)?;
     let text = edited(&held, edit)?;
     let changed = text.is_some();
     let text = text.unwrap_or_else(|| held.bytes.clone());
@@ -176,7 +196,7 @@ fn simple(
         old: None,
         key: None,
     };
-    tell(&told, one.json)
+    tell(&told, one.format.format())
 }
 
 /// A change that makes a new value, and perhaps a key for the old one.
@@ -188,7 +208,7 @@ fn with_new(
     note: Option<Note>,
     edit: impl FnOnce(&Opened<'_>) -> Result<(Vec<u8>, Option<String>), String>,
 ) -> Result<(), Failure> {
-    let held = Held::open(&one.document).map_err(Failure::Unreadable)?;
+    let held = Held::open(one.document.path()).map_err(Failure::Unreadable)?;
     let (text, old) = edited(&held, edit)?;
     let (document, compiled) = judged(&held, &text)?;
     let mut issued = Issued::beside(held.path()).map_err(Failure::Data)?;
@@ -223,7 +243,7 @@ fn with_new(
         old: old.and_then(|old| state_of(&document, &compiled, &issued, &old)),
         key: (!delivered).then(|| new.reveal()),
     };
-    tell(&told, one.json).map_err(|failure| {
+    tell(&told, one.format.format()).map_err(|failure| {
         if delivered {
             return failure;
         }
@@ -292,15 +312,11 @@ fn still_good<'c>(compiled: &'c Compiled, id: &str) -> impl Iterator<Item = &'c 
 }
 
 /// The value alone on standard output, so that a script can take it; all else on standard error.
-fn tell(told: &Told<'_>, json: bool) -> Result<(), Failure> {
-    let print = |text: &str| {
-        let mut out = io::stdout().lock();
-        let written = writeln!(out, "{text}").and_then(|()| out.flush());
-        written.map_err(|error| Failure::of_output(&error))
-    };
-    if json {
-        let text = serde_json::to_string(told).map_err(|error| Failure::Data(error.to_string()))?;
-        return print(&text);
+fn tell(told: &Told<'_>, format: OutputFormat) -> Result<(), Failure> {
+    match format {
+        OutputFormat::Json => return output::print(|out| output::write_json(told, out)),
+        OutputFormat::Csv => return output::print(|out| told.table().write_csv(out)),
+        OutputFormat::Table => {}
     }
     let id = told.id;
     if !told.changed {
@@ -326,7 +342,7 @@ fn tell(told: &Told<'_>, json: bool) -> Result<(), Failure> {
     }
     if let Some(key) = told.key {
         say("the value, which nothing can show again:");
-        print(key)?;
+        output::print(|out| writeln!(out, "{key}"))?;
     }
     Ok(())
 }

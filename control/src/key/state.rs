@@ -1,8 +1,5 @@
 //! What a document says of its keys, for a reader or for a program.
 
-use std::io::{self, Write};
-
-use csv::{Terminator, WriterBuilder};
 use serde::Serialize;
 use time::OffsetDateTime;
 use trilane::config::document::LimitsDocument;
@@ -10,7 +7,7 @@ use trilane::config::record::KeyRecord;
 
 use super::issued::Note;
 use super::terms;
-use crate::table;
+use crate::output::{OutputColumn, OutputTable};
 use crate::timestamp;
 
 /// What is to be known of a key. Neither its value nor its digest is.
@@ -66,11 +63,11 @@ impl State {
         }
     }
 
-    fn row(&self) -> Row {
+    fn row(&self) -> Vec<String> {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         let limits = self.limits.as_ref();
         let budget = limits.and_then(|limits| limits.budget.as_ref());
-        [
+        vec![
             self.id.clone(),
             text(&self.owner),
             text(&self.label),
@@ -84,12 +81,9 @@ impl State {
     }
 }
 
-type Row = [String; 9];
-
-/// The names of the columns, then a row for each key.
-fn rows(states: &[State]) -> Vec<Row> {
-    let head = [
-        "id",
+/// A row for each key.
+pub fn table(states: &[State]) -> OutputTable<impl Iterator<Item = Vec<String>> + '_> {
+    let others = [
         "owner",
         "label",
         "group",
@@ -99,24 +93,7 @@ fn rows(states: &[State]) -> Vec<Row> {
         "created_at",
         "expires_at",
     ];
-    let head = [head.map(str::to_owned)];
-    head.into_iter()
-        .chain(states.iter().map(State::row))
-        .collect()
-}
-
-/// A table with a row for each key.
-pub fn write(states: &[State], out: &mut impl Write) -> io::Result<()> {
-    table::write(&rows(states), out)
-}
-
-/// The same as CSV.
-pub fn write_csv(states: &[State], out: &mut impl Write) -> io::Result<()> {
-    let mut csv = WriterBuilder::new()
-        .terminator(Terminator::CRLF)
-        .from_writer(out);
-    for row in rows(states) {
-        csv.write_record(&row)?;
-    }
-    csv.flush()
+    let others = others.map(|name| OutputColumn::text(name).optional());
+    let columns = [OutputColumn::text("id")].into_iter().chain(others);
+    OutputTable::new(columns.collect::<Vec<_>>(), states.iter().map(State::row))
 }

@@ -1,16 +1,17 @@
 //! The options of `trilane models`.
 
-use std::path::PathBuf;
-
 use trilane::lane::Protocol;
 
+use crate::document::DocumentArg;
 use crate::gateway::Whose;
+use crate::output::FormatArgs;
 
 /// Lists the models that a key sees, as the gateway would answer.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The list is written by the gateway's own code, from the document alone. The key goes into the header of the \
-protocol that asks: A and B ask for /v1/models, C for /v1beta/models.
+protocol that asks: A and B ask for /v1/models, C for /v1beta/models. With --format json the response's body is \
+printed as it is.
 
 Exit codes:
   0  there is a list, perhaps an empty one
@@ -18,12 +19,11 @@ Exit codes:
   2  it cannot be told: a file cannot be read, the document is not good, or wrong command line
 
 Examples:
-  trilane models gateway.json --group mixed
-  trilane models gateway.json --key-file key.txt --protocol C --json")]
+  trilane models --document gateway.json --group mixed
+  trilane models --document gateway.json --key-file key.txt --protocol C --format json")]
 pub struct Args {
-    /// The gateway's configuration document; `-`: standard input
-    #[arg(value_name = "DOCUMENT")]
-    pub document: PathBuf,
+    #[command(flatten)]
+    pub document: DocumentArg,
 
     #[command(flatten)]
     pub whose: Whose,
@@ -32,9 +32,8 @@ pub struct Args {
     #[arg(long, value_name = "PROTOCOL")]
     pub protocol: Option<Asking>,
 
-    /// Print the answer's body as it is
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub format: FormatArgs,
 }
 
 /// A protocol, as the command line names it.

@@ -3,7 +3,6 @@
 mod args;
 mod table;
 
-use std::io::{self, Write as _};
 use std::path::Path;
 
 pub use args::Args;
@@ -12,9 +11,10 @@ use trilane::head::Head;
 use trilane::lane::Protocol;
 use trilane::reply::Reply;
 
-use crate::document;
+use crate::document::{self, STDIN};
 use crate::failure::Failure;
 use crate::gateway::{self, Asker, Gateway, Place, protocol_of};
+use crate::output::{self, OutputFormat};
 use crate::terminal::printable;
 
 /// Asks for the list.
@@ -22,12 +22,13 @@ use crate::terminal::printable;
 /// # Errors
 /// A list that the gateway would not give, or that nothing can be said of.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let dash = Path::new("-");
-    if args.document == dash && args.whose.key_file.as_deref() == Some(dash) {
+    let dash = Path::new(STDIN);
+    let document = args.document.path();
+    if document == dash && args.whose.key_file.as_deref() == Some(dash) {
         let why = "standard input can be the document or the key, not both";
         return Err(Failure::Usage(why.to_owned()));
     }
-    let compiled = document::good(&args.document)?;
+    let compiled = document::good(document)?;
     let Some(asker) = args.whose.asker(&compiled)? else {
         let why = "say whose list: --key-file FILE, --key-id ID or --group ID";
         return Err(Failure::Usage(why.to_owned()));
@@ -35,18 +36,26 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let gateway = Gateway::new(compiled, Some(&asker));
     let own = || protocol_of(gateway.group(asker.value()).map(AsRef::as_ref));
     let protocol = args.protocol.map_or_else(own, Protocol::from);
+    let format = args.format.format();
     let mut pages = Vec::new();
     let mut from = None;
     loop {
         let page = page(&gateway, &asker, protocol, from.as_deref())?;
-        // The answer to a client that asks for no page is what --json shows.
-        from = table::next(&page).filter(|_| !args.json);
+        // JSON is the response to a client that asks for no page.
+        from = table::next(&page).filter(|_| format != OutputFormat::Json);
         pages.push(page);
         if from.is_none() {
             break;
         }
     }
-    tell(&pages, args.json).map_err(|error| Failure::of_output(&error))
+    output::print(|out| match format {
+        OutputFormat::Table => table::of(&pages).write_aligned(out),
+        OutputFormat::Csv => table::of(&pages).write_csv(out),
+        OutputFormat::Json => pages.iter().try_for_each(|Page(body)| {
+            out.write_all(body)?;
+            writeln!(out)
+        }),
+    })
 }
 
 /// One page, behind the model with the id `from`.
@@ -98,17 +107,4 @@ fn refused(reply: &Reply) -> Failure {
         reply.status,
         printable(message.unwrap_or_default())
     ))
-}
-
-fn tell(pages: &[Page], json: bool) -> io::Result<()> {
-    let mut out = io::BufWriter::new(io::stdout().lock());
-    if json {
-        for Page(body) in pages {
-            out.write_all(body)?;
-            writeln!(out)?;
-        }
-    } else {
-        table::write(pages, &mut out)?;
-    }
-    out.flush()
 }

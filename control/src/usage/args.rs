@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
-use time::OffsetDateTime;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use time::OffsetDateTime;
 
 use super::column::Column;
 use super::pick::Pick;
 use super::record::Record;
-use crate::timestamp;
 use crate::failure::Failure;
+use crate::output::{FormatArgs, OutputFormat};
+use crate::timestamp;
 
 /// Adds up ledger lines.
 #[derive(Debug, clap::Args)]
@@ -38,9 +38,8 @@ pub struct Args {
     )]
     pub by: Vec<Column>,
 
-    /// How to print the totals
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub format: Format,
+    #[command(flatten)]
+    pub format: FormatArgs,
 
     /// What the table shows beside what it is grouped by, in this order; `all` as --wide
     #[arg(
@@ -95,17 +94,6 @@ pub struct Args {
     pub no_progress: bool,
 }
 
-/// How totals are printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people
-    Table,
-    /// RFC 4180, with a header and total rows
-    Csv,
-    /// One object
-    Json,
-}
-
 impl Args {
     /// Checks what no option can check by itself.
     ///
@@ -118,7 +106,7 @@ impl Args {
             let why = "--until is not after --since: no request began in between (--until is not included)";
             return Err(Failure::Usage(why.to_owned()));
         }
-        if (self.wide || !self.columns.is_empty()) && self.format != Format::Table {
+        if (self.wide || !self.columns.is_empty()) && self.format.format() != OutputFormat::Table {
             let why = "--columns and --wide are for the table: CSV and JSON have every column";
             return Err(Failure::Usage(why.to_owned()));
         }

@@ -23,7 +23,7 @@ mod tally;
 mod totals;
 
 use std::cell::Cell;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 use std::rc::Rc;
 
 pub use args::Args;
@@ -39,6 +39,7 @@ use spent::Spent;
 use tally::Tally;
 
 use crate::failure::Failure;
+use crate::output;
 use crate::terminal::say;
 
 /// Reads, adds up and prints.
@@ -53,21 +54,15 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let why = "no FILE, and standard input is a terminal: name ledger files, or pipe lines in";
         return Err(Failure::Usage(why.to_owned()));
     }
-    let mut out = io::BufWriter::new(io::stdout().lock());
     if args.spent {
         let (spent, tally, sought) = read(args, &sources, Spent::of(&args.key))?;
-        spent
-            .write(&mut out)
-            .and_then(|()| out.flush())
-            .map_err(|error| Failure::of_output(&error))?;
+        output::print(|out| spent.write(out))?;
         tally.tell();
         return verdict(args, &tally).and(sought.verdict());
     }
     let (groups, tally, sought) = read(args, &sources, Groups::new(&args.by))?;
     let report = groups.into_report();
-    render::write(&mut out, args, &report, &tally)
-        .and_then(|()| out.flush())
-        .map_err(|error| Failure::of_output(&error))?;
+    output::print(|out| render::write(out, args, &report, &tally))?;
     tally.tell();
     tell_of_partial_totals(&report);
     verdict(args, &tally).and(sought.verdict())

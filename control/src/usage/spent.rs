@@ -11,6 +11,7 @@ use time::{Date, OffsetDateTime};
 use super::charge::Sum;
 use super::reading::{Book, Unsummed};
 use super::record::Record;
+use crate::output::write_json;
 use crate::timestamp;
 
 /// Charges by key and by group, in the day and the month (UTC) of the last record. A request belongs to the day in which it
@@ -121,8 +122,7 @@ impl Spent {
             keys: ByTime(&self.keys, self.last),
             groups: ByTime(&self.groups, self.last),
         };
-        serde_json::to_writer(&mut *out, &document)?;
-        out.write_all(b"\n")
+        write_json(&document, out)
     }
 }
 
@@ -146,7 +146,7 @@ impl Serialize for ByTime<'_> {
             .collect();
         all.sort_by_key(|(id, _)| *id);
         serializer.collect_map(all.into_iter().map(|(id, spending)| {
-            let today = spending.day.as_slice() == last.day();
+            let today = spending.day == last.date();
             let in_day = if today {
                 spending.in_day
             } else {

@@ -133,7 +133,7 @@ fn refusal(line: &Line) -> Option<Cause> {
         "invalid_api_key" => (
             "there was no key, or one that nobody knows",
             "check which key the client sends, and in which header: authorization: Bearer (A), x-api-key (B), \
-             x-goog-api-key (C). trilane explain DOCUMENT METHOD PATH --key-file says what is wrong with a key",
+             x-goog-api-key (C). trilane explain --document FILE METHOD PATH --key-file says what is wrong with a key",
         ),
         "protocol_not_allowed" => (
             "the key's group does not serve this protocol",
@@ -141,7 +141,7 @@ fn refusal(line: &Line) -> Option<Cause> {
         ),
         "model_not_found" => (
             "the key's group has no model of this name",
-            "name one of its models: trilane models DOCUMENT --key-id lists them",
+            "name one of its models: trilane models --document FILE --key-id lists them",
         ),
         "model_not_entitled" => (
             "the source's account has no right to this model",
@@ -182,7 +182,7 @@ fn refusal(line: &Line) -> Option<Cause> {
         ),
         "invalid_body" => (
             "the body is no JSON object that can be decided on",
-            "see the message of the answer; explain the same body with trilane explain DOCUMENT POST PATH --body",
+            "see the message of the answer; explain the same body with trilane explain --document FILE POST PATH --body",
         ),
         "invalid_parameter" => (
             "a parameter of the query or the body is not allowed",

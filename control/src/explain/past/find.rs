@@ -1,13 +1,14 @@
 //! The lines of the requests that the command line means.
 
 use std::cell::Cell;
-use std::io::{self, Read as _};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use memchr::memmem::Finder;
 
 use super::Line;
+use crate::document::{STDIN, read_input};
 use crate::explain::args::Args;
 use crate::failure::Failure;
 use crate::terminal::printable;
@@ -25,12 +26,11 @@ const OF_RUNS: &str = "target/run";
 ///
 /// # Errors
 /// There is none, or none that can be read.
-pub fn lines(args: &Args) -> Result<Vec<Line>, Failure> {
-    let what = args.document.to_string_lossy();
-    if what == "-" && args.ledger.is_empty() {
-        let mut text = Vec::new();
-        let read = io::stdin().lock().read_to_end(&mut text);
-        read.map_err(|error| Failure::Unreadable(format!("cannot read standard input: {error}")))?;
+pub fn lines(args: &Args, request: &OsStr) -> Result<Vec<Line>, Failure> {
+    let what = request.to_string_lossy();
+    if what == STDIN && args.ledger.is_empty() {
+        let text = read_input(Path::new(STDIN))
+            .map_err(|error| Failure::Unreadable(format!("cannot read standard input: {error}")))?;
         return given(&text, "standard input");
     }
     if what.trim_start().starts_with('{') {
@@ -76,7 +76,7 @@ fn found() -> Result<Vec<PathBuf>, Failure> {
     if files.is_empty() {
         return Err(Failure::Usage(format!(
             "no ledger to look in: name its files with --ledger or {VARIABLE}, or give the line itself (- reads it from \
-             standard input). To explain what a request would do, give DOCUMENT, METHOD and PATH"
+             standard input). To explain what a request would do, give --document, METHOD and PATH"
         )));
     }
     Ok(files)
@@ -112,7 +112,7 @@ fn nothing(id: &str, sources: &[Source]) -> String {
         .map(|source| printable(&source.name()))
         .collect();
     let file = if Path::new(id).exists() {
-        ". It is the name of a file: to explain what a request would do, give METHOD and PATH behind it"
+        ". It is the name of a file: to explain what a request would do, name it with --document and give METHOD and PATH behind it"
     } else {
         ". It may be in another ledger (--ledger), or not written yet: Envoy writes lines about once a second"
     };

@@ -9,7 +9,7 @@ mod find;
 mod line;
 mod story;
 
-use std::io::{self, Write as _};
+use std::ffi::OsStr;
 
 use line::Line;
 use story::Story;
@@ -18,30 +18,35 @@ use super::args::Args;
 use crate::document;
 use crate::failure::Failure;
 use crate::ink::Ink;
+use crate::output::{self, OutputColumn, OutputFormat, OutputTable};
 
 /// Explains each request that the command line means.
 ///
 /// # Errors
 /// No such request, or nothing that can be read.
-pub fn run(args: &Args) -> Result<(), Failure> {
-    let lines = find::lines(args)?;
-    let document = args.now.as_deref().map(document::good).transpose()?;
-    let mut out = io::BufWriter::new(io::stdout().lock());
-    let told = lines.iter().enumerate().try_for_each(|(position, line)| {
-        let story = Story::new(line, document.as_ref());
-        if args.json {
-            let text = serde_json::to_string(&story).map_err(io::Error::other)?;
-            return writeln!(out, "{text}");
+pub fn run(args: &Args, request: &OsStr) -> Result<(), Failure> {
+    let lines = find::lines(args, request)?;
+    let document = args.document_now().map(document::good).transpose()?;
+    let stories: Vec<Story<'_>> = lines
+        .iter()
+        .map(|line| Story::new(line, document.as_ref()))
+        .collect();
+    output::print_beside_code(|out| match args.format.format() {
+        OutputFormat::Table => stories
+            .iter()
+            .enumerate()
+            .try_for_each(|(position, story)| {
+                if position > 0 {
+                    writeln!(out)?;
+                }
+                story.write(Ink::of_output(), out)
+            }),
+        OutputFormat::Csv => {
+            let columns = ["request_id", "part", "text"].map(OutputColumn::text);
+            OutputTable::new(columns, stories.iter().flat_map(Story::rows)).write_csv(out)
         }
-        if position > 0 {
-            writeln!(out)?;
-        }
-        story.write(Ink::of_output(), &mut out)
-    });
-    let told = told.and_then(|()| out.flush());
-    // Whoever looks at the code alone may have closed the output.
-    match told.map_err(|error| Failure::of_output(&error)) {
-        Err(Failure::Closed) | Ok(()) => Ok(()),
-        failed => failed,
-    }
+        OutputFormat::Json => stories
+            .iter()
+            .try_for_each(|story| output::write_json(story, out)),
+    })
 }

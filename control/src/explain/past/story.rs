@@ -76,8 +76,15 @@ impl<'a> Story<'a> {
         }
     }
 
+    /// A row for each part.
+    pub fn rows(&self) -> impl Iterator<Item = Vec<String>> + '_ {
+        let id = self.request_id.unwrap_or_default();
+        let parts = self.parts.iter();
+        parts.map(move |Part { part, text }| vec![id.to_owned(), (*part).to_owned(), text.clone()])
+    }
+
     /// Writes it for people.
-    pub fn write(&self, ink: Ink, out: &mut impl Write) -> io::Result<()> {
+    pub fn write(&self, ink: Ink, out: &mut dyn Write) -> io::Result<()> {
         let words = [self.method, self.path];
         let request: Vec<&str> = words.into_iter().flatten().collect();
         let request = if request.is_empty() {

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+use crate::output::write_json;
 use crate::usage::charge::Sum;
 use crate::usage::measure::Measure;
 use crate::usage::report::{Report, Row};
@@ -12,8 +13,7 @@ use crate::usage::totals::Totals;
 
 /// Writes the report, with what became of the lines.
 pub fn write(out: &mut dyn Write, report: &Report, tally: &Tally) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, &Document { report, tally })?;
-    out.write_all(b"\n")
+    write_json(&Document { report, tally }, out)
 }
 
 struct Document<'a> {

@@ -1,28 +1,105 @@
 //! How a report is shown.
 
-mod csv;
 mod json;
-mod table;
 
 use std::io::{self, Write};
 
-use super::args::{Args, Format};
+use super::args::Args;
 use super::charge::Sum;
 use super::column::Column;
 use super::measure::Measure;
 use super::pick::Pick;
 use super::report::{Report, Row};
 use super::tally::Tally;
+use crate::output::{OutputColumn, OutputFormat, OutputTable};
 
 /// Writes the report in the format asked for.
 ///
 /// # Errors
 /// As the output gives them.
 pub fn write(out: &mut dyn Write, args: &Args, report: &Report, tally: &Tally) -> io::Result<()> {
-    match args.format {
-        Format::Table => table::write(out, report, args),
-        Format::Csv => csv::write(out, report, args.round),
-        Format::Json => json::write(out, report, tally),
+    match args.format.format() {
+        OutputFormat::Table => for_people(report, args).write_aligned(out),
+        OutputFormat::Csv => for_programs(report, args.round).write_csv(out),
+        OutputFormat::Json => json::write(out, report, tally),
+    }
+}
+
+/// The table for people, with `*` at numbers of partial requests and `-` for what a request has not. Charges have as many
+/// decimal places as the exact values need, unless they are to be rounded.
+fn for_people<'a>(
+    report: &'a Report,
+    args: &Args,
+) -> OutputTable<impl Iterator<Item = Vec<String>> + 'a> {
+    let shown = Shown::of_table(report, args);
+    let charges = report
+        .rows
+        .iter()
+        .chain(&report.totals)
+        .flat_map(|row| shown.charges(row));
+    let exact = charges.map(|charge| charge.places()).max().unwrap_or(0);
+    let places = args.round.unwrap_or(exact);
+    let has_partial = report.count(Measure::Partial) > 0;
+    table(report, shown, named, move |pick, row| {
+        match (pick, charge(pick, row)) {
+            (Pick::Measure(measure), _) => {
+                let count = row.totals.count(measure);
+                match measure {
+                    Measure::Partial if has_partial && count > 0 => format!("{count}*"),
+                    Measure::Partial if has_partial => format!("{count} "),
+                    _ => count.to_string(),
+                }
+            }
+            (_, Some(charge)) => charge.shown(places),
+            _ => named(&row.currency).to_owned(),
+        }
+    })
+}
+
+/// The table for programs: every column. Charges are exact unless they are to be rounded; what a request has not is empty.
+fn for_programs(
+    report: &Report,
+    round: Option<u32>,
+) -> OutputTable<impl Iterator<Item = Vec<String>> + '_> {
+    let as_it_is: fn(&str) -> &str = |value| value;
+    table(
+        report,
+        Shown::all(report),
+        as_it_is,
+        move |pick, row| match (pick, charge(pick, row)) {
+            (Pick::Measure(measure), _) => row.totals.count(measure).to_string(),
+            (_, Some(charge)) => round.map_or_else(|| charge.text(), |places| charge.shown(places)),
+            _ => row.currency.clone(),
+        },
+    )
+}
+
+/// A table of all rows and totals: `value` shows what a row is grouped by, `cell` the rest.
+fn table<'a>(
+    report: &'a Report,
+    shown: Shown,
+    value: fn(&str) -> &str,
+    cell: impl Fn(Pick, &Row) -> String + 'a,
+) -> OutputTable<impl Iterator<Item = Vec<String>> + 'a> {
+    let values = report.columns.iter();
+    let columns = values.map(|column| OutputColumn::text(column.name()));
+    let columns = columns
+        .chain(shown.0.iter().map(|pick| pick.column()))
+        .collect();
+    let cells = move |values: Vec<String>, row: &Row| {
+        let rest = shown.0.iter().map(|pick| cell(*pick, row));
+        values.into_iter().chain(rest).collect::<Vec<String>>()
+    };
+    let totals = total_rows(report).into_iter();
+    let totals = totals.map(|row| cells(row.values.clone(), &row)).collect();
+    let rows = report.rows.iter().map(move |row| {
+        let values = row.values.iter().map(|text| value(text).to_owned());
+        cells(values.collect(), row)
+    });
+    OutputTable {
+        columns,
+        rows,
+        totals,
     }
 }
 
@@ -76,14 +153,6 @@ impl Shown {
             }
         }
         shown
-    }
-
-    /// The names of all columns.
-    fn header(&self, report: &Report) -> Vec<&'static str> {
-        let values = report.columns.iter().map(|column| column.name());
-        values
-            .chain(self.0.iter().map(|pick| pick.name()))
-            .collect()
     }
 
     /// The charges of a row, in their order.
