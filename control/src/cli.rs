@@ -1,4 +1,4 @@
-//! The command line: one subcommand a room.
+//! The command line: its subcommands, each in a module of its own.
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
@@ -9,7 +9,7 @@ use crate::{check, explain, filter, key, models, reference, render, serve, usage
 #[derive(Debug, Parser)]
 #[command(name = "trilane", version)]
 pub struct Cli {
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -17,15 +17,15 @@ pub struct Cli {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Say everything that is wrong with configuration documents
+    /// Check configuration documents and report every problem
     Check(check::Args),
-    /// Say what the gateway would do with a request, or what happened to one, and why
+    /// Explain what the gateway would do with a request, or what happened to one, and why
     Explain(explain::Args),
-    /// List the models that a key sees, as the gateway would answer
+    /// List the models that a key sees, as the gateway would respond
     Models(models::Args),
-    /// Create, list, switch off, exchange and remove account keys of a document
+    /// Create, list, limit, disable, rotate and remove the API keys of a document
     Key(key::Args),
-    /// Add up what the gateway's ledger (its access log) says was used and charged
+    /// Add up usage and charges from the gateway's ledger (its access log)
     Usage(usage::Args),
     /// Turn the document's upstream accounts into files that Envoy reads: clusters and secrets
     Render(render::Args),
@@ -33,7 +33,7 @@ pub enum Command {
     Filter(filter::Args),
     /// Serve the document and a feed of keys to gateways, from files or from SQLite
     Serve(serve::Args),
-    /// Print a script that makes a shell complete this command
+    /// Print a script for shell completion
     Completions(reference::Completions),
     /// Print a manual page
     Man(reference::Man),
@@ -43,7 +43,7 @@ impl Command {
     /// Runs it.
     ///
     /// # Errors
-    /// Why it could not be done, or not wholly.
+    /// Why it failed, or did not do all of it.
     pub fn run(self) -> Result<(), Failure> {
         match self {
             Self::Check(args) => check::run(&args),

@@ -1,4 +1,4 @@
-//! The configuration document, read and judged as the gateway does.
+//! The configuration document: named on the command line, read, and compiled as the gateway compiles it.
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -57,7 +57,7 @@ pub fn read(document: &Path) -> Result<Vec<u8>, String> {
     })
 }
 
-/// What the gateway makes of a document.
+/// The policy and keys that the gateway would compile.
 ///
 /// # Errors
 /// Every problem.
@@ -75,10 +75,10 @@ pub fn read_and_judge(bytes: &[u8]) -> Result<(Document, Compiled), Problems> {
     Ok((document, compiled))
 }
 
-/// A document that the gateway would take.
+/// Reads and compiles a valid document.
 ///
 /// # Errors
-/// One that cannot be read, or that it would refuse; then all problems have been said.
+/// It cannot be read, or is invalid; then every problem was reported.
 pub fn good(document: &Path) -> Result<Compiled, Failure> {
     good_with_text(document).map(|(_, compiled)| compiled)
 }
@@ -99,7 +99,7 @@ pub fn good_with_text(document: &Path) -> Result<(Document, Compiled), Failure> 
     })
 }
 
-/// Says every problem on standard error.
+/// Reports every problem on standard error.
 pub fn tell(problems: &Problems) {
     for problem in &problems.0 {
         say(&format!("error: {}", printable(&problem.to_string())));

@@ -1,4 +1,4 @@
-//! `trilane filter`: the filter that lies beside the command, brought to where Envoy reads it.
+//! `trilane filter`: copies the filter to where Envoy reads it.
 
 use std::fs;
 use std::io;
@@ -14,23 +14,23 @@ use crate::render::files;
 /// Copies the filter to where Envoy reads it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The command's container image has the filter in it and no shell: this brings it into a volume that Envoy's container \
-has too, before Envoy starts. The file is replaced whole, by a rename, and left alone where it is the same already. \
-An Envoy that runs goes on with the filter that it has.
+The command's container image contains the filter and no shell: this copies it into a volume shared with Envoy's \
+container, before Envoy starts. The file is replaced whole, by a rename, and left alone if it has the same content. \
+A running Envoy keeps the filter that it has loaded.
 
 Exit codes:
-  0  the filter is there
-  1  it cannot be read or written, or is no WebAssembly module
+  0  the filter is in place
+  1  it cannot be read or written, or is not a WebAssembly module
   2  wrong command line
 
 Examples:
   trilane filter --out /filter/trilane.wasm")]
 pub struct Args {
-    /// Where to put it
+    /// The file to write
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
 
-    /// Where it is [in the command's image: here]
+    /// The file to copy [the default is its place in the command's image]
     #[arg(
         long,
         value_name = "FILE",
@@ -42,13 +42,13 @@ pub struct Args {
     pub format: FormatArgs,
 }
 
-/// How every WebAssembly module begins.
+/// The first bytes of every WebAssembly module.
 const MAGIC: &[u8] = b"\0asm";
 
-/// Copies it, and says which one it is.
+/// Copies the filter, and prints its digest.
 ///
 /// # Errors
-/// A filter that cannot be read, is none, or cannot be written.
+/// It cannot be read or written, or is not a WebAssembly module.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let filter = fs::read(&args.from).map_err(|error| failed("read", &args.from, &error))?;
     if !filter.starts_with(MAGIC) {
@@ -71,7 +71,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     })
 }
 
-/// Whether it was another one before, or none.
+/// Writes a file unless it has this content already; returns whether it wrote.
 fn put(file: &Path, content: &[u8]) -> io::Result<bool> {
     let name = file.file_name().ok_or(io::ErrorKind::IsADirectory)?;
     let directory = match file.parent() {

@@ -1,20 +1,20 @@
-//! Colours, where somebody sees them.
+//! Colours, on terminals only.
 
 use std::ffi::OsStr;
 use std::io::{self, IsTerminal as _};
 
-/// Marks words with colours, or leaves them as they are.
+/// Colours text, or leaves it as it is.
 #[derive(Debug, Clone, Copy)]
 pub struct Ink(bool);
 
 /// What a mark means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
-    /// All is well.
+    /// Valid.
     Good,
-    /// Something is to be looked at.
+    /// Needs attention.
     Warning,
-    /// Something is wrong.
+    /// Wrong.
     Bad,
     /// A heading.
     Strong,
@@ -30,7 +30,7 @@ impl Ink {
         ))
     }
 
-    /// The text with its mark.
+    /// The text, coloured.
     pub fn mark(self, mark: Mark, text: &str) -> String {
         if !self.0 {
             return text.to_owned();
@@ -45,7 +45,7 @@ impl Ink {
     }
 }
 
-/// Whether there are to be colours.
+/// Whether to use colours.
 fn wanted(terminal: bool, no_color: Option<&OsStr>, term: Option<&OsStr>) -> bool {
     terminal && no_color.is_none_or(OsStr::is_empty) && term.is_some_and(|term| term != "dumb")
 }

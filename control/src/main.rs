@@ -1,4 +1,4 @@
-//! The `trilane` command: what an operator needs beside the gateway. Each subcommand has a room of its own.
+//! The `trilane` command: what an operator needs beside the gateway. Each subcommand has a module of its own.
 #![cfg_attr(
     test,
     allow(

@@ -1,7 +1,6 @@
-//! Where things stand in a JSON text (RFC 8259).
+//! Byte ranges of values in a JSON text (RFC 8259).
 //!
-//! The text has been read as JSON before, so nothing is checked here again; of any other text `None` may
-//! come.
+//! The text was parsed as JSON before, so it is not validated again; for other text the result may be `None`.
 
 use std::ops::Range;
 
@@ -10,18 +9,18 @@ use std::ops::Range;
 pub struct Member {
     /// Its name, unescaped.
     pub name: String,
-    /// Where the name stands, with its quotation marks.
+    /// The range of the name, with its quotation marks.
     pub at: Range<usize>,
-    /// Where the value stands.
+    /// The range of the value.
     pub value: Range<usize>,
 }
 
-/// Where the only value of a text stands.
+/// The range of a text's only value.
 pub fn root(text: &[u8]) -> Option<Range<usize>> {
     Scanner { text, at: 0 }.value()
 }
 
-/// The members of an object, in their order.
+/// The members of an object, in order.
 pub fn members(text: &[u8], object: &Range<usize>) -> Option<Vec<Member>> {
     let mut scanner = Scanner::within(text, object, b'{')?;
     let mut members = Vec::new();
@@ -36,7 +35,7 @@ pub fn members(text: &[u8], object: &Range<usize>) -> Option<Vec<Member>> {
     Some(members)
 }
 
-/// The elements of an array, in their order.
+/// The elements of an array, in order.
 pub fn elements(text: &[u8], array: &Range<usize>) -> Option<Vec<Range<usize>>> {
     let mut scanner = Scanner::within(text, array, b'[')?;
     let mut elements = Vec::new();
@@ -47,8 +46,8 @@ pub fn elements(text: &[u8], array: &Range<usize>) -> Option<Vec<Range<usize>>> 
     Some(elements)
 }
 
-/// The line, counted from 1, on which a place of a text begins; `path` is such as `groups[2].models[0].id`.
-/// Of what is missing it is the line of what it is missing in.
+/// The line, from 1, on which the value at a path such as `groups[2].models[0].id` begins. For a missing value it is the
+/// line of the value that lacks it.
 pub fn line(text: &[u8], path: &str) -> Option<usize> {
     let mut at = root(text)?;
     for part in path.split(['.', '[', ']']).filter(|part| !part.is_empty()) {
@@ -80,7 +79,7 @@ struct Scanner<'a> {
 }
 
 impl<'a> Scanner<'a> {
-    /// Behind the opening bracket of what stands at `span`.
+    /// Begins behind the opening bracket at `span`.
     fn within(text: &'a [u8], span: &Range<usize>, bracket: u8) -> Option<Self> {
         let text = text.get(..span.end)?;
         let mut scanner = Self {
@@ -119,7 +118,7 @@ impl<'a> Scanner<'a> {
         Some(self.peek()? != end)
     }
 
-    /// Passes over the next value; gives where it stands.
+    /// Skips the next value; returns its range.
     fn value(&mut self) -> Option<Range<usize>> {
         self.skip_blanks();
         let start = self.at;
@@ -145,7 +144,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Passes over a string: to its closing quotation mark, which is not escaped.
+    /// Skips a string, to the quotation mark that is not escaped.
     fn string(&mut self) -> Option<()> {
         self.step();
         loop {
@@ -160,7 +159,7 @@ impl<'a> Scanner<'a> {
         Some(())
     }
 
-    /// Passes over a number or a word.
+    /// Skips a number or a literal.
     fn scalar(&mut self) {
         while matches!(
             self.peek(),

@@ -1,4 +1,4 @@
-//! `trilane check`: whether the gateway would take a document, and everything that is against it.
+//! `trilane check`: whether the gateway would accept a document, and every problem of it.
 
 mod args;
 mod report;
@@ -11,10 +11,10 @@ use crate::failure::Failure;
 use crate::ink::Ink;
 use crate::output::{self, OutputFormat};
 
-/// Judges every document.
+/// Checks every document.
 ///
 /// # Errors
-/// One that is not good, or cannot be read.
+/// One is invalid, or cannot be read.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let verdicts = args.documents().map(|path| {
         let name = path.display().to_string();

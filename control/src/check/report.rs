@@ -1,4 +1,4 @@
-//! What was found, for a reader or for a program.
+//! What was found in the documents.
 
 use std::io::{self, Write};
 
@@ -15,13 +15,13 @@ use crate::terminal::printable;
 /// All documents.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// Whether every one is good.
+    /// Whether every one is valid.
     pub good: bool,
-    /// Each, in the order of the command line.
+    /// The documents, in the order of the command line.
     pub documents: Vec<Verdict>,
 }
 
-/// One document.
+/// The result for one document.
 #[derive(Debug, Serialize)]
 pub struct Verdict {
     /// Its name on the command line.
@@ -30,26 +30,26 @@ pub struct Verdict {
     /// Why it cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     unreadable: Option<String>,
-    /// How many groups it has, where it is one.
+    /// The number of its groups, if it is valid.
     #[serde(skip_serializing_if = "Option::is_none")]
     groups: Option<usize>,
-    /// How many keys.
+    /// The number of its keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     keys: Option<usize>,
     problems: Vec<Finding>,
     warnings: Vec<Finding>,
-    /// What an upgrade changes. It is neither a problem nor unintended: `strict` lets it pass.
+    /// What an upgrade changes. They are neither problems nor warnings, also with `strict`.
     notes: Vec<Finding>,
-    /// Where the requests of each account end.
+    /// The URLs of each account.
     accounts: Vec<Destination>,
 }
 
 /// One thing about a document.
 #[derive(Debug, Serialize)]
 struct Finding {
-    /// Where, such as `groups[2].models[0].id`; empty for the whole.
+    /// Its path, such as `groups[2].models[0].id`; empty for the whole document.
     path: String,
-    /// On which line that is.
+    /// The line of the path, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<usize>,
     reason: String,
@@ -86,7 +86,7 @@ impl Finding {
     fn new(problem: Problem, text: &[u8]) -> Self {
         let Problem { path, reason } = problem;
         let path = if path == "." { String::new() } else { path };
-        // What concerns the whole is on no line, or says itself on which.
+        // A finding on the whole document has no line, or names it itself.
         let line = (!path.is_empty())
             .then(|| span::line(text, &path))
             .flatten();
@@ -116,7 +116,7 @@ impl Report {
 }
 
 impl Verdict {
-    /// The gateway's; warnings count with `strict`.
+    /// The gateway's result; with `strict`, warnings count.
     pub fn of(document: String, bytes: &[u8], strict: bool) -> Self {
         let findings = |found: Vec<Problem>| {
             let findings = found
@@ -154,7 +154,7 @@ impl Verdict {
         verdict
     }
 
-    /// Of a document that nothing can be said of.
+    /// The result for a document that cannot be read.
     pub fn unreadable(document: String, why: String) -> Self {
         Self {
             document,

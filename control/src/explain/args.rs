@@ -9,31 +9,30 @@ use crate::failure::Failure;
 use crate::gateway::{Place, Whose};
 use crate::output::FormatArgs;
 
-/// Says what the gateway would do with a request, and why; or what happened to one that is over.
+/// Explains what the gateway would do with a request, and why; or what happened to one that is over.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "\
 trilane explain --document <FILE> [OPTIONS] <METHOD> <PATH>
        trilane explain [--ledger <FILE>]… [--document <FILE>] [--format <FORMAT>] <REQUEST>")]
 #[command(after_help = "\
-REQUEST is the id of a request that is over (the x-request-id of its answer, or the vendor's id of it), which is \
-looked for in ledgers, or its line of a ledger, or - for lines on standard input. Told is who asked for what, how it \
-was decided, what was tried, how and why it ended, what was used and charged, and what a person can do. Without \
---ledger it is looked for in the files that TRILANE_LEDGER names (with : between them), else in those of `make run`.
+REQUEST is the id of a request that is over (the x-request-id of its response, or the vendor's id), which is looked up \
+in ledgers, or its ledger line, or - for lines on standard input. The explanation says who sent it, how it was decided, \
+which accounts were tried, how and why it ended, what was used and charged, and what helps. Without --ledger it is \
+looked up in the files that TRILANE_LEDGER names (with : between them), else in those of `make run`.
 
-The decision is made by the gateway's own code, with the document in force and nothing counted yet against \
-any limit (but what the document itself says was spent). Nothing is sent anywhere. What Envoy does before \
-the filter is not done here: give the path normalised (no dot segments or double slashes) and the body \
-unpacked (no content-encoding). The x-request-id that Envoy gives each request, and that stands in some \
-answers, can be given with -H.
+The gateway's own code decides, by the document and as if nothing had been used of any limit (except what the document \
+says was spent). Nothing is sent anywhere. Envoy's work before the filter is not done here: give the path normalised \
+(no dot segments or double slashes) and the body without content-encoding. The x-request-id that Envoy gives each \
+request, and that some responses contain, can be given with -H.
 
-The key goes into the header of the endpoint's protocol, or where --key-in says. A key, and any credential \
-in a header, is never shown. Arguments are seen by others on this host in the list of processes, so rather \
-give a key with --key-file, or only name it with --key-id, and keep it out of -H.
+The key goes into the header of the endpoint's protocol, or where --key-in says. Keys and credentials in headers are \
+never shown. Other users of this host see arguments in the list of processes, so give a key with --key-file or name it \
+with --key-id, and keep it out of -H.
 
 Exit codes:
-  0  the request is forwarded, or answered with what it asks for; or what happened to it is told
-  1  it is refused; or there is none of this id
-  2  it cannot be told: a file cannot be read, the document is not good, or wrong command line
+  0  the request is forwarded, or answered with what it asks for; or what happened to it is explained
+  1  it is rejected; or no request has this id
+  2  no result: a file cannot be read, the document is invalid, or wrong command line
 
 Examples:
   trilane explain --document gateway.json --key-id key_01 POST /v1/chat/completions --body request.json
@@ -67,7 +66,7 @@ pub struct Args {
     #[command(flatten)]
     pub whose: Whose,
 
-    /// Where the key stands in the request [default: as the endpoint's protocol has it]
+    /// Where the key is in the request [default: the place of the endpoint's protocol]
     #[arg(long, value_name = "PLACE", requires = "Whose")]
     pub key_in: Option<Place>,
 
@@ -154,7 +153,7 @@ fn utf8(text: &OsString) -> Result<&str, Failure> {
     text.to_str().ok_or_else(|| Failure::Usage(why.to_owned()))
 }
 
-/// A header as given on the command line. `Debug` prints nothing of it, for it may be a credential.
+/// A header as given on the command line. `Debug` does not print it, because it may be a credential.
 #[derive(Clone)]
 pub struct Header(pub Vec<u8>);
 

@@ -1,4 +1,4 @@
-//! All that is known of a decision.
+//! A decision, with its reasons.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -18,27 +18,27 @@ use super::words::{
 use crate::gateway::{Asker, BodyChange, Gateway, Ran};
 use crate::output::{OutputColumn, OutputTable};
 
-/// A decision, and why.
+/// A decision, with its reasons.
 #[derive(Debug, Serialize)]
 pub struct Explanation {
     /// `forwarded`, `answered` or `refused`.
     pub decision: &'static str,
     /// The request's method.
     pub method: String,
-    /// Its path, without the query, which may have a key in it.
+    /// Its path, without the query, which may contain a key.
     pub path: String,
     /// Each step of the decision.
     pub steps: Vec<Step>,
-    /// What was found on the way.
+    /// What the decision resolved.
     #[serde(flatten)]
     pub found: Found,
-    /// What goes upstream, where something does.
+    /// The upstream request, if there is one.
     pub upstream: Option<Upstream>,
-    /// What the client gets without an upstream.
+    /// The gateway's own response, if there is one.
     pub answer: Option<Answer>,
 }
 
-/// What was found on the way; `null` where it was not come to.
+/// What the decision resolved; `null` where it ended before.
 #[derive(Debug, Default, Serialize)]
 pub struct Found {
     endpoint: Option<String>,
@@ -51,22 +51,22 @@ pub struct Found {
     named_model: Option<String>,
     model: Option<String>,
     upstream_model: Option<String>,
-    /// What the model's use costs before the multiplier, as a document writes it; `free` where the document says so.
+    /// The model's prices before the multiplier, as in a document; `free` where the document says so.
     prices: Option<Value>,
-    /// By whose they are: `key`, `group`.
+    /// By subject: `key`, `group`.
     limits: Map<String, Value>,
 }
 
-/// What goes upstream.
+/// The upstream request.
 #[derive(Debug, Serialize)]
 pub struct Upstream {
     /// The Envoy cluster.
     pub cluster: String,
-    /// The accounts, one of which gets the request.
+    /// The accounts; one of them gets the request.
     pub accounts: Vec<String>,
-    /// Where the request ends with each of the accounts, without its query.
+    /// The final URL with each account, without its query.
     pub urls: Vec<Url>,
-    /// Names of headers that do not go on.
+    /// Names of headers that are removed.
     pub headers_removed: Vec<String>,
     /// Headers that are set.
     pub headers_set: Vec<(String, String)>,
@@ -74,7 +74,7 @@ pub struct Upstream {
     pub body_changes: Vec<Change>,
 }
 
-/// Where a request ends.
+/// A final URL.
 #[derive(Debug, Serialize)]
 pub struct Url {
     /// The account.
@@ -83,23 +83,23 @@ pub struct Url {
     pub url: String,
 }
 
-/// A place of the body that changes.
+/// A replacement in the body.
 #[derive(Debug, Serialize)]
 pub struct Change {
-    /// Where, in bytes from its beginning.
+    /// Its offset in bytes.
     pub at: usize,
-    /// How many bytes go.
+    /// The number of bytes that are replaced.
     pub length: usize,
-    /// What comes in their place.
+    /// The new bytes.
     pub replacement: String,
 }
 
-/// An answer of the gateway's own.
+/// The gateway's own response.
 #[derive(Debug, Serialize)]
 pub struct Answer {
     /// The HTTP status.
     pub status: u16,
-    /// The code of a refusal.
+    /// The error code of a rejection.
     pub code: Option<String>,
     /// The headers.
     pub headers: Vec<(String, String)>,
@@ -108,7 +108,7 @@ pub struct Answer {
 }
 
 impl Explanation {
-    /// Of what became of a request.
+    /// Explains the result of a request.
     pub fn new(gateway: &Gateway, request: &Request, asker: Option<&Asker>, ran: &Ran) -> Self {
         let head = &request.head;
         let target = Target::parse(head.target());
@@ -221,7 +221,7 @@ impl Found {
         }
     }
 
-    /// What the model's use costs, in words; `None` where nothing is charged.
+    /// The prices as text; `None` where nothing is charged.
     pub fn prices_text(&self) -> Option<String> {
         self.prices.as_ref().map(prices_text)
     }

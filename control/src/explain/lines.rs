@@ -1,4 +1,4 @@
-//! An explanation for people.
+//! An explanation as text.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use super::step::Verdict;
 use crate::ink::{Ink, Mark};
 use crate::terminal::printable;
 
-/// How wide the names of steps are, in characters.
+/// The width of step names, in characters.
 const NAME: usize = 10;
 
 /// Writes it.

@@ -1,8 +1,8 @@
-//! `trilane explain`: what the gateway would do with a request, and why.
+//! `trilane explain`: what the gateway would do with a request, and why; or what happened to one that is over.
 //!
 //! The request that the command line describes ([`request`]) goes through the gateway's own state machine
-//! ([`crate::gateway`]); what comes out of it, and what the same code says of each [`step`] on the way, makes
-//! the [`explanation`]. Of a request that is over the ledger tells ([`past`]).
+//! ([`crate::gateway`]). Its result, with the reason of each [`step`] of the decision, makes the [`explanation`]. A request
+//! that is over is explained from its ledger line ([`past`]).
 
 mod args;
 mod explanation;
@@ -25,10 +25,10 @@ use crate::gateway::{self, Gateway};
 use crate::ink::Ink;
 use crate::output::{self, OutputFormat};
 
-/// Decides and explains.
+/// Explains a request.
 ///
 /// # Errors
-/// A request that is refused, or that nothing can be said of.
+/// The request is rejected, or there is no result.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let (document, target) = match args.question()? {
         Question::Past(request) => return past::run(args, request),

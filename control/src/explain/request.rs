@@ -21,10 +21,10 @@ pub struct Request {
 }
 
 impl Request {
-    /// As the command line says.
+    /// The request of the command line.
     ///
     /// # Errors
-    /// A path or a header that is none, a body that cannot be read.
+    /// The path or a header is invalid, or the body cannot be read.
     pub fn new(
         args: &Args,
         described: &Described<'_>,
@@ -79,7 +79,7 @@ impl Request {
     }
 }
 
-/// Where the key stands in a request of this endpoint.
+/// Where the key is in a request for this endpoint.
 fn place(described: &Described<'_>, asker: &Asker, gateway: &Gateway) -> Place {
     let path = Target::parse(described.path.as_bytes()).path;
     let endpoint = match_request(described.method.as_bytes(), path).ok();
@@ -90,7 +90,7 @@ fn place(described: &Described<'_>, asker: &Asker, gateway: &Gateway) -> Place {
 
 /// The name in lower case, as Envoy gives it, and the value without blanks around it.
 fn parsed(header: &Header, position: usize) -> Result<(String, Vec<u8>), Failure> {
-    // What is wrong is not repeated: it may be a credential without its header's name.
+    // The wrong value is not repeated: it may be a credential without its header's name.
     let wrong = || {
         Failure::Usage(format!(
             "-H number {position} is no header: it must be 'name: value'"

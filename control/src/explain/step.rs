@@ -1,4 +1,4 @@
-//! The steps of a decision, in the gateway's order, and what came of each.
+//! The steps of a decision, in the gateway's order, and their results.
 
 use serde::Serialize;
 use trilane::auth::{Form, Presented, Standing, standing};
@@ -10,18 +10,18 @@ use trilane::protocol::{Endpoint, Mismatch};
 use crate::gateway::{Asker, Gateway, Ran};
 use crate::timestamp;
 
-/// A step, and how it ended.
+/// A step and its result.
 #[derive(Debug, Serialize)]
 pub struct Step {
-    /// Which.
+    /// The step.
     pub step: Name,
-    /// How it ended.
+    /// Its result.
     pub result: Verdict,
-    /// Why, or what was found.
+    /// The reason, or what was found.
     pub reason: String,
 }
 
-/// What is looked at.
+/// A step of the decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Name {
@@ -37,7 +37,7 @@ pub enum Name {
     Limits,
 }
 
-/// How a step ended.
+/// The result of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -74,7 +74,7 @@ impl Name {
         }
     }
 
-    /// Those that a request of an endpoint takes, in their order.
+    /// The steps of a request for an endpoint, in order.
     pub fn of(endpoint: Option<&Endpoint>, limited: bool) -> Vec<Self> {
         let Some(endpoint) = endpoint.filter(|endpoint| **endpoint != Endpoint::Health) else {
             return vec![Self::Endpoint];
@@ -106,7 +106,7 @@ impl Name {
             .collect()
     }
 
-    /// The one that ends a request with this code.
+    /// The step that rejects a request with this error code.
     pub fn of_code(code: &str, endpoint: Option<&Endpoint>, presented: bool) -> Self {
         let is_list = Self::of(endpoint, false).contains(&Self::List);
         match code {
@@ -132,7 +132,7 @@ impl Name {
     }
 }
 
-/// What the path asks for.
+/// The endpoint, as text.
 pub fn endpoint(found: &Result<Endpoint, Mismatch>) -> String {
     match found {
         Ok(endpoint) => match endpoint.protocol() {
@@ -151,12 +151,12 @@ pub fn endpoint(found: &Result<Endpoint, Mismatch>) -> String {
 
 /// The keys that a request presents, as the gateway reads them.
 pub struct Credentials {
-    /// Each place that the endpoint reads, and what is there.
+    /// Each place that the endpoint reads, and its content.
     read: Vec<(Form, Presented)>,
 }
 
 impl Credentials {
-    /// Of a request.
+    /// The keys of a request.
     pub fn new(endpoint: &Endpoint, head: &Head, target: &Target<'_>) -> Self {
         let mut read = Vec::new();
         for form in Form::of(endpoint) {
@@ -170,14 +170,14 @@ impl Credentials {
         Self { read }
     }
 
-    /// Whether there is a key at all.
+    /// Whether there is any key.
     pub fn any(&self) -> bool {
         self.read
             .iter()
             .any(|(_, presented)| matches!(presented, Presented::Key(_)))
     }
 
-    /// Where there is a key, or where one would have to be.
+    /// The places with a key, or those where one is expected.
     pub fn found(&self) -> String {
         let places = |wanted: fn(&Presented) -> bool| {
             let read = self.read.iter().filter(|(_, presented)| wanted(presented));
@@ -197,7 +197,7 @@ impl Credentials {
         }
     }
 
-    /// What the document says of each key.
+    /// The state of each key in the document.
     pub fn standings(&self, gateway: &Gateway, asker: Option<&Asker>, good: bool) -> String {
         let keys = self
             .read
@@ -244,8 +244,7 @@ impl Credentials {
     }
 }
 
-/// The end of a key whose record is good: one that is refused nevertheless came in a form that its group does
-/// not take.
+/// The text on a valid key. One that is rejected nevertheless is in a place that its group does not accept.
 fn taken(text: &str, record: &KeyRecord, form: Form, good: bool) -> String {
     if good {
         text.to_owned()
@@ -264,7 +263,7 @@ fn place(form: Form) -> &'static str {
     }
 }
 
-/// Puts the steps in order: what went before the end is good, what would have come after it was not reached.
+/// The steps in order: those before the end are good, those after it were not reached.
 pub fn ordered(
     names: &[Name],
     ran: &Ran,
@@ -275,7 +274,7 @@ pub fn ordered(
     let steps = names.iter().enumerate().map(|(position, &step)| {
         let result = match end_at {
             Some(end) if position == end => Verdict::Refused,
-            // A body may turn out to be wrong after its model was known and the head had left.
+            // A body may prove invalid after the model was known and the headers were forwarded.
             Some(end) if position > end && !ran.forwarded => Verdict::NotReached,
             _ => Verdict::Good,
         };

@@ -1,4 +1,4 @@
-//! What an exchange asks of its surroundings, in memory.
+//! The environment of a request, in memory.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use trilane::limits::{
 };
 use trilane::shared_data::{Conflict, SharedData};
 
-/// Key records, counters on which nothing has been counted yet, and the clock.
+/// Key records, counters that begin at zero, and the clock.
 #[derive(Debug)]
 pub struct World {
     keys: Vec<(KeyDigest, KeyRecord)>,
@@ -22,7 +22,7 @@ pub struct World {
 }
 
 impl World {
-    /// With these keys.
+    /// An environment with these keys.
     pub fn new(keys: Vec<(KeyDigest, KeyRecord)>) -> Self {
         Self {
             keys,
@@ -31,7 +31,7 @@ impl World {
         }
     }
 
-    /// What is known of a key.
+    /// The record of a key.
     pub fn record(&self, digest: &KeyDigest) -> Option<&KeyRecord> {
         let mut keys = self.keys.iter();
         keys.find(|(known, _)| known == digest)
@@ -46,7 +46,7 @@ impl World {
 }
 
 impl World {
-    /// One clock does: nothing here lasts.
+    /// One clock serves for both: the environment is short-lived.
     fn time(&self) -> Now {
         Now {
             wall_us: self.now_us(),
@@ -95,13 +95,13 @@ impl Quotas for World {
         self.limiter.figures(subjects, &self.shared, self.time())
     }
 
-    /// What Envoy's configuration declares is not looked at here: it is taken to be as it should.
+    /// Envoy's configuration is not read here: it is assumed to be right.
     fn reach_service(&self) -> bool {
         true
     }
 }
 
-/// The end of a stream of which no upstream ever heard.
+/// The end of a stream that never reached an upstream.
 #[derive(Debug)]
 pub struct NotSent;
 

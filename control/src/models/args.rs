@@ -6,17 +6,17 @@ use crate::document::DocumentArg;
 use crate::gateway::Whose;
 use crate::output::FormatArgs;
 
-/// Lists the models that a key sees, as the gateway would answer.
+/// Lists the models that a key sees, as the gateway would respond.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The list is written by the gateway's own code, from the document alone. The key goes into the header of the \
-protocol that asks: A and B ask for /v1/models, C for /v1beta/models. With --format json the response's body is \
+protocol that asks (--protocol): A and B ask for /v1/models, C for /v1beta/models. With --format json the response's body is \
 printed as it is.
 
 Exit codes:
   0  there is a list, perhaps an empty one
-  1  the gateway would refuse to tell: the reason is said
-  2  it cannot be told: a file cannot be read, the document is not good, or wrong command line
+  1  the gateway would reject the request: the reason is printed
+  2  no result: a file cannot be read, the document is invalid, or wrong command line
 
 Examples:
   trilane models --document gateway.json --group mixed
@@ -36,15 +36,15 @@ pub struct Args {
     pub format: FormatArgs,
 }
 
-/// A protocol, as the command line names it.
+/// A protocol, on the command line.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 #[value(rename_all = "verbatim")]
 pub enum Asking {
-    /// Responses, Chat Completions
+    /// OpenAI-style (Responses, Chat Completions)
     A,
-    /// Messages
+    /// Anthropic-style (Messages)
     B,
-    /// Native generate-content
+    /// Gemini-style (generateContent)
     C,
 }
 

@@ -1,4 +1,4 @@
-//! `trilane models`: the list of models that a key gets.
+//! `trilane models`: the models that a key sees.
 
 mod args;
 mod table;
@@ -17,10 +17,10 @@ use crate::gateway::{self, Asker, Gateway, Place, protocol_of};
 use crate::output::{self, OutputFormat};
 use crate::terminal::printable;
 
-/// Asks for the list.
+/// Requests the list from the gateway's own code, and prints it.
 ///
 /// # Errors
-/// A list that the gateway would not give, or that nothing can be said of.
+/// The gateway would reject the request, or there is no result.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let dash = Path::new(STDIN);
     let document = args.document.path();
@@ -58,7 +58,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     })
 }
 
-/// One page, behind the model with the id `from`.
+/// The page after the model with the id `from`.
 fn page(
     gateway: &Gateway,
     asker: &Asker,
@@ -87,11 +87,11 @@ fn page(
     }
 }
 
-/// The body of an answer.
+/// A response body.
 pub struct Page(Vec<u8>);
 
 impl Page {
-    /// What it says.
+    /// It, parsed.
     fn value(&self) -> Value {
         serde_json::from_slice(&self.0).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! `trilane completions` and `trilane man`: the command line, told to a shell and to `man`.
+//! `trilane completions` and `trilane man`: scripts and pages generated from the command line.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use clap::Command;
 
 use crate::failure::Failure;
 
-/// Prints a script that makes a shell complete this command.
+/// Prints a script for shell completion.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

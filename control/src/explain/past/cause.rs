@@ -1,8 +1,8 @@
-//! What an ending means, and what a person does then.
+//! The meaning of each ending, and its remedy.
 
 use super::Line;
 
-/// How a request ended, by `trilane.outcome`.
+/// The meaning of a `trilane.outcome`.
 pub fn ending(outcome: &str) -> Option<&'static str> {
     Some(match outcome {
         "finished" => "the answer was relayed whole",
@@ -21,7 +21,7 @@ pub fn ending(outcome: &str) -> Option<&'static str> {
     })
 }
 
-/// Why a try failed, by its `kind`.
+/// The meaning of a failed attempt's `kind`.
 pub fn failure(kind: &str) -> &str {
     match kind {
         "rate_limited" => "has reached a limit",
@@ -38,7 +38,7 @@ pub fn failure(kind: &str) -> &str {
     }
 }
 
-/// How good the numbers are, by `trilane.usage.status`.
+/// The meaning of a `trilane.usage.status`.
 pub fn numbers(status: &str) -> &str {
     match status {
         "complete" => "as the upstream reported them",
@@ -50,16 +50,16 @@ pub fn numbers(status: &str) -> &str {
     }
 }
 
-/// Why, and what to do.
+/// A cause and its remedy.
 #[derive(Debug, Clone, Copy)]
 pub struct Cause {
-    /// What went wrong.
+    /// The cause.
     pub why: &'static str,
-    /// What helps.
+    /// The remedy.
     pub cure: &'static str,
 }
 
-/// Of an ending that somebody asks about; `None` where all is well, or the vendor's own words say it.
+/// The cause of a failure; `None` for a success.
 pub fn of(line: &Line) -> Option<Cause> {
     let cause = |why, cure| Some(Cause { why, cure });
     let status = line.number("http.response.status_code").unwrap_or(0);
@@ -109,7 +109,7 @@ pub fn of(line: &Line) -> Option<Cause> {
     }
 }
 
-/// Whether all tries failed for credentials, or the only upstream answered so.
+/// Whether every attempt failed for its credential.
 fn refused_everywhere(line: &Line) -> bool {
     let failed = line.list("trilane.tries.failed");
     let kind = |each: &serde_json::Value, wanted: &str| each["kind"].as_str() == Some(wanted);
@@ -120,7 +120,7 @@ fn refused_everywhere(line: &Line) -> bool {
     failed.iter().all(credential)
 }
 
-/// Of a refusal, by its code.
+/// The cause of a rejection, by its error code.
 fn refusal(line: &Line) -> Option<Cause> {
     let code = line.text("error.type")?;
     let known_key = line.text("trilane.key.id").is_some();

@@ -1,4 +1,4 @@
-//! The lines of the requests that the command line means.
+//! Finds the ledger lines of the requests that the command line means.
 
 use std::cell::Cell;
 use std::ffi::OsStr;
@@ -15,17 +15,17 @@ use crate::terminal::printable;
 use crate::usage::lines::{self, Read};
 use crate::usage::source::Source;
 
-/// How many requests of one id are explained: an id that a client makes up may be that of many.
+/// The most requests of one id that are explained: clients may reuse an id.
 const MOST: usize = 10;
 /// The variable that names ledgers, with `:` between them.
 const VARIABLE: &str = "TRILANE_LEDGER";
-/// Where `make run` writes one, by its port.
+/// Where `make run` writes ledgers, by port.
 const OF_RUNS: &str = "target/run";
 
-/// Those lines, one at least.
+/// The lines, at least one.
 ///
 /// # Errors
-/// There is none, or none that can be read.
+/// There is none, or an input cannot be read.
 pub fn lines(args: &Args, request: &OsStr) -> Result<Vec<Line>, Failure> {
     let what = request.to_string_lossy();
     if what == STDIN && args.ledger.is_empty() {
@@ -49,7 +49,7 @@ pub fn lines(args: &Args, request: &OsStr) -> Result<Vec<Line>, Failure> {
     Ok(lines)
 }
 
-/// What was given as lines.
+/// Lines given directly.
 fn given(text: &[u8], name: &str) -> Result<Vec<Line>, Failure> {
     let lines = text.split(|byte| *byte == b'\n');
     let lines: Vec<Line> = lines.filter_map(Line::parse).take(MOST).collect();
@@ -61,7 +61,7 @@ fn given(text: &[u8], name: &str) -> Result<Vec<Line>, Failure> {
     Ok(lines)
 }
 
-/// The ledgers that there are where nobody named one.
+/// The ledgers to search when none is named.
 fn found() -> Result<Vec<PathBuf>, Failure> {
     if let Some(files) = std::env::var_os(VARIABLE) {
         let files = std::env::split_paths(&files);
@@ -82,7 +82,7 @@ fn found() -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-/// The lines of a request by its id: the gateway's own, the vendor's, or that of the vendor's answer.
+/// The lines of a request by its id: the gateway's, the vendor's, or that of the vendor's response.
 fn of_id(id: &str, sources: &[Source]) -> Result<Vec<Line>, Failure> {
     let finder = Finder::new(id.as_bytes());
     let mut found = Vec::new();

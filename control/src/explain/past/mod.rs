@@ -1,7 +1,7 @@
-//! What happened to a request that is over, as its line of the ledger tells it.
+//! Explains a request that is over from its ledger line.
 //!
-//! The line is given, or found by a request's id ([`find`]); [`line`] reads it, [`cause`] knows what an ending means and what
-//! to do then, [`bill`] what was charged and why, and [`story`] puts it together.
+//! The line is given, or found by the request's id ([`find`]), and read ([`line`]). [`cause`] has the meaning of each ending
+//! and its remedy, [`bill`] the charge by items, and [`story`] the whole.
 
 mod bill;
 mod cause;
@@ -23,7 +23,7 @@ use crate::output::{self, OutputColumn, OutputFormat, OutputTable};
 /// Explains each request that the command line means.
 ///
 /// # Errors
-/// No such request, or nothing that can be read.
+/// There is no such request, or an input cannot be read.
 pub fn run(args: &Args, request: &OsStr) -> Result<(), Failure> {
     let lines = find::lines(args, request)?;
     let document = args.document_now().map(document::good).transpose()?;

@@ -1,4 +1,4 @@
-//! All that is known of a request that is over.
+//! The explanation of a request that is over.
 
 use std::io::{self, Write};
 
@@ -14,10 +14,10 @@ use crate::ink::{Ink, Mark};
 use crate::terminal::printable;
 use crate::timestamp;
 
-/// How wide the names of parts are, in characters.
+/// The width of part names, in characters.
 const NAME: usize = 8;
 
-/// What happened to a request.
+/// The explanation of a request that is over.
 #[derive(Debug, Serialize)]
 pub struct Story<'a> {
     request_id: Option<&'a str>,
@@ -25,15 +25,15 @@ pub struct Story<'a> {
     method: Option<&'a str>,
     path: Option<&'a str>,
     status: u64,
-    /// Each part in words, in this order.
+    /// Its parts as text, in order.
     parts: Vec<Part>,
-    /// By the prices of the document, where one is given and something was charged.
+    /// The charge by the document's prices, if a document is given and something was charged.
     bill: Option<Bill>,
-    /// The line itself.
+    /// The ledger line.
     line: &'a Map<String, Value>,
 }
 
-/// A part of it.
+/// A part of the explanation.
 #[derive(Debug, Serialize)]
 struct Part {
     part: &'static str,
@@ -41,7 +41,7 @@ struct Part {
 }
 
 impl<'a> Story<'a> {
-    /// Of a line; with a document, also by its prices and what it says of the key now.
+    /// Explains a line; with a document, also by its prices and its present state of the key.
     pub fn new(line: &'a Line, document: Option<&Compiled>) -> Self {
         let charged = line.text("trilane.charge").is_some();
         let bill = document
@@ -83,7 +83,7 @@ impl<'a> Story<'a> {
         parts.map(move |Part { part, text }| vec![id.to_owned(), (*part).to_owned(), text.clone()])
     }
 
-    /// Writes it for people.
+    /// Writes it as text.
     pub fn write(&self, ink: Ink, out: &mut dyn Write) -> io::Result<()> {
         let words = [self.method, self.path];
         let request: Vec<&str> = words.into_iter().flatten().collect();
@@ -272,7 +272,7 @@ fn why(line: &Line, why: &str) -> String {
 }
 
 fn used(line: &Line) -> Option<String> {
-    // What was not made needs no words.
+    // Unused needs no text.
     let status = line
         .text("trilane.usage.status")
         .filter(|status| *status != "none")?;
@@ -349,7 +349,7 @@ fn spent(line: &Line) -> Option<String> {
     (!all.is_empty()).then(|| format!("{} by then, this request included", all.join(", ")))
 }
 
-/// What the document says of the key at this moment.
+/// The key's present state in the document.
 fn now(line: &Line, document: &Compiled) -> Option<String> {
     let id = line.text("trilane.key.id")?;
     let mut records = document.keys.iter().map(|(_, record)| record);
