@@ -10,25 +10,24 @@ use crate::document::DocumentArg;
 use crate::output::FormatArgs;
 use crate::timestamp;
 
-/// Account keys in a document: created, listed, limited, switched off and on, ended, exchanged, removed.
+/// Creates, lists, limits, disables, expires, rotates and removes the API keys of a document.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The document's text is changed in the one place that must change, and replaced whole by a rename: with the \
-same mode and owner, never half written. A document that the gateway would refuse afterwards is not written, \
-and one that somebody else changes at the same time is not overwritten. A gateway that reads this very file \
-has the change in force within a second; a document that is published otherwise (trilane render --publish) \
-is to be published again.
+Only the necessary part of the document's text changes. The file is replaced whole by a rename, with the same mode and \
+owner. A document that the gateway would reject is not written, and a concurrent change is not overwritten. If the \
+gateway reads this file, the change takes effect within a second; a document that is published (trilane render \
+--publish) must be published again.
 
-An owner stands in the document, so gateways write it into their ledgers. A label, and when a key was made, stand \
-only in a file beside the document, gateway.json.issued, which no gateway reads.
+The owner is written into the document, so gateways write it into their ledgers. The label and the time of creation are \
+kept only in a file beside the document, gateway.json.issued, which no gateway reads.
 
-A new key's value is printed once and kept nowhere: the document has its SHA-256 alone. No subcommand \
-takes a value.
+A new key's value is printed once and stored nowhere: the document contains its SHA-256 only. No subcommand takes a \
+value.
 
 Exit codes:
   0  done, or nothing to do
-  1  not done: the document is as it was
-  2  a document that cannot be read, or wrong command line
+  1  not done: the document is unchanged
+  2  the document cannot be read, or wrong command line
 
 Examples:
   trilane key create --document gateway.json --id key_01 --group mixed --expires-in 90d --key-out key_01.txt
@@ -42,24 +41,24 @@ pub struct Args {
     pub command: Command,
 }
 
-/// What to do.
+/// The subcommands.
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
-    /// Make a new key
+    /// Create a key
     Create(Create),
-    /// List the keys: id, owner, label, group, state, limits, budgets, when made, end
+    /// List the keys: id, owner, label, group, state, limits, budget, creation, end
     List(List),
-    /// Switch a key off
+    /// Disable a key
     Disable(One),
-    /// Switch a key on again
+    /// Enable a disabled key
     Enable(One),
-    /// Change what a key may use
+    /// Change the limits and budgets of a key
     Limit(Limit),
-    /// Say when a key ends
+    /// Set when a key expires
     Expire(Expire),
     /// Give a key a new value
     Rotate(Rotate),
-    /// Take a key out
+    /// Remove a key
     Remove(One),
 }
 
@@ -69,23 +68,23 @@ pub struct Create {
     #[command(flatten)]
     pub one: One,
 
-    /// The group that the key is bound to
+    /// The key's group
     #[arg(long, value_name = "ID")]
     pub group: String,
 
-    /// When the key ends: RFC 3339, or a day in UTC [default: never]
+    /// When the key expires: RFC 3339, or a day in UTC [default: never]
     #[arg(long, value_name = "TIME", value_parser = timestamp::parse_or_day, conflicts_with = "expires_in")]
     pub expires_at: Option<OffsetDateTime>,
 
-    /// In what time the key ends, such as 12h or 90d
+    /// After what time the key expires, such as 12h or 90d
     #[arg(long, value_name = "TIME", value_parser = timestamp::parse_duration)]
     pub expires_in: Option<Duration>,
 
-    /// Whose the key is: gateways write it into their ledgers
+    /// The key's owner, which gateways write into their ledgers
     #[arg(long, value_name = "TEXT", value_parser = issued::text)]
     pub owner: Option<String>,
 
-    /// A note that stays beside the document: no gateway, feed or ledger has it
+    /// A note beside the document, which no gateway, feed or ledger has
     #[arg(long, value_name = "TEXT", value_parser = issued::text)]
     pub label: Option<String>,
 
@@ -99,8 +98,8 @@ pub struct Create {
 /// `trilane key limit`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-What is not named stays as it is; `none` takes one away. A budget wants every model of the key's group to have prices, \
-or \"free\": true. What was used so far counts on.")]
+Limits that are not named stay; `none` removes one. A budget requires that every model of the key's group has prices, \
+or \"free\": true. Usage so far still counts.")]
 pub struct Limit {
     #[command(flatten)]
     pub one: One,
@@ -108,7 +107,7 @@ pub struct Limit {
     #[command(flatten)]
     pub terms: Terms,
 
-    /// Take every limit and budget away that is not named
+    /// Remove every limit and budget that is not named
     #[arg(long)]
     pub only: bool,
 }
@@ -123,13 +122,13 @@ pub struct List {
     pub format: FormatArgs,
 }
 
-/// One key of a document.
+/// Which key of which document.
 #[derive(Debug, clap::Args)]
 pub struct One {
     #[command(flatten)]
     pub document: DocumentArg,
 
-    /// The key's id, which is no secret
+    /// The key's id, which is not secret
     #[arg(long, value_name = "ID")]
     pub id: String,
 
@@ -147,19 +146,19 @@ pub struct Expire {
     pub end: End,
 }
 
-/// When a key ends.
+/// When a key expires.
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 pub struct End {
-    /// Then: RFC 3339, or a day in UTC
+    /// At this time: RFC 3339, or a day in UTC
     #[arg(long, value_name = "TIME", value_parser = timestamp::parse_or_day)]
     pub at: Option<OffsetDateTime>,
 
-    /// In this time, such as 12h or 90d
+    /// After this time, such as 12h or 90d
     #[arg(long = "in", value_name = "TIME", value_parser = timestamp::parse_duration)]
     pub within: Option<Duration>,
 
-    /// At once
+    /// Now
     #[arg(long)]
     pub now: bool,
 
@@ -171,15 +170,14 @@ pub struct End {
 /// `trilane key rotate`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Without --overlap the old value is refused as soon as the document is in force. With it the old value goes \
-on under an id of its own, `<id>-old-<time>`, until it ends by itself; `trilane key expire --now` ends it \
-earlier, and `trilane key remove` takes it out. Limits and budgets count for each id apart, so for as long \
-as both are good they hold for each of them.")]
+Without --overlap the old value is rejected as soon as the document takes effect. With it the old value stays valid \
+under an id of its own, `<id>-old-<time>`, until it expires; `trilane key expire --now` ends it earlier, and `trilane \
+key remove` removes it. Limits and budgets are counted for each id, so while both are valid each has the full limits.")]
 pub struct Rotate {
     #[command(flatten)]
     pub one: One,
 
-    /// How long the old value stays good, such as 12h or 7d [default: not at all]
+    /// How long the old value stays valid, such as 12h or 7d [default: not at all]
     #[arg(long, value_name = "TIME", value_parser = timestamp::parse_duration)]
     pub overlap: Option<Duration>,
 
@@ -187,10 +185,10 @@ pub struct Rotate {
     pub shown: Shown,
 }
 
-/// Where a new key goes.
+/// Where a new key is written.
 #[derive(Debug, clap::Args)]
 pub struct Shown {
-    /// Write the new key into this new file, readable for its owner alone, instead of to standard output
+    /// Write the new key to this new file, readable only by its owner, instead of to standard output
     #[arg(long, value_name = "FILE")]
     pub key_out: Option<PathBuf>,
 }

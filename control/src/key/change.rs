@@ -1,4 +1,4 @@
-//! What each subcommand changes in a text.
+//! The edits that each subcommand makes to a document's text.
 
 use time::{Duration, OffsetDateTime};
 use trilane::config::Document;
@@ -13,35 +13,35 @@ use crate::timestamp;
 /// The longest id, in bytes.
 const MAX_ID: usize = 64;
 
-/// A document that was read: as a text, and as what it says.
+/// A document that was read: its text and its keys.
 #[derive(Debug)]
 pub struct Opened<'a> {
     text: Text<'a>,
     keys: Vec<KeyDocument>,
 }
 
-/// A key that is there.
+/// A key of the document.
 struct There<'o> {
     position: usize,
     key: &'o Key,
     says: &'o KeyDocument,
 }
 
-/// What came of it: a new text, or that there is nothing to do.
+/// The new text, or `None` if there is nothing to do.
 pub type Changed = Result<Option<Vec<u8>>, String>;
 
 impl<'a> Opened<'a> {
-    /// `None` where the bytes are no document.
+    /// `None` if the bytes are not a document.
     pub fn new(bytes: &'a [u8], document: Document) -> Option<Self> {
         let text = Text::new(bytes)?;
         let keys = document.keys.unwrap_or_default();
         Some(Self { text, keys })
     }
 
-    /// A new key.
+    /// Adds a key.
     ///
     /// # Errors
-    /// There is one with the id.
+    /// There is one with this id.
     pub fn create(&self, args: &Create, ends: Option<OffsetDateTime>, new: &NewKey) -> Changed {
         let id = &args.one.id;
         if self.position(id).is_some() {
@@ -69,7 +69,7 @@ impl<'a> Opened<'a> {
         Ok(Some(self.text.with(&[edit])))
     }
 
-    /// Switches a key off or on.
+    /// Disables or enables a key.
     ///
     /// # Errors
     /// There is no such key.
@@ -86,7 +86,7 @@ impl<'a> Opened<'a> {
         Ok(Some(self.text.with(&[edit])))
     }
 
-    /// Says when a key ends; `None` for never.
+    /// Sets when a key expires; `None` for never.
     ///
     /// # Errors
     /// There is no such key.
@@ -104,7 +104,7 @@ impl<'a> Opened<'a> {
         Ok(Some(self.text.with(&[edit])))
     }
 
-    /// Changes what a key may use; what is not named stays.
+    /// Changes the limits of a key; with `anew`, those that are not named are removed.
     ///
     /// # Errors
     /// There is no such key.
@@ -123,10 +123,10 @@ impl<'a> Opened<'a> {
         Ok(Some(self.text.with(&[edit])))
     }
 
-    /// Gives a key a new value; the old one stays good for the overlap, under an id that comes with it.
+    /// Gives a key a new value; the old one stays valid for the overlap, under the id that is returned.
     ///
     /// # Errors
-    /// There is no such key, or the overlap ends too late.
+    /// There is no such key, or the overlap is too long.
     pub fn rotate(
         &self,
         id: &str,
@@ -149,7 +149,7 @@ impl<'a> Opened<'a> {
         Ok((self.text.with(&edits), old_id))
     }
 
-    /// The key as it was, under another id and with an end.
+    /// The old key, under another id and with an end.
     fn old(
         &self,
         key: &Key,
@@ -167,7 +167,7 @@ impl<'a> Opened<'a> {
         Ok((id, self.text.key_with(key, &edits)))
     }
 
-    /// An id for an old value that no other key has.
+    /// A free id for an old value.
     fn old_id(&self, id: &str) -> String {
         let time: String = timestamp::now()
             .chars()
@@ -187,7 +187,7 @@ impl<'a> Opened<'a> {
         free.unwrap_or_else(|| named(0))
     }
 
-    /// Takes a key out.
+    /// Removes a key.
     ///
     /// # Errors
     /// There is no such key.
@@ -220,7 +220,7 @@ impl<'a> Opened<'a> {
     }
 }
 
-/// When a key ends. What is no time is found when the whole document is judged.
+/// When a key expires. An invalid time is reported when the whole document is compiled.
 fn end_of(key: &KeyDocument) -> Option<OffsetDateTime> {
     timestamp::parse(key.expires_at.as_deref()?)
 }
@@ -233,7 +233,7 @@ fn json(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// The document was read as JSON, so its keys are where they were found.
+/// Not expected: the document was parsed as JSON before.
 fn misread() -> String {
     "the keys cannot be found in the document's text".to_owned()
 }

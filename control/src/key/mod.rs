@@ -1,8 +1,8 @@
-//! `trilane key`: the account keys of a document.
+//! `trilane key`: the API keys of a document.
 //!
-//! A subcommand opens the document's [`file`] for itself, finds the places of its [`text`] that must
-//! [`change`], lets the gateway's own code judge the whole, and only then replaces the file. A new [`value`]
-//! is printed once, or goes into a file of its own ([`delivery`]).
+//! A subcommand locks the document's [`file`], edits its [`text`] in place ([`change`]), compiles the result with the
+//! gateway's own code, and only then replaces the file. A new [`value`] is printed once, or written to a file of its own
+//! ([`delivery`]).
 
 mod args;
 mod change;
@@ -33,10 +33,10 @@ use crate::output::{self, OutputColumn, OutputFormat, OutputTable};
 use crate::terminal::say;
 use crate::timestamp;
 
-/// Does what is asked.
+/// Runs the subcommand.
 ///
 /// # Errors
-/// It was not done.
+/// The document was not changed, or the list cannot be printed.
 pub fn run(args: &Args) -> Result<(), Failure> {
     match &args.command {
         Command::Create(args) => create(args),
@@ -50,21 +50,21 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// What was done, for a program. It may have a key in it, so there is no `Debug`.
+/// What was done, for a program. It may contain a key, so there is no `Debug`.
 #[derive(Serialize)]
 struct Told<'a> {
     id: &'a str,
-    /// What was done: `created`, `disabled`, `enabled`, `expires`, `limited`, `rotated`, `removed`.
+    /// The change: `created`, `disabled`, `enabled`, `expires`, `limited`, `rotated`, `removed`.
     done: &'static str,
-    /// Whether the document is another now.
+    /// Whether the document was changed.
     changed: bool,
-    /// How the key stands now; nothing for one that is gone.
+    /// The key's present state, unless it was removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     now: Option<State>,
-    /// The old value, where it stays good for a while.
+    /// The old value, if it stays valid for a while.
     #[serde(skip_serializing_if = "Option::is_none")]
     old: Option<State>,
-    /// The new value, the one time that it is shown.
+    /// The new value. It is shown this once.
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<&'a str>,
 }
@@ -161,7 +161,7 @@ fn list(args: &List) -> Result<(), Failure> {
     })
 }
 
-/// A change that makes no new value.
+/// Makes a change without a new value.
 fn simple(
     one: &One,
     done: &'static str,
@@ -178,7 +178,7 @@ fn simple(
     }
     if changed && done == "removed" && issued.of(&one.id) != Note::default() {
         issued.note(&one.id, None);
-        // The key is gone; a note that stays is of nobody.
+        // The key is removed, so a note that stays harms nobody.
         if let Err(why) = issued.write(&held) {
             say(&format!("note: its label stays: {why}"));
         }
@@ -199,7 +199,7 @@ fn simple(
     tell(&told, one.format.format())
 }
 
-/// A change that makes a new value, and perhaps a key for the old one.
+/// Makes a change with a new value, and perhaps a key for the old one.
 fn with_new(
     one: &One,
     new: &NewKey,
@@ -218,7 +218,7 @@ fn with_new(
         .map(|file| Delivery::new(file, new))
         .transpose();
     let delivery = delivery.map_err(Failure::Data)?;
-    // Before the document: what is noted of a key that is not there harms nobody.
+    // Before the document: a note on a missing key harms nobody.
     let noted = note.is_some() || old.is_some();
     if let Some(old) = &old {
         let note = issued.of(&one.id);
@@ -254,7 +254,7 @@ fn with_new(
     })
 }
 
-/// Lets the text of a document be changed.
+/// Edits the text of a document.
 fn edited<T>(
     held: &Held,
     edit: impl FnOnce(&Opened<'_>) -> Result<T, String>,
@@ -270,7 +270,7 @@ fn edited<T>(
     edit(&opened).map_err(Failure::Data)
 }
 
-/// What the gateway makes of the new text.
+/// Compiles the new text as the gateway does.
 fn judged(held: &Held, text: &[u8]) -> Result<(Document, Compiled), Failure> {
     document::read_and_judge(text).map_err(|problems| {
         document::tell(&problems);
@@ -285,7 +285,7 @@ fn judged(held: &Held, text: &[u8]) -> Result<(Document, Compiled), Failure> {
     })
 }
 
-/// How all keys stand.
+/// The state of every key.
 fn states(document: &Document, compiled: &Compiled, issued: &Issued) -> Vec<State> {
     let now = OffsetDateTime::now_utc();
     let says = document.keys.as_deref().unwrap_or_default();
@@ -301,7 +301,7 @@ fn state_of(document: &Document, compiled: &Compiled, issued: &Issued, id: &str)
     states.into_iter().find(|state| state.id == id)
 }
 
-/// The ids of old values, kept when a key was rotated, that are good on their own.
+/// The ids of old values that a rotation kept and that are still valid.
 fn still_good<'c>(compiled: &'c Compiled, id: &str) -> impl Iterator<Item = &'c str> {
     let old = format!("{id}-old-");
     let now = OffsetDateTime::now_utc();
@@ -311,7 +311,7 @@ fn still_good<'c>(compiled: &'c Compiled, id: &str) -> impl Iterator<Item = &'c 
     old.map(|record| record.id.as_str())
 }
 
-/// The value alone on standard output, so that a script can take it; all else on standard error.
+/// Prints the value alone on standard output, so that a script can read it, and the rest on standard error.
 fn tell(told: &Told<'_>, format: OutputFormat) -> Result<(), Failure> {
     match format {
         OutputFormat::Json => return output::print(|out| output::write_json(told, out)),

@@ -1,4 +1,4 @@
-//! What a document says of its keys, for a reader or for a program.
+//! The state of a document's keys, to be printed.
 
 use serde::Serialize;
 use time::OffsetDateTime;
@@ -10,28 +10,28 @@ use super::terms;
 use crate::output::{OutputColumn, OutputTable};
 use crate::timestamp;
 
-/// What is to be known of a key. Neither its value nor its digest is.
+/// What is shown of a key: neither its value nor its digest.
 #[derive(Debug, Serialize)]
 pub struct State {
     /// The id.
     pub id: String,
-    /// Whose it is.
+    /// Its owner.
     pub owner: Option<String>,
-    /// What whoever issued it calls it.
+    /// The issuer's name for it.
     pub label: Option<String>,
     /// The id of its group.
     pub group: String,
     /// `good`, `disabled` or `expired`.
     pub state: &'static str,
-    /// What it may use, as the document has it.
+    /// Its limits, as in the document.
     pub limits: Option<LimitsDocument>,
-    /// When it was made, where that was noted.
+    /// When it was created, if noted.
     pub created_at: Option<String>,
-    /// When it ends, if ever.
+    /// When it expires, if ever.
     pub expires_at: Option<String>,
 }
 
-/// The state of a key, at this moment.
+/// The state of a key at a time.
 pub fn of(record: &KeyRecord, now: OffsetDateTime) -> &'static str {
     let expired = record
         .expires_at
@@ -44,7 +44,7 @@ pub fn of(record: &KeyRecord, now: OffsetDateTime) -> &'static str {
 }
 
 impl State {
-    /// Of a key, at this moment.
+    /// The state of a key at a time.
     pub fn of(
         record: &KeyRecord,
         limits: Option<&LimitsDocument>,

@@ -1,10 +1,10 @@
-//! How a document is written: blanks and ends of lines, for what is added to it.
+//! The white space of a document, for text that is added to it.
 
 use std::ops::Range;
 
 use crate::span::Member;
 
-/// The blanks of an object, taken from one that is there.
+/// The white space of an object, taken from an existing one.
 #[derive(Debug, Clone)]
 pub struct Style {
     /// Behind the opening bracket.
@@ -18,7 +18,7 @@ pub struct Style {
 }
 
 impl Style {
-    /// That of the object at `span`.
+    /// The style of the object at `span`.
     pub fn of(text: &[u8], span: &Range<usize>, members: &[Member]) -> Self {
         let part = |from: usize, to: usize| text.get(from..to).map(<[u8]>::to_vec);
         let (first, last) = (members.first(), members.last());
@@ -44,7 +44,7 @@ impl Style {
         }
     }
 
-    /// Whether there is no blank where none must be.
+    /// Whether there is no optional white space.
     pub fn is_compact(&self) -> bool {
         self.colon == b":"
     }

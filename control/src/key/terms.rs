@@ -1,4 +1,4 @@
-//! What a key may use, on the command line and in a document.
+//! Limits and budgets, on the command line and in a document.
 
 use core::convert::identity;
 use std::io;
@@ -8,7 +8,7 @@ use serde_json::ser::Formatter;
 use trilane::config::document::{BudgetDocument, LimitsDocument};
 use trilane::limits::{Amount, Limits};
 
-/// Limits and budgets; what is not given stays as it is.
+/// Limits and budgets; those that are not given stay.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Terms {
     /// Requests a minute
@@ -23,7 +23,7 @@ pub struct Terms {
     #[arg(long, value_name = "N", visible_alias = "output-tokens-per-minute", value_parser = number)]
     pub output_tpm: Option<To<u32>>,
 
-    /// Requests at a time
+    /// Concurrent requests
     #[arg(long, value_name = "N", visible_alias = "concurrent-requests", value_parser = number)]
     pub concurrent: Option<To<u32>>,
 
@@ -36,7 +36,7 @@ pub struct Terms {
     pub budget_month: Option<To<String>>,
 }
 
-/// What a limit becomes: this, or none.
+/// A limit's new value, or none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct To<T>(Option<T>);
 
@@ -78,7 +78,7 @@ impl Terms {
         !given.into_iter().any(identity)
     }
 
-    /// The limits of a key that has these so far; `None` for none any more.
+    /// The new limits of a key with these limits; `None` for no limits.
     pub fn apply(&self, limits: Option<&LimitsDocument>) -> Option<LimitsDocument> {
         let mut limits = limits.cloned().unwrap_or_default();
         for (to, place) in [
@@ -140,7 +140,7 @@ pub fn shown_budget(budget: &BudgetDocument) -> String {
 /// Limits as they are written into a document, in one line.
 pub fn written(limits: &LimitsDocument, compact: bool) -> String {
     let mut bytes = Vec::new();
-    // Strings and numbers, into memory: it cannot fail.
+    // Writing strings and numbers to memory cannot fail.
     let _ = if compact {
         serde_json::to_writer(&mut bytes, limits)
     } else {

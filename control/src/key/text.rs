@@ -1,29 +1,29 @@
-//! A document's text, in which single keys change and everything else stays byte for byte.
+//! A document's text: single keys change, everything else stays byte for byte.
 
 use std::ops::Range;
 
 use super::style::Style;
 use crate::span::{self, Member};
 
-/// A text, and where its keys stand in it.
+/// A text, and the ranges of its keys.
 #[derive(Debug)]
 pub struct Text<'a> {
     bytes: &'a [u8],
-    /// The members of the whole.
+    /// The members of the document.
     document: Vec<Member>,
-    /// The list of keys; `None` where there is none.
+    /// The list of keys, if there is one.
     list: Option<Range<usize>>,
     keys: Vec<Key>,
 }
 
-/// A key in a text.
+/// The ranges of a key in a text.
 #[derive(Debug)]
 pub struct Key {
     at: Range<usize>,
     members: Vec<Member>,
 }
 
-/// A place, and what is to stand there instead.
+/// A range, and the text that replaces it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
     at: Range<usize>,
@@ -31,7 +31,7 @@ pub struct Edit {
 }
 
 impl<'a> Text<'a> {
-    /// Finds the keys of a text that is a document; `None` for any other.
+    /// Finds the keys of a document; `None` for any other text.
     pub fn new(bytes: &'a [u8]) -> Option<Self> {
         let document = span::members(bytes, &span::root(bytes)?)?;
         let list = document
@@ -95,7 +95,7 @@ impl<'a> Text<'a> {
         Edit { at: end..end, with }
     }
 
-    /// Takes a member of a key out; `None` where it has none of this name.
+    /// Removes a member of a key; `None` if it has none of this name.
     pub fn unset(&self, key: &Key, name: &str) -> Option<Edit> {
         let spans: Vec<_> = key
             .members
@@ -106,7 +106,7 @@ impl<'a> Text<'a> {
         taken_out(&spans, position, &key.at)
     }
 
-    /// Takes a key out; `None` where there is none.
+    /// Removes a key; `None` if there is none.
     pub fn remove(&self, position: usize) -> Option<Edit> {
         let spans: Vec<_> = self.keys.iter().map(|key| key.at.clone()).collect();
         taken_out(&spans, position, self.list.as_ref()?)
@@ -121,7 +121,7 @@ impl<'a> Text<'a> {
         style.object(members)
     }
 
-    /// Puts a key, as text, behind the one at a position, or else at the end; `None` where no key can be put.
+    /// Inserts a key behind the one at a position, or else at the end; `None` if no key can be inserted.
     pub fn insert(&self, key: &[u8], behind: Option<usize>) -> Option<Edit> {
         let last = self.keys.len().checked_sub(1);
         if let Some(position) = behind.or(last) {
@@ -144,7 +144,7 @@ impl<'a> Text<'a> {
         Some(Edit { at: end..end, with })
     }
 
-    /// Whether keys are written without blanks.
+    /// Whether keys are written without white space.
     pub fn is_compact(&self) -> bool {
         match self.keys.last() {
             Some(last) => Style::of(self.bytes, &last.at, &last.members).is_compact(),
@@ -157,7 +157,7 @@ impl<'a> Text<'a> {
         Style::of(self.bytes, &whole, &self.document)
     }
 
-    /// What stands between two keys.
+    /// The text between two keys.
     fn separator(&self) -> Option<Vec<u8>> {
         if let [.., before, last] = self.keys.as_slice() {
             return self
@@ -185,8 +185,7 @@ impl Key {
     }
 }
 
-/// The change that takes one of several things out of the brackets at `around`, with the comma that it no
-/// longer needs.
+/// The edit that removes one of several values within the brackets at `around`, with its comma.
 fn taken_out(things: &[Range<usize>], position: usize, around: &Range<usize>) -> Option<Edit> {
     let thing = things.get(position)?;
     let next = things.get(position.checked_add(1)?);
@@ -204,7 +203,7 @@ fn taken_out(things: &[Range<usize>], position: usize, around: &Range<usize>) ->
     })
 }
 
-/// A part of a text that begins at `offset`, with the changes that lie in it.
+/// The part of a text that begins at `offset`, with the edits in it.
 fn applied(bytes: &[u8], offset: usize, edits: &[Edit]) -> Vec<u8> {
     let mut edits: Vec<&Edit> = edits.iter().collect();
     edits.sort_by_key(|edit| edit.at.start);

@@ -12,18 +12,20 @@ use crate::failure::Failure;
 use crate::output::{FormatArgs, OutputFormat};
 use crate::timestamp;
 
-/// Adds up ledger lines.
+/// Adds up usage and charges from ledger lines.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Charges are added up exactly and never rounded. --round only changes what the table and CSV show: each \
 charge, totals included, is rounded once, at the end, half away from zero; so shown charges may differ from \
 their shown total in the last digit.
 
-The table shows requests, input, output and charge, and of failed, estimated, partial and uncovered requests and of \
-images those columns that have something. --wide, or --columns, shows others; CSV and JSON have all.
+The table shows requests, input, output and charge, and the columns for failed, estimated, partial and uncovered \
+requests and for images if they are not empty. --wide or --columns show others; CSV and JSON have all.
 
-Exit codes: 0 everything is in the totals that belongs there; 1 it is not, or could not be read, or nothing is there \
-of what --key, --group or --model names; 2 wrong command line.")]
+Exit codes:
+  0  the totals are complete
+  1  they are not, or input cannot be read, or there is nothing of what --key, --group or --model names
+  2  wrong command line")]
 pub struct Args {
     /// Ledger files in their order, plain or gzip; `-` or none: standard input
     #[arg(value_name = "FILE")]
@@ -41,7 +43,7 @@ pub struct Args {
     #[command(flatten)]
     pub format: FormatArgs,
 
-    /// What the table shows beside what it is grouped by, in this order; `all` as --wide
+    /// The table's columns beside what it is grouped by, in this order; `all` as --wide
     #[arg(
         long,
         value_name = "COLUMN,…",
@@ -52,7 +54,7 @@ pub struct Args {
     )]
     pub columns: Vec<Pick>,
 
-    /// Show every column of the table, but for those that are rare and have nothing
+    /// Show every column of the table, except rare ones that are empty
     #[arg(long)]
     pub wide: bool,
 
@@ -80,12 +82,12 @@ pub struct Args {
     #[arg(long, value_name = "PLACES", value_parser = clap::value_parser!(u32).range(..=28))]
     pub round: Option<u32>,
 
-    /// Print what keys and groups have spent in the day and month (UTC) of the last request, as JSON: what a document
-    /// says in limits.budget.spent; with --key only those keys, and no groups
+    /// Print what keys and groups have spent in the day and month (UTC) of the last request, as JSON in the form of a
+    /// document's limits.budget.spent; with --key only those keys, and no groups
     #[arg(long, conflicts_with_all = ["by", "format", "since", "until", "group", "model", "round", "columns", "wide"])]
     pub spent: bool,
 
-    /// Exit with 1 if any line is no whole ledger line
+    /// Exit with 1 if any line is not a whole ledger line
     #[arg(long)]
     pub strict: bool,
 
@@ -95,7 +97,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// Checks what no option can check by itself.
+    /// Checks the combination of options.
     ///
     /// # Errors
     /// Options that contradict each other.
@@ -137,18 +139,18 @@ impl Args {
         Ok(())
     }
 
-    /// Whether the record is asked for.
+    /// Whether the record is selected.
     pub fn wants(&self, record: &Record<'_>) -> bool {
         self.since.is_none_or(|since| record.time >= since)
             && self.until.is_none_or(|until| record.time < until)
             && among(&self.group, record.group())
-            // What was spent is by the last request of all, whoever is asked about.
+            // What was spent counts up to the last request of all keys.
             && (self.spent || among(&self.key, record.key()))
             && among(&self.model, record.model())
     }
 }
 
-/// Whether a value is one of those wanted; all are if none is named.
+/// Whether a value is wanted; every value is if none is named.
 fn among(wanted: &[String], value: &str) -> bool {
     let value = if value.is_empty() { "-" } else { value };
     wanted.is_empty() || wanted.iter().any(|wanted| wanted == value)

@@ -1,4 +1,4 @@
-//! What records are grouped by.
+//! The properties that records are grouped by.
 
 use std::borrow::Cow;
 

@@ -7,7 +7,7 @@ use memchr::memchr;
 /// The longest line that is kept, in bytes without its line feed.
 pub const LONGEST: usize = 1 << 20;
 
-/// What was read.
+/// The result of reading a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Read {
     /// A line; `ended` by a line feed, or by the end of the input.

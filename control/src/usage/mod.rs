@@ -1,8 +1,8 @@
-//! `trilane usage`: what the ledger says was used and charged.
+//! `trilane usage`: usage and charges, added up from the ledger.
 //!
-//! Lines are read one at a time ([`source`], [`lines`]), each is a request ([`record`]) or not
-//! ([`reading`], [`tally`]), and is added to the totals of its group ([`groups`]), which are shown at the end
-//! ([`render`]), or to what its key and group have [`spent`]. So memory grows with the number of different groups, and with nothing else.
+//! Lines are read one at a time ([`source`], [`lines`]). A line of a request ([`record`]) is added to the totals of its group
+//! ([`groups`]), which are printed at the end ([`render`]), or to what its key and group have [`spent`]; other lines are
+//! counted ([`reading`], [`tally`]). Memory grows with the number of groups, and with nothing else.
 
 mod args;
 mod charge;
@@ -45,8 +45,8 @@ use crate::terminal::say;
 /// Reads, adds up and prints.
 ///
 /// # Errors
-/// Input that cannot be read or output that cannot be written; sums that would not be exact; and,
-/// when all is printed, ledger lines that had to be left out.
+/// Input cannot be read, output cannot be written, or a sum would not be exact; or, after all is printed, ledger lines
+/// had to be left out.
 pub fn run(args: &Args) -> Result<(), Failure> {
     args.check()?;
     let sources = Source::all(&args.files)?;
@@ -68,7 +68,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     verdict(args, &tally).and(sought.verdict())
 }
 
-/// Enters what all sources have in a book.
+/// Adds the lines of all sources to a book.
 fn read<B: Book>(args: &Args, sources: &[Source], book: B) -> Result<(B, Tally, Sought), Failure> {
     let mut reading = Reading::new(args, book);
     let taken = Rc::new(Cell::new(0));
@@ -99,7 +99,7 @@ fn read<B: Book>(args: &Args, sources: &[Source], book: B) -> Result<(B, Tally, 
     Ok(reading.finish())
 }
 
-/// Says why totals may be less than what was used.
+/// Reports why totals may be less than what was used.
 fn tell_of_partial_totals(report: &Report) {
     let partial = report.count(Measure::Partial);
     if partial > 0 {
@@ -132,7 +132,7 @@ fn tell_of_partial_totals(report: &Report) {
     }
 }
 
-/// Whether what is printed is all that it should be.
+/// Whether what was printed is complete.
 fn verdict(args: &Args, tally: &Tally) -> Result<(), Failure> {
     if tally.damaged.count > 0 {
         let why = "the totals lack the requests of lines that cannot be right (see the note above)";

@@ -1,4 +1,4 @@
-//! Which columns the table shows.
+//! The columns that a table can show.
 
 use super::measure::Measure;
 use crate::output::OutputColumn;

@@ -1,4 +1,4 @@
-//! Lines in, totals out.
+//! Reads ledger lines into totals.
 
 use std::fmt;
 
@@ -28,12 +28,12 @@ impl fmt::Display for Place<'_> {
     }
 }
 
-/// What records are entered in.
+/// What adds up records.
 pub trait Book {
     /// Adds a record.
     ///
     /// # Errors
-    /// It cannot be added up with the others. The sums are of no use then.
+    /// It cannot be added up with the others. The sums are invalid then.
     fn add(&mut self, record: &Record<'_>) -> Result<(), Unsummed>;
 }
 
@@ -42,7 +42,7 @@ pub trait Book {
 pub enum Unsummed {
     /// The sum would not be exact.
     Inexact,
-    /// It is not of the currency of those before.
+    /// Its currency is not that of the charges before.
     OtherCurrency,
 }
 
@@ -58,7 +58,7 @@ impl Book for Groups {
     }
 }
 
-/// What has been read so far.
+/// The lines read so far.
 #[derive(Debug)]
 pub struct Reading<'a, B> {
     args: &'a Args,
@@ -68,7 +68,7 @@ pub struct Reading<'a, B> {
 }
 
 impl<'a, B: Book> Reading<'a, B> {
-    /// Nothing yet.
+    /// No lines yet.
     pub fn new(args: &'a Args, book: B) -> Self {
         Self {
             args,
@@ -78,15 +78,15 @@ impl<'a, B: Book> Reading<'a, B> {
         }
     }
 
-    /// How many lines there were.
+    /// The number of lines.
     pub fn lines(&self) -> u64 {
         self.tally.lines
     }
 
-    /// Takes a line, `ended` by a line feed or by the end of its source.
+    /// Adds a line, `ended` by a line feed or by the end of its source.
     ///
     /// # Errors
-    /// A sum of charges would not be exact any more.
+    /// A sum of charges would not be exact.
     pub fn line(&mut self, line: &[u8], ended: bool, place: Place<'_>) -> Result<(), Failure> {
         if line.trim_ascii().is_empty() {
             return Ok(());
@@ -115,7 +115,7 @@ impl<'a, B: Book> Reading<'a, B> {
         Ok(())
     }
 
-    /// Takes a line that is too long to be kept.
+    /// Counts a line that is too long to be read.
     pub fn too_long(&mut self, place: Place<'_>) {
         self.count();
         self.tally
@@ -127,7 +127,7 @@ impl<'a, B: Book> Reading<'a, B> {
         self.tally.lines = self.tally.lines.saturating_add(1);
     }
 
-    /// What came of it.
+    /// The results.
     pub fn finish(self) -> (B, Tally, Sought) {
         (self.book, self.tally, self.sought)
     }

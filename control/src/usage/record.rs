@@ -1,4 +1,4 @@
-//! One line of the ledger, and what a line is that is none.
+//! A record of the ledger, and why a line gives none.
 
 use std::borrow::Cow;
 
@@ -12,18 +12,18 @@ use super::charge;
 use super::measure::Measure;
 use crate::timestamp;
 
-/// What became of a request's usage, as the gateway tells it.
+/// The status of a request's usage, as the gateway reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     /// The numbers are final.
     Complete,
     /// What was not reported is estimated, and charged.
     Estimated,
-    /// Something was made upstream, or may have been; the numbers are missing or lower bounds.
+    /// There was or may have been usage; the numbers are missing or lower bounds.
     Partial,
-    /// Nothing was made; also where the request never came as far as the filter.
+    /// There was no usage; also if the request never reached the filter.
     None,
-    /// The upstream gave an error, or no answer.
+    /// The upstream responded with an error, or not at all.
     Failed,
 }
 
@@ -57,24 +57,24 @@ impl Status {
     }
 }
 
-/// One request, as its ledger line tells it. Texts are empty where the line has none.
+/// One request, from its ledger line. Texts are empty where the line has none.
 #[derive(Debug)]
 pub struct Record<'a> {
     line: Line<'a>,
     /// When the request began.
     pub time: OffsetDateTime,
-    /// What became of its usage.
+    /// The status of its usage.
     pub status: Status,
-    /// What it costs; absent where the model has no prices or the usage is not known.
+    /// Its charge; `None` if the model has no prices or the usage is not known.
     pub charge: Option<Decimal>,
 }
 
 /// Why a line gives no record.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Unread {
-    /// It is no ledger line, but something else in the same file.
+    /// It is not a ledger line, but something else in the same file.
     Foreign(String),
-    /// It is a ledger line, of a request, but a value in it cannot be right.
+    /// It is a ledger line of a request, but has an invalid value.
     Damaged(String),
     /// It is the beginning of a JSON object.
     Cut,
@@ -90,8 +90,8 @@ impl<'a> Record<'a> {
         if text.trim_ascii_start().first() != Some(&b'{') {
             return Err(Unread::Foreign("not a JSON object".to_owned()));
         }
-        // Looked at as a whole, UTF-8 costs a fraction of what it does string by string. Bytes that are
-        // none may still stand where nobody looks.
+        // Checking UTF-8 once costs a fraction of checking each string. Members that are skipped may still be
+        // no UTF-8.
         let line: Result<Line<'a>, _> = match str::from_utf8(text) {
             Ok(text) => serde_json::from_str(text),
             Err(_) => serde_json::from_slice(text),
@@ -105,7 +105,7 @@ impl<'a> Record<'a> {
         line.into_record().map_err(Unread::Damaged)
     }
 
-    /// When the request ended, as far as that is told.
+    /// When the request ended, if the line says so.
     pub fn end(&self) -> OffsetDateTime {
         let later = match self.line.duration {
             Some(Lasted::Milliseconds(milliseconds)) => timestamp::after(self.time, milliseconds),
@@ -119,7 +119,7 @@ impl<'a> Record<'a> {
         present(&self.line.key)
     }
 
-    /// Whose the key is.
+    /// The key's owner.
     pub fn owner(&self) -> &str {
         present(&self.line.owner)
     }
@@ -134,12 +134,12 @@ impl<'a> Record<'a> {
         present(&self.line.model)
     }
 
-    /// The group that had the model.
+    /// The source group of the model.
     pub fn source(&self) -> &str {
         present(&self.line.source)
     }
 
-    /// The source's upstream account that answered, or was asked last.
+    /// The upstream account that responded, or was tried last.
     pub fn account(&self) -> &str {
         present(&self.line.account)
     }
@@ -159,7 +159,7 @@ impl<'a> Record<'a> {
         present(&self.line.currency)
     }
 
-    /// What the record adds to a measure.
+    /// What the record adds to a number.
     pub fn amount(&self, measure: Measure) -> u64 {
         let line = &self.line;
         let number = match measure {
@@ -172,7 +172,7 @@ impl<'a> Record<'a> {
             Measure::Input => line.input,
             Measure::Output => line.output,
             Measure::CacheRead => line.cache_read,
-            // Written for a time that was not told counts as five minutes, as in the gateway.
+            // Cache writes of unknown duration count as five minutes, as in the gateway.
             Measure::CacheWrite5m => line.cache_write.map_or(line.cache_write_5m, |all| {
                 Some(all.saturating_sub(line.cache_write_1h.unwrap_or(0)))
             }),
@@ -199,7 +199,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// The keys of a ledger line that matter here. Others are skipped, whatever they hold.
+/// The members of a ledger line that are used here. Others are skipped, whatever their values.
 #[derive(Debug, Deserialize)]
 struct Line<'a> {
     #[serde(borrow)]
@@ -268,12 +268,12 @@ struct Line<'a> {
     estimated_input: Option<u64>,
     #[serde(rename = "trilane.estimated.output_tokens")]
     estimated_output: Option<u64>,
-    /// Which things no price covers; only whether there are some matters here.
+    /// What no price covers; only whether there is any matters here.
     #[serde(rename = "trilane.uncovered")]
     uncovered: Option<Vec<IgnoredAny>>,
 }
 
-/// How long a request took. No line is refused for it: few ask.
+/// How long a request took. An invalid value does not make a line invalid, because few need it.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Lasted {
@@ -286,7 +286,7 @@ enum Lasted {
 #[derive(Debug, Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// The text, empty where there is none; `-` is how Envoy writes that.
+/// The text, empty if there is none, for which Envoy writes `-`.
 fn present<'a>(text: &'a Option<Text<'_>>) -> &'a str {
     match text {
         Some(Text(text)) if text != "-" => text,
@@ -322,12 +322,12 @@ impl<'a> Line<'a> {
     }
 }
 
-/// What a line is that could not be read as a ledger line.
+/// Why a line could not be read as a ledger line.
 fn why_unread(text: &[u8], error: &serde_json::Error) -> Unread {
     if error.is_eof() {
         return Unread::Cut;
     }
-    // Only the keys: a ledger line whose values are wrong is still a request that must not go missing silently.
+    // Only the names: a ledger line with invalid values is still a request that must not be lost silently.
     match serde_json::from_slice::<Keys<'_>>(text) {
         Ok(keys) if keys.are_of_a_request() => Unread::Damaged(told(error)),
         Ok(_) => Unread::Foreign("a JSON object, but not of a request".to_owned()),
@@ -335,14 +335,14 @@ fn why_unread(text: &[u8], error: &serde_json::Error) -> Unread {
     }
 }
 
-/// An error of one line, without the line number that it always has then.
+/// An error's text without its line number, which is always 1.
 fn told(error: &serde_json::Error) -> String {
     error
         .to_string()
         .replace(" at line 1 column ", " at column ")
 }
 
-/// The keys of a JSON object, given once or more.
+/// The names of a JSON object's members, which may occur more than once.
 #[derive(Debug)]
 struct Keys<'a>(HashSet<Cow<'a, str>>);
 

@@ -1,4 +1,4 @@
-//! Whether there is anything of what was asked for.
+//! Whether the ledger has what `--key`, `--group` and `--model` name.
 
 use super::args::Args;
 use super::record::Record;
@@ -15,7 +15,7 @@ struct Value {
     wanted: String,
     /// Whether any request has it.
     there: bool,
-    /// Whether any request that counts has it.
+    /// Whether any selected request has it.
     counted: bool,
 }
 
@@ -47,16 +47,16 @@ impl What {
     }
 }
 
-/// The values that were asked for, and what there is instead.
+/// The values that were named, and some that exist.
 #[derive(Debug)]
 pub struct Sought {
     values: Vec<Value>,
-    /// The first few ids that there are, by [`What`]; one more than a message lists.
+    /// The first few existing ids, by [`What`]; one more than a message lists.
     known: [Vec<String>; What::ALL.len()],
 }
 
 impl Sought {
-    /// What the command line asks for.
+    /// The values that the command line names.
     pub fn new(args: &Args) -> Self {
         let lists = [&args.key, &args.group, &args.model];
         let lists = What::ALL.into_iter().zip(lists);
@@ -74,7 +74,7 @@ impl Sought {
         }
     }
 
-    /// A request, and whether it counts.
+    /// Notes a request, and whether it is selected.
     pub fn see(&mut self, record: &Record<'_>, counts: bool) {
         if self.values.is_empty() {
             return;
@@ -93,10 +93,10 @@ impl Sought {
         }
     }
 
-    /// Says of what there is nothing.
+    /// Reports values without any request.
     ///
     /// # Errors
-    /// There is nothing of something: whoever asked must not take nothing for the answer.
+    /// There is one: an empty result must not pass for an answer.
     pub fn verdict(&self) -> Result<(), Failure> {
         let missing: Vec<&Value> = self.values.iter().filter(|value| !value.counted).collect();
         for Value {
@@ -126,7 +126,7 @@ impl Sought {
         }
     }
 
-    /// Which ids there are, a handful of them.
+    /// A handful of existing ids.
     fn known_text(&self, what: What) -> String {
         let known = self.known.get(what as usize).map(Vec::as_slice);
         let known = known.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What keys and groups have spent: what a document says in `limits.budget.spent`.
+//! What keys and groups have spent, in the form of a document's `limits.budget.spent`.
 
 use std::io::{self, Write};
 
@@ -14,21 +14,21 @@ use super::record::Record;
 use crate::output::write_json;
 use crate::timestamp;
 
-/// Charges by key and by group, in the day and the month (UTC) of the last record. A request belongs to the day in which it
-/// ended, for that is when a gateway counts it. Grows with the number of keys and groups.
+/// Charges by key and by group, in the day and the month (UTC) of the last record. A request counts on the day when it
+/// ended, as in the gateway. Memory grows with the number of keys and groups.
 #[derive(Debug, Default)]
 pub struct Spent {
-    /// The only keys that are asked about; all, and all groups, where there is none.
+    /// The selected keys; all keys and all groups if it is empty.
     only: Vec<String>,
     /// The end of the last request.
     last: Option<OffsetDateTime>,
-    /// Of all charges; a budget has but one.
+    /// The currency of all charges: a budget has one.
     currency: Option<Box<str>>,
     keys: HashMap<Box<str>, Spending>,
     groups: HashMap<Box<str>, Spending>,
 }
 
-/// Of one key or group, in the last day in which it was charged, and in its month.
+/// The charges of one key or group on its last day, and in the month of that day.
 #[derive(Debug)]
 struct Spending {
     day: Date,
@@ -87,7 +87,7 @@ impl Book for Spent {
         let (only, key) = (&self.only, record.key());
         let (of_key, of_group) = (
             only.is_empty() || only.iter().any(|only| only == key),
-            // What some of its keys have spent is not what a group has.
+            // Some of its keys do not add up to a group.
             only.is_empty(),
         );
         for (all, id, asked) in [
@@ -105,7 +105,7 @@ impl Book for Spent {
 }
 
 impl Spent {
-    /// Of these keys alone, or of all keys and groups.
+    /// Adds up for these keys only, or for all keys and groups.
     pub fn of(only: &[String]) -> Self {
         Self {
             only: only.to_vec(),
@@ -113,7 +113,7 @@ impl Spent {
         }
     }
 
-    /// Writes it as one JSON object: by id, what to put into a document. Who was not charged in the month is not there.
+    /// Writes one JSON object: by id, what a document needs. Keys and groups without charges in the month are left out.
     ///
     /// # Errors
     /// As the output gives them.
@@ -132,7 +132,7 @@ struct Document<'a> {
     groups: ByTime<'a>,
 }
 
-/// What was spent by a time.
+/// What was spent until a time.
 struct ByTime<'a>(&'a HashMap<Box<str>, Spending>, Option<OffsetDateTime>);
 
 impl Serialize for ByTime<'_> {
@@ -162,7 +162,7 @@ impl Serialize for ByTime<'_> {
     }
 }
 
-/// The form of a document's `limits.budget.spent`.
+/// A document's `limits.budget.spent`.
 #[derive(Serialize)]
 struct Entry {
     at: String,

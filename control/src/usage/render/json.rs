@@ -1,4 +1,4 @@
-//! One JSON object. Charges are exact decimal strings, always.
+//! The report as one JSON object. Charges are always exact decimal strings.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use crate::usage::report::{Report, Row};
 use crate::usage::tally::Tally;
 use crate::usage::totals::Totals;
 
-/// Writes the report, with what became of the lines.
+/// Writes the report, with the counts of lines.
 pub fn write(out: &mut dyn Write, report: &Report, tally: &Tally) -> io::Result<()> {
     write_json(&Document { report, tally }, out)
 }
@@ -93,12 +93,12 @@ impl Serialize for Total<'_> {
     }
 }
 
-/// One of the charges of each currency.
+/// The charges, or estimated charges, by currency.
 struct Charges<'a>(&'a [Row], fn(&Totals) -> Sum);
 
 impl Serialize for Charges<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // What has neither currency nor charge is no charge.
+        // A row with neither currency nor charge has no charge.
         let charged = |row: &&Row| !row.currency.is_empty() || !row.totals.charge.value().is_zero();
         let charges = self.0.iter().filter(charged);
         let which = self.1;

@@ -1,4 +1,4 @@
-//! How a report is shown.
+//! Prints a report.
 
 mod json;
 
@@ -103,7 +103,7 @@ fn table<'a>(
     }
 }
 
-/// Which columns there are beside those that records are grouped by, in their order.
+/// The columns beside those that rows are grouped by, in order.
 struct Shown(Vec<Pick>);
 
 impl Shown {
@@ -115,7 +115,7 @@ impl Shown {
         Self(measures.chain(currency).chain(charges).collect())
     }
 
-    /// Those of a table: what was asked for, else what tells most.
+    /// Those of the table for people: what was asked for, else the most important ones.
     fn of_table(report: &Report, args: &Args) -> Self {
         let mut shown = Self::all(report);
         if !args.wide && args.columns.is_empty() {
@@ -135,11 +135,11 @@ impl Shown {
         } else {
             let by_currency = report.by_currency();
             let asked = args.columns.iter().copied();
-            // Where rows are grouped by it, it stands there.
+            // Rows that are grouped by currency have it already.
             shown.0 = asked
                 .filter(|pick| !(by_currency && *pick == Pick::Currency))
                 .collect();
-            // Nobody can add up charges of several currencies, nor tell them apart.
+            // Charges of several currencies must be told apart.
             let charged = shown
                 .0
                 .iter()
@@ -161,7 +161,7 @@ impl Shown {
     }
 }
 
-/// What a column of charges has in a row; `None` for any other column.
+/// The charge in a column of charges; `None` for any other column.
 fn charge(pick: Pick, row: &Row) -> Option<&Sum> {
     match pick {
         Pick::Charge => Some(&row.totals.charge),
@@ -170,7 +170,7 @@ fn charge(pick: Pick, row: &Row) -> Option<&Sum> {
     }
 }
 
-/// The total rows: one a currency. The first column says what they are.
+/// The total rows, one for each currency. The first column names them.
 fn total_rows(report: &Report) -> Vec<Row> {
     let several = report.totals.len() > 1;
     let total = |row: &Row| {
@@ -194,7 +194,7 @@ fn total_rows(report: &Report) -> Vec<Row> {
     report.totals.iter().map(total).collect()
 }
 
-/// A value, or what stands for none.
+/// A value, or `-` for none.
 fn named(value: &str) -> &str {
     if value.is_empty() { "-" } else { value }
 }
