@@ -1,4 +1,4 @@
-//! What is answered to a request.
+//! The responses to requests.
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ use super::feed_format::FeedFormat;
 use super::query::{Asked, Unfit};
 use super::site::{Busy, Site};
 
-/// An answer, and what has to be held as long as it is on its way.
+/// A response, and the permit that it holds until it is sent.
 #[derive(Debug)]
 pub struct Answer {
-    /// Its head, and its body whole.
+    /// Its head and its whole body.
     pub response: Response<Bytes>,
-    /// Its share of what may be in memory.
+    /// Its share of the memory for pages.
     pub busy: Option<Busy>,
 }
 
@@ -45,7 +45,7 @@ impl Answer {
     }
 }
 
-/// Answers a request.
+/// Responds to a request.
 pub async fn answer<B>(request: &Request<B>, site: &Arc<Site>) -> Answer {
     let path = request.uri().path();
     let is = |known: &str| path == known;

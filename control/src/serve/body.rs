@@ -1,4 +1,4 @@
-//! A body on its way, in pieces, so that what is behind is held no longer than until it has gone.
+//! A response body that is sent in chunks and releases its permit when it is sent.
 
 use core::convert::Infallible;
 use core::pin::Pin;
@@ -10,10 +10,10 @@ use hyper::body::{Body, Frame, SizeHint};
 use super::pulse::Answering;
 use super::site::Busy;
 
-/// How much is given to the connection at once.
-const PIECE: usize = 64 * 1024;
+/// The size of a chunk, in bytes.
+const CHUNK: usize = 64 * 1024;
 
-/// A body, with what ends when all of it has gone.
+/// A body, with what is released once all of it is sent.
 #[derive(Debug)]
 pub struct Held {
     rest: Bytes,
@@ -43,9 +43,9 @@ impl Body for Held {
         if self.rest.is_empty() {
             return Poll::Ready(None);
         }
-        let piece = self.rest.len().min(PIECE);
-        let piece = self.rest.split_to(piece);
-        Poll::Ready(Some(Ok(Frame::data(piece))))
+        let chunk = self.rest.len().min(CHUNK);
+        let chunk = self.rest.split_to(chunk);
+        Poll::Ready(Some(Ok(Frame::data(chunk))))
     }
 
     fn is_end_stream(&self) -> bool {

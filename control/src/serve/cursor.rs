@@ -1,12 +1,12 @@
-//! Cursors: how far a reader of the feed has come.
+//! Cursors: the position of a reader in the feed.
 //!
-//! A cursor is `<feed>.<at>`, or within a full reading `<feed>.<at>.<since>`: every change up to version `at` was given,
-//! but of removals only those above `since`, the head when that reading began. A removal of before then concerns a key
-//! that the reader was never given, so it may be forgotten while the reader is still below it.
+//! A cursor is `<feed>.<at>`, or within a full sync `<feed>.<at>.<since>`: the reader got every change up to version `at`,
+//! but of removals only those above `since`, the head when the full sync began. An earlier removal concerns a key that the
+//! reader never got, so it may be compacted while the reader is still below it.
 
 use core::fmt;
 
-/// How far a reader has come.
+/// The position of a reader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cursor {
     feed: String,
@@ -14,18 +14,18 @@ pub struct Cursor {
     since: Option<u64>,
 }
 
-/// Where a feed stands.
+/// The versions of a feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
-    /// Which sequence of versions this is.
+    /// The name of this sequence of versions.
     pub feed: String,
     /// The greatest version ever assigned.
     pub head: u64,
-    /// The greatest version of a removal that is forgotten.
+    /// The greatest version of a removal that was compacted.
     pub compacted: u64,
 }
 
-/// What a page has to give.
+/// The versions that a page covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Range {
     /// Changes above this version …
@@ -34,16 +34,16 @@ pub struct Range {
     pub removals_after: u64,
 }
 
-/// Why a cursor leads nowhere: begin anew without one.
+/// Why a cursor is invalid: the reader needs a full sync.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gone {
-    /// It is none of ours.
+    /// It is malformed.
     Malformed,
-    /// It is one of another feed.
+    /// It is of another feed.
     OtherFeed,
-    /// It has seen more than there is: this is an older state of the feed.
+    /// It is ahead of the feed: this is an older state.
     Ahead,
-    /// Removals that it has not seen are forgotten.
+    /// Removals behind it were compacted.
     Compacted,
 }
 
@@ -104,10 +104,10 @@ impl fmt::Display for Cursor {
 }
 
 impl Standing {
-    /// What to give to a reader that has come so far.
+    /// The versions for a reader at this position.
     ///
     /// # Errors
-    /// Why it has to begin anew.
+    /// Why it needs a full sync.
     pub fn range(&self, cursor: Option<&Cursor>) -> Result<Range, Gone> {
         let Some(cursor) = cursor else {
             return Ok(Range {
@@ -127,7 +127,7 @@ impl Standing {
         }
     }
 
-    /// The cursor behind a page of `range` whose last change has version `last`; `None` if there is nothing more.
+    /// The cursor after a page of `range` whose last change has version `last`; `None` if no more changes follow.
     pub fn next(&self, range: Range, last: Option<u64>) -> Cursor {
         let at = last.unwrap_or(self.head);
         Cursor {
@@ -162,7 +162,7 @@ mod tests {
             ("f.100", Ok(range(100, 100))),
             ("f.50", Ok(range(50, 50))),
             ("f.49", Err(Gone::Compacted)),
-            // A reading that began at 50 was never given what was removed before.
+            // A full sync that began at 50 got no earlier removals.
             ("f.1.50", Ok(range(1, 50))),
             ("f.1.49", Err(Gone::Compacted)),
             ("f.101", Err(Gone::Ahead)),

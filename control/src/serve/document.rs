@@ -1,4 +1,4 @@
-//! The document as it is served: the last good one.
+//! The served document: the last valid one.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,19 +13,19 @@ use super::tell::Teller;
 use super::watch::{Settled, Watched};
 use crate::render::seen::Seen;
 
-/// What the gateway reads at most, in bytes (its `source.max_bytes`).
+/// The most that the gateway reads, in bytes (its `source.max_bytes`).
 const MAX_BYTES: usize = 31_000_000;
 
-/// A document that passed every check of the gateway's.
+/// A valid document.
 #[derive(Debug)]
 pub struct Served {
     /// Its bytes, as they are in the file.
     pub bytes: Bytes,
-    /// The digest of them, in quotes.
+    /// Their digest, in quotes.
     pub etag: String,
 }
 
-/// The document's file, and what was good of it last.
+/// The document's file, and its last valid content.
 #[derive(Debug)]
 pub struct Shelf {
     file: PathBuf,
@@ -34,7 +34,7 @@ pub struct Shelf {
 }
 
 impl Shelf {
-    /// Nothing so far.
+    /// Not read yet.
     pub fn new(file: PathBuf, teller: Teller) -> Self {
         Self {
             file,
@@ -43,7 +43,7 @@ impl Shelf {
         }
     }
 
-    /// The last good one.
+    /// The last valid document.
     pub fn served(&self) -> Option<Arc<Served>> {
         self.served
             .read()

@@ -1,4 +1,4 @@
-//! The feed of keys, wherever it comes from.
+//! The feed of keys, from either source.
 
 use super::cursor::Standing;
 use super::feed_error::FeedError;
@@ -27,10 +27,10 @@ impl Feed {
         }
     }
 
-    /// Where it stands.
+    /// Its versions.
     ///
     /// # Errors
-    /// Why that cannot be said.
+    /// Why they are not available.
     pub fn standing(&self) -> Result<Standing, FeedError> {
         match self {
             Self::File(file) => file.standing(),

@@ -1,7 +1,7 @@
-//! What a loader knows of the feed: it announces it, and one of 0.1 announces nothing.
+//! The format of the feed that a loader knows: it announces it, and one of 0.1 announces nothing.
 //!
-//! A gateway of 0.1 refuses a page with a member that it does not know whole, removals included. So it is given what
-//! it knows, and of a key with limits that it could not enforce it is told that the key is switched off.
+//! A gateway of 0.1 rejects a whole page, removals included, for one unknown member. So it gets the members that it knows,
+//! and a key with limits that it could not enforce is disabled for it.
 
 use hyper::header::HeaderMap;
 use serde::Deserialize;
@@ -10,19 +10,18 @@ use trilane::config::feed::FORMAT_HEADER;
 
 use super::feed_key::FeedKey;
 
-/// Which members of a page a loader knows.
+/// The members of a page that a loader knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FeedFormat {
     /// Those of 0.1.
     #[default]
     First,
-    /// Besides, `owner`.
+    /// Also `owner`.
     Second,
 }
 
 impl FeedFormat {
-    /// What a request announces. A later release may announce more than is known here; it knows this too. What cannot
-    /// be read is taken for nothing.
+    /// The format that a request announces. Later releases also know this one; an unreadable value counts as none.
     pub fn announced(headers: &HeaderMap) -> Self {
         let announced = headers.get(FORMAT_HEADER);
         let number = announced.and_then(|value| value.to_str().ok()?.parse::<u32>().ok());
@@ -33,7 +32,7 @@ impl FeedFormat {
         }
     }
 
-    /// A key, as such a loader is to be told of it.
+    /// A key in this format.
     pub fn told(self, key: FeedKey<'_>) -> FeedKey<'_> {
         if self == Self::Second {
             return key;
@@ -50,7 +49,7 @@ impl FeedFormat {
     }
 }
 
-/// The limits that 0.1 enforces, with nothing that it does not know. Never to be extended: that release is out.
+/// The limits that 0.1 enforces. Never extend it: that release is out.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FirstLimits {

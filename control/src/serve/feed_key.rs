@@ -1,6 +1,6 @@
-//! A key as a page of the feed gives it.
+//! A key in a page of the feed.
 
-/// A key as a page gives it.
+/// A key in a page of the feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FeedKey<'a> {
     /// The digest, 64 hexadecimal digits.
@@ -9,12 +9,12 @@ pub struct FeedKey<'a> {
     pub id: &'a str,
     /// The id of its group.
     pub group: &'a str,
-    /// Whose it is.
+    /// Its owner.
     pub owner: Option<&'a str>,
-    /// When it ends: RFC 3339.
+    /// When it expires: RFC 3339.
     pub expires_at: Option<&'a str>,
-    /// Whether it is switched off.
+    /// Whether it is disabled.
     pub disabled: bool,
-    /// What it may use: a JSON object.
+    /// Its limits: a JSON object.
     pub limits: Option<&'a str>,
 }

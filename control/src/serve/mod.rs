@@ -1,9 +1,9 @@
 //! `trilane serve`: the document and a feed of keys over HTTP.
 //!
-//! What is served is a [`site`]: the [`document`], and a [`feed`] from a file ([`keys_file`]) or a database ([`sqlite`]).
-//! Files are taken up when they are others ([`watch`]). A [`server`] takes connections; each [`answer`] goes out in pieces
-//! ([`body`]), and who does not take it is cut off ([`pulse`]). A reader of the feed comes with a [`query`], in it perhaps a
-//! [`cursor`], and gets a [`page`]. docs/keys-feed.md has the protocol.
+//! A [`site`] serves the [`document`], and a [`feed`] from a file ([`keys_file`]) or a database ([`sqlite`]). Files are
+//! reloaded when they change ([`watch`]). A [`server`] accepts connections; each [`answer`] is sent in chunks ([`body`]), and
+//! a client that does not read it is disconnected ([`pulse`]). A reader of the feed sends a [`query`], perhaps with a
+//! [`cursor`], and gets a [`page`]. docs/keys-feed.md describes the protocol.
 
 mod answer;
 mod args;
@@ -45,19 +45,19 @@ use watch::Watch;
 use crate::failure::Failure;
 use crate::signals::Signals;
 
-/// The path that says whether all is well.
+/// The path of the health check.
 const HEALTH: &str = "/healthz";
-/// How often old removals are looked for.
+/// The interval between compactions of old removals.
 const COMPACT: Duration = Duration::from_secs(3600);
 /// A day.
 const DAY: Duration = Duration::from_secs(86_400);
-/// How many threads may wait for disks.
+/// The most threads that wait for disks.
 const BLOCKING: usize = 8;
 
 /// Serves until SIGTERM or SIGINT.
 ///
 /// # Errors
-/// It cannot listen, or not open the database.
+/// It cannot listen, or cannot open the database.
 pub fn run(args: Args) -> Result<(), Failure> {
     if args.document.is_some() && args.path == args.document_path {
         let text = format!(
@@ -72,14 +72,14 @@ pub fn run(args: Args) -> Result<(), Failure> {
         .build()
         .map_err(|error| Failure::Data(format!("cannot begin: {error}")))?;
     let ended = runtime.block_on(serve(args));
-    // A file that is being read, or a transaction, is not waited for: what is in memory goes, and SQLite takes no harm.
+    // Reads and transactions are not awaited: the state is in memory only, and SQLite survives it.
     runtime.shutdown_background();
     ended
 }
 
 async fn serve(args: Args) -> Result<(), Failure> {
     let teller = Teller::new(args.json);
-    // From here on, for a signal shall find nothing half done.
+    // From here on, so that a signal interrupts nothing halfway.
     let mut signals = Signals::catch()?;
     let listener = server::bind(&args.listen).await.map_err(Failure::Data)?;
     let address = listener.local_addr();
@@ -103,7 +103,7 @@ async fn serve(args: Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Opens and reads all that there is to serve, and keeps looking at it.
+/// Opens and reads what is served, and keeps watching it.
 async fn furnish(args: Args, teller: Teller) -> Result<Site, Failure> {
     let age = DAY.saturating_mul(args.keep_removals);
     let mut feed = None;
@@ -135,7 +135,7 @@ async fn database(file: &Path, age: Duration, teller: Teller) -> Result<Database
     let file = file.to_owned();
     let opened = spawn_blocking(move || {
         let database = Database::open(file)?;
-        // Before anybody reads, so that a restart settles who has to begin anew.
+        // Before the first request, so that a restart decides which readers need a full sync.
         let _ = database.compact(age);
         Ok::<_, String>(database)
     });
@@ -153,7 +153,7 @@ async fn database(file: &Path, age: Duration, teller: Teller) -> Result<Database
     Ok(database)
 }
 
-/// Forgets old removals again and again.
+/// Compacts old removals periodically.
 async fn compact(feed: Arc<Feed>, age: Duration, teller: Teller) {
     loop {
         sleep(COMPACT).await;
@@ -171,7 +171,7 @@ async fn compact(feed: Arc<Feed>, age: Duration, teller: Teller) {
     }
 }
 
-/// A name that no feed ever had.
+/// A name for a new feed, never used before.
 fn random_name() -> Result<String, Failure> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)

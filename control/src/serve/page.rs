@@ -15,7 +15,7 @@ struct Head<'a> {
     more: bool,
 }
 
-/// A page while changes are put into it.
+/// A page being written.
 #[derive(Debug)]
 pub struct Page {
     changes: Vec<u8>,
@@ -27,7 +27,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// An empty one that takes what is asked for.
+    /// An empty page for a request.
     pub fn new(asked: &Asked) -> Self {
         Self {
             changes: Vec::new(),
@@ -39,13 +39,13 @@ impl Page {
         }
     }
 
-    /// Whether another change fits in. If not, it is noted that there is one.
+    /// Whether another change fits. If not, the page says that there are more.
     pub fn has_room(&mut self) -> bool {
         self.more = self.given >= self.limit;
         !self.more
     }
 
-    /// A key as it is since this version.
+    /// Adds a key with its version.
     pub fn key(&mut self, version: u64, key: FeedKey<'_>) {
         let key = self.format.told(key);
         self.begin(version, key.sha256);
@@ -68,7 +68,7 @@ impl Page {
         });
     }
 
-    /// A key that is gone since this version.
+    /// Adds a removal with its version.
     pub fn removed(&mut self, version: u64, sha256: &str) {
         self.begin(version, sha256);
         self.put(r#","removed":true}"#);
@@ -113,7 +113,7 @@ impl Page {
     }
 }
 
-/// Writes a value. Neither writing to memory nor turning text and numbers into JSON can fail.
+/// Writes a value. Serializing text and numbers to memory cannot fail.
 fn json<T: Serialize + ?Sized>(to: &mut Vec<u8>, value: &T) {
     let _ = serde_json::to_writer(to, value);
 }

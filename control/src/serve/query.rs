@@ -1,4 +1,4 @@
-//! What a reader of the feed asks for.
+//! The query of a reader of the feed.
 
 use std::borrow::Cow;
 
@@ -7,36 +7,36 @@ use percent_encoding::percent_decode_str;
 use super::cursor::{Cursor, Gone};
 use super::feed_format::FeedFormat;
 
-/// The greatest page, in changes: some 2 MB.
+/// The greatest page, in changes: about 2 MB.
 const MOST: u32 = 10_000;
-/// A page for those who do not say.
+/// The default page, in changes.
 const DEFAULT: u32 = 1000;
 
 /// A request for a page.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// How far the reader has come; `None` for a full reading.
+    /// The reader's position; `None` for a full sync.
     pub cursor: Option<Cursor>,
-    /// How many changes it takes.
+    /// The most changes.
     pub limit: u32,
-    /// Which members of them it knows.
+    /// The format that the reader knows.
     pub format: FeedFormat,
 }
 
-/// A request that no page answers.
+/// Why a request gets no page.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Unfit {
     /// 400: what is wrong with it.
     Bad(&'static str),
-    /// 410: the cursor leads nowhere.
+    /// 410: the cursor is invalid.
     Gone(Gone),
 }
 
 impl Asked {
-    /// Reads a query, for a reader that knows this format. Parameters of other names are passed over: a path in a document may have some.
+    /// Reads a query of a reader that knows this format. Other parameters are ignored: a path in a document may have some.
     ///
     /// # Errors
-    /// What the answer is then.
+    /// Why it gets no page.
     pub fn parse(query: &str, format: FeedFormat) -> Result<Self, Unfit> {
         let mut cursor = None;
         let mut limit = None;

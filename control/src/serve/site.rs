@@ -1,4 +1,4 @@
-//! What is served, and where.
+//! What is served, and its paths.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,10 +10,10 @@ use super::feed::Feed;
 use super::feed_error::FeedError;
 use super::tell::Teller;
 
-/// How many pages may be in memory at a time, each of some 3 MB at most. Further readers wait.
+/// The most pages in memory, each of about 3 MB at most. Further readers wait.
 const PAGES: usize = 16;
 
-/// A page's share of the memory, given back when this is dropped.
+/// A page's share of the memory, released when dropped.
 pub type Busy = OwnedSemaphorePermit;
 
 /// What is served, each with its path.
@@ -25,7 +25,7 @@ pub struct Site {
     pub feed: Option<(String, Arc<Feed>)>,
     teller: Teller,
     pages: Arc<Semaphore>,
-    /// The trouble with the feed that was told last, while it lasts.
+    /// The last reported problem of the feed, while it lasts.
     told: Mutex<Option<String>>,
 }
 
@@ -50,7 +50,7 @@ impl Site {
         Arc::clone(&self.pages).acquire_owned().await.ok()
     }
 
-    /// Asks the feed, on a thread of its own: a disk may be slow. What it cannot answer is told once, until it can again.
+    /// Queries the feed on a thread of its own, because disks may be slow. A problem is reported once while it lasts.
     pub async fn ask<T: Send + 'static>(
         self: &Arc<Self>,
         what: impl FnOnce(&Feed) -> Result<T, FeedError> + Send + 'static,
@@ -66,7 +66,7 @@ impl Site {
         answer
     }
 
-    /// Tells of trouble that is new.
+    /// Reports a new problem.
     pub fn note(&self, error: Option<&FeedError>) {
         let trouble = match error {
             Some(FeedError::Unready(problem)) => Some(problem),

@@ -1,4 +1,4 @@
-//! Looking again and again whether a file is another one.
+//! Reloads files when they change.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,27 +9,27 @@ use tokio::time::sleep;
 
 use crate::render::seen::Seen;
 
-/// How often a file is looked at: twice as often as a gateway asks by default.
+/// The interval between checks of a file: half the gateway's default poll interval.
 const EVERY: Duration = Duration::from_millis(250);
 
-/// Whether a file that was read is to be read again even if it stays as it is.
+/// Whether a file has to be read again even if it does not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Settled {
-    /// Only when it is another.
+    /// Only after a change.
     Yes,
-    /// It is being written, as it seems.
+    /// It seems to be written at this moment.
     No,
 }
 
-/// A file that is taken up whenever it is another one.
+/// A file that is reloaded when it changes.
 pub trait Watched: Send + Sync + 'static {
-    /// Where it is.
+    /// Its path.
     fn file(&self) -> PathBuf;
-    /// Reads it. Takes its time.
+    /// Reads it. May block.
     fn take_up(&self) -> Settled;
 }
 
-/// One that was read, and what it was then.
+/// A watched file, and its state when it was read.
 #[derive(Debug)]
 pub struct Watch<W> {
     watched: Arc<W>,
@@ -38,7 +38,7 @@ pub struct Watch<W> {
 }
 
 impl<W: Watched> Watch<W> {
-    /// Reads it for the first time.
+    /// Loads it for the first time.
     pub async fn begin(watched: Arc<W>) -> Self {
         let mut watch = Self {
             watched,
@@ -49,7 +49,7 @@ impl<W: Watched> Watch<W> {
         watch
     }
 
-    /// Reads it whenever it is another.
+    /// Reloads it after every change.
     pub async fn go_on(mut self) {
         loop {
             sleep(EVERY).await;
@@ -63,7 +63,7 @@ impl<W: Watched> Watch<W> {
         self.seen = Seen::default();
         self.seen.note(&self.watched.file());
         let watched = Arc::clone(&self.watched);
-        // One that was not finished (the command ends) is to be read again.
+        // A load that was aborted (the command stops) has to be repeated.
         let settled = spawn_blocking(move || watched.take_up()).await;
         self.settled = settled.unwrap_or(Settled::No);
     }

@@ -1,4 +1,4 @@
-//! One key of a file: a line of JSON, as keys are in a document.
+//! A key of a file: a line of JSON in the form of a document's keys.
 
 use std::sync::Arc;
 
@@ -14,20 +14,20 @@ use crate::timestamp;
 /// The SHA-256 digest of a key.
 pub type Digest = [u8; 32];
 
-/// What is known of a key.
+/// A key of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key {
     /// Its id.
     pub id: Box<str>,
     /// The id of its group.
     pub group: Arc<str>,
-    /// Whose it is.
+    /// Its owner.
     pub owner: Option<Arc<str>>,
-    /// When it ends: seconds since the Unix epoch, of a year that has four digits.
+    /// When it expires: seconds since the Unix epoch, in the years 0 to 9999.
     pub expires_at: Option<i64>,
-    /// What it may use: a JSON object, always written in the same way.
+    /// Its limits: a JSON object in canonical form.
     pub limits: Option<Arc<str>>,
-    /// Whether it is switched off.
+    /// Whether it is disabled.
     pub disabled: bool,
 }
 
@@ -38,12 +38,12 @@ impl Key {
     }
 }
 
-/// Texts that many keys have in common: the ids of groups, owners, and limits.
+/// Interned texts that many keys share: ids of groups, owners, and limits.
 #[derive(Debug, Default)]
 pub struct Texts(HashSet<Arc<str>>);
 
 impl Texts {
-    /// The text, once in memory for all that have it.
+    /// The text, shared by all keys that have it.
     fn common(&mut self, text: &str) -> Arc<str> {
         let known = self.0.get_or_insert_with(text, |text| Arc::from(text));
         Arc::clone(known)

@@ -1,7 +1,7 @@
-//! The feed from a file of JSON lines: what is in the file is what there is.
+//! The feed from a file of JSON lines, which has all keys.
 //!
-//! The file is read whole ([`reading`]), a [`key`] a line, and compared with what was known ([`store`]), so that only
-//! what is different gets a new version. All of it is in memory: a restart begins another feed.
+//! The file is read whole ([`reading`]), a [`key`] on each line, and compared with the known keys ([`store`]), so that only
+//! changes get a new version. All of it is in memory: a restart begins a new feed.
 
 mod key;
 mod reading;
@@ -24,10 +24,10 @@ use super::tell::Teller;
 use super::watch::{Settled, Watched};
 use crate::render::seen::Seen;
 
-/// For how long a file that is written in place must rest before what it lacks is believed.
+/// How long a file that is written in place must be unchanged before its removals count.
 const REST: Duration = Duration::from_secs(2);
 
-/// The file, and what was good of it last.
+/// The file, and its last valid keys.
 #[derive(Debug)]
 pub struct KeysFile {
     file: PathBuf,
@@ -45,7 +45,7 @@ struct Known {
 }
 
 impl KeysFile {
-    /// Nothing so far; `feed` names the sequence of versions that begins here.
+    /// Not read yet; `feed` names the sequence of versions that begins here.
     pub fn new(file: PathBuf, feed: String, keep_removals: Duration, teller: Teller) -> Self {
         Self {
             file,
@@ -77,15 +77,15 @@ impl KeysFile {
         self.with(|store| Ok(store.page(asked)?))
     }
 
-    /// Where it stands.
+    /// Its versions.
     ///
     /// # Errors
-    /// No file was read.
+    /// No valid file was read yet.
     pub fn standing(&self) -> Result<Standing, FeedError> {
         self.with(|store| Ok(store.standing().clone()))
     }
 
-    /// Forgets old removals.
+    /// Compacts old removals.
     pub fn compact(&self) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = &mut *known {
@@ -93,8 +93,8 @@ impl KeysFile {
         }
     }
 
-    /// Whether the file is the one that was taken up last, written again in place and just now: there may be more of it to
-    /// come. One that was renamed into its place is whole.
+    /// Whether the file was written in place just now, so that more may follow. A file that was renamed into place is
+    /// complete.
     fn is_being_written(&self) -> bool {
         let Ok(found) = fs::metadata(&self.file) else {
             return false;

@@ -1,4 +1,4 @@
-//! All keys of a file.
+//! Reads all keys of a file.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _};
@@ -9,10 +9,10 @@ use hashbrown::HashMap;
 use super::key::{self, Digest, Key, Texts};
 use crate::serve::tell::MOST;
 
-/// The longest line, in bytes. A key has no more than some 700.
+/// The longest line, in bytes. A key needs about 700 at most.
 const LONGEST: u64 = 64 * 1024;
 
-/// The keys of a file, in its order, no two of one digest or one id.
+/// The keys of a file, in its order, with unique digests and ids.
 #[derive(Debug, Default)]
 pub struct Reading {
     /// The keys.
@@ -24,7 +24,7 @@ pub struct Reading {
 /// Reads a whole file.
 ///
 /// # Errors
-/// Everything that is wrong with it, by line; at some point the rest is left unsaid.
+/// Its problems, by line; after many of them the rest is omitted.
 pub fn read(file: &Path) -> Result<Reading, Vec<String>> {
     let unreadable = |error: io::Error| vec![format!("cannot be read: {error}")];
     let file = File::open(file).map_err(unreadable)?;

@@ -25,23 +25,23 @@ pub struct Store {
 #[derive(Debug)]
 struct Entry {
     version: u64,
-    /// The key, or when it was removed.
+    /// The key, or when it was removed (a tombstone).
     state: Result<Key, Instant>,
 }
 
-/// What another state of the file has changed.
+/// The changes by a new state of the file.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Changes {
-    /// Keys that were not there.
+    /// New keys.
     pub added: usize,
-    /// Keys that are not as they were.
+    /// Changed keys.
     pub changed: usize,
-    /// Keys that are not there any longer.
+    /// Removed keys.
     pub removed: usize,
 }
 
 impl Store {
-    /// An empty one: the sequence `feed`. Its first version says that there is nothing.
+    /// An empty store: the sequence `feed`, whose first version has no keys.
     pub fn new(feed: String) -> Self {
         Self {
             standing: Standing {
@@ -55,17 +55,17 @@ impl Store {
         }
     }
 
-    /// How many keys there are.
+    /// The number of keys.
     pub fn keys(&self) -> usize {
         self.keys
     }
 
-    /// Where it stands.
+    /// Its versions.
     pub fn standing(&self) -> &Standing {
         &self.standing
     }
 
-    /// Whether keys are here that are not there.
+    /// Whether the file lacks keys of the store.
     pub fn would_lose(&self, reading: &Reading) -> bool {
         self.lost(reading).next().is_some()
     }
@@ -76,7 +76,7 @@ impl Store {
             .filter(|digest| !reading.lines.contains_key(digest))
     }
 
-    /// Makes it what the file is. What is as it was keeps its version.
+    /// Takes over the keys of the file. Unchanged keys keep their version.
     pub fn take_up(&mut self, reading: Reading, now: Instant) -> Changes {
         let lost: Vec<Digest> = self.lost(&reading).collect();
         let mut changes = Changes {
@@ -107,7 +107,7 @@ impl Store {
         }
     }
 
-    /// Forgets removals that are older than `age`.
+    /// Compacts removals that are older than `age`.
     pub fn compact(&mut self, age: Duration, now: Instant) {
         let Self {
             standing,
@@ -129,7 +129,7 @@ impl Store {
     /// A page.
     ///
     /// # Errors
-    /// The cursor leads nowhere.
+    /// The cursor is invalid.
     pub fn page(&self, asked: &Asked) -> Result<Vec<u8>, Gone> {
         let range = self.standing.range(asked.cursor.as_ref())?;
         let mut page = Page::new(asked);

@@ -1,4 +1,4 @@
-//! The database file: opened, or made.
+//! Opens or creates the database file.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -10,14 +10,14 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavio
 
 /// The tables and triggers of format 1.
 const SCHEMA: &str = include_str!("schema.sql");
-/// What brings them up to format 2.
+/// The upgrade to format 2.
 const LIMITS: &str = include_str!("limits.sql");
-/// What brings these up to format 3.
+/// The upgrade to format 3.
 const OWNER: &str = include_str!("owner.sql");
-/// How long to wait for another program that writes.
+/// How long to wait for another writer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A connection, and which file it goes to.
+/// A connection, and the identity of its file.
 #[derive(Debug)]
 pub struct Open {
     /// The connection.
@@ -26,12 +26,12 @@ pub struct Open {
 }
 
 impl Open {
-    /// Opens the database, and makes it if it is not there.
+    /// Opens the database, and creates it if it is missing.
     ///
     /// # Errors
     /// Why it cannot be used, and what to do.
     pub fn new(file: &Path) -> Result<Self, String> {
-        // SQLite would take an empty name, or one that looks like an address, for something else than a file.
+        // SQLite gives empty names and URIs another meaning than a file.
         let absolute = std::path::absolute(file).map_err(|error| error.to_string())?;
         let mut connection = Connection::open(&absolute).map_err(|error| match error.sqlite_error_code() {
             Some(ErrorCode::CannotOpen) => {
@@ -52,7 +52,7 @@ impl Open {
         Ok(Self { connection, inode })
     }
 
-    /// Whether another file is in its place now, such as a restored backup.
+    /// Whether the file was replaced, such as by a restored backup.
     pub fn is_old(&self, file: &Path) -> bool {
         inode(file) != self.inode
     }
@@ -82,7 +82,7 @@ fn prepare(connection: &mut Connection) -> Result<(), Problem> {
             "SQLite cannot keep a write-ahead log there; put the database on a disk of this machine",
         ));
     }
-    // Without a lock at first: another program may be writing for long.
+    // Without a lock at first: another writer may take long.
     if form(connection)? != Form::Current {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         match form(&transaction)? {
@@ -96,10 +96,10 @@ fn prepare(connection: &mut Connection) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What of the feed's tables is there.
+/// The format of the feed's tables in the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// Nothing; they can be made.
+    /// None; they can be created.
     None,
     /// Format 1: keys have no limits.
     WithoutLimits,
@@ -132,7 +132,7 @@ fn form(connection: &Connection) -> Result<Form, Problem> {
     }
 }
 
-/// Turns the write-ahead log on. For this SQLite does not wait by itself when another process is just doing the same.
+/// Turns the write-ahead log on. SQLite does not wait by itself while another process does the same.
 fn write_ahead(connection: &Connection) -> rusqlite::Result<String> {
     let mut left = PATIENCE;
     let pause = Duration::from_millis(20);

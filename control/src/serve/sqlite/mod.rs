@@ -1,6 +1,6 @@
 //! The feed from a SQLite database: its triggers (`schema.sql`, `limits.sql`, `owner.sql`) give each change of a key its version, whoever makes it.
 //!
-//! All that the feed is stands in the database, so several processes may serve it, and a restart changes nothing.
+//! The database has the whole state of the feed, so several processes may serve it, and a restart resumes it.
 
 mod database;
 
@@ -20,7 +20,7 @@ use super::feed_key::FeedKey;
 use super::page::Page;
 use super::query::Asked;
 
-/// How many removals are forgotten at once: nobody else can write meanwhile.
+/// The most removals in one compaction: other writers wait for it.
 const BATCH: u32 = 5000;
 
 /// The database.
@@ -31,7 +31,7 @@ pub struct Database {
 }
 
 impl Database {
-    /// Opens the database, and makes it if it is not there.
+    /// Opens the database, and creates it if it is missing.
     ///
     /// # Errors
     /// Why it cannot be used, and what to do.
@@ -47,7 +47,7 @@ impl Database {
     /// Why there is none.
     pub fn page(&self, asked: &Asked) -> Result<Vec<u8>, FeedError> {
         self.with(|connection| {
-            // Both readings in one transaction: of one state of the database.
+            // Both queries in one transaction: they see one state of the database.
             let transaction = connection.transaction()?;
             let standing = standing(&transaction)?;
             let range = standing.range(asked.cursor.as_ref())?;
@@ -57,19 +57,19 @@ impl Database {
         })
     }
 
-    /// Where it stands.
+    /// Its versions.
     ///
     /// # Errors
-    /// Why that cannot be said.
+    /// Why they are not available.
     pub fn standing(&self) -> Result<Standing, FeedError> {
         self.with(|connection| Ok(standing(connection)?))
     }
 
-    /// Forgets removals that are older than `age`. By a connection of its own: it may have to wait for another program that
-    /// writes, and no reader shall wait with it.
+    /// Compacts removals that are older than `age`, on a connection of its own: it may wait for another writer, and readers
+    /// must not wait with it.
     ///
     /// # Errors
-    /// Why not.
+    /// Why it failed.
     pub fn compact(&self, age: Duration) -> Result<(), String> {
         let seconds = i64::try_from(age.as_secs()).unwrap_or(i64::MAX);
         if !self.file.exists() {
@@ -80,7 +80,7 @@ impl Database {
         Ok(())
     }
 
-    /// Does something with the database that is there now.
+    /// Uses the present database file.
     fn with<T>(
         &self,
         what: impl FnOnce(&mut Connection) -> Result<T, FeedError>,
@@ -88,7 +88,7 @@ impl Database {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.as_ref().is_none_or(|open| open.is_old(&self.file)) {
             *open = None;
-            // Not made here if it is not there: an operator is just putting another one into its place.
+            // A missing one is not created here: an operator is replacing it.
             if !self.file.exists() {
                 return Err(FeedError::Unready("the database is not there".to_owned()));
             }
@@ -144,7 +144,7 @@ fn fill(
                     None => None,
                     Some(text) => Some(limits(sha256, id, group, text)?),
                 };
-                // A bad one, past the triggers, is left out: nothing is decided by it.
+                // An invalid owner, written past the triggers, is left out: nothing depends on it.
                 let owner = row.get_ref(7)?.as_str_or_null().ok().flatten();
                 let key = FeedKey {
                     sha256,
@@ -168,13 +168,13 @@ impl From<FromSqlError> for FeedError {
     }
 }
 
-/// Whether a gateway takes this for an owner.
+/// Whether a gateway accepts this as an owner.
 fn is_owner(text: &str) -> bool {
     (1..=128).contains(&text.len()) && !text.chars().any(char::is_control)
 }
 
-/// A key's limits, as a gateway takes them. The database holds no others, unless somebody went round its triggers: and
-/// without its limits the key must not be given.
+/// A key's limits in the form of a document. The triggers reject others; if they were bypassed, the key must not be served
+/// without its limits.
 fn limits(sha256: &str, id: &str, group: &str, text: &str) -> Result<String, FeedError> {
     let bad = |problem: &str| FeedError::Unready(format!("the key {id} is not good: {problem}"));
     let limits: LimitsDocument =
@@ -191,7 +191,7 @@ fn limits(sha256: &str, id: &str, group: &str, text: &str) -> Result<String, Fee
     Ok(written)
 }
 
-/// Forgets some; false when there are no more.
+/// Compacts one batch; false if there is nothing to compact.
 fn compact(connection: &mut Connection, seconds: i64) -> rusqlite::Result<bool> {
     let old = "removed_at IS NOT NULL AND removed_at < CAST(strftime('%s', 'now') AS INTEGER) - ?1";
     let any = format!("SELECT EXISTS (SELECT 1 FROM key_changes WHERE {old})");
