@@ -11,14 +11,14 @@ use crate::terminal::{printable, say};
 
 /// The document that a subcommand is about.
 #[derive(Debug, Clone, clap::Args)]
-#[group(required = true, multiple = false)]
+#[group(skip)]
 pub struct DocumentArg {
     /// The gateway's configuration document; `-`: standard input, where it is only read
-    #[arg(long = "document", value_name = "FILE")]
+    #[arg(long, value_name = "FILE", required_unless_present = "positional")]
     document: Option<PathBuf>,
 
     /// The same, as 0.1 takes it
-    #[arg(value_name = "DOCUMENT", hide = true)]
+    #[arg(value_name = "DOCUMENT", hide = true, conflicts_with = "document")]
     positional: Option<PathBuf>,
 }
 

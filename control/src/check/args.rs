@@ -34,10 +34,15 @@ pub struct Args {
 
 /// The documents that are checked.
 #[derive(Debug, clap::Args)]
-#[group(required = true, multiple = true)]
+#[group(skip)]
 struct DocumentArgs {
     /// A configuration document, or several; `-`: standard input
-    #[arg(long = "document", value_name = "FILE", num_args = 1..)]
+    #[arg(
+        long = "document",
+        value_name = "FILE",
+        num_args = 1..,
+        required_unless_present = "positional"
+    )]
     documents: Vec<PathBuf>,
 
     /// The same, as 0.1 takes it
