@@ -18,21 +18,21 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Check configuration documents and report every problem
-    Check(check::Args),
+    Check(check::CheckArgs),
     /// Explain what the gateway would do with a request, or what happened to one, and why
-    Explain(explain::Args),
+    Explain(explain::ExplainArgs),
     /// List the models that a key sees, as the gateway would respond
-    Models(models::Args),
+    Models(models::ModelsArgs),
     /// Create, list, limit, disable, rotate and remove the API keys of a document
-    Key(key::Args),
+    Key(key::KeyArgs),
     /// Add up usage and charges from the gateway's ledger (its access log)
-    Usage(usage::Args),
+    Usage(usage::UsageArgs),
     /// Turn the document's upstream accounts into files that Envoy reads: clusters and secrets
     Render(render::Args),
     /// Copy the filter to where Envoy reads it
-    Filter(filter::Args),
+    Filter(filter::FilterArgs),
     /// Serve the document and a feed of keys to gateways, from files or from SQLite
-    Serve(serve::Args),
+    Serve(serve::ServeArgs),
     /// Print a script for shell completion
     Completions(reference::Completions),
     /// Print a manual page

@@ -25,7 +25,7 @@ Exit codes:
 
 Examples:
   trilane filter --out /filter/trilane.wasm")]
-pub struct Args {
+pub struct FilterArgs {
     /// The file to write
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
@@ -49,7 +49,7 @@ const MAGIC: &[u8] = b"\0asm";
 ///
 /// # Errors
 /// It cannot be read or written, or is not a WebAssembly module.
-pub fn run(args: &Args) -> Result<(), Failure> {
+pub fn run(args: &FilterArgs) -> Result<(), Failure> {
     let filter = fs::read(&args.from).map_err(|error| failed("read", &args.from, &error))?;
     if !filter.starts_with(MAGIC) {
         let file = args.from.display();

@@ -9,7 +9,7 @@ pub struct Ink(bool);
 
 /// What a mark means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mark {
+pub enum Highlight {
     /// Valid.
     Good,
     /// Needs attention.
@@ -31,15 +31,15 @@ impl Ink {
     }
 
     /// The text, coloured.
-    pub fn mark(self, mark: Mark, text: &str) -> String {
+    pub fn mark(self, mark: Highlight, text: &str) -> String {
         if !self.0 {
             return text.to_owned();
         }
         let code = match mark {
-            Mark::Good => "32",
-            Mark::Warning => "33",
-            Mark::Bad => "31",
-            Mark::Strong => "1",
+            Highlight::Good => "32",
+            Highlight::Warning => "33",
+            Highlight::Bad => "31",
+            Highlight::Strong => "1",
         };
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
     }
@@ -71,8 +71,8 @@ mod tests {
 
     #[test]
     fn marks_end_with_their_text() {
-        let marked = Ink(true).mark(Mark::Bad, "x");
+        let marked = Ink(true).mark(Highlight::Bad, "x");
         assert_eq!(marked, "\u{1b}[31mx\u{1b}[0m");
-        assert_eq!(Ink(false).mark(Mark::Bad, "x"), "x");
+        assert_eq!(Ink(false).mark(Highlight::Bad, "x"), "x");
     }
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// A member of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Member {
+pub struct JsonMember {
     /// Its name, unescaped.
     pub name: String,
     /// The range of the name, with its quotation marks.
@@ -17,19 +17,19 @@ pub struct Member {
 
 /// The range of a text's only value.
 pub fn root(text: &[u8]) -> Option<Range<usize>> {
-    Scanner { text, at: 0 }.value()
+    SpanScanner { text, at: 0 }.value()
 }
 
 /// The members of an object, in order.
-pub fn members(text: &[u8], object: &Range<usize>) -> Option<Vec<Member>> {
-    let mut scanner = Scanner::within(text, object, b'{')?;
+pub fn members(text: &[u8], object: &Range<usize>) -> Option<Vec<JsonMember>> {
+    let mut scanner = SpanScanner::within(text, object, b'{')?;
     let mut members = Vec::new();
     while scanner.next_is_not(b'}')? {
         let at = scanner.value()?;
         scanner.take(b':')?;
         let value = scanner.value()?;
         let name = serde_json::from_slice(text.get(at.clone())?).ok()?;
-        members.push(Member { name, at, value });
+        members.push(JsonMember { name, at, value });
         scanner.comma();
     }
     Some(members)
@@ -37,7 +37,7 @@ pub fn members(text: &[u8], object: &Range<usize>) -> Option<Vec<Member>> {
 
 /// The elements of an array, in order.
 pub fn elements(text: &[u8], array: &Range<usize>) -> Option<Vec<Range<usize>>> {
-    let mut scanner = Scanner::within(text, array, b'[')?;
+    let mut scanner = SpanScanner::within(text, array, b'[')?;
     let mut elements = Vec::new();
     while scanner.next_is_not(b']')? {
         elements.push(scanner.value()?);
@@ -73,12 +73,12 @@ pub fn line(text: &[u8], path: &str) -> Option<usize> {
     )
 }
 
-struct Scanner<'a> {
+struct SpanScanner<'a> {
     text: &'a [u8],
     at: usize,
 }
 
-impl<'a> Scanner<'a> {
+impl<'a> SpanScanner<'a> {
     /// Begins behind the opening bracket at `span`.
     fn within(text: &'a [u8], span: &Range<usize>, bracket: u8) -> Option<Self> {
         let text = text.get(..span.end)?;

@@ -20,9 +20,9 @@ Exit codes:
 Examples:
   trilane check --document gateway.json
   trilane check --strict --format json --document configurations/*.json")]
-pub struct Args {
+pub struct CheckArgs {
     #[command(flatten)]
-    documents: DocumentArgs,
+    documents: CheckedDocuments,
 
     /// Treat warnings as problems
     #[arg(long)]
@@ -35,7 +35,7 @@ pub struct Args {
 /// The documents that are checked.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
-struct DocumentArgs {
+struct CheckedDocuments {
     /// A configuration document, or several; `-`: standard input
     #[arg(
         long = "document",
@@ -50,10 +50,10 @@ struct DocumentArgs {
     positional: Vec<PathBuf>,
 }
 
-impl Args {
+impl CheckArgs {
     /// The documents, in their order.
     pub fn documents(&self) -> impl Iterator<Item = &PathBuf> {
-        let DocumentArgs {
+        let CheckedDocuments {
             documents,
             positional,
         } = &self.documents;

@@ -3,8 +3,8 @@
 mod args;
 mod report;
 
-pub use args::Args;
-use report::{Report, Verdict};
+pub use args::CheckArgs;
+use report::{CheckReport, DocumentReport};
 
 use crate::document;
 use crate::failure::Failure;
@@ -15,21 +15,24 @@ use crate::output::{self, OutputFormat};
 ///
 /// # Errors
 /// One is invalid, or cannot be read.
-pub fn run(args: &Args) -> Result<(), Failure> {
+pub fn run(args: &CheckArgs) -> Result<(), Failure> {
     let verdicts = args.documents().map(|path| {
         let name = path.display().to_string();
         match document::read(path) {
-            Ok(bytes) => Verdict::of(name, &bytes, args.strict),
-            Err(why) => Verdict::unreadable(name, why),
+            Ok(bytes) => DocumentReport::of(name, &bytes, args.strict),
+            Err(why) => DocumentReport::unreadable(name, why),
         }
     });
-    let report = Report::new(verdicts.collect());
+    let report = CheckReport::new(verdicts.collect());
     output::print_beside_code(|out| match args.format.format() {
         OutputFormat::Table => report.lines(Ink::of_output(), out),
         OutputFormat::Csv => report.table().write_csv(out),
         OutputFormat::Json => output::write_json(&report, out),
     })?;
-    let unread = report.documents.iter().filter_map(Verdict::why_unread);
+    let unread = report
+        .documents
+        .iter()
+        .filter_map(DocumentReport::why_unread);
     let unread: Vec<&str> = unread.collect();
     if !unread.is_empty() {
         return Err(Failure::Unreadable(unread.join("\nerror: ")));

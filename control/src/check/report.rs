@@ -7,23 +7,23 @@ use trilane::config::Problem;
 
 use crate::destination::Destination;
 use crate::document;
-use crate::ink::{Ink, Mark};
+use crate::ink::{Highlight, Ink};
 use crate::output::{OutputColumn, OutputTable};
 use crate::span;
 use crate::terminal::printable;
 
 /// All documents.
 #[derive(Debug, Serialize)]
-pub struct Report {
+pub struct CheckReport {
     /// Whether every one is valid.
     pub good: bool,
     /// The documents, in the order of the command line.
-    pub documents: Vec<Verdict>,
+    pub documents: Vec<DocumentReport>,
 }
 
 /// The result for one document.
 #[derive(Debug, Serialize)]
-pub struct Verdict {
+pub struct DocumentReport {
     /// Its name on the command line.
     document: String,
     good: bool,
@@ -72,11 +72,11 @@ impl FindingKind {
         }
     }
 
-    fn mark(self) -> Mark {
+    fn mark(self) -> Highlight {
         match self {
-            Self::Error => Mark::Bad,
-            Self::Warning => Mark::Warning,
-            Self::Note => Mark::Strong,
+            Self::Error => Highlight::Bad,
+            Self::Warning => Highlight::Warning,
+            Self::Note => Highlight::Strong,
         }
     }
 }
@@ -94,9 +94,9 @@ impl Finding {
     }
 }
 
-impl Report {
+impl CheckReport {
     /// Of these documents.
-    pub fn new(documents: Vec<Verdict>) -> Self {
+    pub fn new(documents: Vec<DocumentReport>) -> Self {
         let good = documents.iter().all(|verdict| verdict.good);
         Self { good, documents }
     }
@@ -104,7 +104,10 @@ impl Report {
     /// A row for each finding and account, and one for each document: whether it is good.
     pub fn table(&self) -> OutputTable<impl Iterator<Item = Vec<String>> + '_> {
         let columns = ["document", "line", "kind", "path", "text"].map(OutputColumn::text);
-        OutputTable::new(columns, self.documents.iter().flat_map(Verdict::rows))
+        OutputTable::new(
+            columns,
+            self.documents.iter().flat_map(DocumentReport::rows),
+        )
     }
 
     /// A line for each finding, and one for each document that was read.
@@ -115,7 +118,7 @@ impl Report {
     }
 }
 
-impl Verdict {
+impl DocumentReport {
     /// The gateway's result; with `strict`, warnings count.
     pub fn of(document: String, bytes: &[u8], strict: bool) -> Self {
         let findings = |found: Vec<Problem>| {
@@ -235,9 +238,9 @@ impl Verdict {
             (problems, _) => number(problems, "problem"),
         };
         let (mark, word) = if self.good {
-            (Mark::Good, "good")
+            (Highlight::Good, "good")
         } else {
-            (Mark::Bad, "not good")
+            (Highlight::Bad, "not good")
         };
         let has = [
             self.groups.map(|n| number(n, "group")),

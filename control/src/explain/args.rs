@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
-use crate::gateway::{Place, Whose};
+use crate::gateway::{KeyHolderArgs, KeyPlace};
 use crate::output::FormatArgs;
 
 /// Explains what the gateway would do with a request, and why; or what happened to one that is over.
@@ -41,7 +41,7 @@ Examples:
   trilane explain --document gateway.json --group mixed --format json GET /v1/models
   trilane explain 6f3c1d5e-7a10-4c7e-9d13-df448d0f0f4a --ledger access.log --document gateway.json
   grep 6f3c1d5e access.log | trilane explain -")]
-pub struct Args {
+pub struct ExplainArgs {
     /// The gateway's configuration document; `-`: standard input. With REQUEST: charges are explained by its prices, and it
     /// is told what it says of the key now
     #[arg(long, value_name = "FILE")]
@@ -64,11 +64,11 @@ pub struct Args {
     pub ledger: Vec<PathBuf>,
 
     #[command(flatten)]
-    pub whose: Whose,
+    pub whose: KeyHolderArgs,
 
     /// Where the key is in the request [default: the place of the endpoint's protocol]
-    #[arg(long, value_name = "PLACE", requires = "Whose")]
-    pub key_in: Option<Place>,
+    #[arg(long, value_name = "PLACE", requires = "KeyHolderArgs")]
+    pub key_in: Option<KeyPlace>,
 
     /// A header of the request, `name: value`; may be repeated
     #[arg(short = 'H', long = "header", value_name = "HEADER")]
@@ -86,21 +86,21 @@ pub struct Args {
 #[derive(Debug)]
 pub enum Question<'a> {
     /// A document, and a request that is described.
-    Described(&'a Path, Described<'a>),
+    Described(&'a Path, DescribedTarget<'a>),
     /// A request that is over: its id, its ledger line, or `-`.
     Past(&'a OsStr),
 }
 
 /// The request line that the command line has.
 #[derive(Debug, Clone, Copy)]
-pub struct Described<'a> {
+pub struct DescribedTarget<'a> {
     /// The method.
     pub method: &'a str,
     /// The path, perhaps with a query.
     pub path: &'a str,
 }
 
-impl Args {
+impl ExplainArgs {
     /// What is asked about.
     ///
     /// # Errors
@@ -135,7 +135,7 @@ impl Args {
                 ));
             }
         };
-        let described = Described {
+        let described = DescribedTarget {
             method: utf8(method)?,
             path: utf8(path)?,
         };

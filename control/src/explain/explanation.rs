@@ -10,12 +10,12 @@ use trilane::protocol::query::Target;
 use trilane::reply::Reply;
 use trilane::routing::Route;
 
-use super::request::Request;
-use super::step::{self, Credentials, Name, Step};
+use super::request::DescribedRequest;
+use super::step::{self, Credentials, DecisionStep, StepName};
 use super::words::{
     group_text, limits, limits_text, message, model_text, prices, prices_text, route_text,
 };
-use crate::gateway::{Asker, BodyChange, Gateway, Ran};
+use crate::gateway::{BodyChange, KeyHolder, LocalGateway, Ran};
 use crate::output::{OutputColumn, OutputTable};
 
 /// A decision, with its reasons.
@@ -28,19 +28,19 @@ pub struct Explanation {
     /// Its path, without the query, which may contain a key.
     pub path: String,
     /// Each step of the decision.
-    pub steps: Vec<Step>,
+    pub steps: Vec<DecisionStep>,
     /// What the decision resolved.
     #[serde(flatten)]
-    pub found: Found,
+    pub found: Resolved,
     /// The upstream request, if there is one.
     pub upstream: Option<Upstream>,
     /// The gateway's own response, if there is one.
-    pub answer: Option<Answer>,
+    pub answer: Option<LocalReply>,
 }
 
 /// What the decision resolved; `null` where it ended before.
 #[derive(Debug, Default, Serialize)]
-pub struct Found {
+pub struct Resolved {
     endpoint: Option<String>,
     protocol: Option<String>,
     key: Option<String>,
@@ -71,7 +71,7 @@ pub struct Upstream {
     /// Headers that are set.
     pub headers_set: Vec<(String, String)>,
     /// Places of the body that change.
-    pub body_changes: Vec<Change>,
+    pub body_changes: Vec<BodyReplacement>,
 }
 
 /// A final URL.
@@ -85,7 +85,7 @@ pub struct Url {
 
 /// A replacement in the body.
 #[derive(Debug, Serialize)]
-pub struct Change {
+pub struct BodyReplacement {
     /// Its offset in bytes.
     pub at: usize,
     /// The number of bytes that are replaced.
@@ -96,7 +96,7 @@ pub struct Change {
 
 /// The gateway's own response.
 #[derive(Debug, Serialize)]
-pub struct Answer {
+pub struct LocalReply {
     /// The HTTP status.
     pub status: u16,
     /// The error code of a rejection.
@@ -109,7 +109,12 @@ pub struct Answer {
 
 impl Explanation {
     /// Explains the result of a request.
-    pub fn new(gateway: &Gateway, request: &Request, asker: Option<&Asker>, ran: &Ran) -> Self {
+    pub fn new(
+        gateway: &LocalGateway,
+        request: &DescribedRequest,
+        asker: Option<&KeyHolder>,
+        ran: &Ran,
+    ) -> Self {
         let head = &request.head;
         let target = Target::parse(head.target());
         let matched = match_request(head.method(), target.path);
@@ -125,30 +130,32 @@ impl Explanation {
         let presented = credentials.as_ref().is_some_and(Credentials::any);
         let end = code
             .as_deref()
-            .map(|code| Name::of_code(code, endpoint, presented));
+            .map(|code| StepName::of_code(code, endpoint, presented));
         let route = group.and_then(|group| Route::find(group, record?.protocol?).ok());
         let said = ran
             .reply
             .as_ref()
             .filter(|_| ran.is_refused())
             .and_then(message);
-        let names = Name::of(endpoint, !limits.is_empty());
+        let names = StepName::of(endpoint, !limits.is_empty());
         let steps = step::ordered(&names, ran, end, |name| {
             let credentials = credentials.as_ref();
             match name {
-                Name::Credential => credentials.map(Credentials::found),
-                Name::Key => credentials.map(|c| c.standings(gateway, asker, end != Some(name))),
+                StepName::Credential => credentials.map(Credentials::found),
+                StepName::Key => {
+                    credentials.map(|c| c.standings(gateway, asker, end != Some(name)))
+                }
                 _ if end == Some(name) => said.clone(),
-                Name::Endpoint => Some(step::endpoint(&matched)),
-                Name::Route => group
+                StepName::Endpoint => Some(step::endpoint(&matched)),
+                StepName::Route => group
                     .zip(route.as_ref())
                     .map(|(group, route)| route_text(group, route)),
-                Name::List => group.map(|group| group_text(group)),
-                Name::Version => Some("as the group takes it".to_owned()),
-                Name::Rights => Some("the group may ask for it".to_owned()),
-                Name::Body => Some(format!("{} bytes", request.body.len())),
-                Name::Model => record.map(|record| model_text(record, endpoint)),
-                Name::Limits => Some(limits_text(&limits)),
+                StepName::List => group.map(|group| group_text(group)),
+                StepName::Version => Some("as the group takes it".to_owned()),
+                StepName::Rights => Some("the group may ask for it".to_owned()),
+                StepName::Body => Some(format!("{} bytes", request.body.len())),
+                StepName::Model => record.map(|record| model_text(record, endpoint)),
+                StepName::Limits => Some(limits_text(&limits)),
             }
             .unwrap_or_default()
         });
@@ -162,11 +169,11 @@ impl Explanation {
             method: String::from_utf8_lossy(head.method()).into_owned(),
             path: String::from_utf8_lossy(target.path).into_owned(),
             steps,
-            found: Found::new(record, asker, route.as_ref(), limits),
+            found: Resolved::new(record, asker, route.as_ref(), limits),
             upstream: route
                 .filter(|_| ran.forwarded)
                 .map(|route| Upstream::new(&route, target.path, ran)),
-            answer: ran.reply.as_ref().map(|reply| Answer::new(reply, code)),
+            answer: ran.reply.as_ref().map(|reply| LocalReply::new(reply, code)),
         }
     }
 }
@@ -188,10 +195,10 @@ impl Explanation {
     }
 }
 
-impl Found {
+impl Resolved {
     fn new(
         record: Option<&Record>,
-        asker: Option<&Asker>,
+        asker: Option<&KeyHolder>,
         taken: Option<&Route>,
         limits: Map<String, Value>,
     ) -> Self {
@@ -205,7 +212,7 @@ impl Found {
             key: record
                 .key
                 .clone()
-                .filter(|_| !asker.is_some_and(Asker::is_anybody)),
+                .filter(|_| !asker.is_some_and(KeyHolder::is_anybody)),
             group: record.group.clone(),
             source: route.map(|route| route.source.clone()),
             entry: route.map(|route| route.entry.name()),
@@ -257,7 +264,7 @@ impl Upstream {
                 }
             }
         }
-        let change = |BodyChange { at, length, bytes }: &BodyChange| Change {
+        let change = |BodyChange { at, length, bytes }: &BodyChange| BodyReplacement {
             at: *at,
             length: *length,
             replacement: text(bytes),
@@ -267,7 +274,7 @@ impl Upstream {
     }
 }
 
-impl Answer {
+impl LocalReply {
     fn new(reply: &Reply, code: Option<String>) -> Self {
         let header = |(name, value): &(&str, String)| ((*name).to_owned(), value.clone());
         Self {

@@ -14,14 +14,14 @@ mod words;
 
 use std::path::Path;
 
-pub use args::Args;
+pub use args::ExplainArgs;
 use args::Question;
 use explanation::Explanation;
-use request::Request;
+use request::DescribedRequest;
 
 use crate::document::{self, STDIN};
 use crate::failure::Failure;
-use crate::gateway::{self, Gateway};
+use crate::gateway::{self, LocalGateway};
 use crate::ink::Ink;
 use crate::output::{self, OutputFormat};
 
@@ -29,7 +29,7 @@ use crate::output::{self, OutputFormat};
 ///
 /// # Errors
 /// The request is rejected, or there is no result.
-pub fn run(args: &Args) -> Result<(), Failure> {
+pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let (document, target) = match args.question()? {
         Question::Past(request) => return past::run(args, request),
         Question::Described(document, target) => (document, target),
@@ -46,8 +46,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
     let compiled = document::good(document)?;
     let asker = args.whose.asker(&compiled)?;
-    let gateway = Gateway::new(compiled, asker.as_ref());
-    let request = Request::new(args, &target, asker.as_ref(), &gateway)?;
+    let gateway = LocalGateway::new(compiled, asker.as_ref());
+    let request = DescribedRequest::new(args, &target, asker.as_ref(), &gateway)?;
     let ran = gateway::run(&gateway, &request.head, &request.body);
     let explanation = Explanation::new(&gateway, &request, asker.as_ref(), &ran);
     output::print_beside_code(|out| match args.format.format() {

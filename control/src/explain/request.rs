@@ -6,32 +6,32 @@ use trilane::head::Head;
 use trilane::protocol::match_request;
 use trilane::protocol::query::Target;
 
-use super::args::{Args, Described, Header};
+use super::args::{DescribedTarget, ExplainArgs, Header};
 use crate::document::read_input;
 use crate::failure::Failure;
-use crate::gateway::{Asker, Gateway, Place, protocol_of};
+use crate::gateway::{KeyHolder, KeyPlace, LocalGateway, protocol_of};
 
 /// A request.
 #[derive(Debug)]
-pub struct Request {
+pub struct DescribedRequest {
     /// Its head.
     pub head: Head,
     /// Its body, empty where it has none.
     pub body: Vec<u8>,
 }
 
-impl Request {
+impl DescribedRequest {
     /// The request of the command line.
     ///
     /// # Errors
     /// The path or a header is invalid, or the body cannot be read.
     pub fn new(
-        args: &Args,
-        described: &Described<'_>,
-        asker: Option<&Asker>,
-        gateway: &Gateway,
+        args: &ExplainArgs,
+        described: &DescribedTarget<'_>,
+        asker: Option<&KeyHolder>,
+        gateway: &LocalGateway,
     ) -> Result<Self, Failure> {
-        let Described { method, path } = *described;
+        let DescribedTarget { method, path } = *described;
         if !path.starts_with('/') {
             let why = "PATH must begin with /: the path alone, without the gateway's address";
             return Err(Failure::Usage(why.to_owned()));
@@ -80,12 +80,12 @@ impl Request {
 }
 
 /// Where the key is in a request for this endpoint.
-fn place(described: &Described<'_>, asker: &Asker, gateway: &Gateway) -> Place {
+fn place(described: &DescribedTarget<'_>, asker: &KeyHolder, gateway: &LocalGateway) -> KeyPlace {
     let path = Target::parse(described.path.as_bytes()).path;
     let endpoint = match_request(described.method.as_bytes(), path).ok();
     let protocol = endpoint.and_then(|endpoint| endpoint.protocol());
     let of_group = || protocol_of(gateway.group(asker.value()).map(AsRef::as_ref));
-    Place::of(protocol.unwrap_or_else(of_group))
+    KeyPlace::of(protocol.unwrap_or_else(of_group))
 }
 
 /// The name in lower case, as Envoy gives it, and the value without blanks around it.

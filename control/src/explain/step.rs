@@ -7,16 +7,16 @@ use trilane::head::Head;
 use trilane::protocol::query::Target;
 use trilane::protocol::{Endpoint, Mismatch};
 
-use crate::gateway::{Asker, Gateway, Ran};
+use crate::gateway::{KeyHolder, LocalGateway, Ran};
 use crate::timestamp;
 
 /// A step and its result.
 #[derive(Debug, Serialize)]
-pub struct Step {
+pub struct DecisionStep {
     /// The step.
-    pub step: Name,
+    pub step: StepName,
     /// Its result.
-    pub result: Verdict,
+    pub result: StepResult,
     /// The reason, or what was found.
     pub reason: String,
 }
@@ -24,7 +24,7 @@ pub struct Step {
 /// A step of the decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Name {
+pub enum StepName {
     Endpoint,
     Credential,
     Key,
@@ -40,13 +40,13 @@ pub enum Name {
 /// The result of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum StepResult {
     Good,
     Refused,
     NotReached,
 }
 
-impl Verdict {
+impl StepResult {
     /// Its name.
     pub fn text(self) -> &'static str {
         match self {
@@ -57,7 +57,7 @@ impl Verdict {
     }
 }
 
-impl Name {
+impl StepName {
     /// Its name.
     pub fn text(self) -> &'static str {
         match self {
@@ -198,7 +198,12 @@ impl Credentials {
     }
 
     /// The state of each key in the document.
-    pub fn standings(&self, gateway: &Gateway, asker: Option<&Asker>, good: bool) -> String {
+    pub fn standings(
+        &self,
+        gateway: &LocalGateway,
+        asker: Option<&KeyHolder>,
+        good: bool,
+    ) -> String {
         let keys = self
             .read
             .iter()
@@ -219,7 +224,7 @@ impl Credentials {
                 return format!("the document does not know this key{feed}");
             };
             let id = &record.id;
-            if asker.is_some_and(Asker::is_anybody) {
+            if asker.is_some_and(KeyHolder::is_anybody) {
                 return taken(
                     &format!("some good key of the group {}", record.group),
                     record,
@@ -265,25 +270,25 @@ fn place(form: Form) -> &'static str {
 
 /// The steps in order: those before the end are good, those after it were not reached.
 pub fn ordered(
-    names: &[Name],
+    names: &[StepName],
     ran: &Ran,
-    end: Option<Name>,
-    mut reason: impl FnMut(Name) -> String,
-) -> Vec<Step> {
+    end: Option<StepName>,
+    mut reason: impl FnMut(StepName) -> String,
+) -> Vec<DecisionStep> {
     let end_at = end.and_then(|end| names.iter().position(|name| *name == end));
     let steps = names.iter().enumerate().map(|(position, &step)| {
         let result = match end_at {
-            Some(end) if position == end => Verdict::Refused,
+            Some(end) if position == end => StepResult::Refused,
             // A body may prove invalid after the model was known and the headers were forwarded.
-            Some(end) if position > end && !ran.forwarded => Verdict::NotReached,
-            _ => Verdict::Good,
+            Some(end) if position > end && !ran.forwarded => StepResult::NotReached,
+            _ => StepResult::Good,
         };
-        let reason = if result == Verdict::NotReached {
+        let reason = if result == StepResult::NotReached {
             String::new()
         } else {
             reason(step)
         };
-        Step {
+        DecisionStep {
             step,
             result,
             reason,

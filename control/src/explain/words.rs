@@ -12,7 +12,7 @@ use trilane::reply::Reply;
 use trilane::routing::Route;
 use trilane::usage::{Call, Kind};
 
-use crate::gateway::Gateway;
+use crate::gateway::LocalGateway;
 
 /// The message of a rejection, which all three protocols have in one place.
 pub fn message(reply: &Reply) -> Option<String> {
@@ -153,7 +153,7 @@ pub fn prices_text(prices: &Value) -> String {
 
 /// The limits of a request, by subject.
 pub fn limits(
-    gateway: &Gateway,
+    gateway: &LocalGateway,
     key: Option<&str>,
     group: Option<&Rc<Group>>,
 ) -> Map<String, Value> {

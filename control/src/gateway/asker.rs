@@ -18,7 +18,7 @@ const STAND_IN: &[u8] = b"a-stand-in-for-a-key-whose-value-is-not-known-here";
 /// The options that name the key of a request.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[group(multiple = false)]
-pub struct Whose {
+pub struct KeyHolderArgs {
     /// The file with the key, with or without an end of line; `-`: standard input. Other users do not see it
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
@@ -55,13 +55,13 @@ impl fmt::Debug for Secret {
 
 /// The holder of a key.
 #[derive(Debug)]
-pub struct Asker {
+pub struct KeyHolder {
     value: Secret,
     record: Option<KeyRecord>,
     anybody: bool,
 }
 
-impl Asker {
+impl KeyHolder {
     /// The key's value, or its stand-in.
     pub fn value(&self) -> &[u8] {
         &self.value.0
@@ -78,7 +78,7 @@ impl Asker {
     }
 }
 
-impl Whose {
+impl KeyHolderArgs {
     /// Whether a key or group is named.
     pub fn is_named(&self) -> bool {
         self.key_file.is_some()
@@ -91,11 +91,11 @@ impl Whose {
     ///
     /// # Errors
     /// The file cannot be read or contains no key, or the document does not have the id.
-    pub fn asker(&self, compiled: &Compiled) -> Result<Option<Asker>, Failure> {
+    pub fn asker(&self, compiled: &Compiled) -> Result<Option<KeyHolder>, Failure> {
         let known = |record, anybody| {
             let value = Secret(STAND_IN.to_vec());
             let record = Some(record);
-            Ok(Some(Asker {
+            Ok(Some(KeyHolder {
                 value,
                 record,
                 anybody,
@@ -107,7 +107,7 @@ impl Whose {
         };
         if let Some(value) = value {
             let (record, anybody) = (None, false);
-            return Ok(Some(Asker {
+            return Ok(Some(KeyHolder {
                 value,
                 record,
                 anybody,
@@ -183,9 +183,9 @@ mod tests {
 
     #[test]
     fn debug_prints_no_key() {
-        let whose = Whose {
+        let whose = KeyHolderArgs {
             key: Some(Secret(b"tl-secret".to_vec())),
-            ..Whose::default()
+            ..KeyHolderArgs::default()
         };
         assert!(!format!("{whose:?}").contains("tl-secret"));
     }

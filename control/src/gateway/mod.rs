@@ -5,8 +5,8 @@ mod place;
 mod run;
 mod world;
 
-pub use asker::{Asker, Whose};
-pub use place::{Place, protocol_of};
+pub use asker::{KeyHolder, KeyHolderArgs};
+pub use place::{KeyPlace, protocol_of};
 pub use run::{BodyChange, Ran, run};
 pub use world::World;
 
@@ -19,16 +19,16 @@ use trilane::config::snapshot::InForce;
 
 /// A gateway with one document in force.
 #[derive(Debug)]
-pub struct Gateway {
+pub struct LocalGateway {
     /// The policy.
     pub in_force: InForce,
     /// The key records, counters and clock.
     pub world: World,
 }
 
-impl Gateway {
+impl LocalGateway {
     /// Puts a document in force, and adds a key if the holder's own value is not known.
-    pub fn new(compiled: Compiled, asker: Option<&Asker>) -> Self {
+    pub fn new(compiled: Compiled, asker: Option<&KeyHolder>) -> Self {
         let mut keys = compiled.keys;
         if let Some((value, Some(record))) = asker.map(|asker| (asker.value(), asker.record())) {
             // In front: the first match counts.

@@ -6,7 +6,7 @@ use trilane::lane::Protocol;
 
 /// A place for a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Place {
+pub enum KeyPlace {
     /// authorization: Bearer
     Authorization,
     /// x-api-key
@@ -19,7 +19,7 @@ pub enum Place {
     Query,
 }
 
-impl Place {
+impl KeyPlace {
     /// The protocol's own place.
     pub fn of(protocol: Protocol) -> Self {
         match protocol {

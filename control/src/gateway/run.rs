@@ -5,7 +5,7 @@ use trilane::head::Head;
 use trilane::ledger::{Ending, Record};
 use trilane::reply::Reply;
 
-use super::Gateway;
+use super::LocalGateway;
 use super::world::NotSent;
 
 /// The size of a body chunk, in bytes: about what Envoy reads at once.
@@ -46,8 +46,8 @@ impl Ran {
 }
 
 /// Runs a request through the gateway's own state machine.
-pub fn run(gateway: &Gateway, head: &Head, body: &[u8]) -> Ran {
-    let Gateway { in_force, world } = gateway;
+pub fn run(gateway: &LocalGateway, head: &Head, body: &[u8]) -> Ran {
+    let LocalGateway { in_force, world } = gateway;
     let mut exchange = Exchange::default();
     let mut ran = Ran {
         reply: None,

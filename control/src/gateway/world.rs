@@ -18,7 +18,7 @@ use trilane::shared_data::{Conflict, SharedData};
 pub struct World {
     keys: Vec<(KeyDigest, KeyRecord)>,
     limiter: Limiter,
-    shared: Values,
+    shared: LocalSharedData,
 }
 
 impl World {
@@ -27,7 +27,7 @@ impl World {
         Self {
             keys,
             limiter: Limiter::new(1),
-            shared: Values::default(),
+            shared: LocalSharedData::default(),
         }
     }
 
@@ -125,9 +125,9 @@ impl StreamEnd for NotSent {
 
 /// Shared data with one reader and writer.
 #[derive(Debug, Default)]
-struct Values(RefCell<HashMap<String, (Vec<u8>, u32)>>);
+struct LocalSharedData(RefCell<HashMap<String, (Vec<u8>, u32)>>);
 
-impl SharedData for Values {
+impl SharedData for LocalSharedData {
     fn get(&self, name: &str) -> (Option<Vec<u8>>, Option<u32>) {
         let values = self.0.borrow();
         let found = values.get(name).cloned();

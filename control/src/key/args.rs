@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use time::{Duration, OffsetDateTime};
 
 use super::issued;
-use super::terms::Terms;
+use super::terms::LimitArgs;
 use crate::document::DocumentArg;
 use crate::output::FormatArgs;
 use crate::timestamp;
@@ -36,37 +36,37 @@ Examples:
   trilane key limit --document gateway.json --id key_02 --budget-month 300 --rpm none
   trilane key rotate --document gateway.json --id key_01 --overlap 7d
   trilane key list --document gateway.json")]
-pub struct Args {
+pub struct KeyArgs {
     #[command(subcommand)]
-    pub command: Command,
+    pub command: KeyCommand,
 }
 
 /// The subcommands.
 #[derive(Debug, clap::Subcommand)]
-pub enum Command {
+pub enum KeyCommand {
     /// Create a key
-    Create(Create),
+    Create(KeyCreateArgs),
     /// List the keys: id, owner, label, group, state, limits, budget, creation, end
-    List(List),
+    List(KeyListArgs),
     /// Disable a key
-    Disable(One),
+    Disable(OneKeyArgs),
     /// Enable a disabled key
-    Enable(One),
+    Enable(OneKeyArgs),
     /// Change the limits and budgets of a key
-    Limit(Limit),
+    Limit(KeyLimitArgs),
     /// Set when a key expires
-    Expire(Expire),
+    Expire(KeyExpireArgs),
     /// Give a key a new value
-    Rotate(Rotate),
+    Rotate(KeyRotateArgs),
     /// Remove a key
-    Remove(One),
+    Remove(OneKeyArgs),
 }
 
 /// `trilane key create`.
 #[derive(Debug, clap::Args)]
-pub struct Create {
+pub struct KeyCreateArgs {
     #[command(flatten)]
-    pub one: One,
+    pub one: OneKeyArgs,
 
     /// The key's group
     #[arg(long, value_name = "ID")]
@@ -89,10 +89,10 @@ pub struct Create {
     pub label: Option<String>,
 
     #[command(flatten)]
-    pub terms: Terms,
+    pub terms: LimitArgs,
 
     #[command(flatten)]
-    pub shown: Shown,
+    pub shown: KeyOutArgs,
 }
 
 /// `trilane key limit`.
@@ -100,12 +100,12 @@ pub struct Create {
 #[command(after_help = "\
 Limits that are not named stay; `none` removes one. A budget requires that every model of the key's group has prices, \
 or \"free\": true. Usage so far still counts.")]
-pub struct Limit {
+pub struct KeyLimitArgs {
     #[command(flatten)]
-    pub one: One,
+    pub one: OneKeyArgs,
 
     #[command(flatten)]
-    pub terms: Terms,
+    pub terms: LimitArgs,
 
     /// Remove every limit and budget that is not named
     #[arg(long)]
@@ -114,7 +114,7 @@ pub struct Limit {
 
 /// `trilane key list`.
 #[derive(Debug, clap::Args)]
-pub struct List {
+pub struct KeyListArgs {
     #[command(flatten)]
     pub document: DocumentArg,
 
@@ -124,7 +124,7 @@ pub struct List {
 
 /// Which key of which document.
 #[derive(Debug, clap::Args)]
-pub struct One {
+pub struct OneKeyArgs {
     #[command(flatten)]
     pub document: DocumentArg,
 
@@ -138,18 +138,18 @@ pub struct One {
 
 /// `trilane key expire`.
 #[derive(Debug, clap::Args)]
-pub struct Expire {
+pub struct KeyExpireArgs {
     #[command(flatten)]
-    pub one: One,
+    pub one: OneKeyArgs,
 
     #[command(flatten)]
-    pub end: End,
+    pub end: KeyEndArgs,
 }
 
 /// When a key expires.
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
-pub struct End {
+pub struct KeyEndArgs {
     /// At this time: RFC 3339, or a day in UTC
     #[arg(long, value_name = "TIME", value_parser = timestamp::parse_or_day)]
     pub at: Option<OffsetDateTime>,
@@ -173,21 +173,21 @@ pub struct End {
 Without --overlap the old value is rejected as soon as the document takes effect. With it the old value stays valid \
 under an id of its own, `<id>-old-<time>`, until it expires; `trilane key expire --now` ends it earlier, and `trilane \
 key remove` removes it. Limits and budgets are counted for each id, so while both are valid each has the full limits.")]
-pub struct Rotate {
+pub struct KeyRotateArgs {
     #[command(flatten)]
-    pub one: One,
+    pub one: OneKeyArgs,
 
     /// How long the old value stays valid, such as 12h or 7d [default: not at all]
     #[arg(long, value_name = "TIME", value_parser = timestamp::parse_duration)]
     pub overlap: Option<Duration>,
 
     #[command(flatten)]
-    pub shown: Shown,
+    pub shown: KeyOutArgs,
 }
 
 /// Where a new key is written.
 #[derive(Debug, clap::Args)]
-pub struct Shown {
+pub struct KeyOutArgs {
     /// Write the new key to this new file, readable only by its owner, instead of to standard output
     #[arg(long, value_name = "FILE")]
     pub key_out: Option<PathBuf>,

@@ -4,9 +4,9 @@ use time::{Duration, OffsetDateTime};
 use trilane::config::Document;
 use trilane::config::document::{KeyDocument, LimitsDocument};
 
-use super::args::Create;
-use super::terms::{self, Terms};
-use super::text::{Edit, Key, Text};
+use super::args::KeyCreateArgs;
+use super::terms::{self, LimitArgs};
+use super::text::{DocumentText, Edit, KeyText};
 use super::value::NewKey;
 use crate::timestamp;
 
@@ -16,14 +16,14 @@ const MAX_ID: usize = 64;
 /// A document that was read: its text and its keys.
 #[derive(Debug)]
 pub struct Opened<'a> {
-    text: Text<'a>,
+    text: DocumentText<'a>,
     keys: Vec<KeyDocument>,
 }
 
 /// A key of the document.
 struct There<'o> {
     position: usize,
-    key: &'o Key,
+    key: &'o KeyText,
     says: &'o KeyDocument,
 }
 
@@ -33,7 +33,7 @@ pub type Changed = Result<Option<Vec<u8>>, String>;
 impl<'a> Opened<'a> {
     /// `None` if the bytes are not a document.
     pub fn new(bytes: &'a [u8], document: Document) -> Option<Self> {
-        let text = Text::new(bytes)?;
+        let text = DocumentText::new(bytes)?;
         let keys = document.keys.unwrap_or_default();
         Some(Self { text, keys })
     }
@@ -42,7 +42,12 @@ impl<'a> Opened<'a> {
     ///
     /// # Errors
     /// There is one with this id.
-    pub fn create(&self, args: &Create, ends: Option<OffsetDateTime>, new: &NewKey) -> Changed {
+    pub fn create(
+        &self,
+        args: &KeyCreateArgs,
+        ends: Option<OffsetDateTime>,
+        new: &NewKey,
+    ) -> Changed {
         let id = &args.one.id;
         if self.position(id).is_some() {
             return Err(format!(
@@ -108,7 +113,7 @@ impl<'a> Opened<'a> {
     ///
     /// # Errors
     /// There is no such key.
-    pub fn limit(&self, id: &str, terms: &Terms, anew: bool) -> Changed {
+    pub fn limit(&self, id: &str, terms: &LimitArgs, anew: bool) -> Changed {
         let There { key, says, .. } = self.find(id)?;
         let before = says.limits.as_ref();
         let limits = terms.apply(before.filter(|_| !anew));
@@ -152,7 +157,7 @@ impl<'a> Opened<'a> {
     /// The old key, under another id and with an end.
     fn old(
         &self,
-        key: &Key,
+        key: &KeyText,
         says: &KeyDocument,
         overlap: Duration,
     ) -> Result<(String, Vec<u8>), String> {

@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// A document, locked against other runs of this command.
 #[derive(Debug)]
-pub struct Held {
+pub struct LockedDocument {
     /// Its real path: a rename must not replace a symbolic link to it.
     path: PathBuf,
     directory: PathBuf,
@@ -29,7 +29,7 @@ pub struct Held {
     _lock: File,
 }
 
-impl Held {
+impl LockedDocument {
     /// Waits for other writers, then reads.
     ///
     /// # Errors
@@ -175,7 +175,10 @@ mod tests {
         }
         let before = fs::metadata(&document).unwrap();
         symlink("a.json", &link).unwrap();
-        Held::open(&link).unwrap().replace(b"new").unwrap();
+        LockedDocument::open(&link)
+            .unwrap()
+            .replace(b"new")
+            .unwrap();
         assert_eq!(fs::read(&document).unwrap(), b"new");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         let after = fs::metadata(&document).unwrap();
@@ -194,7 +197,7 @@ mod tests {
         let files = tempfile::tempdir().unwrap();
         let document = files.path().join("a.json");
         fs::write(&document, "old").unwrap();
-        let held = Held::open(&document).unwrap();
+        let held = LockedDocument::open(&document).unwrap();
         fs::write(&document, "another's").unwrap();
         let why = held.replace(b"new").unwrap_err();
         assert!(

@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::file::Held;
+use super::file::LockedDocument;
 
 /// The notes on the keys of a document, by id.
 #[derive(Debug, Default)]
-pub struct Issued {
+pub struct IssuedNotes {
     notes: BTreeMap<String, Note>,
 }
 
@@ -31,7 +31,7 @@ pub struct Note {
     pub created_at: Option<String>,
 }
 
-impl Issued {
+impl IssuedNotes {
     /// Reads the notes beside a document; none if there is no such file.
     ///
     /// # Errors
@@ -71,7 +71,7 @@ impl Issued {
     ///
     /// # Errors
     /// They cannot be written, and are unchanged.
-    pub fn write(&self, held: &Held) -> Result<(), String> {
+    pub fn write(&self, held: &LockedDocument) -> Result<(), String> {
         // Texts only, into memory: it cannot fail.
         let mut bytes = serde_json::to_vec_pretty(&self.notes).unwrap_or_default();
         bytes.push(b'\n');

@@ -15,14 +15,17 @@ mod terms;
 mod text;
 mod value;
 
-pub use args::Args;
-use args::{Command, Create, Expire, Limit, List, One, Rotate, Shown};
+pub use args::KeyArgs;
+use args::{
+    KeyCommand, KeyCreateArgs, KeyExpireArgs, KeyLimitArgs, KeyListArgs, KeyOutArgs, KeyRotateArgs,
+    OneKeyArgs,
+};
 use change::Opened;
 use delivery::Delivery;
-use file::Held;
-use issued::{Issued, Note};
+use file::LockedDocument;
+use issued::{IssuedNotes, Note};
 use serde::Serialize;
-use state::State;
+use state::ListedKey;
 use time::OffsetDateTime;
 use trilane::config::{Compiled, Document};
 use value::NewKey;
@@ -37,22 +40,22 @@ use crate::timestamp;
 ///
 /// # Errors
 /// The document was not changed, or the list cannot be printed.
-pub fn run(args: &Args) -> Result<(), Failure> {
+pub fn run(args: &KeyArgs) -> Result<(), Failure> {
     match &args.command {
-        Command::Create(args) => create(args),
-        Command::List(args) => list(args),
-        Command::Disable(one) => simple(one, "disabled", |opened| opened.disable(&one.id, true)),
-        Command::Enable(one) => simple(one, "enabled", |opened| opened.disable(&one.id, false)),
-        Command::Expire(args) => expire(args),
-        Command::Limit(args) => limit(args),
-        Command::Rotate(args) => rotate(args),
-        Command::Remove(one) => simple(one, "removed", |opened| opened.remove(&one.id)),
+        KeyCommand::Create(args) => create(args),
+        KeyCommand::List(args) => list(args),
+        KeyCommand::Disable(one) => simple(one, "disabled", |opened| opened.disable(&one.id, true)),
+        KeyCommand::Enable(one) => simple(one, "enabled", |opened| opened.disable(&one.id, false)),
+        KeyCommand::Expire(args) => expire(args),
+        KeyCommand::Limit(args) => limit(args),
+        KeyCommand::Rotate(args) => rotate(args),
+        KeyCommand::Remove(one) => simple(one, "removed", |opened| opened.remove(&one.id)),
     }
 }
 
 /// What was done, for a program. It may contain a key, so there is no `Debug`.
 #[derive(Serialize)]
-struct Told<'a> {
+struct KeyChange<'a> {
     id: &'a str,
     /// The change: `created`, `disabled`, `enabled`, `expires`, `limited`, `rotated`, `removed`.
     done: &'static str,
@@ -60,16 +63,16 @@ struct Told<'a> {
     changed: bool,
     /// The key's present state, unless it was removed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    now: Option<State>,
+    now: Option<ListedKey>,
     /// The old value, if it stays valid for a while.
     #[serde(skip_serializing_if = "Option::is_none")]
-    old: Option<State>,
+    old: Option<ListedKey>,
     /// The new value. It is shown this once.
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<&'a str>,
 }
 
-impl Told<'_> {
+impl KeyChange<'_> {
     /// The same in a row.
     fn table(&self) -> OutputTable<[Vec<String>; 1]> {
         let columns = [
@@ -98,7 +101,7 @@ impl Told<'_> {
     }
 }
 
-fn create(args: &Create) -> Result<(), Failure> {
+fn create(args: &KeyCreateArgs) -> Result<(), Failure> {
     let ends = match args.expires_in {
         Some(span) => Some(timestamp::from_now(span).map_err(Failure::Usage)?),
         None => args.expires_at,
@@ -114,14 +117,14 @@ fn create(args: &Create) -> Result<(), Failure> {
     })
 }
 
-fn rotate(args: &Rotate) -> Result<(), Failure> {
+fn rotate(args: &KeyRotateArgs) -> Result<(), Failure> {
     let (one, new) = (&args.one, NewKey::draw().map_err(Failure::Data)?);
     with_new(one, &new, &args.shown, "rotated", None, |opened| {
         opened.rotate(&one.id, args.overlap, &new)
     })
 }
 
-fn expire(args: &Expire) -> Result<(), Failure> {
+fn expire(args: &KeyExpireArgs) -> Result<(), Failure> {
     let end = &args.end;
     let ends = match (end.within, end.now) {
         (Some(span), _) => Some(timestamp::from_now(span).map_err(Failure::Usage)?),
@@ -133,7 +136,7 @@ fn expire(args: &Expire) -> Result<(), Failure> {
     })
 }
 
-fn limit(args: &Limit) -> Result<(), Failure> {
+fn limit(args: &KeyLimitArgs) -> Result<(), Failure> {
     if args.terms.is_empty() && !args.only {
         let why =
             "nothing to change: name a limit or a budget, such as --rpm 60 or --budget-month none";
@@ -145,13 +148,13 @@ fn limit(args: &Limit) -> Result<(), Failure> {
     })
 }
 
-fn list(args: &List) -> Result<(), Failure> {
+fn list(args: &KeyListArgs) -> Result<(), Failure> {
     let file = args.document.path();
     let (document, compiled) = document::good_with_text(file)?;
     let issued = if file.as_os_str() == STDIN {
-        Issued::default()
+        IssuedNotes::default()
     } else {
-        Issued::beside(file).map_err(Failure::Unreadable)?
+        IssuedNotes::beside(file).map_err(Failure::Unreadable)?
     };
     let states = states(&document, &compiled, &issued);
     output::print(|out| match args.format.format() {
@@ -163,16 +166,16 @@ fn list(args: &List) -> Result<(), Failure> {
 
 /// Makes a change without a new value.
 fn simple(
-    one: &One,
+    one: &OneKeyArgs,
     done: &'static str,
     edit: impl FnOnce(&Opened<'_>) -> change::Changed,
 ) -> Result<(), Failure> {
-    let held = Held::open(one.document.path()).map_err(Failure::Unreadable)?;
+    let held = LockedDocument::open(one.document.path()).map_err(Failure::Unreadable)?;
     let text = edited(&held, edit)?;
     let changed = text.is_some();
     let text = text.unwrap_or_else(|| held.bytes.clone());
     let (document, compiled) = judged(&held, &text)?;
-    let mut issued = Issued::beside(held.path()).map_err(Failure::Data)?;
+    let mut issued = IssuedNotes::beside(held.path()).map_err(Failure::Data)?;
     if changed {
         held.replace(&text).map_err(Failure::Data)?;
     }
@@ -188,7 +191,7 @@ fn simple(
             "note: an old value of this key is still good, by itself: {old}"
         ));
     }
-    let told = Told {
+    let told = KeyChange {
         id: &one.id,
         done,
         changed,
@@ -201,17 +204,17 @@ fn simple(
 
 /// Makes a change with a new value, and perhaps a key for the old one.
 fn with_new(
-    one: &One,
+    one: &OneKeyArgs,
     new: &NewKey,
-    shown: &Shown,
+    shown: &KeyOutArgs,
     done: &'static str,
     note: Option<Note>,
     edit: impl FnOnce(&Opened<'_>) -> Result<(Vec<u8>, Option<String>), String>,
 ) -> Result<(), Failure> {
-    let held = Held::open(one.document.path()).map_err(Failure::Unreadable)?;
+    let held = LockedDocument::open(one.document.path()).map_err(Failure::Unreadable)?;
     let (text, old) = edited(&held, edit)?;
     let (document, compiled) = judged(&held, &text)?;
-    let mut issued = Issued::beside(held.path()).map_err(Failure::Data)?;
+    let mut issued = IssuedNotes::beside(held.path()).map_err(Failure::Data)?;
     let delivery = shown
         .key_out
         .as_deref()
@@ -235,7 +238,7 @@ fn with_new(
     if let Some(delivery) = delivery {
         delivery.keep();
     }
-    let told = Told {
+    let told = KeyChange {
         id: &one.id,
         done,
         changed: true,
@@ -256,7 +259,7 @@ fn with_new(
 
 /// Edits the text of a document.
 fn edited<T>(
-    held: &Held,
+    held: &LockedDocument,
     edit: impl FnOnce(&Opened<'_>) -> Result<T, String>,
 ) -> Result<T, Failure> {
     let document = Document::parse(&held.bytes).map_err(|problems| {
@@ -271,7 +274,7 @@ fn edited<T>(
 }
 
 /// Compiles the new text as the gateway does.
-fn judged(held: &Held, text: &[u8]) -> Result<(Document, Compiled), Failure> {
+fn judged(held: &LockedDocument, text: &[u8]) -> Result<(Document, Compiled), Failure> {
     document::read_and_judge(text).map_err(|problems| {
         document::tell(&problems);
         let before = if document::judge(&held.bytes).is_err() {
@@ -286,17 +289,22 @@ fn judged(held: &Held, text: &[u8]) -> Result<(Document, Compiled), Failure> {
 }
 
 /// The state of every key.
-fn states(document: &Document, compiled: &Compiled, issued: &Issued) -> Vec<State> {
+fn states(document: &Document, compiled: &Compiled, issued: &IssuedNotes) -> Vec<ListedKey> {
     let now = OffsetDateTime::now_utc();
     let says = document.keys.as_deref().unwrap_or_default();
     let keys = says.iter().zip(&compiled.keys);
     keys.map(|(says, (_, record))| {
-        State::of(record, says.limits.as_ref(), issued.of(&record.id), now)
+        ListedKey::of(record, says.limits.as_ref(), issued.of(&record.id), now)
     })
     .collect()
 }
 
-fn state_of(document: &Document, compiled: &Compiled, issued: &Issued, id: &str) -> Option<State> {
+fn state_of(
+    document: &Document,
+    compiled: &Compiled,
+    issued: &IssuedNotes,
+    id: &str,
+) -> Option<ListedKey> {
     let states = states(document, compiled, issued);
     states.into_iter().find(|state| state.id == id)
 }
@@ -312,7 +320,7 @@ fn still_good<'c>(compiled: &'c Compiled, id: &str) -> impl Iterator<Item = &'c 
 }
 
 /// Prints the value alone on standard output, so that a script can read it, and the rest on standard error.
-fn tell(told: &Told<'_>, format: OutputFormat) -> Result<(), Failure> {
+fn tell(told: &KeyChange<'_>, format: OutputFormat) -> Result<(), Failure> {
     match format {
         OutputFormat::Json => return output::print(|out| output::write_json(told, out)),
         OutputFormat::Csv => return output::print(|out| told.table().write_csv(out)),
@@ -336,7 +344,7 @@ fn tell(told: &Told<'_>, format: OutputFormat) -> Result<(), Failure> {
         )
     });
     say(&format!("{} {id}{}", told.done, state.unwrap_or_default()));
-    if let Some(State { id, expires_at, .. }) = &told.old {
+    if let Some(ListedKey { id, expires_at, .. }) = &told.old {
         let end = expires_at.as_deref().unwrap_or_default();
         say(&format!("the old value is {id} until {end}"));
     }

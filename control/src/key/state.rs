@@ -12,7 +12,7 @@ use crate::timestamp;
 
 /// What is shown of a key: neither its value nor its digest.
 #[derive(Debug, Serialize)]
-pub struct State {
+pub struct ListedKey {
     /// The id.
     pub id: String,
     /// Its owner.
@@ -43,7 +43,7 @@ pub fn of(record: &KeyRecord, now: OffsetDateTime) -> &'static str {
     }
 }
 
-impl State {
+impl ListedKey {
     /// The state of a key at a time.
     pub fn of(
         record: &KeyRecord,
@@ -82,7 +82,7 @@ impl State {
 }
 
 /// A row for each key.
-pub fn table(states: &[State]) -> OutputTable<impl Iterator<Item = Vec<String>> + '_> {
+pub fn table(states: &[ListedKey]) -> OutputTable<impl Iterator<Item = Vec<String>> + '_> {
     let others = [
         "owner",
         "label",
@@ -95,5 +95,8 @@ pub fn table(states: &[State]) -> OutputTable<impl Iterator<Item = Vec<String>> 
     ];
     let others = others.map(|name| OutputColumn::text(name).optional());
     let columns = [OutputColumn::text("id")].into_iter().chain(others);
-    OutputTable::new(columns.collect::<Vec<_>>(), states.iter().map(State::row))
+    OutputTable::new(
+        columns.collect::<Vec<_>>(),
+        states.iter().map(ListedKey::row),
+    )
 }

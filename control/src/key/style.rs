@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::span::Member;
+use crate::span::JsonMember;
 
 /// The white space of an object, taken from an existing one.
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ pub struct Style {
 
 impl Style {
     /// The style of the object at `span`.
-    pub fn of(text: &[u8], span: &Range<usize>, members: &[Member]) -> Self {
+    pub fn of(text: &[u8], span: &Range<usize>, members: &[JsonMember]) -> Self {
         let part = |from: usize, to: usize| text.get(from..to).map(<[u8]>::to_vec);
         let (first, last) = (members.first(), members.last());
         let colon = first.and_then(|first| part(first.at.end, first.value.start));

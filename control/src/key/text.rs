@@ -3,24 +3,24 @@
 use std::ops::Range;
 
 use super::style::Style;
-use crate::span::{self, Member};
+use crate::span::{self, JsonMember};
 
 /// A text, and the ranges of its keys.
 #[derive(Debug)]
-pub struct Text<'a> {
+pub struct DocumentText<'a> {
     bytes: &'a [u8],
     /// The members of the document.
-    document: Vec<Member>,
+    document: Vec<JsonMember>,
     /// The list of keys, if there is one.
     list: Option<Range<usize>>,
-    keys: Vec<Key>,
+    keys: Vec<KeyText>,
 }
 
 /// The ranges of a key in a text.
 #[derive(Debug)]
-pub struct Key {
+pub struct KeyText {
     at: Range<usize>,
-    members: Vec<Member>,
+    members: Vec<JsonMember>,
 }
 
 /// A range, and the text that replaces it.
@@ -30,7 +30,7 @@ pub struct Edit {
     with: Vec<u8>,
 }
 
-impl<'a> Text<'a> {
+impl<'a> DocumentText<'a> {
     /// Finds the keys of a document; `None` for any other text.
     pub fn new(bytes: &'a [u8]) -> Option<Self> {
         let document = span::members(bytes, &span::root(bytes)?)?;
@@ -43,7 +43,7 @@ impl<'a> Text<'a> {
             .as_ref()
             .map_or_else(|| Some(Vec::new()), |list| span::elements(bytes, list))?;
         let key = |at: Range<usize>| {
-            Some(Key {
+            Some(KeyText {
                 members: span::members(bytes, &at)?,
                 at,
             })
@@ -58,7 +58,7 @@ impl<'a> Text<'a> {
     }
 
     /// The key at a position of the list.
-    pub fn key(&self, position: usize) -> Option<&Key> {
+    pub fn key(&self, position: usize) -> Option<&KeyText> {
         self.keys.get(position)
     }
 
@@ -68,13 +68,13 @@ impl<'a> Text<'a> {
     }
 
     /// The text of a key with these changes of it.
-    pub fn key_with(&self, key: &Key, edits: &[Edit]) -> Vec<u8> {
+    pub fn key_with(&self, key: &KeyText, edits: &[Edit]) -> Vec<u8> {
         let bytes = self.bytes.get(key.at.clone()).unwrap_or_default();
         applied(bytes, key.at.start, edits)
     }
 
     /// Gives a member of a key another value, written as JSON; a new one comes last.
-    pub fn set(&self, key: &Key, name: &str, value: &str) -> Edit {
+    pub fn set(&self, key: &KeyText, name: &str, value: &str) -> Edit {
         if let Some(member) = key.member(name) {
             return Edit {
                 at: member.value.clone(),
@@ -96,7 +96,7 @@ impl<'a> Text<'a> {
     }
 
     /// Removes a member of a key; `None` if it has none of this name.
-    pub fn unset(&self, key: &Key, name: &str) -> Option<Edit> {
+    pub fn unset(&self, key: &KeyText, name: &str) -> Option<Edit> {
         let spans: Vec<_> = key
             .members
             .iter()
@@ -179,8 +179,8 @@ impl<'a> Text<'a> {
     }
 }
 
-impl Key {
-    fn member(&self, name: &str) -> Option<&Member> {
+impl KeyText {
+    fn member(&self, name: &str) -> Option<&JsonMember> {
         self.members.iter().find(|member| member.name == name)
     }
 }

@@ -3,7 +3,7 @@
 use trilane::lane::Protocol;
 
 use crate::document::DocumentArg;
-use crate::gateway::Whose;
+use crate::gateway::KeyHolderArgs;
 use crate::output::FormatArgs;
 
 /// Lists the models that a key sees, as the gateway would respond.
@@ -21,16 +21,16 @@ Exit codes:
 Examples:
   trilane models --document gateway.json --group mixed
   trilane models --document gateway.json --key-file key.txt --protocol C --format json")]
-pub struct Args {
+pub struct ModelsArgs {
     #[command(flatten)]
     pub document: DocumentArg,
 
     #[command(flatten)]
-    pub whose: Whose,
+    pub whose: KeyHolderArgs,
 
     /// The protocol that asks [default: the group's own; of a Mixed group: A]
     #[arg(long, value_name = "PROTOCOL")]
-    pub protocol: Option<Asking>,
+    pub protocol: Option<ClientProtocol>,
 
     #[command(flatten)]
     pub format: FormatArgs,
@@ -39,7 +39,7 @@ pub struct Args {
 /// A protocol, on the command line.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 #[value(rename_all = "verbatim")]
-pub enum Asking {
+pub enum ClientProtocol {
     /// OpenAI-style (Responses, Chat Completions)
     A,
     /// Anthropic-style (Messages)
@@ -48,12 +48,12 @@ pub enum Asking {
     C,
 }
 
-impl From<Asking> for Protocol {
-    fn from(asking: Asking) -> Self {
+impl From<ClientProtocol> for Protocol {
+    fn from(asking: ClientProtocol) -> Self {
         match asking {
-            Asking::A => Self::A,
-            Asking::B => Self::B,
-            Asking::C => Self::C,
+            ClientProtocol::A => Self::A,
+            ClientProtocol::B => Self::B,
+            ClientProtocol::C => Self::C,
         }
     }
 }

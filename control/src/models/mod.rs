@@ -5,7 +5,7 @@ mod table;
 
 use std::path::Path;
 
-pub use args::Args;
+pub use args::ModelsArgs;
 use serde_json::Value;
 use trilane::head::Head;
 use trilane::lane::Protocol;
@@ -13,7 +13,7 @@ use trilane::reply::Reply;
 
 use crate::document::{self, STDIN};
 use crate::failure::Failure;
-use crate::gateway::{self, Asker, Gateway, Place, protocol_of};
+use crate::gateway::{self, KeyHolder, KeyPlace, LocalGateway, protocol_of};
 use crate::output::{self, OutputFormat};
 use crate::terminal::printable;
 
@@ -21,7 +21,7 @@ use crate::terminal::printable;
 ///
 /// # Errors
 /// The gateway would reject the request, or there is no result.
-pub fn run(args: &Args) -> Result<(), Failure> {
+pub fn run(args: &ModelsArgs) -> Result<(), Failure> {
     let dash = Path::new(STDIN);
     let document = args.document.path();
     if document == dash && args.whose.key_file.as_deref() == Some(dash) {
@@ -33,7 +33,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let why = "say whose list: --key-file FILE, --key-id ID or --group ID";
         return Err(Failure::Usage(why.to_owned()));
     };
-    let gateway = Gateway::new(compiled, Some(&asker));
+    let gateway = LocalGateway::new(compiled, Some(&asker));
     let own = || protocol_of(gateway.group(asker.value()).map(AsRef::as_ref));
     let protocol = args.protocol.map_or_else(own, Protocol::from);
     let format = args.format.format();
@@ -51,7 +51,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     output::print(|out| match format {
         OutputFormat::Table => table::of(&pages).write_aligned(out),
         OutputFormat::Csv => table::of(&pages).write_csv(out),
-        OutputFormat::Json => pages.iter().try_for_each(|Page(body)| {
+        OutputFormat::Json => pages.iter().try_for_each(|ModelsPage(body)| {
             out.write_all(body)?;
             writeln!(out)
         }),
@@ -60,11 +60,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 
 /// The page after the model with the id `from`.
 fn page(
-    gateway: &Gateway,
-    asker: &Asker,
+    gateway: &LocalGateway,
+    asker: &KeyHolder,
     protocol: Protocol,
     from: Option<&str>,
-) -> Result<Page, Failure> {
+) -> Result<ModelsPage, Failure> {
     let (path, cursor) = match protocol {
         Protocol::A | Protocol::B => ("/v1/models", "after_id"),
         Protocol::C => ("/v1beta/models", "pageToken"),
@@ -75,22 +75,22 @@ fn page(
         target.extend_from_slice(format!("?{cursor}={from}").as_bytes());
     }
     let mut headers = Vec::new();
-    Place::of(protocol).put(asker.value(), &mut target, &mut headers);
+    KeyPlace::of(protocol).put(asker.value(), &mut target, &mut headers);
     headers.push((":method".to_owned(), b"GET".to_vec()));
     headers.push((":path".to_owned(), target));
     let reply = gateway::run(gateway, &Head::new(headers), &[]).reply;
     let reply = reply.ok_or_else(|| Failure::Data("there is no list".to_owned()))?;
     if reply.status == 200 {
-        Ok(Page(reply.body))
+        Ok(ModelsPage(reply.body))
     } else {
         Err(refused(&reply))
     }
 }
 
 /// A response body.
-pub struct Page(Vec<u8>);
+pub struct ModelsPage(Vec<u8>);
 
-impl Page {
+impl ModelsPage {
     /// It, parsed.
     fn value(&self) -> Value {
         serde_json::from_slice(&self.0).unwrap_or_default()

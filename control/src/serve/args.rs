@@ -31,7 +31,7 @@ Examples:
   trilane serve --sqlite /var/lib/trilane/keys.db --listen 127.0.0.1:10091
   sqlite3 /var/lib/trilane/keys.db \"INSERT INTO keys (sha256, id, group_id) \\
     VALUES ('$(printf %s \"$KEY\" | sha256sum | cut -c1-64)', 'key_01', 'mixed')\"")]
-pub struct Args {
+pub struct ServeArgs {
     /// Where to listen; port 0 takes a free one, which is printed
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:10091")]
     pub listen: String,

@@ -15,13 +15,13 @@ const CHUNK: usize = 64 * 1024;
 
 /// A body, with what is released once all of it is sent.
 #[derive(Debug)]
-pub struct Held {
+pub struct PacedBody {
     rest: Bytes,
     _busy: Option<Busy>,
     _answering: Answering,
 }
 
-impl Held {
+impl PacedBody {
     /// A body of these bytes.
     pub fn new(rest: Bytes, busy: Option<Busy>, answering: Answering) -> Self {
         Self {
@@ -32,7 +32,7 @@ impl Held {
     }
 }
 
-impl Body for Held {
+impl Body for PacedBody {
     type Data = Bytes;
     type Error = Infallible;
 

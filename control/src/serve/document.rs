@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use trilane::config::{Document, compile};
 
 use super::tell::Teller;
-use super::watch::{Settled, Watched};
+use super::watch::{FileState, WatchedFile};
 use crate::render::seen::Seen;
 
 /// The most that the gateway reads, in bytes (its `source.max_bytes`).
@@ -76,17 +76,17 @@ impl Shelf {
     }
 }
 
-impl Watched for Shelf {
+impl WatchedFile for Shelf {
     fn file(&self) -> PathBuf {
         self.file.clone()
     }
 
-    fn take_up(&self) -> Settled {
+    fn take_up(&self) -> FileState {
         let mut seen = Seen::default();
         seen.note(&self.file);
         let read = self.read();
         if seen.is_old() {
-            return Settled::No;
+            return FileState::No;
         }
         let name = self.file.display().to_string();
         match read {
@@ -96,7 +96,7 @@ impl Watched for Shelf {
                     .as_ref()
                     .is_some_and(|served| served.etag == document.etag)
                 {
-                    return Settled::Yes;
+                    return FileState::Yes;
                 }
                 let facts = json!({"file": name, "etag": document.etag, "groups": groups, "keys": keys, "notes": notes});
                 let mut text = format!("document {name}: groups {groups}, keys {keys}");
@@ -116,6 +116,6 @@ impl Watched for Shelf {
                 self.teller.refused("the document", &name, &problems, left);
             }
         }
-        Settled::Yes
+        FileState::Yes
     }
 }

@@ -1,9 +1,9 @@
 //! The feed of keys, from either source.
 
-use super::cursor::Standing;
-use super::feed_error::FeedError;
+use super::cursor::FeedVersions;
+use super::feed_error::PageError;
 use super::keys_file::KeysFile;
-use super::query::Asked;
+use super::query::PageRequest;
 use super::sqlite::Database;
 
 /// A feed.
@@ -20,7 +20,7 @@ impl Feed {
     ///
     /// # Errors
     /// Why there is none.
-    pub fn page(&self, asked: &Asked) -> Result<Vec<u8>, FeedError> {
+    pub fn page(&self, asked: &PageRequest) -> Result<Vec<u8>, PageError> {
         match self {
             Self::File(file) => file.page(asked),
             Self::Sqlite(database) => database.page(asked),
@@ -31,7 +31,7 @@ impl Feed {
     ///
     /// # Errors
     /// Why they are not available.
-    pub fn standing(&self) -> Result<Standing, FeedError> {
+    pub fn standing(&self) -> Result<FeedVersions, PageError> {
         match self {
             Self::File(file) => file.standing(),
             Self::Sqlite(database) => database.standing(),

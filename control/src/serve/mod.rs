@@ -33,14 +33,14 @@ use tokio::runtime::Builder;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
-pub use args::Args;
+pub use args::ServeArgs;
 use document::Shelf;
 use feed::Feed;
 use keys_file::KeysFile;
 use site::Site;
 use sqlite::Database;
 use tell::Teller;
-use watch::Watch;
+use watch::FileWatch;
 
 use crate::failure::Failure;
 use crate::signals::Signals;
@@ -58,7 +58,7 @@ const BLOCKING: usize = 8;
 ///
 /// # Errors
 /// It cannot listen, or cannot open the database.
-pub fn run(args: Args) -> Result<(), Failure> {
+pub fn run(args: ServeArgs) -> Result<(), Failure> {
     if args.document.is_some() && args.path == args.document_path {
         let text = format!(
             "--path and --document-path are both {}: name two",
@@ -77,7 +77,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     ended
 }
 
-async fn serve(args: Args) -> Result<(), Failure> {
+async fn serve(args: ServeArgs) -> Result<(), Failure> {
     let teller = Teller::new(args.json);
     // From here on, so that a signal interrupts nothing halfway.
     let mut signals = Signals::catch()?;
@@ -104,20 +104,20 @@ async fn serve(args: Args) -> Result<(), Failure> {
 }
 
 /// Opens and reads what is served, and keeps watching it.
-async fn furnish(args: Args, teller: Teller) -> Result<Site, Failure> {
+async fn furnish(args: ServeArgs, teller: Teller) -> Result<Site, Failure> {
     let age = DAY.saturating_mul(args.keep_removals);
     let mut feed = None;
     if let Some(file) = args.sqlite {
         feed = Some(Arc::new(Feed::Sqlite(database(&file, age, teller).await?)));
     } else if let Some(file) = args.keys {
         let file = Arc::new(KeysFile::new(file, random_name()?, age, teller));
-        tokio::spawn(Watch::begin(Arc::clone(&file)).await.go_on());
+        tokio::spawn(FileWatch::begin(Arc::clone(&file)).await.go_on());
         feed = Some(Arc::new(Feed::File(file)));
     }
     let mut document = None;
     if let Some(file) = args.document {
         let shelf = Arc::new(Shelf::new(file, teller));
-        tokio::spawn(Watch::begin(Arc::clone(&shelf)).await.go_on());
+        tokio::spawn(FileWatch::begin(Arc::clone(&shelf)).await.go_on());
         document = Some((args.document_path, shelf));
     }
     if let Some(feed) = &feed {

@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-use super::cursor::{Range, Standing};
+use super::cursor::{FeedVersions, PageRange};
 use super::feed_format::FeedFormat;
 use super::feed_key::FeedKey;
-use super::query::Asked;
+use super::query::PageRequest;
 
 #[derive(Serialize)]
-struct Head<'a> {
+struct PageHead<'a> {
     feed: &'a str,
     version: u64,
     cursor: &'a str,
@@ -17,7 +17,7 @@ struct Head<'a> {
 
 /// A page being written.
 #[derive(Debug)]
-pub struct Page {
+pub struct PageWriter {
     changes: Vec<u8>,
     given: u32,
     limit: u32,
@@ -26,9 +26,9 @@ pub struct Page {
     more: bool,
 }
 
-impl Page {
+impl PageWriter {
     /// An empty page for a request.
-    pub fn new(asked: &Asked) -> Self {
+    pub fn new(asked: &PageRequest) -> Self {
         Self {
             changes: Vec::new(),
             given: 0,
@@ -95,9 +95,9 @@ impl Page {
     }
 
     /// The page's bytes.
-    pub fn finish(self, standing: &Standing, range: Range) -> Vec<u8> {
+    pub fn finish(self, standing: &FeedVersions, range: PageRange) -> Vec<u8> {
         let cursor = standing.next(range, self.more.then_some(self.last));
-        let head = Head {
+        let head = PageHead {
             feed: &standing.feed,
             version: standing.head,
             cursor: &cursor.to_string(),

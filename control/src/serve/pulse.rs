@@ -23,7 +23,7 @@ const NEW: usize = 32;
 
 /// What a connection waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum ConnectionPhase {
     /// The head of a request: the connection is new, or the head has begun.
     Head,
     /// The next request.
@@ -32,7 +32,7 @@ enum Phase {
     Answer,
 }
 
-impl Phase {
+impl ConnectionPhase {
     /// Its timeout.
     fn patience(self) -> Duration {
         match self {
@@ -49,7 +49,7 @@ pub struct Pulse(Arc<Mutex<Beat>>);
 
 #[derive(Debug, Clone, Copy)]
 struct Beat {
-    phase: Phase,
+    phase: ConnectionPhase,
     since: Instant,
 }
 
@@ -61,25 +61,25 @@ impl Pulse {
     /// A new connection.
     pub fn new() -> Self {
         Self(Arc::new(Mutex::new(Beat {
-            phase: Phase::Head,
+            phase: ConnectionPhase::Head,
             since: Instant::now(),
         })))
     }
 
     /// A request's head was received.
     pub fn answering(&self) -> Answering {
-        self.beat(Phase::Answer);
+        self.beat(ConnectionPhase::Answer);
         Answering(self.clone())
     }
 
     /// Bytes were received. They do not extend the timeout of a head that has begun.
     fn received(&self) {
-        if self.now().phase == Phase::Idle {
-            self.beat(Phase::Head);
+        if self.now().phase == ConnectionPhase::Idle {
+            self.beat(ConnectionPhase::Head);
         }
     }
 
-    fn beat(&self, phase: Phase) {
+    fn beat(&self, phase: ConnectionPhase) {
         let since = Instant::now();
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Beat { phase, since };
     }
@@ -104,9 +104,9 @@ pub fn to_spare<'a, K: Copy>(all: impl Iterator<Item = (K, &'a Pulse)>, now: Ins
     for (key, pulse) in all {
         let beat = pulse.now();
         match beat.phase {
-            Phase::Head => heads.push((beat.since, key)),
-            Phase::Idle => idle.push((beat.since, key)),
-            Phase::Answer => answers.push((beat.since, key)),
+            ConnectionPhase::Head => heads.push((beat.since, key)),
+            ConnectionPhase::Idle => idle.push((beat.since, key)),
+            ConnectionPhase::Answer => answers.push((beat.since, key)),
         }
     }
     answers.retain(|(since, _)| now.saturating_duration_since(*since) >= ANSWER_AT_LEAST);
@@ -122,7 +122,7 @@ pub fn to_spare<'a, K: Copy>(all: impl Iterator<Item = (K, &'a Pulse)>, now: Ins
 
 impl Drop for Answering {
     fn drop(&mut self) {
-        self.0.beat(Phase::Idle);
+        self.0.beat(ConnectionPhase::Idle);
     }
 }
 

@@ -19,7 +19,7 @@ use tokio::task::{self, AbortHandle, JoinSet};
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use super::answer;
-use super::body::Held;
+use super::body::PacedBody;
 use super::pulse::{self, Noted, Pulse};
 use super::site::Site;
 
@@ -142,7 +142,7 @@ async fn converse(
         let answering = pulse.answering();
         async move {
             let answer = answer::answer(&request, &site).await;
-            let body = |bytes| Held::new(bytes, answer.busy, answering);
+            let body = |bytes| PacedBody::new(bytes, answer.busy, answering);
             Ok::<_, Infallible>(answer.response.map(body))
         }
     });

@@ -7,7 +7,7 @@ use tokio::task::spawn_blocking;
 
 use super::document::Shelf;
 use super::feed::Feed;
-use super::feed_error::FeedError;
+use super::feed_error::PageError;
 use super::tell::Teller;
 
 /// The most pages in memory, each of about 3 MB at most. Further readers wait.
@@ -53,9 +53,9 @@ impl Site {
     /// Queries the feed on a thread of its own, because disks may be slow. A problem is reported once while it lasts.
     pub async fn ask<T: Send + 'static>(
         self: &Arc<Self>,
-        what: impl FnOnce(&Feed) -> Result<T, FeedError> + Send + 'static,
-    ) -> Result<T, FeedError> {
-        let unready = |text: &str| Err(FeedError::Unready(text.to_owned()));
+        what: impl FnOnce(&Feed) -> Result<T, PageError> + Send + 'static,
+    ) -> Result<T, PageError> {
+        let unready = |text: &str| Err(PageError::Unready(text.to_owned()));
         let Some((_, feed)) = &self.feed else {
             return unready("there is no feed");
         };
@@ -67,10 +67,10 @@ impl Site {
     }
 
     /// Reports a new problem.
-    pub fn note(&self, error: Option<&FeedError>) {
+    pub fn note(&self, error: Option<&PageError>) {
         let trouble = match error {
-            Some(FeedError::Unready(problem)) => Some(problem),
-            Some(FeedError::Gone(_)) | None => None,
+            Some(PageError::Unready(problem)) => Some(problem),
+            Some(PageError::Gone(_)) | None => None,
         };
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if told.as_ref() != trouble {

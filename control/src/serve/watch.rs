@@ -14,7 +14,7 @@ const EVERY: Duration = Duration::from_millis(250);
 
 /// Whether a file has to be read again even if it does not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Settled {
+pub enum FileState {
     /// Only after a change.
     Yes,
     /// It seems to be written at this moment.
@@ -22,28 +22,28 @@ pub enum Settled {
 }
 
 /// A file that is reloaded when it changes.
-pub trait Watched: Send + Sync + 'static {
+pub trait WatchedFile: Send + Sync + 'static {
     /// Its path.
     fn file(&self) -> PathBuf;
     /// Reads it. May block.
-    fn take_up(&self) -> Settled;
+    fn take_up(&self) -> FileState;
 }
 
 /// A watched file, and its state when it was read.
 #[derive(Debug)]
-pub struct Watch<W> {
+pub struct FileWatch<W> {
     watched: Arc<W>,
     seen: Seen,
-    settled: Settled,
+    settled: FileState,
 }
 
-impl<W: Watched> Watch<W> {
+impl<W: WatchedFile> FileWatch<W> {
     /// Loads it for the first time.
     pub async fn begin(watched: Arc<W>) -> Self {
         let mut watch = Self {
             watched,
             seen: Seen::default(),
-            settled: Settled::No,
+            settled: FileState::No,
         };
         watch.take_up().await;
         watch
@@ -53,7 +53,7 @@ impl<W: Watched> Watch<W> {
     pub async fn go_on(mut self) {
         loop {
             sleep(EVERY).await;
-            if self.settled == Settled::No || self.seen.is_old() {
+            if self.settled == FileState::No || self.seen.is_old() {
                 self.take_up().await;
             }
         }
@@ -65,6 +65,6 @@ impl<W: Watched> Watch<W> {
         let watched = Arc::clone(&self.watched);
         // A load that was aborted (the command stops) has to be repeated.
         let settled = spawn_blocking(move || watched.take_up()).await;
-        self.settled = settled.unwrap_or(Settled::No);
+        self.settled = settled.unwrap_or(FileState::No);
     }
 }

@@ -7,7 +7,7 @@ use time::OffsetDateTime;
 
 use super::column::Column;
 use super::pick::Pick;
-use super::record::Record;
+use super::record::LedgerRecord;
 use crate::failure::Failure;
 use crate::output::{FormatArgs, OutputFormat};
 use crate::timestamp;
@@ -26,7 +26,7 @@ Exit codes:
   0  the totals are complete
   1  they are not, or input cannot be read, or there is nothing of what --key, --group or --model names
   2  wrong command line")]
-pub struct Args {
+pub struct UsageArgs {
     /// Ledger files in their order, plain or gzip; `-` or none: standard input
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
@@ -96,7 +96,7 @@ pub struct Args {
     pub no_progress: bool,
 }
 
-impl Args {
+impl UsageArgs {
     /// Checks the combination of options.
     ///
     /// # Errors
@@ -140,7 +140,7 @@ impl Args {
     }
 
     /// Whether the record is selected.
-    pub fn wants(&self, record: &Record<'_>) -> bool {
+    pub fn wants(&self, record: &LedgerRecord<'_>) -> bool {
         self.since.is_none_or(|since| record.time >= since)
             && self.until.is_none_or(|until| record.time < until)
             && among(&self.group, record.group())

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use clap::ValueEnum;
 
-use super::record::Record;
+use super::record::LedgerRecord;
 
 /// A property that records are grouped by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -58,7 +58,7 @@ impl Column {
     }
 
     /// The record's value; empty where it has none.
-    pub fn value<'a>(self, record: &'a Record<'_>) -> Cow<'a, str> {
+    pub fn value<'a>(self, record: &'a LedgerRecord<'_>) -> Cow<'a, str> {
         let time = record.time;
         Cow::Borrowed(match self {
             Self::Key => record.key(),
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn parts_of_a_time() {
         let line = br#"{"timestamp":"2026-11-01T00:30:00+01:00","trilane.usage.status":"none"}"#;
-        let record = Record::parse(line).unwrap();
+        let record = LedgerRecord::parse(line).unwrap();
         assert_eq!(Column::Month.value(&record), "2026-10");
         assert_eq!(Column::Day.value(&record), "2026-10-31");
         assert_eq!(Column::Hour.value(&record), "2026-10-31T23");

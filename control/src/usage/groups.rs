@@ -5,9 +5,9 @@ use hashbrown::HashMap;
 use super::charge::Inexact;
 use super::column::Column;
 use super::measure::Measure;
-use super::record::Record;
-use super::report::{Report, Row};
-use super::totals::Totals;
+use super::record::LedgerRecord;
+use super::report::{UsageReport, UsageRow};
+use super::totals::UsageTotals;
 
 /// Ends a value in a map key of several. It is not a byte of UTF-8.
 const END: u8 = 0xff;
@@ -17,9 +17,9 @@ const END: u8 = 0xff;
 pub struct Groups {
     columns: Vec<Column>,
     /// By the values of the columns, then the currency, each ended by [`END`].
-    groups: HashMap<Box<[u8]>, Totals>,
+    groups: HashMap<Box<[u8]>, UsageTotals>,
     /// All records, by currency; the few that there are.
-    all: Vec<(Box<str>, Totals)>,
+    all: Vec<(Box<str>, UsageTotals)>,
     /// Complete records without a charge.
     uncharged: u64,
     /// The map key of the current record; kept to save an allocation for each.
@@ -42,7 +42,7 @@ impl Groups {
     ///
     /// # Errors
     /// A sum of charges would not be exact. The totals are invalid then.
-    pub fn add(&mut self, record: &Record<'_>) -> Result<(), Inexact> {
+    pub fn add(&mut self, record: &LedgerRecord<'_>) -> Result<(), Inexact> {
         self.key.clear();
         for column in &self.columns {
             self.key.extend_from_slice(column.value(record).as_bytes());
@@ -61,14 +61,14 @@ impl Groups {
         if let Some((_, totals)) = self.all.iter_mut().find(|(known, _)| **known == *currency) {
             return totals.add(record);
         }
-        let mut totals = Totals::default();
+        let mut totals = UsageTotals::default();
         totals.add(record)?;
         self.all.push((currency.into(), totals));
         Ok(())
     }
 
     /// The sorted report.
-    pub fn into_report(self) -> Report {
+    pub fn into_report(self) -> UsageReport {
         let one_currency = self.one_currency();
         // Rows without a charge have no currency. They get the only one, if there is only one.
         let common = |currency: String| one_currency.clone().unwrap_or(currency);
@@ -82,13 +82,13 @@ impl Groups {
             values.pop(); // after the last END
             let currency = values.pop().unwrap_or_default();
             let currency = if apart { currency } else { common(currency) };
-            Row {
+            UsageRow {
                 values,
                 currency,
                 totals,
             }
         });
-        let all = self.all.into_iter().map(|(currency, totals)| Row {
+        let all = self.all.into_iter().map(|(currency, totals)| UsageRow {
             values: Vec::new(),
             currency: common(currency.into()),
             totals,
@@ -96,9 +96,9 @@ impl Groups {
         let rows = merged(rows.collect());
         let mut totals = merged(all.collect());
         if totals.is_empty() {
-            totals.push(Row::default());
+            totals.push(UsageRow::default());
         }
-        Report {
+        UsageReport {
             columns: self.columns,
             rows,
             totals,
@@ -119,7 +119,7 @@ impl Groups {
 }
 
 /// Sorts rows by values, then currency, and merges equal ones.
-fn merged(mut rows: Vec<Row>) -> Vec<Row> {
+fn merged(mut rows: Vec<UsageRow>) -> Vec<UsageRow> {
     rows.sort_by(|a, b| (&a.values, &a.currency).cmp(&(&b.values, &b.currency)));
     rows.dedup_by(|row, kept| {
         let alike = row.values == kept.values && row.currency == kept.currency;

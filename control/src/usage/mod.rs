@@ -26,17 +26,17 @@ use std::cell::Cell;
 use std::io::{self, IsTerminal as _};
 use std::rc::Rc;
 
-pub use args::Args;
+pub use args::UsageArgs;
 use groups::Groups;
-use lines::Read;
+use lines::LineRead;
 use measure::Measure;
-use progress::Progress;
-use reading::{Book, Place, Reading};
-use report::Report;
+use progress::ProgressLine;
+use reading::{Book, LedgerReader, LinePlace};
+use report::UsageReport;
 use sought::Sought;
-use source::Source;
-use spent::Spent;
-use tally::Tally;
+use source::LedgerSource;
+use spent::SpentBook;
+use tally::LineTally;
 
 use crate::failure::Failure;
 use crate::output;
@@ -47,15 +47,15 @@ use crate::terminal::say;
 /// # Errors
 /// Input cannot be read, output cannot be written, or a sum would not be exact; or, after all is printed, ledger lines
 /// had to be left out.
-pub fn run(args: &Args) -> Result<(), Failure> {
+pub fn run(args: &UsageArgs) -> Result<(), Failure> {
     args.check()?;
-    let sources = Source::all(&args.files)?;
+    let sources = LedgerSource::all(&args.files)?;
     if args.files.is_empty() && io::stdin().is_terminal() {
         let why = "no FILE, and standard input is a terminal: name ledger files, or pipe lines in";
         return Err(Failure::Usage(why.to_owned()));
     }
     if args.spent {
-        let (spent, tally, sought) = read(args, &sources, Spent::of(&args.key))?;
+        let (spent, tally, sought) = read(args, &sources, SpentBook::of(&args.key))?;
         output::print(|out| spent.write(out))?;
         tally.tell();
         return verdict(args, &tally).and(sought.verdict());
@@ -69,11 +69,15 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// Adds the lines of all sources to a book.
-fn read<B: Book>(args: &Args, sources: &[Source], book: B) -> Result<(B, Tally, Sought), Failure> {
-    let mut reading = Reading::new(args, book);
+fn read<B: Book>(
+    args: &UsageArgs,
+    sources: &[LedgerSource],
+    book: B,
+) -> Result<(B, LineTally, Sought), Failure> {
+    let mut reading = LedgerReader::new(args, book);
     let taken = Rc::new(Cell::new(0));
-    let size = sources.iter().map(Source::size).sum();
-    let mut progress = Progress::new(Rc::clone(&taken), size).filter(|_| !args.no_progress);
+    let size = sources.iter().map(LedgerSource::size).sum();
+    let mut progress = ProgressLine::new(Rc::clone(&taken), size).filter(|_| !args.no_progress);
     let mut line = Vec::new();
     for source in sources {
         let mut input = source.open(&taken)?;
@@ -82,14 +86,14 @@ fn read<B: Book>(args: &Args, sources: &[Source], book: B) -> Result<(B, Tally, 
             let read = lines::next(input.lines.as_mut(), &mut line)
                 .map_err(|error| source.broken(&error, input.gzip, number))?;
             number = number.saturating_add(1);
-            let place = Place {
+            let place = LinePlace {
                 source,
                 line: number,
             };
             match read {
-                Read::Line { ended } => reading.line(&line, ended, place)?,
-                Read::TooLong => reading.too_long(place),
-                Read::End => break,
+                LineRead::Line { ended } => reading.line(&line, ended, place)?,
+                LineRead::TooLong => reading.too_long(place),
+                LineRead::End => break,
             }
             if let Some(progress) = &mut progress {
                 progress.tick(reading.lines());
@@ -100,7 +104,7 @@ fn read<B: Book>(args: &Args, sources: &[Source], book: B) -> Result<(B, Tally, 
 }
 
 /// Reports why totals may be less than what was used.
-fn tell_of_partial_totals(report: &Report) {
+fn tell_of_partial_totals(report: &UsageReport) {
     let partial = report.count(Measure::Partial);
     if partial > 0 {
         let requests = report.count(Measure::Requests);
@@ -133,7 +137,7 @@ fn tell_of_partial_totals(report: &Report) {
 }
 
 /// Whether what was printed is complete.
-fn verdict(args: &Args, tally: &Tally) -> Result<(), Failure> {
+fn verdict(args: &UsageArgs, tally: &LineTally) -> Result<(), Failure> {
     if tally.damaged.count > 0 {
         let why = "the totals lack the requests of lines that cannot be right (see the note above)";
         return Err(Failure::Data(why.to_owned()));

@@ -10,7 +10,7 @@ const PERIOD: Duration = Duration::from_millis(200);
 
 /// A line on the terminal with the progress. Erased when dropped.
 #[derive(Debug)]
-pub struct Progress {
+pub struct ProgressLine {
     shown: bool,
     began: Instant,
     due: Instant,
@@ -18,7 +18,7 @@ pub struct Progress {
     size: Option<u64>,
 }
 
-impl Progress {
+impl ProgressLine {
     /// Shows on standard error how many of `size` bytes are `taken`; `None` if that is not a terminal, so that no log
     /// contains it.
     pub fn new(taken: Rc<Cell<u64>>, size: Option<u64>) -> Option<Self> {
@@ -51,7 +51,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
         if self.shown {
             let _ = write!(io::stderr(), "\r\x1b[K");

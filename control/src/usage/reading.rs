@@ -2,27 +2,27 @@
 
 use std::fmt;
 
-use super::args::Args;
+use super::args::UsageArgs;
 use super::charge::Inexact;
 use super::groups::Groups;
 use super::lines::LONGEST;
-use super::record::{Record, Unread};
+use super::record::{LedgerRecord, Unread};
 use super::sought::Sought;
-use super::source::Source;
-use super::tally::Tally;
+use super::source::LedgerSource;
+use super::tally::LineTally;
 use crate::failure::Failure;
 use crate::terminal::printable;
 
 /// A line of a source.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct LinePlace<'a> {
     /// The source.
-    pub source: &'a Source,
+    pub source: &'a LedgerSource,
     /// The line's number there, from 1.
     pub line: u64,
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for LinePlace<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.source.name(), self.line)
     }
@@ -34,7 +34,7 @@ pub trait Book {
     ///
     /// # Errors
     /// It cannot be added up with the others. The sums are invalid then.
-    fn add(&mut self, record: &Record<'_>) -> Result<(), Unsummed>;
+    fn add(&mut self, record: &LedgerRecord<'_>) -> Result<(), Unsummed>;
 }
 
 /// Why a charge cannot be added.
@@ -53,27 +53,27 @@ impl From<Inexact> for Unsummed {
 }
 
 impl Book for Groups {
-    fn add(&mut self, record: &Record<'_>) -> Result<(), Unsummed> {
+    fn add(&mut self, record: &LedgerRecord<'_>) -> Result<(), Unsummed> {
         Ok(Self::add(self, record)?)
     }
 }
 
 /// The lines read so far.
 #[derive(Debug)]
-pub struct Reading<'a, B> {
-    args: &'a Args,
+pub struct LedgerReader<'a, B> {
+    args: &'a UsageArgs,
     book: B,
-    tally: Tally,
+    tally: LineTally,
     sought: Sought,
 }
 
-impl<'a, B: Book> Reading<'a, B> {
+impl<'a, B: Book> LedgerReader<'a, B> {
     /// No lines yet.
-    pub fn new(args: &'a Args, book: B) -> Self {
+    pub fn new(args: &'a UsageArgs, book: B) -> Self {
         Self {
             args,
             book,
-            tally: Tally::default(),
+            tally: LineTally::default(),
             sought: Sought::new(args),
         }
     }
@@ -87,12 +87,12 @@ impl<'a, B: Book> Reading<'a, B> {
     ///
     /// # Errors
     /// A sum of charges would not be exact.
-    pub fn line(&mut self, line: &[u8], ended: bool, place: Place<'_>) -> Result<(), Failure> {
+    pub fn line(&mut self, line: &[u8], ended: bool, place: LinePlace<'_>) -> Result<(), Failure> {
         if line.trim_ascii().is_empty() {
             return Ok(());
         }
         self.count();
-        match Record::parse(line) {
+        match LedgerRecord::parse(line) {
             Ok(record) => {
                 let counts = self.args.wants(&record);
                 self.sought.see(&record, counts);
@@ -116,7 +116,7 @@ impl<'a, B: Book> Reading<'a, B> {
     }
 
     /// Counts a line that is too long to be read.
-    pub fn too_long(&mut self, place: Place<'_>) {
+    pub fn too_long(&mut self, place: LinePlace<'_>) {
         self.count();
         self.tally
             .skipped
@@ -128,12 +128,12 @@ impl<'a, B: Book> Reading<'a, B> {
     }
 
     /// The results.
-    pub fn finish(self) -> (B, Tally, Sought) {
+    pub fn finish(self) -> (B, LineTally, Sought) {
         (self.book, self.tally, self.sought)
     }
 }
 
-fn unsummed(why: Unsummed, record: &Record<'_>, place: Place<'_>) -> Failure {
+fn unsummed(why: Unsummed, record: &LedgerRecord<'_>, place: LinePlace<'_>) -> Failure {
     let charge = record.charge.unwrap_or_default();
     let currency = printable(record.currency());
     Failure::Data(match why {

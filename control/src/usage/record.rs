@@ -59,8 +59,8 @@ impl Status {
 
 /// One request, from its ledger line. Texts are empty where the line has none.
 #[derive(Debug)]
-pub struct Record<'a> {
-    line: Line<'a>,
+pub struct LedgerRecord<'a> {
+    line: LineMembers<'a>,
     /// When the request began.
     pub time: OffsetDateTime,
     /// The status of its usage.
@@ -80,7 +80,7 @@ pub enum Unread {
     Cut,
 }
 
-impl<'a> Record<'a> {
+impl<'a> LedgerRecord<'a> {
     /// Reads a line; a line feed at its end may be there or not.
     ///
     /// # Errors
@@ -92,7 +92,7 @@ impl<'a> Record<'a> {
         }
         // Checking UTF-8 once costs a fraction of checking each string. Members that are skipped may still be
         // no UTF-8.
-        let line: Result<Line<'a>, _> = match str::from_utf8(text) {
+        let line: Result<LineMembers<'a>, _> = match str::from_utf8(text) {
             Ok(text) => serde_json::from_str(text),
             Err(_) => serde_json::from_slice(text),
         };
@@ -201,35 +201,35 @@ impl<'a> Record<'a> {
 
 /// The members of a ledger line that are used here. Others are skipped, whatever their values.
 #[derive(Debug, Deserialize)]
-struct Line<'a> {
+struct LineMembers<'a> {
     #[serde(borrow)]
-    timestamp: Option<Text<'a>>,
+    timestamp: Option<LineText<'a>>,
     #[serde(rename = "http.response.status_code")]
     status_code: Option<u16>,
     #[serde(rename = "duration_ms")]
     duration: Option<Lasted>,
     #[serde(borrow, rename = "trilane.usage.status")]
-    status: Option<Text<'a>>,
+    status: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.outcome")]
-    outcome: Option<Text<'a>>,
+    outcome: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.key.id")]
-    key: Option<Text<'a>>,
+    key: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.key.owner")]
-    owner: Option<Text<'a>>,
+    owner: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.group")]
-    group: Option<Text<'a>>,
+    group: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.source")]
-    source: Option<Text<'a>>,
+    source: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.account")]
-    account: Option<Text<'a>>,
+    account: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.entry")]
-    entry: Option<Text<'a>>,
+    entry: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.model")]
-    model: Option<Text<'a>>,
+    model: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.charge")]
-    charge: Option<Text<'a>>,
+    charge: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.currency")]
-    currency: Option<Text<'a>>,
+    currency: Option<LineText<'a>>,
     #[serde(rename = "gen_ai.usage.input_tokens")]
     input: Option<u64>,
     #[serde(rename = "gen_ai.usage.output_tokens")]
@@ -284,22 +284,22 @@ enum Lasted {
 /// A string that is borrowed from the line unless it has escapes. (A type of its own, because serde
 /// always copies what is an `Option<Cow<str>>`.)
 #[derive(Debug, Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+struct LineText<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// The text, empty if there is none, for which Envoy writes `-`.
-fn present<'a>(text: &'a Option<Text<'_>>) -> &'a str {
+fn present<'a>(text: &'a Option<LineText<'_>>) -> &'a str {
     match text {
-        Some(Text(text)) if text != "-" => text,
+        Some(LineText(text)) if text != "-" => text,
         _ => "",
     }
 }
 
-impl<'a> Line<'a> {
+impl<'a> LineMembers<'a> {
     fn is_of_a_request(&self) -> bool {
         self.timestamp.is_some() && (self.status_code.is_some() || self.status.is_some())
     }
 
-    fn into_record(self) -> Result<Record<'a>, String> {
+    fn into_record(self) -> Result<LedgerRecord<'a>, String> {
         let written = present(&self.timestamp);
         let time = timestamp::parse(written)
             .ok_or_else(|| format!("timestamp {written:?} is no RFC 3339 time"))?;
@@ -313,7 +313,7 @@ impl<'a> Line<'a> {
                 Some(amount.map_err(|why| format!("trilane.charge {text:?} {why}"))?)
             }
         };
-        Ok(Record {
+        Ok(LedgerRecord {
             line: self,
             time,
             status,
@@ -368,7 +368,7 @@ impl<'de> Deserialize<'de> for Keys<'de> {
                 mut map: A,
             ) -> Result<Self::Value, A::Error> {
                 let mut keys = HashSet::new();
-                while let Some(Text(key)) = map.next_key::<Text<'de>>()? {
+                while let Some(LineText(key)) = map.next_key::<LineText<'de>>()? {
                     map.next_value::<IgnoredAny>()?;
                     keys.insert(key);
                 }

@@ -2,33 +2,33 @@
 
 use super::column::Column;
 use super::measure::Measure;
-use super::totals::Totals;
+use super::totals::UsageTotals;
 
 /// The totals of the records with the same values.
 #[derive(Debug, Clone, Default)]
-pub struct Row {
+pub struct UsageRow {
     /// The values, in the order of the columns; empty if records have none.
     pub values: Vec<String>,
     /// The currency of the charge; empty if there is none.
     pub currency: String,
     /// The totals.
-    pub totals: Totals,
+    pub totals: UsageTotals,
 }
 
 /// All rows and their totals.
 #[derive(Debug)]
-pub struct Report {
+pub struct UsageReport {
     /// The properties that rows are grouped by.
     pub columns: Vec<Column>,
     /// Sorted by their values. Where charges have several currencies, rows are of one currency each.
-    pub rows: Vec<Row>,
+    pub rows: Vec<UsageRow>,
     /// The totals of all rows, one for each currency and at least one, without values.
-    pub totals: Vec<Row>,
+    pub totals: Vec<UsageRow>,
     /// Complete records without a charge.
     pub uncharged: u64,
 }
 
-impl Report {
+impl UsageReport {
     /// Whether rows are grouped by currency.
     pub fn by_currency(&self) -> bool {
         self.columns.contains(&Column::Currency)

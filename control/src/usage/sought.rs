@@ -1,7 +1,7 @@
 //! Whether the ledger has what `--key`, `--group` and `--model` name.
 
-use super::args::Args;
-use super::record::Record;
+use super::args::UsageArgs;
+use super::record::LedgerRecord;
 use crate::failure::Failure;
 use crate::terminal::{printable, say};
 
@@ -10,8 +10,8 @@ const HANDFUL: usize = 5;
 
 /// One value of `--key`, `--group` or `--model`.
 #[derive(Debug)]
-struct Value {
-    what: What,
+struct SoughtValue {
+    what: SoughtColumn,
     wanted: String,
     /// Whether any request has it.
     there: bool,
@@ -20,13 +20,13 @@ struct Value {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum What {
+enum SoughtColumn {
     Key,
     Group,
     Model,
 }
 
-impl What {
+impl SoughtColumn {
     const ALL: [Self; 3] = [Self::Key, Self::Group, Self::Model];
 
     fn name(self) -> &'static str {
@@ -37,7 +37,7 @@ impl What {
         }
     }
 
-    fn of<'a>(self, record: &'a Record<'_>) -> &'a str {
+    fn of<'a>(self, record: &'a LedgerRecord<'_>) -> &'a str {
         let value = match self {
             Self::Key => record.key(),
             Self::Group => record.group(),
@@ -50,18 +50,18 @@ impl What {
 /// The values that were named, and some that exist.
 #[derive(Debug)]
 pub struct Sought {
-    values: Vec<Value>,
-    /// The first few existing ids, by [`What`]; one more than a message lists.
-    known: [Vec<String>; What::ALL.len()],
+    values: Vec<SoughtValue>,
+    /// The first few existing ids, by [`SoughtColumn`]; one more than a message lists.
+    known: [Vec<String>; SoughtColumn::ALL.len()],
 }
 
 impl Sought {
     /// The values that the command line names.
-    pub fn new(args: &Args) -> Self {
+    pub fn new(args: &UsageArgs) -> Self {
         let lists = [&args.key, &args.group, &args.model];
-        let lists = What::ALL.into_iter().zip(lists);
+        let lists = SoughtColumn::ALL.into_iter().zip(lists);
         let values = lists.flat_map(|(what, list)| {
-            list.iter().map(move |wanted| Value {
+            list.iter().map(move |wanted| SoughtValue {
                 what,
                 wanted: wanted.clone(),
                 there: false,
@@ -75,7 +75,7 @@ impl Sought {
     }
 
     /// Notes a request, and whether it is selected.
-    pub fn see(&mut self, record: &Record<'_>, counts: bool) {
+    pub fn see(&mut self, record: &LedgerRecord<'_>, counts: bool) {
         if self.values.is_empty() {
             return;
         }
@@ -85,7 +85,7 @@ impl Sought {
                 value.counted = counts;
             }
         }
-        for (what, known) in What::ALL.into_iter().zip(&mut self.known) {
+        for (what, known) in SoughtColumn::ALL.into_iter().zip(&mut self.known) {
             let id = what.of(record);
             if known.len() <= HANDFUL && id != "-" && !known.iter().any(|known| known == id) {
                 known.push(id.to_owned());
@@ -98,8 +98,9 @@ impl Sought {
     /// # Errors
     /// There is one: an empty result must not pass for an answer.
     pub fn verdict(&self) -> Result<(), Failure> {
-        let missing: Vec<&Value> = self.values.iter().filter(|value| !value.counted).collect();
-        for Value {
+        let missing: Vec<&SoughtValue> =
+            self.values.iter().filter(|value| !value.counted).collect();
+        for SoughtValue {
             what,
             wanted,
             there,
@@ -127,7 +128,7 @@ impl Sought {
     }
 
     /// A handful of existing ids.
-    fn known_text(&self, what: What) -> String {
+    fn known_text(&self, what: SoughtColumn) -> String {
         let known = self.known.get(what as usize).map(Vec::as_slice);
         let known = known.unwrap_or_default();
         if known.is_empty() {

@@ -15,7 +15,7 @@ const BUFFER: usize = 256 << 10;
 
 /// A place to read ledger lines from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum LedgerSource {
     /// Standard input.
     Stdin,
     /// A file.
@@ -30,7 +30,7 @@ pub struct Input {
     pub gzip: bool,
 }
 
-impl Source {
+impl LedgerSource {
     /// The sources of the command line, `-` being standard input.
     ///
     /// # Errors

@@ -10,33 +10,33 @@ use time::{Date, OffsetDateTime};
 
 use super::charge::Sum;
 use super::reading::{Book, Unsummed};
-use super::record::Record;
+use super::record::LedgerRecord;
 use crate::output::write_json;
 use crate::timestamp;
 
 /// Charges by key and by group, in the day and the month (UTC) of the last record. A request counts on the day when it
 /// ended, as in the gateway. Memory grows with the number of keys and groups.
 #[derive(Debug, Default)]
-pub struct Spent {
+pub struct SpentBook {
     /// The selected keys; all keys and all groups if it is empty.
     only: Vec<String>,
     /// The end of the last request.
     last: Option<OffsetDateTime>,
     /// The currency of all charges: a budget has one.
     currency: Option<Box<str>>,
-    keys: HashMap<Box<str>, Spending>,
-    groups: HashMap<Box<str>, Spending>,
+    keys: HashMap<Box<str>, ChargedPeriod>,
+    groups: HashMap<Box<str>, ChargedPeriod>,
 }
 
 /// The charges of one key or group on its last day, and in the month of that day.
 #[derive(Debug)]
-struct Spending {
+struct ChargedPeriod {
     day: Date,
     in_day: Sum,
     in_month: Sum,
 }
 
-impl Spending {
+impl ChargedPeriod {
     /// Nothing yet, on this day.
     fn on(day: Date) -> Self {
         Self {
@@ -71,8 +71,8 @@ fn month(day: Date) -> (i32, u8) {
     (day.year(), u8::from(day.month()))
 }
 
-impl Book for Spent {
-    fn add(&mut self, record: &Record<'_>) -> Result<(), Unsummed> {
+impl Book for SpentBook {
+    fn add(&mut self, record: &LedgerRecord<'_>) -> Result<(), Unsummed> {
         let end = record.end();
         self.last = self.last.max(Some(end));
         let Some(charge) = record.charge.filter(|charge| !charge.is_zero()) else {
@@ -96,7 +96,7 @@ impl Book for Spent {
         ] {
             if !id.is_empty() && asked {
                 all.entry_ref(id)
-                    .or_insert_with(|| Spending::on(end.date()))
+                    .or_insert_with(|| ChargedPeriod::on(end.date()))
                     .add(end.date(), charge)?;
             }
         }
@@ -104,7 +104,7 @@ impl Book for Spent {
     }
 }
 
-impl Spent {
+impl SpentBook {
     /// Adds up for these keys only, or for all keys and groups.
     pub fn of(only: &[String]) -> Self {
         Self {
@@ -118,7 +118,7 @@ impl Spent {
     /// # Errors
     /// As the output gives them.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let document = Document {
+        let document = SpentReport {
             keys: ByTime(&self.keys, self.last),
             groups: ByTime(&self.groups, self.last),
         };
@@ -127,13 +127,13 @@ impl Spent {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct SpentReport<'a> {
     keys: ByTime<'a>,
     groups: ByTime<'a>,
 }
 
 /// What was spent until a time.
-struct ByTime<'a>(&'a HashMap<Box<str>, Spending>, Option<OffsetDateTime>);
+struct ByTime<'a>(&'a HashMap<Box<str>, ChargedPeriod>, Option<OffsetDateTime>);
 
 impl Serialize for ByTime<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -152,7 +152,7 @@ impl Serialize for ByTime<'_> {
             } else {
                 Sum::default()
             };
-            let entry = Entry {
+            let entry = SpentEntry {
                 at: timestamp::text(last),
                 in_day: in_day.text(),
                 in_month: spending.in_month.text(),
@@ -164,7 +164,7 @@ impl Serialize for ByTime<'_> {
 
 /// A document's `limits.budget.spent`.
 #[derive(Serialize)]
-struct Entry {
+struct SpentEntry {
     at: String,
     in_day: String,
     in_month: String,

@@ -38,7 +38,7 @@ impl Faults {
 
 /// Counts of lines. Blank lines do not count.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct LineTally {
     /// All lines.
     pub lines: u64,
     /// Lines of requests that were not selected.
@@ -51,7 +51,7 @@ pub struct Tally {
     pub torn: Faults,
 }
 
-impl Tally {
+impl LineTally {
     /// Reports what was not counted, and why.
     pub fn tell(&self) {
         self.skipped.tell(|one| {

@@ -2,11 +2,11 @@
 
 use super::charge::{Inexact, Sum};
 use super::measure::Measure;
-use super::record::{Record, Status};
+use super::record::{LedgerRecord, Status};
 
 /// The sums over some records. Each record adds less than 2^64 to a count, so no count can overflow before 2^64 records.
 #[derive(Debug, Clone, Default)]
-pub struct Totals {
+pub struct UsageTotals {
     counts: [u128; Measure::ALL.len()],
     /// Their charges, all of one currency.
     pub charge: Sum,
@@ -14,12 +14,12 @@ pub struct Totals {
     pub estimated_charge: Sum,
 }
 
-impl Totals {
+impl UsageTotals {
     /// Adds a record.
     ///
     /// # Errors
     /// The sum of charges would not be exact.
-    pub fn add(&mut self, record: &Record<'_>) -> Result<(), Inexact> {
+    pub fn add(&mut self, record: &LedgerRecord<'_>) -> Result<(), Inexact> {
         for (count, measure) in self.counts.iter_mut().zip(Measure::ALL) {
             *count = count.saturating_add(u128::from(record.amount(measure)));
         }

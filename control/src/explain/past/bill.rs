@@ -10,13 +10,13 @@ use trilane::model::{Model, Price, Prices};
 use trilane::routing::Route;
 use trilane::usage::{Call, Kind};
 
-use super::Line;
+use super::LedgerLine;
 
 /// The charge of a request, itemized by the prices of a document.
 #[derive(Debug, Serialize)]
-pub struct Bill {
+pub struct ItemizedCharge {
     /// The items, before the multiplier.
-    pub items: Vec<Used>,
+    pub items: Vec<ChargedItem>,
     /// The class of service or speed whose prices these are; `null` for the model's own.
     pub tier: Option<String>,
     /// The final multiplier.
@@ -29,7 +29,7 @@ pub struct Bill {
 
 /// One item of usage.
 #[derive(Debug, Serialize)]
-pub struct Used {
+pub struct ChargedItem {
     /// Its name in `prices`.
     pub what: &'static str,
     /// The number of tokens, images or calls.
@@ -44,7 +44,7 @@ pub struct Used {
 ///
 /// # Errors
 /// Why it cannot.
-pub fn of(line: &Line, document: &Compiled) -> Result<Bill, &'static str> {
+pub fn of(line: &LedgerLine, document: &Compiled) -> Result<ItemizedCharge, &'static str> {
     let source = line
         .text("trilane.source")
         .and_then(|id| document.policy.group(id))
@@ -85,7 +85,7 @@ pub fn of(line: &Line, document: &Compiled) -> Result<Bill, &'static str> {
     let total = total.ok_or("the exact amount has too many digits")?.value();
     let charged = line.text("trilane.charge").map(str::parse::<Decimal>);
     let as_charged = charged.is_some_and(|charged| charged == Ok(total));
-    Ok(Bill {
+    Ok(ItemizedCharge {
         items: items(line, prices, call),
         tier: found.map(|(class, _)| class.to_owned()),
         multiplier: multiplier.value().normalize().to_string(),
@@ -94,14 +94,14 @@ pub fn of(line: &Line, document: &Compiled) -> Result<Bill, &'static str> {
     })
 }
 
-fn model<'a>(line: &Line, source: &'a Source) -> Option<&'a Model> {
+fn model<'a>(line: &LedgerLine, source: &'a Source) -> Option<&'a Model> {
     let id = line.text("trilane.model")?;
     let mut models = source.catalog.models().iter();
     models.find(|model| model.id == id).map(AsRef::as_ref)
 }
 
 /// The final multiplier. A line has four decimal places of it; the exact one of a Mixed group comes from the document.
-fn multiplier(line: &Line, document: &Compiled) -> Option<Multiplier> {
+fn multiplier(line: &LedgerLine, document: &Compiled) -> Option<Multiplier> {
     let shown = line.text("trilane.multiplier")?;
     let group = line
         .text("trilane.group")
@@ -123,7 +123,7 @@ fn multiplier(line: &Line, document: &Compiled) -> Option<Multiplier> {
 }
 
 /// All items of usage, with their prices.
-fn items(line: &Line, prices: &Prices, call: Option<Price>) -> Vec<Used> {
+fn items(line: &LedgerLine, prices: &Prices, call: Option<Price>) -> Vec<ChargedItem> {
     let usage = line.usage();
     let tokens = Kind::ALL
         .map(|kind| (kind.name(), usage.tokens(kind), prices.tokens(kind), 6))
@@ -134,7 +134,7 @@ fn items(line: &Line, prices: &Prices, call: Option<Price>) -> Vec<Used> {
         .chain(calls)
         .chain([("per_call", u64::from(call.is_some()), call, 0)]);
     let used = all.filter(|(_, amount, ..)| *amount > 0);
-    used.map(|(what, amount, price, places)| Used {
+    used.map(|(what, amount, price, places)| ChargedItem {
         what,
         amount,
         price: price.map(|price| price.value().normalize().to_string()),

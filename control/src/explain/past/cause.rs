@@ -1,6 +1,6 @@
 //! The meaning of each ending, and its remedy.
 
-use super::Line;
+use super::LedgerLine;
 
 /// The meaning of a `trilane.outcome`.
 pub fn ending(outcome: &str) -> Option<&'static str> {
@@ -60,7 +60,7 @@ pub struct Cause {
 }
 
 /// The cause of a failure; `None` for a success.
-pub fn of(line: &Line) -> Option<Cause> {
+pub fn of(line: &LedgerLine) -> Option<Cause> {
     let cause = |why, cure| Some(Cause { why, cure });
     let status = line.number("http.response.status_code").unwrap_or(0);
     let Some(outcome) = line.text("trilane.outcome") else {
@@ -110,7 +110,7 @@ pub fn of(line: &Line) -> Option<Cause> {
 }
 
 /// Whether every attempt failed for its credential.
-fn refused_everywhere(line: &Line) -> bool {
+fn refused_everywhere(line: &LedgerLine) -> bool {
     let failed = line.list("trilane.tries.failed");
     let kind = |each: &serde_json::Value, wanted: &str| each["kind"].as_str() == Some(wanted);
     let credential = |each| kind(each, "unauthorized") || kind(each, "no_credential");
@@ -121,7 +121,7 @@ fn refused_everywhere(line: &Line) -> bool {
 }
 
 /// The cause of a rejection, by its error code.
-fn refusal(line: &Line) -> Option<Cause> {
+fn refusal(line: &LedgerLine) -> Option<Cause> {
     let code = line.text("error.type")?;
     let known_key = line.text("trilane.key.id").is_some();
     let (why, cure) = match code {

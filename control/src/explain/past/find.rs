@@ -7,13 +7,13 @@ use std::rc::Rc;
 
 use memchr::memmem::Finder;
 
-use super::Line;
+use super::LedgerLine;
 use crate::document::{STDIN, read_input};
-use crate::explain::args::Args;
+use crate::explain::args::ExplainArgs;
 use crate::failure::Failure;
 use crate::terminal::printable;
-use crate::usage::lines::{self, Read};
-use crate::usage::source::Source;
+use crate::usage::lines::{self, LineRead};
+use crate::usage::source::LedgerSource;
 
 /// The most requests of one id that are explained: clients may reuse an id.
 const MOST: usize = 10;
@@ -26,7 +26,7 @@ const OF_RUNS: &str = "target/run";
 ///
 /// # Errors
 /// There is none, or an input cannot be read.
-pub fn lines(args: &Args, request: &OsStr) -> Result<Vec<Line>, Failure> {
+pub fn lines(args: &ExplainArgs, request: &OsStr) -> Result<Vec<LedgerLine>, Failure> {
     let what = request.to_string_lossy();
     if what == STDIN && args.ledger.is_empty() {
         let text = read_input(Path::new(STDIN))
@@ -41,7 +41,7 @@ pub fn lines(args: &Args, request: &OsStr) -> Result<Vec<Line>, Failure> {
     } else {
         args.ledger.clone()
     };
-    let sources = Source::all(&sources)?;
+    let sources = LedgerSource::all(&sources)?;
     let lines = of_id(&what, &sources)?;
     if lines.is_empty() {
         return Err(Failure::Data(nothing(&what, &sources)));
@@ -50,9 +50,9 @@ pub fn lines(args: &Args, request: &OsStr) -> Result<Vec<Line>, Failure> {
 }
 
 /// Lines given directly.
-fn given(text: &[u8], name: &str) -> Result<Vec<Line>, Failure> {
+fn given(text: &[u8], name: &str) -> Result<Vec<LedgerLine>, Failure> {
     let lines = text.split(|byte| *byte == b'\n');
-    let lines: Vec<Line> = lines.filter_map(Line::parse).take(MOST).collect();
+    let lines: Vec<LedgerLine> = lines.filter_map(LedgerLine::parse).take(MOST).collect();
     if lines.is_empty() {
         let why =
             format!("{name} has no ledger line: one JSON object of a request, with its timestamp");
@@ -83,7 +83,7 @@ fn found() -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// The lines of a request by its id: the gateway's, the vendor's, or that of the vendor's response.
-fn of_id(id: &str, sources: &[Source]) -> Result<Vec<Line>, Failure> {
+fn of_id(id: &str, sources: &[LedgerSource]) -> Result<Vec<LedgerLine>, Failure> {
     let finder = Finder::new(id.as_bytes());
     let mut found = Vec::new();
     let mut bytes = Vec::new();
@@ -95,18 +95,18 @@ fn of_id(id: &str, sources: &[Source]) -> Result<Vec<Line>, Failure> {
                 .map_err(|error| source.broken(&error, input.gzip, number))?;
             number = number.saturating_add(1);
             match read {
-                Read::Line { .. } if finder.find(&bytes).is_some() => {
-                    found.extend(Line::parse(&bytes).filter(|line| line.has_id(id)));
+                LineRead::Line { .. } if finder.find(&bytes).is_some() => {
+                    found.extend(LedgerLine::parse(&bytes).filter(|line| line.has_id(id)));
                 }
-                Read::Line { .. } | Read::TooLong => {}
-                Read::End => break,
+                LineRead::Line { .. } | LineRead::TooLong => {}
+                LineRead::End => break,
             }
         }
     }
     Ok(found)
 }
 
-fn nothing(id: &str, sources: &[Source]) -> String {
+fn nothing(id: &str, sources: &[LedgerSource]) -> String {
     let names: Vec<String> = sources
         .iter()
         .map(|source| printable(&source.name()))

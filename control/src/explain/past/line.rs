@@ -5,7 +5,7 @@ use trilane::usage::{Call, Kind, Usage};
 
 /// The members of a line.
 #[derive(Debug)]
-pub struct Line(Map<String, Value>);
+pub struct LedgerLine(Map<String, Value>);
 
 /// The kinds of tokens with a member of their own; the others follow from the two sums.
 const KINDS: [(&str, Kind); 8] = [
@@ -22,7 +22,7 @@ const KINDS: [(&str, Kind); 8] = [
     ("trilane.usage.image.output_tokens", Kind::OutputImage),
 ];
 
-impl Line {
+impl LedgerLine {
     /// Reads a line, with any prefix that a log adds; `None` if it is not of a request.
     pub fn parse(text: &[u8]) -> Option<Self> {
         let start = memchr::memchr(b'{', text)?;

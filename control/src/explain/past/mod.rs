@@ -11,10 +11,10 @@ mod story;
 
 use std::ffi::OsStr;
 
-use line::Line;
-use story::Story;
+use line::LedgerLine;
+use story::PastRequest;
 
-use super::args::Args;
+use super::args::ExplainArgs;
 use crate::document;
 use crate::failure::Failure;
 use crate::ink::Ink;
@@ -24,12 +24,12 @@ use crate::output::{self, OutputColumn, OutputFormat, OutputTable};
 ///
 /// # Errors
 /// There is no such request, or an input cannot be read.
-pub fn run(args: &Args, request: &OsStr) -> Result<(), Failure> {
+pub fn run(args: &ExplainArgs, request: &OsStr) -> Result<(), Failure> {
     let lines = find::lines(args, request)?;
     let document = args.document_now().map(document::good).transpose()?;
-    let stories: Vec<Story<'_>> = lines
+    let stories: Vec<PastRequest<'_>> = lines
         .iter()
-        .map(|line| Story::new(line, document.as_ref()))
+        .map(|line| PastRequest::new(line, document.as_ref()))
         .collect();
     output::print_beside_code(|out| match args.format.format() {
         OutputFormat::Table => stories
@@ -43,7 +43,7 @@ pub fn run(args: &Args, request: &OsStr) -> Result<(), Failure> {
             }),
         OutputFormat::Csv => {
             let columns = ["request_id", "part", "text"].map(OutputColumn::text);
-            OutputTable::new(columns, stories.iter().flat_map(Story::rows)).write_csv(out)
+            OutputTable::new(columns, stories.iter().flat_map(PastRequest::rows)).write_csv(out)
         }
         OutputFormat::Json => stories
             .iter()

@@ -16,7 +16,7 @@ pub type Digest = [u8; 32];
 
 /// A key of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Key {
+pub struct FileKey {
     /// Its id.
     pub id: Box<str>,
     /// The id of its group.
@@ -31,8 +31,8 @@ pub struct Key {
     pub disabled: bool,
 }
 
-impl Key {
-    /// [`Key::expires_at`] as RFC 3339.
+impl FileKey {
+    /// [`FileKey::expires_at`] as RFC 3339.
     pub fn expiry(&self) -> Option<String> {
         timestamp::unix_text(self.expires_at?)
     }
@@ -54,7 +54,7 @@ impl Texts {
 ///
 /// # Errors
 /// Everything that is wrong with it; no value is quoted.
-pub fn parse(line: &[u8], texts: &mut Texts) -> Result<(Digest, Key), Vec<String>> {
+pub fn parse(line: &[u8], texts: &mut Texts) -> Result<(Digest, FileKey), Vec<String>> {
     // serde would also take a list, for the fields in their order.
     if !line.trim_ascii_start().starts_with(b"{") {
         return Err(vec!["must be a JSON object".to_owned()]);
@@ -78,7 +78,7 @@ pub fn parse(line: &[u8], texts: &mut Texts) -> Result<(Digest, Key), Vec<String
         return Err(vec![problem.to_owned()]);
     }
     let limits = key.limits.as_ref().map(serde_json::to_string);
-    let key = Key {
+    let key = FileKey {
         id: key.id.unwrap_or_default().into_boxed_str(),
         group: texts.common(&key.group.unwrap_or_default()),
         owner: key.owner.map(|owner| texts.common(&owner)),
@@ -165,7 +165,7 @@ mod tests {
 
     const SHA: &str = "BA7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
-    fn read(more: &str) -> Result<(Digest, Key), Vec<String>> {
+    fn read(more: &str) -> Result<(Digest, FileKey), Vec<String>> {
         let line = format!(r#"{{"id":"k:1","sha256":"{SHA}","group":"g.1"{more}}}"#);
         parse(line.as_bytes(), &mut Texts::default())
     }

@@ -15,13 +15,13 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::json;
 
-use self::reading::Reading;
+use self::reading::ReadKeys;
 use self::store::Store;
-use super::cursor::Standing;
-use super::feed_error::FeedError;
-use super::query::Asked;
+use super::cursor::FeedVersions;
+use super::feed_error::PageError;
+use super::query::PageRequest;
 use super::tell::Teller;
-use super::watch::{Settled, Watched};
+use super::watch::{FileState, WatchedFile};
 use crate::render::seen::Seen;
 
 /// How long a file that is written in place must be unchanged before its removals count.
@@ -33,12 +33,12 @@ pub struct KeysFile {
     file: PathBuf,
     keep_removals: Duration,
     teller: Teller,
-    known: RwLock<Option<Known>>,
+    known: RwLock<Option<LoadedKeys>>,
     feed: String,
 }
 
 #[derive(Debug)]
-struct Known {
+struct LoadedKeys {
     store: Store,
     /// Device and inode of the file that this came from.
     from: Option<(u64, u64)>,
@@ -56,14 +56,14 @@ impl KeysFile {
         }
     }
 
-    fn known(&self) -> RwLockReadGuard<'_, Option<Known>> {
+    fn known(&self) -> RwLockReadGuard<'_, Option<LoadedKeys>> {
         self.known.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn with<T>(&self, what: impl FnOnce(&Store) -> Result<T, FeedError>) -> Result<T, FeedError> {
+    fn with<T>(&self, what: impl FnOnce(&Store) -> Result<T, PageError>) -> Result<T, PageError> {
         match &*self.known() {
             Some(known) => what(&known.store),
-            None => Err(FeedError::Unready(
+            None => Err(PageError::Unready(
                 "the file of keys was not read yet, or is not good".to_owned(),
             )),
         }
@@ -73,7 +73,7 @@ impl KeysFile {
     ///
     /// # Errors
     /// Why there is none.
-    pub fn page(&self, asked: &Asked) -> Result<Vec<u8>, FeedError> {
+    pub fn page(&self, asked: &PageRequest) -> Result<Vec<u8>, PageError> {
         self.with(|store| Ok(store.page(asked)?))
     }
 
@@ -81,7 +81,7 @@ impl KeysFile {
     ///
     /// # Errors
     /// No valid file was read yet.
-    pub fn standing(&self) -> Result<Standing, FeedError> {
+    pub fn standing(&self) -> Result<FeedVersions, PageError> {
         self.with(|store| Ok(store.standing().clone()))
     }
 
@@ -109,9 +109,9 @@ impl KeysFile {
         same && matches!(age, Ok(Ok(age)) if age < REST)
     }
 
-    fn accept(&self, reading: Reading) {
+    fn accept(&self, reading: ReadKeys) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        let known = known.get_or_insert_with(|| Known {
+        let known = known.get_or_insert_with(|| LoadedKeys {
             store: Store::new(self.feed.clone()),
             from: None,
         });
@@ -129,7 +129,7 @@ impl KeysFile {
         self.teller.news("keys", &text, facts);
     }
 
-    fn would_lose(&self, reading: &Reading) -> bool {
+    fn would_lose(&self, reading: &ReadKeys) -> bool {
         self.known()
             .as_ref()
             .is_some_and(|known| known.store.would_lose(reading))
@@ -144,22 +144,22 @@ fn name(file: &Path) -> String {
     file.display().to_string()
 }
 
-impl Watched for KeysFile {
+impl WatchedFile for KeysFile {
     fn file(&self) -> PathBuf {
         self.file.clone()
     }
 
-    fn take_up(&self) -> Settled {
+    fn take_up(&self) -> FileState {
         let mut seen = Seen::default();
         seen.note(&self.file);
         let read = reading::read(&self.file);
         if seen.is_old() {
-            return Settled::No;
+            return FileState::No;
         }
         match read {
-            Err(_) if self.is_being_written() => return Settled::No,
+            Err(_) if self.is_being_written() => return FileState::No,
             Ok(reading) if self.would_lose(&reading) && self.is_being_written() => {
-                return Settled::No;
+                return FileState::No;
             }
             Ok(reading) => self.accept(reading),
             Err(problems) => {
@@ -171,6 +171,6 @@ impl Watched for KeysFile {
                     .refused("the file of keys", &name(&self.file), &problems, left);
             }
         }
-        Settled::Yes
+        FileState::Yes
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use hashbrown::HashMap;
 
-use super::key::{self, Digest, Key, Texts};
+use super::key::{self, Digest, FileKey, Texts};
 use crate::serve::tell::MOST;
 
 /// The longest line, in bytes. A key needs about 700 at most.
@@ -14,9 +14,9 @@ const LONGEST: u64 = 64 * 1024;
 
 /// The keys of a file, in its order, with unique digests and ids.
 #[derive(Debug, Default)]
-pub struct Reading {
+pub struct ReadKeys {
     /// The keys.
-    pub keys: Vec<(Digest, Key)>,
+    pub keys: Vec<(Digest, FileKey)>,
     /// The line of each digest.
     pub lines: HashMap<Digest, usize>,
 }
@@ -25,14 +25,14 @@ pub struct Reading {
 ///
 /// # Errors
 /// Its problems, by line; after many of them the rest is omitted.
-pub fn read(file: &Path) -> Result<Reading, Vec<String>> {
+pub fn read(file: &Path) -> Result<ReadKeys, Vec<String>> {
     let unreadable = |error: io::Error| vec![format!("cannot be read: {error}")];
     let file = File::open(file).map_err(unreadable)?;
     from(BufReader::with_capacity(1 << 18, file))
 }
 
-fn from(mut file: impl io::BufRead) -> Result<Reading, Vec<String>> {
-    let mut reading = Reading::default();
+fn from(mut file: impl io::BufRead) -> Result<ReadKeys, Vec<String>> {
+    let mut reading = ReadKeys::default();
     let mut problems = Vec::new();
     let mut texts = Texts::default();
     let mut line = Vec::new();
@@ -76,7 +76,7 @@ fn from(mut file: impl io::BufRead) -> Result<Reading, Vec<String>> {
     }
 }
 
-fn ids_given_twice(reading: &Reading) -> Vec<String> {
+fn ids_given_twice(reading: &ReadKeys) -> Vec<String> {
     let mut ids: HashMap<&str, &Digest> = HashMap::with_capacity(reading.keys.len());
     let line = |digest: &Digest| reading.lines.get(digest).copied().unwrap_or_default();
     let mut problems = Vec::new();

@@ -40,13 +40,13 @@ impl Open {
             _ => error.to_string(),
         })?;
         prepare(&mut connection).map_err(|problem| match problem {
-            Problem::Sqlite(error)
+            OpenProblem::Sqlite(error)
                 if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) =>
             {
                 "is not a SQLite database; name another file, which will be made".to_owned()
             }
-            Problem::Sqlite(error) => error.to_string(),
-            Problem::Other(text) => text.to_owned(),
+            OpenProblem::Sqlite(error) => error.to_string(),
+            OpenProblem::Other(text) => text.to_owned(),
         })?;
         let inode = inode(&absolute);
         Ok(Self { connection, inode })
@@ -63,33 +63,33 @@ fn inode(file: &Path) -> Option<(u64, u64)> {
     Some((found.dev(), found.ino()))
 }
 
-enum Problem {
+enum OpenProblem {
     Sqlite(rusqlite::Error),
     Other(&'static str),
 }
 
-impl From<rusqlite::Error> for Problem {
+impl From<rusqlite::Error> for OpenProblem {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sqlite(error)
     }
 }
 
-fn prepare(connection: &mut Connection) -> Result<(), Problem> {
+fn prepare(connection: &mut Connection) -> Result<(), OpenProblem> {
     connection.busy_timeout(PATIENCE)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     if write_ahead(connection)? != "wal" {
-        return Err(Problem::Other(
+        return Err(OpenProblem::Other(
             "SQLite cannot keep a write-ahead log there; put the database on a disk of this machine",
         ));
     }
     // Without a lock at first: another writer may take long.
-    if form(connection)? != Form::Current {
+    if form(connection)? != SchemaForm::Current {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         match form(&transaction)? {
-            Form::None => transaction.execute_batch(&[SCHEMA, LIMITS, OWNER].concat())?,
-            Form::WithoutLimits => transaction.execute_batch(&[LIMITS, OWNER].concat())?,
-            Form::WithoutOwner => transaction.execute_batch(OWNER)?,
-            Form::Current => {}
+            SchemaForm::None => transaction.execute_batch(&[SCHEMA, LIMITS, OWNER].concat())?,
+            SchemaForm::WithoutLimits => transaction.execute_batch(&[LIMITS, OWNER].concat())?,
+            SchemaForm::WithoutOwner => transaction.execute_batch(OWNER)?,
+            SchemaForm::Current => {}
         }
         transaction.commit()?;
     }
@@ -98,7 +98,7 @@ fn prepare(connection: &mut Connection) -> Result<(), Problem> {
 
 /// The format of the feed's tables in the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum SchemaForm {
     /// None; they can be created.
     None,
     /// Format 1: keys have no limits.
@@ -109,13 +109,13 @@ enum Form {
     Current,
 }
 
-fn form(connection: &Connection) -> Result<Form, Problem> {
+fn form(connection: &Connection) -> Result<SchemaForm, OpenProblem> {
     let table = "SELECT 1 FROM sqlite_master WHERE name = ?1";
     let has = |name: &str| connection.query_row(table, [name], |_| Ok(())).optional();
     if has("key_feed")?.is_none() {
         return match has("keys")? {
-            None => Ok(Form::None),
-            Some(()) => Err(Problem::Other(
+            None => Ok(SchemaForm::None),
+            Some(()) => Err(OpenProblem::Other(
                 "has a table keys that is no feed's; name another file, which will be made, and copy the keys into its table keys",
             )),
         };
@@ -123,10 +123,10 @@ fn form(connection: &Connection) -> Result<Form, Problem> {
     match connection.query_row("SELECT format FROM key_feed", [], |row| {
         row.get::<_, i64>(0)
     })? {
-        1 => Ok(Form::WithoutLimits),
-        2 => Ok(Form::WithoutOwner),
-        3 => Ok(Form::Current),
-        _ => Err(Problem::Other(
+        1 => Ok(SchemaForm::WithoutLimits),
+        2 => Ok(SchemaForm::WithoutOwner),
+        3 => Ok(SchemaForm::Current),
+        _ => Err(OpenProblem::Other(
             "was made by another release of trilane, which this one cannot read",
         )),
     }

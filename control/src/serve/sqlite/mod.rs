@@ -14,11 +14,11 @@ use trilane::config::document::{KeyDocument, LimitsDocument};
 use trilane::config::feed::Meaning;
 
 use self::database::Open;
-use super::cursor::Standing;
-use super::feed_error::FeedError;
+use super::cursor::FeedVersions;
+use super::feed_error::PageError;
 use super::feed_key::FeedKey;
-use super::page::Page;
-use super::query::Asked;
+use super::page::PageWriter;
+use super::query::PageRequest;
 
 /// The most removals in one compaction: other writers wait for it.
 const BATCH: u32 = 5000;
@@ -45,13 +45,13 @@ impl Database {
     ///
     /// # Errors
     /// Why there is none.
-    pub fn page(&self, asked: &Asked) -> Result<Vec<u8>, FeedError> {
+    pub fn page(&self, asked: &PageRequest) -> Result<Vec<u8>, PageError> {
         self.with(|connection| {
             // Both queries in one transaction: they see one state of the database.
             let transaction = connection.transaction()?;
             let standing = standing(&transaction)?;
             let range = standing.range(asked.cursor.as_ref())?;
-            let mut page = Page::new(asked);
+            let mut page = PageWriter::new(asked);
             fill(&mut page, &transaction, range.after, range.removals_after)?;
             Ok(page.finish(&standing, range))
         })
@@ -61,7 +61,7 @@ impl Database {
     ///
     /// # Errors
     /// Why they are not available.
-    pub fn standing(&self) -> Result<Standing, FeedError> {
+    pub fn standing(&self) -> Result<FeedVersions, PageError> {
         self.with(|connection| Ok(standing(connection)?))
     }
 
@@ -83,35 +83,35 @@ impl Database {
     /// Uses the present database file.
     fn with<T>(
         &self,
-        what: impl FnOnce(&mut Connection) -> Result<T, FeedError>,
-    ) -> Result<T, FeedError> {
+        what: impl FnOnce(&mut Connection) -> Result<T, PageError>,
+    ) -> Result<T, PageError> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.as_ref().is_none_or(|open| open.is_old(&self.file)) {
             *open = None;
             // A missing one is not created here: an operator is replacing it.
             if !self.file.exists() {
-                return Err(FeedError::Unready("the database is not there".to_owned()));
+                return Err(PageError::Unready("the database is not there".to_owned()));
             }
-            let text = |problem| FeedError::Unready(format!("the database {problem}"));
+            let text = |problem| PageError::Unready(format!("the database {problem}"));
             *open = Some(Open::new(&self.file).map_err(text)?);
         }
         match &mut *open {
             Some(open) => what(&mut open.connection),
-            None => Err(FeedError::Unready("the database is not open".to_owned())),
+            None => Err(PageError::Unready("the database is not open".to_owned())),
         }
     }
 }
 
-impl From<rusqlite::Error> for FeedError {
+impl From<rusqlite::Error> for PageError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Unready(format!("the database cannot be read: {error}"))
     }
 }
 
-fn standing(connection: &Connection) -> rusqlite::Result<Standing> {
+fn standing(connection: &Connection) -> rusqlite::Result<FeedVersions> {
     let mut statement = connection.prepare_cached("SELECT feed, head, compacted FROM key_feed")?;
     statement.query_row([], |row| {
-        Ok(Standing {
+        Ok(FeedVersions {
             feed: row.get(0)?,
             head: row.get(1)?,
             compacted: row.get(2)?,
@@ -120,11 +120,11 @@ fn standing(connection: &Connection) -> rusqlite::Result<Standing> {
 }
 
 fn fill(
-    page: &mut Page,
+    page: &mut PageWriter,
     transaction: &Transaction<'_>,
     after: u64,
     removals_after: u64,
-) -> Result<(), FeedError> {
+) -> Result<(), PageError> {
     let mut statement = transaction.prepare_cached(
         "SELECT version, sha256, id, group_id, expires_at, disabled, limits, owner FROM key_changes \
          WHERE version > ?1 AND (removed_at IS NULL OR version > ?2) ORDER BY version",
@@ -162,7 +162,7 @@ fn fill(
     Ok(())
 }
 
-impl From<FromSqlError> for FeedError {
+impl From<FromSqlError> for PageError {
     fn from(error: FromSqlError) -> Self {
         rusqlite::Error::from(error).into()
     }
@@ -175,8 +175,8 @@ fn is_owner(text: &str) -> bool {
 
 /// A key's limits in the form of a document. The triggers reject others; if they were bypassed, the key must not be served
 /// without its limits.
-fn limits(sha256: &str, id: &str, group: &str, text: &str) -> Result<String, FeedError> {
-    let bad = |problem: &str| FeedError::Unready(format!("the key {id} is not good: {problem}"));
+fn limits(sha256: &str, id: &str, group: &str, text: &str) -> Result<String, PageError> {
+    let bad = |problem: &str| PageError::Unready(format!("the key {id} is not good: {problem}"));
     let limits: LimitsDocument =
         serde_json::from_str(text).map_err(|_| bad("limits: are not as in a document"))?;
     let written = serde_json::to_string(&limits).unwrap_or_default();

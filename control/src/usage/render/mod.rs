@@ -4,20 +4,25 @@ mod json;
 
 use std::io::{self, Write};
 
-use super::args::Args;
+use super::args::UsageArgs;
 use super::charge::Sum;
 use super::column::Column;
 use super::measure::Measure;
 use super::pick::Pick;
-use super::report::{Report, Row};
-use super::tally::Tally;
+use super::report::{UsageReport, UsageRow};
+use super::tally::LineTally;
 use crate::output::{OutputColumn, OutputFormat, OutputTable};
 
 /// Writes the report in the format asked for.
 ///
 /// # Errors
 /// As the output gives them.
-pub fn write(out: &mut dyn Write, args: &Args, report: &Report, tally: &Tally) -> io::Result<()> {
+pub fn write(
+    out: &mut dyn Write,
+    args: &UsageArgs,
+    report: &UsageReport,
+    tally: &LineTally,
+) -> io::Result<()> {
     match args.format.format() {
         OutputFormat::Table => for_people(report, args).write_aligned(out),
         OutputFormat::Csv => for_programs(report, args.round).write_csv(out),
@@ -28,10 +33,10 @@ pub fn write(out: &mut dyn Write, args: &Args, report: &Report, tally: &Tally) -
 /// The table for people, with `*` at numbers of partial requests and `-` for what a request has not. Charges have as many
 /// decimal places as the exact values need, unless they are to be rounded.
 fn for_people<'a>(
-    report: &'a Report,
-    args: &Args,
+    report: &'a UsageReport,
+    args: &UsageArgs,
 ) -> OutputTable<impl Iterator<Item = Vec<String>> + 'a> {
-    let shown = Shown::of_table(report, args);
+    let shown = ShownColumns::of_table(report, args);
     let charges = report
         .rows
         .iter()
@@ -58,13 +63,13 @@ fn for_people<'a>(
 
 /// The table for programs: every column. Charges are exact unless they are to be rounded; what a request has not is empty.
 fn for_programs(
-    report: &Report,
+    report: &UsageReport,
     round: Option<u32>,
 ) -> OutputTable<impl Iterator<Item = Vec<String>> + '_> {
     let as_it_is: fn(&str) -> &str = |value| value;
     table(
         report,
-        Shown::all(report),
+        ShownColumns::all(report),
         as_it_is,
         move |pick, row| match (pick, charge(pick, row)) {
             (Pick::Measure(measure), _) => row.totals.count(measure).to_string(),
@@ -76,17 +81,17 @@ fn for_programs(
 
 /// A table of all rows and totals: `value` shows what a row is grouped by, `cell` the rest.
 fn table<'a>(
-    report: &'a Report,
-    shown: Shown,
+    report: &'a UsageReport,
+    shown: ShownColumns,
     value: fn(&str) -> &str,
-    cell: impl Fn(Pick, &Row) -> String + 'a,
+    cell: impl Fn(Pick, &UsageRow) -> String + 'a,
 ) -> OutputTable<impl Iterator<Item = Vec<String>> + 'a> {
     let values = report.columns.iter();
     let columns = values.map(|column| OutputColumn::text(column.name()));
     let columns = columns
         .chain(shown.0.iter().map(|pick| pick.column()))
         .collect();
-    let cells = move |values: Vec<String>, row: &Row| {
+    let cells = move |values: Vec<String>, row: &UsageRow| {
         let rest = shown.0.iter().map(|pick| cell(*pick, row));
         values.into_iter().chain(rest).collect::<Vec<String>>()
     };
@@ -104,11 +109,11 @@ fn table<'a>(
 }
 
 /// The columns beside those that rows are grouped by, in order.
-struct Shown(Vec<Pick>);
+struct ShownColumns(Vec<Pick>);
 
-impl Shown {
+impl ShownColumns {
     /// All of them.
-    fn all(report: &Report) -> Self {
+    fn all(report: &UsageReport) -> Self {
         let measures = Measure::ALL.map(Pick::Measure).into_iter();
         let currency = (!report.by_currency()).then_some(Pick::Currency);
         let charges = [Pick::EstimatedCharge, Pick::Charge];
@@ -116,7 +121,7 @@ impl Shown {
     }
 
     /// Those of the table for people: what was asked for, else the most important ones.
-    fn of_table(report: &Report, args: &Args) -> Self {
+    fn of_table(report: &UsageReport, args: &UsageArgs) -> Self {
         let mut shown = Self::all(report);
         if !args.wide && args.columns.is_empty() {
             shown.0.retain(|pick| match pick {
@@ -156,13 +161,13 @@ impl Shown {
     }
 
     /// The charges of a row, in their order.
-    fn charges<'a>(&self, row: &'a Row) -> impl Iterator<Item = &'a Sum> {
+    fn charges<'a>(&self, row: &'a UsageRow) -> impl Iterator<Item = &'a Sum> {
         self.0.iter().filter_map(|pick| charge(*pick, row))
     }
 }
 
 /// The charge in a column of charges; `None` for any other column.
-fn charge(pick: Pick, row: &Row) -> Option<&Sum> {
+fn charge(pick: Pick, row: &UsageRow) -> Option<&Sum> {
     match pick {
         Pick::Charge => Some(&row.totals.charge),
         Pick::EstimatedCharge => Some(&row.totals.estimated_charge),
@@ -171,9 +176,9 @@ fn charge(pick: Pick, row: &Row) -> Option<&Sum> {
 }
 
 /// The total rows, one for each currency. The first column names them.
-fn total_rows(report: &Report) -> Vec<Row> {
+fn total_rows(report: &UsageReport) -> Vec<UsageRow> {
     let several = report.totals.len() > 1;
-    let total = |row: &Row| {
+    let total = |row: &UsageRow| {
         let values =
             report
                 .columns
@@ -186,7 +191,7 @@ fn total_rows(report: &Report) -> Vec<Row> {
                     (_, Column::Currency) => row.currency.clone(),
                     _ => String::new(),
                 });
-        Row {
+        UsageRow {
             values: values.collect(),
             ..row.clone()
         }
