@@ -11,12 +11,12 @@ use crate::{check, explain, filter, key, models, reference, render, serve, usage
 pub struct Cli {
     /// The subcommand.
     #[command(subcommand)]
-    pub command: Command,
+    pub command: TrilaneCommand,
 }
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum TrilaneCommand {
     /// Check configuration documents and report every problem
     Check(check::CheckArgs),
     /// Explain what the gateway would do with a request, or what happened to one, and why
@@ -39,7 +39,7 @@ pub enum Command {
     Man(reference::Man),
 }
 
-impl Command {
+impl TrilaneCommand {
     /// Runs it.
     ///
     /// # Errors

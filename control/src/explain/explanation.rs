@@ -33,9 +33,9 @@ pub struct Explanation {
     #[serde(flatten)]
     pub found: Resolved,
     /// The upstream request, if there is one.
-    pub upstream: Option<Upstream>,
+    pub upstream: Option<ForwardedRequest>,
     /// The gateway's own response, if there is one.
-    pub answer: Option<LocalReply>,
+    pub answer: Option<ExplainedReply>,
 }
 
 /// What the decision resolved; `null` where it ended before.
@@ -59,7 +59,7 @@ pub struct Resolved {
 
 /// The upstream request.
 #[derive(Debug, Serialize)]
-pub struct Upstream {
+pub struct ForwardedRequest {
     /// The Envoy cluster.
     pub cluster: String,
     /// The accounts; one of them gets the request.
@@ -96,7 +96,7 @@ pub struct BodyReplacement {
 
 /// The gateway's own response.
 #[derive(Debug, Serialize)]
-pub struct LocalReply {
+pub struct ExplainedReply {
     /// The HTTP status.
     pub status: u16,
     /// The error code of a rejection.
@@ -172,8 +172,8 @@ impl Explanation {
             found: Resolved::new(record, asker, route.as_ref(), limits),
             upstream: route
                 .filter(|_| ran.forwarded)
-                .map(|route| Upstream::new(&route, target.path, ran)),
-            answer: ran.reply.as_ref().map(|reply| LocalReply::new(reply, code)),
+                .map(|route| ForwardedRequest::new(&route, target.path, ran)),
+            answer: ran.reply.as_ref().map(|reply| ExplainedReply::new(reply, code)),
         }
     }
 }
@@ -234,7 +234,7 @@ impl Resolved {
     }
 }
 
-impl Upstream {
+impl ForwardedRequest {
     /// `path` is the request's.
     fn new(route: &Route, path: &[u8], ran: &Ran) -> Self {
         let accounts = route.source.accounts.iter().flat_map(|all| &all.accounts);
@@ -274,7 +274,7 @@ impl Upstream {
     }
 }
 
-impl LocalReply {
+impl ExplainedReply {
     fn new(reply: &Reply, code: Option<String>) -> Self {
         let header = |(name, value): &(&str, String)| ((*name).to_owned(), value.clone());
         Self {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::explanation::{Explanation, Upstream};
+use super::explanation::{Explanation, ForwardedRequest};
 use super::step::StepResult;
 use crate::ink::{Highlight, Ink};
 use crate::terminal::printable;
@@ -58,7 +58,7 @@ pub fn write(explanation: &Explanation, ink: Ink, out: &mut dyn Write) -> io::Re
 }
 
 fn write_upstream(
-    upstream: &Upstream,
+    upstream: &ForwardedRequest,
     prices: Option<String>,
     out: &mut dyn Write,
 ) -> io::Result<()> {

@@ -55,7 +55,7 @@ struct Beat {
 
 /// A response is being sent while this is held.
 #[derive(Debug)]
-pub struct Answering(Pulse);
+pub struct ResponseGuard(Pulse);
 
 impl Pulse {
     /// A new connection.
@@ -67,9 +67,9 @@ impl Pulse {
     }
 
     /// A request's head was received.
-    pub fn answering(&self) -> Answering {
+    pub fn answering(&self) -> ResponseGuard {
         self.beat(ConnectionPhase::Answer);
-        Answering(self.clone())
+        ResponseGuard(self.clone())
     }
 
     /// Bytes were received. They do not extend the timeout of a head that has begun.
@@ -120,7 +120,7 @@ pub fn to_spare<'a, K: Copy>(all: impl Iterator<Item = (K, &'a Pulse)>, now: Ins
     found.map(|(_, key)| key)
 }
 
-impl Drop for Answering {
+impl Drop for ResponseGuard {
     fn drop(&mut self) {
         self.0.beat(ConnectionPhase::Idle);
     }
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     /// Connections in each state, by what has happened to them.
-    fn connections() -> [(&'static str, Pulse, Option<Answering>, Duration); 5] {
+    fn connections() -> [(&'static str, Pulse, Option<ResponseGuard>, Duration); 5] {
         let new = Pulse::new();
         let answering = Pulse::new();
         let on_its_way = answering.answering();

@@ -94,7 +94,7 @@ impl LedgerSource {
                 Box::new(File::open(path).map_err(|error| self.unreadable(&error))?)
             }
         };
-        let mut stored = Counted {
+        let mut stored = CountedReader {
             stored,
             taken: Rc::clone(taken),
         };
@@ -154,12 +154,12 @@ fn other_compression(start: &[u8]) -> Option<&'static str> {
 }
 
 /// Counts the bytes that are read.
-struct Counted {
+struct CountedReader {
     stored: Box<dyn Read>,
     taken: Rc<Cell<u64>>,
 }
 
-impl Read for Counted {
+impl Read for CountedReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.stored.read(buffer)?;
         let taken = u64::try_from(count).unwrap_or(u64::MAX);
