@@ -8,8 +8,8 @@ use trilane::config::Problem;
 use crate::destination::Destination;
 use crate::document;
 use crate::ink::{Highlight, Ink};
+use crate::json_span;
 use crate::output::{OutputColumn, OutputTable};
-use crate::span;
 use crate::terminal::printable;
 
 /// All documents.
@@ -88,7 +88,7 @@ impl Finding {
         let path = if path == "." { String::new() } else { path };
         // A finding on the whole document has no line, or names it itself.
         let line = (!path.is_empty())
-            .then(|| span::line(text, &path))
+            .then(|| json_span::line(text, &path))
             .flatten();
         Self { path, line, reason }
     }

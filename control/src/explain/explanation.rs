@@ -173,7 +173,10 @@ impl Explanation {
             upstream: route
                 .filter(|_| ran.forwarded)
                 .map(|route| ForwardedRequest::new(&route, target.path, ran)),
-            answer: ran.reply.as_ref().map(|reply| ExplainedReply::new(reply, code)),
+            answer: ran
+                .reply
+                .as_ref()
+                .map(|reply| ExplainedReply::new(reply, code)),
         }
     }
 }

@@ -1,11 +1,11 @@
 //! Runs the gateway's own code without Envoy: its environment is in memory.
 
-mod asker;
+mod key_holder;
 mod place;
 mod run;
 mod world;
 
-pub use asker::{KeyHolder, KeyHolderArgs};
+pub use key_holder::{KeyHolder, KeyHolderArgs};
 pub use place::{KeyPlace, protocol_of};
 pub use run::{BodyChange, Ran, run};
 pub use world::World;

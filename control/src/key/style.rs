@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::span::JsonMember;
+use crate::json_span::JsonMember;
 
 /// The white space of an object, taken from an existing one.
 #[derive(Debug, Clone)]

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::style::Style;
-use crate::span::{self, JsonMember};
+use crate::json_span::{self, JsonMember};
 
 /// A text, and the ranges of its keys.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub struct Edit {
 impl<'a> DocumentText<'a> {
     /// Finds the keys of a document; `None` for any other text.
     pub fn new(bytes: &'a [u8]) -> Option<Self> {
-        let document = span::members(bytes, &span::root(bytes)?)?;
+        let document = json_span::members(bytes, &json_span::root(bytes)?)?;
         let list = document
             .iter()
             .find(|member| member.name == "keys")
@@ -41,10 +41,10 @@ impl<'a> DocumentText<'a> {
         let list = list.filter(|list| bytes.get(list.start) == Some(&b'['));
         let spans = list
             .as_ref()
-            .map_or_else(|| Some(Vec::new()), |list| span::elements(bytes, list))?;
+            .map_or_else(|| Some(Vec::new()), |list| json_span::elements(bytes, list))?;
         let key = |at: Range<usize>| {
             Some(KeyText {
-                members: span::members(bytes, &at)?,
+                members: json_span::members(bytes, &at)?,
                 at,
             })
         };
@@ -153,7 +153,7 @@ impl<'a> DocumentText<'a> {
     }
 
     fn document_style(&self) -> Style {
-        let whole = span::root(self.bytes).unwrap_or_default();
+        let whole = json_span::root(self.bytes).unwrap_or_default();
         Style::of(self.bytes, &whole, &self.document)
     }
 

@@ -3,7 +3,7 @@
 use super::cursor::FeedVersions;
 use super::feed_error::PageError;
 use super::keys_file::KeysFile;
-use super::query::PageRequest;
+use super::page_request::PageRequest;
 use super::sqlite::Database;
 
 /// A feed.

@@ -1,11 +1,10 @@
 //! `trilane serve`: the document and a feed of keys over HTTP.
 //!
 //! A [`site`] serves the [`document`], and a [`feed`] from a file ([`keys_file`]) or a database ([`sqlite`]). Files are
-//! reloaded when they change ([`watch`]). A [`server`] accepts connections; each [`answer`] is sent in chunks ([`body`]), and
-//! a client that does not read it is disconnected ([`pulse`]). A reader of the feed sends a [`query`], perhaps with a
+//! reloaded when they change ([`watch`]). A [`server`] accepts connections; each [`response`] is sent in chunks ([`body`]), and
+//! a client that does not read it is disconnected ([`pulse`]). A reader of the feed sends a [`page_request`], perhaps with a
 //! [`cursor`], and gets a [`page`]. docs/keys-feed.md describes the protocol.
 
-mod answer;
 mod args;
 mod body;
 mod cursor;
@@ -16,8 +15,9 @@ mod feed_format;
 mod feed_key;
 mod keys_file;
 mod page;
+mod page_request;
 mod pulse;
-mod query;
+mod response;
 mod server;
 mod site;
 mod sqlite;

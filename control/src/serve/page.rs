@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::cursor::{FeedVersions, PageRange};
 use super::feed_format::FeedFormat;
 use super::feed_key::FeedKey;
-use super::query::PageRequest;
+use super::page_request::PageRequest;
 
 #[derive(Serialize)]
 struct PageHead<'a> {

@@ -18,9 +18,9 @@ use tokio::sync::watch;
 use tokio::task::{self, AbortHandle, JoinSet};
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
-use super::answer;
 use super::body::PacedBody;
 use super::pulse::{self, Noted, Pulse};
+use super::response;
 use super::site::Site;
 
 /// The most connections, including a free one for the next.
@@ -141,7 +141,7 @@ async fn converse(
         let site = Arc::clone(&site);
         let answering = pulse.answering();
         async move {
-            let answer = answer::answer(&request, &site).await;
+            let answer = response::respond(&request, &site).await;
             let body = |bytes| PacedBody::new(bytes, answer.busy, answering);
             Ok::<_, Infallible>(answer.response.map(body))
         }

@@ -1,18 +1,18 @@
 //! Explains a request that is over from its ledger line.
 //!
 //! The line is given, or found by the request's id ([`find`]), and read ([`line`]). [`cause`] has the meaning of each ending
-//! and its remedy, [`bill`] the charge by items, and [`story`] the whole.
+//! and its remedy, [`bill`] the charge by items, and [`past_request`] the whole.
 
 mod bill;
 mod cause;
 mod find;
 mod line;
-mod story;
+mod past_request;
 
 use std::ffi::OsStr;
 
 use line::LedgerLine;
-use story::PastRequest;
+use past_request::PastRequest;
 
 use super::args::ExplainArgs;
 use crate::document;

@@ -19,7 +19,7 @@ use self::reading::ReadKeys;
 use self::store::Store;
 use super::cursor::FeedVersions;
 use super::feed_error::PageError;
-use super::query::PageRequest;
+use super::page_request::PageRequest;
 use super::tell::Teller;
 use super::watch::{FileState, WatchedFile};
 use crate::render::seen::Seen;

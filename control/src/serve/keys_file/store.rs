@@ -11,7 +11,7 @@ use super::reading::ReadKeys;
 use crate::serve::cursor::{FeedVersions, Gone};
 use crate::serve::feed_key::FeedKey;
 use crate::serve::page::PageWriter;
-use crate::serve::query::PageRequest;
+use crate::serve::page_request::PageRequest;
 
 /// Keys, and removals of keys. Each has a version of its own.
 #[derive(Debug)]

@@ -18,7 +18,7 @@ use super::cursor::FeedVersions;
 use super::feed_error::PageError;
 use super::feed_key::FeedKey;
 use super::page::PageWriter;
-use super::query::PageRequest;
+use super::page_request::PageRequest;
 
 /// The most removals in one compaction: other writers wait for it.
 const BATCH: u32 = 5000;

@@ -121,7 +121,10 @@ fn members_of_later_releases() {
 fn texts_are_borrowed() {
     let text = format!(r#"{{{HEAD},"trilane.key.id":"key"}}"#);
     let record = LedgerRecord::parse(text.as_bytes()).unwrap();
-    assert!(matches!(record.line.key, Some(LineText(Cow::Borrowed("key")))));
+    assert!(matches!(
+        record.line.key,
+        Some(LineText(Cow::Borrowed("key")))
+    ));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::feed_error::PageError;
 use super::feed_format::FeedFormat;
-use super::query::{PageRequest, PageRequestError};
+use super::page_request::{PageRequest, PageRequestError};
 use super::site::{Busy, Site};
 
 /// A response, and the permit that it holds until it is sent.
@@ -46,7 +46,7 @@ impl ServedResponse {
 }
 
 /// Responds to a request.
-pub async fn answer<B>(request: &Request<B>, site: &Arc<Site>) -> ServedResponse {
+pub async fn respond<B>(request: &Request<B>, site: &Arc<Site>) -> ServedResponse {
     let path = request.uri().path();
     let is = |known: &str| path == known;
     if !is(super::HEALTH)
