@@ -13,7 +13,7 @@ use crate::terminal::{printable, say};
 #[derive(Debug, Clone, clap::Args)]
 #[group(skip)]
 pub struct DocumentArg {
-    /// The gateway's configuration document; `-`: standard input, where it is only read
+    /// The gateway's configuration document, which is required; `-`: standard input, where it is only read
     #[arg(long, value_name = "FILE", required_unless_present = "positional")]
     document: Option<PathBuf>,
 

@@ -36,7 +36,7 @@ pub struct CheckArgs {
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 struct CheckedDocuments {
-    /// A configuration document, or several; `-`: standard input
+    /// One or more configuration documents, which are required; `-`: standard input
     #[arg(
         long = "document",
         value_name = "FILE",
