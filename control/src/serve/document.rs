@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use trilane::config::{Document, compile};
 
 use super::tell::Teller;
-use super::watch::{FileState, WatchedFile};
+use super::watch::{FileState, ReloadableFile};
 use crate::render::seen::Seen;
 
 /// The most that the gateway reads, in bytes (its `source.max_bytes`).
@@ -76,7 +76,7 @@ impl Shelf {
     }
 }
 
-impl WatchedFile for Shelf {
+impl ReloadableFile for Shelf {
     fn file(&self) -> PathBuf {
         self.file.clone()
     }

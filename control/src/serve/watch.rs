@@ -22,7 +22,7 @@ pub enum FileState {
 }
 
 /// A file that is reloaded when it changes.
-pub trait WatchedFile: Send + Sync + 'static {
+pub trait ReloadableFile: Send + Sync + 'static {
     /// Its path.
     fn file(&self) -> PathBuf;
     /// Reads it. May block.
@@ -37,7 +37,7 @@ pub struct FileWatch<W> {
     settled: FileState,
 }
 
-impl<W: WatchedFile> FileWatch<W> {
+impl<W: ReloadableFile> FileWatch<W> {
     /// Loads it for the first time.
     pub async fn begin(watched: Arc<W>) -> Self {
         let mut watch = Self {

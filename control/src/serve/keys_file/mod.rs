@@ -21,7 +21,7 @@ use super::cursor::FeedVersions;
 use super::feed_error::PageError;
 use super::page_request::PageRequest;
 use super::tell::Teller;
-use super::watch::{FileState, WatchedFile};
+use super::watch::{FileState, ReloadableFile};
 use crate::render::seen::Seen;
 
 /// How long a file that is written in place must be unchanged before its removals count.
@@ -144,7 +144,7 @@ fn name(file: &Path) -> String {
     file.display().to_string()
 }
 
-impl WatchedFile for KeysFile {
+impl ReloadableFile for KeysFile {
     fn file(&self) -> PathBuf {
         self.file.clone()
     }
