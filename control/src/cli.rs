@@ -1,6 +1,6 @@
-//! The command line: one subcommand a room.
+//! The command line: its subcommands, each in a module of its own.
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::failure::Failure;
 use crate::{check, explain, filter, key, models, reference, render, serve, usage};
@@ -9,41 +9,41 @@ use crate::{check, explain, filter, key, models, reference, render, serve, usage
 #[derive(Debug, Parser)]
 #[command(name = "trilane", version)]
 pub struct Cli {
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
-    pub command: Command,
+    pub command: TrilaneCommand,
 }
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
-pub enum Command {
-    /// Say everything that is wrong with configuration documents
-    Check(check::Args),
-    /// Say what the gateway would do with a request, or what happened to one, and why
-    Explain(explain::Args),
-    /// List the models that a key sees, as the gateway would answer
-    Models(models::Args),
-    /// Create, list, switch off, exchange and remove account keys of a document
-    Key(key::Args),
-    /// Add up what the gateway's ledger (its access log) says was used and charged
-    Usage(usage::Args),
+pub enum TrilaneCommand {
+    /// Check configuration documents and report every problem
+    Check(check::CheckArgs),
+    /// Explain what the gateway would do with a request, or what happened to one, and why
+    Explain(explain::ExplainArgs),
+    /// List the models that a key sees, as the gateway would respond
+    Models(models::ModelsArgs),
+    /// Create, list, limit, disable, rotate and remove the API keys of a document
+    Key(key::KeyArgs),
+    /// Add up usage and charges from the gateway's ledger (its access log)
+    Usage(usage::UsageArgs),
     /// Turn the document's upstream accounts into files that Envoy reads: clusters and secrets
     Render(render::Args),
     /// Copy the filter to where Envoy reads it
-    Filter(filter::Args),
+    Filter(filter::FilterArgs),
     /// Serve the document and a feed of keys to gateways, from files or from SQLite
-    Serve(serve::Args),
-    /// Print a script that makes a shell complete this command
+    Serve(serve::ServeArgs),
+    /// Print a script for shell completion
     Completions(reference::Completions),
     /// Print a manual page
     Man(reference::Man),
 }
 
-impl Command {
+impl TrilaneCommand {
     /// Runs it.
     ///
     /// # Errors
-    /// Why it could not be done, or not wholly.
+    /// Why it failed, or did not do all of it.
     pub fn run(self) -> Result<(), Failure> {
         match self {
             Self::Check(args) => check::run(&args),
@@ -54,8 +54,8 @@ impl Command {
             Self::Render(args) => render::run(&args),
             Self::Filter(args) => filter::run(&args),
             Self::Serve(args) => serve::run(args),
-            Self::Completions(args) => reference::completions(&args),
-            Self::Man(args) => reference::man(&args),
+            Self::Completions(args) => reference::completions(&args, Cli::command()),
+            Self::Man(args) => reference::man(&args, Cli::command()),
         }
     }
 }
@@ -63,7 +63,6 @@ impl Command {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory as _;
 
     #[test]
     fn the_command_line_is_consistent() {

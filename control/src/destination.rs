@@ -1,4 +1,4 @@
-//! Where requests to upstream accounts end: the final URLs, for `check`, `explain` and `render`.
+//! The final URLs of requests to upstream accounts, for `check`, `explain` and `render`.
 
 use serde::Serialize;
 use trilane::config::Policy;
@@ -8,7 +8,7 @@ use trilane::protocol::Protocol;
 
 use crate::terminal::printable;
 
-/// An account, and where its requests go.
+/// An upstream account, and the URLs of its requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Destination {
     /// The id of the source group.
@@ -18,15 +18,15 @@ pub struct Destination {
     /// Where the URL is in the document, such as `groups[2].accounts[0].url`.
     #[serde(skip)]
     pub at: String,
-    /// To which URL a POST for each of the group's endpoints goes.
+    /// The URL of a POST for each of the group's main endpoints.
     pub urls: Vec<String>,
-    /// What release 0.1 made of the same URL, where that was something else.
+    /// How 0.1 formed another URL, where it did.
     #[serde(skip)]
     pub changed: Option<String>,
 }
 
 impl Destination {
-    /// Those of every account of a document.
+    /// Those of every account in a document.
     pub fn all(policy: &Policy) -> Vec<Self> {
         let mut all = Vec::new();
         for (position, group) in policy.groups().iter().enumerate() {
@@ -37,7 +37,7 @@ impl Destination {
         all
     }
 
-    /// Those of a source's accounts; `at` is where its group is in the document.
+    /// Those of a source's accounts; `at` is the path of its group in the document.
     pub fn of_source(source: &Source, at: &str) -> Vec<Self> {
         let accounts = source.accounts.iter().flat_map(|all| &all.accounts);
         let each = accounts.enumerate().map(|(i, account)| {
@@ -53,7 +53,7 @@ impl Destination {
         each.collect()
     }
 
-    /// In words.
+    /// As a line of text.
     pub fn line(&self) -> String {
         let Self { group, account, .. } = self;
         let urls = self.urls.join(", ");
@@ -61,7 +61,7 @@ impl Destination {
     }
 }
 
-/// The paths of the main endpoints, the commonest first.
+/// The paths of the main endpoints, the most common first.
 fn paths(protocol: Protocol) -> &'static [&'static str] {
     match protocol {
         Protocol::A => &["/v1/chat/completions", "/v1/responses"],
@@ -70,7 +70,7 @@ fn paths(protocol: Protocol) -> &'static [&'static str] {
     }
 }
 
-/// What is to be said of an account whose requests went elsewhere with release 0.1.
+/// The note on an account whose requests went elsewhere in 0.1.
 fn changed(account: &Account, path: &str) -> Option<String> {
     let (before, now) = (account.url_in_0_1(path), account.url(path));
     (before != now).then(|| {

@@ -1,32 +1,63 @@
-//! The configuration document, read and judged as the gateway does.
+//! The configuration document: named on the command line, read, and compiled as the gateway compiles it.
 
 use std::fs;
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use trilane::config::{Compiled, Document, Problems, compile};
 
 use crate::failure::Failure;
 use crate::terminal::{printable, say};
 
+/// The document that a subcommand is about.
+#[derive(Debug, Clone, clap::Args)]
+#[group(skip)]
+pub struct DocumentArg {
+    /// The gateway's configuration document, which is required; `-`: standard input, where it is only read
+    #[arg(long, value_name = "FILE", required_unless_present = "positional")]
+    document: Option<PathBuf>,
+
+    /// The same, as 0.1 takes it
+    #[arg(value_name = "DOCUMENT", hide = true, conflicts_with = "document")]
+    positional: Option<PathBuf>,
+}
+
+impl DocumentArg {
+    /// Its file.
+    pub fn path(&self) -> &Path {
+        let named = self.document.as_deref().or(self.positional.as_deref());
+        named.unwrap_or(Path::new(STDIN)) // one of both is required
+    }
+}
+
+/// What stands for standard input where a file is named.
+pub const STDIN: &str = "-";
+
+/// Reads a file, or standard input for `-`.
+///
+/// # Errors
+/// As the system gives them.
+pub fn read_input(file: &Path) -> io::Result<Vec<u8>> {
+    if file != Path::new(STDIN) {
+        return fs::read(file);
+    }
+    let mut bytes = Vec::new();
+    io::stdin().lock().read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// The bytes of a document; `-` is standard input.
 ///
 /// # Errors
 /// Why it cannot be read.
 pub fn read(document: &Path) -> Result<Vec<u8>, String> {
-    let read = if document == Path::new("-") {
-        let mut bytes = Vec::new();
-        io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
-    } else {
-        fs::read(document)
-    };
-    read.map_err(|error| {
+    read_input(document).map_err(|error| {
         let name = document.display().to_string();
         format!("cannot read the document {}: {error}", printable(&name))
     })
 }
 
-/// What the gateway makes of a document.
+/// The policy and keys that the gateway would compile.
 ///
 /// # Errors
 /// Every problem.
@@ -44,10 +75,10 @@ pub fn read_and_judge(bytes: &[u8]) -> Result<(Document, Compiled), Problems> {
     Ok((document, compiled))
 }
 
-/// A document that the gateway would take.
+/// Reads and compiles a valid document.
 ///
 /// # Errors
-/// One that cannot be read, or that it would refuse; then all problems have been said.
+/// It cannot be read, or is invalid; then every problem was reported.
 pub fn good(document: &Path) -> Result<Compiled, Failure> {
     good_with_text(document).map(|(_, compiled)| compiled)
 }
@@ -68,7 +99,7 @@ pub fn good_with_text(document: &Path) -> Result<(Document, Compiled), Failure> 
     })
 }
 
-/// Says every problem on standard error.
+/// Reports every problem on standard error.
 pub fn tell(problems: &Problems) {
     for problem in &problems.0 {
         say(&format!("error: {}", printable(&problem.to_string())));

@@ -1,22 +1,22 @@
-//! How a command ends when it does not end well.
+//! How a command fails: its message and its exit code.
 
 use std::io;
 use std::process::ExitCode;
 
 use crate::terminal::say;
 
-/// Why a command did not do what it was asked to.
+/// Why a command failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// The command line asks for something that cannot be: exit code 2, as for an unknown option.
+    /// The command line is wrong: exit code 2, as for an unknown option.
     Usage(String),
-    /// What was read is not as it should be, or could not be read: exit code 1.
+    /// The input is wrong, or cannot be read: exit code 1.
     Data(String),
-    /// The same, and all of it was told already.
+    /// The same, and it was reported already.
     Told,
-    /// Something could not be read, so that there is nothing to say of it: exit code 2.
+    /// The input cannot be read, so there is no result: exit code 2.
     Unreadable(String),
-    /// Nobody reads the output any longer (`| head`): nothing to tell, exit code 0.
+    /// Nobody reads the output any longer (`| head`): nothing to report, exit code 0.
     Closed,
 }
 
@@ -30,7 +30,7 @@ impl Failure {
         }
     }
 
-    /// Says on standard error what is wrong.
+    /// Reports it on standard error.
     pub fn tell(&self) {
         match self {
             Self::Usage(text) => say(&format!("error: {text}\n\nFor more, try '--help'.")),
@@ -39,7 +39,7 @@ impl Failure {
         }
     }
 
-    /// The code to end with.
+    /// The exit code.
     pub fn exit_code(&self) -> ExitCode {
         match self {
             Self::Usage(_) | Self::Unreadable(_) => ExitCode::from(2),

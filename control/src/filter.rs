@@ -1,35 +1,36 @@
-//! `trilane filter`: the filter that lies beside the command, brought to where Envoy reads it.
+//! `trilane filter`: copies the filter to where Envoy reads it.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use crate::failure::Failure;
+use crate::output::{self, FormatArgs, OutputColumn, OutputFormat, OutputTable};
 use crate::render::files;
 
 /// Copies the filter to where Envoy reads it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The command's container image has the filter in it and no shell: this brings it into a volume that Envoy's container \
-has too, before Envoy starts. The file is replaced whole, by a rename, and left alone where it is the same already. \
-An Envoy that runs goes on with the filter that it has.
+The command's container image contains the filter and no shell: this copies it into a volume shared with Envoy's \
+container, before Envoy starts. The file is replaced whole, by a rename, and left alone if it has the same content. \
+A running Envoy keeps the filter that it has loaded.
 
 Exit codes:
-  0  the filter is there
-  1  it cannot be read or written, or is no WebAssembly module
+  0  the filter is in place
+  1  it cannot be read or written, or is not a WebAssembly module
   2  wrong command line
 
 Examples:
   trilane filter --out /filter/trilane.wasm")]
-pub struct Args {
-    /// Where to put it
+pub struct FilterArgs {
+    /// The file to write
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
 
-    /// Where it is [in the command's image: here]
+    /// The file to copy [the default is its place in the command's image]
     #[arg(
         long,
         value_name = "FILE",
@@ -37,19 +38,18 @@ pub struct Args {
     )]
     pub from: PathBuf,
 
-    /// Tell where it is, its digest, and whether it is another one now, as JSON
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub format: FormatArgs,
 }
 
-/// How every WebAssembly module begins.
+/// The first bytes of every WebAssembly module.
 const MAGIC: &[u8] = b"\0asm";
 
-/// Copies it, and says which one it is.
+/// Copies the filter, and prints its digest.
 ///
 /// # Errors
-/// A filter that cannot be read, is none, or cannot be written.
-pub fn run(args: &Args) -> Result<(), Failure> {
+/// It cannot be read or written, or is not a WebAssembly module.
+pub fn run(args: &FilterArgs) -> Result<(), Failure> {
     let filter = fs::read(&args.from).map_err(|error| failed("read", &args.from, &error))?;
     if !filter.starts_with(MAGIC) {
         let file = args.from.display();
@@ -57,16 +57,21 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
     let changed = put(&args.out, &filter).map_err(|error| failed("write", &args.out, &error))?;
     let digest = hex::encode(Sha256::digest(&filter));
-    let told = if args.json {
-        let told = json!({"file": args.out, "sha256": digest, "changed": changed});
-        writeln!(io::stdout(), "{told}")
-    } else {
-        writeln!(io::stdout(), "{digest}  {}", args.out.display())
-    };
-    told.map_err(|error| Failure::of_output(&error))
+    let file = args.out.display().to_string();
+    output::print(|out| match args.format.format() {
+        OutputFormat::Table => writeln!(out, "{digest}  {file}"),
+        OutputFormat::Csv => {
+            let columns = ["file", "sha256", "changed"].map(OutputColumn::text);
+            OutputTable::new(columns, [vec![file, digest, changed.to_string()]]).write_csv(out)
+        }
+        OutputFormat::Json => {
+            let told = json!({"file": args.out, "sha256": digest, "changed": changed});
+            output::write_json(&told, out)
+        }
+    })
 }
 
-/// Whether it was another one before, or none.
+/// Writes a file unless it has this content already; returns whether it wrote.
 fn put(file: &Path, content: &[u8]) -> io::Result<bool> {
     let name = file.file_name().ok_or(io::ErrorKind::IsADirectory)?;
     let directory = match file.parent() {

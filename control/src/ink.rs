@@ -1,20 +1,20 @@
-//! Colours, where somebody sees them.
+//! Colours, on terminals only.
 
 use std::ffi::OsStr;
 use std::io::{self, IsTerminal as _};
 
-/// Marks words with colours, or leaves them as they are.
+/// Colours text, or leaves it as it is.
 #[derive(Debug, Clone, Copy)]
 pub struct Ink(bool);
 
 /// What a mark means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mark {
-    /// All is well.
+pub enum Highlight {
+    /// Valid.
     Good,
-    /// Something is to be looked at.
+    /// Needs attention.
     Warning,
-    /// Something is wrong.
+    /// Wrong.
     Bad,
     /// A heading.
     Strong,
@@ -30,22 +30,22 @@ impl Ink {
         ))
     }
 
-    /// The text with its mark.
-    pub fn mark(self, mark: Mark, text: &str) -> String {
+    /// The text, coloured.
+    pub fn mark(self, mark: Highlight, text: &str) -> String {
         if !self.0 {
             return text.to_owned();
         }
         let code = match mark {
-            Mark::Good => "32",
-            Mark::Warning => "33",
-            Mark::Bad => "31",
-            Mark::Strong => "1",
+            Highlight::Good => "32",
+            Highlight::Warning => "33",
+            Highlight::Bad => "31",
+            Highlight::Strong => "1",
         };
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
     }
 }
 
-/// Whether there are to be colours.
+/// Whether to use colours.
 fn wanted(terminal: bool, no_color: Option<&OsStr>, term: Option<&OsStr>) -> bool {
     terminal && no_color.is_none_or(OsStr::is_empty) && term.is_some_and(|term| term != "dumb")
 }
@@ -71,8 +71,8 @@ mod tests {
 
     #[test]
     fn marks_end_with_their_text() {
-        let marked = Ink(true).mark(Mark::Bad, "x");
+        let marked = Ink(true).mark(Highlight::Bad, "x");
         assert_eq!(marked, "\u{1b}[31mx\u{1b}[0m");
-        assert_eq!(Ink(false).mark(Mark::Bad, "x"), "x");
+        assert_eq!(Ink(false).mark(Highlight::Bad, "x"), "x");
     }
 }

@@ -1,4 +1,4 @@
-//! The `trilane` command: what an operator needs beside the gateway. Each subcommand has a room of its own.
+//! The `trilane` command: what an operator needs beside the gateway. Each subcommand has a module of its own.
 #![cfg_attr(
     test,
     allow(
@@ -17,14 +17,16 @@ mod failure;
 mod filter;
 mod gateway;
 mod ink;
+mod json_span;
 mod key;
 mod models;
+mod output;
 mod reference;
 mod render;
 mod serve;
-mod span;
-mod table;
+mod signals;
 mod terminal;
+mod timestamp;
 mod usage;
 
 use std::process::ExitCode;

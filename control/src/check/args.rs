@@ -2,33 +2,61 @@
 
 use std::path::PathBuf;
 
-/// Says everything that is wrong with configuration documents.
+use crate::output::FormatArgs;
+
+/// Reports every problem of configuration documents.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A document is judged by the code that the gateway judges it with: what is good here is taken there. Problems \
-keep it from coming into force; warnings are allowed, yet look unintended. Of each account it says to which URL \
-a POST goes, and a note tells where 0.1 sent it elsewhere. No other value of the document is repeated, for it \
-may be a secret in a wrong place. Whether the files that a document names are there, and \
-what Envoy needs for its accounts, `trilane render --check` says.
+The gateway's own code checks the document, so both always agree. Problems keep a document from taking effect; \
+warnings are allowed, but look unintended. For each upstream account it prints the URL of a POST, and a note where 0.1 \
+sent it elsewhere. No other value of the document is printed, because it may be a secret in a wrong place. Files that \
+the document names, and what Envoy needs for its accounts, are checked by `trilane render --check`.
 
 Exit codes:
-  0  every document is good
+  0  every document is valid
   1  one has problems; with --strict: or warnings
   2  one cannot be read, or wrong command line
 
 Examples:
-  trilane check gateway.json
-  trilane check --strict --json configurations/*.json")]
-pub struct Args {
-    /// Configuration documents; `-`: standard input
-    #[arg(value_name = "DOCUMENT", required = true)]
-    pub documents: Vec<PathBuf>,
+  trilane check --document gateway.json
+  trilane check --strict --format json --document configurations/*.json")]
+pub struct CheckArgs {
+    #[command(flatten)]
+    documents: CheckedDocuments,
 
-    /// Take warnings for problems
+    /// Treat warnings as problems
     #[arg(long)]
     pub strict: bool,
 
-    /// Say it as JSON: one object
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub format: FormatArgs,
+}
+
+/// The documents that are checked.
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+struct CheckedDocuments {
+    /// One or more configuration documents, which are required; `-`: standard input
+    #[arg(
+        long = "document",
+        value_name = "FILE",
+        num_args = 1..,
+        required_unless_present = "positional"
+    )]
+    documents: Vec<PathBuf>,
+
+    /// The same, as 0.1 takes it
+    #[arg(value_name = "DOCUMENT", hide = true)]
+    positional: Vec<PathBuf>,
+}
+
+impl CheckArgs {
+    /// The documents, in their order.
+    pub fn documents(&self) -> impl Iterator<Item = &PathBuf> {
+        let CheckedDocuments {
+            documents,
+            positional,
+        } = &self.documents;
+        documents.iter().chain(positional)
+    }
 }

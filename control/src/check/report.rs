@@ -1,4 +1,4 @@
-//! What was found, for a reader or for a program.
+//! What was found in the documents.
 
 use std::io::{self, Write};
 
@@ -7,51 +7,78 @@ use trilane::config::Problem;
 
 use crate::destination::Destination;
 use crate::document;
-use crate::ink::{Ink, Mark};
-use crate::span;
+use crate::ink::{Highlight, Ink};
+use crate::json_span;
+use crate::output::{OutputColumn, OutputTable};
 use crate::terminal::printable;
 
 /// All documents.
 #[derive(Debug, Serialize)]
-pub struct Report {
-    /// Whether every one is good.
+pub struct CheckReport {
+    /// Whether every one is valid.
     pub good: bool,
-    /// Each, in the order of the command line.
-    pub documents: Vec<Verdict>,
+    /// The documents, in the order of the command line.
+    pub documents: Vec<DocumentReport>,
 }
 
-/// One document.
+/// The result for one document.
 #[derive(Debug, Serialize)]
-pub struct Verdict {
+pub struct DocumentReport {
     /// Its name on the command line.
     document: String,
     good: bool,
     /// Why it cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     unreadable: Option<String>,
-    /// How many groups it has, where it is one.
+    /// The number of its groups, if it is valid.
     #[serde(skip_serializing_if = "Option::is_none")]
     groups: Option<usize>,
-    /// How many keys.
+    /// The number of its keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     keys: Option<usize>,
     problems: Vec<Finding>,
     warnings: Vec<Finding>,
-    /// What an upgrade changes. It is neither a problem nor unintended: `strict` lets it pass.
+    /// What an upgrade changes. They are neither problems nor warnings, also with `strict`.
     notes: Vec<Finding>,
-    /// Where the requests of each account end.
+    /// The URLs of each account.
     accounts: Vec<Destination>,
 }
 
 /// One thing about a document.
 #[derive(Debug, Serialize)]
 struct Finding {
-    /// Where, such as `groups[2].models[0].id`; empty for the whole.
+    /// Its path, such as `groups[2].models[0].id`; empty for the whole document.
     path: String,
-    /// On which line that is.
+    /// The line of the path, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<usize>,
     reason: String,
+}
+
+/// How grave a finding is.
+#[derive(Debug, Clone, Copy)]
+enum FindingKind {
+    Error,
+    Warning,
+    Note,
+}
+
+impl FindingKind {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        }
+    }
+
+    fn mark(self) -> Highlight {
+        match self {
+            Self::Error => Highlight::Bad,
+            Self::Warning => Highlight::Warning,
+            Self::Note => Highlight::Strong,
+        }
+    }
 }
 
 impl Finding {
@@ -59,31 +86,40 @@ impl Finding {
     fn new(problem: Problem, text: &[u8]) -> Self {
         let Problem { path, reason } = problem;
         let path = if path == "." { String::new() } else { path };
-        // What concerns the whole is on no line, or says itself on which.
+        // A finding on the whole document has no line, or names it itself.
         let line = (!path.is_empty())
-            .then(|| span::line(text, &path))
+            .then(|| json_span::line(text, &path))
             .flatten();
         Self { path, line, reason }
     }
 }
 
-impl Report {
+impl CheckReport {
     /// Of these documents.
-    pub fn new(documents: Vec<Verdict>) -> Self {
+    pub fn new(documents: Vec<DocumentReport>) -> Self {
         let good = documents.iter().all(|verdict| verdict.good);
         Self { good, documents }
     }
 
+    /// A row for each finding and account, and one for each document: whether it is good.
+    pub fn table(&self) -> OutputTable<impl Iterator<Item = Vec<String>> + '_> {
+        let columns = ["document", "line", "kind", "path", "text"].map(OutputColumn::text);
+        OutputTable::new(
+            columns,
+            self.documents.iter().flat_map(DocumentReport::rows),
+        )
+    }
+
     /// A line for each finding, and one for each document that was read.
-    pub fn lines(&self, ink: Ink, out: &mut impl Write) -> io::Result<()> {
+    pub fn lines(&self, ink: Ink, out: &mut dyn Write) -> io::Result<()> {
         self.documents
             .iter()
             .try_for_each(|verdict| verdict.lines(ink, out))
     }
 }
 
-impl Verdict {
-    /// The gateway's; warnings count with `strict`.
+impl DocumentReport {
+    /// The gateway's result; with `strict`, warnings count.
     pub fn of(document: String, bytes: &[u8], strict: bool) -> Self {
         let findings = |found: Vec<Problem>| {
             let findings = found
@@ -121,7 +157,7 @@ impl Verdict {
         verdict
     }
 
-    /// Of a document that nothing can be said of.
+    /// The result for a document that cannot be read.
     pub fn unreadable(document: String, why: String) -> Self {
         Self {
             document,
@@ -141,22 +177,52 @@ impl Verdict {
         self.unreadable.as_deref()
     }
 
-    fn lines(&self, ink: Ink, out: &mut impl Write) -> io::Result<()> {
+    fn rows(&self) -> Vec<Vec<String>> {
+        let row = |line: Option<usize>, kind: &str, path: &str, text: &str| {
+            let line = line.map(|line| line.to_string()).unwrap_or_default();
+            let (kind, path, text) = (kind.to_owned(), path.to_owned(), text.to_owned());
+            vec![self.document.clone(), line, kind, path, text]
+        };
+        let mut rows = Vec::new();
+        for (kind, findings) in self.kinds() {
+            let each = findings
+                .iter()
+                .map(|Finding { path, line, reason }| row(*line, kind.word(), path, reason));
+            rows.extend(each);
+        }
+        let accounts = self.accounts.iter();
+        rows.extend(accounts.map(|account| row(None, "account", &account.at, &account.line())));
+        rows.push(match &self.unreadable {
+            Some(why) => row(None, "unreadable", "", why),
+            None => row(None, if self.good { "good" } else { "not good" }, "", ""),
+        });
+        rows
+    }
+
+    /// The findings, the gravest first.
+    fn kinds(&self) -> [(FindingKind, &[Finding]); 3] {
+        [
+            (FindingKind::Error, &self.problems),
+            (FindingKind::Warning, &self.warnings),
+            (FindingKind::Note, &self.notes),
+        ]
+    }
+
+    fn lines(&self, ink: Ink, out: &mut dyn Write) -> io::Result<()> {
         if self.unreadable.is_some() {
             return Ok(());
         }
         let name = printable(&self.document);
-        let kinds = [
-            (Mark::Bad, "error", &self.problems),
-            (Mark::Warning, "warning", &self.warnings),
-            (Mark::Strong, "note", &self.notes),
-        ];
-        for (mark, kind, findings) in kinds {
+        for (kind, findings) in self.kinds() {
             for Finding { path, line, reason } in findings {
                 let line = line.map(|line| format!(":{line}")).unwrap_or_default();
                 let colon = if path.is_empty() { "" } else { ": " };
                 let text = printable(&format!("{path}{colon}{reason}"));
-                writeln!(out, "{name}{line}: {}: {text}", ink.mark(mark, kind))?;
+                writeln!(
+                    out,
+                    "{name}{line}: {}: {text}",
+                    ink.mark(kind.mark(), kind.word())
+                )?;
             }
         }
         for account in &self.accounts {
@@ -172,9 +238,9 @@ impl Verdict {
             (problems, _) => number(problems, "problem"),
         };
         let (mark, word) = if self.good {
-            (Mark::Good, "good")
+            (Highlight::Good, "good")
         } else {
-            (Mark::Bad, "not good")
+            (Highlight::Bad, "not good")
         };
         let has = [
             self.groups.map(|n| number(n, "group")),

@@ -1,78 +1,74 @@
 //! The options of `trilane explain`.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::os::unix::ffi::OsStringExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
-use crate::gateway::{Place, Whose};
+use crate::gateway::{KeyHolderArgs, KeyPlace};
+use crate::output::FormatArgs;
 
-/// Says what the gateway would do with a request, and why; or what happened to one that is over.
+/// Explains what the gateway would do with a request, and why; or what happened to one that is over.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "\
-trilane explain [OPTIONS] <DOCUMENT> <METHOD> <PATH>
-       trilane explain [--ledger FILE]… [--document FILE] [--json] <REQUEST>")]
+trilane explain --document <FILE> [OPTIONS] <METHOD> <PATH>
+       trilane explain [--ledger <FILE>]… [--document <FILE>] [--format <FORMAT>] <REQUEST>")]
 #[command(after_help = "\
-REQUEST is the id of a request that is over (the x-request-id of its answer, or the vendor's id of it), which is \
-looked for in ledgers, or its line of a ledger, or - for lines on standard input. Told is who asked for what, how it \
-was decided, what was tried, how and why it ended, what was used and charged, and what a person can do. Without \
---ledger it is looked for in the files that TRILANE_LEDGER names (with : between them), else in those of `make run`.
+REQUEST is the id of a request that is over (the x-request-id of its response, or the vendor's id), which is looked up \
+in ledgers, or its ledger line, or - for lines on standard input. The explanation says who sent it, how it was decided, \
+which accounts were tried, how and why it ended, what was used and charged, and what helps. Without --ledger it is \
+looked up in the files that TRILANE_LEDGER names (with : between them), else in those of `make run`.
 
-The decision is made by the gateway's own code, with the document in force and nothing counted yet against \
-any limit (but what the document itself says was spent). Nothing is sent anywhere. What Envoy does before \
-the filter is not done here: give the path normalised (no dot segments or double slashes) and the body \
-unpacked (no content-encoding). The x-request-id that Envoy gives each request, and that stands in some \
-answers, can be given with -H.
+The gateway's own code decides, by the document and as if nothing had been used of any limit (except what the document \
+says was spent). Nothing is sent anywhere. Envoy's work before the filter is not done here: give the path normalised \
+(no dot segments or double slashes) and the body without content-encoding. The x-request-id that Envoy gives each \
+request, and that some responses contain, can be given with -H.
 
-The key goes into the header of the endpoint's protocol, or where --key-in says. A key, and any credential \
-in a header, is never shown. Arguments are seen by others on this host in the list of processes, so rather \
-give a key with --key-file, or only name it with --key-id, and keep it out of -H.
+The key goes into the header of the endpoint's protocol, or where --key-in says. Keys and credentials in headers are \
+never shown. Other users of this host see arguments in the list of processes, so give a key with --key-file or name it \
+with --key-id, and keep it out of -H.
 
 Exit codes:
-  0  the request is forwarded, or answered with what it asks for; or what happened to it is told
-  1  it is refused; or there is none of this id
-  2  it cannot be told: a file cannot be read, the document is not good, or wrong command line
+  0  the request is forwarded, or answered with what it asks for; or what happened to it is explained
+  1  it is rejected; or no request has this id
+  2  no result: a file cannot be read, the document is invalid, or wrong command line
 
 Examples:
-  trilane explain gateway.json --key-id key_01 POST /v1/chat/completions --body request.json
-  trilane explain gateway.json --key-file key.txt -H 'anthropic-version: 2023-06-01' \\
+  trilane explain --document gateway.json --key-id key_01 POST /v1/chat/completions --body request.json
+  trilane explain --document gateway.json --key-file key.txt -H 'anthropic-version: 2023-06-01' \\
     --body - POST /v1/messages < request.json
-  trilane explain gateway.json --group mixed --json GET /v1/models
+  trilane explain --document gateway.json --group mixed --format json GET /v1/models
   trilane explain 6f3c1d5e-7a10-4c7e-9d13-df448d0f0f4a --ledger access.log --document gateway.json
   grep 6f3c1d5e access.log | trilane explain -")]
-pub struct Args {
-    /// The gateway's configuration document; `-`: standard input. Alone: a request that is over
-    #[arg(value_name = "DOCUMENT|REQUEST")]
-    pub document: PathBuf,
+pub struct ExplainArgs {
+    /// The gateway's configuration document; `-`: standard input. With REQUEST: charges are explained by its prices, and it
+    /// is told what it says of the key now
+    #[arg(long, value_name = "FILE")]
+    document: Option<PathBuf>,
 
-    /// The request's method
-    #[arg(
-        value_name = "METHOD",
-        default_value = "",
-        hide_default_value = true,
-        requires = "path"
-    )]
-    pub method: String,
+    /// The request's method; or alone a request that is over
+    #[arg(value_name = "METHOD|REQUEST")]
+    first: OsString,
 
     /// The request's path, and perhaps a query. It begins with /
-    #[arg(value_name = "PATH", default_value = "", hide_default_value = true)]
-    pub path: String,
+    #[arg(value_name = "PATH")]
+    second: Option<OsString>,
+
+    /// The path, where the document came first as 0.1 takes it
+    #[arg(value_name = "PATH", hide = true)]
+    third: Option<OsString>,
 
     /// Look for REQUEST in this ledger, plain or gzip; may be repeated; `-`: standard input
     #[arg(long, value_name = "FILE")]
     pub ledger: Vec<PathBuf>,
 
-    /// Tell of a REQUEST's charge by this document's prices, and what it says of the key now
-    #[arg(long = "document", value_name = "FILE", id = "now")]
-    pub now: Option<PathBuf>,
-
     #[command(flatten)]
-    pub whose: Whose,
+    pub whose: KeyHolderArgs,
 
-    /// Where the key stands in the request [default: as the endpoint's protocol has it]
-    #[arg(long, value_name = "PLACE", requires = "Whose")]
-    pub key_in: Option<Place>,
+    /// Where the key is in the request [default: the place of the endpoint's protocol]
+    #[arg(long, value_name = "PLACE", requires = "KeyHolderArgs")]
+    pub key_in: Option<KeyPlace>,
 
     /// A header of the request, `name: value`; may be repeated
     #[arg(short = 'H', long = "header", value_name = "HEADER")]
@@ -82,35 +78,82 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pub body: Option<PathBuf>,
 
-    /// Tell it as JSON: one object
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub format: FormatArgs,
 }
 
-impl Args {
-    /// Whether a request that is over is asked about.
+/// What is asked about.
+#[derive(Debug)]
+pub enum Question<'a> {
+    /// A document, and a request that is described.
+    Described(&'a Path, DescribedTarget<'a>),
+    /// A request that is over: its id, its ledger line, or `-`.
+    Past(&'a OsStr),
+}
+
+/// The request line that the command line has.
+#[derive(Debug, Clone, Copy)]
+pub struct DescribedTarget<'a> {
+    /// The method.
+    pub method: &'a str,
+    /// The path, perhaps with a query.
+    pub path: &'a str,
+}
+
+impl ExplainArgs {
+    /// What is asked about.
     ///
     /// # Errors
-    /// Options that belong to the other kind of request.
-    pub fn is_past(&self) -> Result<bool, Failure> {
-        let past = self.method.is_empty();
-        let described = self.whose.is_named()
-            || self.key_in.is_some()
-            || self.body.is_some()
-            || !self.headers.is_empty();
-        if past && described {
-            let why = "keys, headers and bodies are for a request that is described: give DOCUMENT, METHOD and PATH";
-            return Err(Failure::Usage(why.to_owned()));
+    /// Options that belong to the other kind of request, or a document that is missing or named twice.
+    pub fn question(&self) -> Result<Question<'_>, Failure> {
+        let usage = |why: &str| Failure::Usage(why.to_owned());
+        let Some(second) = &self.second else {
+            let is_described = self.whose.is_named()
+                || self.key_in.is_some()
+                || self.body.is_some()
+                || !self.headers.is_empty();
+            return if is_described {
+                Err(usage(
+                    "keys, headers and bodies are for a request that is described: give --document, METHOD and PATH",
+                ))
+            } else {
+                Ok(Question::Past(&self.first))
+            };
+        };
+        if !self.ledger.is_empty() {
+            return Err(usage(
+                "--ledger is for a request that is over: give its id or its line, without METHOD and PATH",
+            ));
         }
-        if !past && (self.now.is_some() || !self.ledger.is_empty()) {
-            let why = "--ledger and --document are for a request that is over: give its id or its line, without METHOD and PATH";
-            return Err(Failure::Usage(why.to_owned()));
-        }
-        Ok(past)
+        let (document, method, path) = match (&self.document, &self.third) {
+            (Some(document), None) => (document.as_path(), &self.first, second),
+            (None, Some(path)) => (Path::new(&self.first), second, path),
+            (None, None) => return Err(usage("name the document: --document FILE")),
+            (Some(_), Some(_)) => {
+                return Err(usage(
+                    "--document names the document: give METHOD and PATH alone behind it",
+                ));
+            }
+        };
+        let described = DescribedTarget {
+            method: utf8(method)?,
+            path: utf8(path)?,
+        };
+        Ok(Question::Described(document, described))
+    }
+
+    /// The document by which a request that is over is explained.
+    pub fn document_now(&self) -> Option<&Path> {
+        self.document.as_deref()
     }
 }
 
-/// A header as given on the command line. `Debug` prints nothing of it, for it may be a credential.
+fn utf8(text: &OsString) -> Result<&str, Failure> {
+    let why = "METHOD and PATH must be UTF-8: write other bytes of a path as %XX";
+    text.to_str().ok_or_else(|| Failure::Usage(why.to_owned()))
+}
+
+/// A header as given on the command line. `Debug` does not print it, because it may be a credential.
 #[derive(Clone)]
 pub struct Header(pub Vec<u8>);
 

@@ -1,4 +1,4 @@
-//! All that is known of a decision.
+//! A decision, with its reasons.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -10,36 +10,37 @@ use trilane::protocol::match_request;
 use trilane::protocol::query::Target;
 use trilane::reply::Reply;
 
-use super::request::Request;
-use super::step::{self, Credentials, Name, Step};
+use super::request::DescribedRequest;
+use super::step::{self, Credentials, DecisionStep, StepName};
 use super::words::{
     group_text, limits, limits_text, message, model_text, prices, prices_text, route_text,
 };
-use crate::gateway::{Asker, BodyChange, Gateway, Ran};
+use crate::gateway::{BodyChange, KeyHolder, LocalGateway, Ran};
+use crate::output::{OutputColumn, OutputTable};
 
-/// A decision, and why.
+/// A decision, with its reasons.
 #[derive(Debug, Serialize)]
 pub struct Explanation {
     /// `forwarded`, `answered` or `refused`.
     pub decision: &'static str,
     /// The request's method.
     pub method: String,
-    /// Its path, without the query, which may have a key in it.
+    /// Its path, without the query, which may contain a key.
     pub path: String,
     /// Each step of the decision.
-    pub steps: Vec<Step>,
-    /// What was found on the way.
+    pub steps: Vec<DecisionStep>,
+    /// What the decision resolved.
     #[serde(flatten)]
-    pub found: Found,
-    /// What goes upstream, where something does.
-    pub upstream: Option<Upstream>,
-    /// What the client gets without an upstream.
-    pub answer: Option<Answer>,
+    pub found: Resolved,
+    /// The upstream request, if there is one.
+    pub upstream: Option<ForwardedRequest>,
+    /// The gateway's own response, if there is one.
+    pub answer: Option<ExplainedReply>,
 }
 
-/// What was found on the way; `null` where it was not come to.
+/// What the decision resolved; `null` where it ended before.
 #[derive(Debug, Default, Serialize)]
-pub struct Found {
+pub struct Resolved {
     endpoint: Option<String>,
     protocol: Option<String>,
     key: Option<String>,
@@ -50,30 +51,30 @@ pub struct Found {
     named_model: Option<String>,
     model: Option<String>,
     upstream_model: Option<String>,
-    /// What the model's use costs before the multiplier, as a document writes it; `free` where the document says so.
+    /// The model's prices before the multiplier, as in a document; `free` where the document says so.
     prices: Option<Value>,
-    /// By whose they are: `key`, `group`.
+    /// By subject: `key`, `group`.
     limits: Map<String, Value>,
 }
 
-/// What goes upstream.
+/// The upstream request.
 #[derive(Debug, Serialize)]
-pub struct Upstream {
+pub struct ForwardedRequest {
     /// The Envoy cluster.
     pub cluster: String,
-    /// The accounts, one of which gets the request.
+    /// The accounts; one of them gets the request.
     pub accounts: Vec<String>,
-    /// Where the request ends with each of the accounts, without its query.
+    /// The final URL with each account, without its query.
     pub urls: Vec<Url>,
-    /// Names of headers that do not go on.
+    /// Names of headers that are removed.
     pub headers_removed: Vec<String>,
     /// Headers that are set.
     pub headers_set: Vec<(String, String)>,
     /// Places of the body that change.
-    pub body_changes: Vec<Change>,
+    pub body_changes: Vec<BodyReplacement>,
 }
 
-/// Where a request ends.
+/// A final URL.
 #[derive(Debug, Serialize)]
 pub struct Url {
     /// The account.
@@ -82,23 +83,23 @@ pub struct Url {
     pub url: String,
 }
 
-/// A place of the body that changes.
+/// A replacement in the body.
 #[derive(Debug, Serialize)]
-pub struct Change {
-    /// Where, in bytes from its beginning.
+pub struct BodyReplacement {
+    /// Its offset in bytes.
     pub at: usize,
-    /// How many bytes go.
+    /// The number of bytes that are replaced.
     pub length: usize,
-    /// What comes in their place.
+    /// The new bytes.
     pub replacement: String,
 }
 
-/// An answer of the gateway's own.
+/// The gateway's own response.
 #[derive(Debug, Serialize)]
-pub struct Answer {
+pub struct ExplainedReply {
     /// The HTTP status.
     pub status: u16,
-    /// The code of a refusal.
+    /// The error code of a rejection.
     pub code: Option<String>,
     /// The headers.
     pub headers: Vec<(String, String)>,
@@ -107,8 +108,13 @@ pub struct Answer {
 }
 
 impl Explanation {
-    /// Of what became of a request.
-    pub fn new(gateway: &Gateway, request: &Request, asker: Option<&Asker>, ran: &Ran) -> Self {
+    /// Explains the result of a request.
+    pub fn new(
+        gateway: &LocalGateway,
+        request: &DescribedRequest,
+        asker: Option<&KeyHolder>,
+        ran: &Ran,
+    ) -> Self {
         let head = &request.head;
         let target = Target::parse(head.target());
         let matched = match_request(head.method(), target.path);
@@ -124,30 +130,32 @@ impl Explanation {
         let presented = credentials.as_ref().is_some_and(Credentials::any);
         let end = code
             .as_deref()
-            .map(|code| Name::of_code(code, endpoint, presented));
+            .map(|code| StepName::of_code(code, endpoint, presented));
         let route = group.and_then(|group| Route::find(group, record?.protocol?).ok());
         let said = ran
             .reply
             .as_ref()
             .filter(|_| ran.is_refused())
             .and_then(message);
-        let names = Name::of(endpoint, !limits.is_empty());
+        let names = StepName::of(endpoint, !limits.is_empty());
         let steps = step::ordered(&names, ran, end, |name| {
             let credentials = credentials.as_ref();
             match name {
-                Name::Credential => credentials.map(Credentials::found),
-                Name::Key => credentials.map(|c| c.standings(gateway, asker, end != Some(name))),
+                StepName::Credential => credentials.map(Credentials::found),
+                StepName::Key => {
+                    credentials.map(|c| c.standings(gateway, asker, end != Some(name)))
+                }
                 _ if end == Some(name) => said.clone(),
-                Name::Endpoint => Some(step::endpoint(&matched)),
-                Name::Route => group
+                StepName::Endpoint => Some(step::endpoint(&matched)),
+                StepName::Route => group
                     .zip(route.as_ref())
                     .map(|(group, route)| route_text(group, route)),
-                Name::List => group.map(|group| group_text(group)),
-                Name::Version => Some("as the group takes it".to_owned()),
-                Name::Rights => Some("the group may ask for it".to_owned()),
-                Name::Body => Some(format!("{} bytes", request.body.len())),
-                Name::Model => record.map(|record| model_text(record, endpoint)),
-                Name::Limits => Some(limits_text(&limits)),
+                StepName::List => group.map(|group| group_text(group)),
+                StepName::Version => Some("as the group takes it".to_owned()),
+                StepName::Rights => Some("the group may ask for it".to_owned()),
+                StepName::Body => Some(format!("{} bytes", request.body.len())),
+                StepName::Model => record.map(|record| model_text(record, endpoint)),
+                StepName::Limits => Some(limits_text(&limits)),
             }
             .unwrap_or_default()
         });
@@ -161,19 +169,39 @@ impl Explanation {
             method: String::from_utf8_lossy(head.method()).into_owned(),
             path: String::from_utf8_lossy(target.path).into_owned(),
             steps,
-            found: Found::new(record, asker, route.as_ref(), limits),
+            found: Resolved::new(record, asker, route.as_ref(), limits),
             upstream: route
                 .filter(|_| ran.forwarded)
-                .map(|route| Upstream::new(&route, target.path, ran)),
-            answer: ran.reply.as_ref().map(|reply| Answer::new(reply, code)),
+                .map(|route| ForwardedRequest::new(&route, target.path, ran)),
+            answer: ran
+                .reply
+                .as_ref()
+                .map(|reply| ExplainedReply::new(reply, code)),
         }
     }
 }
 
-impl Found {
+impl Explanation {
+    /// A row for each step, for each URL that it may go to, and for the decision.
+    pub fn table(&self) -> OutputTable<impl Iterator<Item = Vec<String>> + '_> {
+        let row =
+            |part: &str, result: &str, text: &str| [part, result, text].map(str::to_owned).to_vec();
+        let columns = ["part", "result", "text"].map(OutputColumn::text);
+        let steps = self.steps.iter();
+        let steps = steps.map(move |step| row(step.step.text(), step.result.text(), &step.reason));
+        let urls = self.upstream.iter().flat_map(|upstream| &upstream.urls);
+        let urls = urls.map(move |url| row("url", &url.account, &url.url));
+        let answer = self.answer.as_ref();
+        let code = answer.and_then(|answer| answer.code.as_deref());
+        let decision = row("decision", self.decision, code.unwrap_or_default());
+        OutputTable::new(columns, steps.chain(urls).chain([decision]))
+    }
+}
+
+impl Resolved {
     fn new(
         record: Option<&Record>,
-        asker: Option<&Asker>,
+        asker: Option<&KeyHolder>,
         taken: Option<&Route>,
         limits: Map<String, Value>,
     ) -> Self {
@@ -187,7 +215,7 @@ impl Found {
             key: record
                 .key
                 .clone()
-                .filter(|_| !asker.is_some_and(Asker::is_anybody)),
+                .filter(|_| !asker.is_some_and(KeyHolder::is_anybody)),
             group: record.group.clone(),
             source: route.map(|route| route.source.clone()),
             entry: route.map(|route| route.entry.name()),
@@ -203,13 +231,13 @@ impl Found {
         }
     }
 
-    /// What the model's use costs, in words; `None` where nothing is charged.
+    /// The prices as text; `None` where nothing is charged.
     pub fn prices_text(&self) -> Option<String> {
         self.prices.as_ref().map(prices_text)
     }
 }
 
-impl Upstream {
+impl ForwardedRequest {
     /// `path` is the request's.
     fn new(route: &Route, path: &[u8], ran: &Ran) -> Self {
         let accounts = route.source.accounts.iter().flat_map(|all| &all.accounts);
@@ -239,7 +267,7 @@ impl Upstream {
                 }
             }
         }
-        let change = |BodyChange { at, length, bytes }: &BodyChange| Change {
+        let change = |BodyChange { at, length, bytes }: &BodyChange| BodyReplacement {
             at: *at,
             length: *length,
             replacement: text(bytes),
@@ -249,7 +277,7 @@ impl Upstream {
     }
 }
 
-impl Answer {
+impl ExplainedReply {
     fn new(reply: &Reply, code: Option<String>) -> Self {
         let header = |(name, value): &(&str, String)| ((*name).to_owned(), value.clone());
         Self {

@@ -1,26 +1,26 @@
-//! An explanation for people.
+//! An explanation as text.
 
 use std::io::{self, Write};
 
-use super::explanation::{Explanation, Upstream};
-use super::step::Verdict;
-use crate::ink::{Ink, Mark};
+use super::explanation::{Explanation, ForwardedRequest};
+use super::step::StepResult;
+use crate::ink::{Highlight, Ink};
 use crate::terminal::printable;
 
-/// How wide the names of steps are, in characters.
+/// The width of step names, in characters.
 const NAME: usize = 10;
 
 /// Writes it.
-pub fn write(explanation: &Explanation, ink: Ink, out: &mut impl Write) -> io::Result<()> {
+pub fn write(explanation: &Explanation, ink: Ink, out: &mut dyn Write) -> io::Result<()> {
     let request = format!("{} {}", explanation.method, explanation.path);
-    writeln!(out, "{}", ink.mark(Mark::Strong, &printable(&request)))?;
+    writeln!(out, "{}", ink.mark(Highlight::Strong, &printable(&request)))?;
     for step in &explanation.steps {
         let (mark, word) = match step.result {
-            Verdict::Good => (Mark::Good, "ok"),
-            Verdict::Refused => (Mark::Bad, "no"),
-            Verdict::NotReached => (Mark::Warning, "--"),
+            StepResult::Good => (Highlight::Good, "ok"),
+            StepResult::Refused => (Highlight::Bad, "no"),
+            StepResult::NotReached => (Highlight::Warning, "--"),
         };
-        let reason = if step.result == Verdict::NotReached {
+        let reason = if step.result == StepResult::NotReached {
             "not come to"
         } else {
             &step.reason
@@ -38,12 +38,12 @@ pub fn write(explanation: &Explanation, ink: Ink, out: &mut impl Write) -> io::R
     }
     let decision = explanation.decision;
     let Some(answer) = &explanation.answer else {
-        return writeln!(out, "{}", ink.mark(Mark::Good, decision));
+        return writeln!(out, "{}", ink.mark(Highlight::Good, decision));
     };
     let mark = if answer.code.is_some() {
-        Mark::Bad
+        Highlight::Bad
     } else {
-        Mark::Good
+        Highlight::Good
     };
     let code = answer
         .code
@@ -58,9 +58,9 @@ pub fn write(explanation: &Explanation, ink: Ink, out: &mut impl Write) -> io::R
 }
 
 fn write_upstream(
-    upstream: &Upstream,
+    upstream: &ForwardedRequest,
     prices: Option<String>,
-    out: &mut impl Write,
+    out: &mut dyn Write,
 ) -> io::Result<()> {
     let accounts = if upstream.accounts.is_empty() {
         String::new()

@@ -1,8 +1,8 @@
-//! `trilane explain`: what the gateway would do with a request, and why.
+//! `trilane explain`: what the gateway would do with a request, and why; or what happened to one that is over.
 //!
 //! The request that the command line describes ([`request`]) goes through the gateway's own state machine
-//! ([`crate::gateway`]); what comes out of it, and what the same code says of each [`step`] on the way, makes
-//! the [`explanation`]. Of a request that is over the ledger tells ([`past`]).
+//! ([`crate::gateway`]). Its result, with the reason of each [`step`] of the decision, makes the [`explanation`]. A request
+//! that is over is explained from its ledger line ([`past`]).
 
 mod args;
 mod explanation;
@@ -12,66 +12,52 @@ mod request;
 mod step;
 mod words;
 
-use std::io::{self, Write as _};
 use std::path::Path;
 
-pub use args::Args;
+pub use args::ExplainArgs;
+use args::Question;
 use explanation::Explanation;
-use request::Request;
+use request::DescribedRequest;
 
-use crate::document;
+use crate::document::{self, STDIN};
 use crate::failure::Failure;
-use crate::gateway::{self, Gateway};
+use crate::gateway::{self, LocalGateway};
 use crate::ink::Ink;
+use crate::output::{self, OutputFormat};
 
-/// Decides and explains.
+/// Explains a request.
 ///
 /// # Errors
-/// A request that is refused, or that nothing can be said of.
-pub fn run(args: &Args) -> Result<(), Failure> {
-    if args.is_past()? {
-        return past::run(args);
-    }
+/// The request is rejected, or there is no result.
+pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
+    let (document, target) = match args.question()? {
+        Question::Past(request) => return past::run(args, request),
+        Question::Described(document, target) => (document, target),
+    };
     let inputs = [
-        Some(&args.document),
-        args.whose.key_file.as_ref(),
-        args.body.as_ref(),
+        Some(document),
+        args.whose.key_file.as_deref(),
+        args.body.as_deref(),
     ];
-    if inputs
-        .iter()
-        .flatten()
-        .filter(|file| file.as_path() == Path::new("-"))
-        .count()
-        > 1
-    {
+    let inputs = inputs.into_iter().flatten();
+    if inputs.filter(|file| *file == Path::new(STDIN)).count() > 1 {
         let why = "standard input can be one of document, key and body, not several of them";
         return Err(Failure::Usage(why.to_owned()));
     }
-    let compiled = document::good(&args.document)?;
+    let compiled = document::good(document)?;
     let asker = args.whose.asker(&compiled)?;
-    let gateway = Gateway::new(compiled, asker.as_ref());
-    let request = Request::new(args, asker.as_ref(), &gateway)?;
+    let gateway = LocalGateway::new(compiled, asker.as_ref());
+    let request = DescribedRequest::new(args, &target, asker.as_ref(), &gateway)?;
     let ran = gateway::run(&gateway, &request.head, &request.body);
     let explanation = Explanation::new(&gateway, &request, asker.as_ref(), &ran);
-    // Whoever looks at the code alone may have closed the output.
-    match tell(&explanation, args.json).map_err(|error| Failure::of_output(&error)) {
-        Err(Failure::Closed) | Ok(()) => {}
-        failed => return failed,
-    }
+    output::print_beside_code(|out| match args.format.format() {
+        OutputFormat::Table => lines::write(&explanation, Ink::of_output(), out),
+        OutputFormat::Csv => explanation.table().write_csv(out),
+        OutputFormat::Json => output::write_json(&explanation, out),
+    })?;
     if ran.is_refused() {
         Err(Failure::Told)
     } else {
         Ok(())
     }
-}
-
-fn tell(explanation: &Explanation, json: bool) -> io::Result<()> {
-    let mut out = io::BufWriter::new(io::stdout().lock());
-    if json {
-        let text = serde_json::to_string(explanation).map_err(io::Error::other)?;
-        writeln!(out, "{text}")?;
-    } else {
-        lines::write(explanation, Ink::of_output(), &mut out)?;
-    }
-    out.flush()
 }

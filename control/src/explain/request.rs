@@ -1,33 +1,38 @@
 //! The request that the command line describes, as Envoy would hand it over.
 
-use std::fs;
-use std::io::{self, Read as _};
 use std::path::Path;
 
 use trilane::head::Head;
 use trilane::protocol::match_request;
 use trilane::protocol::query::Target;
 
-use super::args::{Args, Header};
+use super::args::{DescribedTarget, ExplainArgs, Header};
+use crate::document::read_input;
 use crate::failure::Failure;
-use crate::gateway::{Asker, Gateway, Place, protocol_of};
+use crate::gateway::{KeyHolder, KeyPlace, LocalGateway, protocol_of};
 
 /// A request.
 #[derive(Debug)]
-pub struct Request {
+pub struct DescribedRequest {
     /// Its head.
     pub head: Head,
     /// Its body, empty where it has none.
     pub body: Vec<u8>,
 }
 
-impl Request {
-    /// As the command line says.
+impl DescribedRequest {
+    /// The request of the command line.
     ///
     /// # Errors
-    /// A path or a header that is none, a body that cannot be read.
-    pub fn new(args: &Args, asker: Option<&Asker>, gateway: &Gateway) -> Result<Self, Failure> {
-        if !args.path.starts_with('/') {
+    /// The path or a header is invalid, or the body cannot be read.
+    pub fn new(
+        args: &ExplainArgs,
+        described: &DescribedTarget<'_>,
+        asker: Option<&KeyHolder>,
+        gateway: &LocalGateway,
+    ) -> Result<Self, Failure> {
+        let DescribedTarget { method, path } = *described;
+        if !path.starts_with('/') {
             let why = "PATH must begin with /: the path alone, without the gateway's address";
             return Err(Failure::Usage(why.to_owned()));
         }
@@ -36,9 +41,11 @@ impl Request {
         for (position, header) in (1..).zip(&args.headers) {
             headers.push(parsed(header, position)?);
         }
-        let mut target = args.path.as_bytes().to_vec();
+        let mut target = path.as_bytes().to_vec();
         if let Some(asker) = asker {
-            let place = args.key_in.unwrap_or_else(|| place(args, asker, gateway));
+            let place = args
+                .key_in
+                .unwrap_or_else(|| place(described, asker, gateway));
             if headers
                 .iter()
                 .any(|(name, _)| Some(name.as_str()) == place.header())
@@ -61,7 +68,7 @@ impl Request {
             headers.push(("content-length".to_owned(), length));
         }
         let pseudo = [
-            (":method", args.method.as_bytes()),
+            (":method", method.as_bytes()),
             (":path", target.as_slice()),
             (":authority", b"gateway".as_slice()),
             (":scheme", b"https".as_slice()),
@@ -72,18 +79,18 @@ impl Request {
     }
 }
 
-/// Where the key stands in a request of this endpoint.
-fn place(args: &Args, asker: &Asker, gateway: &Gateway) -> Place {
-    let path = Target::parse(args.path.as_bytes()).path;
-    let endpoint = match_request(args.method.as_bytes(), path).ok();
+/// Where the key is in a request for this endpoint.
+fn place(described: &DescribedTarget<'_>, asker: &KeyHolder, gateway: &LocalGateway) -> KeyPlace {
+    let path = Target::parse(described.path.as_bytes()).path;
+    let endpoint = match_request(described.method.as_bytes(), path).ok();
     let protocol = endpoint.and_then(|endpoint| endpoint.protocol());
     let of_group = || protocol_of(gateway.group(asker.value()).map(AsRef::as_ref));
-    Place::of(protocol.unwrap_or_else(of_group))
+    KeyPlace::of(protocol.unwrap_or_else(of_group))
 }
 
 /// The name in lower case, as Envoy gives it, and the value without blanks around it.
 fn parsed(header: &Header, position: usize) -> Result<(String, Vec<u8>), Failure> {
-    // What is wrong is not repeated: it may be a credential without its header's name.
+    // The wrong value is not repeated: it may be a credential without its header's name.
     let wrong = || {
         Failure::Usage(format!(
             "-H number {position} is no header: it must be 'name: value'"
@@ -102,14 +109,7 @@ fn parsed(header: &Header, position: usize) -> Result<(String, Vec<u8>), Failure
 }
 
 fn read(file: &Path) -> Result<Vec<u8>, Failure> {
-    let bytes = if file == Path::new("-") {
-        let mut bytes = Vec::new();
-        let read = io::stdin().lock().read_to_end(&mut bytes);
-        read.map(|_| bytes)
-    } else {
-        fs::read(file)
-    };
-    bytes.map_err(|error| {
+    read_input(file).map_err(|error| {
         Failure::Unreadable(format!("cannot read the body {}: {error}", file.display()))
     })
 }

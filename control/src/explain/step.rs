@@ -1,4 +1,4 @@
-//! The steps of a decision, in the gateway's order, and what came of each.
+//! The steps of a decision, in the gateway's order, and their results.
 
 use serde::Serialize;
 use trilane::auth::{Form, KeyStatus, Presented, authenticate};
@@ -7,24 +7,24 @@ use trilane::keys::KeyRecord;
 use trilane::protocol::query::Target;
 use trilane::protocol::{Endpoint, Mismatch};
 
-use crate::gateway::{Asker, Gateway, Ran};
-use crate::terminal::moment;
+use crate::gateway::{KeyHolder, LocalGateway, Ran};
+use crate::timestamp;
 
-/// A step, and how it ended.
+/// A step and its result.
 #[derive(Debug, Serialize)]
-pub struct Step {
-    /// Which.
-    pub step: Name,
-    /// How it ended.
-    pub result: Verdict,
-    /// Why, or what was found.
+pub struct DecisionStep {
+    /// The step.
+    pub step: StepName,
+    /// Its result.
+    pub result: StepResult,
+    /// The reason, or what was found.
     pub reason: String,
 }
 
-/// What is looked at.
+/// A step of the decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Name {
+pub enum StepName {
     Endpoint,
     Credential,
     Key,
@@ -37,16 +37,27 @@ pub enum Name {
     Limits,
 }
 
-/// How a step ended.
+/// The result of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum StepResult {
     Good,
     Refused,
     NotReached,
 }
 
-impl Name {
+impl StepResult {
+    /// Its name.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Refused => "refused",
+            Self::NotReached => "not_reached",
+        }
+    }
+}
+
+impl StepName {
     /// Its name.
     pub fn text(self) -> &'static str {
         match self {
@@ -63,7 +74,7 @@ impl Name {
         }
     }
 
-    /// Those that a request of an endpoint takes, in their order.
+    /// The steps of a request for an endpoint, in order.
     pub fn of(endpoint: Option<&Endpoint>, limited: bool) -> Vec<Self> {
         let Some(endpoint) = endpoint.filter(|endpoint| **endpoint != Endpoint::Health) else {
             return vec![Self::Endpoint];
@@ -95,7 +106,7 @@ impl Name {
             .collect()
     }
 
-    /// The one that ends a request with this code.
+    /// The step that rejects a request with this error code.
     pub fn of_code(code: &str, endpoint: Option<&Endpoint>, presented: bool) -> Self {
         let is_list = Self::of(endpoint, false).contains(&Self::List);
         match code {
@@ -121,7 +132,7 @@ impl Name {
     }
 }
 
-/// What the path asks for.
+/// The endpoint, as text.
 pub fn endpoint(found: &Result<Endpoint, Mismatch>) -> String {
     match found {
         Ok(endpoint) => match endpoint.protocol() {
@@ -140,12 +151,12 @@ pub fn endpoint(found: &Result<Endpoint, Mismatch>) -> String {
 
 /// The keys that a request presents, as the gateway reads them.
 pub struct Credentials {
-    /// Each place that the endpoint reads, and what is there.
+    /// Each place that the endpoint reads, and its content.
     read: Vec<(Form, Presented)>,
 }
 
 impl Credentials {
-    /// Of a request.
+    /// The keys of a request.
     pub fn new(endpoint: &Endpoint, head: &Head, target: &Target<'_>) -> Self {
         let mut read = Vec::new();
         for form in Form::of(endpoint) {
@@ -159,14 +170,14 @@ impl Credentials {
         Self { read }
     }
 
-    /// Whether there is a key at all.
+    /// Whether there is any key.
     pub fn any(&self) -> bool {
         self.read
             .iter()
             .any(|(_, presented)| matches!(presented, Presented::Key(_)))
     }
 
-    /// Where there is a key, or where one would have to be.
+    /// The places with a key, or those where one is expected.
     pub fn found(&self) -> String {
         let places = |wanted: fn(&Presented) -> bool| {
             let read = self.read.iter().filter(|(_, presented)| wanted(presented));
@@ -186,8 +197,13 @@ impl Credentials {
         }
     }
 
-    /// What the document says of each key.
-    pub fn standings(&self, gateway: &Gateway, asker: Option<&Asker>, good: bool) -> String {
+    /// The state of each key in the document.
+    pub fn standings(
+        &self,
+        gateway: &LocalGateway,
+        asker: Option<&KeyHolder>,
+        good: bool,
+    ) -> String {
         let keys = self
             .read
             .iter()
@@ -208,7 +224,7 @@ impl Credentials {
                 return format!("the document does not know this key{feed}");
             };
             let id = &record.id;
-            if asker.is_some_and(Asker::is_anybody) {
+            if asker.is_some_and(KeyHolder::is_anybody) {
                 return taken(
                     &format!("some good key of the group {}", record.group),
                     record,
@@ -221,18 +237,19 @@ impl Credentials {
                 KeyStatus::Invalid | KeyStatus::Undecided if record.disabled => {
                     format!("{id} is disabled")
                 }
-                KeyStatus::Invalid | KeyStatus::Undecided => match record.expires_at.and_then(at) {
-                    Some(end) => format!("{id} expired at {end}"),
-                    None => format!("{id} cannot be judged"),
-                },
+                KeyStatus::Invalid | KeyStatus::Undecided => {
+                    match record.expires_at.and_then(timestamp::unix_text) {
+                        Some(end) => format!("{id} expired at {end}"),
+                        None => format!("{id} cannot be judged"),
+                    }
+                }
             }
         });
         said.collect::<Vec<_>>().join("; ")
     }
 }
 
-/// The end of a key whose record is good: one that is refused nevertheless came in a form that its group does
-/// not take.
+/// The text on a valid key. One that is rejected nevertheless is in a place that its group does not accept.
 fn taken(text: &str, record: &KeyRecord, form: Form, good: bool) -> String {
     if good {
         text.to_owned()
@@ -240,12 +257,6 @@ fn taken(text: &str, record: &KeyRecord, form: Form, good: bool) -> String {
         let (place, group) = (place(form), &record.group);
         format!("{text}, but the group {group} takes none in {place} here")
     }
-}
-
-fn at(seconds: i64) -> Option<String> {
-    time::OffsetDateTime::from_unix_timestamp(seconds)
-        .ok()
-        .map(moment)
 }
 
 fn place(form: Form) -> &'static str {
@@ -257,27 +268,27 @@ fn place(form: Form) -> &'static str {
     }
 }
 
-/// Puts the steps in order: what went before the end is good, what would have come after it was not reached.
+/// The steps in order: those before the end are good, those after it were not reached.
 pub fn ordered(
-    names: &[Name],
+    names: &[StepName],
     ran: &Ran,
-    end: Option<Name>,
-    mut reason: impl FnMut(Name) -> String,
-) -> Vec<Step> {
+    end: Option<StepName>,
+    mut reason: impl FnMut(StepName) -> String,
+) -> Vec<DecisionStep> {
     let end_at = end.and_then(|end| names.iter().position(|name| *name == end));
     let steps = names.iter().enumerate().map(|(position, &step)| {
         let result = match end_at {
-            Some(end) if position == end => Verdict::Refused,
-            // A body may turn out to be wrong after its model was known and the head had left.
-            Some(end) if position > end && !ran.forwarded => Verdict::NotReached,
-            _ => Verdict::Good,
+            Some(end) if position == end => StepResult::Refused,
+            // A body may prove invalid after the model was known and the headers were forwarded.
+            Some(end) if position > end && !ran.forwarded => StepResult::NotReached,
+            _ => StepResult::Good,
         };
-        let reason = if result == Verdict::NotReached {
+        let reason = if result == StepResult::NotReached {
             String::new()
         } else {
             reason(step)
         };
-        Step {
+        DecisionStep {
             step,
             result,
             reason,

@@ -1,4 +1,4 @@
-//! What was found, in words.
+//! Parts of an explanation as text.
 
 use std::rc::Rc;
 
@@ -12,15 +12,15 @@ use trilane::protocol::Endpoint;
 use trilane::reply::Reply;
 use trilane::usage::{Call, Kind};
 
-use crate::gateway::Gateway;
+use crate::gateway::LocalGateway;
 
-/// The sentence of a refusal: all three protocols have it in one place.
+/// The message of a rejection, which all three protocols have in one place.
 pub fn message(reply: &Reply) -> Option<String> {
     let body: Value = serde_json::from_slice(&reply.body).ok()?;
     body.pointer("/error/message")?.as_str().map(str::to_owned)
 }
 
-/// A group, in words.
+/// A group, as text.
 pub fn group_text(group: &Group) -> String {
     let kind = match &group.kind {
         GroupKind::Source(source) => format!("protocol {}", source.protocol),
@@ -33,7 +33,7 @@ pub fn group_text(group: &Group) -> String {
     format!("group {} ({kind}, clients {clients})", group.id)
 }
 
-/// The way from a group to a source.
+/// The route from a group to a source, as text.
 pub fn route_text(group: &Rc<Group>, route: &Route) -> String {
     let group = group_text(group);
     let Route {
@@ -57,7 +57,7 @@ pub fn route_text(group: &Rc<Group>, route: &Route) -> String {
     )
 }
 
-/// What became of the name of a model.
+/// How the model was resolved, as text.
 pub fn model_text(record: &Record, endpoint: Option<&Endpoint>) -> String {
     let place = match endpoint {
         Some(Endpoint::Generate { .. }) => "the path",
@@ -80,8 +80,8 @@ pub fn model_text(record: &Record, endpoint: Option<&Endpoint>) -> String {
     }
 }
 
-/// What the use of a request's model costs before the multiplier: as a document writes it, or `free`; an empty object where
-/// the document says nothing. `None` for a request that is not charged.
+/// The prices of a request's model before the multiplier, as in a document, or `free`; an empty object where the document
+/// has none. `None` for a request that is not charged.
 pub fn prices(record: &Record, route: &Route) -> Option<Value> {
     record.operation?;
     let id = record.model.as_deref()?;
@@ -124,7 +124,7 @@ fn named<'a>(prices: impl IntoIterator<Item = (&'a str, Option<Price>)>) -> Map<
     there.collect()
 }
 
-/// Prices, in words.
+/// Prices, as text.
 pub fn prices_text(prices: &Value) -> String {
     let Value::Object(prices) = prices else {
         return "free: the document says so".to_owned();
@@ -151,9 +151,9 @@ pub fn prices_text(prices: &Value) -> String {
     )
 }
 
-/// The limits that a request meets, by whose they are.
+/// The limits of a request, by subject.
 pub fn limits(
-    gateway: &Gateway,
+    gateway: &LocalGateway,
     key: Option<&str>,
     group: Option<&Rc<Group>>,
 ) -> Map<String, Value> {
@@ -169,7 +169,7 @@ pub fn limits(
     each.collect()
 }
 
-/// As a document writes them.
+/// Limits as in a document.
 fn limits_of(limits: &Limits) -> Map<String, Value> {
     let mut written = Map::new();
     for rate in Rate::ALL {
@@ -192,7 +192,7 @@ fn limits_of(limits: &Limits) -> Map<String, Value> {
     written
 }
 
-/// Limits, in words.
+/// Limits, as text.
 pub fn limits_text(limits: &Map<String, Value>) -> String {
     let each = limits.iter().map(|(whose, limits)| {
         let limits = limits.as_object().into_iter().flatten();

@@ -1,12 +1,12 @@
-//! The gateway's decision without a gateway: its own code, with all that Envoy would give it in memory.
+//! Runs the gateway's own code without Envoy: its environment is in memory.
 
-mod asker;
+mod key_holder;
 mod place;
 mod run;
 mod world;
 
-pub use asker::{Asker, Whose};
-pub use place::{Place, protocol_of};
+pub use key_holder::{KeyHolder, KeyHolderArgs};
+pub use place::{KeyPlace, protocol_of};
 pub use run::{BodyChange, Ran, run};
 pub use world::World;
 
@@ -17,26 +17,25 @@ use trilane::config::policy::{Group, Policy};
 use trilane::config::snapshot::InForce;
 use trilane::keys::{KeyDigest, KeyRecord};
 
-/// A document in force.
+/// A gateway with one document in force.
 #[derive(Debug)]
-pub struct Gateway {
+pub struct LocalGateway {
     /// The policy.
     pub in_force: InForce,
-    /// Key records, counters and the clock.
+    /// The key records, counters and clock.
     pub world: World,
 }
 
-impl Gateway {
-    /// Puts a document in force, with one more key where it is asked as somebody whose key is not known.
-    pub fn new(compiled: Compiled, asker: Option<&Asker>) -> Self {
+impl LocalGateway {
+    /// Puts a document in force, and adds a key if the holder's own value is not known.
+    pub fn new(compiled: Compiled, asker: Option<&KeyHolder>) -> Self {
         let mut keys = compiled.keys;
         if let Some((value, Some(record))) = asker.map(|asker| (asker.value(), asker.record())) {
-            // In front: what is found first holds.
+            // In front: the first match counts.
             keys.insert(0, (KeyDigest::of(value), record.clone()));
         }
         Self {
-            // Of a feed nothing is known here. As if it had been read and had no keys: one that the document
-            // does not name is none.
+            // The feed is not read here: as if it had no keys, so a key that is not in the document is unknown.
             in_force: InForce {
                 epoch: 1,
                 generation: 7,

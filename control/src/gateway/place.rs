@@ -1,4 +1,4 @@
-//! Where in a request a key stands.
+//! The place of a key in a request.
 
 use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 use trilane::config::policy::{Group, GroupKind};
@@ -6,7 +6,7 @@ use trilane::protocol::Protocol;
 
 /// A place for a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Place {
+pub enum KeyPlace {
     /// authorization: Bearer
     Authorization,
     /// x-api-key
@@ -19,8 +19,8 @@ pub enum Place {
     Query,
 }
 
-impl Place {
-    /// The protocol's own.
+impl KeyPlace {
+    /// The protocol's own place.
     pub fn of(protocol: Protocol) -> Self {
         match protocol {
             Protocol::A => Self::Authorization,
@@ -29,7 +29,7 @@ impl Place {
         }
     }
 
-    /// The header, where it is one.
+    /// The header's name, if it is one.
     pub fn header(self) -> Option<&'static str> {
         match self {
             Self::Authorization => Some("authorization"),
@@ -58,7 +58,7 @@ impl Place {
     }
 }
 
-/// The protocol that a group's keys speak where nothing else tells: its own, and for a Mixed group A.
+/// The default protocol of a group's keys: its own, and A for a Mixed group.
 pub fn protocol_of(group: Option<&Group>) -> Protocol {
     match group.map(|group| &group.kind) {
         Some(GroupKind::Source(source)) => source.protocol,

@@ -1,44 +1,44 @@
-//! One request, from its head to the end of its body.
+//! Runs one request, from its headers to the end of its body.
 
 use trilane::exchange::{Edits, Exchange, HeaderEdit, Outcome};
 use trilane::head::Head;
 use trilane::ledger::{Ending, Record};
 use trilane::reply::Reply;
 
-use super::Gateway;
+use super::LocalGateway;
 use super::world::NotSent;
 
-/// How much of a body is handed over at a time, in bytes: about as much as Envoy reads at once.
-const PIECE: usize = 16 * 1024;
+/// The size of a body chunk, in bytes: about what Envoy reads at once.
+const CHUNK: usize = 16 * 1024;
 
-/// What became of a request.
+/// The result of a request.
 #[derive(Debug)]
 pub struct Ran {
-    /// The answer that the client gets without any upstream: an error, or a list.
+    /// The gateway's own response: an error, or a list.
     pub reply: Option<Reply>,
-    /// Whether the head had left for the upstream. With a reply: the rest of the body then ended it.
+    /// Whether the headers were forwarded. With a reply, the rest of the body then ended the request.
     pub forwarded: bool,
-    /// What changes in the head.
+    /// The header edits.
     pub headers: Vec<HeaderEdit>,
-    /// What changes in the body.
+    /// The body edits.
     pub body: Vec<BodyChange>,
-    /// The record of it.
+    /// The usage record.
     pub record: Option<Record>,
 }
 
-/// A place of the body that changes.
+/// A replacement in the body.
 #[derive(Debug)]
 pub struct BodyChange {
-    /// Where it begins, in bytes from the beginning of the client's body.
+    /// Its offset in the client's body, in bytes.
     pub at: usize,
-    /// How many bytes go.
+    /// The number of bytes that are replaced.
     pub length: usize,
-    /// What comes in their place.
+    /// The new bytes.
     pub bytes: Vec<u8>,
 }
 
 impl Ran {
-    /// Whether the gateway refuses the request.
+    /// Whether the gateway rejects the request.
     pub fn is_refused(&self) -> bool {
         let record = self.record.as_ref();
         self.reply.is_some() && record.is_none_or(|record| record.ending != Ending::Answered)
@@ -46,8 +46,8 @@ impl Ran {
 }
 
 /// Runs a request through the gateway's own state machine.
-pub fn run(gateway: &Gateway, head: &Head, body: &[u8]) -> Ran {
-    let Gateway { in_force, world } = gateway;
+pub fn run(gateway: &LocalGateway, head: &Head, body: &[u8]) -> Ran {
+    let LocalGateway { in_force, world } = gateway;
     let mut exchange = Exchange::default();
     let mut ran = Ran {
         reply: None,
@@ -56,7 +56,7 @@ pub fn run(gateway: &Gateway, head: &Head, body: &[u8]) -> Ran {
         body: Vec::new(),
         record: None,
     };
-    let mut pieces = body.chunks(PIECE).peekable();
+    let mut chunks = body.chunks(CHUNK).peekable();
     let (mut read, mut gone) = (0_usize, 0_usize);
     let mut outcome = exchange.on_request_head(head, body.is_empty(), Some(in_force), world);
     loop {
@@ -71,18 +71,18 @@ pub fn run(gateway: &Gateway, head: &Head, body: &[u8]) -> Ran {
             }
             Outcome::Pause => {}
         }
-        let Some(piece) = pieces.next() else {
+        let Some(chunk) = chunks.next() else {
             break;
         };
-        read = read.saturating_add(piece.len());
-        outcome = exchange.on_request_body(piece, pieces.peek().is_none(), world);
+        read = read.saturating_add(chunk.len());
+        outcome = exchange.on_request_body(chunk, chunks.peek().is_none(), world);
     }
     ran.record = exchange.on_done(&NotSent, world);
     ran
 }
 
 impl Ran {
-    /// Notes what goes on; `gone` bytes of the body had gone before.
+    /// Adds edits of what is forwarded; `gone` bytes of the body were forwarded before.
     fn note(&mut self, edits: Edits, gone: usize) {
         self.forwarded = true;
         self.headers.extend(edits.headers);

@@ -1,4 +1,4 @@
-//! What an exchange asks of its surroundings, in memory.
+//! The environment of a request, in memory.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -14,25 +14,25 @@ use trilane::limits::{
 };
 use trilane::shared_data::{Conflict, SharedData};
 
-/// Key records, counters on which nothing has been counted yet, and the clock.
+/// Key records, counters that begin at zero, and the clock.
 #[derive(Debug)]
 pub struct World {
     keys: Vec<(KeyDigest, KeyRecord)>,
     limiter: Limiter,
-    shared: Values,
+    shared: LocalSharedData,
 }
 
 impl World {
-    /// With these keys.
+    /// An environment with these keys.
     pub fn new(keys: Vec<(KeyDigest, KeyRecord)>) -> Self {
         Self {
             keys,
             limiter: Limiter::new(1),
-            shared: Values::default(),
+            shared: LocalSharedData::default(),
         }
     }
 
-    /// What is known of a key.
+    /// The record of a key.
     pub fn key(&self, digest: &KeyDigest) -> Option<&KeyRecord> {
         let mut keys = self.keys.iter();
         keys.find(|(known, _)| known == digest)
@@ -47,7 +47,7 @@ impl World {
 }
 
 impl World {
-    /// One clock does: nothing here lasts.
+    /// One clock serves for both: the environment is short-lived.
     fn time(&self) -> Now {
         Now {
             wall_us: self.now_us(),
@@ -95,13 +95,13 @@ impl Quotas for World {
         self.limiter.figures(subjects, &self.shared, self.time())
     }
 
-    /// What Envoy's configuration declares is not looked at here: it is taken to be as it should.
+    /// Envoy's configuration is not read here: it is assumed to be right.
     fn reach_service(&self) -> bool {
         true
     }
 }
 
-/// The end of a stream of which no upstream ever heard.
+/// The end of a stream that never reached an upstream.
 #[derive(Debug)]
 pub struct NotSent;
 
@@ -125,9 +125,9 @@ impl StreamEnd for NotSent {
 
 /// Shared data with one reader and writer.
 #[derive(Debug, Default)]
-struct Values(RefCell<HashMap<String, (Vec<u8>, u32)>>);
+struct LocalSharedData(RefCell<HashMap<String, (Vec<u8>, u32)>>);
 
-impl SharedData for Values {
+impl SharedData for LocalSharedData {
     fn get(&self, name: &str) -> (Option<Vec<u8>>, Option<u32>) {
         let values = self.0.borrow();
         let found = values.get(name).cloned();

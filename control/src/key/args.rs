@@ -4,177 +4,161 @@ use std::path::PathBuf;
 
 use time::{Duration, OffsetDateTime};
 
-use super::terms::Terms;
-use super::{issued, when};
+use super::issued;
+use super::terms::LimitArgs;
+use crate::document::DocumentArg;
+use crate::output::FormatArgs;
+use crate::timestamp;
 
-/// Account keys in a document: created, listed, limited, switched off and on, ended, exchanged, removed.
+/// Creates, lists, limits, disables, expires, rotates and removes the API keys of a document.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The document's text is changed in the one place that must change, and replaced whole by a rename: with the \
-same mode and owner, never half written. A document that the gateway would refuse afterwards is not written, \
-and one that somebody else changes at the same time is not overwritten. A gateway that reads this very file \
-has the change in force within a second; a document that is published otherwise (trilane render --publish) \
-is to be published again.
+Only the necessary part of the document's text changes. The file is replaced whole by a rename, with the same mode and \
+owner. A document that the gateway would reject is not written, and a concurrent change is not overwritten. If the \
+gateway reads this file, the change takes effect within a second; a document that is published (trilane render \
+--publish) must be published again.
 
-An owner stands in the document, so gateways write it into their ledgers. A label, and when a key was made, stand \
-only in a file beside the document, gateway.json.issued, which no gateway reads.
+The owner is written into the document, so gateways write it into their ledgers. The label and the time of creation are \
+kept only in a file beside the document, gateway.json.issued, which no gateway reads.
 
-A new key's value is printed once and kept nowhere: the document has its SHA-256 alone. No subcommand \
-takes a value.
+A new key's value is printed once and stored nowhere: the document contains its SHA-256 only. No subcommand takes a \
+value.
 
 Exit codes:
   0  done, or nothing to do
-  1  not done: the document is as it was
-  2  a document that cannot be read, or wrong command line
+  1  not done: the document is unchanged
+  2  the document cannot be read, or wrong command line
 
 Examples:
-  trilane key create gateway.json --id key_01 --group mixed --expires-in 90d --key-out key_01.txt
-  trilane key create gateway.json --id key_02 --group mixed --owner sales --label 'Ann, laptop' --budget-month 200 --rpm 60
-  trilane key limit gateway.json --id key_02 --budget-month 300 --rpm none
-  trilane key rotate gateway.json --id key_01 --overlap 7d
-  trilane key list gateway.json")]
-pub struct Args {
+  trilane key create --document gateway.json --id key_01 --group mixed --expires-in 90d --key-out key_01.txt
+  trilane key create --document gateway.json --id key_02 --group mixed --owner sales --label 'Ann, laptop' \\
+    --budget-month 200 --rpm 60
+  trilane key limit --document gateway.json --id key_02 --budget-month 300 --rpm none
+  trilane key rotate --document gateway.json --id key_01 --overlap 7d
+  trilane key list --document gateway.json")]
+pub struct KeyArgs {
     #[command(subcommand)]
-    pub command: Command,
+    pub command: KeyCommand,
 }
 
-/// What to do.
+/// The subcommands.
 #[derive(Debug, clap::Subcommand)]
-pub enum Command {
-    /// Make a new key
-    Create(Create),
-    /// List the keys: id, owner, label, group, state, limits, budgets, when made, end
-    List(List),
-    /// Switch a key off
-    Disable(One),
-    /// Switch a key on again
-    Enable(One),
-    /// Change what a key may use
-    Limit(Limit),
-    /// Say when a key ends
-    Expire(Expire),
+pub enum KeyCommand {
+    /// Create a key
+    Create(KeyCreateArgs),
+    /// List the keys: id, owner, label, group, state, limits, budget, creation, end
+    List(KeyListArgs),
+    /// Disable a key
+    Disable(OneKeyArgs),
+    /// Enable a disabled key
+    Enable(OneKeyArgs),
+    /// Change the limits and budgets of a key
+    Limit(KeyLimitArgs),
+    /// Set when a key expires
+    Expire(KeyExpireArgs),
     /// Give a key a new value
-    Rotate(Rotate),
-    /// Take a key out
-    Remove(One),
+    Rotate(KeyRotateArgs),
+    /// Remove a key
+    Remove(OneKeyArgs),
 }
 
 /// `trilane key create`.
 #[derive(Debug, clap::Args)]
-pub struct Create {
+pub struct KeyCreateArgs {
     #[command(flatten)]
-    pub one: One,
+    pub one: OneKeyArgs,
 
-    /// The group that the key is bound to
+    /// The key's group
     #[arg(long, value_name = "ID")]
     pub group: String,
 
-    /// When the key ends: RFC 3339, or a day in UTC [default: never]
-    #[arg(long, value_name = "TIME", value_parser = when::time, conflicts_with = "expires_in")]
+    /// When the key expires: RFC 3339, or a day in UTC [default: never]
+    #[arg(long, value_name = "TIME", value_parser = timestamp::parse_or_day, conflicts_with = "expires_in")]
     pub expires_at: Option<OffsetDateTime>,
 
-    /// In what time the key ends, such as 12h or 90d
-    #[arg(long, value_name = "TIME", value_parser = when::span)]
+    /// After what time the key expires, such as 12h or 90d
+    #[arg(long, value_name = "TIME", value_parser = timestamp::parse_duration)]
     pub expires_in: Option<Duration>,
 
-    /// Whose the key is: gateways write it into their ledgers
+    /// The key's owner, which gateways write into their ledgers
     #[arg(long, value_name = "TEXT", value_parser = issued::text)]
     pub owner: Option<String>,
 
-    /// A note that stays beside the document: no gateway, feed or ledger has it
+    /// A note beside the document, which no gateway, feed or ledger has
     #[arg(long, value_name = "TEXT", value_parser = issued::text)]
     pub label: Option<String>,
 
     #[command(flatten)]
-    pub terms: Terms,
+    pub terms: LimitArgs,
 
     #[command(flatten)]
-    pub shown: Shown,
+    pub shown: KeyOutArgs,
 }
 
 /// `trilane key limit`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-What is not named stays as it is; `none` takes one away. A budget wants every model of the key's group to have prices, \
-or \"free\": true. What was used so far counts on.")]
-pub struct Limit {
+Limits that are not named stay; `none` removes one. A budget requires that every model of the key's group has prices, \
+or \"free\": true. Usage so far still counts.")]
+pub struct KeyLimitArgs {
     #[command(flatten)]
-    pub one: One,
+    pub one: OneKeyArgs,
 
     #[command(flatten)]
-    pub terms: Terms,
+    pub terms: LimitArgs,
 
-    /// Take every limit and budget away that is not named
+    /// Remove every limit and budget that is not named
     #[arg(long)]
     pub only: bool,
 }
 
 /// `trilane key list`.
 #[derive(Debug, clap::Args)]
-pub struct List {
-    /// The gateway's configuration document; `-`: standard input
-    #[arg(value_name = "DOCUMENT")]
-    pub document: PathBuf,
+pub struct KeyListArgs {
+    #[command(flatten)]
+    pub document: DocumentArg,
 
-    /// How to print the list
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub format: Format,
-
-    /// Print JSON: the same as --format json
-    #[arg(long, conflicts_with = "format")]
-    pub json: bool,
+    #[command(flatten)]
+    pub format: FormatArgs,
 }
 
-/// How a list is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
-    /// For people
-    Table,
-    /// RFC 4180, with a header
-    Csv,
-    /// A list of objects
-    Json,
-}
-
-/// One key of a document.
+/// Which key of which document.
 #[derive(Debug, clap::Args)]
-pub struct One {
-    /// The gateway's configuration document
-    #[arg(value_name = "DOCUMENT")]
-    pub document: PathBuf,
+pub struct OneKeyArgs {
+    #[command(flatten)]
+    pub document: DocumentArg,
 
-    /// The key's id, which is no secret
+    /// The key's id, which is not secret
     #[arg(long, value_name = "ID")]
     pub id: String,
 
-    /// Tell it as JSON: one object
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub format: FormatArgs,
 }
 
 /// `trilane key expire`.
 #[derive(Debug, clap::Args)]
-pub struct Expire {
+pub struct KeyExpireArgs {
     #[command(flatten)]
-    pub one: One,
+    pub one: OneKeyArgs,
 
     #[command(flatten)]
-    pub end: End,
+    pub end: KeyEndArgs,
 }
 
-/// When a key ends.
+/// When a key expires.
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
-pub struct End {
-    /// Then: RFC 3339, or a day in UTC
-    #[arg(long, value_name = "TIME", value_parser = when::time)]
+pub struct KeyEndArgs {
+    /// At this time: RFC 3339, or a day in UTC
+    #[arg(long, value_name = "TIME", value_parser = timestamp::parse_or_day)]
     pub at: Option<OffsetDateTime>,
 
-    /// In this time, such as 12h or 90d
-    #[arg(long = "in", value_name = "TIME", value_parser = when::span)]
+    /// After this time, such as 12h or 90d
+    #[arg(long = "in", value_name = "TIME", value_parser = timestamp::parse_duration)]
     pub within: Option<Duration>,
 
-    /// At once
+    /// Now
     #[arg(long)]
     pub now: bool,
 
@@ -186,26 +170,25 @@ pub struct End {
 /// `trilane key rotate`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Without --overlap the old value is refused as soon as the document is in force. With it the old value goes \
-on under an id of its own, `<id>-old-<time>`, until it ends by itself; `trilane key expire --now` ends it \
-earlier, and `trilane key remove` takes it out. Limits and budgets count for each id apart, so for as long \
-as both are good they hold for each of them.")]
-pub struct Rotate {
+Without --overlap the old value is rejected as soon as the document takes effect. With it the old value stays valid \
+under an id of its own, `<id>-old-<time>`, until it expires; `trilane key expire --now` ends it earlier, and `trilane \
+key remove` removes it. Limits and budgets are counted for each id, so while both are valid each has the full limits.")]
+pub struct KeyRotateArgs {
     #[command(flatten)]
-    pub one: One,
+    pub one: OneKeyArgs,
 
-    /// How long the old value stays good, such as 12h or 7d [default: not at all]
-    #[arg(long, value_name = "TIME", value_parser = when::span)]
+    /// How long the old value stays valid, such as 12h or 7d [default: not at all]
+    #[arg(long, value_name = "TIME", value_parser = timestamp::parse_duration)]
     pub overlap: Option<Duration>,
 
     #[command(flatten)]
-    pub shown: Shown,
+    pub shown: KeyOutArgs,
 }
 
-/// Where a new key goes.
+/// Where a new key is written.
 #[derive(Debug, clap::Args)]
-pub struct Shown {
-    /// Write the new key into this new file, readable for its owner alone, instead of to standard output
+pub struct KeyOutArgs {
+    /// Write the new key to this new file, readable only by its owner, instead of to standard output
     #[arg(long, value_name = "FILE")]
     pub key_out: Option<PathBuf>,
 }

@@ -1,49 +1,53 @@
-//! What each subcommand changes in a text.
+//! The edits that each subcommand makes to a document's text.
 
-use time::format_description::well_known::Rfc3339;
 use time::{Duration, OffsetDateTime};
 use trilane::config::Document;
 use trilane::config::document::{KeyDocument, LimitsDocument};
 
-use super::args::Create;
-use super::terms::{self, Terms};
-use super::text::{Edit, Key, Text};
+use super::args::KeyCreateArgs;
+use super::terms::{self, LimitArgs};
+use super::text::{DocumentText, Edit, KeyText};
 use super::value::NewKey;
-use super::when;
+use crate::timestamp;
 
 /// The longest id, in bytes.
 const MAX_ID: usize = 64;
 
-/// A document that was read: as a text, and as what it says.
+/// A document that was read: its text and its keys.
 #[derive(Debug)]
 pub struct Opened<'a> {
-    text: Text<'a>,
+    text: DocumentText<'a>,
     keys: Vec<KeyDocument>,
 }
 
-/// A key that is there.
+/// A key of the document.
 struct There<'o> {
     position: usize,
-    key: &'o Key,
+    key: &'o KeyText,
     says: &'o KeyDocument,
 }
 
-/// What came of it: a new text, or that there is nothing to do.
+/// The new text, or `None` if there is nothing to do.
 pub type Changed = Result<Option<Vec<u8>>, String>;
 
 impl<'a> Opened<'a> {
-    /// `None` where the bytes are no document.
+    /// `None` if the bytes are not a document.
     pub fn new(bytes: &'a [u8], document: Document) -> Option<Self> {
-        let text = Text::new(bytes)?;
+        let text = DocumentText::new(bytes)?;
         let keys = document.keys.unwrap_or_default();
         Some(Self { text, keys })
     }
 
-    /// A new key.
+    /// Adds a key.
     ///
     /// # Errors
-    /// There is one with the id.
-    pub fn create(&self, args: &Create, ends: Option<OffsetDateTime>, new: &NewKey) -> Changed {
+    /// There is one with this id.
+    pub fn create(
+        &self,
+        args: &KeyCreateArgs,
+        ends: Option<OffsetDateTime>,
+        new: &NewKey,
+    ) -> Changed {
         let id = &args.one.id;
         if self.position(id).is_some() {
             return Err(format!(
@@ -59,7 +63,7 @@ impl<'a> Opened<'a> {
             members.push(("owner", json(owner)));
         }
         if let Some(ends) = ends {
-            members.push(("expires_at", json(&when::written(ends))));
+            members.push(("expires_at", json(&timestamp::text(ends))));
         }
         if let Some(limits) = args.terms.apply(None) {
             let limits = terms::written(&limits, self.text.is_compact());
@@ -70,7 +74,7 @@ impl<'a> Opened<'a> {
         Ok(Some(self.text.with(&[edit])))
     }
 
-    /// Switches a key off or on.
+    /// Disables or enables a key.
     ///
     /// # Errors
     /// There is no such key.
@@ -87,7 +91,7 @@ impl<'a> Opened<'a> {
         Ok(Some(self.text.with(&[edit])))
     }
 
-    /// Says when a key ends; `None` for never.
+    /// Sets when a key expires; `None` for never.
     ///
     /// # Errors
     /// There is no such key.
@@ -99,17 +103,17 @@ impl<'a> Opened<'a> {
         let edit = match ends {
             Some(ends) => self
                 .text
-                .set(key, "expires_at", &json(&when::written(ends))),
+                .set(key, "expires_at", &json(&timestamp::text(ends))),
             None => self.text.unset(key, "expires_at").ok_or_else(misread)?,
         };
         Ok(Some(self.text.with(&[edit])))
     }
 
-    /// Changes what a key may use; what is not named stays.
+    /// Changes the limits of a key; with `anew`, those that are not named are removed.
     ///
     /// # Errors
     /// There is no such key.
-    pub fn limit(&self, id: &str, terms: &Terms, anew: bool) -> Changed {
+    pub fn limit(&self, id: &str, terms: &LimitArgs, anew: bool) -> Changed {
         let There { key, says, .. } = self.find(id)?;
         let before = says.limits.as_ref();
         let limits = terms.apply(before.filter(|_| !anew));
@@ -124,10 +128,10 @@ impl<'a> Opened<'a> {
         Ok(Some(self.text.with(&[edit])))
     }
 
-    /// Gives a key a new value; the old one stays good for the overlap, under an id that comes with it.
+    /// Gives a key a new value; the old one stays valid for the overlap, under the id that is returned.
     ///
     /// # Errors
-    /// There is no such key, or the overlap ends too late.
+    /// There is no such key, or the overlap is too long.
     pub fn rotate(
         &self,
         id: &str,
@@ -150,28 +154,30 @@ impl<'a> Opened<'a> {
         Ok((self.text.with(&edits), old_id))
     }
 
-    /// The key as it was, under another id and with an end.
+    /// The old key, under another id and with an end.
     fn old(
         &self,
-        key: &Key,
+        key: &KeyText,
         says: &KeyDocument,
         overlap: Duration,
     ) -> Result<(String, Vec<u8>), String> {
-        let ends = when::end_of(overlap)?;
+        let ends = timestamp::from_now(overlap)?;
         let ends = end_of(says).map_or(ends, |before| before.min(ends));
         let id = self.old_id(says.id.as_deref().unwrap_or_default());
         let edits: [Edit; 2] = [
             self.text.set(key, "id", &json(&id)),
             self.text
-                .set(key, "expires_at", &json(&when::written(ends))),
+                .set(key, "expires_at", &json(&timestamp::text(ends))),
         ];
         Ok((id, self.text.key_with(key, &edits)))
     }
 
-    /// An id for an old value that no other key has.
+    /// A free id for an old value.
     fn old_id(&self, id: &str) -> String {
-        let time: String = when::written(OffsetDateTime::now_utc());
-        let time: String = time.chars().filter(char::is_ascii_alphanumeric).collect();
+        let time: String = timestamp::now()
+            .chars()
+            .filter(char::is_ascii_alphanumeric)
+            .collect();
         let named = |number: u32| {
             let more = if number == 0 {
                 String::new()
@@ -186,7 +192,7 @@ impl<'a> Opened<'a> {
         free.unwrap_or_else(|| named(0))
     }
 
-    /// Takes a key out.
+    /// Removes a key.
     ///
     /// # Errors
     /// There is no such key.
@@ -219,9 +225,9 @@ impl<'a> Opened<'a> {
     }
 }
 
-/// When a key ends. What is no time is found when the whole document is judged.
+/// When a key expires. An invalid time is reported when the whole document is compiled.
 fn end_of(key: &KeyDocument) -> Option<OffsetDateTime> {
-    OffsetDateTime::parse(key.expires_at.as_deref()?, &Rfc3339).ok()
+    timestamp::parse(key.expires_at.as_deref()?)
 }
 
 fn seconds(time: Option<OffsetDateTime>) -> Option<i64> {
@@ -232,7 +238,7 @@ fn json(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// The document was read as JSON, so its keys are where they were found.
+/// Not expected: the document was parsed as JSON before.
 fn misread() -> String {
     "the keys cannot be found in the document's text".to_owned()
 }

@@ -1,4 +1,4 @@
-//! A new key on its way to whoever asked for it.
+//! Writes a new key to a file.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::value::NewKey;
 
-/// A file with a new key, taken away again unless the key came into the document.
+/// A file with a new key. It is removed again unless the key is in the document.
 #[derive(Debug)]
 pub struct Delivery {
     file: PathBuf,
@@ -15,10 +15,10 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// Writes the key into a new file that its owner alone can read.
+    /// Writes the key to a new file that only its owner can read.
     ///
     /// # Errors
-    /// There is a file already, or none can be written.
+    /// The file exists already, or cannot be written.
     pub fn new(file: &Path, key: &NewKey) -> Result<Self, String> {
         let failed = |error: io::Error| {
             let hint = if error.kind() == io::ErrorKind::AlreadyExists {
@@ -46,7 +46,7 @@ impl Delivery {
         Ok(delivery)
     }
 
-    /// The key is in the document.
+    /// Keeps the file: the key is in the document.
     pub fn keep(mut self) {
         self.kept = true;
     }

@@ -11,29 +11,29 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use tempfile::NamedTempFile;
 
-/// How long another writer is waited for.
+/// How long to wait for another writer.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How often it is looked whether the other one has ended.
+/// The interval between attempts to lock.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A document that nobody else changes by this command meanwhile.
+/// A document, locked against other runs of this command.
 #[derive(Debug)]
-pub struct Held {
-    /// Where it really is: what is renamed over must not be a symbolic link to it.
+pub struct LockedDocument {
+    /// Its real path: a rename must not replace a symbolic link to it.
     path: PathBuf,
     directory: PathBuf,
-    /// What it holds.
+    /// Its content.
     pub bytes: Vec<u8>,
     found: Metadata,
-    /// The directory, locked until this is dropped: no file is left behind by that.
+    /// The directory, locked until this is dropped: that leaves no lock file behind.
     _lock: File,
 }
 
-impl Held {
+impl LockedDocument {
     /// Waits for other writers, then reads.
     ///
     /// # Errors
-    /// A document that is not there or cannot be read, or another writer that does not end.
+    /// The document cannot be read, or another writer does not end.
     pub fn open(document: &Path) -> Result<Self, String> {
         let shown = document.display();
         let failed = |error: io::Error| format!("cannot read the document {shown}: {error}");
@@ -52,7 +52,7 @@ impl Held {
                 directory.display()
             )
         })?;
-        // Not before the lock: another writer may have renamed a new one into the place.
+        // After locking: another writer may have replaced the file.
         let found = fs::metadata(&path).map_err(failed)?;
         let bytes = fs::read(&path).map_err(failed)?;
         Ok(Self {
@@ -64,10 +64,10 @@ impl Held {
         })
     }
 
-    /// Puts a new document in the place: of the same mode and owner, and on the disk before this returns.
+    /// Replaces the document: with the same mode and owner, and durably before this returns.
     ///
     /// # Errors
-    /// It cannot be written, or somebody else has changed the document meanwhile. Then it is as it was.
+    /// It cannot be written, or somebody else has changed the document meanwhile. Then it is unchanged.
     pub fn replace(&self, new: &[u8]) -> Result<(), String> {
         let shown = self.path.display();
         let failed = |error: io::Error| {
@@ -83,7 +83,7 @@ impl Held {
             format!("cannot write the document {shown}: {error}{hint}")
         };
         let file = self.alike(new).map_err(failed)?;
-        // Whoever edits the file otherwise knows nothing of the lock.
+        // Editors do not know the lock.
         if fs::read(&self.path).map_err(failed)? != self.bytes {
             return Err(format!(
                 "{shown} was changed by somebody else meanwhile: try again"
@@ -96,10 +96,10 @@ impl Held {
             .map_err(failed)
     }
 
-    /// Puts a file beside the document, of the same mode and owner.
+    /// Writes a file beside the document, with the same mode and owner.
     ///
     /// # Errors
-    /// It cannot be written. Then what was there is as it was.
+    /// It cannot be written. Then it is unchanged.
     pub fn put(&self, beside: &Path, bytes: &[u8]) -> Result<(), String> {
         let put = || {
             self.alike(bytes)?
@@ -110,7 +110,7 @@ impl Held {
         put().map_err(|error| format!("cannot write {}: {error}", beside.display()))
     }
 
-    /// Where the document really is.
+    /// The document's real path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -138,7 +138,7 @@ impl Held {
         if user.is_some() || group.is_some() {
             fchown(file, user, group)?;
         }
-        // After the owner: another one would take bits of the mode away.
+        // After the owner: a change of owner clears bits of the mode.
         file.set_permissions(self.found.permissions())
     }
 }
@@ -175,7 +175,10 @@ mod tests {
         }
         let before = fs::metadata(&document).unwrap();
         symlink("a.json", &link).unwrap();
-        Held::open(&link).unwrap().replace(b"new").unwrap();
+        LockedDocument::open(&link)
+            .unwrap()
+            .replace(b"new")
+            .unwrap();
         assert_eq!(fs::read(&document).unwrap(), b"new");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         let after = fs::metadata(&document).unwrap();
@@ -194,7 +197,7 @@ mod tests {
         let files = tempfile::tempdir().unwrap();
         let document = files.path().join("a.json");
         fs::write(&document, "old").unwrap();
-        let held = Held::open(&document).unwrap();
+        let held = LockedDocument::open(&document).unwrap();
         fs::write(&document, "another's").unwrap();
         let why = held.replace(b"new").unwrap_err();
         assert!(

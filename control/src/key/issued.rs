@@ -1,7 +1,7 @@
-//! What is noted where a key was issued: a label, and when it was made.
+//! Notes on issued keys: label and time of creation.
 //!
-//! It stands in a file beside the document, `gateway.json.issued`, which no gateway reads: neither a document nor a feed
-//! nor a ledger has it.
+//! They are kept in a file beside the document, `gateway.json.issued`, which no gateway reads: no document, feed or ledger
+//! contains them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,28 +11,28 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::file::Held;
+use super::file::LockedDocument;
 
 /// The notes on the keys of a document, by id.
 #[derive(Debug, Default)]
-pub struct Issued {
+pub struct IssuedNotes {
     notes: BTreeMap<String, Note>,
 }
 
-/// What is noted of one key.
+/// The note on one key.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Note {
-    /// What whoever issued it calls it.
+    /// The issuer's name for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// When it was made: RFC 3339.
+    /// When it was created: RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,
 }
 
-impl Issued {
-    /// The notes beside a document; none where there is no such file.
+impl IssuedNotes {
+    /// Reads the notes beside a document; none if there is no such file.
     ///
     /// # Errors
     /// It cannot be read.
@@ -54,12 +54,12 @@ impl Issued {
         }
     }
 
-    /// What is noted of a key.
+    /// The note on a key.
     pub fn of(&self, id: &str) -> Note {
         self.notes.get(id).cloned().unwrap_or_default()
     }
 
-    /// Notes this of a key; nothing for `None`.
+    /// Sets the note on a key; `None` removes it.
     pub fn note(&mut self, id: &str, note: Option<Note>) {
         match note.filter(|note| *note != Note::default()) {
             Some(note) => self.notes.insert(id.to_owned(), note),
@@ -70,8 +70,8 @@ impl Issued {
     /// Writes the notes beside the document.
     ///
     /// # Errors
-    /// It cannot be done, and they are as they were.
-    pub fn write(&self, held: &Held) -> Result<(), String> {
+    /// They cannot be written, and are unchanged.
+    pub fn write(&self, held: &LockedDocument) -> Result<(), String> {
         // Texts only, into memory: it cannot fail.
         let mut bytes = serde_json::to_vec_pretty(&self.notes).unwrap_or_default();
         bytes.push(b'\n');
@@ -85,7 +85,7 @@ fn file_of(document: &Path) -> PathBuf {
     name.into()
 }
 
-/// A label: any text that fits into a line.
+/// Reads a label or owner: any text of one line.
 ///
 /// # Errors
 /// What is expected instead.

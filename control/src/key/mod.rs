@@ -1,8 +1,8 @@
-//! `trilane key`: the account keys of a document.
+//! `trilane key`: the API keys of a document.
 //!
-//! A subcommand opens the document's [`file`] for itself, finds the places of its [`text`] that must
-//! [`change`], lets the gateway's own code judge the whole, and only then replaces the file. A new [`value`]
-//! is printed once, or goes into a file of its own ([`delivery`]).
+//! A subcommand locks the document's [`file`], edits its [`text`] in place ([`change`]), compiles the result with the
+//! gateway's own code, and only then replaces the file. A new [`value`] is printed once, or written to a file of its own
+//! ([`delivery`]).
 
 mod args;
 mod change;
@@ -14,71 +14,102 @@ mod style;
 mod terms;
 mod text;
 mod value;
-mod when;
 
-use std::io::{self, Write as _};
-
-pub use args::Args;
-use args::{Command, Create, Expire, Format, Limit, List, One, Rotate, Shown};
+pub use args::KeyArgs;
+use args::{
+    KeyCommand, KeyCreateArgs, KeyExpireArgs, KeyLimitArgs, KeyListArgs, KeyOutArgs, KeyRotateArgs,
+    OneKeyArgs,
+};
 use change::Opened;
 use delivery::Delivery;
-use file::Held;
-use issued::{Issued, Note};
+use file::LockedDocument;
+use issued::{IssuedNotes, Note};
 use serde::Serialize;
-use state::State;
+use state::ListedKey;
 use time::OffsetDateTime;
 use trilane::config::{Compiled, Document};
 use value::NewKey;
 
-use crate::document;
+use crate::document::{self, STDIN};
 use crate::failure::Failure;
+use crate::output::{self, OutputColumn, OutputFormat, OutputTable};
 use crate::terminal::say;
+use crate::timestamp;
 
-/// Does what is asked.
+/// Runs the subcommand.
 ///
 /// # Errors
-/// It was not done.
-pub fn run(args: &Args) -> Result<(), Failure> {
+/// The document was not changed, or the list cannot be printed.
+pub fn run(args: &KeyArgs) -> Result<(), Failure> {
     match &args.command {
-        Command::Create(args) => create(args),
-        Command::List(args) => list(args),
-        Command::Disable(one) => simple(one, "disabled", |opened| opened.disable(&one.id, true)),
-        Command::Enable(one) => simple(one, "enabled", |opened| opened.disable(&one.id, false)),
-        Command::Expire(args) => expire(args),
-        Command::Limit(args) => limit(args),
-        Command::Rotate(args) => rotate(args),
-        Command::Remove(one) => simple(one, "removed", |opened| opened.remove(&one.id)),
+        KeyCommand::Create(args) => create(args),
+        KeyCommand::List(args) => list(args),
+        KeyCommand::Disable(one) => simple(one, "disabled", |opened| opened.disable(&one.id, true)),
+        KeyCommand::Enable(one) => simple(one, "enabled", |opened| opened.disable(&one.id, false)),
+        KeyCommand::Expire(args) => expire(args),
+        KeyCommand::Limit(args) => limit(args),
+        KeyCommand::Rotate(args) => rotate(args),
+        KeyCommand::Remove(one) => simple(one, "removed", |opened| opened.remove(&one.id)),
     }
 }
 
-/// What was done, for a program. It may have a key in it, so there is no `Debug`.
+/// What was done, for a program. It may contain a key, so there is no `Debug`.
 #[derive(Serialize)]
-struct Told<'a> {
+struct KeyChange<'a> {
     id: &'a str,
-    /// What was done: `created`, `disabled`, `enabled`, `expires`, `limited`, `rotated`, `removed`.
+    /// The change: `created`, `disabled`, `enabled`, `expires`, `limited`, `rotated`, `removed`.
     done: &'static str,
-    /// Whether the document is another now.
+    /// Whether the document was changed.
     changed: bool,
-    /// How the key stands now; nothing for one that is gone.
+    /// The key's present state, unless it was removed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    now: Option<State>,
-    /// The old value, where it stays good for a while.
+    now: Option<ListedKey>,
+    /// The old value, if it stays valid for a while.
     #[serde(skip_serializing_if = "Option::is_none")]
-    old: Option<State>,
-    /// The new value, the one time that it is shown.
+    old: Option<ListedKey>,
+    /// The new value. It is shown this once.
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<&'a str>,
 }
 
-fn create(args: &Create) -> Result<(), Failure> {
+impl KeyChange<'_> {
+    /// The same in a row.
+    fn table(&self) -> OutputTable<[Vec<String>; 1]> {
+        let columns = [
+            "id",
+            "done",
+            "changed",
+            "group",
+            "state",
+            "expires_at",
+            "old_id",
+            "key",
+        ];
+        let now = self.now.as_ref();
+        let row = [
+            Some(self.id),
+            Some(self.done),
+            Some(if self.changed { "true" } else { "false" }),
+            now.map(|now| now.group.as_str()),
+            now.map(|now| now.state),
+            now.and_then(|now| now.expires_at.as_deref()),
+            self.old.as_ref().map(|old| old.id.as_str()),
+            self.key,
+        ];
+        let row = row.map(|cell| cell.unwrap_or_default().to_owned());
+        OutputTable::new(columns.map(OutputColumn::text), [row.to_vec()])
+    }
+}
+
+fn create(args: &KeyCreateArgs) -> Result<(), Failure> {
     let ends = match args.expires_in {
-        Some(span) => Some(when::end_of(span).map_err(Failure::Usage)?),
+        Some(span) => Some(timestamp::from_now(span).map_err(Failure::Usage)?),
         None => args.expires_at,
     };
     let (one, new) = (&args.one, NewKey::draw().map_err(Failure::Data)?);
     let note = Note {
         label: args.label.clone(),
-        created_at: Some(when::written(OffsetDateTime::now_utc())),
+        created_at: Some(timestamp::now()),
     };
     with_new(one, &new, &args.shown, "created", Some(note), |opened| {
         let text = opened.create(args, ends, &new)?;
@@ -86,17 +117,17 @@ fn create(args: &Create) -> Result<(), Failure> {
     })
 }
 
-fn rotate(args: &Rotate) -> Result<(), Failure> {
+fn rotate(args: &KeyRotateArgs) -> Result<(), Failure> {
     let (one, new) = (&args.one, NewKey::draw().map_err(Failure::Data)?);
     with_new(one, &new, &args.shown, "rotated", None, |opened| {
         opened.rotate(&one.id, args.overlap, &new)
     })
 }
 
-fn expire(args: &Expire) -> Result<(), Failure> {
+fn expire(args: &KeyExpireArgs) -> Result<(), Failure> {
     let end = &args.end;
     let ends = match (end.within, end.now) {
-        (Some(span), _) => Some(when::end_of(span).map_err(Failure::Usage)?),
+        (Some(span), _) => Some(timestamp::from_now(span).map_err(Failure::Usage)?),
         (None, true) => Some(OffsetDateTime::now_utc()),
         (None, false) => end.at,
     };
@@ -105,7 +136,7 @@ fn expire(args: &Expire) -> Result<(), Failure> {
     })
 }
 
-fn limit(args: &Limit) -> Result<(), Failure> {
+fn limit(args: &KeyLimitArgs) -> Result<(), Failure> {
     if args.terms.is_empty() && !args.only {
         let why =
             "nothing to change: name a limit or a budget, such as --rpm 60 or --budget-month none";
@@ -117,48 +148,40 @@ fn limit(args: &Limit) -> Result<(), Failure> {
     })
 }
 
-fn list(args: &List) -> Result<(), Failure> {
-    let (document, compiled) = document::good_with_text(&args.document)?;
-    let issued = if args.document.as_os_str() == "-" {
-        Issued::default()
+fn list(args: &KeyListArgs) -> Result<(), Failure> {
+    let file = args.document.path();
+    let (document, compiled) = document::good_with_text(file)?;
+    let issued = if file.as_os_str() == STDIN {
+        IssuedNotes::default()
     } else {
-        Issued::beside(&args.document).map_err(Failure::Unreadable)?
+        IssuedNotes::beside(file).map_err(Failure::Unreadable)?
     };
     let states = states(&document, &compiled, &issued);
-    let format = if args.json { Format::Json } else { args.format };
-    let print = || {
-        let mut out = io::BufWriter::new(io::stdout().lock());
-        match format {
-            Format::Json => {
-                let text = serde_json::to_string(&states).map_err(io::Error::other)?;
-                writeln!(out, "{text}")?;
-            }
-            Format::Csv => state::write_csv(&states, &mut out)?,
-            Format::Table => state::write(&states, &mut out)?,
-        }
-        out.flush()
-    };
-    print().map_err(|error| Failure::of_output(&error))
+    output::print(|out| match args.format.format() {
+        OutputFormat::Table => state::table(&states).write_aligned(out),
+        OutputFormat::Csv => state::table(&states).write_csv(out),
+        OutputFormat::Json => output::write_json(&states, out),
+    })
 }
 
-/// A change that makes no new value.
+/// Makes a change without a new value.
 fn simple(
-    one: &One,
+    one: &OneKeyArgs,
     done: &'static str,
     edit: impl FnOnce(&Opened<'_>) -> change::Changed,
 ) -> Result<(), Failure> {
-    let held = Held::open(&one.document).map_err(Failure::Unreadable)?;
+    let held = LockedDocument::open(one.document.path()).map_err(Failure::Unreadable)?;
     let text = edited(&held, edit)?;
     let changed = text.is_some();
     let text = text.unwrap_or_else(|| held.bytes.clone());
     let (document, compiled) = judged(&held, &text)?;
-    let mut issued = Issued::beside(held.path()).map_err(Failure::Data)?;
+    let mut issued = IssuedNotes::beside(held.path()).map_err(Failure::Data)?;
     if changed {
         held.replace(&text).map_err(Failure::Data)?;
     }
     if changed && done == "removed" && issued.of(&one.id) != Note::default() {
         issued.note(&one.id, None);
-        // The key is gone; a note that stays is of nobody.
+        // The key is removed, so a note that stays harms nobody.
         if let Err(why) = issued.write(&held) {
             say(&format!("note: its label stays: {why}"));
         }
@@ -168,7 +191,7 @@ fn simple(
             "note: an old value of this key is still good, by itself: {old}"
         ));
     }
-    let told = Told {
+    let told = KeyChange {
         id: &one.id,
         done,
         changed,
@@ -176,29 +199,29 @@ fn simple(
         old: None,
         key: None,
     };
-    tell(&told, one.json)
+    tell(&told, one.format.format())
 }
 
-/// A change that makes a new value, and perhaps a key for the old one.
+/// Makes a change with a new value, and perhaps a key for the old one.
 fn with_new(
-    one: &One,
+    one: &OneKeyArgs,
     new: &NewKey,
-    shown: &Shown,
+    shown: &KeyOutArgs,
     done: &'static str,
     note: Option<Note>,
     edit: impl FnOnce(&Opened<'_>) -> Result<(Vec<u8>, Option<String>), String>,
 ) -> Result<(), Failure> {
-    let held = Held::open(&one.document).map_err(Failure::Unreadable)?;
+    let held = LockedDocument::open(one.document.path()).map_err(Failure::Unreadable)?;
     let (text, old) = edited(&held, edit)?;
     let (document, compiled) = judged(&held, &text)?;
-    let mut issued = Issued::beside(held.path()).map_err(Failure::Data)?;
+    let mut issued = IssuedNotes::beside(held.path()).map_err(Failure::Data)?;
     let delivery = shown
         .key_out
         .as_deref()
         .map(|file| Delivery::new(file, new))
         .transpose();
     let delivery = delivery.map_err(Failure::Data)?;
-    // Before the document: what is noted of a key that is not there harms nobody.
+    // Before the document: a note on a missing key harms nobody.
     let noted = note.is_some() || old.is_some();
     if let Some(old) = &old {
         let note = issued.of(&one.id);
@@ -215,7 +238,7 @@ fn with_new(
     if let Some(delivery) = delivery {
         delivery.keep();
     }
-    let told = Told {
+    let told = KeyChange {
         id: &one.id,
         done,
         changed: true,
@@ -223,7 +246,7 @@ fn with_new(
         old: old.and_then(|old| state_of(&document, &compiled, &issued, &old)),
         key: (!delivered).then(|| new.reveal()),
     };
-    tell(&told, one.json).map_err(|failure| {
+    tell(&told, one.format.format()).map_err(|failure| {
         if delivered {
             return failure;
         }
@@ -234,9 +257,9 @@ fn with_new(
     })
 }
 
-/// Lets the text of a document be changed.
+/// Edits the text of a document.
 fn edited<T>(
-    held: &Held,
+    held: &LockedDocument,
     edit: impl FnOnce(&Opened<'_>) -> Result<T, String>,
 ) -> Result<T, Failure> {
     let document = Document::parse(&held.bytes).map_err(|problems| {
@@ -250,8 +273,8 @@ fn edited<T>(
     edit(&opened).map_err(Failure::Data)
 }
 
-/// What the gateway makes of the new text.
-fn judged(held: &Held, text: &[u8]) -> Result<(Document, Compiled), Failure> {
+/// Compiles the new text as the gateway does.
+fn judged(held: &LockedDocument, text: &[u8]) -> Result<(Document, Compiled), Failure> {
     document::read_and_judge(text).map_err(|problems| {
         document::tell(&problems);
         let before = if document::judge(&held.bytes).is_err() {
@@ -265,23 +288,28 @@ fn judged(held: &Held, text: &[u8]) -> Result<(Document, Compiled), Failure> {
     })
 }
 
-/// How all keys stand.
-fn states(document: &Document, compiled: &Compiled, issued: &Issued) -> Vec<State> {
+/// The state of every key.
+fn states(document: &Document, compiled: &Compiled, issued: &IssuedNotes) -> Vec<ListedKey> {
     let now = OffsetDateTime::now_utc();
     let says = document.keys.as_deref().unwrap_or_default();
     let keys = says.iter().zip(&compiled.keys);
     keys.map(|(says, (_, record))| {
-        State::of(record, says.limits.as_ref(), issued.of(&record.id), now)
+        ListedKey::of(record, says.limits.as_ref(), issued.of(&record.id), now)
     })
     .collect()
 }
 
-fn state_of(document: &Document, compiled: &Compiled, issued: &Issued, id: &str) -> Option<State> {
+fn state_of(
+    document: &Document,
+    compiled: &Compiled,
+    issued: &IssuedNotes,
+    id: &str,
+) -> Option<ListedKey> {
     let states = states(document, compiled, issued);
     states.into_iter().find(|state| state.id == id)
 }
 
-/// The ids of old values, kept when a key was rotated, that are good on their own.
+/// The ids of old values that a rotation kept and that are still valid.
 fn still_good<'c>(compiled: &'c Compiled, id: &str) -> impl Iterator<Item = &'c str> {
     let old = format!("{id}-old-");
     let now = OffsetDateTime::now_utc();
@@ -291,16 +319,12 @@ fn still_good<'c>(compiled: &'c Compiled, id: &str) -> impl Iterator<Item = &'c 
     old.map(|record| record.id.as_str())
 }
 
-/// The value alone on standard output, so that a script can take it; all else on standard error.
-fn tell(told: &Told<'_>, json: bool) -> Result<(), Failure> {
-    let print = |text: &str| {
-        let mut out = io::stdout().lock();
-        let written = writeln!(out, "{text}").and_then(|()| out.flush());
-        written.map_err(|error| Failure::of_output(&error))
-    };
-    if json {
-        let text = serde_json::to_string(told).map_err(|error| Failure::Data(error.to_string()))?;
-        return print(&text);
+/// Prints the value alone on standard output, so that a script can read it, and the rest on standard error.
+fn tell(told: &KeyChange<'_>, format: OutputFormat) -> Result<(), Failure> {
+    match format {
+        OutputFormat::Json => return output::print(|out| output::write_json(told, out)),
+        OutputFormat::Csv => return output::print(|out| told.table().write_csv(out)),
+        OutputFormat::Table => {}
     }
     let id = told.id;
     if !told.changed {
@@ -320,13 +344,13 @@ fn tell(told: &Told<'_>, json: bool) -> Result<(), Failure> {
         )
     });
     say(&format!("{} {id}{}", told.done, state.unwrap_or_default()));
-    if let Some(State { id, expires_at, .. }) = &told.old {
+    if let Some(ListedKey { id, expires_at, .. }) = &told.old {
         let end = expires_at.as_deref().unwrap_or_default();
         say(&format!("the old value is {id} until {end}"));
     }
     if let Some(key) = told.key {
         say("the value, which nothing can show again:");
-        print(key)?;
+        output::print(|out| writeln!(out, "{key}"))?;
     }
     Ok(())
 }

@@ -1,8 +1,5 @@
-//! What a document says of its keys, for a reader or for a program.
+//! The state of a document's keys, to be printed.
 
-use std::io::{self, Write};
-
-use csv::{Terminator, WriterBuilder};
 use serde::Serialize;
 use time::OffsetDateTime;
 use trilane::config::document::LimitsDocument;
@@ -10,31 +7,31 @@ use trilane::keys::KeyRecord;
 
 use super::issued::Note;
 use super::terms;
-use crate::table;
-use crate::terminal::moment;
+use crate::output::{OutputColumn, OutputTable};
+use crate::timestamp;
 
-/// What is to be known of a key. Neither its value nor its digest is.
+/// What is shown of a key: neither its value nor its digest.
 #[derive(Debug, Serialize)]
-pub struct State {
+pub struct ListedKey {
     /// The id.
     pub id: String,
-    /// Whose it is.
+    /// Its owner.
     pub owner: Option<String>,
-    /// What whoever issued it calls it.
+    /// The issuer's name for it.
     pub label: Option<String>,
     /// The id of its group.
     pub group: String,
     /// `good`, `disabled` or `expired`.
     pub state: &'static str,
-    /// What it may use, as the document has it.
+    /// Its limits, as in the document.
     pub limits: Option<LimitsDocument>,
-    /// When it was made, where that was noted.
+    /// When it was created, if noted.
     pub created_at: Option<String>,
-    /// When it ends, if ever.
+    /// When it expires, if ever.
     pub expires_at: Option<String>,
 }
 
-/// The state of a key, at this moment.
+/// The state of a key at a time.
 pub fn of(record: &KeyRecord, now: OffsetDateTime) -> &'static str {
     let expired = record
         .expires_at
@@ -46,17 +43,14 @@ pub fn of(record: &KeyRecord, now: OffsetDateTime) -> &'static str {
     }
 }
 
-impl State {
-    /// Of a key, at this moment.
+impl ListedKey {
+    /// The state of a key at a time.
     pub fn of(
         record: &KeyRecord,
         limits: Option<&LimitsDocument>,
         note: Note,
         now: OffsetDateTime,
     ) -> Self {
-        let end = record
-            .expires_at
-            .and_then(|end| OffsetDateTime::from_unix_timestamp(end).ok());
         Self {
             id: record.id.clone(),
             owner: record.owner.clone(),
@@ -65,15 +59,15 @@ impl State {
             state: of(record, now),
             limits: limits.cloned(),
             created_at: note.created_at,
-            expires_at: end.map(moment),
+            expires_at: record.expires_at.and_then(timestamp::unix_text),
         }
     }
 
-    fn row(&self) -> Row {
+    fn row(&self) -> Vec<String> {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         let limits = self.limits.as_ref();
         let budget = limits.and_then(|limits| limits.budget.as_ref());
-        [
+        vec![
             self.id.clone(),
             text(&self.owner),
             text(&self.label),
@@ -87,12 +81,9 @@ impl State {
     }
 }
 
-type Row = [String; 9];
-
-/// The names of the columns, then a row for each key.
-fn rows(states: &[State]) -> Vec<Row> {
-    let head = [
-        "id",
+/// A row for each key.
+pub fn table(states: &[ListedKey]) -> OutputTable<impl Iterator<Item = Vec<String>> + '_> {
+    let others = [
         "owner",
         "label",
         "group",
@@ -102,24 +93,10 @@ fn rows(states: &[State]) -> Vec<Row> {
         "created_at",
         "expires_at",
     ];
-    let head = [head.map(str::to_owned)];
-    head.into_iter()
-        .chain(states.iter().map(State::row))
-        .collect()
-}
-
-/// A table with a row for each key.
-pub fn write(states: &[State], out: &mut impl Write) -> io::Result<()> {
-    table::write(&rows(states), out)
-}
-
-/// The same as CSV.
-pub fn write_csv(states: &[State], out: &mut impl Write) -> io::Result<()> {
-    let mut csv = WriterBuilder::new()
-        .terminator(Terminator::CRLF)
-        .from_writer(out);
-    for row in rows(states) {
-        csv.write_record(&row)?;
-    }
-    csv.flush()
+    let others = others.map(|name| OutputColumn::text(name).optional());
+    let columns = [OutputColumn::text("id")].into_iter().chain(others);
+    OutputTable::new(
+        columns.collect::<Vec<_>>(),
+        states.iter().map(ListedKey::row),
+    )
 }

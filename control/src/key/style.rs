@@ -1,10 +1,10 @@
-//! How a document is written: blanks and ends of lines, for what is added to it.
+//! The white space of a document, for text that is added to it.
 
 use std::ops::Range;
 
-use crate::span::Member;
+use crate::json_span::JsonMember;
 
-/// The blanks of an object, taken from one that is there.
+/// The white space of an object, taken from an existing one.
 #[derive(Debug, Clone)]
 pub struct Style {
     /// Behind the opening bracket.
@@ -18,8 +18,8 @@ pub struct Style {
 }
 
 impl Style {
-    /// That of the object at `span`.
-    pub fn of(text: &[u8], span: &Range<usize>, members: &[Member]) -> Self {
+    /// The style of the object at `span`.
+    pub fn of(text: &[u8], span: &Range<usize>, members: &[JsonMember]) -> Self {
         let part = |from: usize, to: usize| text.get(from..to).map(<[u8]>::to_vec);
         let (first, last) = (members.first(), members.last());
         let colon = first.and_then(|first| part(first.at.end, first.value.start));
@@ -44,7 +44,7 @@ impl Style {
         }
     }
 
-    /// Whether there is no blank where none must be.
+    /// Whether there is no optional white space.
     pub fn is_compact(&self) -> bool {
         self.colon == b":"
     }

@@ -1,4 +1,4 @@
-//! What a key may use, on the command line and in a document.
+//! Limits and budgets, on the command line and in a document.
 
 use core::convert::identity;
 use std::io;
@@ -9,63 +9,63 @@ use trilane::config::document::{BudgetDocument, LimitsDocument};
 use trilane::limits::Limits;
 use trilane::money::Amount;
 
-/// Limits and budgets; what is not given stays as it is.
+/// Limits and budgets; those that are not given stay.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub struct Terms {
+pub struct LimitArgs {
     /// Requests a minute
     #[arg(long, value_name = "N", visible_alias = "requests-per-minute", value_parser = number)]
-    pub rpm: Option<To<u32>>,
+    pub rpm: Option<LimitChange<u32>>,
 
     /// Input tokens a minute
     #[arg(long, value_name = "N", visible_alias = "input-tokens-per-minute", value_parser = number)]
-    pub input_tpm: Option<To<u32>>,
+    pub input_tpm: Option<LimitChange<u32>>,
 
     /// Output tokens a minute
     #[arg(long, value_name = "N", visible_alias = "output-tokens-per-minute", value_parser = number)]
-    pub output_tpm: Option<To<u32>>,
+    pub output_tpm: Option<LimitChange<u32>>,
 
-    /// Requests at a time
+    /// Concurrent requests
     #[arg(long, value_name = "N", visible_alias = "concurrent-requests", value_parser = number)]
-    pub concurrent: Option<To<u32>>,
+    pub concurrent: Option<LimitChange<u32>>,
 
     /// Money a day (UTC), in the currency of the prices
     #[arg(long, value_name = "AMOUNT", value_parser = amount)]
-    pub budget_day: Option<To<String>>,
+    pub budget_day: Option<LimitChange<String>>,
 
     /// Money a month (UTC)
     #[arg(long, value_name = "AMOUNT", value_parser = amount)]
-    pub budget_month: Option<To<String>>,
+    pub budget_month: Option<LimitChange<String>>,
 }
 
-/// What a limit becomes: this, or none.
+/// A limit's new value, or none.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct To<T>(Option<T>);
+pub struct LimitChange<T>(Option<T>);
 
-fn number(text: &str) -> Result<To<u32>, String> {
+fn number(text: &str) -> Result<LimitChange<u32>, String> {
     if text == "none" {
-        return Ok(To(None));
+        return Ok(LimitChange(None));
     }
     let number = text.parse().ok().filter(|_| !text.starts_with('+'));
     let number = number.filter(|number| (1..=Limits::MAX).contains(number));
     number
-        .map(|number| To(Some(number)))
+        .map(|number| LimitChange(Some(number)))
         .ok_or_else(|| format!("expected a number from 1 to {}, or none", Limits::MAX))
 }
 
-fn amount(text: &str) -> Result<To<String>, String> {
+fn amount(text: &str) -> Result<LimitChange<String>, String> {
     if text == "none" {
-        return Ok(To(None));
+        return Ok(LimitChange(None));
     }
     match Amount::parse(text) {
         Ok(Amount::ZERO) => {
             Err("must be more than 0 (a key that may do nothing is disabled)".to_owned())
         }
-        Ok(_) => Ok(To(Some(text.to_owned()))),
+        Ok(_) => Ok(LimitChange(Some(text.to_owned()))),
         Err(reason) => Err(format!("{reason}, or none")),
     }
 }
 
-impl Terms {
+impl LimitArgs {
     /// Whether nothing is given.
     pub fn is_empty(&self) -> bool {
         let given = [
@@ -79,7 +79,7 @@ impl Terms {
         !given.into_iter().any(identity)
     }
 
-    /// The limits of a key that has these so far; `None` for none any more.
+    /// The new limits of a key with these limits; `None` for no limits.
     pub fn apply(&self, limits: Option<&LimitsDocument>) -> Option<LimitsDocument> {
         let mut limits = limits.cloned().unwrap_or_default();
         for (to, place) in [
@@ -99,8 +99,8 @@ impl Terms {
     }
 }
 
-fn put<T: Clone>(to: &Option<To<T>>, place: &mut Option<T>) {
-    if let Some(To(to)) = to {
+fn put<T: Clone>(to: &Option<LimitChange<T>>, place: &mut Option<T>) {
+    if let Some(LimitChange(to)) = to {
         place.clone_from(to);
     }
 }
@@ -141,7 +141,7 @@ pub fn shown_budget(budget: &BudgetDocument) -> String {
 /// Limits as they are written into a document, in one line.
 pub fn written(limits: &LimitsDocument, compact: bool) -> String {
     let mut bytes = Vec::new();
-    // Strings and numbers, into memory: it cannot fail.
+    // Writing strings and numbers to memory cannot fail.
     let _ = if compact {
         serde_json::to_writer(&mut bytes, limits)
     } else {

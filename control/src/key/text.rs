@@ -1,39 +1,39 @@
-//! A document's text, in which single keys change and everything else stays byte for byte.
+//! A document's text: single keys change, everything else stays byte for byte.
 
 use std::ops::Range;
 
 use super::style::Style;
-use crate::span::{self, Member};
+use crate::json_span::{self, JsonMember};
 
-/// A text, and where its keys stand in it.
+/// A text, and the ranges of its keys.
 #[derive(Debug)]
-pub struct Text<'a> {
+pub struct DocumentText<'a> {
     bytes: &'a [u8],
-    /// The members of the whole.
-    document: Vec<Member>,
-    /// The list of keys; `None` where there is none.
+    /// The members of the document.
+    document: Vec<JsonMember>,
+    /// The list of keys, if there is one.
     list: Option<Range<usize>>,
-    keys: Vec<Key>,
+    keys: Vec<KeyText>,
 }
 
-/// A key in a text.
+/// The ranges of a key in a text.
 #[derive(Debug)]
-pub struct Key {
+pub struct KeyText {
     at: Range<usize>,
-    members: Vec<Member>,
+    members: Vec<JsonMember>,
 }
 
-/// A place, and what is to stand there instead.
+/// A range, and the text that replaces it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
     at: Range<usize>,
     with: Vec<u8>,
 }
 
-impl<'a> Text<'a> {
-    /// Finds the keys of a text that is a document; `None` for any other.
+impl<'a> DocumentText<'a> {
+    /// Finds the keys of a document; `None` for any other text.
     pub fn new(bytes: &'a [u8]) -> Option<Self> {
-        let document = span::members(bytes, &span::root(bytes)?)?;
+        let document = json_span::members(bytes, &json_span::root(bytes)?)?;
         let list = document
             .iter()
             .find(|member| member.name == "keys")
@@ -41,10 +41,10 @@ impl<'a> Text<'a> {
         let list = list.filter(|list| bytes.get(list.start) == Some(&b'['));
         let spans = list
             .as_ref()
-            .map_or_else(|| Some(Vec::new()), |list| span::elements(bytes, list))?;
+            .map_or_else(|| Some(Vec::new()), |list| json_span::elements(bytes, list))?;
         let key = |at: Range<usize>| {
-            Some(Key {
-                members: span::members(bytes, &at)?,
+            Some(KeyText {
+                members: json_span::members(bytes, &at)?,
                 at,
             })
         };
@@ -58,7 +58,7 @@ impl<'a> Text<'a> {
     }
 
     /// The key at a position of the list.
-    pub fn key(&self, position: usize) -> Option<&Key> {
+    pub fn key(&self, position: usize) -> Option<&KeyText> {
         self.keys.get(position)
     }
 
@@ -68,13 +68,13 @@ impl<'a> Text<'a> {
     }
 
     /// The text of a key with these changes of it.
-    pub fn key_with(&self, key: &Key, edits: &[Edit]) -> Vec<u8> {
+    pub fn key_with(&self, key: &KeyText, edits: &[Edit]) -> Vec<u8> {
         let bytes = self.bytes.get(key.at.clone()).unwrap_or_default();
         applied(bytes, key.at.start, edits)
     }
 
     /// Gives a member of a key another value, written as JSON; a new one comes last.
-    pub fn set(&self, key: &Key, name: &str, value: &str) -> Edit {
+    pub fn set(&self, key: &KeyText, name: &str, value: &str) -> Edit {
         if let Some(member) = key.member(name) {
             return Edit {
                 at: member.value.clone(),
@@ -95,8 +95,8 @@ impl<'a> Text<'a> {
         Edit { at: end..end, with }
     }
 
-    /// Takes a member of a key out; `None` where it has none of this name.
-    pub fn unset(&self, key: &Key, name: &str) -> Option<Edit> {
+    /// Removes a member of a key; `None` if it has none of this name.
+    pub fn unset(&self, key: &KeyText, name: &str) -> Option<Edit> {
         let spans: Vec<_> = key
             .members
             .iter()
@@ -106,7 +106,7 @@ impl<'a> Text<'a> {
         taken_out(&spans, position, &key.at)
     }
 
-    /// Takes a key out; `None` where there is none.
+    /// Removes a key; `None` if there is none.
     pub fn remove(&self, position: usize) -> Option<Edit> {
         let spans: Vec<_> = self.keys.iter().map(|key| key.at.clone()).collect();
         taken_out(&spans, position, self.list.as_ref()?)
@@ -121,7 +121,7 @@ impl<'a> Text<'a> {
         style.object(members)
     }
 
-    /// Puts a key, as text, behind the one at a position, or else at the end; `None` where no key can be put.
+    /// Inserts a key behind the one at a position, or else at the end; `None` if no key can be inserted.
     pub fn insert(&self, key: &[u8], behind: Option<usize>) -> Option<Edit> {
         let last = self.keys.len().checked_sub(1);
         if let Some(position) = behind.or(last) {
@@ -144,7 +144,7 @@ impl<'a> Text<'a> {
         Some(Edit { at: end..end, with })
     }
 
-    /// Whether keys are written without blanks.
+    /// Whether keys are written without white space.
     pub fn is_compact(&self) -> bool {
         match self.keys.last() {
             Some(last) => Style::of(self.bytes, &last.at, &last.members).is_compact(),
@@ -153,11 +153,11 @@ impl<'a> Text<'a> {
     }
 
     fn document_style(&self) -> Style {
-        let whole = span::root(self.bytes).unwrap_or_default();
+        let whole = json_span::root(self.bytes).unwrap_or_default();
         Style::of(self.bytes, &whole, &self.document)
     }
 
-    /// What stands between two keys.
+    /// The text between two keys.
     fn separator(&self) -> Option<Vec<u8>> {
         if let [.., before, last] = self.keys.as_slice() {
             return self
@@ -179,14 +179,13 @@ impl<'a> Text<'a> {
     }
 }
 
-impl Key {
-    fn member(&self, name: &str) -> Option<&Member> {
+impl KeyText {
+    fn member(&self, name: &str) -> Option<&JsonMember> {
         self.members.iter().find(|member| member.name == name)
     }
 }
 
-/// The change that takes one of several things out of the brackets at `around`, with the comma that it no
-/// longer needs.
+/// The edit that removes one of several values within the brackets at `around`, with its comma.
 fn taken_out(things: &[Range<usize>], position: usize, around: &Range<usize>) -> Option<Edit> {
     let thing = things.get(position)?;
     let next = things.get(position.checked_add(1)?);
@@ -204,7 +203,7 @@ fn taken_out(things: &[Range<usize>], position: usize, around: &Range<usize>) ->
     })
 }
 
-/// A part of a text that begins at `offset`, with the changes that lie in it.
+/// The part of a text that begins at `offset`, with the edits in it.
 fn applied(bytes: &[u8], offset: usize, edits: &[Edit]) -> Vec<u8> {
     let mut edits: Vec<&Edit> = edits.iter().collect();
     edits.sort_by_key(|edit| edit.at.start);

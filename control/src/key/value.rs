@@ -5,16 +5,16 @@ use std::fmt;
 use hex::encode;
 use sha2::{Digest as _, Sha256};
 
-/// What every key begins with, so that people and scanners for secrets know what they see.
+/// The prefix of every key, so that people and secret scanners recognize one.
 const PREFIX: &str = "tl-";
-/// Letters and digits only: a double click takes all of them, and no shell or URL minds them.
+/// Letters and digits only: a double click selects them all, and no shell or URL has to escape them.
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /// 62^43 is more than 2^256.
 const LENGTH: usize = 43;
-/// The greatest multiple of 62 in a byte: bytes beyond it would make some letters likelier.
+/// The greatest multiple of 62 in a byte: bytes from it on would make some letters more likely.
 const FAIR: u8 = 248;
 
-/// A new key. `Debug` prints nothing of it; it is shown once, by [`reveal`](Self::reveal).
+/// A new key. `Debug` does not print it; [`reveal`](Self::reveal) shows it.
 #[derive(Clone)]
 pub struct NewKey(String);
 
@@ -22,7 +22,7 @@ impl NewKey {
     /// Draws one from the operating system's randomness.
     ///
     /// # Errors
-    /// There is none.
+    /// The system gives none.
     pub fn draw() -> Result<Self, String> {
         let mut key = PREFIX.to_owned();
         let whole = PREFIX.len().saturating_add(LENGTH);
@@ -41,12 +41,12 @@ impl NewKey {
         Ok(Self(key))
     }
 
-    /// The key itself, for the one place where it is shown.
+    /// The key itself, for the one place that prints it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// The digest that a document has of it.
+    /// Its digest, as in a document.
     pub fn digest(&self) -> String {
         encode(Sha256::digest(self.0.as_bytes()))
     }

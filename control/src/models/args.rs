@@ -1,60 +1,59 @@
 //! The options of `trilane models`.
 
-use std::path::PathBuf;
-
 use trilane::protocol::Protocol;
 
-use crate::gateway::Whose;
+use crate::document::DocumentArg;
+use crate::gateway::KeyHolderArgs;
+use crate::output::FormatArgs;
 
-/// Lists the models that a key sees, as the gateway would answer.
+/// Lists the models that a key sees, as the gateway would respond.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The list is written by the gateway's own code, from the document alone. The key goes into the header of the \
-protocol that asks: A and B ask for /v1/models, C for /v1beta/models.
+protocol that asks (--protocol): A and B ask for /v1/models, C for /v1beta/models. With --format json the response's body is \
+printed as it is.
 
 Exit codes:
   0  there is a list, perhaps an empty one
-  1  the gateway would refuse to tell: the reason is said
-  2  it cannot be told: a file cannot be read, the document is not good, or wrong command line
+  1  the gateway would reject the request: the reason is printed
+  2  no result: a file cannot be read, the document is invalid, or wrong command line
 
 Examples:
-  trilane models gateway.json --group mixed
-  trilane models gateway.json --key-file key.txt --protocol C --json")]
-pub struct Args {
-    /// The gateway's configuration document; `-`: standard input
-    #[arg(value_name = "DOCUMENT")]
-    pub document: PathBuf,
+  trilane models --document gateway.json --group mixed
+  trilane models --document gateway.json --key-file key.txt --protocol C --format json")]
+pub struct ModelsArgs {
+    #[command(flatten)]
+    pub document: DocumentArg,
 
     #[command(flatten)]
-    pub whose: Whose,
+    pub whose: KeyHolderArgs,
 
     /// The protocol that asks [default: the group's own; of a Mixed group: A]
     #[arg(long, value_name = "PROTOCOL")]
-    pub protocol: Option<Asking>,
+    pub protocol: Option<ClientProtocol>,
 
-    /// Print the answer's body as it is
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub format: FormatArgs,
 }
 
-/// A protocol, as the command line names it.
+/// A protocol, on the command line.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 #[value(rename_all = "verbatim")]
-pub enum Asking {
-    /// Responses, Chat Completions
+pub enum ClientProtocol {
+    /// OpenAI-style (Responses, Chat Completions)
     A,
-    /// Messages
+    /// Anthropic-style (Messages)
     B,
-    /// Native generate-content
+    /// Gemini-style (generateContent)
     C,
 }
 
-impl From<Asking> for Protocol {
-    fn from(asking: Asking) -> Self {
+impl From<ClientProtocol> for Protocol {
+    fn from(asking: ClientProtocol) -> Self {
         match asking {
-            Asking::A => Self::A,
-            Asking::B => Self::B,
-            Asking::C => Self::C,
+            ClientProtocol::A => Self::A,
+            ClientProtocol::B => Self::B,
+            ClientProtocol::C => Self::C,
         }
     }
 }

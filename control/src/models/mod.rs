@@ -1,61 +1,70 @@
-//! `trilane models`: the list of models that a key gets.
+//! `trilane models`: the models that a key sees.
 
 mod args;
 mod table;
 
-use std::io::{self, Write as _};
 use std::path::Path;
 
-pub use args::Args;
+pub use args::ModelsArgs;
 use serde_json::Value;
 use trilane::head::Head;
 use trilane::protocol::Protocol;
 use trilane::reply::Reply;
 
-use crate::document;
+use crate::document::{self, STDIN};
 use crate::failure::Failure;
-use crate::gateway::{self, Asker, Gateway, Place, protocol_of};
+use crate::gateway::{self, KeyHolder, KeyPlace, LocalGateway, protocol_of};
+use crate::output::{self, OutputFormat};
 use crate::terminal::printable;
 
-/// Asks for the list.
+/// Requests the list from the gateway's own code, and prints it.
 ///
 /// # Errors
-/// A list that the gateway would not give, or that nothing can be said of.
-pub fn run(args: &Args) -> Result<(), Failure> {
-    let dash = Path::new("-");
-    if args.document == dash && args.whose.key_file.as_deref() == Some(dash) {
+/// The gateway would reject the request, or there is no result.
+pub fn run(args: &ModelsArgs) -> Result<(), Failure> {
+    let dash = Path::new(STDIN);
+    let document = args.document.path();
+    if document == dash && args.whose.key_file.as_deref() == Some(dash) {
         let why = "standard input can be the document or the key, not both";
         return Err(Failure::Usage(why.to_owned()));
     }
-    let compiled = document::good(&args.document)?;
+    let compiled = document::good(document)?;
     let Some(asker) = args.whose.asker(&compiled)? else {
         let why = "say whose list: --key-file FILE, --key-id ID or --group ID";
         return Err(Failure::Usage(why.to_owned()));
     };
-    let gateway = Gateway::new(compiled, Some(&asker));
+    let gateway = LocalGateway::new(compiled, Some(&asker));
     let own = || protocol_of(gateway.group(asker.value()).map(AsRef::as_ref));
     let protocol = args.protocol.map_or_else(own, Protocol::from);
+    let format = args.format.format();
     let mut pages = Vec::new();
     let mut from = None;
     loop {
         let page = page(&gateway, &asker, protocol, from.as_deref())?;
-        // The answer to a client that asks for no page is what --json shows.
-        from = table::next(&page).filter(|_| !args.json);
+        // JSON is the response to a client that asks for no page.
+        from = table::next(&page).filter(|_| format != OutputFormat::Json);
         pages.push(page);
         if from.is_none() {
             break;
         }
     }
-    tell(&pages, args.json).map_err(|error| Failure::of_output(&error))
+    output::print(|out| match format {
+        OutputFormat::Table => table::of(&pages).write_aligned(out),
+        OutputFormat::Csv => table::of(&pages).write_csv(out),
+        OutputFormat::Json => pages.iter().try_for_each(|ModelsPage(body)| {
+            out.write_all(body)?;
+            writeln!(out)
+        }),
+    })
 }
 
-/// One page, behind the model with the id `from`.
+/// The page after the model with the id `from`.
 fn page(
-    gateway: &Gateway,
-    asker: &Asker,
+    gateway: &LocalGateway,
+    asker: &KeyHolder,
     protocol: Protocol,
     from: Option<&str>,
-) -> Result<Page, Failure> {
+) -> Result<ModelsPage, Failure> {
     let (path, cursor) = match protocol {
         Protocol::A | Protocol::B => ("/v1/models", "after_id"),
         Protocol::C => ("/v1beta/models", "pageToken"),
@@ -66,23 +75,23 @@ fn page(
         target.extend_from_slice(format!("?{cursor}={from}").as_bytes());
     }
     let mut headers = Vec::new();
-    Place::of(protocol).put(asker.value(), &mut target, &mut headers);
+    KeyPlace::of(protocol).put(asker.value(), &mut target, &mut headers);
     headers.push((":method".to_owned(), b"GET".to_vec()));
     headers.push((":path".to_owned(), target));
     let reply = gateway::run(gateway, &Head::new(headers), &[]).reply;
     let reply = reply.ok_or_else(|| Failure::Data("there is no list".to_owned()))?;
     if reply.status == 200 {
-        Ok(Page(reply.body))
+        Ok(ModelsPage(reply.body))
     } else {
         Err(refused(&reply))
     }
 }
 
-/// The body of an answer.
-pub struct Page(Vec<u8>);
+/// A response body.
+pub struct ModelsPage(Vec<u8>);
 
-impl Page {
-    /// What it says.
+impl ModelsPage {
+    /// It, parsed.
     fn value(&self) -> Value {
         serde_json::from_slice(&self.0).unwrap_or_default()
     }
@@ -98,17 +107,4 @@ fn refused(reply: &Reply) -> Failure {
         reply.status,
         printable(message.unwrap_or_default())
     ))
-}
-
-fn tell(pages: &[Page], json: bool) -> io::Result<()> {
-    let mut out = io::BufWriter::new(io::stdout().lock());
-    if json {
-        for Page(body) in pages {
-            out.write_all(body)?;
-            writeln!(out)?;
-        }
-    } else {
-        table::write(pages, &mut out)?;
-    }
-    out.flush()
 }

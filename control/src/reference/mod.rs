@@ -1,14 +1,13 @@
-//! `trilane completions` and `trilane man`: the command line, told to a shell and to `man`.
+//! `trilane completions` and `trilane man`: scripts and pages generated from the command line.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use clap::CommandFactory as _;
+use clap::Command;
 
-use crate::cli::Cli;
 use crate::failure::Failure;
 
-/// Prints a script that makes a shell complete this command.
+/// Prints a script for shell completion.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -46,12 +45,11 @@ pub struct Man {
     out: Option<PathBuf>,
 }
 
-/// Prints the script.
+/// Prints the script that completes `command`.
 ///
 /// # Errors
 /// An output that cannot be written.
-pub fn completions(args: &Completions) -> Result<(), Failure> {
-    let mut command = Cli::command();
+pub fn completions(args: &Completions, mut command: Command) -> Result<(), Failure> {
     let mut script = Vec::new();
     let shell = match args.shell {
         Shell::Bash => clap_complete::Shell::Bash,
@@ -62,20 +60,19 @@ pub fn completions(args: &Completions) -> Result<(), Failure> {
     print(&script)
 }
 
-/// Prints the page, or writes all.
+/// Prints a manual page of `command`, or writes all of them.
 ///
 /// # Errors
 /// No such subcommand, or an output that cannot be written.
-pub fn man(args: &Man) -> Result<(), Failure> {
+pub fn man(args: &Man, mut command: Command) -> Result<(), Failure> {
     if let Some(directory) = &args.out {
-        return write_all(directory).map_err(|error| {
+        return write_all(command, directory).map_err(|error| {
             Failure::Data(format!(
                 "cannot write into {}: {error}",
                 directory.display()
             ))
         });
     }
-    let mut command = Cli::command();
     command.build();
     let mut place = &mut command;
     for name in &args.path {
@@ -101,9 +98,9 @@ pub fn man(args: &Man) -> Result<(), Failure> {
     print(&page)
 }
 
-fn write_all(directory: &Path) -> io::Result<()> {
+fn write_all(command: Command, directory: &Path) -> io::Result<()> {
     std::fs::create_dir_all(directory)?;
-    clap_mangen::generate_to(Cli::command(), directory)
+    clap_mangen::generate_to(command, directory)
 }
 
 fn print(bytes: &[u8]) -> Result<(), Failure> {

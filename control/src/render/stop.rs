@@ -1,19 +1,21 @@
-//! The signals to stop.
+//! The signals to stop, for a command that is not asynchronous.
 
-use std::cell::Cell;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::thread;
+use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::timeout;
 
 use crate::failure::Failure;
+use crate::signals::Signals;
 
-/// Waits for SIGTERM and SIGINT, which from now on end nothing by themselves: what is being written is brought to its
-/// end first.
+/// The shortest wait: one turn of the runtime, in which it sees signals that arrived before.
+const TURN: Duration = Duration::from_millis(1);
+
+/// SIGTERM and SIGINT, which from now on end nothing by themselves: what is being written is finished first.
 pub struct Stop {
-    heard: Receiver<()>,
+    runtime: Runtime,
+    signals: RefCell<Signals>,
     came: Cell<bool>,
 }
 
@@ -21,18 +23,19 @@ impl Stop {
     /// Listens from now on.
     ///
     /// # Errors
-    /// Signals cannot be heard.
+    /// Signals cannot be caught.
     pub fn new() -> Result<Self, Failure> {
-        let mut signals = Signals::new([SIGTERM, SIGINT])
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
             .map_err(|error| Failure::Data(format!("cannot listen to signals: {error}")))?;
-        let (say, heard) = channel();
-        thread::spawn(move || {
-            for _ in signals.forever() {
-                let _ = say.send(());
-            }
-        });
+        let signals = {
+            let _within = runtime.enter();
+            Signals::catch()?
+        };
         Ok(Self {
-            heard,
+            runtime,
+            signals: RefCell::new(signals),
             came: Cell::new(false),
         })
     }
@@ -40,8 +43,9 @@ impl Stop {
     /// Whether one came, now or before; waits so long for it.
     pub fn came_within(&self, time: Duration) -> bool {
         if !self.came.get() {
-            let heard = self.heard.recv_timeout(time);
-            self.came.set(heard != Err(RecvTimeoutError::Timeout));
+            let mut signals = self.signals.borrow_mut();
+            let wait = async { timeout(time.max(TURN), signals.received()).await };
+            self.came.set(self.runtime.block_on(wait).is_ok());
         }
         self.came.get()
     }

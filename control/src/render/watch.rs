@@ -12,7 +12,8 @@ use super::report::Report;
 use super::seen::Seen;
 use super::stop::Stop;
 use crate::failure::Failure;
-use crate::terminal::{now, printable, say};
+use crate::terminal::{printable, say};
+use crate::timestamp::now;
 
 /// How often the files are looked at.
 const EVERY: Duration = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! A body on its way, in pieces, so that what is behind is held no longer than until it has gone.
+//! A response body that is sent in chunks and releases its permit when it is sent.
 
 use core::convert::Infallible;
 use core::pin::Pin;
@@ -7,23 +7,23 @@ use core::task::{Context, Poll};
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 
-use super::pulse::Answering;
+use super::pulse::ResponseGuard;
 use super::site::Busy;
 
-/// How much is given to the connection at once.
-const PIECE: usize = 64 * 1024;
+/// The size of a chunk, in bytes.
+const CHUNK: usize = 64 * 1024;
 
-/// A body, with what ends when all of it has gone.
+/// A body, with what is released once all of it is sent.
 #[derive(Debug)]
-pub struct Held {
+pub struct PacedBody {
     rest: Bytes,
     _busy: Option<Busy>,
-    _answering: Answering,
+    _answering: ResponseGuard,
 }
 
-impl Held {
+impl PacedBody {
     /// A body of these bytes.
-    pub fn new(rest: Bytes, busy: Option<Busy>, answering: Answering) -> Self {
+    pub fn new(rest: Bytes, busy: Option<Busy>, answering: ResponseGuard) -> Self {
         Self {
             rest,
             _busy: busy,
@@ -32,7 +32,7 @@ impl Held {
     }
 }
 
-impl Body for Held {
+impl Body for PacedBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -43,9 +43,9 @@ impl Body for Held {
         if self.rest.is_empty() {
             return Poll::Ready(None);
         }
-        let piece = self.rest.len().min(PIECE);
-        let piece = self.rest.split_to(piece);
-        Poll::Ready(Some(Ok(Frame::data(piece))))
+        let chunk = self.rest.len().min(CHUNK);
+        let chunk = self.rest.split_to(chunk);
+        Poll::Ready(Some(Ok(Frame::data(chunk))))
     }
 
     fn is_end_stream(&self) -> bool {

@@ -1,49 +1,49 @@
-//! Cursors: how far a reader of the feed has come.
+//! Cursors: the position of a reader in the feed.
 //!
-//! A cursor is `<feed>.<at>`, or within a full reading `<feed>.<at>.<since>`: every change up to version `at` was given,
-//! but of removals only those above `since`, the head when that reading began. A removal of before then concerns a key
-//! that the reader was never given, so it may be forgotten while the reader is still below it.
+//! A cursor is `<feed>.<at>`, or within a full sync `<feed>.<at>.<since>`: the reader got every change up to version `at`,
+//! but of removals only those above `since`, the head when the full sync began. An earlier removal concerns a key that the
+//! reader never got, so it may be compacted while the reader is still below it.
 
 use core::fmt;
 
-/// How far a reader has come.
+/// The position of a reader.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cursor {
+pub struct FeedCursor {
     feed: String,
     at: u64,
     since: Option<u64>,
 }
 
-/// Where a feed stands.
+/// The versions of a feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
-    /// Which sequence of versions this is.
+pub struct FeedVersions {
+    /// The name of this sequence of versions.
     pub feed: String,
     /// The greatest version ever assigned.
     pub head: u64,
-    /// The greatest version of a removal that is forgotten.
+    /// The greatest version of a removal that was compacted.
     pub compacted: u64,
 }
 
-/// What a page has to give.
+/// The versions that a page covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Range {
+pub struct PageRange {
     /// Changes above this version …
     pub after: u64,
     /// … but removals only above this one.
     pub removals_after: u64,
 }
 
-/// Why a cursor leads nowhere: begin anew without one.
+/// Why a cursor is invalid: the reader needs a full sync.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gone {
-    /// It is none of ours.
+    /// It is malformed.
     Malformed,
-    /// It is one of another feed.
+    /// It is of another feed.
     OtherFeed,
-    /// It has seen more than there is: this is an older state of the feed.
+    /// It is ahead of the feed: this is an older state.
     Ahead,
-    /// Removals that it has not seen are forgotten.
+    /// Removals behind it were compacted.
     Compacted,
 }
 
@@ -61,8 +61,8 @@ impl fmt::Display for Gone {
     }
 }
 
-impl Cursor {
-    /// Reads what [`Cursor::fmt`] has written.
+impl FeedCursor {
+    /// Reads what [`FeedCursor::fmt`] has written.
     ///
     /// # Errors
     /// [`Gone::Malformed`].
@@ -96,21 +96,21 @@ fn version(text: &str) -> Result<u64, Gone> {
     Ok(number)
 }
 
-impl fmt::Display for Cursor {
+impl fmt::Display for FeedCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.feed, self.at)?;
         self.since.map_or(Ok(()), |since| write!(f, ".{since}"))
     }
 }
 
-impl Standing {
-    /// What to give to a reader that has come so far.
+impl FeedVersions {
+    /// The versions for a reader at this position.
     ///
     /// # Errors
-    /// Why it has to begin anew.
-    pub fn range(&self, cursor: Option<&Cursor>) -> Result<Range, Gone> {
+    /// Why it needs a full sync.
+    pub fn range(&self, cursor: Option<&FeedCursor>) -> Result<PageRange, Gone> {
         let Some(cursor) = cursor else {
-            return Ok(Range {
+            return Ok(PageRange {
                 after: 0,
                 removals_after: self.head,
             });
@@ -120,17 +120,17 @@ impl Standing {
             _ if cursor.feed != self.feed => Err(Gone::OtherFeed),
             _ if complete > self.head => Err(Gone::Ahead),
             _ if complete < self.compacted => Err(Gone::Compacted),
-            _ => Ok(Range {
+            _ => Ok(PageRange {
                 after: cursor.at,
                 removals_after: complete,
             }),
         }
     }
 
-    /// The cursor behind a page of `range` whose last change has version `last`; `None` if there is nothing more.
-    pub fn next(&self, range: Range, last: Option<u64>) -> Cursor {
+    /// The cursor after a page of `range` whose last change has version `last`; `None` if no more changes follow.
+    pub fn next(&self, range: PageRange, last: Option<u64>) -> FeedCursor {
         let at = last.unwrap_or(self.head);
-        Cursor {
+        FeedCursor {
             feed: self.feed.clone(),
             at,
             since: Some(range.removals_after).filter(|since| *since > at),
@@ -144,8 +144,8 @@ mod tests {
 
     use super::*;
 
-    fn standing() -> Standing {
-        Standing {
+    fn standing() -> FeedVersions {
+        FeedVersions {
             feed: "f".to_owned(),
             head: 100,
             compacted: 50,
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn where_cursors_lead() {
-        let range = |after, removals_after| Range {
+        let range = |after, removals_after| PageRange {
             after,
             removals_after,
         };
@@ -162,7 +162,7 @@ mod tests {
             ("f.100", Ok(range(100, 100))),
             ("f.50", Ok(range(50, 50))),
             ("f.49", Err(Gone::Compacted)),
-            // A reading that began at 50 was never given what was removed before.
+            // A full sync that began at 50 got no earlier removals.
             ("f.1.50", Ok(range(1, 50))),
             ("f.1.49", Err(Gone::Compacted)),
             ("f.101", Err(Gone::Ahead)),
@@ -170,7 +170,7 @@ mod tests {
             ("g.100", Err(Gone::OtherFeed)),
         ];
         for (text, want) in cases {
-            let cursor = Cursor::parse(text).unwrap();
+            let cursor = FeedCursor::parse(text).unwrap();
             assert_eq!(standing().range(Some(&cursor)), want, "{text}");
         }
         assert_eq!(standing().range(None), Ok(range(0, 100)));
@@ -183,17 +183,17 @@ mod tests {
             "", ".", "f", "f.", ".1", "f.x", "f.-1", "f.+1", "f.01", "f.1.", "f.1.1", "f.2.1",
             "f.1.2.3", "f .1", "f\n.1", "ä.1", &long,
         ] {
-            assert_eq!(Cursor::parse(text), Err(Gone::Malformed), "{text:?}");
+            assert_eq!(FeedCursor::parse(text), Err(Gone::Malformed), "{text:?}");
         }
     }
 
     proptest! {
         #[test]
         fn every_cursor_given_is_taken(head in 1u64..1000, began in 0u64..1000, last in proptest::option::of(0u64..1000)) {
-            let standing = Standing { head: head.max(began).max(last.unwrap_or(0)), compacted: 0, ..standing() };
-            let range = Range { after: 0, removals_after: began };
+            let standing = FeedVersions { head: head.max(began).max(last.unwrap_or(0)), compacted: 0, ..standing() };
+            let range = PageRange { after: 0, removals_after: began };
             let cursor = standing.next(range, last);
-            prop_assert_eq!(Cursor::parse(&cursor.to_string()), Ok(cursor.clone()));
+            prop_assert_eq!(FeedCursor::parse(&cursor.to_string()), Ok(cursor.clone()));
             let next = standing.range(Some(&cursor)).unwrap();
             prop_assert_eq!(next.after, last.unwrap_or(standing.head));
             prop_assert!(next.removals_after >= began, "{next:?}");

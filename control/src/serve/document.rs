@@ -1,4 +1,4 @@
-//! The document as it is served: the last good one.
+//! The served document: the last valid one.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,22 +10,22 @@ use sha2::{Digest as _, Sha256};
 use trilane::config::{Document, compile};
 
 use super::tell::Teller;
-use super::watch::{Settled, Watched};
+use super::watch::{FileState, ReloadableFile};
 use crate::render::seen::Seen;
 
-/// What the gateway reads at most, in bytes (its `source.max_bytes`).
+/// The most that the gateway reads, in bytes (its `source.max_bytes`).
 const MAX_BYTES: usize = 31_000_000;
 
-/// A document that passed every check of the gateway's.
+/// A valid document.
 #[derive(Debug)]
 pub struct Served {
     /// Its bytes, as they are in the file.
     pub bytes: Bytes,
-    /// The digest of them, in quotes.
+    /// Their digest, in quotes.
     pub etag: String,
 }
 
-/// The document's file, and what was good of it last.
+/// The document's file, and its last valid content.
 #[derive(Debug)]
 pub struct Shelf {
     file: PathBuf,
@@ -34,7 +34,7 @@ pub struct Shelf {
 }
 
 impl Shelf {
-    /// Nothing so far.
+    /// Not read yet.
     pub fn new(file: PathBuf, teller: Teller) -> Self {
         Self {
             file,
@@ -43,7 +43,7 @@ impl Shelf {
         }
     }
 
-    /// The last good one.
+    /// The last valid document.
     pub fn served(&self) -> Option<Arc<Served>> {
         self.served
             .read()
@@ -76,17 +76,17 @@ impl Shelf {
     }
 }
 
-impl Watched for Shelf {
+impl ReloadableFile for Shelf {
     fn file(&self) -> PathBuf {
         self.file.clone()
     }
 
-    fn take_up(&self) -> Settled {
+    fn take_up(&self) -> FileState {
         let mut seen = Seen::default();
         seen.note(&self.file);
         let read = self.read();
         if seen.is_old() {
-            return Settled::No;
+            return FileState::No;
         }
         let name = self.file.display().to_string();
         match read {
@@ -96,7 +96,7 @@ impl Watched for Shelf {
                     .as_ref()
                     .is_some_and(|served| served.etag == document.etag)
                 {
-                    return Settled::Yes;
+                    return FileState::Yes;
                 }
                 let facts = json!({"file": name, "etag": document.etag, "groups": groups, "keys": keys, "notes": notes});
                 let mut text = format!("document {name}: groups {groups}, keys {keys}");
@@ -116,6 +116,6 @@ impl Watched for Shelf {
                 self.teller.refused("the document", &name, &problems, left);
             }
         }
-        Settled::Yes
+        FileState::Yes
     }
 }

@@ -1,8 +1,9 @@
-//! The feed of keys, wherever it comes from.
+//! The feed of keys, from either source.
 
-use super::cursor::{Gone, Standing};
+use super::cursor::FeedVersions;
+use super::feed_error::PageError;
 use super::keys_file::KeysFile;
-use super::query::Asked;
+use super::page_request::PageRequest;
 use super::sqlite::Database;
 
 /// A feed.
@@ -14,38 +15,23 @@ pub enum Feed {
     Sqlite(Database),
 }
 
-/// Why there is no page.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// 410.
-    Gone(Gone),
-    /// 503: nothing was read yet, or the database is not to be reached, or has a key that is not good.
-    Unready(String),
-}
-
-impl From<Gone> for Refusal {
-    fn from(gone: Gone) -> Self {
-        Self::Gone(gone)
-    }
-}
-
 impl Feed {
     /// A page, as JSON. May wait for a disk.
     ///
     /// # Errors
     /// Why there is none.
-    pub fn page(&self, asked: &Asked) -> Result<Vec<u8>, Refusal> {
+    pub fn page(&self, asked: &PageRequest) -> Result<Vec<u8>, PageError> {
         match self {
             Self::File(file) => file.page(asked),
             Self::Sqlite(database) => database.page(asked),
         }
     }
 
-    /// Where it stands.
+    /// Its versions.
     ///
     /// # Errors
-    /// Why that cannot be said.
-    pub fn standing(&self) -> Result<Standing, Refusal> {
+    /// Why they are not available.
+    pub fn standing(&self) -> Result<FeedVersions, PageError> {
         match self {
             Self::File(file) => file.standing(),
             Self::Sqlite(database) => database.standing(),

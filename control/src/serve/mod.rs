@@ -1,21 +1,23 @@
 //! `trilane serve`: the document and a feed of keys over HTTP.
 //!
-//! What is served is a [`site`]: the [`document`], and a [`feed`] from a file ([`keys_file`]) or a database ([`sqlite`]).
-//! Files are taken up when they are others ([`watch`]). A [`server`] takes connections; each [`answer`] goes out in pieces
-//! ([`body`]), and who does not take it is cut off ([`pulse`]). A reader of the feed comes with a [`query`], in it perhaps a
-//! [`cursor`], and gets a [`page`]. docs/keys-feed.md has the protocol.
+//! A [`site`] serves the [`document`], and a [`feed`] from a file ([`keys_file`]) or a database ([`sqlite`]). Files are
+//! reloaded when they change ([`watch`]). A [`server`] accepts connections; each [`response`] is sent in chunks ([`body`]), and
+//! a client that does not read it is disconnected ([`pulse`]). A reader of the feed sends a [`page_request`], perhaps with a
+//! [`cursor`], and gets a [`page`]. docs/keys-feed.md describes the protocol.
 
-mod answer;
 mod args;
 mod body;
 mod cursor;
 mod document;
 mod feed;
-mod format;
+mod feed_error;
+mod feed_format;
+mod feed_key;
 mod keys_file;
 mod page;
+mod page_request;
 mod pulse;
-mod query;
+mod response;
 mod server;
 mod site;
 mod sqlite;
@@ -23,41 +25,40 @@ mod tell;
 mod watch;
 
 use core::time::Duration;
-use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::json;
 use tokio::runtime::Builder;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
-pub use args::Args;
+pub use args::ServeArgs;
 use document::Shelf;
 use feed::Feed;
 use keys_file::KeysFile;
 use site::Site;
 use sqlite::Database;
 use tell::Teller;
-use watch::Watch;
+use watch::FileWatch;
 
 use crate::failure::Failure;
+use crate::signals::Signals;
 
-/// The path that says whether all is well.
+/// The path of the health check.
 const HEALTH: &str = "/healthz";
-/// How often old removals are looked for.
+/// The interval between compactions of old removals.
 const COMPACT: Duration = Duration::from_secs(3600);
 /// A day.
 const DAY: Duration = Duration::from_secs(86_400);
-/// How many threads may wait for disks.
+/// The most threads that wait for disks.
 const BLOCKING: usize = 8;
 
 /// Serves until SIGTERM or SIGINT.
 ///
 /// # Errors
-/// It cannot listen, or not open the database.
-pub fn run(args: Args) -> Result<(), Failure> {
+/// It cannot listen, or cannot open the database.
+pub fn run(args: ServeArgs) -> Result<(), Failure> {
     if args.document.is_some() && args.path == args.document_path {
         let text = format!(
             "--path and --document-path are both {}: name two",
@@ -71,17 +72,15 @@ pub fn run(args: Args) -> Result<(), Failure> {
         .build()
         .map_err(|error| Failure::Data(format!("cannot begin: {error}")))?;
     let ended = runtime.block_on(serve(args));
-    // A file that is being read, or a transaction, is not waited for: what is in memory goes, and SQLite takes no harm.
+    // Reads and transactions are not awaited: the state is in memory only, and SQLite survives it.
     runtime.shutdown_background();
     ended
 }
 
-async fn serve(args: Args) -> Result<(), Failure> {
+async fn serve(args: ServeArgs) -> Result<(), Failure> {
     let teller = Teller::new(args.json);
-    // From here on, for a signal shall find nothing half done.
-    let no_signals = |error| Failure::Data(format!("cannot listen to signals: {error}"));
-    let mut terminate = signal(SignalKind::terminate()).map_err(no_signals)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signals)?;
+    // From here on, so that a signal interrupts nothing halfway.
+    let mut signals = Signals::catch()?;
     let listener = server::bind(&args.listen).await.map_err(Failure::Data)?;
     let address = listener.local_addr();
     let address = address.map_err(|error| Failure::Data(format!("cannot listen: {error}")))?;
@@ -93,38 +92,32 @@ async fn serve(args: Args) -> Result<(), Failure> {
     };
     let site = tokio::select! {
         site = begin => site?,
-        _ = terminate.recv() => return Ok(()),
-        _ = interrupt.recv() => return Ok(()),
+        () = signals.received() => return Ok(()),
     };
     let (stop, stopped) = tokio::sync::watch::channel(false);
     let serving = tokio::spawn(server::serve(listener, site, stopped));
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
+    signals.received().await;
     let _ = stop.send(true);
     let _ = serving.await;
     teller.news("stopped", "stopped", json!({}));
     Ok(())
 }
 
-/// Opens and reads all that there is to serve, and keeps looking at it.
-async fn furnish(args: Args, teller: Teller) -> Result<Site, Failure> {
+/// Opens and reads what is served, and keeps watching it.
+async fn furnish(args: ServeArgs, teller: Teller) -> Result<Site, Failure> {
     let age = DAY.saturating_mul(args.keep_removals);
     let mut feed = None;
     if let Some(file) = args.sqlite {
         feed = Some(Arc::new(Feed::Sqlite(database(&file, age, teller).await?)));
     } else if let Some(file) = args.keys {
-        let name = random_name()
-            .map_err(|error| Failure::Data(format!("cannot get random bytes: {error}")))?;
-        let file = Arc::new(KeysFile::new(file, name, age, teller));
-        tokio::spawn(Watch::begin(Arc::clone(&file)).await.go_on());
+        let file = Arc::new(KeysFile::new(file, random_name()?, age, teller));
+        tokio::spawn(FileWatch::begin(Arc::clone(&file)).await.go_on());
         feed = Some(Arc::new(Feed::File(file)));
     }
     let mut document = None;
     if let Some(file) = args.document {
         let shelf = Arc::new(Shelf::new(file, teller));
-        tokio::spawn(Watch::begin(Arc::clone(&shelf)).await.go_on());
+        tokio::spawn(FileWatch::begin(Arc::clone(&shelf)).await.go_on());
         document = Some((args.document_path, shelf));
     }
     if let Some(feed) = &feed {
@@ -142,7 +135,7 @@ async fn database(file: &Path, age: Duration, teller: Teller) -> Result<Database
     let file = file.to_owned();
     let opened = spawn_blocking(move || {
         let database = Database::open(file)?;
-        // Before anybody reads, so that a restart settles who has to begin anew.
+        // Before the first request, so that a restart decides which readers need a full sync.
         let _ = database.compact(age);
         Ok::<_, String>(database)
     });
@@ -160,7 +153,7 @@ async fn database(file: &Path, age: Duration, teller: Teller) -> Result<Database
     Ok(database)
 }
 
-/// Forgets old removals again and again.
+/// Compacts old removals periodically.
 async fn compact(feed: Arc<Feed>, age: Duration, teller: Teller) {
     loop {
         sleep(COMPACT).await;
@@ -178,9 +171,10 @@ async fn compact(feed: Arc<Feed>, age: Duration, teller: Teller) {
     }
 }
 
-/// A name that no feed ever had.
-fn random_name() -> std::io::Result<String> {
+/// A name for a new feed, never used before.
+fn random_name() -> Result<String, Failure> {
     let mut bytes = [0; 16];
-    std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Failure::Data(format!("cannot get random bytes: {error}")))?;
     Ok(hex::encode(bytes))
 }

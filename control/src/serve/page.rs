@@ -2,51 +2,33 @@
 
 use serde::Serialize;
 
-use super::cursor::{Range, Standing};
-use super::format::Format;
-use super::query::Asked;
-
-/// A key as a page gives it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Key<'a> {
-    /// The digest, 64 hexadecimal digits.
-    pub sha256: &'a str,
-    /// The key's id.
-    pub id: &'a str,
-    /// The id of its group.
-    pub group: &'a str,
-    /// Whose it is.
-    pub owner: Option<&'a str>,
-    /// When it ends: RFC 3339.
-    pub expires_at: Option<&'a str>,
-    /// Whether it is switched off.
-    pub disabled: bool,
-    /// What it may use: a JSON object.
-    pub limits: Option<&'a str>,
-}
+use super::cursor::{FeedVersions, PageRange};
+use super::feed_format::FeedFormat;
+use super::feed_key::FeedKey;
+use super::page_request::PageRequest;
 
 #[derive(Serialize)]
-struct Head<'a> {
+struct PageHead<'a> {
     feed: &'a str,
     version: u64,
     cursor: &'a str,
     more: bool,
 }
 
-/// A page while changes are put into it.
+/// A page being written.
 #[derive(Debug)]
-pub struct Page {
+pub struct PageWriter {
     changes: Vec<u8>,
     given: u32,
     limit: u32,
-    format: Format,
+    format: FeedFormat,
     last: u64,
     more: bool,
 }
 
-impl Page {
-    /// An empty one that takes what is asked for.
-    pub fn new(asked: &Asked) -> Self {
+impl PageWriter {
+    /// An empty page for a request.
+    pub fn new(asked: &PageRequest) -> Self {
         Self {
             changes: Vec::new(),
             given: 0,
@@ -57,14 +39,14 @@ impl Page {
         }
     }
 
-    /// Whether another change fits in. If not, it is noted that there is one.
+    /// Whether another change fits. If not, the page says that there are more.
     pub fn has_room(&mut self) -> bool {
         self.more = self.given >= self.limit;
         !self.more
     }
 
-    /// A key as it is since this version.
-    pub fn key(&mut self, version: u64, key: Key<'_>) {
+    /// Adds a key with its version.
+    pub fn key(&mut self, version: u64, key: FeedKey<'_>) {
         let key = self.format.told(key);
         self.begin(version, key.sha256);
         self.member("id", key.id);
@@ -86,7 +68,7 @@ impl Page {
         });
     }
 
-    /// A key that is gone since this version.
+    /// Adds a removal with its version.
     pub fn removed(&mut self, version: u64, sha256: &str) {
         self.begin(version, sha256);
         self.put(r#","removed":true}"#);
@@ -113,9 +95,9 @@ impl Page {
     }
 
     /// The page's bytes.
-    pub fn finish(self, standing: &Standing, range: Range) -> Vec<u8> {
+    pub fn finish(self, standing: &FeedVersions, range: PageRange) -> Vec<u8> {
         let cursor = standing.next(range, self.more.then_some(self.last));
-        let head = Head {
+        let head = PageHead {
             feed: &standing.feed,
             version: standing.head,
             cursor: &cursor.to_string(),
@@ -131,7 +113,7 @@ impl Page {
     }
 }
 
-/// Writes a value. Neither writing to memory nor turning text and numbers into JSON can fail.
+/// Writes a value. Serializing text and numbers to memory cannot fail.
 fn json<T: Serialize + ?Sized>(to: &mut Vec<u8>, value: &T) {
     let _ = serde_json::to_writer(to, value);
 }

@@ -1,4 +1,4 @@
-//! How long a connection may be still, and which one makes room when there are too many.
+//! Timeouts of connections, and which one is closed when there are too many.
 
 use core::pin::Pin;
 use core::task::{Context, Poll};
@@ -8,32 +8,32 @@ use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// How long a request's head may take from its first byte on, and a new connection without a request. A loader sends
-/// a head in one piece.
+/// The timeout of a request's head from its first byte, and of a new connection without a request. A loader sends a head
+/// in one piece.
 const HEAD: Duration = Duration::from_secs(5);
-/// How long a connection may be idle between requests. The slowest loader asks every minute.
+/// The idle timeout between requests. The slowest loader polls every minute.
 const IDLE: Duration = Duration::from_secs(90);
-/// How long an answer may be on its way.
+/// The timeout of a response.
 const ANSWER: Duration = Duration::from_secs(30);
-/// How long an answer may be on its way at least, however many connections wait.
+/// The time that every response gets, however many connections wait.
 const ANSWER_AT_LEAST: Duration = Duration::from_secs(5);
 
-/// So many connections without a request may stay where idle ones can make room.
+/// The number of connections without a request that stay while idle ones can be closed.
 const NEW: usize = 32;
 
 /// What a connection waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    /// The head of a request: it is new, or the head has begun.
+enum ConnectionPhase {
+    /// The head of a request: the connection is new, or the head has begun.
     Head,
-    /// The next request: it has asked before.
+    /// The next request.
     Idle,
-    /// Its peer, to take an answer.
+    /// The peer, to read a response.
     Answer,
 }
 
-impl Phase {
-    /// How long this may last.
+impl ConnectionPhase {
+    /// Its timeout.
     fn patience(self) -> Duration {
         match self {
             Self::Head => HEAD,
@@ -49,37 +49,37 @@ pub struct Pulse(Arc<Mutex<Beat>>);
 
 #[derive(Debug, Clone, Copy)]
 struct Beat {
-    phase: Phase,
+    phase: ConnectionPhase,
     since: Instant,
 }
 
-/// While this is held an answer is on its way.
+/// A response is being sent while this is held.
 #[derive(Debug)]
-pub struct Answering(Pulse);
+pub struct ResponseGuard(Pulse);
 
 impl Pulse {
-    /// A connection that begins.
+    /// A new connection.
     pub fn new() -> Self {
         Self(Arc::new(Mutex::new(Beat {
-            phase: Phase::Head,
+            phase: ConnectionPhase::Head,
             since: Instant::now(),
         })))
     }
 
-    /// A request's head has come.
-    pub fn answering(&self) -> Answering {
-        self.beat(Phase::Answer);
-        Answering(self.clone())
+    /// A request's head was received.
+    pub fn answering(&self) -> ResponseGuard {
+        self.beat(ConnectionPhase::Answer);
+        ResponseGuard(self.clone())
     }
 
-    /// Bytes have come. Those of a head that has begun already win it no time.
+    /// Bytes were received. They do not extend the timeout of a head that has begun.
     fn received(&self) {
-        if self.now().phase == Phase::Idle {
-            self.beat(Phase::Head);
+        if self.now().phase == ConnectionPhase::Idle {
+            self.beat(ConnectionPhase::Head);
         }
     }
 
-    fn beat(&self, phase: Phase) {
+    fn beat(&self, phase: ConnectionPhase) {
         let since = Instant::now();
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Beat { phase, since };
     }
@@ -88,25 +88,25 @@ impl Pulse {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it has been still for too long.
+    /// Whether it has timed out.
     pub fn is_over(&self, now: Instant) -> bool {
         let beat = self.now();
         now.saturating_duration_since(beat.since) > beat.phase.patience()
     }
 }
 
-/// The connection that makes room for others, where all places are taken; `None` where each has to be waited for.
+/// The connection to close when all places are taken; `None` if none can be spared.
 ///
-/// The oldest of those without a request goes first, but for the youngest [`NEW`], which may be about to send one; then the
-/// one that was idle for longest; then the answer that has been on its way for longest.
+/// The oldest without a request goes first, except the youngest [`NEW`], which may be about to send one; then the longest
+/// idle; then the longest response.
 pub fn to_spare<'a, K: Copy>(all: impl Iterator<Item = (K, &'a Pulse)>, now: Instant) -> Option<K> {
     let (mut heads, mut idle, mut answers) = (Vec::new(), Vec::new(), Vec::new());
     for (key, pulse) in all {
         let beat = pulse.now();
         match beat.phase {
-            Phase::Head => heads.push((beat.since, key)),
-            Phase::Idle => idle.push((beat.since, key)),
-            Phase::Answer => answers.push((beat.since, key)),
+            ConnectionPhase::Head => heads.push((beat.since, key)),
+            ConnectionPhase::Idle => idle.push((beat.since, key)),
+            ConnectionPhase::Answer => answers.push((beat.since, key)),
         }
     }
     answers.retain(|(since, _)| now.saturating_duration_since(*since) >= ANSWER_AT_LEAST);
@@ -120,13 +120,13 @@ pub fn to_spare<'a, K: Copy>(all: impl Iterator<Item = (K, &'a Pulse)>, now: Ins
     found.map(|(_, key)| key)
 }
 
-impl Drop for Answering {
+impl Drop for ResponseGuard {
     fn drop(&mut self) {
-        self.0.beat(Phase::Idle);
+        self.0.beat(ConnectionPhase::Idle);
     }
 }
 
-/// A stream that notes when bytes come.
+/// A stream that notes received bytes.
 #[derive(Debug)]
 pub struct Noted<S> {
     stream: S,
@@ -134,7 +134,7 @@ pub struct Noted<S> {
 }
 
 impl<S> Noted<S> {
-    /// Notes what comes on `stream`.
+    /// Notes bytes received on `stream`.
     pub fn new(stream: S, pulse: Pulse) -> Self {
         Self { stream, pulse }
     }
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     /// Connections in each state, by what has happened to them.
-    fn connections() -> [(&'static str, Pulse, Option<Answering>, Duration); 5] {
+    fn connections() -> [(&'static str, Pulse, Option<ResponseGuard>, Duration); 5] {
         let new = Pulse::new();
         let answering = Pulse::new();
         let on_its_way = answering.answering();

@@ -18,20 +18,20 @@ use tokio::sync::watch;
 use tokio::task::{self, AbortHandle, JoinSet};
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
-use super::answer;
-use super::body::Held;
+use super::body::PacedBody;
 use super::pulse::{self, Noted, Pulse};
+use super::response;
 use super::site::Site;
 
-/// How many connections there may be, the one that is kept free for the next included.
+/// The most connections, including a free one for the next.
 const CONNECTIONS: usize = 257;
-/// What a connection holds of requests and answers, in bytes.
+/// The buffer of a connection, in bytes.
 const BUFFER: usize = 64 * 1024;
-/// How long answers may take that are on their way when the command ends.
+/// The time for responses in progress when the command stops.
 const LAST: Duration = Duration::from_secs(5);
-/// How often a connection is looked at.
+/// The interval between checks of a connection.
 const LOOK: Duration = Duration::from_secs(1);
-/// How often all are looked at where none could be spared.
+/// The interval between checks of all connections when none could be closed.
 const CROWDED: Duration = Duration::from_millis(100);
 
 /// Opens the listener.
@@ -52,7 +52,7 @@ pub async fn bind(address: &str) -> Result<TcpListener, String> {
     })
 }
 
-/// Answers requests until `stop` says so, then finishes those that are on their way.
+/// Serves until `stop`, then finishes the responses in progress.
 pub async fn serve(listener: TcpListener, site: Arc<Site>, mut stop: watch::Receiver<bool>) {
     let stopped = stop.clone();
     let mut connections = Connections::default();
@@ -64,11 +64,11 @@ pub async fn serve(listener: TcpListener, site: Arc<Site>, mut stop: watch::Rece
                     let conversation = converse(stream, Arc::clone(&site), pulse.clone(), stopped.clone());
                     connections.add(pulse, conversation);
                 }
-                // Out of file descriptors, or the peer was too quick; the next one may do.
+                // Out of file descriptors, or the peer left; the next may succeed.
                 Err(_) => sleep(Duration::from_millis(10)).await,
             },
             () = connections.one_ended() => {}
-            // All are busy. One that stays so makes room.
+            // All are busy. One that stays busy is closed.
             () = sleep(CROWDED), if !connections.has_room() => {}
             () = ended(&mut stop) => break,
         }
@@ -81,16 +81,16 @@ pub async fn serve(listener: TcpListener, site: Arc<Site>, mut stop: watch::Rece
     .await;
 }
 
-/// The connections there are.
+/// The open connections.
 #[derive(Debug, Default)]
 struct Connections {
     tasks: JoinSet<()>,
-    /// Those that were not told to end.
+    /// Those that were not aborted.
     open: HashMap<task::Id, (Pulse, AbortHandle)>,
 }
 
 impl Connections {
-    /// Whether there may be another one.
+    /// Whether another fits.
     fn has_room(&self) -> bool {
         self.open.len() < CONNECTIONS
     }
@@ -100,7 +100,7 @@ impl Connections {
         self.open.insert(handle.id(), (pulse, handle));
     }
 
-    /// Waits until one ends; for ever where there is none.
+    /// Waits until one ends; forever if there is none.
     async fn one_ended(&mut self) {
         let id = match self.tasks.join_next_with_id().await {
             Some(Ok((id, ()))) => id,
@@ -110,7 +110,7 @@ impl Connections {
         self.open.remove(&id);
     }
 
-    /// With all places taken, ends the connection that can be spared best.
+    /// Closes a connection if all places are taken.
     fn make_room(&mut self) {
         if self.has_room() {
             return;
@@ -141,13 +141,13 @@ async fn converse(
         let site = Arc::clone(&site);
         let answering = pulse.answering();
         async move {
-            let answer = answer::answer(&request, &site).await;
-            let body = |bytes| Held::new(bytes, answer.busy, answering);
+            let answer = response::respond(&request, &site).await;
+            let body = |bytes| PacedBody::new(bytes, answer.busy, answering);
             Ok::<_, Infallible>(answer.response.map(body))
         }
     });
     let mut http = http1::Builder::new();
-    // Nothing waits for long: see `pulse`.
+    // `pulse` has the timeouts.
     http.header_read_timeout(None).max_buf_size(BUFFER);
     let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
     let mut look = interval(LOOK);
@@ -155,7 +155,7 @@ async fn converse(
     let mut ending = false;
     loop {
         tokio::select! {
-            // An error is a peer that left.
+            // An error means that the peer left.
             _ = connection.as_mut() => break,
             () = ended(&mut stop), if !ending => {
                 ending = true;

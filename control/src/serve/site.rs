@@ -1,4 +1,4 @@
-//! What is served, and where.
+//! What is served, and its paths.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,13 +6,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 
 use super::document::Shelf;
-use super::feed::{Feed, Refusal};
+use super::feed::Feed;
+use super::feed_error::PageError;
 use super::tell::Teller;
 
-/// How many pages may be in memory at a time, each of some 3 MB at most. Further readers wait.
+/// The most pages in memory, each of about 3 MB at most. Further readers wait.
 const PAGES: usize = 16;
 
-/// A page's share of the memory, given back when this is dropped.
+/// A page's share of the memory, released when dropped.
 pub type Busy = OwnedSemaphorePermit;
 
 /// What is served, each with its path.
@@ -24,7 +25,7 @@ pub struct Site {
     pub feed: Option<(String, Arc<Feed>)>,
     teller: Teller,
     pages: Arc<Semaphore>,
-    /// The trouble with the feed that was told last, while it lasts.
+    /// The last reported problem of the feed, while it lasts.
     told: Mutex<Option<String>>,
 }
 
@@ -49,12 +50,12 @@ impl Site {
         Arc::clone(&self.pages).acquire_owned().await.ok()
     }
 
-    /// Asks the feed, on a thread of its own: a disk may be slow. What it cannot answer is told once, until it can again.
+    /// Queries the feed on a thread of its own, because disks may be slow. A problem is reported once while it lasts.
     pub async fn ask<T: Send + 'static>(
         self: &Arc<Self>,
-        what: impl FnOnce(&Feed) -> Result<T, Refusal> + Send + 'static,
-    ) -> Result<T, Refusal> {
-        let unready = |text: &str| Err(Refusal::Unready(text.to_owned()));
+        what: impl FnOnce(&Feed) -> Result<T, PageError> + Send + 'static,
+    ) -> Result<T, PageError> {
+        let unready = |text: &str| Err(PageError::Unready(text.to_owned()));
         let Some((_, feed)) = &self.feed else {
             return unready("there is no feed");
         };
@@ -65,11 +66,11 @@ impl Site {
         answer
     }
 
-    /// Tells of trouble that is new.
-    pub fn note(&self, refusal: Option<&Refusal>) {
-        let trouble = match refusal {
-            Some(Refusal::Unready(problem)) => Some(problem),
-            Some(Refusal::Gone(_)) | None => None,
+    /// Reports a new problem.
+    pub fn note(&self, error: Option<&PageError>) {
+        let trouble = match error {
+            Some(PageError::Unready(problem)) => Some(problem),
+            Some(PageError::Gone(_)) | None => None,
         };
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if told.as_ref() != trouble {

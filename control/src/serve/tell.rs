@@ -1,29 +1,29 @@
-//! What happens, told to whoever reads the output. That nobody reads it is no reason to stop.
+//! Reports events. A closed output is no reason to stop.
 
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
 
 use serde_json::{Map, Value, json};
 
-use crate::terminal::{now, printable, say};
+use crate::terminal::{printable, say};
+use crate::timestamp::now;
 
-/// How many problems of one file are told; the rest is only counted.
+/// The most problems of one file that are reported; the rest is only counted.
 pub const MOST: usize = 100;
 
-/// Tells in lines for a reader (good news on standard output, bad on standard error), or in lines of JSON (all of it
-/// on standard output).
+/// Reports events in lines of text (errors on standard error), or in lines of JSON (all on standard output).
 #[derive(Debug, Clone, Copy)]
 pub struct Teller {
     json: bool,
 }
 
 impl Teller {
-    /// In JSON or not.
+    /// In JSON, or as text.
     pub fn new(json: bool) -> Self {
         Self { json }
     }
 
-    /// Requests are answered from now on.
+    /// Requests are served from now on.
     pub fn listening(self, address: SocketAddr) {
         if self.json {
             self.line("listening", json!({"address": address.to_string()}));
@@ -32,7 +32,7 @@ impl Teller {
         }
     }
 
-    /// Something went as it should: `event` and `facts` for a program, `text` for a reader.
+    /// A success: `event` and `facts` for programs, `text` for people.
     pub fn news(self, event: &str, text: &str, facts: Value) {
         if self.json {
             self.line(event, facts);
@@ -41,7 +41,7 @@ impl Teller {
         }
     }
 
-    /// `file` is refused for these problems; `left` says what is served then.
+    /// `file` is rejected for these problems; `left` says what is served instead.
     pub fn refused(self, what: &str, file: &str, problems: &[String], left: &str) {
         let more = problems.len().saturating_sub(MOST);
         let told = problems.get(..MOST).unwrap_or(problems);
@@ -59,7 +59,7 @@ impl Teller {
         self.trouble(&format!("{what} {file} is refused{more}: {left}"));
     }
 
-    /// Something is not as it should be.
+    /// An error.
     pub fn trouble(self, text: &str) {
         if self.json {
             self.line("error", json!({"problem": text}));

@@ -1,4 +1,4 @@
-//! Looking again and again whether a file is another one.
+//! Reloads files when they change.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,51 +9,51 @@ use tokio::time::sleep;
 
 use crate::render::seen::Seen;
 
-/// How often a file is looked at: twice as often as a gateway asks by default.
+/// The interval between checks of a file: half the gateway's default poll interval.
 const EVERY: Duration = Duration::from_millis(250);
 
-/// Whether a file that was read is to be read again even if it stays as it is.
+/// Whether a file has to be read again even if it does not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Settled {
-    /// Only when it is another.
+pub enum FileState {
+    /// Only after a change.
     Yes,
-    /// It is being written, as it seems.
+    /// It seems to be written at this moment.
     No,
 }
 
-/// A file that is taken up whenever it is another one.
-pub trait Watched: Send + Sync + 'static {
-    /// Where it is.
+/// A file that is reloaded when it changes.
+pub trait ReloadableFile: Send + Sync + 'static {
+    /// Its path.
     fn file(&self) -> PathBuf;
-    /// Reads it. Takes its time.
-    fn take_up(&self) -> Settled;
+    /// Reads it. May block.
+    fn take_up(&self) -> FileState;
 }
 
-/// One that was read, and what it was then.
+/// A watched file, and its state when it was read.
 #[derive(Debug)]
-pub struct Watch<W> {
+pub struct FileWatch<W> {
     watched: Arc<W>,
     seen: Seen,
-    settled: Settled,
+    settled: FileState,
 }
 
-impl<W: Watched> Watch<W> {
-    /// Reads it for the first time.
+impl<W: ReloadableFile> FileWatch<W> {
+    /// Loads it for the first time.
     pub async fn begin(watched: Arc<W>) -> Self {
         let mut watch = Self {
             watched,
             seen: Seen::default(),
-            settled: Settled::No,
+            settled: FileState::No,
         };
         watch.take_up().await;
         watch
     }
 
-    /// Reads it whenever it is another.
+    /// Reloads it after every change.
     pub async fn go_on(mut self) {
         loop {
             sleep(EVERY).await;
-            if self.settled == Settled::No || self.seen.is_old() {
+            if self.settled == FileState::No || self.seen.is_old() {
                 self.take_up().await;
             }
         }
@@ -63,8 +63,8 @@ impl<W: Watched> Watch<W> {
         self.seen = Seen::default();
         self.seen.note(&self.watched.file());
         let watched = Arc::clone(&self.watched);
-        // One that was not finished (the command ends) is to be read again.
+        // A load that was aborted (the command stops) has to be repeated.
         let settled = spawn_blocking(move || watched.take_up()).await;
-        self.settled = settled.unwrap_or(Settled::No);
+        self.settled = settled.unwrap_or(FileState::No);
     }
 }

@@ -2,28 +2,31 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use time::OffsetDateTime;
 
 use super::column::Column;
-use super::moment::Moment;
 use super::pick::Pick;
-use super::record::Record;
+use super::record::LedgerRecord;
 use crate::failure::Failure;
+use crate::output::{FormatArgs, OutputFormat};
+use crate::timestamp;
 
-/// Adds up ledger lines.
+/// Adds up usage and charges from ledger lines.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Charges are added up exactly and never rounded. --round only changes what the table and CSV show: each \
 charge, totals included, is rounded once, at the end, half away from zero; so shown charges may differ from \
 their shown total in the last digit.
 
-The table shows requests, input, output and charge, and of failed, estimated, partial and uncovered requests and of \
-images those columns that have something. --wide, or --columns, shows others; CSV and JSON have all.
+The table shows requests, input, output and charge, and the columns for failed, estimated, partial and uncovered \
+requests and for images if they are not empty. --wide or --columns show others; CSV and JSON have all.
 
-Exit codes: 0 everything is in the totals that belongs there; 1 it is not, or could not be read, or nothing is there \
-of what --key, --group or --model names; 2 wrong command line.")]
-pub struct Args {
+Exit codes:
+  0  the totals are complete
+  1  they are not, or input cannot be read, or there is nothing of what --key, --group or --model names
+  2  wrong command line")]
+pub struct UsageArgs {
     /// Ledger files in their order, plain or gzip; `-` or none: standard input
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
@@ -37,11 +40,10 @@ pub struct Args {
     )]
     pub by: Vec<Column>,
 
-    /// How to print the totals
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub format: Format,
+    #[command(flatten)]
+    pub format: FormatArgs,
 
-    /// What the table shows beside what it is grouped by, in this order; `all` as --wide
+    /// The table's columns beside what it is grouped by, in this order; `all` as --wide
     #[arg(
         long,
         value_name = "COLUMN,…",
@@ -52,17 +54,17 @@ pub struct Args {
     )]
     pub columns: Vec<Pick>,
 
-    /// Show every column of the table, but for those that are rare and have nothing
+    /// Show every column of the table, except rare ones that are empty
     #[arg(long)]
     pub wide: bool,
 
     /// Only requests that began then or later: RFC 3339, or a day in UTC
-    #[arg(long, value_name = "TIME", value_parser = Moment::parse_bound)]
-    pub since: Option<Moment>,
+    #[arg(long, value_name = "TIME", value_parser = timestamp::parse_or_day)]
+    pub since: Option<OffsetDateTime>,
 
     /// Only requests that began before: RFC 3339, or a day in UTC, which is then not included
-    #[arg(long, value_name = "TIME", value_parser = Moment::parse_bound)]
-    pub until: Option<Moment>,
+    #[arg(long, value_name = "TIME", value_parser = timestamp::parse_or_day)]
+    pub until: Option<OffsetDateTime>,
 
     /// Only requests of this group; may be repeated; `-`: of none
     #[arg(long, value_name = "ID")]
@@ -80,12 +82,12 @@ pub struct Args {
     #[arg(long, value_name = "PLACES", value_parser = clap::value_parser!(u32).range(..=28))]
     pub round: Option<u32>,
 
-    /// Print what keys and groups have spent in the day and month (UTC) of the last request, as JSON: what a document
-    /// says in limits.budget.spent; with --key only those keys, and no groups
+    /// Print what keys and groups have spent in the day and month (UTC) of the last request, as JSON in the form of a
+    /// document's limits.budget.spent; with --key only those keys, and no groups
     #[arg(long, conflicts_with_all = ["by", "format", "since", "until", "group", "model", "round", "columns", "wide"])]
     pub spent: bool,
 
-    /// Exit with 1 if any line is no whole ledger line
+    /// Exit with 1 if any line is not a whole ledger line
     #[arg(long)]
     pub strict: bool,
 
@@ -94,19 +96,8 @@ pub struct Args {
     pub no_progress: bool,
 }
 
-/// How totals are printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people
-    Table,
-    /// RFC 4180, with a header and total rows
-    Csv,
-    /// One object
-    Json,
-}
-
-impl Args {
-    /// Checks what no option can check by itself.
+impl UsageArgs {
+    /// Checks the combination of options.
     ///
     /// # Errors
     /// Options that contradict each other.
@@ -117,7 +108,7 @@ impl Args {
             let why = "--until is not after --since: no request began in between (--until is not included)";
             return Err(Failure::Usage(why.to_owned()));
         }
-        if (self.wide || !self.columns.is_empty()) && self.format != Format::Table {
+        if (self.wide || !self.columns.is_empty()) && self.format.format() != OutputFormat::Table {
             let why = "--columns and --wide are for the table: CSV and JSON have every column";
             return Err(Failure::Usage(why.to_owned()));
         }
@@ -148,18 +139,18 @@ impl Args {
         Ok(())
     }
 
-    /// Whether the record is asked for.
-    pub fn wants(&self, record: &Record<'_>) -> bool {
-        self.since.is_none_or(|since| record.moment >= since)
-            && self.until.is_none_or(|until| record.moment < until)
+    /// Whether the record is selected.
+    pub fn wants(&self, record: &LedgerRecord<'_>) -> bool {
+        self.since.is_none_or(|since| record.time >= since)
+            && self.until.is_none_or(|until| record.time < until)
             && among(&self.group, record.group())
-            // What was spent is by the last request of all, whoever is asked about.
+            // What was spent counts up to the last request of all keys.
             && (self.spent || among(&self.key, record.key()))
             && among(&self.model, record.model())
     }
 }
 
-/// Whether a value is one of those wanted; all are if none is named.
+/// Whether a value is wanted; every value is if none is named.
 fn among(wanted: &[String], value: &str) -> bool {
     let value = if value.is_empty() { "-" } else { value };
     wanted.is_empty() || wanted.iter().any(|wanted| wanted == value)

@@ -1,9 +1,9 @@
-//! Money: exact sums, and the one place where it is rounded, for the eye.
+//! Exact sums of charges, and the one place that rounds them, for display.
 
 use rust_decimal::{Decimal, RoundingStrategy};
 use trilane::money::decimal::{self, Fault};
 
-/// Reads a charge as a ledger line has it: a plain decimal number, not negative.
+/// Reads a charge of a ledger line: a plain decimal number, not negative.
 ///
 /// # Errors
 /// What is wrong with it.

@@ -1,8 +1,10 @@
-//! What records are grouped by.
+//! The properties that records are grouped by.
+
+use std::borrow::Cow;
 
 use clap::ValueEnum;
 
-use super::record::{Record, Status};
+use super::record::LedgerRecord;
 
 /// A property that records are grouped by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -55,28 +57,39 @@ impl Column {
         }
     }
 
-    /// The record's value, UTF-8; empty where it has none.
-    pub fn value<'a>(self, record: &'a Record<'_>) -> &'a [u8] {
-        match self {
-            Self::Key => record.key().as_bytes(),
-            Self::Owner => record.owner().as_bytes(),
-            Self::Group => record.group().as_bytes(),
-            Self::Model => record.model().as_bytes(),
-            Self::Source => record.source().as_bytes(),
-            Self::Account => record.account().as_bytes(),
-            Self::Entry => record.entry().as_bytes(),
-            Self::Outcome => record.outcome().as_bytes(),
-            Self::Status => match record.status {
-                Status::Complete => b"complete",
-                Status::Estimated => b"estimated",
-                Status::Partial => b"partial",
-                Status::None => b"none",
-                Status::Failed => b"failed",
-            },
-            Self::Hour => record.moment.hour(),
-            Self::Day => record.moment.day(),
-            Self::Month => record.moment.month(),
-            Self::Currency => record.currency().as_bytes(),
-        }
+    /// The record's value; empty where it has none.
+    pub fn value<'a>(self, record: &'a LedgerRecord<'_>) -> Cow<'a, str> {
+        let time = record.time;
+        Cow::Borrowed(match self {
+            Self::Key => record.key(),
+            Self::Owner => record.owner(),
+            Self::Group => record.group(),
+            Self::Model => record.model(),
+            Self::Source => record.source(),
+            Self::Account => record.account(),
+            Self::Entry => record.entry(),
+            Self::Outcome => record.outcome(),
+            Self::Status => record.status.name(),
+            Self::Hour => return format!("{}T{:02}", time.date(), time.hour()).into(),
+            Self::Day => return time.date().to_string().into(),
+            Self::Month => {
+                return format!("{:04}-{:02}", time.year(), u8::from(time.month())).into();
+            }
+            Self::Currency => record.currency(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_a_time() {
+        let line = br#"{"timestamp":"2026-11-01T00:30:00+01:00","trilane.usage.status":"none"}"#;
+        let record = LedgerRecord::parse(line).unwrap();
+        assert_eq!(Column::Month.value(&record), "2026-10");
+        assert_eq!(Column::Day.value(&record), "2026-10-31");
+        assert_eq!(Column::Hour.value(&record), "2026-10-31T23");
     }
 }

@@ -1,34 +1,33 @@
-//! Totals by what records are grouped by.
+//! The totals of each group of records.
 
 use hashbrown::HashMap;
 
 use super::charge::Inexact;
 use super::column::Column;
 use super::measure::Measure;
-use super::record::Record;
-use super::report::{Report, Row};
-use super::totals::Totals;
+use super::record::LedgerRecord;
+use super::report::{UsageReport, UsageRow};
+use super::totals::UsageTotals;
 
-/// No byte of UTF-8, so that it can end a value in a key of several.
+/// Ends a value in a map key of several. It is not a byte of UTF-8.
 const END: u8 = 0xff;
 
-/// Adds up records. Grows by one entry, about a kilobyte all told, a combination of values that occurs; by
-/// nothing else.
+/// Adds up records. Memory grows by about a kilobyte for each combination of values that occurs, and by nothing else.
 #[derive(Debug)]
 pub struct Groups {
     columns: Vec<Column>,
     /// By the values of the columns, then the currency, each ended by [`END`].
-    groups: HashMap<Box<[u8]>, Totals>,
+    groups: HashMap<Box<[u8]>, UsageTotals>,
     /// All records, by currency; the few that there are.
-    all: Vec<(Box<str>, Totals)>,
+    all: Vec<(Box<str>, UsageTotals)>,
     /// Complete records without a charge.
     uncharged: u64,
-    /// The key at hand; kept to save an allocation a record.
+    /// The map key of the current record; kept to save an allocation for each.
     key: Vec<u8>,
 }
 
 impl Groups {
-    /// Nothing yet.
+    /// No records yet.
     pub fn new(columns: &[Column]) -> Self {
         Self {
             columns: columns.to_vec(),
@@ -42,11 +41,11 @@ impl Groups {
     /// Adds a record.
     ///
     /// # Errors
-    /// A sum of charges would not be exact. The totals are of no use then.
-    pub fn add(&mut self, record: &Record<'_>) -> Result<(), Inexact> {
+    /// A sum of charges would not be exact. The totals are invalid then.
+    pub fn add(&mut self, record: &LedgerRecord<'_>) -> Result<(), Inexact> {
         self.key.clear();
         for column in &self.columns {
-            self.key.extend_from_slice(column.value(record));
+            self.key.extend_from_slice(column.value(record).as_bytes());
             self.key.push(END);
         }
         let currency = record.currency();
@@ -62,16 +61,16 @@ impl Groups {
         if let Some((_, totals)) = self.all.iter_mut().find(|(known, _)| **known == *currency) {
             return totals.add(record);
         }
-        let mut totals = Totals::default();
+        let mut totals = UsageTotals::default();
         totals.add(record)?;
         self.all.push((currency.into(), totals));
         Ok(())
     }
 
-    /// What there is to report, sorted.
-    pub fn into_report(self) -> Report {
+    /// The sorted report.
+    pub fn into_report(self) -> UsageReport {
         let one_currency = self.one_currency();
-        // What has no charge has no currency. It stands beside what has, unless that were ambiguous.
+        // Rows without a charge have no currency. They get the only one, if there is only one.
         let common = |currency: String| one_currency.clone().unwrap_or(currency);
         let apart = self.columns.contains(&Column::Currency);
 
@@ -83,13 +82,13 @@ impl Groups {
             values.pop(); // after the last END
             let currency = values.pop().unwrap_or_default();
             let currency = if apart { currency } else { common(currency) };
-            Row {
+            UsageRow {
                 values,
                 currency,
                 totals,
             }
         });
-        let all = self.all.into_iter().map(|(currency, totals)| Row {
+        let all = self.all.into_iter().map(|(currency, totals)| UsageRow {
             values: Vec::new(),
             currency: common(currency.into()),
             totals,
@@ -97,9 +96,9 @@ impl Groups {
         let rows = merged(rows.collect());
         let mut totals = merged(all.collect());
         if totals.is_empty() {
-            totals.push(Row::default());
+            totals.push(UsageRow::default());
         }
-        Report {
+        UsageReport {
             columns: self.columns,
             rows,
             totals,
@@ -107,7 +106,7 @@ impl Groups {
         }
     }
 
-    /// The currency of all charges, if it is one; empty if there are none.
+    /// The only currency of all charges, empty if there are none; `None` if there are several.
     fn one_currency(&self) -> Option<String> {
         let mut currencies = self
             .all
@@ -119,14 +118,14 @@ impl Groups {
     }
 }
 
-/// Sorted by values, then currency; what is alike becomes one.
-fn merged(mut rows: Vec<Row>) -> Vec<Row> {
+/// Sorts rows by values, then currency, and merges equal ones.
+fn merged(mut rows: Vec<UsageRow>) -> Vec<UsageRow> {
     rows.sort_by(|a, b| (&a.values, &a.currency).cmp(&(&b.values, &b.currency)));
     rows.dedup_by(|row, kept| {
         let alike = row.values == kept.values && row.currency == kept.currency;
         if alike {
             kept.totals.add_counts(&row.totals);
-            // One of the two had no currency, hence no charge.
+            // One of the two had no currency, so it has no charge.
             if kept.totals.charge.value().is_zero() {
                 kept.totals.charge = row.totals.charge;
                 kept.totals.estimated_charge = row.totals.estimated_charge;

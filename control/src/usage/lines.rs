@@ -7,9 +7,9 @@ use memchr::memchr;
 /// The longest line that is kept, in bytes without its line feed.
 pub const LONGEST: usize = 1 << 20;
 
-/// What was read.
+/// The result of reading a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Read {
+pub enum LineRead {
     /// A line; `ended` by a line feed, or by the end of the input.
     Line {
         /// Whether the line feed was there.
@@ -25,7 +25,7 @@ pub enum Read {
 ///
 /// # Errors
 /// As the input gives them.
-pub fn next(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<Read> {
+pub fn next(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<LineRead> {
     line.clear();
     let mut too_long = false;
     let mut some = false;
@@ -37,9 +37,9 @@ pub fn next(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<Read> {
         };
         if chunk.is_empty() {
             return Ok(match (too_long, some) {
-                (true, _) => Read::TooLong,
-                (false, true) => Read::Line { ended: false },
-                (false, false) => Read::End,
+                (true, _) => LineRead::TooLong,
+                (false, true) => LineRead::Line { ended: false },
+                (false, false) => LineRead::End,
             });
         }
         some = true;
@@ -55,9 +55,9 @@ pub fn next(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<Read> {
         input.consume(used);
         if end.is_some() {
             return Ok(if too_long {
-                Read::TooLong
+                LineRead::TooLong
             } else {
-                Read::Line { ended: true }
+                LineRead::Line { ended: true }
             });
         }
     }
@@ -75,9 +75,9 @@ mod tests {
         let mut all = Vec::new();
         loop {
             match next(&mut input, &mut line).unwrap() {
-                Read::Line { ended } => all.push(Some((line.clone(), ended))),
-                Read::TooLong => all.push(None),
-                Read::End => return all,
+                LineRead::Line { ended } => all.push(Some((line.clone(), ended))),
+                LineRead::TooLong => all.push(None),
+                LineRead::End => return all,
             }
         }
     }

@@ -1,17 +1,17 @@
-//! What is counted and added up.
+//! The numbers that are added up.
 
-/// Something that is added up over records.
+/// A number that is added up over records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measure {
-    /// Requests, whatever became of them.
+    /// All requests.
     Requests,
     /// Requests with final numbers.
     Complete,
-    /// Requests of which what was not reported is estimated.
+    /// Requests with estimated numbers for what was not reported.
     Estimated,
     /// Requests whose numbers are missing or lower bounds.
     Partial,
-    /// Requests that made nothing.
+    /// Requests without usage.
     None,
     /// Requests that failed upstream.
     Failed,
@@ -19,44 +19,44 @@ pub enum Measure {
     Input,
     /// All output tokens, reasoning included.
     Output,
-    /// Those of the input that a prompt cache held.
+    /// Input tokens read from a prompt cache.
     CacheRead,
-    /// Those of the input that were written to a prompt cache for five minutes.
+    /// Input tokens written to a prompt cache for five minutes.
     CacheWrite5m,
-    /// Those of the input that were written to a prompt cache for an hour.
+    /// Input tokens written to a prompt cache for an hour.
     CacheWrite1h,
-    /// Those of the output that were reasoning.
+    /// Output tokens of reasoning.
     Reasoning,
-    /// Those of the input that the model's own tools brought in.
+    /// Input tokens from the model's own tools.
     ToolUse,
-    /// Those of the input that were images, where that is told.
+    /// Input tokens of images, if reported.
     InputImage,
-    /// Images made.
+    /// Generated images.
     Images,
-    /// Those of the input that were audio, where that is told.
+    /// Input tokens of audio, if reported.
     InputAudio,
-    /// Those of the output that were audio, where that is told.
+    /// Output tokens of audio, if reported.
     OutputAudio,
-    /// Those of the output that were images, where that is told.
+    /// Output tokens of images, if reported.
     OutputImage,
-    /// Searches of the web.
+    /// Web searches.
     WebSearch,
-    /// Runs of code at the vendor.
+    /// Code executions at the vendor.
     CodeExecution,
-    /// Searches of files at the vendor.
+    /// File searches at the vendor.
     FileSearch,
-    /// Searches of a map.
+    /// Map searches.
     MapsSearch,
-    /// Those of the input that are estimated.
+    /// Estimated input tokens.
     EstimatedInput,
-    /// Those of the output that are estimated.
+    /// Estimated output tokens.
     EstimatedOutput,
-    /// Requests that used something which no price covers.
+    /// Requests with usage that no price covers.
     Uncovered,
 }
 
 impl Measure {
-    /// All, in the order shown.
+    /// All, in the order of display.
     pub const ALL: [Self; 25] = [
         Self::Requests,
         Self::Complete,
@@ -85,12 +85,12 @@ impl Measure {
         Self::Uncovered,
     ];
 
-    /// Whether a table shows it that was not asked for anything else.
+    /// Whether the default table shows it.
     pub fn is_usual(self) -> bool {
         matches!(self, Self::Requests | Self::Input | Self::Output)
     }
 
-    /// Whether such a table shows it where there is some: who reads it should know.
+    /// Whether the default table shows it if it is not zero.
     pub fn matters(self) -> bool {
         matches!(
             self,
@@ -98,7 +98,7 @@ impl Measure {
         )
     }
 
-    /// Whether a wide table for people shows it only where there is some.
+    /// Whether a wide table shows it only if it is not zero.
     pub fn is_rare(self) -> bool {
         matches!(
             self,

@@ -1,8 +1,8 @@
-//! `trilane usage`: what the ledger says was used and charged.
+//! `trilane usage`: usage and charges, added up from the ledger.
 //!
-//! Lines are read one at a time ([`source`], [`lines`]), each is a request ([`record`]) or not
-//! ([`reading`], [`tally`]), and is added to the totals of its group ([`groups`]), which are shown at the end
-//! ([`render`]), or to what its key and group have [`spent`]. So memory grows with the number of different groups, and with nothing else.
+//! Lines are read one at a time ([`source`], [`lines`]). A line of a request ([`record`]) is added to the totals of its group
+//! ([`groups`]), which are printed at the end ([`render`]), or to what its key and group have [`spent`]; other lines are
+//! counted ([`reading`], [`tally`]). Memory grows with the number of groups, and with nothing else.
 
 mod args;
 mod charge;
@@ -10,7 +10,6 @@ mod column;
 mod groups;
 pub mod lines;
 mod measure;
-mod moment;
 mod pick;
 mod progress;
 mod reading;
@@ -24,62 +23,61 @@ mod tally;
 mod totals;
 
 use std::cell::Cell;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 use std::rc::Rc;
 
-pub use args::Args;
+pub use args::UsageArgs;
 use groups::Groups;
-use lines::Read;
+use lines::LineRead;
 use measure::Measure;
-use progress::Progress;
-use reading::{Book, Place, Reading};
-use report::Report;
+use progress::ProgressLine;
+use reading::{Book, LedgerReader, LinePlace};
+use report::UsageReport;
 use sought::Sought;
-use source::Source;
-use spent::Spent;
-use tally::Tally;
+use source::LedgerSource;
+use spent::SpentBook;
+use tally::LineTally;
 
 use crate::failure::Failure;
+use crate::output;
 use crate::terminal::say;
 
 /// Reads, adds up and prints.
 ///
 /// # Errors
-/// Input that cannot be read or output that cannot be written; sums that would not be exact; and,
-/// when all is printed, ledger lines that had to be left out.
-pub fn run(args: &Args) -> Result<(), Failure> {
+/// Input cannot be read, output cannot be written, or a sum would not be exact; or, after all is printed, ledger lines
+/// had to be left out.
+pub fn run(args: &UsageArgs) -> Result<(), Failure> {
     args.check()?;
-    let sources = Source::all(&args.files)?;
+    let sources = LedgerSource::all(&args.files)?;
     if args.files.is_empty() && io::stdin().is_terminal() {
         let why = "no FILE, and standard input is a terminal: name ledger files, or pipe lines in";
         return Err(Failure::Usage(why.to_owned()));
     }
-    let mut out = io::BufWriter::new(io::stdout().lock());
     if args.spent {
-        let (spent, tally, sought) = read(args, &sources, Spent::of(&args.key))?;
-        spent
-            .write(&mut out)
-            .and_then(|()| out.flush())
-            .map_err(|error| Failure::of_output(&error))?;
+        let (spent, tally, sought) = read(args, &sources, SpentBook::of(&args.key))?;
+        output::print(|out| spent.write(out))?;
         tally.tell();
         return verdict(args, &tally).and(sought.verdict());
     }
     let (groups, tally, sought) = read(args, &sources, Groups::new(&args.by))?;
     let report = groups.into_report();
-    render::write(&mut out, args, &report, &tally)
-        .and_then(|()| out.flush())
-        .map_err(|error| Failure::of_output(&error))?;
+    output::print(|out| render::write(out, args, &report, &tally))?;
     tally.tell();
     tell_of_partial_totals(&report);
     verdict(args, &tally).and(sought.verdict())
 }
 
-/// Enters what all sources have in a book.
-fn read<B: Book>(args: &Args, sources: &[Source], book: B) -> Result<(B, Tally, Sought), Failure> {
-    let mut reading = Reading::new(args, book);
+/// Adds the lines of all sources to a book.
+fn read<B: Book>(
+    args: &UsageArgs,
+    sources: &[LedgerSource],
+    book: B,
+) -> Result<(B, LineTally, Sought), Failure> {
+    let mut reading = LedgerReader::new(args, book);
     let taken = Rc::new(Cell::new(0));
-    let size = sources.iter().map(Source::size).sum();
-    let mut progress = Progress::new(Rc::clone(&taken), size).filter(|_| !args.no_progress);
+    let size = sources.iter().map(LedgerSource::size).sum();
+    let mut progress = ProgressLine::new(Rc::clone(&taken), size).filter(|_| !args.no_progress);
     let mut line = Vec::new();
     for source in sources {
         let mut input = source.open(&taken)?;
@@ -88,14 +86,14 @@ fn read<B: Book>(args: &Args, sources: &[Source], book: B) -> Result<(B, Tally, 
             let read = lines::next(input.lines.as_mut(), &mut line)
                 .map_err(|error| source.broken(&error, input.gzip, number))?;
             number = number.saturating_add(1);
-            let place = Place {
+            let place = LinePlace {
                 source,
                 line: number,
             };
             match read {
-                Read::Line { ended } => reading.line(&line, ended, place)?,
-                Read::TooLong => reading.too_long(place),
-                Read::End => break,
+                LineRead::Line { ended } => reading.line(&line, ended, place)?,
+                LineRead::TooLong => reading.too_long(place),
+                LineRead::End => break,
             }
             if let Some(progress) = &mut progress {
                 progress.tick(reading.lines());
@@ -105,8 +103,8 @@ fn read<B: Book>(args: &Args, sources: &[Source], book: B) -> Result<(B, Tally, 
     Ok(reading.finish())
 }
 
-/// Says why totals may be less than what was used.
-fn tell_of_partial_totals(report: &Report) {
+/// Reports why totals may be less than what was used.
+fn tell_of_partial_totals(report: &UsageReport) {
     let partial = report.count(Measure::Partial);
     if partial > 0 {
         let requests = report.count(Measure::Requests);
@@ -138,8 +136,8 @@ fn tell_of_partial_totals(report: &Report) {
     }
 }
 
-/// Whether what is printed is all that it should be.
-fn verdict(args: &Args, tally: &Tally) -> Result<(), Failure> {
+/// Whether what was printed is complete.
+fn verdict(args: &UsageArgs, tally: &LineTally) -> Result<(), Failure> {
     if tally.damaged.count > 0 {
         let why = "the totals lack the requests of lines that cannot be right (see the note above)";
         return Err(Failure::Data(why.to_owned()));

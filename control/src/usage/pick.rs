@@ -1,6 +1,7 @@
-//! Which columns the table shows.
+//! The columns that a table can show.
 
 use super::measure::Measure;
+use crate::output::OutputColumn;
 
 /// A column beside those that records are grouped by, or all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +36,14 @@ impl Pick {
         Self::columns()
             .find(|pick| pick.name() == name)
             .unwrap_or(Self::All)
+    }
+
+    /// It as a column of a table.
+    pub fn column(self) -> OutputColumn {
+        match self {
+            Self::Currency => OutputColumn::text(self.name()),
+            _ => OutputColumn::number(self.name()),
+        }
     }
 
     /// Its name in every format.

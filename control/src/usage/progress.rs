@@ -1,16 +1,16 @@
-//! How far it is, on a terminal.
+//! Progress, on a terminal.
 
 use std::cell::Cell;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// How often it is shown.
+/// The interval between updates.
 const PERIOD: Duration = Duration::from_millis(200);
 
-/// A line at the bottom of the terminal that tells how far it is. Erased when dropped.
+/// A line on the terminal with the progress. Erased when dropped.
 #[derive(Debug)]
-pub struct Progress {
+pub struct ProgressLine {
     shown: bool,
     began: Instant,
     due: Instant,
@@ -18,9 +18,9 @@ pub struct Progress {
     size: Option<u64>,
 }
 
-impl Progress {
-    /// Tells on standard error how many of `size` bytes are `taken`; nothing where that is no
-    /// terminal, so that a log never has it.
+impl ProgressLine {
+    /// Shows on standard error how many of `size` bytes are `taken`; `None` if that is not a terminal, so that no log
+    /// contains it.
     pub fn new(taken: Rc<Cell<u64>>, size: Option<u64>) -> Option<Self> {
         let began = Instant::now();
         let due = began.checked_add(PERIOD)?;
@@ -33,7 +33,7 @@ impl Progress {
         })
     }
 
-    /// Shows it when it is time.
+    /// Updates the line when it is due.
     pub fn tick(&mut self, lines: u64) {
         let now = Instant::now();
         if now < self.due {
@@ -51,7 +51,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
         if self.shown {
             let _ = write!(io::stderr(), "\r\x1b[K");

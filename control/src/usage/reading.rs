@@ -1,40 +1,40 @@
-//! Lines in, totals out.
+//! Reads ledger lines into totals.
 
 use std::fmt;
 
-use super::args::Args;
+use super::args::UsageArgs;
 use super::charge::Inexact;
 use super::groups::Groups;
 use super::lines::LONGEST;
-use super::record::{Record, Unread};
+use super::record::{LedgerRecord, Unread};
 use super::sought::Sought;
-use super::source::Source;
-use super::tally::Tally;
+use super::source::LedgerSource;
+use super::tally::LineTally;
 use crate::failure::Failure;
 use crate::terminal::printable;
 
 /// A line of a source.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct LinePlace<'a> {
     /// The source.
-    pub source: &'a Source,
+    pub source: &'a LedgerSource,
     /// The line's number there, from 1.
     pub line: u64,
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for LinePlace<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.source.name(), self.line)
     }
 }
 
-/// What records are entered in.
+/// What adds up records.
 pub trait Book {
     /// Adds a record.
     ///
     /// # Errors
-    /// It cannot be added up with the others. The sums are of no use then.
-    fn add(&mut self, record: &Record<'_>) -> Result<(), Unsummed>;
+    /// It cannot be added up with the others. The sums are invalid then.
+    fn add(&mut self, record: &LedgerRecord<'_>) -> Result<(), Unsummed>;
 }
 
 /// Why a charge cannot be added.
@@ -42,7 +42,7 @@ pub trait Book {
 pub enum Unsummed {
     /// The sum would not be exact.
     Inexact,
-    /// It is not of the currency of those before.
+    /// Its currency is not that of the charges before.
     OtherCurrency,
 }
 
@@ -53,46 +53,46 @@ impl From<Inexact> for Unsummed {
 }
 
 impl Book for Groups {
-    fn add(&mut self, record: &Record<'_>) -> Result<(), Unsummed> {
+    fn add(&mut self, record: &LedgerRecord<'_>) -> Result<(), Unsummed> {
         Ok(Self::add(self, record)?)
     }
 }
 
-/// What has been read so far.
+/// The lines read so far.
 #[derive(Debug)]
-pub struct Reading<'a, B> {
-    args: &'a Args,
+pub struct LedgerReader<'a, B> {
+    args: &'a UsageArgs,
     book: B,
-    tally: Tally,
+    tally: LineTally,
     sought: Sought,
 }
 
-impl<'a, B: Book> Reading<'a, B> {
-    /// Nothing yet.
-    pub fn new(args: &'a Args, book: B) -> Self {
+impl<'a, B: Book> LedgerReader<'a, B> {
+    /// No lines yet.
+    pub fn new(args: &'a UsageArgs, book: B) -> Self {
         Self {
             args,
             book,
-            tally: Tally::default(),
+            tally: LineTally::default(),
             sought: Sought::new(args),
         }
     }
 
-    /// How many lines there were.
+    /// The number of lines.
     pub fn lines(&self) -> u64 {
         self.tally.lines
     }
 
-    /// Takes a line, `ended` by a line feed or by the end of its source.
+    /// Adds a line, `ended` by a line feed or by the end of its source.
     ///
     /// # Errors
-    /// A sum of charges would not be exact any more.
-    pub fn line(&mut self, line: &[u8], ended: bool, place: Place<'_>) -> Result<(), Failure> {
+    /// A sum of charges would not be exact.
+    pub fn line(&mut self, line: &[u8], ended: bool, place: LinePlace<'_>) -> Result<(), Failure> {
         if line.trim_ascii().is_empty() {
             return Ok(());
         }
         self.count();
-        match Record::parse(line) {
+        match LedgerRecord::parse(line) {
             Ok(record) => {
                 let counts = self.args.wants(&record);
                 self.sought.see(&record, counts);
@@ -115,8 +115,8 @@ impl<'a, B: Book> Reading<'a, B> {
         Ok(())
     }
 
-    /// Takes a line that is too long to be kept.
-    pub fn too_long(&mut self, place: Place<'_>) {
+    /// Counts a line that is too long to be read.
+    pub fn too_long(&mut self, place: LinePlace<'_>) {
         self.count();
         self.tally
             .skipped
@@ -127,13 +127,13 @@ impl<'a, B: Book> Reading<'a, B> {
         self.tally.lines = self.tally.lines.saturating_add(1);
     }
 
-    /// What came of it.
-    pub fn finish(self) -> (B, Tally, Sought) {
+    /// The results.
+    pub fn finish(self) -> (B, LineTally, Sought) {
         (self.book, self.tally, self.sought)
     }
 }
 
-fn unsummed(why: Unsummed, record: &Record<'_>, place: Place<'_>) -> Failure {
+fn unsummed(why: Unsummed, record: &LedgerRecord<'_>, place: LinePlace<'_>) -> Failure {
     let charge = record.charge.unwrap_or_default();
     let currency = printable(record.currency());
     Failure::Data(match why {

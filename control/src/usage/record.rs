@@ -1,4 +1,4 @@
-//! One line of the ledger, and what a line is that is none.
+//! A record of the ledger, and why a line gives none.
 
 use std::borrow::Cow;
 
@@ -6,50 +6,81 @@ use hashbrown::HashSet;
 use rust_decimal::Decimal;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use time::OffsetDateTime;
 
 use super::charge;
 use super::measure::Measure;
-use super::moment::Moment;
+use crate::timestamp;
 
-/// What became of a request's usage, as the gateway tells it.
+/// The status of a request's usage, as the gateway reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     /// The numbers are final.
     Complete,
     /// What was not reported is estimated, and charged.
     Estimated,
-    /// Something was made upstream, or may have been; the numbers are missing or lower bounds.
+    /// There was or may have been usage; the numbers are missing or lower bounds.
     Partial,
-    /// Nothing was made; also where the request never came as far as the filter.
+    /// There was no usage; also if the request never reached the filter.
     None,
-    /// The upstream gave an error, or no answer.
+    /// The upstream responded with an error, or not at all.
     Failed,
 }
 
-/// One request, as its ledger line tells it. Texts are empty where the line has none.
+impl Status {
+    const ALL: [Self; 5] = [
+        Self::Complete,
+        Self::Estimated,
+        Self::Partial,
+        Self::None,
+        Self::Failed,
+    ];
+
+    /// Its name in a ledger line, and in every format.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Estimated => "estimated",
+            Self::Partial => "partial",
+            Self::None => "none",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// The status of a line; one that never reached the filter has none, and used nothing.
+    fn parse(name: &str) -> Option<Self> {
+        let mut all = Self::ALL.into_iter();
+        match name {
+            "" => Some(Self::None),
+            name => all.find(|status| status.name() == name),
+        }
+    }
+}
+
+/// One request, from its ledger line. Texts are empty where the line has none.
 #[derive(Debug)]
-pub struct Record<'a> {
-    line: Line<'a>,
+pub struct LedgerRecord<'a> {
+    line: LineMembers<'a>,
     /// When the request began.
-    pub moment: Moment,
-    /// What became of its usage.
+    pub time: OffsetDateTime,
+    /// The status of its usage.
     pub status: Status,
-    /// What it costs; absent where the model has no prices or the usage is not known.
+    /// Its charge; `None` if the model has no prices or the usage is not known.
     pub charge: Option<Decimal>,
 }
 
 /// Why a line gives no record.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Unread {
-    /// It is no ledger line, but something else in the same file.
+    /// It is not a ledger line, but something else in the same file.
     Foreign(String),
-    /// It is a ledger line, of a request, but a value in it cannot be right.
+    /// It is a ledger line of a request, but has an invalid value.
     Damaged(String),
     /// It is the beginning of a JSON object.
     Cut,
 }
 
-impl<'a> Record<'a> {
+impl<'a> LedgerRecord<'a> {
     /// Reads a line; a line feed at its end may be there or not.
     ///
     /// # Errors
@@ -59,9 +90,9 @@ impl<'a> Record<'a> {
         if text.trim_ascii_start().first() != Some(&b'{') {
             return Err(Unread::Foreign("not a JSON object".to_owned()));
         }
-        // Looked at as a whole, UTF-8 costs a fraction of what it does string by string. Bytes that are
-        // none may still stand where nobody looks.
-        let line: Result<Line<'a>, _> = match str::from_utf8(text) {
+        // Checking UTF-8 once costs a fraction of checking each string. Members that are skipped may still be
+        // no UTF-8.
+        let line: Result<LineMembers<'a>, _> = match str::from_utf8(text) {
             Ok(text) => serde_json::from_str(text),
             Err(_) => serde_json::from_slice(text),
         };
@@ -74,13 +105,13 @@ impl<'a> Record<'a> {
         line.into_record().map_err(Unread::Damaged)
     }
 
-    /// When the request ended, as far as that is told.
-    pub fn end(&self) -> Moment {
+    /// When the request ended, if the line says so.
+    pub fn end(&self) -> OffsetDateTime {
         let later = match self.line.duration {
-            Some(Lasted::Milliseconds(milliseconds)) => self.moment.after(milliseconds),
+            Some(Lasted::Milliseconds(milliseconds)) => timestamp::after(self.time, milliseconds),
             Some(Lasted::Other(_)) | None => None,
         };
-        later.unwrap_or(self.moment)
+        later.unwrap_or(self.time)
     }
 
     /// The account key's id.
@@ -88,7 +119,7 @@ impl<'a> Record<'a> {
         present(&self.line.key)
     }
 
-    /// Whose the key is.
+    /// The key's owner.
     pub fn owner(&self) -> &str {
         present(&self.line.owner)
     }
@@ -103,12 +134,12 @@ impl<'a> Record<'a> {
         present(&self.line.model)
     }
 
-    /// The group that had the model.
+    /// The source group of the model.
     pub fn source(&self) -> &str {
         present(&self.line.source)
     }
 
-    /// The source's upstream account that answered, or was asked last.
+    /// The upstream account that responded, or was tried last.
     pub fn account(&self) -> &str {
         present(&self.line.account)
     }
@@ -128,7 +159,7 @@ impl<'a> Record<'a> {
         present(&self.line.currency)
     }
 
-    /// What the record adds to a measure.
+    /// What the record adds to a number.
     pub fn amount(&self, measure: Measure) -> u64 {
         let line = &self.line;
         let number = match measure {
@@ -141,7 +172,7 @@ impl<'a> Record<'a> {
             Measure::Input => line.input,
             Measure::Output => line.output,
             Measure::CacheRead => line.cache_read,
-            // Written for a time that was not told counts as five minutes, as in the gateway.
+            // Cache writes of unknown duration count as five minutes, as in the gateway.
             Measure::CacheWrite5m => line.cache_write.map_or(line.cache_write_5m, |all| {
                 Some(all.saturating_sub(line.cache_write_1h.unwrap_or(0)))
             }),
@@ -168,37 +199,37 @@ impl<'a> Record<'a> {
     }
 }
 
-/// The keys of a ledger line that matter here. Others are skipped, whatever they hold.
+/// The members of a ledger line that are used here. Others are skipped, whatever their values.
 #[derive(Debug, Deserialize)]
-struct Line<'a> {
+struct LineMembers<'a> {
     #[serde(borrow)]
-    timestamp: Option<Text<'a>>,
+    timestamp: Option<LineText<'a>>,
     #[serde(rename = "http.response.status_code")]
     status_code: Option<u16>,
     #[serde(rename = "duration_ms")]
     duration: Option<Lasted>,
     #[serde(borrow, rename = "trilane.usage.status")]
-    status: Option<Text<'a>>,
+    status: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.outcome")]
-    outcome: Option<Text<'a>>,
+    outcome: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.key.id")]
-    key: Option<Text<'a>>,
+    key: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.key.owner")]
-    owner: Option<Text<'a>>,
+    owner: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.group")]
-    group: Option<Text<'a>>,
+    group: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.source")]
-    source: Option<Text<'a>>,
+    source: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.account")]
-    account: Option<Text<'a>>,
+    account: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.entry")]
-    entry: Option<Text<'a>>,
+    entry: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.model")]
-    model: Option<Text<'a>>,
+    model: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.charge")]
-    charge: Option<Text<'a>>,
+    charge: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.currency")]
-    currency: Option<Text<'a>>,
+    currency: Option<LineText<'a>>,
     #[serde(rename = "gen_ai.usage.input_tokens")]
     input: Option<u64>,
     #[serde(rename = "gen_ai.usage.output_tokens")]
@@ -237,12 +268,12 @@ struct Line<'a> {
     estimated_input: Option<u64>,
     #[serde(rename = "trilane.estimated.output_tokens")]
     estimated_output: Option<u64>,
-    /// Which things no price covers; only whether there are some matters here.
+    /// What no price covers; only whether there is any matters here.
     #[serde(rename = "trilane.uncovered")]
     uncovered: Option<Vec<IgnoredAny>>,
 }
 
-/// How long a request took. No line is refused for it: few ask.
+/// How long a request took. An invalid value does not make a line invalid, because few need it.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Lasted {
@@ -253,33 +284,28 @@ enum Lasted {
 /// A string that is borrowed from the line unless it has escapes. (A type of its own, because serde
 /// always copies what is an `Option<Cow<str>>`.)
 #[derive(Debug, Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+struct LineText<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// The text, empty where there is none; `-` is how Envoy writes that.
-fn present<'a>(text: &'a Option<Text<'_>>) -> &'a str {
+/// The text, empty if there is none, for which Envoy writes `-`.
+fn present<'a>(text: &'a Option<LineText<'_>>) -> &'a str {
     match text {
-        Some(Text(text)) if text != "-" => text,
+        Some(LineText(text)) if text != "-" => text,
         _ => "",
     }
 }
 
-impl<'a> Line<'a> {
+impl<'a> LineMembers<'a> {
     fn is_of_a_request(&self) -> bool {
         self.timestamp.is_some() && (self.status_code.is_some() || self.status.is_some())
     }
 
-    fn into_record(self) -> Result<Record<'a>, String> {
-        let timestamp = present(&self.timestamp);
-        let moment = Moment::parse(timestamp)
-            .ok_or_else(|| format!("timestamp {timestamp:?} is no RFC 3339 time"))?;
-        let status = match present(&self.status) {
-            "complete" => Status::Complete,
-            "estimated" => Status::Estimated,
-            "partial" => Status::Partial,
-            "none" | "" => Status::None,
-            "failed" => Status::Failed,
-            other => return Err(format!("trilane.usage.status {other:?} is not known")),
-        };
+    fn into_record(self) -> Result<LedgerRecord<'a>, String> {
+        let written = present(&self.timestamp);
+        let time = timestamp::parse(written)
+            .ok_or_else(|| format!("timestamp {written:?} is no RFC 3339 time"))?;
+        let status = present(&self.status);
+        let status = Status::parse(status)
+            .ok_or_else(|| format!("trilane.usage.status {status:?} is not known"))?;
         let charge = match present(&self.charge) {
             "" => None,
             text => {
@@ -287,21 +313,21 @@ impl<'a> Line<'a> {
                 Some(amount.map_err(|why| format!("trilane.charge {text:?} {why}"))?)
             }
         };
-        Ok(Record {
+        Ok(LedgerRecord {
             line: self,
-            moment,
+            time,
             status,
             charge,
         })
     }
 }
 
-/// What a line is that could not be read as a ledger line.
+/// Why a line could not be read as a ledger line.
 fn why_unread(text: &[u8], error: &serde_json::Error) -> Unread {
     if error.is_eof() {
         return Unread::Cut;
     }
-    // Only the keys: a ledger line whose values are wrong is still a request that must not go missing silently.
+    // Only the names: a ledger line with invalid values is still a request that must not be lost silently.
     match serde_json::from_slice::<Keys<'_>>(text) {
         Ok(keys) if keys.are_of_a_request() => Unread::Damaged(told(error)),
         Ok(_) => Unread::Foreign("a JSON object, but not of a request".to_owned()),
@@ -309,14 +335,14 @@ fn why_unread(text: &[u8], error: &serde_json::Error) -> Unread {
     }
 }
 
-/// An error of one line, without the line number that it always has then.
+/// An error's text without its line number, which is always 1.
 fn told(error: &serde_json::Error) -> String {
     error
         .to_string()
         .replace(" at line 1 column ", " at column ")
 }
 
-/// The keys of a JSON object, given once or more.
+/// The names of a JSON object's members, which may occur more than once.
 #[derive(Debug)]
 struct Keys<'a>(HashSet<Cow<'a, str>>);
 
@@ -342,7 +368,7 @@ impl<'de> Deserialize<'de> for Keys<'de> {
                 mut map: A,
             ) -> Result<Self::Value, A::Error> {
                 let mut keys = HashSet::new();
-                while let Some(Text(key)) = map.next_key::<Text<'de>>()? {
+                while let Some(LineText(key)) = map.next_key::<LineText<'de>>()? {
                     map.next_value::<IgnoredAny>()?;
                     keys.insert(key);
                 }

@@ -1,40 +1,40 @@
-//! What was found, ready to be shown.
+//! The totals, ready to be printed.
 
 use super::column::Column;
 use super::measure::Measure;
-use super::totals::Totals;
+use super::totals::UsageTotals;
 
-/// Totals of the records that have these values in common.
+/// The totals of the records with the same values.
 #[derive(Debug, Clone, Default)]
-pub struct Row {
-    /// The values, in the order of the columns; empty where records have none.
+pub struct UsageRow {
+    /// The values, in the order of the columns; empty if records have none.
     pub values: Vec<String>,
     /// The currency of the charge; empty if there is none.
     pub currency: String,
     /// The totals.
-    pub totals: Totals,
+    pub totals: UsageTotals,
 }
 
 /// All rows and their totals.
 #[derive(Debug)]
-pub struct Report {
-    /// What the rows are grouped by.
+pub struct UsageReport {
+    /// The properties that rows are grouped by.
     pub columns: Vec<Column>,
     /// Sorted by their values. Where charges have several currencies, rows are of one currency each.
-    pub rows: Vec<Row>,
-    /// Of all rows, one a currency and at least one, without values.
-    pub totals: Vec<Row>,
+    pub rows: Vec<UsageRow>,
+    /// The totals of all rows, one for each currency and at least one, without values.
+    pub totals: Vec<UsageRow>,
     /// Complete records without a charge.
     pub uncharged: u64,
 }
 
-impl Report {
-    /// Whether the currency is among what the rows are grouped by.
+impl UsageReport {
+    /// Whether rows are grouped by currency.
     pub fn by_currency(&self) -> bool {
         self.columns.contains(&Column::Currency)
     }
 
-    /// How many in all, over all currencies.
+    /// The number over all currencies.
     pub fn count(&self, measure: Measure) -> u128 {
         self.totals.iter().fold(0, |sum: u128, row| {
             sum.saturating_add(row.totals.count(measure))

@@ -1,7 +1,7 @@
-//! Whether there is anything of what was asked for.
+//! Whether the ledger has what `--key`, `--group` and `--model` name.
 
-use super::args::Args;
-use super::record::Record;
+use super::args::UsageArgs;
+use super::record::LedgerRecord;
 use crate::failure::Failure;
 use crate::terminal::{printable, say};
 
@@ -10,23 +10,23 @@ const HANDFUL: usize = 5;
 
 /// One value of `--key`, `--group` or `--model`.
 #[derive(Debug)]
-struct Value {
-    what: What,
+struct SoughtValue {
+    what: SoughtColumn,
     wanted: String,
     /// Whether any request has it.
     there: bool,
-    /// Whether any request that counts has it.
+    /// Whether any selected request has it.
     counted: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum What {
+enum SoughtColumn {
     Key,
     Group,
     Model,
 }
 
-impl What {
+impl SoughtColumn {
     const ALL: [Self; 3] = [Self::Key, Self::Group, Self::Model];
 
     fn name(self) -> &'static str {
@@ -37,7 +37,7 @@ impl What {
         }
     }
 
-    fn of<'a>(self, record: &'a Record<'_>) -> &'a str {
+    fn of<'a>(self, record: &'a LedgerRecord<'_>) -> &'a str {
         let value = match self {
             Self::Key => record.key(),
             Self::Group => record.group(),
@@ -47,21 +47,21 @@ impl What {
     }
 }
 
-/// The values that were asked for, and what there is instead.
+/// The values that were named, and some that exist.
 #[derive(Debug)]
 pub struct Sought {
-    values: Vec<Value>,
-    /// The first few ids that there are, by [`What`]; one more than a message lists.
-    known: [Vec<String>; What::ALL.len()],
+    values: Vec<SoughtValue>,
+    /// The first few existing ids, by [`SoughtColumn`]; one more than a message lists.
+    known: [Vec<String>; SoughtColumn::ALL.len()],
 }
 
 impl Sought {
-    /// What the command line asks for.
-    pub fn new(args: &Args) -> Self {
+    /// The values that the command line names.
+    pub fn new(args: &UsageArgs) -> Self {
         let lists = [&args.key, &args.group, &args.model];
-        let lists = What::ALL.into_iter().zip(lists);
+        let lists = SoughtColumn::ALL.into_iter().zip(lists);
         let values = lists.flat_map(|(what, list)| {
-            list.iter().map(move |wanted| Value {
+            list.iter().map(move |wanted| SoughtValue {
                 what,
                 wanted: wanted.clone(),
                 there: false,
@@ -74,8 +74,8 @@ impl Sought {
         }
     }
 
-    /// A request, and whether it counts.
-    pub fn see(&mut self, record: &Record<'_>, counts: bool) {
+    /// Notes a request, and whether it is selected.
+    pub fn see(&mut self, record: &LedgerRecord<'_>, counts: bool) {
         if self.values.is_empty() {
             return;
         }
@@ -85,7 +85,7 @@ impl Sought {
                 value.counted = counts;
             }
         }
-        for (what, known) in What::ALL.into_iter().zip(&mut self.known) {
+        for (what, known) in SoughtColumn::ALL.into_iter().zip(&mut self.known) {
             let id = what.of(record);
             if known.len() <= HANDFUL && id != "-" && !known.iter().any(|known| known == id) {
                 known.push(id.to_owned());
@@ -93,13 +93,14 @@ impl Sought {
         }
     }
 
-    /// Says of what there is nothing.
+    /// Reports values without any request.
     ///
     /// # Errors
-    /// There is nothing of something: whoever asked must not take nothing for the answer.
+    /// There is one: an empty result must not pass for an answer.
     pub fn verdict(&self) -> Result<(), Failure> {
-        let missing: Vec<&Value> = self.values.iter().filter(|value| !value.counted).collect();
-        for Value {
+        let missing: Vec<&SoughtValue> =
+            self.values.iter().filter(|value| !value.counted).collect();
+        for SoughtValue {
             what,
             wanted,
             there,
@@ -126,8 +127,8 @@ impl Sought {
         }
     }
 
-    /// Which ids there are, a handful of them.
-    fn known_text(&self, what: What) -> String {
+    /// A handful of existing ids.
+    fn known_text(&self, what: SoughtColumn) -> String {
         let known = self.known.get(what as usize).map(Vec::as_slice);
         let known = known.unwrap_or_default();
         if known.is_empty() {

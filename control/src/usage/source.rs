@@ -1,4 +1,4 @@
-//! Where ledger lines come from: files or standard input, plain or gzip.
+//! The sources of ledger lines: files or standard input, plain or gzip.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -10,12 +10,12 @@ use flate2::bufread::MultiGzDecoder;
 
 use crate::failure::Failure;
 
-/// How much is read at once, in bytes.
+/// The size of reads, in bytes.
 const BUFFER: usize = 256 << 10;
 
 /// A place to read ledger lines from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum LedgerSource {
     /// Standard input.
     Stdin,
     /// A file.
@@ -30,11 +30,11 @@ pub struct Input {
     pub gzip: bool,
 }
 
-impl Source {
+impl LedgerSource {
     /// The sources of the command line, `-` being standard input.
     ///
     /// # Errors
-    /// One is named twice: what it holds would count twice.
+    /// One is named twice: its records would count twice.
     pub fn all(files: &[PathBuf]) -> Result<Vec<Self>, Failure> {
         let mut sources = Vec::new();
         let mut known = Vec::new();
@@ -45,7 +45,7 @@ impl Source {
                 Self::File(file.clone())
             };
             let place = match &source {
-                // By whatever way it is named. What is no file yet fails when it is opened.
+                // Whatever name it has. A missing file fails when it is opened.
                 Self::File(path) => std::fs::canonicalize(path).unwrap_or_else(|_| path.clone()),
                 Self::Stdin => PathBuf::from("-"),
             };
@@ -64,7 +64,7 @@ impl Source {
         Ok(sources)
     }
 
-    /// What to call it.
+    /// Its name for messages.
     pub fn name(&self) -> String {
         match self {
             Self::Stdin => "standard input".to_owned(),
@@ -72,7 +72,7 @@ impl Source {
         }
     }
 
-    /// Its size in bytes as it is stored, where that is known.
+    /// Its stored size in bytes, if known.
     pub fn size(&self) -> Option<u64> {
         match self {
             Self::Stdin => None,
@@ -86,7 +86,7 @@ impl Source {
     /// Opens it. `taken` counts the bytes read from it.
     ///
     /// # Errors
-    /// It cannot be read, or is compressed in a way that is not known here.
+    /// It cannot be read, or has an unknown compression.
     pub fn open(&self, taken: &Rc<Cell<u64>>) -> Result<Input, Failure> {
         let stored: Box<dyn Read> = match self {
             Self::Stdin => Box::new(io::stdin().lock()),
@@ -94,7 +94,7 @@ impl Source {
                 Box::new(File::open(path).map_err(|error| self.unreadable(&error))?)
             }
         };
-        let mut stored = Counted {
+        let mut stored = CountedReader {
             stored,
             taken: Rc::clone(taken),
         };
@@ -122,7 +122,7 @@ impl Source {
         Failure::Data(format!("cannot read {}: {error}", self.name()))
     }
 
-    /// What an error after so many whole lines means.
+    /// The failure for an error after so many whole lines.
     pub fn broken(&self, error: &io::Error, gzip: bool, lines: u64) -> Failure {
         let name = self.name();
         let broken = match error.kind() {
@@ -141,7 +141,7 @@ impl Source {
     }
 }
 
-/// The tool for a compression that other files than gzip begin with.
+/// The tool for a compression other than gzip, by a file's first bytes.
 fn other_compression(start: &[u8]) -> Option<&'static str> {
     let known: [(&[u8], _); 3] = [
         (b"\x28\xb5\x2f\xfd", "zstd"),
@@ -154,12 +154,12 @@ fn other_compression(start: &[u8]) -> Option<&'static str> {
 }
 
 /// Counts the bytes that are read.
-struct Counted {
+struct CountedReader {
     stored: Box<dyn Read>,
     taken: Rc<Cell<u64>>,
 }
 
-impl Read for Counted {
+impl Read for CountedReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.stored.read(buffer)?;
         let taken = u64::try_from(count).unwrap_or(u64::MAX);

@@ -1,4 +1,4 @@
-//! What keys and groups have spent: what a document says in `limits.budget.spent`.
+//! What keys and groups have spent, in the form of a document's `limits.budget.spent`.
 
 use std::io::{self, Write};
 
@@ -6,64 +6,73 @@ use hashbrown::HashMap;
 use rust_decimal::Decimal;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
+use time::{Date, OffsetDateTime};
 
 use super::charge::Sum;
-use super::moment::Moment;
 use super::reading::{Book, Unsummed};
-use super::record::Record;
+use super::record::LedgerRecord;
+use crate::output::write_json;
+use crate::timestamp;
 
-/// Charges by key and by group, in the day and the month (UTC) of the last record. A request belongs to the day in which it
-/// ended, for that is when a gateway counts it. Grows with the number of keys and groups.
+/// Charges by key and by group, in the day and the month (UTC) of the last record. A request counts on the day when it
+/// ended, as in the gateway. Memory grows with the number of keys and groups.
 #[derive(Debug, Default)]
-pub struct Spent {
-    /// The only keys that are asked about; all, and all groups, where there is none.
+pub struct SpentBook {
+    /// The selected keys; all keys and all groups if it is empty.
     only: Vec<String>,
     /// The end of the last request.
-    last: Option<Moment>,
-    /// Of all charges; a budget has but one.
+    last: Option<OffsetDateTime>,
+    /// The currency of all charges: a budget has one.
     currency: Option<Box<str>>,
-    keys: HashMap<Box<str>, Spending>,
-    groups: HashMap<Box<str>, Spending>,
+    keys: HashMap<Box<str>, ChargedPeriod>,
+    groups: HashMap<Box<str>, ChargedPeriod>,
 }
 
-/// Of one key or group, in the last day in which it was charged, and in its month.
-#[derive(Debug, Default)]
-struct Spending {
-    /// `YYYY-MM-DD`.
-    day: [u8; Moment::DAY],
+/// The charges of one key or group on its last day, and in the month of that day.
+#[derive(Debug)]
+struct ChargedPeriod {
+    day: Date,
     in_day: Sum,
     in_month: Sum,
 }
 
-impl Spending {
+impl ChargedPeriod {
+    /// Nothing yet, on this day.
+    fn on(day: Date) -> Self {
+        Self {
+            day,
+            in_day: Sum::default(),
+            in_month: Sum::default(),
+        }
+    }
+
     /// Adds a charge, unless it is of an earlier month than the last.
-    fn add(&mut self, moment: &Moment, charge: Decimal) -> Result<(), Unsummed> {
-        let (kept, day) = (self.day, moment.day());
-        if month(&kept) > month(day) {
+    fn add(&mut self, day: Date, charge: Decimal) -> Result<(), Unsummed> {
+        if month(day) < month(self.day) {
             return Ok(());
         }
-        if month(&kept) < month(day) {
+        if month(day) > month(self.day) {
             self.in_month = Sum::default();
         }
-        if kept.as_slice() < day {
+        if day > self.day {
             self.in_day = Sum::default();
-            self.day.copy_from_slice(day);
+            self.day = day;
         }
         self.in_month.add(charge)?;
-        if kept.as_slice() <= day {
+        if day == self.day {
             self.in_day.add(charge)?;
         }
         Ok(())
     }
 }
 
-/// The `YYYY-MM` of a day.
-fn month(day: &[u8]) -> &[u8] {
-    day.get(..Moment::MONTH).unwrap_or_default()
+/// The month of a day, in the order of time.
+fn month(day: Date) -> (i32, u8) {
+    (day.year(), u8::from(day.month()))
 }
 
-impl Book for Spent {
-    fn add(&mut self, record: &Record<'_>) -> Result<(), Unsummed> {
+impl Book for SpentBook {
+    fn add(&mut self, record: &LedgerRecord<'_>) -> Result<(), Unsummed> {
         let end = record.end();
         self.last = self.last.max(Some(end));
         let Some(charge) = record.charge.filter(|charge| !charge.is_zero()) else {
@@ -78,7 +87,7 @@ impl Book for Spent {
         let (only, key) = (&self.only, record.key());
         let (of_key, of_group) = (
             only.is_empty() || only.iter().any(|only| only == key),
-            // What some of its keys have spent is not what a group has.
+            // Some of its keys do not add up to a group.
             only.is_empty(),
         );
         for (all, id, asked) in [
@@ -86,15 +95,17 @@ impl Book for Spent {
             (&mut self.groups, record.group(), of_group),
         ] {
             if !id.is_empty() && asked {
-                all.entry_ref(id).or_default().add(&end, charge)?;
+                all.entry_ref(id)
+                    .or_insert_with(|| ChargedPeriod::on(end.date()))
+                    .add(end.date(), charge)?;
             }
         }
         Ok(())
     }
 }
 
-impl Spent {
-    /// Of these keys alone, or of all keys and groups.
+impl SpentBook {
+    /// Adds up for these keys only, or for all keys and groups.
     pub fn of(only: &[String]) -> Self {
         Self {
             only: only.to_vec(),
@@ -102,49 +113,47 @@ impl Spent {
         }
     }
 
-    /// Writes it as one JSON object: by id, what to put into a document. Who was not charged in the month is not there.
+    /// Writes one JSON object: by id, what a document needs. Keys and groups without charges in the month are left out.
     ///
     /// # Errors
     /// As the output gives them.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let last = self.last.as_ref();
-        let document = Document {
-            keys: ByMoment(&self.keys, last),
-            groups: ByMoment(&self.groups, last),
+        let document = SpentReport {
+            keys: ByTime(&self.keys, self.last),
+            groups: ByTime(&self.groups, self.last),
         };
-        serde_json::to_writer(&mut *out, &document)?;
-        out.write_all(b"\n")
+        write_json(&document, out)
     }
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
-    keys: ByMoment<'a>,
-    groups: ByMoment<'a>,
+struct SpentReport<'a> {
+    keys: ByTime<'a>,
+    groups: ByTime<'a>,
 }
 
-/// What was spent by a moment.
-struct ByMoment<'a>(&'a HashMap<Box<str>, Spending>, Option<&'a Moment>);
+/// What was spent until a time.
+struct ByTime<'a>(&'a HashMap<Box<str>, ChargedPeriod>, Option<OffsetDateTime>);
 
-impl Serialize for ByMoment<'_> {
+impl Serialize for ByTime<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self(all, Some(last)) = *self else {
             return serializer.serialize_map(Some(0))?.end();
         };
         let mut all: Vec<_> = all
             .iter()
-            .filter(|(_, spending)| month(&spending.day) == last.month())
+            .filter(|(_, spending)| month(spending.day) == month(last.date()))
             .collect();
         all.sort_by_key(|(id, _)| *id);
         serializer.collect_map(all.into_iter().map(|(id, spending)| {
-            let today = spending.day.as_slice() == last.day();
+            let today = spending.day == last.date();
             let in_day = if today {
                 spending.in_day
             } else {
                 Sum::default()
             };
-            let entry = Entry {
-                at: last.text(),
+            let entry = SpentEntry {
+                at: timestamp::text(last),
                 in_day: in_day.text(),
                 in_month: spending.in_month.text(),
             };
@@ -153,9 +162,9 @@ impl Serialize for ByMoment<'_> {
     }
 }
 
-/// The form of a document's `limits.budget.spent`.
+/// A document's `limits.budget.spent`.
 #[derive(Serialize)]
-struct Entry {
+struct SpentEntry {
     at: String,
     in_day: String,
     in_month: String,

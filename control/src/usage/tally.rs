@@ -1,17 +1,17 @@
-//! What became of the lines read.
+//! Counts of lines by what they were.
 
 use crate::terminal::{printable, say};
 
-/// Lines that gave no record, and the first of them.
+/// Lines without a record, and the first of them.
 #[derive(Debug, Default)]
 pub struct Faults {
-    /// How many.
+    /// Their number.
     pub count: u64,
     first: String,
 }
 
 impl Faults {
-    /// One more: where it stands and why it gave no record.
+    /// Adds a line: its place, and why it gave no record.
     pub fn push(&mut self, place: impl std::fmt::Display, why: &str) {
         if self.count == 0 {
             self.first = printable(&format!("{place}: {why}"));
@@ -19,7 +19,7 @@ impl Faults {
         self.count = self.count.saturating_add(1);
     }
 
-    /// Says it, if there is something to say.
+    /// Reports them, if there are any.
     fn tell(&self, what: impl Fn(bool) -> &'static str) {
         if self.count > 0 {
             let lines = if self.count == 1 {
@@ -36,23 +36,23 @@ impl Faults {
     }
 }
 
-/// What became of the lines read. Blank lines do not count.
+/// Counts of lines. Blank lines do not count.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct LineTally {
     /// All lines.
     pub lines: u64,
-    /// Lines of requests that were not asked for.
+    /// Lines of requests that were not selected.
     pub left_out: u64,
-    /// Lines that are no ledger lines.
+    /// Lines that are not ledger lines.
     pub skipped: Faults,
-    /// Ledger lines with a value that cannot be right: they are missing in the totals.
+    /// Ledger lines with an invalid value: they are missing in the totals.
     pub damaged: Faults,
-    /// Last lines that are not whole.
+    /// Last lines that are not complete.
     pub torn: Faults,
 }
 
-impl Tally {
-    /// Says what was not counted, and why.
+impl LineTally {
+    /// Reports what was not counted, and why.
     pub fn tell(&self) {
         self.skipped.tell(|one| {
             if one {

@@ -2,25 +2,24 @@
 
 use super::charge::{Inexact, Sum};
 use super::measure::Measure;
-use super::record::{Record, Status};
+use super::record::{LedgerRecord, Status};
 
-/// What some records come to. Each record adds less than 2^64 to a count, so that no count can
-/// overflow before 2^64 records.
+/// The sums over some records. Each record adds less than 2^64 to a count, so no count can overflow before 2^64 records.
 #[derive(Debug, Clone, Default)]
-pub struct Totals {
+pub struct UsageTotals {
     counts: [u128; Measure::ALL.len()],
     /// Their charges, all of one currency.
     pub charge: Sum,
-    /// Those of the charges that are by estimate.
+    /// The part of them that is estimated.
     pub estimated_charge: Sum,
 }
 
-impl Totals {
+impl UsageTotals {
     /// Adds a record.
     ///
     /// # Errors
     /// The sum of charges would not be exact.
-    pub fn add(&mut self, record: &Record<'_>) -> Result<(), Inexact> {
+    pub fn add(&mut self, record: &LedgerRecord<'_>) -> Result<(), Inexact> {
         for (count, measure) in self.counts.iter_mut().zip(Measure::ALL) {
             *count = count.saturating_add(u128::from(record.amount(measure)));
         }
@@ -33,14 +32,14 @@ impl Totals {
         Ok(())
     }
 
-    /// Adds the counts of others, but not their charges, which may be of another currency.
+    /// Adds the counts of others, but not their charges, which may have another currency.
     pub fn add_counts(&mut self, others: &Self) {
         for (count, other) in self.counts.iter_mut().zip(others.counts) {
             *count = count.saturating_add(other);
         }
     }
 
-    /// How many.
+    /// A count.
     pub fn count(&self, measure: Measure) -> u128 {
         self.counts.get(measure as usize).copied().unwrap_or(0)
     }

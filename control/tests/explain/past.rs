@@ -157,7 +157,7 @@ fn what_happened_and_what_to_do() {
             refused(404, "model_not_found", json!({})),
             &[
                 "for the model gpt-5.1-2025-11-13",
-                "trilane models DOCUMENT",
+                "trilane models --document FILE",
             ],
         ),
         (

@@ -1,4 +1,4 @@
-//! What a request was charged, and from which numbers and prices.
+//! The charge of a request, itemized by usage and prices.
 
 use rust_decimal::Decimal;
 use serde::Serialize;
@@ -10,41 +10,41 @@ use trilane::money::{Charge, Item, Multiplier, Price, Prices, bill};
 use trilane::protocol::Protocol;
 use trilane::usage::{Call, Kind};
 
-use super::Line;
+use super::LedgerLine;
 
-/// The bill of a request, by the prices of a document.
+/// The charge of a request, itemized by the prices of a document.
 #[derive(Debug, Serialize)]
-pub struct Bill {
-    /// What was used, and what that costs before the multiplier.
-    pub items: Vec<Used>,
+pub struct ItemizedCharge {
+    /// The items, before the multiplier.
+    pub items: Vec<ChargedItem>,
     /// The class of service or speed whose prices these are; `null` for the model's own.
     pub tier: Option<String>,
     /// The final multiplier.
     pub multiplier: String,
-    /// What it comes to.
+    /// The sum of the items, times the multiplier.
     pub charge: String,
-    /// Whether that is what was charged.
+    /// Whether the ledger line has the same charge.
     pub as_charged: bool,
 }
 
-/// Something that was used.
+/// One item of usage.
 #[derive(Debug, Serialize)]
-pub struct Used {
-    /// What, under its name in `prices`.
+pub struct ChargedItem {
+    /// Its name in `prices`.
     pub what: &'static str,
-    /// How many: tokens, images or calls.
+    /// The number of tokens, images or calls.
     pub amount: u64,
-    /// What a million tokens, or one image or call, costs; `null` where it is free.
+    /// The price of a million tokens, or of one image or call; `null` where it is free.
     pub price: Option<String>,
-    /// What that comes to.
+    /// Amount times price.
     pub cost: String,
 }
 
-/// The bill by a document; why there is none, where there is not.
+/// Itemizes the charge of a line by a document's prices.
 ///
 /// # Errors
-/// The reason.
-pub fn of(line: &Line, document: &Compiled) -> Result<Bill, &'static str> {
+/// Why it cannot.
+pub fn of(line: &LedgerLine, document: &Compiled) -> Result<ItemizedCharge, &'static str> {
     let source = line
         .text("trilane.source")
         .and_then(|id| document.policy.group(id))
@@ -85,7 +85,7 @@ pub fn of(line: &Line, document: &Compiled) -> Result<Bill, &'static str> {
     let total = total.ok_or("the exact amount has too many digits")?.value();
     let charged = line.text("trilane.charge").map(str::parse::<Decimal>);
     let as_charged = charged.is_some_and(|charged| charged == Ok(total));
-    Ok(Bill {
+    Ok(ItemizedCharge {
         items: items(line, prices, call),
         tier: found.map(|(class, _)| class.to_owned()),
         multiplier: multiplier.value().normalize().to_string(),
@@ -94,14 +94,14 @@ pub fn of(line: &Line, document: &Compiled) -> Result<Bill, &'static str> {
     })
 }
 
-fn model<'a>(line: &Line, source: &'a Source) -> Option<&'a Model> {
+fn model<'a>(line: &LedgerLine, source: &'a Source) -> Option<&'a Model> {
     let id = line.text("trilane.model")?;
     let mut models = source.catalog.models().iter();
     models.find(|model| model.id == id).map(AsRef::as_ref)
 }
 
-/// The final multiplier. A line has four places of it, and that of a Mixed group has more: those are the document's.
-fn multiplier(line: &Line, document: &Compiled) -> Option<Multiplier> {
+/// The final multiplier. A line has four decimal places of it; the exact one of a Mixed group comes from the document.
+fn multiplier(line: &LedgerLine, document: &Compiled) -> Option<Multiplier> {
     let shown = line.text("trilane.multiplier")?;
     let group = line
         .text("trilane.group")
@@ -122,8 +122,8 @@ fn multiplier(line: &Line, document: &Compiled) -> Option<Multiplier> {
         .or_else(|| Multiplier::parse(shown).ok())
 }
 
-/// Everything that was used, with its price.
-fn items(line: &Line, prices: &Prices, call: Option<Price>) -> Vec<Used> {
+/// All items of usage, with their prices.
+fn items(line: &LedgerLine, prices: &Prices, call: Option<Price>) -> Vec<ChargedItem> {
     let usage = line.usage();
     let tokens = Kind::ALL
         .map(|kind| (kind.name(), usage.tokens(kind), prices.tokens(kind), 6))
@@ -134,7 +134,7 @@ fn items(line: &Line, prices: &Prices, call: Option<Price>) -> Vec<Used> {
         .chain(calls)
         .chain([("per_call", u64::from(call.is_some()), call, 0)]);
     let used = all.filter(|(_, amount, ..)| *amount > 0);
-    used.map(|(what, amount, price, places)| Used {
+    used.map(|(what, amount, price, places)| ChargedItem {
         what,
         amount,
         price: price.map(|price| price.value().normalize().to_string()),
@@ -143,7 +143,7 @@ fn items(line: &Line, prices: &Prices, call: Option<Price>) -> Vec<Used> {
     .collect()
 }
 
-/// So many at a price for each `10^places` of them.
+/// The cost of an amount at a price per `10^places`.
 fn cost(amount: u64, price: Option<Price>, places: u32) -> String {
     let price = price.map(Price::value).unwrap_or_default();
     let each = price.checked_mul(Decimal::new(1, places));

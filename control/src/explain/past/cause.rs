@@ -1,8 +1,8 @@
-//! What an ending means, and what a person does then.
+//! The meaning of each ending, and its remedy.
 
-use super::Line;
+use super::LedgerLine;
 
-/// How a request ended, by `trilane.outcome`.
+/// The meaning of a `trilane.outcome`.
 pub fn ending(outcome: &str) -> Option<&'static str> {
     Some(match outcome {
         "finished" => "the answer was relayed whole",
@@ -21,7 +21,7 @@ pub fn ending(outcome: &str) -> Option<&'static str> {
     })
 }
 
-/// Why a try failed, by its `kind`.
+/// The meaning of a failed attempt's `kind`.
 pub fn failure(kind: &str) -> &str {
     match kind {
         "rate_limited" => "has reached a limit",
@@ -38,7 +38,7 @@ pub fn failure(kind: &str) -> &str {
     }
 }
 
-/// How good the numbers are, by `trilane.usage.status`.
+/// The meaning of a `trilane.usage.status`.
 pub fn numbers(status: &str) -> &str {
     match status {
         "complete" => "as the upstream reported them",
@@ -50,17 +50,17 @@ pub fn numbers(status: &str) -> &str {
     }
 }
 
-/// Why, and what to do.
+/// A cause and its remedy.
 #[derive(Debug, Clone, Copy)]
 pub struct Cause {
-    /// What went wrong.
+    /// The cause.
     pub why: &'static str,
-    /// What helps.
+    /// The remedy.
     pub cure: &'static str,
 }
 
-/// Of an ending that somebody asks about; `None` where all is well, or the vendor's own words say it.
-pub fn of(line: &Line) -> Option<Cause> {
+/// The cause of a failure; `None` for a success.
+pub fn of(line: &LedgerLine) -> Option<Cause> {
     let cause = |why, cure| Some(Cause { why, cure });
     let status = line.number("http.response.status_code").unwrap_or(0);
     let Some(outcome) = line.text("trilane.outcome") else {
@@ -109,8 +109,8 @@ pub fn of(line: &Line) -> Option<Cause> {
     }
 }
 
-/// Whether all tries failed for credentials, or the only upstream answered so.
-fn refused_everywhere(line: &Line) -> bool {
+/// Whether every attempt failed for its credential.
+fn refused_everywhere(line: &LedgerLine) -> bool {
     let failed = line.list("trilane.tries.failed");
     let kind = |each: &serde_json::Value, wanted: &str| each["kind"].as_str() == Some(wanted);
     let credential = |each| kind(each, "unauthorized") || kind(each, "no_credential");
@@ -120,8 +120,8 @@ fn refused_everywhere(line: &Line) -> bool {
     failed.iter().all(credential)
 }
 
-/// Of a refusal, by its code.
-fn refusal(line: &Line) -> Option<Cause> {
+/// The cause of a rejection, by its error code.
+fn refusal(line: &LedgerLine) -> Option<Cause> {
     let code = line.text("error.type")?;
     let known_key = line.text("trilane.key.id").is_some();
     let (why, cure) = match code {
@@ -133,7 +133,7 @@ fn refusal(line: &Line) -> Option<Cause> {
         "invalid_api_key" => (
             "there was no key, or one that nobody knows",
             "check which key the client sends, and in which header: authorization: Bearer (A), x-api-key (B), \
-             x-goog-api-key (C). trilane explain DOCUMENT METHOD PATH --key-file says what is wrong with a key",
+             x-goog-api-key (C). trilane explain --document FILE METHOD PATH --key-file says what is wrong with a key",
         ),
         "protocol_not_allowed" => (
             "the key's group does not serve this protocol",
@@ -141,7 +141,7 @@ fn refusal(line: &Line) -> Option<Cause> {
         ),
         "model_not_found" => (
             "the key's group has no model of this name",
-            "name one of its models: trilane models DOCUMENT --key-id lists them",
+            "name one of its models: trilane models --document FILE --key-id lists them",
         ),
         "model_not_entitled" => (
             "the source's account has no right to this model",
@@ -182,7 +182,7 @@ fn refusal(line: &Line) -> Option<Cause> {
         ),
         "invalid_body" => (
             "the body is no JSON object that can be decided on",
-            "see the message of the answer; explain the same body with trilane explain DOCUMENT POST PATH --body",
+            "see the message of the answer; explain the same body with trilane explain --document FILE POST PATH --body",
         ),
         "invalid_parameter" => (
             "a parameter of the query or the body is not allowed",

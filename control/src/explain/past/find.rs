@@ -1,36 +1,36 @@
-//! The lines of the requests that the command line means.
+//! Finds the ledger lines of the requests that the command line means.
 
 use std::cell::Cell;
-use std::io::{self, Read as _};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use memchr::memmem::Finder;
 
-use super::Line;
-use crate::explain::args::Args;
+use super::LedgerLine;
+use crate::document::{STDIN, read_input};
+use crate::explain::args::ExplainArgs;
 use crate::failure::Failure;
 use crate::terminal::printable;
-use crate::usage::lines::{self, Read};
-use crate::usage::source::Source;
+use crate::usage::lines::{self, LineRead};
+use crate::usage::source::LedgerSource;
 
-/// How many requests of one id are explained: an id that a client makes up may be that of many.
+/// The most requests of one id that are explained: clients may reuse an id.
 const MOST: usize = 10;
 /// The variable that names ledgers, with `:` between them.
 const VARIABLE: &str = "TRILANE_LEDGER";
-/// Where `make run` writes one, by its port.
+/// Where `make run` writes ledgers, by port.
 const OF_RUNS: &str = "target/run";
 
-/// Those lines, one at least.
+/// The lines, at least one.
 ///
 /// # Errors
-/// There is none, or none that can be read.
-pub fn lines(args: &Args) -> Result<Vec<Line>, Failure> {
-    let what = args.document.to_string_lossy();
-    if what == "-" && args.ledger.is_empty() {
-        let mut text = Vec::new();
-        let read = io::stdin().lock().read_to_end(&mut text);
-        read.map_err(|error| Failure::Unreadable(format!("cannot read standard input: {error}")))?;
+/// There is none, or an input cannot be read.
+pub fn lines(args: &ExplainArgs, request: &OsStr) -> Result<Vec<LedgerLine>, Failure> {
+    let what = request.to_string_lossy();
+    if what == STDIN && args.ledger.is_empty() {
+        let text = read_input(Path::new(STDIN))
+            .map_err(|error| Failure::Unreadable(format!("cannot read standard input: {error}")))?;
         return given(&text, "standard input");
     }
     if what.trim_start().starts_with('{') {
@@ -41,7 +41,7 @@ pub fn lines(args: &Args) -> Result<Vec<Line>, Failure> {
     } else {
         args.ledger.clone()
     };
-    let sources = Source::all(&sources)?;
+    let sources = LedgerSource::all(&sources)?;
     let lines = of_id(&what, &sources)?;
     if lines.is_empty() {
         return Err(Failure::Data(nothing(&what, &sources)));
@@ -49,10 +49,10 @@ pub fn lines(args: &Args) -> Result<Vec<Line>, Failure> {
     Ok(lines)
 }
 
-/// What was given as lines.
-fn given(text: &[u8], name: &str) -> Result<Vec<Line>, Failure> {
+/// Lines given directly.
+fn given(text: &[u8], name: &str) -> Result<Vec<LedgerLine>, Failure> {
     let lines = text.split(|byte| *byte == b'\n');
-    let lines: Vec<Line> = lines.filter_map(Line::parse).take(MOST).collect();
+    let lines: Vec<LedgerLine> = lines.filter_map(LedgerLine::parse).take(MOST).collect();
     if lines.is_empty() {
         let why =
             format!("{name} has no ledger line: one JSON object of a request, with its timestamp");
@@ -61,7 +61,7 @@ fn given(text: &[u8], name: &str) -> Result<Vec<Line>, Failure> {
     Ok(lines)
 }
 
-/// The ledgers that there are where nobody named one.
+/// The ledgers to search when none is named.
 fn found() -> Result<Vec<PathBuf>, Failure> {
     if let Some(files) = std::env::var_os(VARIABLE) {
         let files = std::env::split_paths(&files);
@@ -76,14 +76,14 @@ fn found() -> Result<Vec<PathBuf>, Failure> {
     if files.is_empty() {
         return Err(Failure::Usage(format!(
             "no ledger to look in: name its files with --ledger or {VARIABLE}, or give the line itself (- reads it from \
-             standard input). To explain what a request would do, give DOCUMENT, METHOD and PATH"
+             standard input). To explain what a request would do, give --document, METHOD and PATH"
         )));
     }
     Ok(files)
 }
 
-/// The lines of a request by its id: the gateway's own, the vendor's, or that of the vendor's answer.
-fn of_id(id: &str, sources: &[Source]) -> Result<Vec<Line>, Failure> {
+/// The lines of a request by its id: the gateway's, the vendor's, or that of the vendor's response.
+fn of_id(id: &str, sources: &[LedgerSource]) -> Result<Vec<LedgerLine>, Failure> {
     let finder = Finder::new(id.as_bytes());
     let mut found = Vec::new();
     let mut bytes = Vec::new();
@@ -95,24 +95,24 @@ fn of_id(id: &str, sources: &[Source]) -> Result<Vec<Line>, Failure> {
                 .map_err(|error| source.broken(&error, input.gzip, number))?;
             number = number.saturating_add(1);
             match read {
-                Read::Line { .. } if finder.find(&bytes).is_some() => {
-                    found.extend(Line::parse(&bytes).filter(|line| line.has_id(id)));
+                LineRead::Line { .. } if finder.find(&bytes).is_some() => {
+                    found.extend(LedgerLine::parse(&bytes).filter(|line| line.has_id(id)));
                 }
-                Read::Line { .. } | Read::TooLong => {}
-                Read::End => break,
+                LineRead::Line { .. } | LineRead::TooLong => {}
+                LineRead::End => break,
             }
         }
     }
     Ok(found)
 }
 
-fn nothing(id: &str, sources: &[Source]) -> String {
+fn nothing(id: &str, sources: &[LedgerSource]) -> String {
     let names: Vec<String> = sources
         .iter()
         .map(|source| printable(&source.name()))
         .collect();
     let file = if Path::new(id).exists() {
-        ". It is the name of a file: to explain what a request would do, give METHOD and PATH behind it"
+        ". It is the name of a file: to explain what a request would do, name it with --document and give METHOD and PATH behind it"
     } else {
         ". It may be in another ledger (--ledger), or not written yet: Envoy writes lines about once a second"
     };

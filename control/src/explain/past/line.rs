@@ -1,13 +1,13 @@
-//! A line of the ledger, whole.
+//! A ledger line with all its members.
 
 use serde_json::{Map, Value};
 use trilane::usage::{Call, Kind, Usage};
 
 /// The members of a line.
 #[derive(Debug)]
-pub struct Line(Map<String, Value>);
+pub struct LedgerLine(Map<String, Value>);
 
-/// The kinds of tokens that have a member of their own; of the others the two sums tell.
+/// The kinds of tokens with a member of their own; the others follow from the two sums.
 const KINDS: [(&str, Kind); 8] = [
     ("gen_ai.usage.cache_read.input_tokens", Kind::CacheRead),
     (
@@ -22,8 +22,8 @@ const KINDS: [(&str, Kind); 8] = [
     ("trilane.usage.image.output_tokens", Kind::OutputImage),
 ];
 
-impl Line {
-    /// Reads a line, with whatever a log puts before its object; `None` where it is none of a request.
+impl LedgerLine {
+    /// Reads a line, with any prefix that a log adds; `None` if it is not of a request.
     pub fn parse(text: &[u8]) -> Option<Self> {
         let start = memchr::memchr(b'{', text)?;
         let Ok(Value::Object(members)) = serde_json::from_slice(text.get(start..)?.trim_ascii())
@@ -36,12 +36,12 @@ impl Line {
         (of_request && line.text("timestamp").is_some()).then_some(line)
     }
 
-    /// All of it.
+    /// All members.
     pub fn members(&self) -> &Map<String, Value> {
         &self.0
     }
 
-    /// A text; `None` where there is none, for which Envoy writes `-`.
+    /// A string; `None` if it is missing, for which Envoy writes `-`.
     pub fn text(&self, name: &str) -> Option<&str> {
         let text = self.0.get(name)?.as_str()?;
         (!text.is_empty() && text != "-").then_some(text)
@@ -58,7 +58,7 @@ impl Line {
         list.map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Whether this is one of its ids.
+    /// Whether the line has this id.
     pub fn has_id(&self, id: &str) -> bool {
         [
             "request_id",
@@ -69,13 +69,13 @@ impl Line {
         .any(|name| self.text(name) == Some(id))
     }
 
-    /// What was used.
+    /// The usage.
     pub fn usage(&self) -> Usage {
         let mut usage = Usage::default();
         for (name, kind) in KINDS {
             usage.set(kind, self.number(name).unwrap_or(0));
         }
-        // Written for a time that was not told counts as five minutes, as in the gateway.
+        // Cache writes of unknown duration count as five minutes, as in the gateway.
         let written = self.number("gen_ai.usage.cache_creation.input_tokens");
         let short = match written {
             Some(all) => all.saturating_sub(usage.tokens(Kind::CacheWrite1h)),

@@ -1,47 +1,52 @@
-//! What happened to a request that is over, as its line of the ledger tells it.
+//! Explains a request that is over from its ledger line.
 //!
-//! The line is given, or found by a request's id ([`find`]); [`line`] reads it, [`cause`] knows what an ending means and what
-//! to do then, [`bill`] what was charged and why, and [`story`] puts it together.
+//! The line is given, or found by the request's id ([`find`]), and read ([`line`]). [`cause`] has the meaning of each ending
+//! and its remedy, [`bill`] the charge by items, and [`past_request`] the whole.
 
 mod bill;
 mod cause;
 mod find;
 mod line;
-mod story;
+mod past_request;
 
-use std::io::{self, Write as _};
+use std::ffi::OsStr;
 
-use line::Line;
-use story::Story;
+use line::LedgerLine;
+use past_request::PastRequest;
 
-use super::args::Args;
+use super::args::ExplainArgs;
 use crate::document;
 use crate::failure::Failure;
 use crate::ink::Ink;
+use crate::output::{self, OutputColumn, OutputFormat, OutputTable};
 
 /// Explains each request that the command line means.
 ///
 /// # Errors
-/// No such request, or nothing that can be read.
-pub fn run(args: &Args) -> Result<(), Failure> {
-    let lines = find::lines(args)?;
-    let document = args.now.as_deref().map(document::good).transpose()?;
-    let mut out = io::BufWriter::new(io::stdout().lock());
-    let told = lines.iter().enumerate().try_for_each(|(position, line)| {
-        let story = Story::new(line, document.as_ref());
-        if args.json {
-            let text = serde_json::to_string(&story).map_err(io::Error::other)?;
-            return writeln!(out, "{text}");
+/// There is no such request, or an input cannot be read.
+pub fn run(args: &ExplainArgs, request: &OsStr) -> Result<(), Failure> {
+    let lines = find::lines(args, request)?;
+    let document = args.document_now().map(document::good).transpose()?;
+    let stories: Vec<PastRequest<'_>> = lines
+        .iter()
+        .map(|line| PastRequest::new(line, document.as_ref()))
+        .collect();
+    output::print_beside_code(|out| match args.format.format() {
+        OutputFormat::Table => stories
+            .iter()
+            .enumerate()
+            .try_for_each(|(position, story)| {
+                if position > 0 {
+                    writeln!(out)?;
+                }
+                story.write(Ink::of_output(), out)
+            }),
+        OutputFormat::Csv => {
+            let columns = ["request_id", "part", "text"].map(OutputColumn::text);
+            OutputTable::new(columns, stories.iter().flat_map(PastRequest::rows)).write_csv(out)
         }
-        if position > 0 {
-            writeln!(out)?;
-        }
-        story.write(Ink::of_output(), &mut out)
-    });
-    let told = told.and_then(|()| out.flush());
-    // Whoever looks at the code alone may have closed the output.
-    match told.map_err(|error| Failure::of_output(&error)) {
-        Err(Failure::Closed) | Ok(()) => Ok(()),
-        failed => failed,
-    }
+        OutputFormat::Json => stories
+            .iter()
+            .try_for_each(|story| output::write_json(story, out)),
+    })
 }

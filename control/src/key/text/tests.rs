@@ -106,7 +106,7 @@ proptest! {
     #[test]
     fn a_new_key_leaves_every_byte_and_goes_again(drawn in drawn(), behind in any::<prop::sample::Index>()) {
         let old = drawn.text.as_bytes();
-        let text = Text::new(old).unwrap();
+        let text = DocumentText::new(old).unwrap();
         let key = text.new_key(&[("id", "\"new\"".to_owned()), ("group", "\"g\"".to_owned())]);
         let behind = (drawn.keys > 0).then(|| behind.index(drawn.keys));
         let new = text.with(&[text.insert(&key, behind).unwrap()]);
@@ -116,7 +116,7 @@ proptest! {
         prop_assert_eq!(&serde_json::from_slice::<Value>(&new).unwrap(), &want);
         if drawn.keys > 0 {
             prop_assert_eq!(common(old, &new), old.len(), "nothing but the key came");
-            let again = Text::new(&new).unwrap();
+            let again = DocumentText::new(&new).unwrap();
             let back = again.with(&[again.remove(position).unwrap()]);
             prop_assert_eq!(String::from_utf8(back).unwrap(), drawn.text);
         }
@@ -131,7 +131,7 @@ proptest! {
         prop_assume!(drawn.keys > 0);
         let position = position.index(drawn.keys);
         let old = drawn.text.as_bytes();
-        let text = Text::new(old).unwrap();
+        let text = DocumentText::new(old).unwrap();
         let key = text.key(position).unwrap();
         let was = drawn.value()["keys"][position].get(name).cloned();
         let new = text.with(&[text.set(key, name, "\"x\"")]);
@@ -141,7 +141,7 @@ proptest! {
         prop_assert!(new.starts_with(&old[..key.at.start]) && new.ends_with(&old[key.at.end..]));
         let length = was.as_ref().map_or(0, |_| key.member(name).unwrap().value.len());
         prop_assert!(common(old, &new) >= old.len() - length, "only the value is another");
-        let again = Text::new(&new).unwrap();
+        let again = DocumentText::new(&new).unwrap();
         let unset = again.with(&[again.unset(again.key(position).unwrap(), name).unwrap()]);
         want["keys"][position].as_object_mut().unwrap().remove(name);
         prop_assert_eq!(&serde_json::from_slice::<Value>(&unset).unwrap(), &want);
@@ -157,7 +157,7 @@ proptest! {
         prop_assume!(drawn.keys > 0);
         let position = position.index(drawn.keys);
         let old = drawn.text.as_bytes();
-        let text = Text::new(old).unwrap();
+        let text = DocumentText::new(old).unwrap();
         let new = text.with(&[text.remove(position).unwrap()]);
         let mut want = drawn.value();
         want["keys"].as_array_mut().unwrap().remove(position);
@@ -212,7 +212,7 @@ fn what_is_added_is_written_as_its_neighbours() {
             "{\n  \"groups\": [],\n  \"keys\": [\n    {\"id\": \"n\", \"group\": \"g\"}\n  ]\n}",
         ),
     ] {
-        let text = Text::new(old.as_bytes()).unwrap();
+        let text = DocumentText::new(old.as_bytes()).unwrap();
         let key = text.new_key(&[("id", "\"n\"".to_owned()), ("group", "\"g\"".to_owned())]);
         let new = text.with(&[text.insert(&key, None).unwrap()]);
         assert_eq!(String::from_utf8(new).unwrap(), want, "{case}");

@@ -1,51 +1,49 @@
-//! One key of a file: a line of JSON, as keys are in a document.
+//! A key of a file: a line of JSON in the form of a document's keys.
 
 use std::sync::Arc;
 
 use hashbrown::HashSet;
 use serde::Deserialize;
 use serde_json::Value;
-use time::OffsetDateTime;
 use trilane::config::document::{KeyDocument, LimitsDocument};
 use trilane::config::key::CheckedKey;
 use trilane::config::{Problem, problems_of_key};
 
-use crate::terminal::moment;
+use crate::timestamp;
 
 /// The SHA-256 digest of a key.
 pub type Digest = [u8; 32];
 
-/// What is known of a key.
+/// A key of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Key {
+pub struct FileKey {
     /// Its id.
     pub id: Box<str>,
     /// The id of its group.
     pub group: Arc<str>,
-    /// Whose it is.
+    /// Its owner.
     pub owner: Option<Arc<str>>,
-    /// When it ends: seconds since the Unix epoch, of a year that has four digits.
+    /// When it expires: seconds since the Unix epoch, in the years 0 to 9999.
     pub expires_at: Option<i64>,
-    /// What it may use: a JSON object, always written in the same way.
+    /// Its limits: a JSON object in canonical form.
     pub limits: Option<Arc<str>>,
-    /// Whether it is switched off.
+    /// Whether it is disabled.
     pub disabled: bool,
 }
 
-impl Key {
-    /// [`Key::expires_at`] as RFC 3339.
+impl FileKey {
+    /// [`FileKey::expires_at`] as RFC 3339.
     pub fn expiry(&self) -> Option<String> {
-        let time = OffsetDateTime::from_unix_timestamp(self.expires_at?);
-        time.ok().map(moment)
+        timestamp::unix_text(self.expires_at?)
     }
 }
 
-/// Texts that many keys have in common: the ids of groups, owners, and limits.
+/// Interned texts that many keys share: ids of groups, owners, and limits.
 #[derive(Debug, Default)]
 pub struct Texts(HashSet<Arc<str>>);
 
 impl Texts {
-    /// The text, once in memory for all that have it.
+    /// The text, shared by all keys that have it.
     fn common(&mut self, text: &str) -> Arc<str> {
         let known = self.0.get_or_insert_with(text, |text| Arc::from(text));
         Arc::clone(known)
@@ -56,7 +54,7 @@ impl Texts {
 ///
 /// # Errors
 /// Everything that is wrong with it; no value is quoted.
-pub fn parse(line: &[u8], texts: &mut Texts) -> Result<(Digest, Key), Vec<String>> {
+pub fn parse(line: &[u8], texts: &mut Texts) -> Result<(Digest, FileKey), Vec<String>> {
     // serde would also take a list, for the fields in their order.
     if !line.trim_ascii_start().starts_with(b"{") {
         return Err(vec!["must be a JSON object".to_owned()]);
@@ -72,12 +70,15 @@ pub fn parse(line: &[u8], texts: &mut Texts) -> Result<(Digest, Key), Vec<String
             .map(Problem::to_string)
             .collect::<Vec<_>>()
     })?;
-    if meaning.expires_at.is_some_and(|at| !can_be_written(at)) {
+    if meaning
+        .expires_at
+        .is_some_and(|at| timestamp::unix_text(at).is_none())
+    {
         let problem = "expires_at: must be a time of the years 0 to 9999 in UTC";
         return Err(vec![problem.to_owned()]);
     }
     let limits = key.limits.as_ref().map(serde_json::to_string);
-    let key = Key {
+    let key = FileKey {
         id: key.id.unwrap_or_default().into_boxed_str(),
         group: texts.common(&key.group.unwrap_or_default()),
         owner: key.owner.map(|owner| texts.common(&owner)),
@@ -124,12 +125,6 @@ impl LineDocument {
     }
 }
 
-/// Whether a moment is of a year with four digits.
-fn can_be_written(seconds: i64) -> bool {
-    let time = OffsetDateTime::from_unix_timestamp(seconds);
-    time.is_ok_and(|time| (0..=9999).contains(&time.year()))
-}
-
 /// What is no JSON, or a field of no key, or a value of a wrong type, in the words in which the gateway tells it of a
 /// document that has this key; and what is wrong with the rest of it.
 fn problems_of_form(line: &[u8]) -> Vec<String> {
@@ -170,7 +165,7 @@ mod tests {
 
     const SHA: &str = "BA7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
-    fn read(more: &str) -> Result<(Digest, Key), Vec<String>> {
+    fn read(more: &str) -> Result<(Digest, FileKey), Vec<String>> {
         let line = format!(r#"{{"id":"k:1","sha256":"{SHA}","group":"g.1"{more}}}"#);
         parse(line.as_bytes(), &mut Texts::default())
     }

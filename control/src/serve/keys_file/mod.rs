@@ -1,7 +1,7 @@
-//! The feed from a file of JSON lines: what is in the file is what there is.
+//! The feed from a file of JSON lines, which has all keys.
 //!
-//! The file is read whole ([`reading`]), a [`key`] a line, and compared with what was known ([`store`]), so that only
-//! what is different gets a new version. All of it is in memory: a restart begins another feed.
+//! The file is read whole ([`reading`]), a [`key`] on each line, and compared with the known keys ([`store`]), so that only
+//! changes get a new version. All of it is in memory: a restart begins a new feed.
 
 mod key;
 mod reading;
@@ -15,37 +15,37 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::json;
 
-use self::reading::Reading;
+use self::reading::ReadKeys;
 use self::store::Store;
-use super::cursor::Standing;
-use super::feed::Refusal;
-use super::query::Asked;
+use super::cursor::FeedVersions;
+use super::feed_error::PageError;
+use super::page_request::PageRequest;
 use super::tell::Teller;
-use super::watch::{Settled, Watched};
+use super::watch::{FileState, ReloadableFile};
 use crate::render::seen::Seen;
 
-/// For how long a file that is written in place must rest before what it lacks is believed.
+/// How long a file that is written in place must be unchanged before its removals count.
 const REST: Duration = Duration::from_secs(2);
 
-/// The file, and what was good of it last.
+/// The file, and its last valid keys.
 #[derive(Debug)]
 pub struct KeysFile {
     file: PathBuf,
     keep_removals: Duration,
     teller: Teller,
-    known: RwLock<Option<Known>>,
+    known: RwLock<Option<LoadedKeys>>,
     feed: String,
 }
 
 #[derive(Debug)]
-struct Known {
+struct LoadedKeys {
     store: Store,
     /// Device and inode of the file that this came from.
     from: Option<(u64, u64)>,
 }
 
 impl KeysFile {
-    /// Nothing so far; `feed` names the sequence of versions that begins here.
+    /// Not read yet; `feed` names the sequence of versions that begins here.
     pub fn new(file: PathBuf, feed: String, keep_removals: Duration, teller: Teller) -> Self {
         Self {
             file,
@@ -56,14 +56,14 @@ impl KeysFile {
         }
     }
 
-    fn known(&self) -> RwLockReadGuard<'_, Option<Known>> {
+    fn known(&self) -> RwLockReadGuard<'_, Option<LoadedKeys>> {
         self.known.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn with<T>(&self, what: impl FnOnce(&Store) -> Result<T, Refusal>) -> Result<T, Refusal> {
+    fn with<T>(&self, what: impl FnOnce(&Store) -> Result<T, PageError>) -> Result<T, PageError> {
         match &*self.known() {
             Some(known) => what(&known.store),
-            None => Err(Refusal::Unready(
+            None => Err(PageError::Unready(
                 "the file of keys was not read yet, or is not good".to_owned(),
             )),
         }
@@ -73,19 +73,19 @@ impl KeysFile {
     ///
     /// # Errors
     /// Why there is none.
-    pub fn page(&self, asked: &Asked) -> Result<Vec<u8>, Refusal> {
+    pub fn page(&self, asked: &PageRequest) -> Result<Vec<u8>, PageError> {
         self.with(|store| Ok(store.page(asked)?))
     }
 
-    /// Where it stands.
+    /// Its versions.
     ///
     /// # Errors
-    /// No file was read.
-    pub fn standing(&self) -> Result<Standing, Refusal> {
+    /// No valid file was read yet.
+    pub fn standing(&self) -> Result<FeedVersions, PageError> {
         self.with(|store| Ok(store.standing().clone()))
     }
 
-    /// Forgets old removals.
+    /// Compacts old removals.
     pub fn compact(&self) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = &mut *known {
@@ -93,8 +93,8 @@ impl KeysFile {
         }
     }
 
-    /// Whether the file is the one that was taken up last, written again in place and just now: there may be more of it to
-    /// come. One that was renamed into its place is whole.
+    /// Whether the file was written in place just now, so that more may follow. A file that was renamed into place is
+    /// complete.
     fn is_being_written(&self) -> bool {
         let Ok(found) = fs::metadata(&self.file) else {
             return false;
@@ -109,9 +109,9 @@ impl KeysFile {
         same && matches!(age, Ok(Ok(age)) if age < REST)
     }
 
-    fn accept(&self, reading: Reading) {
+    fn accept(&self, reading: ReadKeys) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        let known = known.get_or_insert_with(|| Known {
+        let known = known.get_or_insert_with(|| LoadedKeys {
             store: Store::new(self.feed.clone()),
             from: None,
         });
@@ -129,7 +129,7 @@ impl KeysFile {
         self.teller.news("keys", &text, facts);
     }
 
-    fn would_lose(&self, reading: &Reading) -> bool {
+    fn would_lose(&self, reading: &ReadKeys) -> bool {
         self.known()
             .as_ref()
             .is_some_and(|known| known.store.would_lose(reading))
@@ -144,22 +144,22 @@ fn name(file: &Path) -> String {
     file.display().to_string()
 }
 
-impl Watched for KeysFile {
+impl ReloadableFile for KeysFile {
     fn file(&self) -> PathBuf {
         self.file.clone()
     }
 
-    fn take_up(&self) -> Settled {
+    fn take_up(&self) -> FileState {
         let mut seen = Seen::default();
         seen.note(&self.file);
         let read = reading::read(&self.file);
         if seen.is_old() {
-            return Settled::No;
+            return FileState::No;
         }
         match read {
-            Err(_) if self.is_being_written() => return Settled::No,
+            Err(_) if self.is_being_written() => return FileState::No,
             Ok(reading) if self.would_lose(&reading) && self.is_being_written() => {
-                return Settled::No;
+                return FileState::No;
             }
             Ok(reading) => self.accept(reading),
             Err(problems) => {
@@ -171,6 +171,6 @@ impl Watched for KeysFile {
                     .refused("the file of keys", &name(&self.file), &problems, left);
             }
         }
-        Settled::Yes
+        FileState::Yes
     }
 }

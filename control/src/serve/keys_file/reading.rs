@@ -1,4 +1,4 @@
-//! All keys of a file.
+//! Reads all keys of a file.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _};
@@ -6,17 +6,17 @@ use std::path::Path;
 
 use hashbrown::HashMap;
 
-use super::key::{self, Digest, Key, Texts};
+use super::key::{self, Digest, FileKey, Texts};
 use crate::serve::tell::MOST;
 
-/// The longest line, in bytes. A key has no more than some 700.
+/// The longest line, in bytes. A key needs about 700 at most.
 const LONGEST: u64 = 64 * 1024;
 
-/// The keys of a file, in its order, no two of one digest or one id.
+/// The keys of a file, in its order, with unique digests and ids.
 #[derive(Debug, Default)]
-pub struct Reading {
+pub struct ReadKeys {
     /// The keys.
-    pub keys: Vec<(Digest, Key)>,
+    pub keys: Vec<(Digest, FileKey)>,
     /// The line of each digest.
     pub lines: HashMap<Digest, usize>,
 }
@@ -24,15 +24,15 @@ pub struct Reading {
 /// Reads a whole file.
 ///
 /// # Errors
-/// Everything that is wrong with it, by line; at some point the rest is left unsaid.
-pub fn read(file: &Path) -> Result<Reading, Vec<String>> {
+/// Its problems, by line; after many of them the rest is omitted.
+pub fn read(file: &Path) -> Result<ReadKeys, Vec<String>> {
     let unreadable = |error: io::Error| vec![format!("cannot be read: {error}")];
     let file = File::open(file).map_err(unreadable)?;
     from(BufReader::with_capacity(1 << 18, file))
 }
 
-fn from(mut file: impl io::BufRead) -> Result<Reading, Vec<String>> {
-    let mut reading = Reading::default();
+fn from(mut file: impl io::BufRead) -> Result<ReadKeys, Vec<String>> {
+    let mut reading = ReadKeys::default();
     let mut problems = Vec::new();
     let mut texts = Texts::default();
     let mut line = Vec::new();
@@ -76,7 +76,7 @@ fn from(mut file: impl io::BufRead) -> Result<Reading, Vec<String>> {
     }
 }
 
-fn ids_given_twice(reading: &Reading) -> Vec<String> {
+fn ids_given_twice(reading: &ReadKeys) -> Vec<String> {
     let mut ids: HashMap<&str, &Digest> = HashMap::with_capacity(reading.keys.len());
     let line = |digest: &Digest| reading.lines.get(digest).copied().unwrap_or_default();
     let mut problems = Vec::new();

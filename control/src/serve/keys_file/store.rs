@@ -6,44 +6,45 @@ use std::time::{Duration, Instant};
 
 use hashbrown::HashMap;
 
-use super::key::{Digest, Key};
-use super::reading::Reading;
-use crate::serve::cursor::{Gone, Standing};
-use crate::serve::page::{self, Page};
-use crate::serve::query::Asked;
+use super::key::{Digest, FileKey};
+use super::reading::ReadKeys;
+use crate::serve::cursor::{FeedVersions, Gone};
+use crate::serve::feed_key::FeedKey;
+use crate::serve::page::PageWriter;
+use crate::serve::page_request::PageRequest;
 
 /// Keys, and removals of keys. Each has a version of its own.
 #[derive(Debug)]
 pub struct Store {
-    standing: Standing,
-    entries: HashMap<Digest, Entry>,
+    standing: FeedVersions,
+    entries: HashMap<Digest, StoredEntry>,
     order: BTreeMap<u64, Digest>,
     keys: usize,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct StoredEntry {
     version: u64,
-    /// The key, or when it was removed.
-    state: Result<Key, Instant>,
+    /// The key, or when it was removed (a tombstone).
+    state: Result<FileKey, Instant>,
 }
 
-/// What another state of the file has changed.
+/// The changes by a new state of the file.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Changes {
-    /// Keys that were not there.
+pub struct StoreChanges {
+    /// New keys.
     pub added: usize,
-    /// Keys that are not as they were.
+    /// Changed keys.
     pub changed: usize,
-    /// Keys that are not there any longer.
+    /// Removed keys.
     pub removed: usize,
 }
 
 impl Store {
-    /// An empty one: the sequence `feed`. Its first version says that there is nothing.
+    /// An empty store: the sequence `feed`, whose first version has no keys.
     pub fn new(feed: String) -> Self {
         Self {
-            standing: Standing {
+            standing: FeedVersions {
                 feed,
                 head: 1,
                 compacted: 0,
@@ -54,33 +55,33 @@ impl Store {
         }
     }
 
-    /// How many keys there are.
+    /// The number of keys.
     pub fn keys(&self) -> usize {
         self.keys
     }
 
-    /// Where it stands.
-    pub fn standing(&self) -> &Standing {
+    /// Its versions.
+    pub fn standing(&self) -> &FeedVersions {
         &self.standing
     }
 
-    /// Whether keys are here that are not there.
-    pub fn would_lose(&self, reading: &Reading) -> bool {
+    /// Whether the file lacks keys of the store.
+    pub fn would_lose(&self, reading: &ReadKeys) -> bool {
         self.lost(reading).next().is_some()
     }
 
-    fn lost(&self, reading: &Reading) -> impl Iterator<Item = Digest> {
+    fn lost(&self, reading: &ReadKeys) -> impl Iterator<Item = Digest> {
         let keys = self.entries.iter().filter(|(_, entry)| entry.state.is_ok());
         keys.map(|(digest, _)| *digest)
             .filter(|digest| !reading.lines.contains_key(digest))
     }
 
-    /// Makes it what the file is. What is as it was keeps its version.
-    pub fn take_up(&mut self, reading: Reading, now: Instant) -> Changes {
+    /// Takes over the keys of the file. Unchanged keys keep their version.
+    pub fn take_up(&mut self, reading: ReadKeys, now: Instant) -> StoreChanges {
         let lost: Vec<Digest> = self.lost(&reading).collect();
-        let mut changes = Changes {
+        let mut changes = StoreChanges {
             removed: lost.len(),
-            ..Changes::default()
+            ..StoreChanges::default()
         };
         self.keys = reading.keys.len();
         for digest in lost {
@@ -97,16 +98,16 @@ impl Store {
         changes
     }
 
-    fn put(&mut self, digest: Digest, state: Result<Key, Instant>) {
+    fn put(&mut self, digest: Digest, state: Result<FileKey, Instant>) {
         let version = self.standing.head.saturating_add(1);
         self.standing.head = version;
         self.order.insert(version, digest);
-        if let Some(old) = self.entries.insert(digest, Entry { version, state }) {
+        if let Some(old) = self.entries.insert(digest, StoredEntry { version, state }) {
             self.order.remove(&old.version);
         }
     }
 
-    /// Forgets removals that are older than `age`.
+    /// Compacts removals that are older than `age`.
     pub fn compact(&mut self, age: Duration, now: Instant) {
         let Self {
             standing,
@@ -128,10 +129,10 @@ impl Store {
     /// A page.
     ///
     /// # Errors
-    /// The cursor leads nowhere.
-    pub fn page(&self, asked: &Asked) -> Result<Vec<u8>, Gone> {
+    /// The cursor is invalid.
+    pub fn page(&self, asked: &PageRequest) -> Result<Vec<u8>, Gone> {
         let range = self.standing.range(asked.cursor.as_ref())?;
-        let mut page = Page::new(asked);
+        let mut page = PageWriter::new(asked);
         for (&version, digest) in self.order.range((Excluded(range.after), Unbounded)) {
             let Some(entry) = self.entries.get(digest) else {
                 continue;
@@ -147,7 +148,7 @@ impl Store {
                 Err(_) => page.removed(version, &sha256),
                 Ok(key) => {
                     let expires_at = key.expiry();
-                    let key = page::Key {
+                    let key = FeedKey {
                         sha256: &sha256,
                         id: &key.id,
                         group: &key.group,

@@ -1,4 +1,4 @@
-//! The database file: opened, or made.
+//! Opens or creates the database file.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -10,14 +10,14 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavio
 
 /// The tables and triggers of format 1.
 const SCHEMA: &str = include_str!("schema.sql");
-/// What brings them up to format 2.
+/// The upgrade to format 2.
 const LIMITS: &str = include_str!("limits.sql");
-/// What brings these up to format 3.
+/// The upgrade to format 3.
 const OWNER: &str = include_str!("owner.sql");
-/// How long to wait for another program that writes.
+/// How long to wait for another writer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A connection, and which file it goes to.
+/// A connection, and the identity of its file.
 #[derive(Debug)]
 pub struct Open {
     /// The connection.
@@ -26,12 +26,12 @@ pub struct Open {
 }
 
 impl Open {
-    /// Opens the database, and makes it if it is not there.
+    /// Opens the database, and creates it if it is missing.
     ///
     /// # Errors
     /// Why it cannot be used, and what to do.
     pub fn new(file: &Path) -> Result<Self, String> {
-        // SQLite would take an empty name, or one that looks like an address, for something else than a file.
+        // SQLite gives empty names and URIs another meaning than a file.
         let absolute = std::path::absolute(file).map_err(|error| error.to_string())?;
         let mut connection = Connection::open(&absolute).map_err(|error| match error.sqlite_error_code() {
             Some(ErrorCode::CannotOpen) => {
@@ -40,19 +40,19 @@ impl Open {
             _ => error.to_string(),
         })?;
         prepare(&mut connection).map_err(|problem| match problem {
-            Problem::Sqlite(error)
+            OpenProblem::Sqlite(error)
                 if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) =>
             {
                 "is not a SQLite database; name another file, which will be made".to_owned()
             }
-            Problem::Sqlite(error) => error.to_string(),
-            Problem::Other(text) => text.to_owned(),
+            OpenProblem::Sqlite(error) => error.to_string(),
+            OpenProblem::Other(text) => text.to_owned(),
         })?;
         let inode = inode(&absolute);
         Ok(Self { connection, inode })
     }
 
-    /// Whether another file is in its place now, such as a restored backup.
+    /// Whether the file was replaced, such as by a restored backup.
     pub fn is_old(&self, file: &Path) -> bool {
         inode(file) != self.inode
     }
@@ -63,43 +63,43 @@ fn inode(file: &Path) -> Option<(u64, u64)> {
     Some((found.dev(), found.ino()))
 }
 
-enum Problem {
+enum OpenProblem {
     Sqlite(rusqlite::Error),
     Other(&'static str),
 }
 
-impl From<rusqlite::Error> for Problem {
+impl From<rusqlite::Error> for OpenProblem {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sqlite(error)
     }
 }
 
-fn prepare(connection: &mut Connection) -> Result<(), Problem> {
+fn prepare(connection: &mut Connection) -> Result<(), OpenProblem> {
     connection.busy_timeout(PATIENCE)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     if write_ahead(connection)? != "wal" {
-        return Err(Problem::Other(
+        return Err(OpenProblem::Other(
             "SQLite cannot keep a write-ahead log there; put the database on a disk of this machine",
         ));
     }
-    // Without a lock at first: another program may be writing for long.
-    if form(connection)? != Form::Current {
+    // Without a lock at first: another writer may take long.
+    if form(connection)? != SchemaForm::Current {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         match form(&transaction)? {
-            Form::None => transaction.execute_batch(&[SCHEMA, LIMITS, OWNER].concat())?,
-            Form::WithoutLimits => transaction.execute_batch(&[LIMITS, OWNER].concat())?,
-            Form::WithoutOwner => transaction.execute_batch(OWNER)?,
-            Form::Current => {}
+            SchemaForm::None => transaction.execute_batch(&[SCHEMA, LIMITS, OWNER].concat())?,
+            SchemaForm::WithoutLimits => transaction.execute_batch(&[LIMITS, OWNER].concat())?,
+            SchemaForm::WithoutOwner => transaction.execute_batch(OWNER)?,
+            SchemaForm::Current => {}
         }
         transaction.commit()?;
     }
     Ok(())
 }
 
-/// What of the feed's tables is there.
+/// The format of the feed's tables in the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
-    /// Nothing; they can be made.
+enum SchemaForm {
+    /// None; they can be created.
     None,
     /// Format 1: keys have no limits.
     WithoutLimits,
@@ -109,13 +109,13 @@ enum Form {
     Current,
 }
 
-fn form(connection: &Connection) -> Result<Form, Problem> {
+fn form(connection: &Connection) -> Result<SchemaForm, OpenProblem> {
     let table = "SELECT 1 FROM sqlite_master WHERE name = ?1";
     let has = |name: &str| connection.query_row(table, [name], |_| Ok(())).optional();
     if has("key_feed")?.is_none() {
         return match has("keys")? {
-            None => Ok(Form::None),
-            Some(()) => Err(Problem::Other(
+            None => Ok(SchemaForm::None),
+            Some(()) => Err(OpenProblem::Other(
                 "has a table keys that is no feed's; name another file, which will be made, and copy the keys into its table keys",
             )),
         };
@@ -123,16 +123,16 @@ fn form(connection: &Connection) -> Result<Form, Problem> {
     match connection.query_row("SELECT format FROM key_feed", [], |row| {
         row.get::<_, i64>(0)
     })? {
-        1 => Ok(Form::WithoutLimits),
-        2 => Ok(Form::WithoutOwner),
-        3 => Ok(Form::Current),
-        _ => Err(Problem::Other(
+        1 => Ok(SchemaForm::WithoutLimits),
+        2 => Ok(SchemaForm::WithoutOwner),
+        3 => Ok(SchemaForm::Current),
+        _ => Err(OpenProblem::Other(
             "was made by another release of trilane, which this one cannot read",
         )),
     }
 }
 
-/// Turns the write-ahead log on. For this SQLite does not wait by itself when another process is just doing the same.
+/// Turns the write-ahead log on. SQLite does not wait by itself while another process does the same.
 fn write_ahead(connection: &Connection) -> rusqlite::Result<String> {
     let mut left = PATIENCE;
     let pause = Duration::from_millis(20);

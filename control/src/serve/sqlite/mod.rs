@@ -1,6 +1,6 @@
 //! The feed from a SQLite database: its triggers (`schema.sql`, `limits.sql`, `owner.sql`) give each change of a key its version, whoever makes it.
 //!
-//! All that the feed is stands in the database, so several processes may serve it, and a restart changes nothing.
+//! The database has the whole state of the feed, so several processes may serve it, and a restart resumes it.
 
 mod database;
 
@@ -14,12 +14,13 @@ use trilane::config::document::{KeyDocument, LimitsDocument};
 use trilane::config::key::CheckedKey;
 
 use self::database::Open;
-use super::cursor::Standing;
-use super::feed::Refusal;
-use super::page::{Key, Page};
-use super::query::Asked;
+use super::cursor::FeedVersions;
+use super::feed_error::PageError;
+use super::feed_key::FeedKey;
+use super::page::PageWriter;
+use super::page_request::PageRequest;
 
-/// How many removals are forgotten at once: nobody else can write meanwhile.
+/// The most removals in one compaction: other writers wait for it.
 const BATCH: u32 = 5000;
 
 /// The database.
@@ -30,7 +31,7 @@ pub struct Database {
 }
 
 impl Database {
-    /// Opens the database, and makes it if it is not there.
+    /// Opens the database, and creates it if it is missing.
     ///
     /// # Errors
     /// Why it cannot be used, and what to do.
@@ -44,31 +45,31 @@ impl Database {
     ///
     /// # Errors
     /// Why there is none.
-    pub fn page(&self, asked: &Asked) -> Result<Vec<u8>, Refusal> {
+    pub fn page(&self, asked: &PageRequest) -> Result<Vec<u8>, PageError> {
         self.with(|connection| {
-            // Both readings in one transaction: of one state of the database.
+            // Both queries in one transaction: they see one state of the database.
             let transaction = connection.transaction()?;
             let standing = standing(&transaction)?;
             let range = standing.range(asked.cursor.as_ref())?;
-            let mut page = Page::new(asked);
+            let mut page = PageWriter::new(asked);
             fill(&mut page, &transaction, range.after, range.removals_after)?;
             Ok(page.finish(&standing, range))
         })
     }
 
-    /// Where it stands.
+    /// Its versions.
     ///
     /// # Errors
-    /// Why that cannot be said.
-    pub fn standing(&self) -> Result<Standing, Refusal> {
+    /// Why they are not available.
+    pub fn standing(&self) -> Result<FeedVersions, PageError> {
         self.with(|connection| Ok(standing(connection)?))
     }
 
-    /// Forgets removals that are older than `age`. By a connection of its own: it may have to wait for another program that
-    /// writes, and no reader shall wait with it.
+    /// Compacts removals that are older than `age`, on a connection of its own: it may wait for another writer, and readers
+    /// must not wait with it.
     ///
     /// # Errors
-    /// Why not.
+    /// Why it failed.
     pub fn compact(&self, age: Duration) -> Result<(), String> {
         let seconds = i64::try_from(age.as_secs()).unwrap_or(i64::MAX);
         if !self.file.exists() {
@@ -79,38 +80,38 @@ impl Database {
         Ok(())
     }
 
-    /// Does something with the database that is there now.
+    /// Uses the present database file.
     fn with<T>(
         &self,
-        what: impl FnOnce(&mut Connection) -> Result<T, Refusal>,
-    ) -> Result<T, Refusal> {
+        what: impl FnOnce(&mut Connection) -> Result<T, PageError>,
+    ) -> Result<T, PageError> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.as_ref().is_none_or(|open| open.is_old(&self.file)) {
             *open = None;
-            // Not made here if it is not there: an operator is just putting another one into its place.
+            // A missing one is not created here: an operator is replacing it.
             if !self.file.exists() {
-                return Err(Refusal::Unready("the database is not there".to_owned()));
+                return Err(PageError::Unready("the database is not there".to_owned()));
             }
-            let text = |problem| Refusal::Unready(format!("the database {problem}"));
+            let text = |problem| PageError::Unready(format!("the database {problem}"));
             *open = Some(Open::new(&self.file).map_err(text)?);
         }
         match &mut *open {
             Some(open) => what(&mut open.connection),
-            None => Err(Refusal::Unready("the database is not open".to_owned())),
+            None => Err(PageError::Unready("the database is not open".to_owned())),
         }
     }
 }
 
-impl From<rusqlite::Error> for Refusal {
+impl From<rusqlite::Error> for PageError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Unready(format!("the database cannot be read: {error}"))
     }
 }
 
-fn standing(connection: &Connection) -> rusqlite::Result<Standing> {
+fn standing(connection: &Connection) -> rusqlite::Result<FeedVersions> {
     let mut statement = connection.prepare_cached("SELECT feed, head, compacted FROM key_feed")?;
     statement.query_row([], |row| {
-        Ok(Standing {
+        Ok(FeedVersions {
             feed: row.get(0)?,
             head: row.get(1)?,
             compacted: row.get(2)?,
@@ -119,11 +120,11 @@ fn standing(connection: &Connection) -> rusqlite::Result<Standing> {
 }
 
 fn fill(
-    page: &mut Page,
+    page: &mut PageWriter,
     transaction: &Transaction<'_>,
     after: u64,
     removals_after: u64,
-) -> Result<(), Refusal> {
+) -> Result<(), PageError> {
     let mut statement = transaction.prepare_cached(
         "SELECT version, sha256, id, group_id, expires_at, disabled, limits, owner FROM key_changes \
          WHERE version > ?1 AND (removed_at IS NULL OR version > ?2) ORDER BY version",
@@ -143,9 +144,9 @@ fn fill(
                     None => None,
                     Some(text) => Some(limits(sha256, id, group, text)?),
                 };
-                // A bad one, past the triggers, is left out: nothing is decided by it.
+                // An invalid owner, written past the triggers, is left out: nothing depends on it.
                 let owner = row.get_ref(7)?.as_str_or_null().ok().flatten();
-                let key = Key {
+                let key = FeedKey {
                     sha256,
                     id,
                     group,
@@ -161,21 +162,21 @@ fn fill(
     Ok(())
 }
 
-impl From<FromSqlError> for Refusal {
+impl From<FromSqlError> for PageError {
     fn from(error: FromSqlError) -> Self {
         rusqlite::Error::from(error).into()
     }
 }
 
-/// Whether a gateway takes this for an owner.
+/// Whether a gateway accepts this as an owner.
 fn is_owner(text: &str) -> bool {
     (1..=128).contains(&text.len()) && !text.chars().any(char::is_control)
 }
 
-/// A key's limits, as a gateway takes them. The database holds no others, unless somebody went round its triggers: and
-/// without its limits the key must not be given.
-fn limits(sha256: &str, id: &str, group: &str, text: &str) -> Result<String, Refusal> {
-    let bad = |problem: &str| Refusal::Unready(format!("the key {id} is not good: {problem}"));
+/// A key's limits in the form of a document. The triggers reject others; if they were bypassed, the key must not be served
+/// without its limits.
+fn limits(sha256: &str, id: &str, group: &str, text: &str) -> Result<String, PageError> {
+    let bad = |problem: &str| PageError::Unready(format!("the key {id} is not good: {problem}"));
     let limits: LimitsDocument =
         serde_json::from_str(text).map_err(|_| bad("limits: are not as in a document"))?;
     let written = serde_json::to_string(&limits).unwrap_or_default();
@@ -190,7 +191,7 @@ fn limits(sha256: &str, id: &str, group: &str, text: &str) -> Result<String, Ref
     Ok(written)
 }
 
-/// Forgets some; false when there are no more.
+/// Compacts one batch; false if there is nothing to compact.
 fn compact(connection: &mut Connection, seconds: i64) -> rusqlite::Result<bool> {
     let old = "removed_at IS NOT NULL AND removed_at < CAST(strftime('%s', 'now') AS INTEGER) - ?1";
     let any = format!("SELECT EXISTS (SELECT 1 FROM key_changes WHERE {old})");

@@ -12,17 +12,17 @@ fn line(key: &str, charge: Option<(&str, &str)>) -> String {
     )
 }
 
-fn report(columns: &[Column], lines: &[String]) -> Report {
+fn report(columns: &[Column], lines: &[String]) -> UsageReport {
     let mut groups = Groups::new(columns);
     for line in lines {
         groups
-            .add(&Record::parse(line.as_bytes()).unwrap())
+            .add(&LedgerRecord::parse(line.as_bytes()).unwrap())
             .unwrap();
     }
     groups.into_report()
 }
 
-fn shown(rows: &[Row]) -> Vec<String> {
+fn shown(rows: &[UsageRow]) -> Vec<String> {
     rows.iter()
         .map(|row| {
             let requests = row.totals.count(Measure::Requests);
@@ -129,7 +129,7 @@ proptest! {
             let charge = rust_decimal::Decimal::from_i128_with_scale(i128::from(*units), *scale).to_string();
             line(&key.to_string(), Some((&charge, "USD")))
         }).collect();
-        let units = |row: &Row| row.totals.charge.shown(15).replace('.', "").parse::<i128>().unwrap();
+        let units = |row: &UsageRow| row.totals.charge.shown(15).replace('.', "").parse::<i128>().unwrap();
 
         let got = report(&[Column::Key], &texts);
         let mut sum = charge::Sum::default();

@@ -5,7 +5,7 @@ const HEAD: &str = r#""timestamp":"2026-11-21T17:00:00.123Z","http.response.stat
 
 fn parse(members: &str) -> Result<String, Unread> {
     let text = format!("{{{members}}}\n");
-    let record = Record::parse(text.as_bytes())?;
+    let record = LedgerRecord::parse(text.as_bytes())?;
     let counts = Measure::ALL
         .into_iter()
         .skip(6)
@@ -83,9 +83,9 @@ fn members_of_later_releases() {
         "trilane.usage.calls.maps_search":7,"trilane.estimated.input_tokens":8,
         "trilane.estimated.output_tokens":9,"trilane.uncovered":["tier","web_search"],"trilane.usage.calls.to_come":10"#;
     let text = format!("{{{HEAD}{members}}}");
-    let record = Record::parse(text.as_bytes()).unwrap();
+    let record = LedgerRecord::parse(text.as_bytes()).unwrap();
     assert_eq!(record.status, Status::Estimated);
-    assert_eq!(Column::Status.value(&record), b"estimated");
+    assert_eq!(Column::Status.value(&record), "estimated");
     let of_record = [
         (Requests, 1),
         (Estimated, 1),
@@ -107,12 +107,12 @@ fn members_of_later_releases() {
     }
     for (uncovered, want) in [("[]", 0), ("null", 0), (r#"["image"]"#, 1)] {
         let text = format!(r#"{{{HEAD},"trilane.uncovered":{uncovered}}}"#);
-        let record = Record::parse(text.as_bytes()).unwrap();
+        let record = LedgerRecord::parse(text.as_bytes()).unwrap();
         assert_eq!(record.amount(Uncovered), want, "{uncovered}");
     }
     let text = format!(r#"{{{HEAD},"trilane.uncovered":"tier"}}"#);
     assert!(matches!(
-        Record::parse(text.as_bytes()),
+        LedgerRecord::parse(text.as_bytes()),
         Err(Unread::Damaged(_))
     ));
 }
@@ -120,8 +120,11 @@ fn members_of_later_releases() {
 #[test]
 fn texts_are_borrowed() {
     let text = format!(r#"{{{HEAD},"trilane.key.id":"key"}}"#);
-    let record = Record::parse(text.as_bytes()).unwrap();
-    assert!(matches!(record.line.key, Some(Text(Cow::Borrowed("key")))));
+    let record = LedgerRecord::parse(text.as_bytes()).unwrap();
+    assert!(matches!(
+        record.line.key,
+        Some(LineText(Cow::Borrowed("key")))
+    ));
 }
 
 #[test]
@@ -220,7 +223,7 @@ fn lines_that_are_none() {
         ),
     ];
     for (case, text, want) in cases {
-        match Record::parse(text.as_bytes()) {
+        match LedgerRecord::parse(text.as_bytes()) {
             Err(Unread::Foreign(why)) => assert!(why.starts_with(want), "{case}: {why}"),
             other => panic!("{case}: {other:?}"),
         }
@@ -235,11 +238,11 @@ fn every_beginning_of_a_line_is_cut_and_never_a_record() {
     for end in 1..text.len() {
         let part = &text.as_bytes()[..end];
         assert_eq!(
-            Record::parse(part).err(),
+            LedgerRecord::parse(part).err(),
             Some(Unread::Cut),
             "{}",
             part.escape_ascii()
         );
     }
-    assert!(Record::parse(text.as_bytes()).is_ok());
+    assert!(LedgerRecord::parse(text.as_bytes()).is_ok());
 }

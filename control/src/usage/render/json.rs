@@ -1,27 +1,27 @@
-//! One JSON object. Charges are exact decimal strings, always.
+//! The report as one JSON object. Charges are always exact decimal strings.
 
 use std::io::{self, Write};
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+use crate::output::write_json;
 use crate::usage::charge::Sum;
 use crate::usage::measure::Measure;
-use crate::usage::report::{Report, Row};
-use crate::usage::tally::Tally;
-use crate::usage::totals::Totals;
+use crate::usage::report::{UsageReport, UsageRow};
+use crate::usage::tally::LineTally;
+use crate::usage::totals::UsageTotals;
 
-/// Writes the report, with what became of the lines.
-pub fn write(out: &mut dyn Write, report: &Report, tally: &Tally) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, &Document { report, tally })?;
-    out.write_all(b"\n")
+/// Writes the report, with the counts of lines.
+pub fn write(out: &mut dyn Write, report: &UsageReport, tally: &LineTally) -> io::Result<()> {
+    write_json(&JsonReport { report, tally }, out)
 }
 
-struct Document<'a> {
-    report: &'a Report,
-    tally: &'a Tally,
+struct JsonReport<'a> {
+    report: &'a UsageReport,
+    tally: &'a LineTally,
 }
 
-impl Serialize for Document<'_> {
+impl Serialize for JsonReport<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { report, tally } = self;
         let by: Vec<_> = report.columns.iter().map(|column| column.name()).collect();
@@ -44,8 +44,8 @@ impl Serialize for Document<'_> {
 }
 
 struct OneRow<'a> {
-    report: &'a Report,
-    row: &'a Row,
+    report: &'a UsageReport,
+    row: &'a UsageRow,
 }
 
 impl Serialize for OneRow<'_> {
@@ -69,7 +69,7 @@ impl Serialize for OneRow<'_> {
 
 /// The counts of everything. Charges of several currencies have no sum, so then `charge` and `estimated_charge` are null;
 /// `charges` and `estimated_charges` have them by currency, always.
-struct Total<'a>(&'a Report);
+struct Total<'a>(&'a UsageReport);
 
 impl Serialize for Total<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -93,13 +93,14 @@ impl Serialize for Total<'_> {
     }
 }
 
-/// One of the charges of each currency.
-struct Charges<'a>(&'a [Row], fn(&Totals) -> Sum);
+/// The charges, or estimated charges, by currency.
+struct Charges<'a>(&'a [UsageRow], fn(&UsageTotals) -> Sum);
 
 impl Serialize for Charges<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // What has neither currency nor charge is no charge.
-        let charged = |row: &&Row| !row.currency.is_empty() || !row.totals.charge.value().is_zero();
+        // A row with neither currency nor charge has no charge.
+        let charged =
+            |row: &&UsageRow| !row.currency.is_empty() || !row.totals.charge.value().is_zero();
         let charges = self.0.iter().filter(charged);
         let which = self.1;
         serializer.collect_map(charges.map(|row| (&row.currency, which(&row.totals).text())))

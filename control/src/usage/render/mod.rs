@@ -1,45 +1,127 @@
-//! How a report is shown.
+//! Prints a report.
 
-mod csv;
 mod json;
-mod table;
 
 use std::io::{self, Write};
 
-use super::args::{Args, Format};
+use super::args::UsageArgs;
 use super::charge::Sum;
 use super::column::Column;
 use super::measure::Measure;
 use super::pick::Pick;
-use super::report::{Report, Row};
-use super::tally::Tally;
+use super::report::{UsageReport, UsageRow};
+use super::tally::LineTally;
+use crate::output::{OutputColumn, OutputFormat, OutputTable};
 
 /// Writes the report in the format asked for.
 ///
 /// # Errors
 /// As the output gives them.
-pub fn write(out: &mut dyn Write, args: &Args, report: &Report, tally: &Tally) -> io::Result<()> {
-    match args.format {
-        Format::Table => table::write(out, report, args),
-        Format::Csv => csv::write(out, report, args.round),
-        Format::Json => json::write(out, report, tally),
+pub fn write(
+    out: &mut dyn Write,
+    args: &UsageArgs,
+    report: &UsageReport,
+    tally: &LineTally,
+) -> io::Result<()> {
+    match args.format.format() {
+        OutputFormat::Table => for_people(report, args).write_aligned(out),
+        OutputFormat::Csv => for_programs(report, args.round).write_csv(out),
+        OutputFormat::Json => json::write(out, report, tally),
     }
 }
 
-/// Which columns there are beside those that records are grouped by, in their order.
-struct Shown(Vec<Pick>);
+/// The table for people, with `*` at numbers of partial requests and `-` for what a request has not. Charges have as many
+/// decimal places as the exact values need, unless they are to be rounded.
+fn for_people<'a>(
+    report: &'a UsageReport,
+    args: &UsageArgs,
+) -> OutputTable<impl Iterator<Item = Vec<String>> + 'a> {
+    let shown = ShownColumns::of_table(report, args);
+    let charges = report
+        .rows
+        .iter()
+        .chain(&report.totals)
+        .flat_map(|row| shown.charges(row));
+    let exact = charges.map(|charge| charge.places()).max().unwrap_or(0);
+    let places = args.round.unwrap_or(exact);
+    let has_partial = report.count(Measure::Partial) > 0;
+    table(report, shown, named, move |pick, row| {
+        match (pick, charge(pick, row)) {
+            (Pick::Measure(measure), _) => {
+                let count = row.totals.count(measure);
+                match measure {
+                    Measure::Partial if has_partial && count > 0 => format!("{count}*"),
+                    Measure::Partial if has_partial => format!("{count} "),
+                    _ => count.to_string(),
+                }
+            }
+            (_, Some(charge)) => charge.shown(places),
+            _ => named(&row.currency).to_owned(),
+        }
+    })
+}
 
-impl Shown {
+/// The table for programs: every column. Charges are exact unless they are to be rounded; what a request has not is empty.
+fn for_programs(
+    report: &UsageReport,
+    round: Option<u32>,
+) -> OutputTable<impl Iterator<Item = Vec<String>> + '_> {
+    let as_it_is: fn(&str) -> &str = |value| value;
+    table(
+        report,
+        ShownColumns::all(report),
+        as_it_is,
+        move |pick, row| match (pick, charge(pick, row)) {
+            (Pick::Measure(measure), _) => row.totals.count(measure).to_string(),
+            (_, Some(charge)) => round.map_or_else(|| charge.text(), |places| charge.shown(places)),
+            _ => row.currency.clone(),
+        },
+    )
+}
+
+/// A table of all rows and totals: `value` shows what a row is grouped by, `cell` the rest.
+fn table<'a>(
+    report: &'a UsageReport,
+    shown: ShownColumns,
+    value: fn(&str) -> &str,
+    cell: impl Fn(Pick, &UsageRow) -> String + 'a,
+) -> OutputTable<impl Iterator<Item = Vec<String>> + 'a> {
+    let values = report.columns.iter();
+    let columns = values.map(|column| OutputColumn::text(column.name()));
+    let columns = columns
+        .chain(shown.0.iter().map(|pick| pick.column()))
+        .collect();
+    let cells = move |values: Vec<String>, row: &UsageRow| {
+        let rest = shown.0.iter().map(|pick| cell(*pick, row));
+        values.into_iter().chain(rest).collect::<Vec<String>>()
+    };
+    let totals = total_rows(report).into_iter();
+    let totals = totals.map(|row| cells(row.values.clone(), &row)).collect();
+    let rows = report.rows.iter().map(move |row| {
+        let values = row.values.iter().map(|text| value(text).to_owned());
+        cells(values.collect(), row)
+    });
+    OutputTable {
+        columns,
+        rows,
+        totals,
+    }
+}
+
+/// The columns beside those that rows are grouped by, in order.
+struct ShownColumns(Vec<Pick>);
+
+impl ShownColumns {
     /// All of them.
-    fn all(report: &Report) -> Self {
+    fn all(report: &UsageReport) -> Self {
         let measures = Measure::ALL.map(Pick::Measure).into_iter();
         let currency = (!report.by_currency()).then_some(Pick::Currency);
         let charges = [Pick::EstimatedCharge, Pick::Charge];
         Self(measures.chain(currency).chain(charges).collect())
     }
 
-    /// Those of a table: what was asked for, else what tells most.
-    fn of_table(report: &Report, args: &Args) -> Self {
+    /// Those of the table for people: what was asked for, else the most important ones.
+    fn of_table(report: &UsageReport, args: &UsageArgs) -> Self {
         let mut shown = Self::all(report);
         if !args.wide && args.columns.is_empty() {
             shown.0.retain(|pick| match pick {
@@ -58,11 +140,11 @@ impl Shown {
         } else {
             let by_currency = report.by_currency();
             let asked = args.columns.iter().copied();
-            // Where rows are grouped by it, it stands there.
+            // Rows that are grouped by currency have it already.
             shown.0 = asked
                 .filter(|pick| !(by_currency && *pick == Pick::Currency))
                 .collect();
-            // Nobody can add up charges of several currencies, nor tell them apart.
+            // Charges of several currencies must be told apart.
             let charged = shown
                 .0
                 .iter()
@@ -78,22 +160,14 @@ impl Shown {
         shown
     }
 
-    /// The names of all columns.
-    fn header(&self, report: &Report) -> Vec<&'static str> {
-        let values = report.columns.iter().map(|column| column.name());
-        values
-            .chain(self.0.iter().map(|pick| pick.name()))
-            .collect()
-    }
-
     /// The charges of a row, in their order.
-    fn charges<'a>(&self, row: &'a Row) -> impl Iterator<Item = &'a Sum> {
+    fn charges<'a>(&self, row: &'a UsageRow) -> impl Iterator<Item = &'a Sum> {
         self.0.iter().filter_map(|pick| charge(*pick, row))
     }
 }
 
-/// What a column of charges has in a row; `None` for any other column.
-fn charge(pick: Pick, row: &Row) -> Option<&Sum> {
+/// The charge in a column of charges; `None` for any other column.
+fn charge(pick: Pick, row: &UsageRow) -> Option<&Sum> {
     match pick {
         Pick::Charge => Some(&row.totals.charge),
         Pick::EstimatedCharge => Some(&row.totals.estimated_charge),
@@ -101,10 +175,10 @@ fn charge(pick: Pick, row: &Row) -> Option<&Sum> {
     }
 }
 
-/// The total rows: one a currency. The first column says what they are.
-fn total_rows(report: &Report) -> Vec<Row> {
+/// The total rows, one for each currency. The first column names them.
+fn total_rows(report: &UsageReport) -> Vec<UsageRow> {
     let several = report.totals.len() > 1;
-    let total = |row: &Row| {
+    let total = |row: &UsageRow| {
         let values =
             report
                 .columns
@@ -117,7 +191,7 @@ fn total_rows(report: &Report) -> Vec<Row> {
                     (_, Column::Currency) => row.currency.clone(),
                     _ => String::new(),
                 });
-        Row {
+        UsageRow {
             values: values.collect(),
             ..row.clone()
         }
@@ -125,7 +199,7 @@ fn total_rows(report: &Report) -> Vec<Row> {
     report.totals.iter().map(total).collect()
 }
 
-/// A value, or what stands for none.
+/// A value, or `-` for none.
 fn named(value: &str) -> &str {
     if value.is_empty() { "-" } else { value }
 }

@@ -1,44 +1,43 @@
-//! Who asks: a key by its value, or somebody whose key has no value here.
+//! The key of a request: by its value, or by a record whose value is not known.
 
 use std::ffi::OsString;
 use std::fmt;
-use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
 use trilane::config::{Compiled, suggestion};
 use trilane::keys::KeyRecord;
 
+use crate::document::read_input;
 use crate::failure::Failure;
 
-/// What is sent for a key of which only the record is known. It never leaves this process.
+/// The value used for a key of which only the record is known. It never leaves this process.
 const STAND_IN: &[u8] = b"a-stand-in-for-a-key-whose-value-is-not-known-here";
 
-/// Whose key a request has.
+/// The options that name the key of a request.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[group(multiple = false)]
-pub struct Whose {
-    /// The key is in this file, with or without an end of line; `-`: standard input. No other user sees it
-    /// that way
+pub struct KeyHolderArgs {
+    /// The file with the key, with or without an end of line; `-`: standard input. Other users do not see it
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
 
-    /// The key itself. Others on this host see it in the list of processes, and the shell may keep it in its
-    /// history: rather use --key-file
+    /// The key itself. Other users of this host see it in the list of processes, and the shell may keep it in its
+    /// history: prefer --key-file
     #[arg(long, value_name = "KEY")]
     pub key: Option<Secret>,
 
-    /// The key with this id in the document, whatever its value is
+    /// The id of a key in the document, whatever its value is
     #[arg(long, value_name = "ID")]
     pub key_id: Option<String>,
 
-    /// Some good key of this group without limits of its own, such as one of a feed
+    /// Some valid key of this group without limits of its own, such as one of a feed
     #[arg(long, value_name = "ID")]
     pub group: Option<String>,
 }
 
-/// An account key as given on the command line. `Debug` prints nothing of it.
+/// An API key as given on the command line. `Debug` does not print it.
 #[derive(Clone)]
 pub struct Secret(Vec<u8>);
 
@@ -54,16 +53,16 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Somebody with a key.
+/// The holder of a key.
 #[derive(Debug)]
-pub struct Asker {
+pub struct KeyHolder {
     value: Secret,
     record: Option<KeyRecord>,
     anybody: bool,
 }
 
-impl Asker {
-    /// What is sent for the key.
+impl KeyHolder {
+    /// The key's value, or its stand-in.
     pub fn value(&self) -> &[u8] {
         &self.value.0
     }
@@ -73,14 +72,14 @@ impl Asker {
         self.record.as_ref()
     }
 
-    /// Whether it is anybody of a group, and no key of the document.
+    /// Whether it stands for any key of a group.
     pub fn is_anybody(&self) -> bool {
         self.anybody
     }
 }
 
-impl Whose {
-    /// Whether anybody is named.
+impl KeyHolderArgs {
+    /// Whether a key or group is named.
     pub fn is_named(&self) -> bool {
         self.key_file.is_some()
             || self.key.is_some()
@@ -88,15 +87,15 @@ impl Whose {
             || self.group.is_some()
     }
 
-    /// Who it is, of those that the document knows; `None` where nobody was named.
+    /// The holder that the options name; `None` if they name none.
     ///
     /// # Errors
-    /// A file that cannot be read or holds no key; an id that the document does not have.
-    pub fn asker(&self, compiled: &Compiled) -> Result<Option<Asker>, Failure> {
+    /// The file cannot be read or contains no key, or the document does not have the id.
+    pub fn asker(&self, compiled: &Compiled) -> Result<Option<KeyHolder>, Failure> {
         let known = |record, anybody| {
             let value = Secret(STAND_IN.to_vec());
             let record = Some(record);
-            Ok(Some(Asker {
+            Ok(Some(KeyHolder {
                 value,
                 record,
                 anybody,
@@ -108,7 +107,7 @@ impl Whose {
         };
         if let Some(value) = value {
             let (record, anybody) = (None, false);
-            return Ok(Some(Asker {
+            return Ok(Some(KeyHolder {
                 value,
                 record,
                 anybody,
@@ -162,14 +161,7 @@ fn read(file: &Path) -> Result<Secret, Failure> {
             file.display()
         ))
     };
-    let bytes = if file == Path::new("-") {
-        let mut bytes = Vec::new();
-        let read = io::stdin().lock().read_to_end(&mut bytes);
-        read.map(|_| bytes)
-    } else {
-        fs::read(file)
-    };
-    let bytes = bytes.map_err(failed)?;
+    let bytes = read_input(file).map_err(failed)?;
     let key = bytes.trim_ascii_end();
     if key.is_empty() || key.contains(&b'\n') {
         let what = if key.is_empty() {
@@ -191,9 +183,9 @@ mod tests {
 
     #[test]
     fn debug_prints_no_key() {
-        let whose = Whose {
+        let whose = KeyHolderArgs {
             key: Some(Secret(b"tl-secret".to_vec())),
-            ..Whose::default()
+            ..KeyHolderArgs::default()
         };
         assert!(!format!("{whose:?}").contains("tl-secret"));
     }

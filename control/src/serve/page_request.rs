@@ -1,43 +1,43 @@
-//! What a reader of the feed asks for.
+//! The query of a reader of the feed.
 
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 
-use super::cursor::{Cursor, Gone};
-use super::format::Format;
+use super::cursor::{FeedCursor, Gone};
+use super::feed_format::FeedFormat;
 
-/// The greatest page, in changes: some 2 MB.
+/// The greatest page, in changes: about 2 MB.
 const MOST: u32 = 10_000;
-/// A page for those who do not say.
+/// The default page, in changes.
 const DEFAULT: u32 = 1000;
 
 /// A request for a page.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Asked {
-    /// How far the reader has come; `None` for a full reading.
-    pub cursor: Option<Cursor>,
-    /// How many changes it takes.
+pub struct PageRequest {
+    /// The reader's position; `None` for a full sync.
+    pub cursor: Option<FeedCursor>,
+    /// The most changes.
     pub limit: u32,
-    /// Which members of them it knows.
-    pub format: Format,
+    /// The format that the reader knows.
+    pub format: FeedFormat,
 }
 
-/// A request that no page answers.
+/// Why a request gets no page.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Unfit {
+pub enum PageRequestError {
     /// 400: what is wrong with it.
     Bad(&'static str),
-    /// 410: the cursor leads nowhere.
+    /// 410: the cursor is invalid.
     Gone(Gone),
 }
 
-impl Asked {
-    /// Reads a query, for a reader that knows this format. Parameters of other names are passed over: a path in a document may have some.
+impl PageRequest {
+    /// Reads a query of a reader that knows this format. Other parameters are ignored: a path in a document may have some.
     ///
     /// # Errors
-    /// What the answer is then.
-    pub fn parse(query: &str, format: Format) -> Result<Self, Unfit> {
+    /// Why it gets no page.
+    pub fn parse(query: &str, format: FeedFormat) -> Result<Self, PageRequestError> {
         let mut cursor = None;
         let mut limit = None;
         for pair in query.split('&') {
@@ -48,21 +48,23 @@ impl Asked {
                 _ => continue,
             };
             if place.replace(value).is_some() {
-                return Err(Unfit::Bad("limit and cursor may be given once each"));
+                return Err(PageRequestError::Bad(
+                    "limit and cursor may be given once each",
+                ));
             }
         }
         let limit = match limit {
             None => DEFAULT,
-            Some(text) => {
-                number(text).ok_or(Unfit::Bad("limit must be a number from 1 to 10000"))?
-            }
+            Some(text) => number(text).ok_or(PageRequestError::Bad(
+                "limit must be a number from 1 to 10000",
+            ))?,
         };
         let decoded = cursor.map(|text| percent_decode_str(text).decode_utf8());
         let cursor = match decoded {
             None => None,
             Some(text) => {
                 let text = text.unwrap_or(Cow::Borrowed(""));
-                Some(Cursor::parse(&text).map_err(Unfit::Gone)?)
+                Some(FeedCursor::parse(&text).map_err(PageRequestError::Gone)?)
             }
         };
         Ok(Self {
@@ -85,17 +87,25 @@ mod tests {
 
     #[test]
     fn queries() {
-        let bad_limit = || Err(Unfit::Bad("limit must be a number from 1 to 10000"));
-        let twice = || Err(Unfit::Bad("limit and cursor may be given once each"));
+        let bad_limit = || {
+            Err(PageRequestError::Bad(
+                "limit must be a number from 1 to 10000",
+            ))
+        };
+        let twice = || {
+            Err(PageRequestError::Bad(
+                "limit and cursor may be given once each",
+            ))
+        };
         let asked = |cursor: Option<&str>, limit| {
-            let cursor = cursor.map(|text| Cursor::parse(text).unwrap());
-            Ok(Asked {
+            let cursor = cursor.map(|text| FeedCursor::parse(text).unwrap());
+            Ok(PageRequest {
                 cursor,
                 limit,
-                format: Format::First,
+                format: FeedFormat::First,
             })
         };
-        let gone = || Err(Unfit::Gone(Gone::Malformed));
+        let gone = || Err(PageRequestError::Gone(Gone::Malformed));
         let cases = [
             ("", asked(None, 1000)),
             ("limit=1", asked(None, 1)),
@@ -118,7 +128,11 @@ mod tests {
             ("cursor=f.1&limit=x", bad_limit()),
         ];
         for (query, want) in cases {
-            assert_eq!(Asked::parse(query, Format::First), want, "{query}");
+            assert_eq!(
+                PageRequest::parse(query, FeedFormat::First),
+                want,
+                "{query}"
+            );
         }
     }
 }

@@ -1,28 +1,27 @@
-//! What a loader knows of the feed: it announces it, and one of 0.1 announces nothing.
+//! The format of the feed that a loader knows: it announces it, and one of 0.1 announces nothing.
 //!
-//! A gateway of 0.1 refuses a page with a member that it does not know whole, removals included. So it is given what
-//! it knows, and of a key with limits that it could not enforce it is told that the key is switched off.
+//! A gateway of 0.1 rejects a whole page, removals included, for one unknown member. So it gets the members that it knows,
+//! and a key with limits that it could not enforce is disabled for it.
 
 use hyper::header::HeaderMap;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use trilane::feed::FORMAT_HEADER;
 
-use super::page::Key;
+use super::feed_key::FeedKey;
 
-/// Which members of a page a loader knows.
+/// The members of a page that a loader knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Format {
+pub enum FeedFormat {
     /// Those of 0.1.
     #[default]
     First,
-    /// Besides, `owner`.
+    /// Also `owner`.
     Second,
 }
 
-impl Format {
-    /// What a request announces. A later release may announce more than is known here; it knows this too. What cannot
-    /// be read is taken for nothing.
+impl FeedFormat {
+    /// The format that a request announces. Later releases also know this one; an unreadable value counts as none.
     pub fn announced(headers: &HeaderMap) -> Self {
         let announced = headers.get(FORMAT_HEADER);
         let number = announced.and_then(|value| value.to_str().ok()?.parse::<u32>().ok());
@@ -33,15 +32,15 @@ impl Format {
         }
     }
 
-    /// A key, as such a loader is to be told of it.
-    pub fn told(self, key: Key<'_>) -> Key<'_> {
+    /// A key in this format.
+    pub fn told(self, key: FeedKey<'_>) -> FeedKey<'_> {
         if self == Self::Second {
             return key;
         }
         let enforced = key
             .limits
             .is_none_or(|limits| serde_json::from_str::<FirstLimits>(limits).is_ok());
-        Key {
+        FeedKey {
             owner: None,
             disabled: key.disabled || !enforced,
             limits: key.limits.filter(|_| enforced),
@@ -50,7 +49,7 @@ impl Format {
     }
 }
 
-/// The limits that 0.1 enforces, with nothing that it does not know. Never to be extended: that release is out.
+/// The limits that 0.1 enforces. Never extend it: that release is out.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FirstLimits {
@@ -97,20 +96,24 @@ mod tests {
     #[test]
     fn what_is_announced() {
         let cases = [
-            ("nothing", None, Format::First),
-            ("the first", Some("1"), Format::First),
-            ("this one", Some(trilane::feed::FORMAT), Format::Second),
-            ("a later one", Some("17"), Format::Second),
-            ("no number", Some("two"), Format::First),
-            ("empty", Some(""), Format::First),
-            ("below", Some("-2"), Format::First),
+            ("nothing", None, FeedFormat::First),
+            ("the first", Some("1"), FeedFormat::First),
+            (
+                "this one",
+                Some(trilane::feed::FORMAT),
+                FeedFormat::Second,
+            ),
+            ("a later one", Some("17"), FeedFormat::Second),
+            ("no number", Some("two"), FeedFormat::First),
+            ("empty", Some(""), FeedFormat::First),
+            ("below", Some("-2"), FeedFormat::First),
         ];
         for (case, announced, want) in cases {
             let mut headers = HeaderMap::new();
             if let Some(announced) = announced {
                 headers.insert(FORMAT_HEADER, HeaderValue::from_static(announced));
             }
-            assert_eq!(Format::announced(&headers), want, "{case}");
+            assert_eq!(FeedFormat::announced(&headers), want, "{case}");
         }
     }
 
@@ -160,7 +163,7 @@ mod tests {
             ),
         ];
         for (case, limits, disabled, off) in cases {
-            let key = Key {
+            let key = FeedKey {
                 sha256: "ab",
                 id: "k",
                 group: "g",
@@ -169,15 +172,15 @@ mod tests {
                 disabled,
                 limits,
             };
-            assert_eq!(Format::Second.told(key), key, "{case}");
+            assert_eq!(FeedFormat::Second.told(key), key, "{case}");
             let enforced = !off || disabled;
-            let want = Key {
+            let want = FeedKey {
                 owner: None,
                 disabled: off,
                 limits: limits.filter(|_| enforced),
                 ..key
             };
-            assert_eq!(Format::First.told(key), want, "{case}");
+            assert_eq!(FeedFormat::First.told(key), want, "{case}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is answered to a request.
+//! The responses to requests.
 
 use std::sync::Arc;
 
@@ -9,21 +9,21 @@ use hyper::header::{
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
 
-use super::feed::Refusal;
-use super::format::Format;
-use super::query::{Asked, Unfit};
+use super::feed_error::PageError;
+use super::feed_format::FeedFormat;
+use super::page_request::{PageRequest, PageRequestError};
 use super::site::{Busy, Site};
 
-/// An answer, and what has to be held as long as it is on its way.
+/// A response, and the permit that it holds until it is sent.
 #[derive(Debug)]
-pub struct Answer {
-    /// Its head, and its body whole.
+pub struct ServedResponse {
+    /// Its head and its whole body.
     pub response: Response<Bytes>,
-    /// Its share of what may be in memory.
+    /// Its share of the memory for pages.
     pub busy: Option<Busy>,
 }
 
-impl Answer {
+impl ServedResponse {
     fn new(status: StatusCode, body: Bytes) -> Self {
         let mut response = Response::new(body);
         *response.status_mut() = status;
@@ -45,18 +45,19 @@ impl Answer {
     }
 }
 
-/// Answers a request.
-pub async fn answer<B>(request: &Request<B>, site: &Arc<Site>) -> Answer {
+/// Responds to a request.
+pub async fn respond<B>(request: &Request<B>, site: &Arc<Site>) -> ServedResponse {
     let path = request.uri().path();
     let is = |known: &str| path == known;
     if !is(super::HEALTH)
         && !site.document.as_ref().is_some_and(|(path, _)| is(path))
         && !site.feed.as_ref().is_some_and(|(path, _)| is(path))
     {
-        return Answer::error(StatusCode::NOT_FOUND, "there is nothing under this path");
+        return ServedResponse::error(StatusCode::NOT_FOUND, "there is nothing under this path");
     }
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        let mut answer = Answer::error(StatusCode::METHOD_NOT_ALLOWED, "only GET is answered here");
+        let mut answer =
+            ServedResponse::error(StatusCode::METHOD_NOT_ALLOWED, "only GET is answered here");
         let allow = HeaderValue::from_static("GET, HEAD");
         answer.response.headers_mut().insert(ALLOW, allow);
         return answer;
@@ -67,15 +68,15 @@ pub async fn answer<B>(request: &Request<B>, site: &Arc<Site>) -> Answer {
         document(site, request.headers())
     } else {
         let query = request.uri().query().unwrap_or_default();
-        page(site, query, Format::announced(request.headers())).await
+        page(site, query, FeedFormat::announced(request.headers())).await
     }
 }
 
-fn document(site: &Site, headers: &HeaderMap) -> Answer {
+fn document(site: &Site, headers: &HeaderMap) -> ServedResponse {
     let served = site.document.as_ref().and_then(|(_, shelf)| shelf.served());
     let Some(served) = served else {
         let text = "there is no good document yet; the output of trilane serve says why";
-        return Answer::error(StatusCode::SERVICE_UNAVAILABLE, text);
+        return ServedResponse::error(StatusCode::SERVICE_UNAVAILABLE, text);
     };
     let known = headers.get_all(IF_NONE_MATCH).iter();
     let mut known = known
@@ -87,9 +88,9 @@ fn document(site: &Site, headers: &HeaderMap) -> Answer {
         tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == served.etag
     });
     let mut answer = if is_known {
-        Answer::new(StatusCode::NOT_MODIFIED, Bytes::new())
+        ServedResponse::new(StatusCode::NOT_MODIFIED, Bytes::new())
     } else {
-        Answer::new(StatusCode::OK, served.bytes.clone())
+        ServedResponse::new(StatusCode::OK, served.bytes.clone())
     };
     let headers = answer.response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
@@ -99,24 +100,30 @@ fn document(site: &Site, headers: &HeaderMap) -> Answer {
     answer
 }
 
-async fn page(site: &Arc<Site>, query: &str, format: Format) -> Answer {
-    let asked = match Asked::parse(query, format) {
+async fn page(site: &Arc<Site>, query: &str, format: FeedFormat) -> ServedResponse {
+    let asked = match PageRequest::parse(query, format) {
         Ok(asked) => asked,
-        Err(Unfit::Bad(text)) => return Answer::error(StatusCode::BAD_REQUEST, text),
-        Err(Unfit::Gone(gone)) => return Answer::error(StatusCode::GONE, &gone.to_string()),
+        Err(PageRequestError::Bad(text)) => {
+            return ServedResponse::error(StatusCode::BAD_REQUEST, text);
+        }
+        Err(PageRequestError::Gone(gone)) => {
+            return ServedResponse::error(StatusCode::GONE, &gone.to_string());
+        }
     };
     let busy = site.busy().await;
     match site.ask(move |feed| feed.page(&asked)).await {
-        Ok(page) => Answer {
+        Ok(page) => ServedResponse {
             busy,
-            ..Answer::new(StatusCode::OK, page.into())
+            ..ServedResponse::new(StatusCode::OK, page.into())
         },
-        Err(Refusal::Gone(gone)) => Answer::error(StatusCode::GONE, &gone.to_string()),
-        Err(Refusal::Unready(problem)) => Answer::error(StatusCode::SERVICE_UNAVAILABLE, &problem),
+        Err(PageError::Gone(gone)) => ServedResponse::error(StatusCode::GONE, &gone.to_string()),
+        Err(PageError::Unready(problem)) => {
+            ServedResponse::error(StatusCode::SERVICE_UNAVAILABLE, &problem)
+        }
     }
 }
 
-async fn health(site: &Arc<Site>) -> Answer {
+async fn health(site: &Arc<Site>) -> ServedResponse {
     let mut good = true;
     let mut body = serde_json::Map::new();
     if let Some((_, shelf)) = &site.document {
@@ -138,5 +145,5 @@ async fn health(site: &Arc<Site>) -> Answer {
     } else {
         StatusCode::SERVICE_UNAVAILABLE
     };
-    Answer::json(status, &body.into())
+    ServedResponse::json(status, &body.into())
 }

@@ -1,46 +1,48 @@
-//! All that is known of a request that is over.
+//! The explanation of a request that is over.
 
 use std::io::{self, Write};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
+use time::OffsetDateTime;
 use trilane::config::Compiled;
 use trilane::usage::{Call, Kind};
 
-use super::bill::{self, Bill};
-use super::{Line, cause};
-use crate::ink::{Ink, Mark};
-use crate::terminal::{moment, printable};
+use super::bill::{self, ItemizedCharge};
+use super::{LedgerLine, cause};
+use crate::ink::{Highlight, Ink};
+use crate::terminal::printable;
+use crate::timestamp;
 
-/// How wide the names of parts are, in characters.
+/// The width of part names, in characters.
 const NAME: usize = 8;
 
-/// What happened to a request.
+/// The explanation of a request that is over.
 #[derive(Debug, Serialize)]
-pub struct Story<'a> {
+pub struct PastRequest<'a> {
     request_id: Option<&'a str>,
     timestamp: Option<&'a str>,
     method: Option<&'a str>,
     path: Option<&'a str>,
     status: u64,
-    /// Each part in words, in this order.
+    /// Its parts as text, in order.
     parts: Vec<Part>,
-    /// By the prices of the document, where one is given and something was charged.
-    bill: Option<Bill>,
-    /// The line itself.
+    /// The charge by the document's prices, if a document is given and something was charged.
+    bill: Option<ItemizedCharge>,
+    /// The ledger line.
     line: &'a Map<String, Value>,
 }
 
-/// A part of it.
+/// A part of the explanation.
 #[derive(Debug, Serialize)]
 struct Part {
     part: &'static str,
     text: String,
 }
 
-impl<'a> Story<'a> {
-    /// Of a line; with a document, also by its prices and what it says of the key now.
-    pub fn new(line: &'a Line, document: Option<&Compiled>) -> Self {
+impl<'a> PastRequest<'a> {
+    /// Explains a line; with a document, also by its prices and its present state of the key.
+    pub fn new(line: &'a LedgerLine, document: Option<&Compiled>) -> Self {
         let charged = line.text("trilane.charge").is_some();
         let bill = document
             .filter(|_| charged)
@@ -74,8 +76,15 @@ impl<'a> Story<'a> {
         }
     }
 
-    /// Writes it for people.
-    pub fn write(&self, ink: Ink, out: &mut impl Write) -> io::Result<()> {
+    /// A row for each part.
+    pub fn rows(&self) -> impl Iterator<Item = Vec<String>> + '_ {
+        let id = self.request_id.unwrap_or_default();
+        let parts = self.parts.iter();
+        parts.map(move |Part { part, text }| vec![id.to_owned(), (*part).to_owned(), text.clone()])
+    }
+
+    /// Writes it as text.
+    pub fn write(&self, ink: Ink, out: &mut dyn Write) -> io::Result<()> {
         let words = [self.method, self.path];
         let request: Vec<&str> = words.into_iter().flatten().collect();
         let request = if request.is_empty() {
@@ -83,7 +92,7 @@ impl<'a> Story<'a> {
         } else {
             request.join(" ")
         };
-        writeln!(out, "{}", ink.mark(Mark::Strong, &printable(&request)))?;
+        writeln!(out, "{}", ink.mark(Highlight::Strong, &printable(&request)))?;
         let id = self.request_id.unwrap_or("without an id");
         let time = self.timestamp.unwrap_or_default();
         writeln!(out, "  {:NAME$}  {} at {time}", "request", printable(id))?;
@@ -116,9 +125,9 @@ impl<'a> Story<'a> {
             }
         }
         let mark = if self.status < 400 && self.status > 0 {
-            Mark::Good
+            Highlight::Good
         } else {
-            Mark::Bad
+            Highlight::Bad
         };
         let status = match self.status {
             0 => "no answer".to_owned(),
@@ -128,7 +137,7 @@ impl<'a> Story<'a> {
     }
 }
 
-fn who(line: &Line) -> String {
+fn who(line: &LedgerLine) -> String {
     let Some(key) = line.text("trilane.key.id") else {
         return "nobody that is known: the line names no key".to_owned();
     };
@@ -146,7 +155,7 @@ fn who(line: &Line) -> String {
     }
 }
 
-fn asked(line: &Line) -> Option<String> {
+fn asked(line: &LedgerLine) -> Option<String> {
     let endpoint = line.text("trilane.endpoint")?;
     let protocol = line.text("trilane.protocol");
     let protocol = protocol
@@ -172,7 +181,7 @@ fn asked(line: &Line) -> Option<String> {
     Some(format!("{endpoint}{protocol}{model}{stream}{size}"))
 }
 
-fn decided(line: &Line) -> Option<String> {
+fn decided(line: &LedgerLine) -> Option<String> {
     let source = line.text("trilane.source")?;
     let entry = line.text("trilane.entry");
     let entry = entry
@@ -194,7 +203,7 @@ fn decided(line: &Line) -> Option<String> {
     Some(format!("{model}source {source}{entry}{multiplier}"))
 }
 
-fn tried(line: &Line) -> Option<String> {
+fn tried(line: &LedgerLine) -> Option<String> {
     let last = line.text("trilane.account");
     let failed = line.list("trilane.tries.failed");
     let each = failed.iter().map(|failed| {
@@ -228,7 +237,7 @@ fn tried(line: &Line) -> Option<String> {
     Some(tries.join("; then "))
 }
 
-fn ended(line: &Line) -> String {
+fn ended(line: &LedgerLine) -> String {
     let outcome = line.text("trilane.outcome").unwrap_or("before the filter");
     let meaning = cause::ending(outcome).map(|text| format!(": {text}"));
     let time = line.number("duration_ms");
@@ -247,7 +256,7 @@ fn ended(line: &Line) -> String {
     format!("{outcome}{meaning}{time}{first}{details}")
 }
 
-fn why(line: &Line, why: &str) -> String {
+fn why(line: &LedgerLine, why: &str) -> String {
     let code = line.text("error.type");
     let code = code.map(|code| format!("{code}: ")).unwrap_or_default();
     let limit = line.text("trilane.limit").map(|limit| {
@@ -262,8 +271,8 @@ fn why(line: &Line, why: &str) -> String {
     format!("{code}{why}{limit}{status}{failure}")
 }
 
-fn used(line: &Line) -> Option<String> {
-    // What was not made needs no words.
+fn used(line: &LedgerLine) -> Option<String> {
+    // Unused needs no text.
     let status = line
         .text("trilane.usage.status")
         .filter(|status| *status != "none")?;
@@ -296,7 +305,10 @@ fn used(line: &Line) -> Option<String> {
     ))
 }
 
-fn charge(line: &Line, bill: Option<&Result<Bill, &'static str>>) -> Option<String> {
+fn charge(
+    line: &LedgerLine,
+    bill: Option<&Result<ItemizedCharge, &'static str>>,
+) -> Option<String> {
     let Some(charge) = line.text("trilane.charge") else {
         let nothing = matches!(line.text("trilane.usage.status")?, "none" | "failed");
         let why = if nothing {
@@ -328,7 +340,7 @@ fn charge(line: &Line, bill: Option<&Result<Bill, &'static str>>) -> Option<Stri
     Some(format!("{charge}{currency}{uncovered}{by}"))
 }
 
-fn spent(line: &Line) -> Option<String> {
+fn spent(line: &LedgerLine) -> Option<String> {
     let mut all = Vec::new();
     for scope in ["key", "group"] {
         for window in ["day", "month"] {
@@ -340,8 +352,8 @@ fn spent(line: &Line) -> Option<String> {
     (!all.is_empty()).then(|| format!("{} by then, this request included", all.join(", ")))
 }
 
-/// What the document says of the key at this moment.
-fn now(line: &Line, document: &Compiled) -> Option<String> {
+/// The key's present state in the document.
+fn now(line: &LedgerLine, document: &Compiled) -> Option<String> {
     let id = line.text("trilane.key.id")?;
     let mut records = document.keys.iter().map(|(_, record)| record);
     let Some(record) = records.find(|record| record.id == id) else {
@@ -354,13 +366,13 @@ fn now(line: &Line, document: &Compiled) -> Option<String> {
     };
     let end = record
         .expires_at
-        .and_then(|end| time::OffsetDateTime::from_unix_timestamp(end).ok());
+        .and_then(|end| Some((end, timestamp::unix_text(end)?)));
     let standing = match end {
         _ if record.disabled => "disabled".to_owned(),
-        Some(end) if end <= time::OffsetDateTime::now_utc() => {
-            format!("at its end since {}", moment(end))
+        Some((end, text)) if end <= OffsetDateTime::now_utc().unix_timestamp() => {
+            format!("at its end since {text}")
         }
-        Some(end) => format!("good until {}", moment(end)),
+        Some((_, text)) => format!("good until {text}"),
         None => "good".to_owned(),
     };
     Some(format!(

@@ -1,44 +1,43 @@
-//! Where things stand in a JSON text (RFC 8259).
+//! Byte ranges of values in a JSON text (RFC 8259).
 //!
-//! The text has been read as JSON before, so nothing is checked here again; of any other text `None` may
-//! come.
+//! The text was parsed as JSON before, so it is not validated again; for other text the result may be `None`.
 
 use std::ops::Range;
 
 /// A member of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Member {
+pub struct JsonMember {
     /// Its name, unescaped.
     pub name: String,
-    /// Where the name stands, with its quotation marks.
+    /// The range of the name, with its quotation marks.
     pub at: Range<usize>,
-    /// Where the value stands.
+    /// The range of the value.
     pub value: Range<usize>,
 }
 
-/// Where the only value of a text stands.
+/// The range of a text's only value.
 pub fn root(text: &[u8]) -> Option<Range<usize>> {
-    Scanner { text, at: 0 }.value()
+    SpanScanner { text, at: 0 }.value()
 }
 
-/// The members of an object, in their order.
-pub fn members(text: &[u8], object: &Range<usize>) -> Option<Vec<Member>> {
-    let mut scanner = Scanner::within(text, object, b'{')?;
+/// The members of an object, in order.
+pub fn members(text: &[u8], object: &Range<usize>) -> Option<Vec<JsonMember>> {
+    let mut scanner = SpanScanner::within(text, object, b'{')?;
     let mut members = Vec::new();
     while scanner.next_is_not(b'}')? {
         let at = scanner.value()?;
         scanner.take(b':')?;
         let value = scanner.value()?;
         let name = serde_json::from_slice(text.get(at.clone())?).ok()?;
-        members.push(Member { name, at, value });
+        members.push(JsonMember { name, at, value });
         scanner.comma();
     }
     Some(members)
 }
 
-/// The elements of an array, in their order.
+/// The elements of an array, in order.
 pub fn elements(text: &[u8], array: &Range<usize>) -> Option<Vec<Range<usize>>> {
-    let mut scanner = Scanner::within(text, array, b'[')?;
+    let mut scanner = SpanScanner::within(text, array, b'[')?;
     let mut elements = Vec::new();
     while scanner.next_is_not(b']')? {
         elements.push(scanner.value()?);
@@ -47,8 +46,8 @@ pub fn elements(text: &[u8], array: &Range<usize>) -> Option<Vec<Range<usize>>> 
     Some(elements)
 }
 
-/// The line, counted from 1, on which a place of a text begins; `path` is such as `groups[2].models[0].id`.
-/// Of what is missing it is the line of what it is missing in.
+/// The line, from 1, on which the value at a path such as `groups[2].models[0].id` begins. For a missing value it is the
+/// line of the value that lacks it.
 pub fn line(text: &[u8], path: &str) -> Option<usize> {
     let mut at = root(text)?;
     for part in path.split(['.', '[', ']']).filter(|part| !part.is_empty()) {
@@ -74,13 +73,13 @@ pub fn line(text: &[u8], path: &str) -> Option<usize> {
     )
 }
 
-struct Scanner<'a> {
+struct SpanScanner<'a> {
     text: &'a [u8],
     at: usize,
 }
 
-impl<'a> Scanner<'a> {
-    /// Behind the opening bracket of what stands at `span`.
+impl<'a> SpanScanner<'a> {
+    /// Begins behind the opening bracket at `span`.
     fn within(text: &'a [u8], span: &Range<usize>, bracket: u8) -> Option<Self> {
         let text = text.get(..span.end)?;
         let mut scanner = Self {
@@ -119,7 +118,7 @@ impl<'a> Scanner<'a> {
         Some(self.peek()? != end)
     }
 
-    /// Passes over the next value; gives where it stands.
+    /// Skips the next value; returns its range.
     fn value(&mut self) -> Option<Range<usize>> {
         self.skip_blanks();
         let start = self.at;
@@ -145,7 +144,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Passes over a string: to its closing quotation mark, which is not escaped.
+    /// Skips a string, to the quotation mark that is not escaped.
     fn string(&mut self) -> Option<()> {
         self.step();
         loop {
@@ -160,7 +159,7 @@ impl<'a> Scanner<'a> {
         Some(())
     }
 
-    /// Passes over a number or a word.
+    /// Skips a number or a literal.
     fn scalar(&mut self) {
         while matches!(
             self.peek(),

@@ -1,0 +1,78 @@
+//! What a subcommand prints, in the format that is asked for: `--format table|csv|json`, the same everywhere.
+
+mod table;
+
+use std::io::{self, Write};
+
+use clap::ValueEnum;
+use serde::Serialize;
+
+pub use table::{OutputColumn, OutputTable};
+
+use crate::failure::Failure;
+
+/// How data are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    /// For people
+    Table,
+    /// RFC 4180, with a header
+    Csv,
+    /// For programs
+    Json,
+}
+
+/// The options that choose the format.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub struct FormatArgs {
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
+    format: OutputFormat,
+
+    /// The same as --format json
+    #[arg(long, hide = true, conflicts_with = "format")]
+    json: bool,
+}
+
+impl FormatArgs {
+    /// The format that is asked for.
+    pub fn format(self) -> OutputFormat {
+        if self.json {
+            OutputFormat::Json
+        } else {
+            self.format
+        }
+    }
+}
+
+/// Writes to standard output, whole.
+///
+/// # Errors
+/// It cannot be written, or nobody reads it any longer ([`Failure::Closed`]).
+pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let written = write(&mut out).and_then(|()| out.flush());
+    written.map_err(|error| Failure::of_output(&error))
+}
+
+/// The same for a command whose exit code is an answer by itself: whoever looks at that alone may have closed the output.
+///
+/// # Errors
+/// It cannot be written.
+pub fn print_beside_code(
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    match print(write) {
+        Err(Failure::Closed) => Ok(()),
+        printed => printed,
+    }
+}
+
+/// Writes a value as JSON, on a line.
+///
+/// # Errors
+/// As the output gives them.
+pub fn write_json(value: &(impl Serialize + ?Sized), out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, value)?;
+    out.write_all(b"\n")
+}

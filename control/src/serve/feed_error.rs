@@ -1,0 +1,18 @@
+//! Why the feed gives no page.
+
+use super::cursor::Gone;
+
+/// Why the feed gives no page.
+#[derive(Debug, PartialEq, Eq)]
+pub enum PageError {
+    /// 410: the reader has to begin without a cursor.
+    Gone(Gone),
+    /// 503: the file was not read yet, the database is not reachable, or a key in it is invalid.
+    Unready(String),
+}
+
+impl From<Gone> for PageError {
+    fn from(gone: Gone) -> Self {
+        Self::Gone(gone)
+    }
+}

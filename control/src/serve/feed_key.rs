@@ -1,0 +1,20 @@
+//! A key in a page of the feed.
+
+/// A key in a page of the feed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FeedKey<'a> {
+    /// The digest, 64 hexadecimal digits.
+    pub sha256: &'a str,
+    /// The key's id.
+    pub id: &'a str,
+    /// The id of its group.
+    pub group: &'a str,
+    /// Its owner.
+    pub owner: Option<&'a str>,
+    /// When it expires: RFC 3339.
+    pub expires_at: Option<&'a str>,
+    /// Whether it is disabled.
+    pub disabled: bool,
+    /// Its limits: a JSON object.
+    pub limits: Option<&'a str>,
+}
