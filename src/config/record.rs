@@ -439,6 +439,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seeds_beside_source())]
+
         #[test]
         fn records_survive_the_round_trip(stamped in stamped()) {
             prop_assert_eq!(Stamped::decode(&stamped.encode()), Ok(Some(stamped)));

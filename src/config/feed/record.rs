@@ -149,6 +149,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seeds_beside_source())]
+
         #[test]
         fn records_survive_the_round_trip(record in record(), later in any::<u64>()) {
             let mut bytes = bytes_of(&record);
