@@ -8,7 +8,7 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use crate::failure::Failure;
-use crate::render::files;
+use crate::files;
 
 /// Copies the filter to where Envoy reads it.
 #[derive(Debug, clap::Args)]

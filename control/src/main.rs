@@ -14,6 +14,7 @@ mod destination;
 mod document;
 mod explain;
 mod failure;
+mod files;
 mod filter;
 mod gateway;
 mod ink;
@@ -26,6 +27,7 @@ mod span;
 mod table;
 mod terminal;
 mod usage;
+mod watched_files;
 
 use std::process::ExitCode;
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
-use crate::render::seen::Seen;
+use crate::watched_files::WatchedFiles;
 
 /// How often a file is looked at: twice as often as a gateway asks by default.
 const EVERY: Duration = Duration::from_millis(250);
@@ -33,7 +33,7 @@ pub trait Watched: Send + Sync + 'static {
 #[derive(Debug)]
 pub struct Watch<W> {
     watched: Arc<W>,
-    seen: Seen,
+    seen: WatchedFiles,
     settled: Settled,
 }
 
@@ -42,7 +42,7 @@ impl<W: Watched> Watch<W> {
     pub async fn begin(watched: Arc<W>) -> Self {
         let mut watch = Self {
             watched,
-            seen: Seen::default(),
+            seen: WatchedFiles::default(),
             settled: Settled::No,
         };
         watch.take_up().await;
@@ -53,14 +53,14 @@ impl<W: Watched> Watch<W> {
     pub async fn go_on(mut self) {
         loop {
             sleep(EVERY).await;
-            if self.settled == Settled::No || self.seen.is_old() {
+            if self.settled == Settled::No || self.seen.have_changed() {
                 self.take_up().await;
             }
         }
     }
 
     async fn take_up(&mut self) {
-        self.seen = Seen::default();
+        self.seen = WatchedFiles::default();
         self.seen.note(&self.watched.file());
         let watched = Arc::clone(&self.watched);
         // One that was not finished (the command ends) is to be read again.

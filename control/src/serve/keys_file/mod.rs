@@ -22,7 +22,7 @@ use super::feed::Refusal;
 use super::query::Asked;
 use super::tell::Teller;
 use super::watch::{Settled, Watched};
-use crate::render::seen::Seen;
+use crate::watched_files::WatchedFiles;
 
 /// For how long a file that is written in place must rest before what it lacks is believed.
 const REST: Duration = Duration::from_secs(2);
@@ -150,10 +150,10 @@ impl Watched for KeysFile {
     }
 
     fn take_up(&self) -> Settled {
-        let mut seen = Seen::default();
+        let mut seen = WatchedFiles::default();
         seen.note(&self.file);
         let read = reading::read(&self.file);
-        if seen.is_old() {
+        if seen.have_changed() {
             return Settled::No;
         }
         match read {
