@@ -111,7 +111,7 @@ lint: wasm-target python ## format, clippy (native and WebAssembly), documentati
 	@if grep -rnE '\bf(32|64)\b' src control/src --include='*.rs'; then \
 		echo 'error: a float (above).' >&2; exit 1; \
 	fi
-	@$(PYTHON) -m py_compile envoy/*.py envoy/istio/*.py envoy/envoy-gateway/*.py release/*.py tests/*.py tests/clients/*.py tests/compose/*.py \
+	@$(PYTHON) -m py_compile envoy/*.py release/*.py tests/*.py tests/clients/*.py tests/compose/*.py \
 		tests/compose/stand_ins/*.py \
 		tests/mesh/*.py tests/operator/*.py tests/ratelimit/*.py tests/release/*.py tests/soak/*.py tests/soak/soaking/*.py \
 		tests/bench/gateway/*.py tests/bench/drills/*.py tests/bench/instructions/*.py

@@ -4,13 +4,14 @@
 //! a cluster ([`account_cluster`]) with a [`secret`], and perhaps a cluster for its [`proxy`]; a source with several
 //! accounts gets the clusters that choose among them ([`source_cluster`]). Only if the document and the files that it
 //! names are valid ([`credential`], [`authorities`], [`room`]), the files are written ([`writing`], [`crate::files`]), perhaps with
-//! clusters that are [`kept`] for now, and perhaps the document is put in
+//! clusters that are [`kept`] for now, perhaps as a resource for a [`control_plane`], and perhaps the document is put in
 //! force ([`publication`]). That is a [`pass`], which ends in a [`report`]. With `--watch` ([`watch`]) another pass begins
 //! when one of the [`WatchedFiles`] has changed.
 
 mod account_cluster;
 mod args;
 mod authorities;
+mod control_plane;
 mod credential;
 mod envoy;
 mod findings;

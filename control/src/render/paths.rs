@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::args::Args;
+use super::control_plane::ControlPlane;
 use crate::failure::Failure;
 
 /// The paths of one run, absolute.
@@ -10,6 +11,8 @@ use crate::failure::Failure;
 pub struct Paths {
     /// The directory to write to.
     pub out: Option<PathBuf>,
+    /// The control plane for which the clusters are written as a resource.
+    pub control_plane: Option<ControlPlane>,
     /// The file to publish the document to.
     pub publish: Option<PathBuf>,
     /// The directory of the operator's files.
@@ -37,6 +40,7 @@ impl Paths {
         }
         Ok(Self {
             publish,
+            control_plane: args.control_plane,
             out: optional(args.out.as_ref(), "--out")?,
             credentials: optional(args.credentials.as_ref(), "--credentials")?,
             system_ca: absolute(&args.system_ca, "--system-ca")?,

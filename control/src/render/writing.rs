@@ -26,9 +26,9 @@ pub fn run(
     keep: bool,
     report: &mut RenderReport,
 ) -> Result<(), String> {
-    if paths.out.is_none() {
+    let Some(out) = &paths.out else {
         return Ok(());
-    }
+    };
     let (secrets, clusters) = (paths.secrets(), paths.clusters());
     for directory in [&secrets, &clusters] {
         if !report.check {
@@ -46,6 +46,10 @@ pub fn run(
     report.kept = kept.names();
     let all = kept.behind(&rendering.clusters);
     put(&clusters, CLUSTERS, &text(&all), report)?;
+    if let Some(control_plane) = paths.control_plane {
+        let resource = control_plane.resource(&all);
+        put(out, control_plane.file(), &text(&resource), report)?;
+    }
     if keep {
         return Ok(());
     }
