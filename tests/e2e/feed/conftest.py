@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support import run_dir
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "loading"))
+sys.path += [str(Path(__file__).resolve().parents[2]), str(Path(__file__).resolve().parents[1] / "loading")]
 
 from feed_desk import Desk  # noqa: E402
 
