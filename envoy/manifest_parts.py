@@ -1,4 +1,4 @@
-"""The parts of `envoy.yaml` that a control plane needs, and how they are written as YAML for people to read."""
+"""The parts of `envoy.yaml` that a control plane needs, and how they are written as readable YAML."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HEAD = "# Written by envoy/manifests.py from envoy/envoy.yaml: change that one, 
 HCM = "envoy.filters.network.http_connection_manager"
 ROUTER = "envoy.filters.http.router"
 
-#: What the control plane says itself of an HTTP connection manager, and must go on saying.
+#: The fields of an HTTP connection manager that the control plane sets itself.
 THEIRS = {"@type", "stat_prefix", "codec_type", "route_config", "http_filters"}
 
 
@@ -31,8 +31,8 @@ class Parts:
         (host,) = manager["route_config"]["virtual_hosts"]
         limits = {name: value for name, value in host.items() if name not in ("name", "domains", "routes")}
         versioned, route = host["routes"]
-        #: The route of requests to accounts with a version of their own in their URLs, and that of all others, with what
-        #: `envoy.yaml` says for all of their virtual host.
+        #: The route of requests to accounts with a version of their own in their URLs, and that of all others, each with
+        #: the settings of the virtual host.
         self.routes = [{"name": "trilane-versioned", **versioned, **limits}, {"name": "trilane", **route, **limits}]
 
     def statistics(self) -> dict[str, Any]:
@@ -44,11 +44,11 @@ class Parts:
 
 
 class NoAliases(yaml.SafeLoader):
-    """Anchors are fine to read; what comes of them is copied, so that none is written."""
+    """Reads anchors and copies what they stand for, so that none is written."""
 
 
 class Dumper(yaml.SafeDumper):
-    """Plain YAML: no anchors, keys in the order that they have."""
+    """Plain YAML: no anchors, keys in their order."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True

@@ -1,12 +1,12 @@
-"""Writes the manifests that say parts of `envoy.yaml` to a control plane.
+"""Writes the manifests that carry parts of `envoy.yaml` to a control plane.
 
-    python envoy/manifests.py            write them all
-    python envoy/manifests.py --check    say which ones are not as they should be, and fail
+    python envoy/manifests.py            writes them all
+    python envoy/manifests.py --check    names those that are stale, and fails
 
-There is one `envoy.yaml`. What a service mesh or a gateway controller needs of it (limits, the answers that
-Envoy makes itself, the ledger, the route, the internal listeners) is taken from there, value by value, and only
-wrapped in the form that Istio or Envoy Gateway reads. So this needs PyYAML; `make chart` has it. The Helm chart has it
-whole: Helm reads no file outside of a chart, and a symbolic link does not survive every way to fetch a repository.
+There is one `envoy.yaml`. The parts that a service mesh or a gateway controller needs (limits, Envoy's own responses, the
+ledger, the route, the internal listeners) are taken from it value by value, and wrapped in the form that Istio or Envoy
+Gateway reads. This needs PyYAML; `make chart` installs it. The Helm chart has the whole file: Helm reads no file outside a
+chart, and not every way to fetch a repository keeps a symbolic link. `README.md` says why the results are checked in.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ENVOY_YAML = HERE / "envoy.yaml"
 
 
 def written() -> dict[Path, str]:
-    """Every file of this and what should be in it."""
+    """Every generated file with its content."""
     text = ENVOY_YAML.read_text(encoding="utf-8")
     parts = Parts(text)
     return {

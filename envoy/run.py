@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """`make run`: the gateway on this machine, until Ctrl-C.
 
-Starts the simulator and Envoy, says how to talk to them, and keeps the published document equal to the
-file it came from, so that saving the file is all it takes to change the configuration.
+Starts the simulator and Envoy, prints how to talk to them, and has `trilane render --watch` publish the document
+whenever it is saved.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ import fetch
 from stack import SAMPLE_DOCUMENT, SOURCES, TARGET, Stack, StackError
 
 LOADER_LINE = " wasm log config-loader trilane: "
-#: What the filter says of an account that its vendor refused: a sentence, and what to do.
+#: What the filter logs about an account that its vendor refused: a sentence, and what to do.
 REFUSAL_LINE = re.compile(
     r" wasm log trilane gateway trilane: (source (\S+): (?:account (\S+)|the account of cluster \S+) was refused by .*)"
 )
-#: For how many seconds a refusal is not printed again: each of Envoy's workers tells of it once in this time.
+#: The seconds in which a refusal is printed once: each of Envoy's workers logs it once in this time.
 REFUSAL_SILENCE = 60.0
 
 
@@ -44,7 +44,7 @@ def main() -> int:
         stack = Stack(
             TARGET / "run" / ("validate" if options.validate else str(options.port)),
             document=options.document,
-            # Envoy only reads, then: any port will do.
+            # To validate, Envoy only reads its configuration: any port will do.
             port=0 if options.validate else options.port,
             tls_port=0 if options.validate else options.tls_port,
             admin_port=0 if options.validate else options.admin_port,
@@ -65,7 +65,7 @@ def main() -> int:
     finally:
         if stack:
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                signal.signal(number, signal.SIG_IGN)  # impatience must not leave a process behind
+                signal.signal(number, signal.SIG_IGN)  # a second Ctrl-C must not leave a process behind
             stack.stop()
 
 
@@ -106,6 +106,7 @@ def _on_signal(number: int, frame: FrameType | None) -> None:
 
 def _validate(stack: Stack) -> int:
     stack.prepare()
+    stack.publish(stack.document)
     stack.render()
     command = stack.envoy_command("--mode", "validate")
     sys.stdout.flush()
@@ -117,16 +118,19 @@ def _run(stack: Stack, document: Path) -> int:
     print("starting ...", flush=True)
     stack.start()
     _print_overview(stack, document)
-    follow = _changes(document, stack.document)
+    render = _log_lines(stack.watch())
     log = _log_lines(stack.envoy_log)
-    next(log)  # what was said up to here concerns the start
+    next(log)  # the lines up to here are about the start
     told: dict[str, float] = {}
+    content = stack.document
     while True:
         time.sleep(0.25)
         stack.check()
-        content = next(follow)
-        if content is not None:
-            _publish(stack, document, content)
+        if (saved := _saved(document)) not in (None, content):
+            content = saved
+            stack.follow(content)
+        for line in next(render):
+            print(f"document: {line.replace(str(stack.publisher.draft), str(document))}", flush=True)
         for line in next(log):
             if LOADER_LINE in line:
                 print(f"loader: {line.split(LOADER_LINE, 1)[1]}", flush=True)
@@ -134,31 +138,22 @@ def _run(stack: Stack, document: Path) -> int:
                 _print_refusal(stack, refusal, told)
 
 
-def _publish(stack: Stack, document: Path, content: bytes) -> None:
+def _saved(document: Path) -> bytes | None:
+    """The document, or None while an editor is between two steps."""
     try:
-        stack.publish(content)
-    except StackError as error:
-        print(f"document: {document} has changed. {error}", flush=True)
-    else:
-        print(f"document: {document} has changed and is published", flush=True)
-        _print_remarks(stack)
-
-
-def _print_remarks(stack: Stack) -> None:
-    """What is amiss with the accounts, though not so much that nothing works: a credential that is not there."""
-    for line in stack.rendered.splitlines():
-        if line.startswith(("warning: ", "note: ")):
-            print(f"accounts: {line}", flush=True)
+        return document.read_bytes()
+    except OSError:
+        return None
 
 
 def _print_refusal(stack: Stack, refusal: re.Match[str], told: dict[str, float]) -> None:
-    """Which account is refused, and the file to mend; `told` is when each was printed last."""
+    """Prints which account is refused, and the file to mend. `told` has the time at which each was printed last."""
     sentence, source, account = refusal.groups()
     now = time.monotonic()
     if now - told.get(sentence, -REFUSAL_SILENCE) < REFUSAL_SILENCE:
         return
     told[sentence] = now
-    file = _credential(stack.document, source, account)
+    file = _credential(stack.document_path.read_bytes(), source, account)
     where = f" It is in {stack.credentials_dir / file}: rename a new file into its place." if file else ""
     print(f"account refused: {sentence}{where}", flush=True)
 
@@ -173,7 +168,7 @@ def _credential(document: bytes, source: str, account: str | None) -> str | None
 
 
 def _accounts(document: bytes) -> list[str]:
-    """A line a source: its accounts, the ones that are asked first before those that stand in."""
+    """A line for each source: its accounts in the order of their priorities."""
     lines = []
     for group in json.loads(document)["groups"]:
         accounts = group.get("accounts") or []
@@ -213,40 +208,10 @@ def _print_overview(stack: Stack, document: Path) -> None:
     else:
         print("\nuse a key of your document (it holds only their digests)\n")
     print("Ctrl-C ends everything.", flush=True)
-    _print_remarks(stack)
-
-
-def _changes(path: Path, content: bytes) -> Iterator[bytes | None]:
-    """At each step the new content of the file, or None.
-
-    An editor may write in several steps: a change counts only when the file looks the same twice.
-    """
-    seen = settled = _looks(path)
-    while True:
-        now = _looks(path)
-        if now is not None and now == seen and now != settled:
-            settled = now
-            try:
-                read = path.read_bytes()
-            except OSError:
-                read = content
-            changed, content = read != content, read
-            yield content if changed else None
-        else:
-            yield None
-        seen = now
-
-
-def _looks(path: Path) -> tuple[int, int, int] | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None  # an editor is between two steps
-    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _log_lines(log: Path) -> Iterator[list[str]]:
-    """At each step what Envoy has logged since the last one."""
+    """At each step the lines of a log that are new since the last step."""
     with log.open(errors="replace") as stream:
         rest = ""
         while True:

@@ -1,41 +1,35 @@
 """One gateway with everything it needs, on loopback.
 
-That is: the simulator of the model sources, a development certificate, and Envoy with the filter.
-`run.py` is a person's way to it, the end-to-end tests are the other. Both run the very `envoy.yaml` that
-stands in this directory: it is read as text, and its few literal paths, ports and addresses are replaced
-(`Stack._substitutions`).
+That is the simulator of the model sources, a development certificate, and Envoy with the filter. `make run` and the
+end-to-end tests use it. It runs the `envoy.yaml` of this directory, with its few literal paths, ports and addresses
+replaced (`Stack._substitutions`).
 """
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import json
-import os
 import re
-import resource
-import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Union
 
 import fetch
 import limits_service as limits_parts
-from upstreams import Upstreams
+from child import Child, StackError, tail
+from publisher import Publisher
 
 HERE = Path(__file__).resolve().parent
 TARGET = fetch.TARGET
 ENVOY_YAML = HERE / "envoy.yaml"
 SAMPLE_DOCUMENT = HERE / "gateway.json"
-#: The credentials of its accounts: placeholders, which the simulator takes as it takes anything.
+#: The credentials of its accounts: placeholders. The simulator accepts any credential.
 SAMPLE_CREDENTIALS = HERE / "credentials"
 #: What is built, by `make build` and `make programs`: the tests set these variables to use other builds.
 WASM = Path(os.environ.get("TRILANE_WASM") or TARGET / "wasm32-wasip1" / "release" / "trilane.wasm")
@@ -43,14 +37,14 @@ PROGRAMS = Path(os.environ.get("TRILANE_PROGRAMS") or TARGET / "release")
 SIMULATOR = PROGRAMS / "trilane-upstream"
 COMMAND = PROGRAMS / "trilane"
 
-#: The clusters of `envoy.yaml` that stand for model sources, with their ports in that file.
+#: The clusters of model sources in `envoy.yaml`, with their ports in that file.
 SOURCES = {"a_official": 9101, "b_official": 9102, "b_low_rate": 9103, "c_official": 9104}
 
-#: The access logger of `envoy.yaml`, and what stands in its place for a file.
+#: The access logger of `envoy.yaml`, and its replacement that writes to a file.
 STDOUT_LOGGER = '"@type": type.googleapis.com/envoy.extensions.access_loggers.stream.v3.StdoutAccessLog'
 FILE_LOGGER = '"@type": type.googleapis.com/envoy.extensions.access_loggers.file.v3.FileAccessLog'
 
-#: Where the clusters of `envoy.yaml` begin, and the one of the keys' feed.
+#: The start of the clusters in `envoy.yaml`, and the cluster of a feed of keys.
 CLUSTERS = "  clusters:\n"
 KEY_FEED = """\
     - name: key_feed
@@ -61,7 +55,7 @@ KEY_FEED = """\
         endpoints: [{{lb_endpoints: [{{endpoint: {{address: {{socket_address: {{address: {}, port_value: {}}}}}}}}}]}}]
 """
 
-#: What an Envoy dies of that finds no inotify instance left for the files that it is to watch.
+#: The cause of an abort of Envoy that finds no inotify instance left for a file that it watches.
 OUT_OF_INOTIFY = (
     " It takes two inotify instances for each account, and this user had none left. End something that holds"
     " some, or grant more: sysctl -w fs.inotify.max_user_instances=1024."
@@ -70,15 +64,11 @@ OUT_OF_INOTIFY = (
 Document = Union[Path, bytes, Mapping[str, Any]]
 
 
-class StackError(Exception):
-    """The stack cannot run; the text says why and what to do."""
-
-
 class Stack:
     """A running gateway. Use it as a context manager, or call `start` and `stop`.
 
-    Every port that is 0 is chosen here and held, so that stacks side by side never meet. All files (rendered
-    configuration, document, certificate, logs) are in `run_dir`.
+    A free port is chosen for every port that is 0, and held, so that stacks that run at the same time never share one.
+    All files (rendered configuration, document, certificate, logs) are in `run_dir`.
     """
 
     def __init__(
@@ -96,6 +86,7 @@ class Stack:
         ledger: Path | None = None,
         credentials: Path | None = None,
         strict: bool = False,
+        lead: int = 1,
         concurrency: int = 2,
         envoy_log_level: str = "info",
         extra_substitutions: Iterable[tuple[str, str]] = (),
@@ -104,15 +95,17 @@ class Stack:
         command: Path = COMMAND,
         envoy: Path | None = None,
     ) -> None:
-        """`upstream` is a `host:port` that takes the place of the simulator for all sources.
+        """`upstream` is a `host:port` that replaces the simulator for all sources.
 
         `key_feed` is the `host:port` of a feed of keys: Envoy gets a cluster of that name for it.
         `limits_service` is the `host:port` of a rate limit service: Envoy gets the filters that ask it, and waits
         `limits_timeout` seconds for each answer.
-        `ledger` is a file that gets the access log's lines, which else go to `access.log` in `run_dir`.
-        `credentials` is where accounts' credentials are that the document names by a relative path: else
+        `ledger` is a file for the access log's lines; the default is `access.log` in `run_dir`.
+        `credentials` is the directory of credentials that the document names by a relative path. The default is
         `credentials/` beside a document that is a file, and a copy of the sample's for any other document.
-        `strict`: a document whose accounts cannot be rendered is not published, and raises.
+        `strict`: a document that `trilane render` refuses is not published, and raises. Otherwise it is published
+        without clusters, for the filter to refuse.
+        `lead` is how many seconds Envoy gets to take in new clusters before a document that needs them.
         """
         self.run_dir = run_dir.resolve()
         self.document_path = self.run_dir / "document" / "gateway.json"
@@ -120,7 +113,7 @@ class Stack:
         self._own_credentials = credentials is None and not isinstance(document, Path)
         if credentials is None:
             credentials = document.parent / "credentials" if isinstance(document, Path) else self.run_dir / "credentials"
-        #: Where accounts' credentials are looked for that the document names by a relative path.
+        #: The directory of credentials that the document names by a relative path.
         self.credentials_dir = credentials.resolve()
         self.envoy_yaml = self.run_dir / "envoy.yaml"
         self.envoy_log = self.run_dir / "envoy.log"
@@ -149,8 +142,7 @@ class Stack:
         self._children: dict[str, Child] = {}
         self._publishing = threading.Lock()
         render = [str(command), "render", "--credentials", str(self.credentials_dir), "--filter", str(wasm)]
-        #: The document's accounts as clusters.
-        self.upstreams = Upstreams(self.run_dir / "upstreams", render)
+        self.publisher = Publisher(self.run_dir, self.document_path, render, lead)
 
     # ---- Life
 
@@ -163,12 +155,12 @@ class Stack:
         self.stop()
 
     def start(self, timeout: float = 60.0) -> Stack:
-        """Starts everything and waits until the gateway answers. On any failure nothing is left behind."""
+        """Starts everything and waits until the gateway answers. A failure leaves no process behind."""
         try:
             self.prepare()
             if self._upstream is None:
                 self._start_simulator(timeout)
-                self._write_upstreams(self._document, None)  # now that the addresses are known
+            self.publish(self._document)
             self.render()
             self._start_envoy()
             self.wait_ready(timeout)
@@ -179,18 +171,18 @@ class Stack:
 
     def stop(self) -> None:
         """Ends what `start` started, and only that. May be called at any time, more than once."""
-        self.upstreams.stop()
+        self.publisher.stop()
         for name in reversed(list(self._children)):
             self._children.pop(name).stop()
         while self._held:
             self._held.pop().close()
 
     def prepare(self) -> None:
-        """Everything before the first process: ports, directories, document, certificate."""
+        """Everything before the first process: ports, directories, certificate."""
         _require(self._wasm, "the filter", "make build")
         _require(self._simulator, "the simulator", "make programs")
         _require(self._command, "the command", "make programs")
-        # Ports first: whoever has a port that we want may well be running from this very directory.
+        # Ports first: the process that has one of them may be running from this very directory.
         for variable in ("PORT", "TLS_PORT"):
             self._ports[variable] = self._hold(self._wanted_ports[variable], variable)
         self._ports["CONFIG"] = self._hold(0, "CONFIG")
@@ -205,7 +197,6 @@ class Stack:
         if self._ledger:
             _require_writable(self.access_log)
         self.document_path.parent.mkdir(exist_ok=True)
-        self.publish(self._document)
         self._make_certificate()
 
     def wait_ready(self, timeout: float = 60.0) -> None:
@@ -224,7 +215,7 @@ class Stack:
             time.sleep(0.05)
         raise StackError(
             f"The gateway was not ready within {timeout:.0f} s: {self.base_url}/healthz: {last}.\n"
-            + _tail(self.envoy_log)
+            + tail(self.envoy_log)
         )
 
     def check(self) -> None:
@@ -232,9 +223,9 @@ class Stack:
         for name, child in self._children.items():
             code = child.process.poll()
             if code is not None:
-                why = OUT_OF_INOTIFY if "inotify_fd_ >= 0" in _tail(child.log, 100) else ""
+                why = OUT_OF_INOTIFY if "inotify_fd_ >= 0" in tail(child.log, 100) else ""
                 raise StackError(
-                    f"{name} (pid {child.process.pid}) ended with code {code}.{why}\n" + _tail(child.log)
+                    f"{name} (pid {child.process.pid}) ended with code {code}.{why}\n" + tail(child.log)
                 )
 
     # ---- What to talk to
@@ -245,7 +236,7 @@ class Stack:
 
     @property
     def tls_url(self) -> str:
-        """`localhost`, since clients compare it with the certificate; trust `ca_file`."""
+        """With the host `localhost`, which the certificate names. Clients must trust `ca_file`."""
         return f"https://localhost:{self._ports['TLS_PORT']}"
 
     @property
@@ -268,55 +259,68 @@ class Stack:
     # ---- The document
 
     def publish(self, document: Document) -> None:
-        """Puts another document in force, the way Envoy notices: a rename into the watched directory.
+        """Puts another document in force, as `trilane render --publish` does it.
 
-        What `trilane render` says of its accounts is in `rendered` then. Clusters that only the documents before need
-        go a while later, when this one is in force.
+        `rendered` has the command's output then. Clusters that only the documents before need go some seconds later.
         """
         content = _document_bytes(document)
         with self._publishing:
-            # The accounts first: a request of either document must find its cluster.
-            self._write_upstreams(content, self.admin_url if self._has_admin() else None)
-            # Complete before it gets there, and beside it on the same disk.
-            part = self.run_dir / "gateway.json.part"
-            part.write_bytes(content)
-            part.replace(self.document_path)
+            if not self.publisher.publish(self._with_addresses(content), running="Envoy" in self._children):
+                if self._strict:
+                    raise StackError("The document is not published:\n" + self.rendered.strip())
+                self._publish_without_clusters(content)
             self._document = content
 
+    def follow(self, document: bytes) -> None:
+        """Hands a document to the `trilane render --watch` that `watch` started."""
+        self.publisher.write_draft(self._with_addresses(document))
+
+    def watch(self) -> Path:
+        """Starts `trilane render --watch`, which publishes what `follow` hands it, and returns its log."""
+        log = self.run_dir / "watch.log"
+        self._children["render"] = self.publisher.watch(log)
+        return log
+
     def clean_up(self) -> None:
-        """Removes now what only the documents before need: for those who know that the last one is in force."""
-        self.upstreams.clean_up()
+        """Removes at once what only the documents before need. For callers who know that the last one is in force."""
+        self.publisher.clean_up()
 
     @property
     def upstreams_dir(self) -> Path:
-        """What `trilane render` makes of the document's accounts."""
-        return self.upstreams.directory
+        """Where `trilane render` writes clusters and secrets."""
+        return self.publisher.directory
 
     @property
     def rendered(self) -> str:
-        """What the last `trilane render` said."""
-        return self.upstreams.said
+        """The output of the last `trilane render`."""
+        return self.publisher.output
 
     @property
     def document(self) -> bytes:
-        """What was published last."""
+        """What `publish` was given last."""
         return self._document
 
     # ---- Parts
 
-    def _has_admin(self) -> bool:
-        return "Envoy" in self._children and (self.run_dir / "admin-address").exists()
-
-    def _write_upstreams(self, document: bytes, admin_url: str | None) -> None:
-        """Makes the accounts' clusters, with the simulator's addresses."""
+    def _with_addresses(self, document: bytes) -> bytes:
+        """The document with the simulator's addresses in the accounts of the sample."""
         for source, port in SOURCES.items():
             _, _, name = self._source_address(source)
             if name == "upstream" and source in self.sims:
                 name = self.sims[source]
             # In containers the sample's accounts are at three simulators, here at one.
             document = re.sub(rb'"http://upstream(-[23])?:%d\b' % port, f'"http://{name}'.encode(), document)
-        if not self.upstreams.write(document, admin_url) and self._strict:
-            raise StackError("The document is not published:\n" + self.rendered.strip())
+        return document
+
+    def _publish_without_clusters(self, document: bytes) -> None:
+        clusters = self.upstreams_dir / "clusters" / "clusters.json"
+        if not clusters.exists():  # Envoy does not start without one
+            clusters.parent.mkdir(parents=True, exist_ok=True)
+            clusters.write_text('{"resources": []}')
+        # Complete before it gets there, and beside it on the same disk.
+        part = self.run_dir / "gateway.json.part"
+        part.write_bytes(document)
+        part.replace(self.document_path)
 
     def render(self) -> Path:
         """Writes the configuration to run: `envoy.yaml` with the literal values of this stack."""
@@ -373,7 +377,7 @@ class Stack:
         return host, port, "upstream"
 
     def _make_certificate(self) -> None:
-        # One that is there and still valid is kept, so that whoever trusts it need not do so again.
+        # A certificate that is still valid is kept, so that clients need not be told to trust another one.
         self.certs_dir.mkdir(exist_ok=True)
         command = [str(self._simulator), "certificate", "--out", str(self.certs_dir)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -395,7 +399,7 @@ class Stack:
             self.check()
             if time.monotonic() > deadline:
                 raise StackError(
-                    f"The simulator did not start within {timeout:.0f} s.\n" + _tail(self.simulator_log)
+                    f"The simulator did not start within {timeout:.0f} s.\n" + tail(self.simulator_log)
                 )
             time.sleep(0.02)
 
@@ -416,9 +420,9 @@ class Stack:
     def _hold(self, port: int, variable: str) -> int:
         """Takes a port (0: any free one) and keeps it until `stop`.
 
-        Envoy listens with SO_REUSEPORT. It may thus share the port with the socket held here, which never
-        listens. But two Envoys could share it as well, without any error, and would steal each other's
-        requests: hence first the check that nobody has it, then the holding, so that nobody is given it.
+        Envoy listens with SO_REUSEPORT, so it can share the port with the socket held here, which never listens. But two
+        Envoys could share it too, without an error, and would take each other's requests. Hence first a check that no
+        process has the port, and then a socket that keeps it from being given to others.
         """
         if port:
             _require_free(port, variable)
@@ -427,59 +431,6 @@ class Stack:
         held.bind(("127.0.0.1", port))
         self._held.append(held)
         return int(held.getsockname()[1])
-
-
-class Child:
-    """A process that ends with this one, whatever happens to this one."""
-
-    def __init__(self, command: list[str], log: Path, output: Path | None = None) -> None:
-        """Standard error goes to `log`, standard output to `output` or there as well."""
-        self.log = log
-        with contextlib.ExitStack() as files:
-            errors = files.enter_context(log.open("wb"))
-            out = files.enter_context(output.open("wb")) if output else errors
-            try:
-                self.process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=out,
-                    stderr=errors,
-                    start_new_session=True,  # Ctrl-C is for us; we end the children in order
-                    preexec_fn=_child_setup(),
-                )
-            except OSError as error:
-                raise StackError(f"{command[0]} does not start: {error}") from error
-
-    def stop(self, patience: float = 5.0) -> None:
-        """Asks, waits, and only then insists."""
-        if self.process.poll() is None:
-            self.process.terminate()
-            try:
-                self.process.wait(patience)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-        self.process.wait()
-
-
-def _child_setup() -> Callable[[], None]:
-    """What a child does before it becomes its program.
-
-    It will die with its parent (on Linux), and may open as many files as the system allows.
-    """
-    libc = ctypes.CDLL(None) if sys.platform == "linux" else None
-    parent = os.getpid()
-
-    def setup() -> None:
-        if libc is not None:
-            pr_set_pdeathsig = 1
-            libc.prctl(pr_set_pdeathsig, signal.SIGTERM)
-            if os.getppid() != parent:
-                os._exit(1)
-        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        with contextlib.suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-
-    return setup
 
 
 def _replaced(text: str, pairs: list[tuple[str, str]]) -> str:
@@ -536,11 +487,3 @@ def _require_free(port: int, variable: str) -> None:
         except OSError as error:
             reason = f"Port {port} cannot be used ({error.strerror})."
             raise StackError(f"{reason} Choose another: {variable}=<port>.") from error
-
-
-def _tail(log: Path, lines: int = 20) -> str:
-    try:
-        text = log.read_text(errors="replace").splitlines()[-lines:]
-    except OSError:
-        text = []
-    return f"The end of {log}:\n" + "\n".join(f"  {line}" for line in text or ["(empty)"])

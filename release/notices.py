@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""notices.py: the licences of everything that is linked into the filter and the command, with the texts that they come with."""
+"""notices.py: the licences of everything that is linked into the filter and the command, with the texts that they come with.
+
+Why not cargo-about: it knows crates only, too, so that the notices of C libraries would remain, and it has to be built first.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,11 @@
 
 It has what is linked into the artifact, and nothing that only its build or its tests need: the crates with the checksums of
 Cargo.lock, the C libraries, Rust's own. There is no time and no random number in it: the same sources make the same bytes.
+
+Why not cargo-cyclonedx: 0.5.9 is reproducible too (`SOURCE_DATE_EPOCH`), but it reads `cargo metadata`, which mixes the features
+of all packages of a workspace, lists procedural macros among what is linked, and knows crates only: SQLite, musl, wasi-libc and
+Rust's library would have to be added to its output all the same. It is 122 crates to build, minutes of a release on two cores,
+against a second for this.
 """
 
 from __future__ import annotations

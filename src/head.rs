@@ -224,6 +224,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seeds_beside_source())]
+
         #[test]
         fn pairs_are_read_as_they_were_written(
             pairs in prop::collection::vec(("[a-z:-]{0,12}", prop::collection::vec(1..=255u8, 0..20)), 0..20),

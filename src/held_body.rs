@@ -71,6 +71,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #![proptest_config(crate::seeds_beside_source())]
+
         #[test]
         fn pieces_and_rest_join(start in 0usize..300_000, length in prop_oneof![0usize..300_000, Just(COPY_BYTES), Just(2 * COPY_BYTES)]) {
             let end = start + length;

@@ -60,3 +60,11 @@ pub mod shared_data;
 mod text;
 pub mod usage;
 pub mod worker;
+
+/// The configuration of property tests: a failure's seed is kept beside the test, `x.proptest-regressions` for `x.rs`, and
+/// not in a directory of the crate's root.
+#[cfg(test)]
+fn seeds_beside_source() -> proptest::test_runner::Config {
+    use proptest::test_runner::{Config, FileFailurePersistence::WithSource};
+    Config::with_failure_persistence(WithSource("proptest-regressions"))
+}

@@ -8,8 +8,8 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use crate::failure::Failure;
+use crate::files;
 use crate::output::{self, FormatArgs, OutputColumn, OutputFormat, OutputTable};
-use crate::render::files;
 
 /// Copies the filter to where Envoy reads it.
 #[derive(Debug, clap::Args)]

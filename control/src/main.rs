@@ -14,6 +14,7 @@ mod destination;
 mod document;
 mod explain;
 mod failure;
+mod files;
 mod filter;
 mod gateway;
 mod ink;
@@ -28,6 +29,7 @@ mod signals;
 mod terminal;
 mod timestamp;
 mod usage;
+mod watched_files;
 
 use std::process::ExitCode;
 

@@ -9,6 +9,8 @@
     reason = "a test may panic"
 )]
 
+#[path = "render/control_plane.rs"]
+mod control_plane;
 #[path = "render/envoy.rs"]
 mod envoy;
 #[path = "render/golden.rs"]

@@ -184,6 +184,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seeds_beside_source())]
+
         #[test]
         fn a_bucket_holds_what_was_put_last(steps in prop::collection::vec((0u8..12, prop::collection::vec(any::<u8>(), 0..90)), 0..60)) {
             let (mut bucket, mut new) = (Vec::new(), Vec::new());

@@ -310,6 +310,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seeds_beside_source())]
+
         #[test]
         fn records_of_the_document_survive_the_round_trip(record in plain()) {
             prop_assert_eq!(StoredRecord::decode(Document, &record.encode_named()), Ok(Some(record)));

@@ -218,6 +218,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seeds_beside_source())]
+
         #[test]
         fn as_if_copied_byte_by_byte(steps in prop::collection::vec(step(), 0..40)) {
             let (mut line, mut want) = (MemberBuffer::new(), Vec::new());

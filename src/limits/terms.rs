@@ -129,6 +129,8 @@ pub(crate) mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seeds_beside_source())]
+
         #[test]
         fn limits_survive_the_round_trip(limits in limits(), rest in any::<[u8; 3]>()) {
             let mut bytes = Vec::new();

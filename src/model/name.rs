@@ -317,6 +317,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seeds_beside_source())]
+
         #[test]
         fn folding_is_idempotent(name in "(claude|x)(-[a-z]{1,6}){0,2}(-[0-9]{1,2}([.-][0-9]{1,3})?)?((-thinking)|(-20[0-9]{6})|(@20[0-9]{6})|(\\[[0-9]m\\])){0,4}") {
             let once = fold_tier(&name).into_owned();

@@ -149,6 +149,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seeds_beside_source())]
+
         #[test]
         fn sums_are_exact(parts in proptest::collection::vec((0u64..1_000_000_000_000, 0u32..=20), 0..20)) {
             let mut sum = Amount::ZERO;

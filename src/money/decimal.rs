@@ -127,6 +127,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seeds_beside_source())]
+
         #[test]
         fn arithmetic_is_that_of_integers(a in 0i64.., b in 0i64.., places in 0u32..10, more in 0u32..10) {
             let (x, y) = (Decimal::new(a, places), Decimal::new(b, places + more));

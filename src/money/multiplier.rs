@@ -114,6 +114,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seeds_beside_source())]
+
         #[test]
         fn product_matches_integer_arithmetic(a in 0u64..=10_000_000_000, b in 0u64..=10_000_000_000) {
             let text = |n: u64| format!("{}.{:04}", n / 10_000, n % 10_000);

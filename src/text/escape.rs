@@ -166,6 +166,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seeds_beside_source())]
+
         #[test]
         fn escapes_as_serde_json_reads_them(
             parts in prop::collection::vec(

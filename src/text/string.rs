@@ -637,6 +637,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seeds_beside_source())]
+
         #[test]
         fn long_texts_are_passed_as_far_as_short_ones(text in long_text()) {
             let mut unicode = 0;

@@ -6,7 +6,6 @@ import json
 import socket
 import ssl
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -23,48 +22,42 @@ from stack import HERE, Child, Stack
 ISTIO, ENVOY_GATEWAY = HERE / "istio", HERE / "envoy-gateway"
 WASM_TYPE = "type.googleapis.com/envoy.extensions.filters.http.wasm.v3.Wasm"
 
-#: How a gateway is configured: the clusters of accounts -> all that it gets, and what is merged with its bootstrap.
-Assembly = Callable[[Path], tuple[Proxy, Tree]]
+#: The clusters of accounts as a resource, by the name of the control plane.
+Accounts = Callable[[str], Tree]
+#: How a gateway is configured: all that it gets, and what is merged with its bootstrap.
+Assembly = Callable[[Accounts], tuple[Proxy, Tree]]
 
 
 def manifests(path: Path) -> list[Tree]:
     return [each for each in yaml.safe_load_all(path.read_text(encoding="utf-8")) if each]
 
 
-def accounts(script: Path, clusters: Path) -> Tree:
-    """What the script prints for a file of clusters."""
-    done = subprocess.run(
-        [sys.executable, str(script), str(clusters)], capture_output=True, text=True, check=True
-    )
-    return json.loads(done.stdout)
-
-
-def istio(clusters: Path) -> tuple[Proxy, Tree]:
+def istio(accounts: Accounts) -> tuple[Proxy, Tree]:
     proxy = bases.istio()
     (main,) = manifests(ISTIO / "envoyfilter.yaml")
     envoy_filter.apply(proxy, main)
-    envoy_filter.apply(proxy, accounts(ISTIO / "accounts.py", clusters))
+    envoy_filter.apply(proxy, accounts("istio"))
     (override,) = manifests(ISTIO / "bootstrap.yaml")
     # Istio's own bootstrap has this.
     own = {"bootstrap_extensions": [INTERNAL_LISTENER]}
     return proxy, {**own, **json.loads(override["data"]["custom_bootstrap.json"])}
 
 
-def envoy_gateway(clusters: Path) -> tuple[Proxy, Tree]:
+def envoy_gateway(accounts: Accounts) -> tuple[Proxy, Tree]:
     (extension,) = [
         each for each in manifests(ENVOY_GATEWAY / "gateway.yaml") if each["kind"] == "EnvoyExtensionPolicy"
     ]
     proxy = bases.envoy_gateway(extension)
     (main,) = manifests(ENVOY_GATEWAY / "envoypatchpolicy.yaml")
     patch_policy.apply(proxy, main)
-    patch_policy.apply(proxy, accounts(ENVOY_GATEWAY / "accounts.py", clusters))
+    patch_policy.apply(proxy, accounts("envoy-gateway"))
     (own,) = manifests(ENVOY_GATEWAY / "envoyproxy.yaml")
     return proxy, yaml.safe_load(own["spec"]["bootstrap"]["value"])
 
 
-def istio_without_image(clusters: Path) -> tuple[Proxy, Tree]:
+def istio_without_image(accounts: Accounts) -> tuple[Proxy, Tree]:
     """The image cannot be had: Istio's agent gives Envoy a filter that denies everything."""
-    proxy, bootstrap = istio(clusters)
+    proxy, bootstrap = istio(accounts)
     (extension,) = proxy.extensions
     extension["typed_config"] = {
         "@type": "type.googleapis.com/envoy.extensions.filters.http.rbac.v3.RBAC",
@@ -73,7 +66,7 @@ def istio_without_image(clusters: Path) -> tuple[Proxy, Tree]:
     return proxy, bootstrap
 
 
-def envoy_gateway_without_image(clusters: Path) -> tuple[Proxy, Tree]:
+def envoy_gateway_without_image(accounts: Accounts) -> tuple[Proxy, Tree]:
     """The image cannot be had: Envoy Gateway leaves the filter out, and the patches that are not for it are applied."""
     proxy = bases.envoy_gateway(
         {"metadata": {"namespace": "trilane", "name": "trilane"}, "spec": {"wasm": []}}
@@ -85,12 +78,12 @@ def envoy_gateway_without_image(clusters: Path) -> tuple[Proxy, Tree]:
     ]
     assert len(main["spec"]["jsonPatches"]) < len(patches)
     patch_policy.apply(proxy, main)
-    patch_policy.apply(proxy, accounts(ENVOY_GATEWAY / "accounts.py", clusters))
+    patch_policy.apply(proxy, accounts("envoy-gateway"))
     (own,) = manifests(ENVOY_GATEWAY / "envoyproxy.yaml")
     return proxy, yaml.safe_load(own["spec"]["bootstrap"]["value"])
 
 
-def istio_without_patches(clusters: Path) -> tuple[Proxy, Tree]:
+def istio_without_patches(accounts: Accounts) -> tuple[Proxy, Tree]:
     return bases.istio(), {"bootstrap_extensions": [INTERNAL_LISTENER]}
 
 
@@ -139,7 +132,7 @@ class MeshStack(Stack):
 
     def render(self) -> Path:
         self._serve_document()
-        proxy, bootstrap = self._assembly(self.upstreams_dir / "clusters" / "clusters.json")
+        proxy, bootstrap = self._assembly(self._accounts)
         self._settle(proxy)
         whole = {
             "node": {"id": "mesh", "cluster": "mesh"},
@@ -149,6 +142,14 @@ class MeshStack(Stack):
         }
         self.envoy_yaml.write_text(json.dumps(whole, indent=1))
         return self.envoy_yaml
+
+    def _accounts(self, control_plane: str) -> Tree:
+        """What `trilane render` writes for a control plane."""
+        command = [str(self._command), "render", "--document", str(self.publisher.draft), "--out", str(self.upstreams_dir)]
+        command += ["--credentials", str(self.credentials_dir), "--filter", str(self._wasm)]
+        subprocess.run([*command, "--control-plane", control_plane], check=True)
+        (written,) = self.upstreams_dir.glob("*.json")
+        return json.loads(written.read_bytes())
 
     def _serve_document(self) -> None:
         """`trilane serve`, as document-service.yaml runs it."""

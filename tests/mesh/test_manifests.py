@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -92,23 +90,6 @@ def closed(schema: Any, top: bool = True) -> Any:
     ):
         given.setdefault("additionalProperties", False)
     return given
-
-
-SCRIPTS = {
-    "istio": (ISTIO / "accounts.py", lambda each: each["spec"]["configPatches"][0]["patch"]["value"]["name"]),
-    "envoy-gateway": (
-        ENVOY_GATEWAY / "accounts.py",
-        lambda each: each["spec"]["jsonPatches"][0]["operation"]["value"]["name"],
-    ),
-}
-
-
-@pytest.mark.parametrize("name", SCRIPTS)
-def test_accounts_without_a_file_say_how(name: str) -> None:
-    done = subprocess.run(
-        [sys.executable, str(SCRIPTS[name][0])], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2 and "clusters.json" in done.stderr, name
 
 
 # ---- The appliers

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PROMETHEUS = ROOT / "envoy" / "prometheus"
 CONFIG = PROMETHEUS / "prometheus.yml"
 RULES = PROMETHEUS / "rules.yml"
-RULES_TEST = PROMETHEUS / "rules_test.yml"
+RULES_TEST = Path(__file__).resolve().with_name("rules_test.yml")
 DASHBOARD = ROOT / "envoy" / "grafana" / "dashboard.json"
 
 

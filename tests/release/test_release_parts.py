@@ -183,6 +183,26 @@ def test_the_compose_bundle_fits_the_release() -> None:
     assert health.findall(envoy) == health.findall(ours) != []
 
 
+@pytest.mark.parametrize("file", ["docker-compose.yaml", "release/compose/docker-compose.yaml"])
+def test_ports_are_published_on_loopback(file: str) -> None:
+    text = "".join(line for line in (ROOT / file).read_text().splitlines(keepends=True) if not line.lstrip().startswith("#"))
+    lists = re.findall(r"^    ports:((?: \[.*\]\n)|\n(?:      - .*\n)+)", text, re.MULTILINE)
+    published = [port for each in lists for port in re.findall(r'"([^"]+)"', each)]
+    assert published
+    for port in published:
+        assert port.startswith("127.0.0.1:$") or port.startswith("${LISTEN:-127.0.0.1}:${TLS_PORT"), port
+
+
+def test_git_ignores_what_the_page_on_compose_puts_into_the_clone() -> None:
+    text = (ROOT / "docs/compose.md").read_text()
+    commands = "".join(re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+    made = set(re.findall(r">+ ([\w./-]+)", commands))
+    made |= {f"{directory}/any" for directory in re.findall(r"=\./([\w/]+)", commands)}
+    assert {".env", "key_new.txt", "certs/any", "mine/credentials/any"} <= made
+    ignored = subprocess.run(["git", "check-ignore", *made], cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    assert made == set(ignored.split()), "secrets must not be committed by accident"
+
+
 def test_compose_names_the_base_images_of_the_dockerfile() -> None:
     ours = re.findall(r"^ARG (\w+_IMAGE)=(.+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
     composed = (ROOT / "docker-compose.yaml").read_text()

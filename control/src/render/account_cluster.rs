@@ -10,18 +10,18 @@ use super::envoy::{
 use super::proxy;
 use super::tls::{self, Authorities};
 
-/// What a cluster needs to know that the account does not say.
+/// The names that an account's cluster uses, and what they stand for.
 #[derive(Debug)]
 pub struct Identity<'a> {
     /// The cluster's name.
     pub cluster: &'a str,
-    /// The name in metrics, and of the secret.
+    /// The cluster's name in metrics, which is also the secret's name.
     pub label: &'a str,
-    /// The file that says where the credential is.
+    /// The path of the file with the secret.
     pub secret_file: &'a str,
     /// The authorities, for an account reached by TLS.
     pub authorities: Option<&'a Authorities>,
-    /// Its proxy, where it has one, with that one's cluster.
+    /// Its proxy, if it has one, with the name of the proxy's cluster.
     pub proxy: Option<(&'a Origin, &'a str)>,
 }
 
@@ -32,7 +32,7 @@ pub fn cluster(account: &Account, identity: &Identity<'_>) -> Value {
     set("name", json!(identity.cluster));
     set("alt_stat_name", json!(identity.label));
     set("connect_timeout", json!("5s"));
-    // As on the clients' side. The default of 1 MiB is what each reader who does not read takes up.
+    // As on the gateway's listener. A client that does not read makes Envoy buffer that much; the default is 1 MiB.
     set("per_connection_buffer_limit_bytes", json!(262_144));
     set("circuit_breakers", limits());
     if identity.proxy.is_some() {
@@ -42,7 +42,7 @@ pub fn cluster(account: &Account, identity: &Identity<'_>) -> Value {
         if tls::address(&account.origin.host).is_some() {
             set("type", json!("STATIC"));
         } else {
-            // One host, whatever the many addresses behind its name are doing.
+            // One host for Envoy, however many addresses the name has: the account succeeds or fails as a whole.
             set("type", json!("LOGICAL_DNS"));
             set("dns_lookup_family", json!("ALL"));
         }
@@ -71,11 +71,11 @@ pub fn cluster(account: &Account, identity: &Identity<'_>) -> Value {
     Value::Object(cluster)
 }
 
-/// What the route puts before the path of a request: `base` before the whole path, `root` before a path without its
-/// version, which requests bring along where a group has an account with a version of its own.
+/// The prefixes that the route puts before the path of a request: `base` before the whole path, `root` before a path
+/// without its version. Requests carry the latter if an account of their group has a version of its own in its URL.
 fn bases(account: &Account) -> Value {
     let mut bases = Map::new();
-    // Where `root` alone fits, a request without such a path is one from before the account was there.
+    // Even where only `root` fits, a request may carry the whole path: it began before the account was added.
     let base = account.base.prefix.as_ref();
     let base = base.unwrap_or(&account.origin.base_path);
     if !base.is_empty() {
@@ -85,7 +85,7 @@ fn bases(account: &Account) -> Value {
     Value::Object(bases)
 }
 
-/// How the account is spoken to, and what is done to requests at the last moment.
+/// The HTTP version, and the filters that change requests last.
 fn protocol(account: &Account, identity: &Identity<'_>) -> Value {
     let http = match account.http {
         HttpVersion::Negotiated => json!({"auto_config": {"http2_protocol_options": http2()}}),
@@ -93,10 +93,10 @@ fn protocol(account: &Account, identity: &Identity<'_>) -> Value {
         HttpVersion::Two => json!({"explicit_http_config": {"http2_protocol_options": http2()}}),
     };
     let mut options = json!({
-        // Shorter than what servers keep an idle connection for, most of them a minute or more: a request that
-        // meets the server's close would fail.
+        // Shorter than servers keep idle connections, which for most is a minute or more: a request that meets the
+        // server's close fails.
         "common_http_protocol_options": {"idle_timeout": "55s"},
-        "http_filters": [last_door(), inject(account.header, identity), codec()],
+        "http_filters": [remove_private_headers(), inject_credential(account.header, identity), codec()],
     });
     if let (Some(options), Value::Object(http)) = (options.as_object_mut(), http) {
         options.extend(http);
@@ -130,9 +130,9 @@ fn endpoint(account: &Account, identity: &Identity<'_>) -> Value {
     })
 }
 
-/// Nothing that concerns only the client or this gateway leaves, whatever happened before: credentials (also
-/// those of another account, from an earlier try), the client's address, our own headers.
-fn last_door() -> Value {
+/// Removes what concerns only the client or this gateway: credentials (also those of another account, from an earlier
+/// attempt), the client's address, the gateway's own headers.
+fn remove_private_headers() -> Value {
     const NAMES: [&str; 6] = [
         "authorization",
         "x-api-key",
@@ -149,8 +149,8 @@ fn last_door() -> Value {
     change_requests(names.chain(prefixes).collect())
 }
 
-/// Writes the credential; without one, the request ends here with 401.
-fn inject(header: CredentialHeader, identity: &Identity<'_>) -> Value {
+/// Sets the credential. Without one the request ends here with 401.
+fn inject_credential(header: CredentialHeader, identity: &Identity<'_>) -> Value {
     let mut generic = json!({
         "header": match header {
             CredentialHeader::Bearer => "authorization",

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::control_plane::ControlPlane;
+
 /// Writes the files from which a running Envoy takes the upstream accounts.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -72,6 +74,11 @@ pub struct Args {
     /// How many inotify instances Envoy's user may have where Envoy runs [default: as on this host]
     #[arg(long, value_name = "NUMBER")]
     pub inotify_instances: Option<u64>,
+
+    /// Write the clusters also as a resource for this control plane: DIR/envoyfilter.json (istio) or
+    /// DIR/envoypatchpolicy.json (envoy-gateway), for kubectl apply
+    #[arg(long, value_name = "NAME", requires = "out")]
+    pub control_plane: Option<ControlPlane>,
 
     /// Leave the clusters that the document no longer has, and their secrets: for as long as the one before is in force
     #[arg(long, conflicts_with = "publish")]

@@ -1,13 +1,13 @@
-//! Whether a file of certificate authorities is one.
+//! Checks files of certificate authorities.
 
 use std::fs;
 use std::path::Path;
 
-/// Looks at a file of authorities. Envoy sends nothing to an account without them.
+/// Checks that a file has a certificate in PEM form. Without authorities Envoy sends nothing to an account.
 ///
 /// # Errors
-/// What is wrong.
-pub fn look(file: &Path) -> Result<(), String> {
+/// What is wrong with the file.
+pub fn inspect(file: &Path) -> Result<(), String> {
     let found = fs::read(file).map_err(|error| format!("cannot be read: {error}"))?;
     let text = String::from_utf8_lossy(&found);
     if text.contains("-----BEGIN CERTIFICATE-----") {

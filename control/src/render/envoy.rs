@@ -2,11 +2,18 @@
 
 use serde_json::{Value, json};
 
-/// A message with its type, for a place that takes any.
+/// The type of clusters.
+pub const CLUSTER: &str = "config.cluster.v3.Cluster";
+
+/// The URL of a message's type.
+pub fn type_url(kind: &str) -> String {
+    format!("type.googleapis.com/envoy.{kind}")
+}
+
+/// A message with its type, as `google.protobuf.Any` is written.
 pub fn any(kind: &str, mut fields: Value) -> Value {
     if let Some(fields) = fields.as_object_mut() {
-        let kind = format!("type.googleapis.com/envoy.{kind}");
-        fields.insert("@type".to_owned(), Value::String(kind));
+        fields.insert("@type".to_owned(), Value::String(type_url(kind)));
     }
     fields
 }
@@ -16,28 +23,34 @@ pub fn extension(name: &str, config: Value) -> Value {
     json!({"name": format!("envoy.{name}"), "typed_config": config})
 }
 
-/// A file as xDS gives it: resources of one kind.
+/// A `DiscoveryResponse`, the form of an xDS file: resources of one type.
 pub fn response(kind: &str, resources: Vec<Value>) -> Value {
     let resources: Vec<Value> = resources
         .into_iter()
         .map(|fields| any(kind, fields))
         .collect();
-    json!({"type_url": format!("type.googleapis.com/envoy.{kind}"), "resources": resources})
+    json!({"type_url": type_url(kind), "resources": resources})
 }
 
-/// Where a secret is.
+/// The resources of such a file; none if it is something else.
+pub fn resources(response: &Value) -> &[Value] {
+    let resources = response.get("resources").and_then(Value::as_array);
+    resources.map_or(&[], Vec::as_slice)
+}
+
+/// The source of a secret: a file.
 pub fn secret_in(file: &str) -> Value {
     json!({"path_config_source": {"path": file}, "resource_api_version": "V3"})
 }
 
-/// How much of one stream, and of one connection, may be on its way over HTTP/2: a stream as much as on the
-/// gateway's listeners, since of the default, 16 MiB, every upload to a slow account would take all in memory; all
-/// together without a limit, or a few clients who do not read would block everybody else on their connection.
+/// The HTTP/2 windows, in bytes. A stream's is that of the gateway's listeners: with the default of 16 MiB, every upload to
+/// a slow account would fill so much memory. A connection's has no limit: otherwise a few clients that do not read would
+/// block all others on their connection.
 pub fn http2() -> Value {
     json!({"initial_stream_window_size": 1_048_576, "initial_connection_window_size": i32::MAX})
 }
 
-/// How a cluster speaks HTTP.
+/// A cluster's HTTP protocol options.
 pub fn http_options(fields: Value) -> Value {
     const OPTIONS: &str = "extensions.upstreams.http.v3.HttpProtocolOptions";
     json!({format!("envoy.{OPTIONS}"): any(OPTIONS, fields)})
@@ -54,7 +67,7 @@ pub fn change_requests(mutations: Vec<Value>) -> Value {
     )
 }
 
-/// Sets a header, whatever was there.
+/// Sets a header, and overwrites one that is there.
 pub fn set(header: &str, value: &str) -> Value {
     json!({"append": {
         "header": {"key": header, "value": value},
@@ -62,7 +75,7 @@ pub fn set(header: &str, value: &str) -> Value {
     }})
 }
 
-/// The filter that sends the request: the last of a cluster's.
+/// The filter that sends the request: the last filter of a cluster.
 pub fn codec() -> Value {
     extension(
         "filters.http.upstream_codec",
@@ -73,12 +86,13 @@ pub fn codec() -> Value {
     )
 }
 
-/// Finds out within a minute that a peer is gone.
+/// TCP keepalive that detects a dead peer within a minute.
 pub fn keepalive() -> Value {
     json!({"tcp_keepalive": {"keepalive_time": 30, "keepalive_interval": 10, "keepalive_probes": 3}})
 }
 
-/// The defaults (1024 each, and 3 retries) count long streams as well; past a limit requests fail at once.
+/// Circuit breakers so wide that they never open: the defaults (1024 each, 3 retries) count long streams too, and beyond
+/// them requests fail at once.
 pub fn limits() -> Value {
     const MANY: u32 = 20_000;
     json!({"thresholds": [{

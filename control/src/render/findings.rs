@@ -1,20 +1,20 @@
-//! What is to be said about a document and the files that it names. Never anything that is in those files.
+//! Problems, warnings and notes about a document and the files that it names. They never quote those files.
 
 use serde::Serialize;
 
-/// All that was found.
+/// All findings of a pass.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize)]
 pub struct Findings {
-    /// Nothing may be written with one of these.
+    /// Errors: nothing is written while there is one.
     pub problems: Vec<String>,
-    /// Something is not there yet, and an account does not serve until it is.
+    /// Something is missing, and an account serves nothing until it is there.
     pub warnings: Vec<String>,
-    /// Allowed, yet looks unintended.
+    /// Something is allowed, but looks unintended.
     pub notes: Vec<String>,
 }
 
 impl Findings {
-    /// What was not found before.
+    /// The findings that are not among `before`.
     pub fn without(&self, before: &Self) -> Self {
         let new = |now: &[String], before: &[String]| {
             let new = now.iter().filter(|text| !before.contains(text));

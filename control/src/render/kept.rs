@@ -1,20 +1,21 @@
-//! Clusters that a document no longer has, while the one before may still be in force.
+//! Clusters that a document no longer has, kept while the previous document may still be in force.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-/// What stays for now, by name.
-#[derive(Debug, Default)]
-pub struct Kept(BTreeMap<String, Value>);
+use super::envoy::resources;
 
-impl Kept {
-    /// The clusters of a file as it is that are not among those to come. A file that Envoy cannot have taken has
-    /// none.
+/// Kept clusters by name.
+#[derive(Debug, Default)]
+pub struct KeptClusters(BTreeMap<String, Value>);
+
+impl KeptClusters {
+    /// The clusters of the present file that are not among the `coming` ones. A file that Envoy cannot have taken has none.
     pub fn of(present: &[u8], coming: &Value) -> Self {
-        let coming: BTreeSet<&str> = clusters(coming).iter().filter_map(name).collect();
+        let coming: BTreeSet<&str> = resources(coming).iter().filter_map(name).collect();
         let present: Value = serde_json::from_slice(present).unwrap_or_default();
-        let stays = clusters(&present).iter().filter_map(|cluster| {
+        let stays = resources(&present).iter().filter_map(|cluster| {
             let name = name(cluster).filter(|name| !coming.contains(name))?;
             Some((name.to_owned(), cluster.clone()))
         });
@@ -26,7 +27,7 @@ impl Kept {
         self.0.keys().cloned().collect()
     }
 
-    /// A file with these behind its own: once more with what came of it, nothing is different.
+    /// A file of clusters with these after its own. Doing the same with the result changes nothing.
     pub fn behind(self, coming: &Value) -> Value {
         let mut all = coming.clone();
         if let Some(clusters) = all.get_mut("resources").and_then(Value::as_array_mut) {
@@ -36,17 +37,12 @@ impl Kept {
     }
 }
 
-/// Whether there are clusters to come that the file as it is does not have, by name.
+/// Whether there are `coming` clusters whose names the present file does not have.
 pub fn adds(present: &[u8], coming: &Value) -> bool {
     let present: Value = serde_json::from_slice(present).unwrap_or_default();
-    let there: BTreeSet<&str> = clusters(&present).iter().filter_map(name).collect();
-    let mut names = clusters(coming).iter().filter_map(name);
+    let there: BTreeSet<&str> = resources(&present).iter().filter_map(name).collect();
+    let mut names = resources(coming).iter().filter_map(name);
     names.any(|name| !there.contains(name))
-}
-
-fn clusters(file: &Value) -> &[Value] {
-    let clusters = file.get("resources").and_then(Value::as_array);
-    clusters.map_or(&[], Vec::as_slice)
 }
 
 fn name(cluster: &Value) -> Option<&str> {
@@ -102,13 +98,13 @@ mod tests {
             ),
             ("one twice", of(&["a", "a"]), &["a"]),
         ] {
-            let kept = Kept::of(present.as_bytes(), &coming);
+            let kept = KeptClusters::of(present.as_bytes(), &coming);
             assert_eq!(kept.names(), want, "{case}");
             let all = kept.behind(&coming);
             assert_eq!(all["version_info"], "v", "{case}");
             assert_eq!(all["resources"][0]["new"], true, "{case}");
-            assert_eq!(clusters(&all).len(), want.len() + 1, "{case}");
-            let again = Kept::of(all.to_string().as_bytes(), &coming).behind(&coming);
+            assert_eq!(resources(&all).len(), want.len() + 1, "{case}");
+            let again = KeptClusters::of(all.to_string().as_bytes(), &coming).behind(&coming);
             assert_eq!(again, all, "{case}: once more");
         }
     }

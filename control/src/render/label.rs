@@ -1,44 +1,44 @@
-//! Names by which Envoy's metrics, secrets and files tell sources and accounts apart.
+//! The names of sources and accounts in Envoy's metrics, secrets and files.
 //!
-//! An id may hold `.` and `:`. Envoy cuts metric names at dots and rewrites colons, so both are replaced by
-//! characters that no id may hold: two ids never get the same name. None of them has a meaning in a regular
+//! An id may have `.` and `:` in it. Envoy splits metric names at dots and rewrites colons, so both are replaced by
+//! characters that no id may have: two ids never get the same name. None of these characters has a meaning in a regular
 //! expression, a path or statsd.
 
 use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
-/// What stands between the parts of a name; no id holds it.
+/// The separator of a name's parts. No id has it.
 const JOINT: &str = "~";
 
-/// The metrics of what stands for accounts of a group, such as `source~<group>`.
+/// The name in metrics of a group's cluster of one kind, such as `source~<group>`.
 pub fn of(kind: &str, group: &str) -> String {
     format!("{kind}{JOINT}{}", plain(group))
 }
 
-/// The metrics and the secret of an account: `account~<group>~<account>`.
+/// The name of an account in metrics, and of its secret: `account~<group>~<account>`.
 pub fn account(group: &str, account: &str) -> String {
     format!("account{JOINT}{}{JOINT}{}", plain(group), plain(account))
 }
 
-/// The metrics of an account's proxy: `proxy~<group>~<account>`.
+/// The name in metrics of an account's proxy: `proxy~<group>~<account>`.
 pub fn proxy(group: &str, account: &str) -> String {
     format!("proxy{JOINT}{}{JOINT}{}", plain(group), plain(account))
 }
 
-/// The file with the secret of an account: `<group>.<account>.json`.
+/// The name of the file with an account's secret: `<group>.<account>.json`.
 pub fn secret_file(group: &str, account: &str) -> String {
     format!("{}.{}.json", plain(group), plain(account))
 }
 
-/// The secret of a file of authorities: `ca~<digest of its path>`, the same for all accounts that use it.
+/// The name of the secret for a file of authorities: `ca~<digest of its path>`, shared by all accounts that use the file.
 pub fn authorities(file: &Path) -> String {
     let digest = Sha256::digest(file.as_os_str().as_encoded_bytes());
     let hex: String = digest.iter().take(8).map(|b| format!("{b:02x}")).collect();
     format!("ca{JOINT}{hex}")
 }
 
-/// Whether a secret's name is one of these.
+/// Whether a name is one that this module gives to secrets.
 pub fn is_of_a_secret(name: &str) -> bool {
     ["account", "ca"].iter().any(|kind| {
         name.strip_prefix(kind)

@@ -1,31 +1,30 @@
-//! `trilane render`: the document's upstream accounts as files that a running Envoy takes in.
+//! `trilane render`: writes the document's upstream accounts as files that a running Envoy reads.
 //!
-//! The document is compiled as the gateway compiles it ([`sources`]) and rendered as text ([`rendering`]): each
-//! account a cluster ([`account_cluster`]), perhaps one for its [`proxy`], and a [`secret`], each source with
-//! several accounts the clusters that choose among them ([`source_cluster`]). Only when nothing is wrong with it,
-//! nor with the files it names ([`credential`], [`authorities`], [`room`]), are the files written ([`writing`],
-//! [`files`]), perhaps with clusters that are [`kept`] for now, and perhaps the document is put in force
-//! ([`publication`]). That is a [`pass`], which ends in a [`report`]; whoever stays ([`watch`]) begins another one as
-//! soon as a file that was [`seen`] has changed.
+//! The document is compiled as the gateway compiles it ([`sources`]) and rendered as text ([`rendering`]): each account is
+//! a cluster ([`account_cluster`]) with a [`secret`], and perhaps a cluster for its [`proxy`]; a source with several
+//! accounts gets the clusters that choose among them ([`source_cluster`]). Only if the document and the files that it
+//! names are valid ([`credential`], [`authorities`], [`room`]), the files are written ([`writing`], [`crate::files`]), perhaps with
+//! clusters that are [`kept`] for now, perhaps as a resource for a [`control_plane`], and perhaps the document is put in
+//! force ([`publication`]). That is a [`pass`], which ends in a [`report`]. With `--watch` ([`watch`]) another pass begins
+//! when one of the [`WatchedFiles`] has changed.
 
 mod account_cluster;
 mod args;
 mod authorities;
+mod control_plane;
 mod credential;
 mod envoy;
-pub mod files;
 mod findings;
 mod kept;
 mod label;
 mod pass;
-mod places;
+mod paths;
 mod proxy;
 mod publication;
 mod rendering;
 mod report;
 mod room;
 mod secret;
-pub mod seen;
 mod source_cluster;
 mod sources;
 mod stop;
@@ -36,31 +35,32 @@ mod writing;
 use std::io::{self, Write as _};
 
 pub use args::Args;
-use places::Places;
+use paths::Paths;
 use publication::CleanUp;
-use report::Report;
-use seen::Seen;
+use report::RenderReport;
 use stop::Stop;
 
 use crate::failure::Failure;
+use crate::watched_files::WatchedFiles;
 
-/// Checks, and writes what is different: once, or again and again.
+/// Checks, and writes what differs: once, or with `--watch` after every change.
 ///
 /// # Errors
-/// A document, or a file that it names, that is not as it should be; files that cannot be written.
+/// A document, or a file that it names, that is not valid; files that cannot be written.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let places = Places::new(args)?;
+    let paths = Paths::new(args)?;
     if args.watch {
-        return watch::run(args, &places);
+        return watch::run(args, &paths);
     }
-    // From here on, for nothing is to be left half done.
+    // From here on a signal leaves nothing half done.
     let stop = args.publish.as_ref().map(|_| Stop::new()).transpose()?;
-    let (mut report, clean_up) = pass::run(args, &places, &mut Seen::default(), stop.as_ref());
+    let (mut report, clean_up) =
+        pass::run(args, &paths, &mut WatchedFiles::default(), stop.as_ref());
     if !args.json {
         report.findings.tell("");
     }
     match (clean_up, stop) {
-        (Some(clean_up), Some(stop)) => report = finish(clean_up, report, &stop, args, &places),
+        (Some(clean_up), Some(stop)) => report = finish(clean_up, report, &stop, args, &paths),
         _ => tell(&report, args).map_err(|error| Failure::of_output(&error))?,
     }
     let good = report.done && (!args.check || report.findings.warnings.is_empty());
@@ -71,16 +71,22 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// Cleans up when the document that was published is in force; after a signal the next run does. Tells what was done,
-/// and that nobody reads it is no reason to leave anything behind.
-fn finish(clean_up: CleanUp, first: Report, stop: &Stop, args: &Args, places: &Places) -> Report {
+/// Cleans up when the published document is in force; after a signal that is left to the next run. Reports what was done,
+/// and cleans up even if standard output is closed.
+fn finish(
+    clean_up: CleanUp,
+    first: RenderReport,
+    stop: &Stop,
+    args: &Args,
+    paths: &Paths,
+) -> RenderReport {
     if !args.json {
         let _ = tell(&first, args);
     }
     let report = if stop.came_within(args.settle()) {
         first
     } else {
-        let last = clean_up.run(places);
+        let last = clean_up.run(paths);
         if !args.json {
             last.findings.without(&first.findings).tell("");
             let lines = last.lines().into_iter().map(|line| line + "\n");
@@ -94,7 +100,7 @@ fn finish(clean_up: CleanUp, first: Report, stop: &Stop, args: &Args, places: &P
     report
 }
 
-fn tell(report: &Report, args: &Args) -> io::Result<()> {
+fn tell(report: &RenderReport, args: &Args) -> io::Result<()> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     if args.json {
         report.as_json(&mut out)?;

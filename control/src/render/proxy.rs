@@ -1,9 +1,9 @@
 //! Accounts behind an HTTP proxy.
 //!
-//! An account's connections go to the internal listener `egress` of the same Envoy, which makes each of them a
-//! tunnel (`CONNECT`, RFC 9110, 9.3.6): through which proxy and to where it reads in the endpoint's metadata, handed
-//! over with the connection. TLS is the account's own, inside the tunnel, so that the proxy sees a host and a port.
-//! Envoy's own transport socket for proxies (`http_11_proxy`) would know proxies by their addresses only.
+//! An account's connections go to the internal listener `egress` of the same Envoy, which makes each of them a tunnel
+//! (`CONNECT`, RFC 9110, 9.3.6). The proxy and the target are in the endpoint's metadata, which is passed on with the
+//! connection. TLS is between Envoy and the account, inside the tunnel, so that the proxy sees only a host and a port.
+//! Envoy's own transport socket for proxies (`http_11_proxy`) takes addresses of proxies, but no names.
 
 use serde_json::{Map, Value, json};
 use trilane::config::account::Account;
@@ -15,7 +15,7 @@ use super::tls::{self, Authorities};
 /// The internal listener that makes tunnels.
 const EGRESS: &str = "egress";
 
-/// The name of an account's proxy's cluster.
+/// The name of the cluster of an account's proxy.
 pub fn cluster_name(group: &str, account: &str) -> String {
     format!("proxy/{group}/{account}")
 }
@@ -49,7 +49,7 @@ pub fn cluster(
     if let Some(authorities) = authorities {
         set("transport_socket", tls::tls(&proxy.host, authorities));
     }
-    // A connection is a tunnel, so nothing would be gained by streams.
+    // Each tunnel takes a whole connection, so HTTP/2 would gain nothing.
     set(
         "typed_extension_protocol_options",
         http_options(json!({"explicit_http_config": {"http_protocol_options": {}}})),
@@ -57,13 +57,14 @@ pub fn cluster(
     Value::Object(cluster)
 }
 
-/// Where the connections of an account with a proxy go. `cluster` is the account's own, to tell them apart.
+/// The address that connections of an account with a proxy go to. `cluster` is the account's own and keeps its connections
+/// apart from those of other accounts.
 pub fn address(cluster: &str) -> Value {
     json!({"envoy_internal_address": {"server_listener_name": EGRESS, "endpoint_id": cluster}})
 }
 
-/// What the listener has to know: the members `proxy` and `target` of an endpoint's metadata. `via` is for Envoy:
-/// with another proxy the account's cluster is another one, and its old connections go.
+/// The endpoint's metadata for the listener: `proxy` and `target`. `via` makes the account's cluster differ when its proxy
+/// changes, so that Envoy closes its old connections.
 pub fn route(account: &Account, proxy: &Origin, cluster: &str) -> [(&'static str, Value); 3] {
     let origin = &account.origin;
     let target = format!("{}:{}", origin.authority_host(), origin.port);
@@ -74,7 +75,7 @@ pub fn route(account: &Account, proxy: &Origin, cluster: &str) -> [(&'static str
     ]
 }
 
-/// A transport socket that hands the endpoint's metadata over; `inner` is what is spoken in the tunnel.
+/// A transport socket that passes the endpoint's metadata on. `inner` is the transport socket within the tunnel.
 pub fn socket(inner: Option<Value>) -> Value {
     let plain = || {
         extension(

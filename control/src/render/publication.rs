@@ -1,27 +1,26 @@
-//! Putting a document in force: never is there a request whose cluster is not there.
+//! Puts a document in force without a moment in which a request has no cluster.
 //!
-//! The gateway goes over to another document some time after it was put into place, and Envoy to other clusters some
-//! time after those were written. So first the clusters of both documents are written, a little later comes the
-//! document, and what only the one before needs goes after a while. Whoever is ended in between has done no harm, and
-//! the next one brings it to its end.
+//! Both the gateway and Envoy take a while to notice new files. So the clusters of both documents, the old and the new,
+//! are written first, then the document, and later what only the old document needed is removed. A run that is ended in
+//! between does no harm, and the next run completes it.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::files;
-use super::places::Places;
+use super::paths::Paths;
 use super::rendering::Rendering;
-use super::report::Report;
+use super::report::RenderReport;
 use super::writing::{self, failed};
+use crate::files;
 
-/// Puts a copy of a document into its place, or with `check` only finds out whether it is another. It may go anywhere
-/// where `--publish` is not said.
+/// Copies a document to where `--publish` says, or with `check` only reports whether it differs. Does nothing without
+/// `--publish`.
 ///
 /// # Errors
 /// A file that cannot be read or written.
-pub fn run(document: &[u8], places: &Places, report: &mut Report) -> Result<(), String> {
-    let Some(file) = &places.publish else {
+pub fn run(document: &[u8], paths: &Paths, report: &mut RenderReport) -> Result<(), String> {
+    let Some(file) = &paths.publish else {
         return Ok(());
     };
     if !files::differs(file, document).map_err(|error| failed("read", file, &error))? {
@@ -35,12 +34,12 @@ pub fn run(document: &[u8], places: &Places, report: &mut Report) -> Result<(), 
     Ok(())
 }
 
-/// Whether a document would take the place of another one.
+/// Whether a document would replace another one.
 ///
 /// # Errors
 /// A file that cannot be read.
-pub fn replaces(document: &[u8], places: &Places) -> Result<bool, String> {
-    match &places.publish {
+pub fn replaces(document: &[u8], paths: &Paths) -> Result<bool, String> {
+    match &paths.publish {
         Some(file) if file.exists() => {
             files::differs(file, document).map_err(|error| failed("read", file, &error))
         }
@@ -56,43 +55,44 @@ fn put(file: &Path, document: &[u8]) -> io::Result<()> {
     files::replace(directory, name, document)
 }
 
-/// What is to be done when the document before is no longer in force.
+/// The work that is left when the previous document is no longer in force.
 #[derive(Debug)]
 pub struct CleanUp {
     rendering: Rendering,
     document: Vec<u8>,
-    /// The file of clusters with those that stay for now.
+    /// The file of clusters, with those that are kept for now.
     clusters: Vec<u8>,
-    report: Report,
+    report: RenderReport,
 }
 
 impl CleanUp {
-    /// `None` if nothing is left over.
+    /// `None` if there is nothing to remove.
     ///
     /// # Errors
     /// A file that cannot be read.
     pub fn new(
         rendering: Rendering,
         document: Vec<u8>,
-        places: &Places,
-        report: &Report,
+        paths: &Paths,
+        report: &RenderReport,
     ) -> Result<Option<Self>, String> {
-        if report.kept.is_empty() && writing::left_over(places, &rendering)?.is_empty() {
+        if report.kept.is_empty() && writing::stale_secrets(paths, &rendering)?.is_empty() {
             return Ok(None);
         }
         Ok(Some(Self {
             rendering,
             document,
-            clusters: writing::present(places)?,
+            clusters: writing::present(paths)?,
             report: report.next(),
         }))
     }
 
-    /// Takes away what the document does not need, unless someone else has been at it: then it is for him to do.
-    pub fn run(self, places: &Places) -> Report {
+    /// Removes what the document does not need, unless another run has written clusters or a document meanwhile: then that
+    /// run removes it.
+    pub fn run(self, paths: &Paths) -> RenderReport {
         let mut report = self.report;
-        let done = match is_as_left(&self.clusters, &self.document, places) {
-            Ok(true) => writing::run(&self.rendering, places, false, &mut report),
+        let done = match is_as_left(&self.clusters, &self.document, paths) {
+            Ok(true) => writing::run(&self.rendering, paths, false, &mut report),
             Ok(false) => {
                 let note = "another document or other clusters have come meanwhile: what this one left over is for \
                     whoever wrote them to remove";
@@ -107,12 +107,12 @@ impl CleanUp {
     }
 }
 
-fn is_as_left(clusters: &[u8], document: &[u8], places: &Places) -> Result<bool, String> {
-    let published = match &places.publish {
+fn is_as_left(clusters: &[u8], document: &[u8], paths: &Paths) -> Result<bool, String> {
+    let published = match &paths.publish {
         Some(file) => {
             !files::differs(file, document).map_err(|error| failed("read", file, &error))?
         }
         None => true,
     };
-    Ok(published && writing::present(places)? == clusters)
+    Ok(published && writing::present(paths)? == clusters)
 }

@@ -1,4 +1,4 @@
-//! The files that a document means, as text.
+//! The files of a document's accounts, as text.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,45 +8,46 @@ use trilane::config::account::{Account, account_cluster, source_cluster};
 use trilane::config::origin::Origin;
 
 use super::account_cluster::{self, Identity};
+use super::credential::CredentialState;
 use super::findings::Findings;
 use super::label;
-use super::places::Places;
+use super::paths::Paths;
 use super::proxy;
 use super::secret;
-use super::seen::Seen;
 use super::source_cluster;
-use super::sources::Source;
+use super::sources::SourceGroup;
 use super::tls::Authorities;
 use super::{authorities, credential, envoy};
+use crate::watched_files::WatchedFiles;
 
-/// All that is to be written.
+/// All that a pass writes.
 #[derive(Debug, Default)]
 pub struct Rendering {
-    /// The content of the files of secrets, by their names.
+    /// The secrets: the content of each file by its name.
     pub secrets: BTreeMap<String, String>,
     /// The file of clusters.
     pub clusters: Value,
-    /// How many accounts there are.
+    /// The number of accounts.
     pub accounts: usize,
 }
 
 impl Rendering {
-    /// Renders sources, and looks at every file that they name.
+    /// Renders sources, and checks every file that they name.
     pub fn new(
-        sources: &[Source],
-        places: &Places,
+        sources: &[SourceGroup],
+        paths: &Paths,
         findings: &mut Findings,
-        seen: &mut Seen,
+        seen: &mut WatchedFiles,
     ) -> Self {
         let mut renderer = Renderer {
-            places,
+            paths,
             findings,
             seen,
             secrets: BTreeMap::new(),
             authorities: BTreeMap::new(),
             absent: Vec::new(),
         };
-        renderer.look_at_filter(sources);
+        renderer.check_filter(sources);
         let mut clusters = Vec::new();
         for source in sources {
             clusters.extend(renderer.source(source));
@@ -56,10 +57,10 @@ impl Rendering {
         } else {
             format!("without a credential: {}", renderer.absent.join(" "))
         };
-        let mut response = envoy::response("config.cluster.v3.Cluster", clusters);
+        let mut response = envoy::response(envoy::CLUSTER, clusters);
         if let Some(response) = response.as_object_mut() {
-            // Envoy refuses to change a cluster while its credential is missing. Once it is there the file is
-            // another for this line, so that running the command again makes up for that.
+            // Envoy refuses to change a cluster while its credential is missing. This line makes the file differ once
+            // the credential is there, so that the next run of the command offers the change again.
             response.insert("version_info".to_owned(), Value::String(version));
         }
         Self {
@@ -70,26 +71,26 @@ impl Rendering {
     }
 }
 
-/// What rendering has come to so far.
+/// The state of a rendering.
 struct Renderer<'a> {
-    places: &'a Places,
+    paths: &'a Paths,
     findings: &'a mut Findings,
-    seen: &'a mut Seen,
+    seen: &'a mut WatchedFiles,
     secrets: BTreeMap<String, String>,
-    /// The files of authorities by their labels, each looked at once.
+    /// The files of authorities by their labels; each is checked once.
     authorities: BTreeMap<String, PathBuf>,
-    /// The accounts without a credential.
+    /// The accounts whose credential is unavailable.
     absent: Vec<String>,
 }
 
 impl Renderer<'_> {
-    fn source(&mut self, source: &Source) -> Vec<Value> {
+    fn source(&mut self, source: &SourceGroup) -> Vec<Value> {
         let accounts = &source.accounts.accounts;
         if let [account] = accounts.as_slice() {
-            // Nowhere else to go: no need for the way around.
+            // There is nothing to choose among: no tiers, and no hop.
             return self.account(source, 0, account, &source_cluster(&source.group));
         }
-        // Envoy takes clusters one after the other, while requests go on: each comes behind those that it leads to.
+        // Envoy adds clusters one by one while requests go on, so a cluster follows those that it leads to.
         let mut clusters = Vec::new();
         for (i, account) in accounts.iter().enumerate() {
             let name = account_cluster(&source.group, &account.id);
@@ -98,15 +99,15 @@ impl Renderer<'_> {
         clusters.extend(source_cluster::clusters(
             &source.group,
             &source.accounts,
-            &self.places.filter,
+            &self.paths.filter,
         ));
         clusters
     }
 
-    /// The cluster of an account, behind that of its proxy where it has one.
+    /// The cluster of an account, after that of its proxy if it has one.
     fn account(
         &mut self,
-        source: &Source,
+        source: &SourceGroup,
         i: usize,
         account: &Account,
         cluster: &str,
@@ -117,7 +118,7 @@ impl Renderer<'_> {
         let file = label::secret_file(&source.group, &account.id);
         let at = source.place(i, "credential");
         if let Some(credential) = self.named(&account.credential, &at) {
-            self.look_at_credential(
+            self.check_credential(
                 &credential,
                 &at,
                 &format!("{}/{}", source.group, account.id),
@@ -149,7 +150,7 @@ impl Renderer<'_> {
     /// The name and the cluster of an account's proxy.
     fn proxy(
         &mut self,
-        source: &Source,
+        source: &SourceGroup,
         i: usize,
         account: &Account,
         proxy: &Origin,
@@ -165,15 +166,15 @@ impl Renderer<'_> {
         (name, cluster)
     }
 
-    /// Without its filter a source with several accounts would not get on from one to the next.
-    fn look_at_filter(&mut self, sources: &[Source]) {
+    /// Without the filter a source with several accounts would not fail over.
+    fn check_filter(&mut self, sources: &[SourceGroup]) {
         if sources
             .iter()
             .all(|source| source.accounts.accounts.len() < 2)
         {
             return;
         }
-        let filter = &self.places.filter;
+        let filter = &self.paths.filter;
         self.seen.note(filter);
         if !filter.is_file() {
             let what =
@@ -182,22 +183,22 @@ impl Renderer<'_> {
         }
     }
 
-    fn look_at_credential(&mut self, file: &Path, at: &str, account: &str) {
+    fn check_credential(&mut self, file: &Path, at: &str, account: &str) {
         let shown = file.display();
         self.seen.note(file);
-        match credential::look(file) {
-            credential::State::Good => {}
-            credential::State::Absent(what) => {
+        match credential::inspect(file) {
+            CredentialState::Valid => {}
+            CredentialState::Unavailable(what) => {
                 self.absent.push(account.to_owned());
                 self.findings.warnings.push(format!(
                     "{at}: {shown} {what}: account {account} serves nothing until a good one is renamed to that name"
                 ));
             }
-            credential::State::Unfit(what) => self.problem(
+            CredentialState::Invalid(what) => self.problem(
                 at,
                 &format!("{shown} {what}: write the credential alone, on one line"),
             ),
-            credential::State::NoDirectory => self.problem(
+            CredentialState::NoDirectory => self.problem(
                 at,
                 &format!(
                     "{shown} has no directory: make it before Envoy starts, which never sees one that comes later"
@@ -206,17 +207,17 @@ impl Renderer<'_> {
         }
     }
 
-    /// The authorities that vouch for an account; `None` where the document names them wrongly.
+    /// The authorities that an account's certificate is checked against; `None` if the document names them wrongly.
     fn authorities(&mut self, own: Option<&str>, at: &str) -> Option<Authorities> {
         let (file, at) = match own {
             Some(own) => (self.named(own, at)?, at),
-            None => (self.places.system_ca.clone(), "--system-ca"),
+            None => (self.paths.system_ca.clone(), "--system-ca"),
         };
         let label = label::authorities(&file);
         let name = format!("{label}.json");
         if !self.authorities.contains_key(&label) {
             self.seen.note(&file);
-            if let Err(what) = authorities::look(&file) {
+            if let Err(what) = authorities::inspect(&file) {
                 self.problem(at, &format!("{} {what}", file.display()));
             }
             let content = text(&secret::authorities(&label, &file));
@@ -230,7 +231,7 @@ impl Renderer<'_> {
     }
 
     fn named(&mut self, file: &str, at: &str) -> Option<PathBuf> {
-        let named = self.places.named(file);
+        let named = self.paths.named(file);
         if named.is_none() {
             self.problem(
                 at,
@@ -241,7 +242,7 @@ impl Renderer<'_> {
     }
 
     fn secret_path(&self, name: &str) -> String {
-        self.places.secrets().join(name).display().to_string()
+        self.paths.secrets().join(name).display().to_string()
     }
 
     fn problem(&mut self, at: &str, what: &str) {

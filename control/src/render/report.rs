@@ -1,4 +1,4 @@
-//! What a pass has come to, for a reader or for a program.
+//! The outcome of a pass, as text or as JSON.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -9,44 +9,44 @@ use super::findings::Findings;
 use crate::destination::Destination;
 use crate::terminal::{printable, say};
 
-/// What became of one pass.
+/// The outcome of one pass.
 #[derive(Debug, Default, Serialize)]
-pub struct Report {
-    /// When, for those who stay.
+pub struct RenderReport {
+    /// The time, with `--watch`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<String>,
-    /// Whether nothing was to be touched. Then the files are those that would be.
+    /// Whether this was a check. Then `written` and `removed` are the files that would be.
     pub check: bool,
-    /// Whether the files are (with `check`: could be made) as the document says.
+    /// Whether the files are as the document says, or with `check` could be made so.
     pub done: bool,
-    /// How many accounts the document has.
+    /// The number of accounts in the document.
     pub accounts: usize,
-    /// How many sources have them.
+    /// The number of sources with accounts.
     pub sources: usize,
-    /// Where the requests of each account end.
+    /// The URLs of each account.
     pub destinations: Vec<Destination>,
-    /// Files that were not as they should be, in the order in which they were written.
+    /// Files that were written, in this order.
     pub written: Vec<PathBuf>,
-    /// The document, where it was put in force; nothing if it was in force already, or was not to be.
+    /// The file that the document was published to; nothing if it was there already.
     pub published: Option<PathBuf>,
-    /// Files that were as they should be.
+    /// Files that were as they should be and were left alone.
     pub unchanged: Vec<PathBuf>,
-    /// Files that no account needs any longer.
+    /// Secrets that no account needs any longer.
     pub removed: Vec<PathBuf>,
-    /// Clusters that stay although no account needs them any longer, by name.
+    /// The names of clusters that are kept for now, although no account needs them.
     pub kept: Vec<String>,
-    /// What is to be said.
+    /// Problems, warnings and notes.
     #[serde(flatten)]
     pub findings: Findings,
 }
 
-impl Report {
-    /// Whether a file is another now, or would be.
+impl RenderReport {
+    /// Whether a file has changed, or would.
     pub fn has_changes(&self) -> bool {
         !self.written.is_empty() || !self.removed.is_empty() || self.published.is_some()
     }
 
-    /// Another one, with nothing done, about the same document.
+    /// The report of a further step about the same document, with nothing done yet.
     pub fn next(&self) -> Self {
         Self {
             time: self.time.clone(),
@@ -58,7 +58,7 @@ impl Report {
         }
     }
 
-    /// Both as one, when all is over.
+    /// Both steps as one report.
     pub fn then(mut self, last: Self) -> Self {
         let new = |file: &PathBuf| !self.written.contains(file);
         let written: Vec<PathBuf> = last.written.into_iter().filter(new).collect();
@@ -71,13 +71,13 @@ impl Report {
         self
     }
 
-    /// One line of JSON.
+    /// Writes one line of JSON.
     pub fn as_json(&self, out: &mut impl Write) -> io::Result<()> {
         let text = serde_json::to_string(self).map_err(io::Error::other)?;
         writeln!(out, "{text}")
     }
 
-    /// What was done, a line each.
+    /// One line for each change.
     pub fn lines(&self) -> Vec<String> {
         let [wrote, published, removed] = if self.check {
             ["would write", "would publish", "would remove"]
@@ -99,19 +99,19 @@ impl Report {
         .concat()
     }
 
-    /// Where the requests of each account end, a line each, after a look at them or a change.
+    /// One line for each account with its URLs, if this is a check or something was written.
     pub fn destinations(&self) -> Vec<String> {
         let told = self.check || !self.written.is_empty();
         let told = self.destinations.iter().filter(|_| told);
         told.map(Destination::line).collect()
     }
 
-    /// How many accounts there are.
+    /// The numbers of accounts and sources.
     pub fn summary(&self) -> String {
         format!("accounts: {}, in sources: {}", self.accounts, self.sources)
     }
 
-    /// Why it was not done, in the words of an error.
+    /// The error of a pass that was not done.
     pub fn refusal(&self) -> &'static str {
         if self.check {
             "not all is good"
@@ -124,7 +124,7 @@ impl Report {
 }
 
 impl Findings {
-    /// Says everything on standard error, each line behind `prefix`.
+    /// Prints all findings on standard error, with `prefix` before each line.
     pub fn tell(&self, prefix: &str) {
         for (kind, texts) in [
             ("error", &self.problems),

@@ -1,28 +1,28 @@
-//! Whether Envoy can watch all files: it aborts, in the middle of its work, when it cannot.
+//! Checks that Envoy can watch all files: without an inotify instance for one it aborts, requests or not.
 
 use std::fs;
 
-/// What this host grants each user.
+/// The number of instances that each user of this host may have.
 const LIMIT: &str = "/proc/sys/fs/inotify/max_user_instances";
-/// Left for Envoy's other watches (clusters, the document), and for other programs of its user.
+/// Instances for Envoy's other watches (clusters, the document), and for other programs of its user.
 const RESERVE: u64 = 16;
-/// Of each secret: one for the file that says where it is, one for the file that it is in.
+/// Instances for each secret: one for its SDS file, one for the file that this names.
 const EACH: u64 = 2;
 
-/// Checks that there is room for `secrets`, and for those `going` as well: Envoy takes new clusters in before it lets
-/// old ones go.
+/// Checks that the instances suffice for `secrets` and for the `outgoing` ones: Envoy adds new clusters before it removes
+/// old ones.
 ///
 /// # Errors
-/// How many are needed, and what to do.
-pub fn check(secrets: usize, going: usize, granted: Option<u64>) -> Result<(), String> {
+/// How many instances are needed, and what to do.
+pub fn check(secrets: usize, outgoing: usize, granted: Option<u64>) -> Result<(), String> {
     let here = || fs::read_to_string(LIMIT).ok()?.trim().parse().ok();
     let Some(granted) = granted.or_else(here) else {
         return Ok(()); // no Linux, no inotify
     };
     let number = |of| u64::try_from(of).unwrap_or(u64::MAX);
     let needed = |of: u64| of.saturating_mul(EACH).saturating_add(RESERVE);
-    let (secrets, going) = (number(secrets), number(going));
-    let both = secrets.saturating_add(going);
+    let (secrets, outgoing) = (number(secrets), number(outgoing));
+    let both = secrets.saturating_add(outgoing);
     if needed(both) <= granted {
         return Ok(());
     }
@@ -30,7 +30,7 @@ pub fn check(secrets: usize, going: usize, granted: Option<u64>) -> Result<(), S
         (
             needed(both),
             format!(
-                "{secrets} credentials and files of authorities together with {going} that are going: take those out of \
+                "{secrets} credentials and files of authorities together with {outgoing} that are going: take those out of \
                  the document first and the new ones in after that, or"
             ),
         )

@@ -1,20 +1,21 @@
-//! Secrets by file: where Envoy finds what it needs, never what it is.
+//! Secrets (SDS) that name files: where Envoy reads a credential or authorities, never their content.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::envoy::response;
+use super::envoy::{resources, response, type_url};
 
+/// The type of secrets.
 const SECRET: &str = "extensions.transport_sockets.tls.v3.Secret";
 
-/// An account's credential. Envoy reads the file again when another is renamed to its name.
+/// An account's credential. Envoy reads the file again when another file is renamed to its name.
 pub fn credential(name: &str, file: &Path) -> Value {
     let secret = json!({"name": name, "generic_secret": {"secret": {"filename": file}}});
     response(SECRET, vec![secret])
 }
 
-/// Certificate authorities. Only as a secret are they read again when the file is replaced.
+/// Certificate authorities. Envoy reads them again after a rename only when they are a secret.
 pub fn authorities(name: &str, file: &Path) -> Value {
     let directory = file.parent().unwrap_or(Path::new("/"));
     let secret = json!({"name": name, "validation_context": {
@@ -24,10 +25,12 @@ pub fn authorities(name: &str, file: &Path) -> Value {
     response(SECRET, vec![secret])
 }
 
-/// Whether a file's content is one of these, under a name that this command gives.
+/// Whether a file's content is a secret that this command wrote, judged by its type and name.
 pub fn is_ours(content: &[u8], is_name: fn(&str) -> bool) -> bool {
     let value: Value = serde_json::from_slice(content).unwrap_or_default();
-    let name = value.pointer("/resources/0/name").and_then(Value::as_str);
-    let ours = value.get("type_url") == Some(&json!(format!("type.googleapis.com/envoy.{SECRET}")));
-    ours && name.is_some_and(is_name)
+    let name = resources(&value)
+        .first()
+        .and_then(|first| first.get("name")?.as_str());
+    let is_secret = value.get("type_url") == Some(&json!(type_url(SECRET)));
+    is_secret && name.is_some_and(is_name)
 }

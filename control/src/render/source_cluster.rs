@@ -1,15 +1,15 @@
-//! The clusters that stand for all accounts of a source, where it has more than one.
+//! The clusters that choose among the accounts of a source with more than one.
 //!
-//! A request to the source goes to one of its accounts, through an internal listener of the same Envoy, so that
-//! each try is a request of its own with that account's host, TLS and credential. Which account:
+//! A request to the source goes to one of its accounts through an internal listener of the same Envoy, so that each
+//! attempt is a request of its own with that account's host, TLS and credential. The account is chosen as follows:
 //!
-//! - each priority is a cluster (a *tier*), in which consistent hashing keeps a conversation with an account and
-//!   outlier detection sets failing accounts aside;
-//! - behind the tiers comes one with all accounts and no outlier detection, for when every account is set aside:
-//!   one that is good again is found in the same request;
-//! - an aggregate over them goes from one to the next, and holds what counts as a failure and is tried again.
+//! - each priority is a cluster (a *tier*), in which consistent hashing keeps a conversation with one account and outlier
+//!   detection ejects failing accounts;
+//! - after the tiers comes a cluster with all accounts and no outlier detection (the *last resort*), for when all accounts
+//!   are ejected: the same request then finds one that works again;
+//! - an aggregate cluster goes through them in this order, and has the retry policy and the definition of a failure.
 //!
-//! One cluster with priorities would not do: with all accounts set aside the hash picks one priority for all tries.
+//! One cluster with priorities would not do: with all accounts ejected the hash picks one priority for all attempts.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -22,17 +22,18 @@ use trilane::ledger::AttemptFailure;
 use super::envoy::{any, change_requests, codec, extension, http_options, http2, limits, set};
 use super::label;
 
-/// The internal listener that sends a try to its account.
+/// The internal listener that sends an attempt to its account.
 pub const HOP: &str = "account_hop";
-/// The header that tells it the account's cluster. No client can send it, and it leaves no account's cluster.
+/// The header with the account's cluster, for that listener. Envoy removes it from clients' requests, and an account's
+/// cluster removes it before the request leaves.
 pub const ACCOUNT: &str = "x-trilane-account";
 
-/// How much rather an account of the first priority is taken when all are set aside.
+/// By how much accounts of the first priority outweigh the others when all are ejected.
 const PREFERENCE: u32 = 50;
 
 /// The clusters of a source.
 ///
-/// `filter`: the gateway's filter, which sees each try.
+/// `filter` is the gateway's filter, which sees each attempt.
 pub fn clusters(group: &str, accounts: &Accounts, filter: &Path) -> Vec<Value> {
     let tiers = tiers(&accounts.accounts);
     let mut clusters = Vec::new();
@@ -51,7 +52,7 @@ pub fn clusters(group: &str, accounts: &Accounts, filter: &Path) -> Vec<Value> {
             "outlier_detection",
             outlier_detection(accounts),
         );
-        // For metrics: which of them are set aside now.
+        // Metrics then show which of them are ejected.
         add(
             &mut cluster,
             "track_cluster_stats",
@@ -71,7 +72,7 @@ pub fn clusters(group: &str, accounts: &Accounts, filter: &Path) -> Vec<Value> {
     clusters
 }
 
-/// The accounts by priority, the gaps between priorities left out.
+/// The accounts by priority, without the gaps between priorities.
 fn tiers(accounts: &[Account]) -> Vec<Vec<&Account>> {
     let priorities: BTreeSet<u32> = accounts.iter().map(|account| account.priority).collect();
     let of = |priority| {
@@ -83,7 +84,7 @@ fn tiers(accounts: &[Account]) -> Vec<Vec<&Account>> {
     priorities.into_iter().map(of).collect()
 }
 
-/// All accounts with the weights they have when all are set aside.
+/// All accounts with their weights in the last resort.
 fn last_resort<'a>(tiers: &[Vec<&'a Account>]) -> Vec<(&'a Account, u32)> {
     let first = tiers.first().map(Vec::as_slice).unwrap_or_default();
     let sum = first
@@ -122,13 +123,13 @@ fn hashed<'a>(group: &str, name: &str, hosts: impl Iterator<Item = (&'a Account,
         "name": name,
         "type": "STATIC",
         "lb_policy": "MAGLEV",
-        // Accounts set aside are still there when there is no other; and at once, not within a second.
+        // Ejected accounts stay usable if there is no other, and changes hold at once, not within a second.
         "common_lb_config": {"healthy_panic_threshold": {"value": 1}, "update_merge_window": "0s"},
         "circuit_breakers": limits(),
         "load_assignment": {
             "cluster_name": name,
-            // One account that is left takes all of its tier. By default a share of it would spill over to the
-            // next tier as soon as less than 5 in 7 are left.
+            // A single account that is left takes all requests of its tier. By default a share of them would go to the
+            // next tier as soon as fewer than 5 in 7 are left.
             "policy": {"overprovisioning_factor": 100_000},
             "endpoints": [{"lb_endpoints": hosts}],
         },
@@ -136,7 +137,7 @@ fn hashed<'a>(group: &str, name: &str, hosts: impl Iterator<Item = (&'a Account,
     })
 }
 
-/// Many streams on a connection, and no bytes to pay for them.
+/// HTTP/2: many streams share a connection, which stays within this process.
 fn hop_protocol() -> Value {
     json!({"http2_protocol_options": http2()})
 }
@@ -156,7 +157,7 @@ fn outlier_detection(accounts: &Accounts) -> Value {
     })
 }
 
-/// What requests are sent to.
+/// The cluster that requests are sent to.
 fn aggregate(group: &str, clusters: &[String], options: Value) -> Value {
     json!({
         "name": source_cluster(group),
@@ -171,7 +172,7 @@ fn aggregate(group: &str, clusters: &[String], options: Value) -> Value {
     })
 }
 
-/// What holds for every try. Only the aggregate's own are heeded, none of its clusters'.
+/// The options of every attempt. Envoy applies those of the aggregate, and ignores those of its clusters.
 fn options(retry_policy: Value, filter: &Path) -> Value {
     let is_failure = |status: &u16| AttemptFailure::of_status(*status) != AttemptFailure::Request;
     let codes: Vec<String> = (400..600)
@@ -186,13 +187,13 @@ fn options(retry_policy: Value, filter: &Path) -> Value {
         "hash_policy": [{"header": {"header_name": AFFINITY_HEADER}}],
         "outlier_detection": {"error_matcher": {"http_response_headers_match": {"headers": [failed]}}},
         "retry_policy": retry_policy,
-        "http_filters": [to_account, tries_filter(filter), codec()],
+        "http_filters": [to_account, attempts_filter(filter), codec()],
     }))
 }
 
-/// The gateway's filter in the part that notes how each try ends. Its VM is that of the gateway's listener, as
-/// long as everything in `vm_config` is the same there.
-fn tries_filter(code: &Path) -> Value {
+/// The gateway's filter as root `tries`, which records how each attempt ends. It shares the VM of the gateway's listener as
+/// long as all of `vm_config` is the same there.
+fn attempts_filter(code: &Path) -> Value {
     let text = |value: &str| json!({"@type": "type.googleapis.com/google.protobuf.StringValue", "value": value});
     let config = json!({
         "name": "tries",
@@ -214,23 +215,23 @@ fn tries_filter(code: &Path) -> Value {
     extension("filters.http.wasm", wasm)
 }
 
-/// When Envoy makes another try. Which answers are failures, and how many tries there may be, the filter of tries
-/// decides: it alone knows the accounts that were asked. Envoy chooses among clusters and their hosts, and an
-/// account is one host in its tier and another one in the last resort.
+/// The retry policy. The filter decides which responses are failures and how many attempts there may be: it alone knows
+/// which accounts were asked. Envoy chooses among clusters and their hosts, and an account is one host in its tier and
+/// another host in the last resort.
 fn retry_policy(tiers: &[Vec<&Account>], last: &[(&Account, u32)]) -> Value {
     let largest = tiers.iter().map(Vec::len).max().unwrap_or(1);
     json!({
         "retry_on": "connect-failure,refused-stream,reset,reset-before-request,retriable-headers",
         "retriable_headers": [{"name": AGAIN_HEADER, "present_match": true}],
         "num_retries": choices(last.len()),
-        // A choice that fell on an account again is made anew at once.
+        // Short, since it also precedes the next choice when one fell on an account that was asked already.
         "retry_back_off": {"base_interval": "0.005s", "max_interval": "0.025s"},
         "retry_host_predicate": [extension(
             "retry_host_predicates.previous_hosts",
             any("extensions.retry.host.previous_hosts.v3.PreviousHostsPredicate", json!({})),
         )],
-        "host_selection_retry_max_attempts": attempts(last),
-        // Leaves a tier whose accounts all failed, though they may not be set aside any more.
+        "host_selection_retry_max_attempts": draws(last),
+        // Leaves a tier whose accounts have all failed, even if they are not ejected any more.
         "retry_priority": extension(
             "retry_priorities.previous_priorities",
             any(
@@ -241,15 +242,15 @@ fn retry_policy(tiers: &[Vec<&Account>], last: &[(&Account, u32)]) -> Value {
     })
 }
 
-/// How many choices Envoy has among so many accounts. Each of them is chosen once in its tier and once in the last
-/// resort, and where the tiers are gone through again once more; the filter lets go on what is to go on.
+/// The number of choices that Envoy may make among so many accounts. Each account is chosen once in its tier and once in
+/// the last resort, and again if the tiers are gone through a second time; the filter limits the attempts.
 fn choices(accounts: usize) -> usize {
     accounts.saturating_mul(4).saturating_add(4).min(100)
 }
 
-/// How often to draw for an account that was not tried: until even the lightest has come, all but surely. Each
-/// draw keeps the worker busy, some 100 ns.
-fn attempts(hosts: &[(&Account, u32)]) -> u32 {
+/// How often Envoy draws to find a host that was not asked yet: until even the lightest account has come up almost
+/// surely. A draw costs the worker some 100 ns.
+fn draws(hosts: &[(&Account, u32)]) -> u32 {
     let weights = || hosts.iter().map(|(_, weight)| *weight);
     let sum = weights().fold(0, u32::saturating_add);
     let lightest = weights().min().unwrap_or(1);

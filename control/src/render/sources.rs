@@ -1,4 +1,4 @@
-//! The sources of a document that have accounts.
+//! The sources of a document with accounts.
 
 use std::fs;
 use std::path::Path;
@@ -9,31 +9,35 @@ use trilane::config::policy::GroupKind;
 use trilane::config::{Document, compile};
 
 use super::findings::Findings;
-use super::seen::Seen;
 use crate::destination::Destination;
+use crate::watched_files::WatchedFiles;
 
 /// A source group with accounts.
 #[derive(Debug)]
-pub struct Source {
+pub struct SourceGroup {
     /// The group's id.
     pub group: String,
-    /// Where it is in the document, such as `groups[2]`.
+    /// Its place in the document, such as `groups[2]`.
     pub at: String,
     /// Its accounts.
     pub accounts: Rc<Accounts>,
-    /// Where the requests of each account end.
+    /// The URLs of each account.
     pub destinations: Vec<Destination>,
 }
 
-impl Source {
-    /// Where an account's field is in the document.
+impl SourceGroup {
+    /// The place of an account's field in the document.
     pub fn place(&self, account: usize, field: &str) -> String {
         format!("{}.accounts[{account}].{field}", self.at)
     }
 }
 
-/// Reads a document as the gateway does: its sources, and what it is. What is wrong with it, or in it, is found.
-pub fn read(document: &Path, findings: &mut Findings, seen: &mut Seen) -> (Vec<Source>, Vec<u8>) {
+/// Reads a document as the gateway does, and returns its sources and its bytes. Problems go to `findings`.
+pub fn read(
+    document: &Path,
+    findings: &mut Findings,
+    seen: &mut WatchedFiles,
+) -> (Vec<SourceGroup>, Vec<u8>) {
     seen.note(document);
     let name = document.display();
     match fs::read(document) {
@@ -46,7 +50,7 @@ pub fn read(document: &Path, findings: &mut Findings, seen: &mut Seen) -> (Vec<S
     }
 }
 
-fn of_document(bytes: &[u8], name: &str, findings: &mut Findings) -> Vec<Source> {
+fn of_document(bytes: &[u8], name: &str, findings: &mut Findings) -> Vec<SourceGroup> {
     let compiled = match Document::parse(bytes).and_then(|document| compile(&document)) {
         Ok(compiled) => compiled,
         Err(problems) => {
@@ -67,7 +71,7 @@ fn of_document(bytes: &[u8], name: &str, findings: &mut Findings) -> Vec<Source>
             && let Some(accounts) = &source.accounts
         {
             let at = format!("groups[{position}]");
-            sources.push(Source {
+            sources.push(SourceGroup {
                 group: source.group.clone(),
                 destinations: Destination::of_source(source, &at),
                 at,

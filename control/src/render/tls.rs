@@ -20,16 +20,16 @@ pub fn address(host: &str) -> Option<IpAddr> {
     host.parse().ok()
 }
 
-/// TLS, with the host's name or address in a certificate that one of the authorities vouches for.
+/// TLS. The certificate must have the host's name or address in it, and be issued by one of the authorities.
 pub fn tls(host: &str, authorities: &Authorities) -> Value {
     let secret = json!({"name": authorities.name, "sds_config": secret_in(&authorities.file)});
-    // Envoy's own greatest version as a client is 1.2.
+    // As a client Envoy would by default not go beyond 1.2.
     let versions = json!({
         "tls_minimum_protocol_version": "TLSv1_2",
         "tls_maximum_protocol_version": "TLSv1_3",
     });
     let context = match address(host) {
-        // An address is no name to ask for (RFC 6066, 3).
+        // SNI takes no addresses (RFC 6066, 3).
         Some(ip) => json!({"common_tls_context": {
             "tls_params": versions,
             "combined_validation_context": {

@@ -1,4 +1,4 @@
-//! Staying: a pass whenever a file is another, until a signal comes.
+//! `--watch`: a pass after every change of a file, until a signal.
 
 use std::io::{self, Write as _};
 use std::time::{Duration, Instant};
@@ -6,26 +6,26 @@ use std::time::{Duration, Instant};
 use super::args::Args;
 use super::findings::Findings;
 use super::pass;
-use super::places::Places;
+use super::paths::Paths;
 use super::publication::CleanUp;
-use super::report::Report;
-use super::seen::Seen;
+use super::report::RenderReport;
 use super::stop::Stop;
 use crate::failure::Failure;
 use crate::terminal::{printable, say};
 use crate::timestamp::now;
+use crate::watched_files::WatchedFiles;
 
-/// How often the files are looked at.
+/// The interval at which the files are checked.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// Renders now and after every change, until SIGTERM or SIGINT.
 ///
-/// What is wrong with a document or its files is told, and what was written before stays. What a published document has
-/// no use for goes when nothing has changed for the time to settle.
+/// Problems with a document or its files are reported, and what was written before stays. What a published document does
+/// not need is removed once nothing has changed for the time to settle.
 ///
 /// # Errors
-/// Signals cannot be heard.
-pub fn run(args: &Args, places: &Places) -> Result<(), Failure> {
+/// Signals cannot be caught.
+pub fn run(args: &Args, paths: &Paths) -> Result<(), Failure> {
     let stop = Stop::new()?;
     if !args.document.exists() {
         let name = printable(&args.document.display().to_string());
@@ -39,26 +39,26 @@ pub fn run(args: &Args, places: &Places) -> Result<(), Failure> {
     let mut told = None;
     let mut later = Later(None);
     loop {
-        let mut seen = Seen::default();
-        let (mut report, clean_up) = pass::run(args, places, &mut seen, Some(&stop));
+        let mut seen = WatchedFiles::default();
+        let (mut report, clean_up) = pass::run(args, paths, &mut seen, Some(&stop));
         report.time = Some(now());
         tell(&report, args.json, told.as_ref());
         if stop.came_within(Duration::ZERO) {
             return Ok(());
         }
-        // What was refused has not come into force: the clean-up of the one before is still right.
+        // A refused document is not in force, so the clean-up for the previous one stays due.
         if report.done {
             later = Later(clean_up.map(|clean_up| (Instant::now(), clean_up)));
         }
         told = Some(report.findings);
-        while !seen.is_old() {
+        while !seen.have_changed() {
             if stop.came_within(EVERY.min(later.due(args.settle()))) {
                 return Ok(());
             }
-            if !seen.is_old()
+            if !seen.have_changed()
                 && let Some(clean_up) = later.take(args.settle())
             {
-                let mut report = clean_up.run(places);
+                let mut report = clean_up.run(paths);
                 report.time = Some(now());
                 tell(&report, args.json, told.as_ref());
             }
@@ -66,17 +66,17 @@ pub fn run(args: &Args, places: &Places) -> Result<(), Failure> {
     }
 }
 
-/// A clean-up that waits for its time, and since when.
+/// A clean-up that is due later, and since when it waits.
 struct Later(Option<(Instant, CleanUp)>);
 
 impl Later {
-    /// How long it is until then.
+    /// The time until it is due.
     fn due(&self, settle: Duration) -> Duration {
         let since = self.0.as_ref().map(|(since, _)| since.elapsed());
         since.map_or(Duration::MAX, |since| settle.saturating_sub(since))
     }
 
-    /// The clean-up, if its time has come.
+    /// The clean-up, if it is due.
     fn take(&mut self, settle: Duration) -> Option<CleanUp> {
         if !self.due(settle).is_zero() {
             return None;
@@ -85,14 +85,14 @@ impl Later {
     }
 }
 
-/// Tells what is new: what was done, what is wrong, and what else there is to say unless it was told before.
-fn tell(report: &Report, json: bool, told: Option<&Findings>) {
+/// Reports changes and problems, and findings that were not reported before.
+fn tell(report: &RenderReport, json: bool, told: Option<&Findings>) {
     let news = told != Some(&report.findings) || !report.done;
     if !news && !report.has_changes() {
         return;
     }
     let mut out = io::stdout().lock();
-    // That nobody reads it is no reason to stop: Envoy needs the files.
+    // A closed standard output is no reason to stop: Envoy needs the files.
     if json {
         let _ = report.as_json(&mut out).and_then(|()| out.flush());
         return;

@@ -1,36 +1,35 @@
-//! Writing what is different, in an order in which Envoy finds everything that it is told of.
+//! Writes what differs, in an order in which Envoy finds everything that a file names.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::files;
-use super::kept::Kept;
+use super::kept::KeptClusters;
 use super::label;
-use super::places::Places;
+use super::paths::Paths;
 use super::rendering::{Rendering, text};
-use super::report::Report;
+use super::report::RenderReport;
 use super::secret;
+use crate::files;
 
-/// The file of clusters.
+/// The name of the file of clusters.
 const CLUSTERS: &str = "clusters.json";
 
-/// Writes, or with `check` only finds out what would be written: a secret must be there when a cluster that needs
-/// it comes, and may go when the cluster has gone. With `keep` nothing goes. The report has what was done, also before
-/// it failed.
+/// Writes, or with `check` only reports what would be written. A secret is written before the cluster that needs it, and
+/// removed after the cluster. With `keep` nothing is removed. The report has what was done, also before a failure.
 ///
 /// # Errors
 /// A file that cannot be read or written.
 pub fn run(
     rendering: &Rendering,
-    places: &Places,
+    paths: &Paths,
     keep: bool,
-    report: &mut Report,
+    report: &mut RenderReport,
 ) -> Result<(), String> {
-    if places.out.is_none() {
+    let Some(out) = &paths.out else {
         return Ok(());
-    }
-    let (secrets, clusters) = (places.secrets(), places.clusters());
+    };
+    let (secrets, clusters) = (paths.secrets(), paths.clusters());
     for directory in [&secrets, &clusters] {
         if !report.check {
             fs::create_dir_all(directory).map_err(|error| failed("make", directory, &error))?;
@@ -40,17 +39,21 @@ pub fn run(
         put(&secrets, name, content, report)?;
     }
     let kept = if keep {
-        Kept::of(&present(places)?, &rendering.clusters)
+        KeptClusters::of(&present(paths)?, &rendering.clusters)
     } else {
-        Kept::default()
+        KeptClusters::default()
     };
     report.kept = kept.names();
-    let content = text(&kept.behind(&rendering.clusters));
-    put(&clusters, CLUSTERS, &content, report)?;
+    let all = kept.behind(&rendering.clusters);
+    put(&clusters, CLUSTERS, &text(&all), report)?;
+    if let Some(control_plane) = paths.control_plane {
+        let resource = control_plane.resource(&all);
+        put(out, control_plane.file(), &text(&resource), report)?;
+    }
     if keep {
         return Ok(());
     }
-    for name in left_over(places, rendering)? {
+    for name in stale_secrets(paths, rendering)? {
         let file = secrets.join(name);
         if !report.check {
             fs::remove_file(&file).map_err(|error| failed("remove", &file, &error))?;
@@ -60,7 +63,12 @@ pub fn run(
     Ok(())
 }
 
-fn put(directory: &Path, name: &str, content: &str, report: &mut Report) -> Result<(), String> {
+fn put(
+    directory: &Path,
+    name: &str,
+    content: &str,
+    report: &mut RenderReport,
+) -> Result<(), String> {
     let file = directory.join(name);
     if !files::differs(&file, content).map_err(|error| failed("read", &file, &error))? {
         report.unchanged.push(file);
@@ -73,12 +81,12 @@ fn put(directory: &Path, name: &str, content: &str, report: &mut Report) -> Resu
     Ok(())
 }
 
-/// The file of clusters as it is; nothing for one that is not there.
+/// The present content of the file of clusters; nothing if it is missing.
 ///
 /// # Errors
 /// A file that cannot be read.
-pub fn present(places: &Places) -> Result<Vec<u8>, String> {
-    let file = places.clusters().join(CLUSTERS);
+pub fn present(paths: &Paths) -> Result<Vec<u8>, String> {
+    let file = paths.clusters().join(CLUSTERS);
     match fs::read(&file) {
         Ok(found) => Ok(found),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
@@ -86,26 +94,26 @@ pub fn present(places: &Places) -> Result<Vec<u8>, String> {
     }
 }
 
-/// How many secrets Envoy still has when new ones come.
+/// The number of secrets that Envoy still has when new ones are added.
 ///
 /// # Errors
 /// A directory that cannot be read.
-pub fn going(places: &Places, rendering: &Rendering) -> Result<usize, String> {
-    let left = left_over(places, rendering)?;
-    let is_new = |name: &String| !places.secrets().join(name).exists();
-    let comes = rendering.secrets.keys().any(is_new);
-    Ok(if comes { left.len() } else { 0 })
+pub fn outgoing_secrets(paths: &Paths, rendering: &Rendering) -> Result<usize, String> {
+    let stale = stale_secrets(paths, rendering)?;
+    let is_new = |name: &String| !paths.secrets().join(name).exists();
+    let adds = rendering.secrets.keys().any(is_new);
+    Ok(if adds { stale.len() } else { 0 })
 }
 
-/// The secrets of accounts that are gone: files of this command's making that it does not make now.
+/// The secrets of removed accounts: files that this command wrote and that are not part of the rendering.
 ///
 /// # Errors
 /// A directory that cannot be read.
-pub fn left_over(places: &Places, rendering: &Rendering) -> Result<Vec<String>, String> {
-    if places.out.is_none() {
+pub fn stale_secrets(paths: &Paths, rendering: &Rendering) -> Result<Vec<String>, String> {
+    if paths.out.is_none() {
         return Ok(Vec::new());
     }
-    let secrets = &places.secrets();
+    let secrets = &paths.secrets();
     let cannot = |error: &io::Error| failed("read", secrets, error);
     let entries = match fs::read_dir(secrets) {
         Ok(entries) => entries,
@@ -130,7 +138,7 @@ pub fn left_over(places: &Places, rendering: &Rendering) -> Result<Vec<String>, 
     Ok(names)
 }
 
-/// What could not be done with a file, and why.
+/// The message for an operation on a file that failed.
 pub fn failed(what: &str, file: &Path, error: &io::Error) -> String {
     format!("cannot {what} {}: {error}", file.display())
 }

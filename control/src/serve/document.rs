@@ -11,7 +11,7 @@ use trilane::config::{Document, compile};
 
 use super::tell::Teller;
 use super::watch::{FileState, ReloadableFile};
-use crate::render::seen::Seen;
+use crate::watched_files::WatchedFiles;
 
 /// The most that the gateway reads, in bytes (its `source.max_bytes`).
 const MAX_BYTES: usize = 31_000_000;
@@ -82,10 +82,10 @@ impl ReloadableFile for Shelf {
     }
 
     fn take_up(&self) -> FileState {
-        let mut seen = Seen::default();
+        let mut seen = WatchedFiles::default();
         seen.note(&self.file);
         let read = self.read();
-        if seen.is_old() {
+        if seen.have_changed() {
             return FileState::No;
         }
         let name = self.file.display().to_string();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
-use crate::render::seen::Seen;
+use crate::watched_files::WatchedFiles;
 
 /// The interval between checks of a file: half the gateway's default poll interval.
 const EVERY: Duration = Duration::from_millis(250);
@@ -33,7 +33,7 @@ pub trait ReloadableFile: Send + Sync + 'static {
 #[derive(Debug)]
 pub struct FileWatch<W> {
     watched: Arc<W>,
-    seen: Seen,
+    seen: WatchedFiles,
     settled: FileState,
 }
 
@@ -42,7 +42,7 @@ impl<W: ReloadableFile> FileWatch<W> {
     pub async fn begin(watched: Arc<W>) -> Self {
         let mut watch = Self {
             watched,
-            seen: Seen::default(),
+            seen: WatchedFiles::default(),
             settled: FileState::No,
         };
         watch.take_up().await;
@@ -53,14 +53,14 @@ impl<W: ReloadableFile> FileWatch<W> {
     pub async fn go_on(mut self) {
         loop {
             sleep(EVERY).await;
-            if self.settled == FileState::No || self.seen.is_old() {
+            if self.settled == FileState::No || self.seen.have_changed() {
                 self.take_up().await;
             }
         }
     }
 
     async fn take_up(&mut self) {
-        self.seen = Seen::default();
+        self.seen = WatchedFiles::default();
         self.seen.note(&self.watched.file());
         let watched = Arc::clone(&self.watched);
         // A load that was aborted (the command stops) has to be repeated.

@@ -955,6 +955,8 @@ fn call() -> impl Strategy<Value = Call> {
 }
 
 proptest! {
+    #![proptest_config(crate::seeds_beside_source())]
+
     /// Whatever Envoy calls in whatever order: no panic, and nothing is let go before an approval.
     #[test]
     fn any_order_of_calls(calls in proptest::collection::vec(call(), 0..12)) {

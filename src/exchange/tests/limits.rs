@@ -855,6 +855,8 @@ fn without_limits_nothing_is_counted() {
 }
 
 proptest! {
+    #![proptest_config(crate::seeds_beside_source())]
+
     /// Whatever comes in whatever order, and wherever it ends: in the end every slot is free, and
     /// what has left was counted once.
     #[test]

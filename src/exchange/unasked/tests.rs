@@ -169,6 +169,8 @@ fn bytes_that_nothing_is_taken_from_are_not_copied() {
 }
 
 proptest! {
+    #![proptest_config(crate::seeds_beside_source())]
+
     #[test]
     fn total_and_nothing_is_lost(
         events in prop::collection::vec(0..7usize, 0..12),

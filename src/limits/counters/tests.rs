@@ -235,6 +235,8 @@ fn any_counters() -> impl Strategy<Value = Counters> {
 }
 
 proptest! {
+    #![proptest_config(crate::seeds_beside_source())]
+
     #[test]
     fn counters_survive_the_round_trip(counters in any_counters()) {
         prop_assert_eq!(Counters::decode(&counters.encode()), Some(counters));

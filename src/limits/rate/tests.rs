@@ -97,6 +97,8 @@ fn who_settles_drains_at_the_limit_that_holds() {
 }
 
 proptest! {
+    #![proptest_config(crate::seeds_beside_source())]
+
     /// The algorithm's promise, for requests of any size at any time: in every interval no more
     /// than a limit and what drained in the interval.
     #[test]

@@ -205,7 +205,7 @@ fn happens() -> impl Strategy<Value = Happens> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(ProptestConfig { cases: 100, ..crate::seeds_beside_source() })]
 
     #[test]
     fn whatever_happens_all_keys_come(events in prop::collection::vec(happens(), 0..120)) {

@@ -213,6 +213,8 @@ fn happens() -> impl Strategy<Value = Happens> {
 }
 
 proptest! {
+    #![proptest_config(crate::seeds_beside_source())]
+
     #[test]
     fn whatever_happens(events in prop::collection::vec(happens(), 0..60)) {
         let mut world = World::new();

@@ -257,6 +257,8 @@ impl Thing {
 }
 
 proptest! {
+    #![proptest_config(crate::seeds_beside_source())]
+
     #[test]
     fn a_bill_is_what_integers_say_and_the_sum_of_its_parts(
         (rates, used, factor) in used_and_paid(),

@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gateway"))
+sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 import fetch
 from driving import mock

@@ -18,6 +18,8 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+
 import costs
 import fetch
 import keys

@@ -231,7 +231,8 @@ def desk() -> Iterator[Desk]:
     for name in ACCOUNT_OF.values():
         for each in ("many", "one"):
             credentials.put(f"{each}.{name}")
-    with AccountsStack(directory, document=beginning(), credentials=credentials.directory) as stack:
+    # Requests go on while documents change.
+    with AccountsStack(directory, document=beginning(), credentials=credentials.directory, lead=1) as stack:
         with Desk(stack, credentials) as running:
             yield running
             assert machines(stack)["wasm.trilane.vm_reload"] == 0

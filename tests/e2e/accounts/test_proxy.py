@@ -199,7 +199,7 @@ def test_a_proxy_by_tls(desk: Desk, proxies: Proxies, monkeypatch: pytest.Monkey
     """Its certificate is checked as an account's is, against the system's authorities."""
     for name, status in [("localhost", 200), ("other.proxy.test", 502)]:
         port = proxies.serve_proxy_by_tls("good", name)
-        monkeypatch.setattr(desk.stack.upstreams, "options", ["--system-ca", str(proxies.authorities(name))])
+        monkeypatch.setattr(desk.stack.publisher, "options", ["--system-ca", str(proxies.authorities(name))])
         publish(desk, proxies, behind(proxies, H1, f"https://localhost:{port}"))
         asked = desk.ask(OPERATIONS[0])
         assert asked.status == status, asked

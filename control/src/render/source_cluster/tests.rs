@@ -96,14 +96,14 @@ fn failover_is_as_the_document_says() {
 
 #[test]
 fn a_light_account_is_drawn_for_longer() {
-    let attempts = |of: &[(&str, u32, u32)]| {
+    let draws = |of: &[(&str, u32, u32)]| {
         let accounts = accounts(of, Failover::default_for(of.len()));
-        super::attempts(&last_resort(&tiers(&accounts.accounts)))
+        super::draws(&last_resort(&tiers(&accounts.accounts)))
     };
-    assert_eq!(attempts(&[("a", 0, 1), ("b", 0, 1)]), 1000);
+    assert_eq!(draws(&[("a", 0, 1), ("b", 0, 1)]), 1000);
     assert_eq!(
-        attempts(&[("a", 0, 1), ("b", 0, 1), ("c", 1, 1), ("d", 1, 1)]),
+        draws(&[("a", 0, 1), ("b", 0, 1), ("c", 1, 1), ("d", 1, 1)]),
         2040
     );
-    assert_eq!(attempts(&[("a", 0, 1000), ("b", 0, 1)]), 10_000);
+    assert_eq!(draws(&[("a", 0, 1000), ("b", 0, 1)]), 10_000);
 }

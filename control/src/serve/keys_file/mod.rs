@@ -22,7 +22,7 @@ use super::feed_error::PageError;
 use super::page_request::PageRequest;
 use super::tell::Teller;
 use super::watch::{FileState, ReloadableFile};
-use crate::render::seen::Seen;
+use crate::watched_files::WatchedFiles;
 
 /// How long a file that is written in place must be unchanged before its removals count.
 const REST: Duration = Duration::from_secs(2);
@@ -150,10 +150,10 @@ impl ReloadableFile for KeysFile {
     }
 
     fn take_up(&self) -> FileState {
-        let mut seen = Seen::default();
+        let mut seen = WatchedFiles::default();
         seen.note(&self.file);
         let read = reading::read(&self.file);
-        if seen.is_old() {
+        if seen.have_changed() {
             return FileState::No;
         }
         match read {

@@ -419,6 +419,8 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 }
 
 proptest! {
+    #![proptest_config(crate::seeds_beside_source())]
+
     #[test]
     fn nothing_is_lost_and_nothing_returns(
         events in events(),

@@ -216,6 +216,8 @@ impl Host {
 }
 
 proptest! {
+    #![proptest_config(crate::seeds_beside_source())]
+
     /// Several VMs, any of which may get in between another's reading and writing: what is counted is
     /// what has happened, once each, and no more was let in than may.
     #[test]

@@ -130,6 +130,8 @@ fn an_event_is_not_broken_because_the_one_before_was() {
 }
 
 proptest! {
+    #![proptest_config(crate::seeds_beside_source())]
+
     #[test]
     fn each_event_is_read_as_if_it_stood_alone(
         wire in prop::sample::select(Wire::ALL.to_vec()),

@@ -253,6 +253,8 @@ fn stream(wire: Wire, first: Issued, last: Issued, choices: &[u8]) -> String {
 }
 
 proptest! {
+    #![proptest_config(crate::seeds_beside_source())]
+
     #[test]
     fn what_is_issued_is_read(
         wire in prop::sample::select(Wire::ALL.to_vec()),

@@ -1,4 +1,4 @@
-"""Runs `trilane serve`: the document and a feed of keys for one gateway or many."""
+"""Runs `trilane serve`, for the tests and the benchmark: the document and a feed of keys."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ import time
 from pathlib import Path
 from types import TracebackType
 
-from stack import COMMAND, Child, StackError, _tail
+from child import Child, StackError, tail
+from stack import COMMAND
 
 
 class Serving:
     """One server on loopback, which keeps its port when it is started again."""
 
     def __init__(self, run_dir: Path, document: Path, *arguments: str, command: Path = COMMAND) -> None:
-        """`arguments` say where the keys are: `--sqlite FILE` or `--keys FILE`, and what else there is."""
+        """`arguments` name the keys, `--sqlite FILE` or `--keys FILE`, and may have further options."""
         self.log = run_dir.resolve() / "serve.log"
         self.address = "127.0.0.1:0"
         self._command = [str(command), "serve", "--document", str(document), *arguments]
@@ -28,7 +29,7 @@ class Serving:
         while not (said := re.search(r"listening\D*(\d+\.\d+\.\d+\.\d+:\d+)", self.log.read_text(errors="replace"))):
             if child.process.poll() is not None or time.monotonic() > deadline:
                 self.stop()
-                raise StackError(f"`trilane serve` does not start.\n{_tail(self.log)}")
+                raise StackError(f"`trilane serve` does not start.\n{tail(self.log)}")
             time.sleep(0.01)
         self.address = said[1]
         return self
@@ -39,7 +40,7 @@ class Serving:
         return self._child.process.pid
 
     def kill(self) -> None:
-        """Ends it without a word."""
+        """Kills it."""
         if self._child:
             self._child.process.kill()
             self.stop()

@@ -1,30 +1,33 @@
-//! Where things are: every path that gets into Envoy's configuration is absolute, for Envoy runs elsewhere.
+//! The paths of one run. Those that end up in Envoy's configuration are absolute, since Envoy runs elsewhere.
 
 use std::path::{Path, PathBuf};
 
 use super::args::Args;
+use super::control_plane::ControlPlane;
 use crate::failure::Failure;
 
-/// The directories of one run.
+/// The paths of one run, absolute.
 #[derive(Debug)]
-pub struct Places {
-    /// Where to write; absolute.
+pub struct Paths {
+    /// The directory to write to.
     pub out: Option<PathBuf>,
-    /// Where the document is put in force; absolute.
+    /// The control plane for which the clusters are written as a resource.
+    pub control_plane: Option<ControlPlane>,
+    /// The file to publish the document to.
     pub publish: Option<PathBuf>,
-    /// Where the operator's files are; absolute.
+    /// The directory of the operator's files.
     credentials: Option<PathBuf>,
-    /// The certificate authorities of accounts without their own; absolute.
+    /// The certificate authorities of accounts without a `ca` of their own.
     pub system_ca: PathBuf,
-    /// The gateway's filter; absolute.
+    /// The gateway's filter.
     pub filter: PathBuf,
 }
 
-impl Places {
-    /// Takes them from the command line.
+impl Paths {
+    /// Reads them from the command line.
     ///
     /// # Errors
-    /// A path that no text can hold, or a document that is to be put into its own place.
+    /// A path that is not plain text, or a document that would be published to itself.
     pub fn new(args: &Args) -> Result<Self, Failure> {
         let optional =
             |path: Option<&PathBuf>, option| path.map(|p| absolute(p, option)).transpose();
@@ -37,6 +40,7 @@ impl Places {
         }
         Ok(Self {
             publish,
+            control_plane: args.control_plane,
             out: optional(args.out.as_ref(), "--out")?,
             credentials: optional(args.credentials.as_ref(), "--credentials")?,
             system_ca: absolute(&args.system_ca, "--system-ca")?,
@@ -44,7 +48,7 @@ impl Places {
         })
     }
 
-    /// The directory of the clusters, and nothing else: Envoy reads what is in it again at every rename there.
+    /// The directory of the clusters. It has nothing else in it, since Envoy reads the clusters again at every rename there.
     pub fn clusters(&self) -> PathBuf {
         self.out
             .as_deref()
@@ -52,7 +56,7 @@ impl Places {
             .join("clusters")
     }
 
-    /// The directory of the secrets, and nothing else.
+    /// The directory of the secrets. It has nothing else in it.
     pub fn secrets(&self) -> PathBuf {
         self.out
             .as_deref()
@@ -60,7 +64,7 @@ impl Places {
             .join("secrets")
     }
 
-    /// A file that the document names; `None` for one that is relative to nothing.
+    /// The path of a file that the document names; `None` for a relative one if there is no `--credentials`.
     pub fn named(&self, file: &str) -> Option<PathBuf> {
         if Path::new(file).is_absolute() {
             Some(PathBuf::from(file))
@@ -77,7 +81,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
     found(one) == found(other)
 }
 
-/// Symbolic links stay: what they point to may be exchanged, as Kubernetes does.
+/// Symbolic links are not followed: their target may be replaced, as Kubernetes does.
 fn absolute(path: &Path, option: &str) -> Result<PathBuf, Failure> {
     let wrong = |why| Failure::Usage(format!("{option}: {why}"));
     let path = std::path::absolute(path).map_err(|error| wrong(error.to_string()))?;

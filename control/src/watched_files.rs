@@ -1,24 +1,24 @@
-//! The files that a rendering came from, and whether one of them is another by now.
+//! The files that a result was made from, and whether one of them has changed since.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// Files as they were before they were read; `None` for one that was not there, or not to be seen.
+/// Files as they were before they were read; `None` for one that was missing, or could not be examined.
 #[derive(Debug, Default)]
-pub struct Seen(BTreeMap<PathBuf, Option<Stamp>>);
+pub struct WatchedFiles(BTreeMap<PathBuf, Option<FileStamp>>);
 
-/// What is another after a rename, a write, or a change of permissions. Of a symbolic link: of what it points to.
+/// What differs after a rename, a write, or a change of permissions. For a symbolic link it is that of the target.
 #[derive(Debug, PartialEq, Eq)]
-struct Stamp {
+struct FileStamp {
     file: (u64, u64),
     size: u64,
     written: (i64, i64),
     changed: (i64, i64),
 }
 
-impl Stamp {
+impl FileStamp {
     fn of(file: &Path) -> Option<Self> {
         let found = fs::metadata(file).ok()?;
         Some(Self {
@@ -30,17 +30,19 @@ impl Stamp {
     }
 }
 
-impl Seen {
-    /// Notes a file. To be called before it is read: what is written in between is then a change.
+impl WatchedFiles {
+    /// Notes a file. Call it before reading the file, so that a write in between counts as a change.
     pub fn note(&mut self, file: &Path) {
         if !self.0.contains_key(file) {
-            self.0.insert(file.to_owned(), Stamp::of(file));
+            self.0.insert(file.to_owned(), FileStamp::of(file));
         }
     }
 
-    /// Whether one of the files is another now.
-    pub fn is_old(&self) -> bool {
-        self.0.iter().any(|(file, then)| Stamp::of(file) != *then)
+    /// Whether one of the files has changed.
+    pub fn have_changed(&self) -> bool {
+        self.0
+            .iter()
+            .any(|(file, then)| FileStamp::of(file) != *then)
     }
 }
 
@@ -110,7 +112,7 @@ mod tests {
             }
             symlink("one", at.join("link")).unwrap();
             fs::write(at.join("file"), "x").unwrap();
-            let mut seen = Seen::default();
+            let mut seen = WatchedFiles::default();
             for name in ["file", "missing", "link/key"] {
                 seen.note(&at.join(name));
             }
@@ -118,7 +120,7 @@ mod tests {
             std::thread::sleep(std::time::Duration::from_millis(20));
             change(at);
             seen.note(&at.join("file"));
-            assert_eq!(seen.is_old(), want, "{case}");
+            assert_eq!(seen.have_changed(), want, "{case}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Files that Envoy watches: replaced whole or not at all, and only when something is different.
+//! Replaces files that Envoy watches: whole or not at all, and only if the content differs.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-/// Whether a file holds something else than this, or is not there.
+/// Whether a file has another content, or is missing.
 pub fn differs(file: &Path, content: impl AsRef<[u8]>) -> io::Result<bool> {
     match fs::read(file) {
         Ok(found) => Ok(found != content.as_ref()),
@@ -15,10 +15,10 @@ pub fn differs(file: &Path, content: impl AsRef<[u8]>) -> io::Result<bool> {
     }
 }
 
-/// Puts a file into a directory, in the place of one of that name.
+/// Writes a file in a directory, in place of one with that name.
 ///
-/// Envoy sees renames only, and a reader sees the old file or the new one, even after a power failure. Anyone
-/// may read it: Envoy has a user of its own, and nothing written here is secret.
+/// Envoy notices renames only, and a reader sees the old file or the new one, even after a power failure. Everybody may
+/// read the file: Envoy has a user of its own, and nothing written here is secret.
 pub fn replace(
     directory: &Path,
     name: impl AsRef<OsStr>,
