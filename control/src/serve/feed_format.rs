@@ -98,11 +98,7 @@ mod tests {
         let cases = [
             ("nothing", None, FeedFormat::First),
             ("the first", Some("1"), FeedFormat::First),
-            (
-                "this one",
-                Some(trilane::feed::FORMAT),
-                FeedFormat::Second,
-            ),
+            ("this one", Some(trilane::feed::FORMAT), FeedFormat::Second),
             ("a later one", Some("17"), FeedFormat::Second),
             ("no number", Some("two"), FeedFormat::First),
             ("empty", Some(""), FeedFormat::First),

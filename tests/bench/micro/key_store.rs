@@ -7,7 +7,9 @@ use std::hint::black_box;
 use criterion::{Criterion, Throughput};
 use trilane::config::FeedSource;
 use trilane::feed::{FeedSync, PageAnswer};
-use trilane::keys::{Coverage, FeedStatus, KeyDigest, KeyState, Namespace, Scope, lookup, read};
+use trilane::keys::{
+    Coverage, FeedStatus, KeyDigest, KeyState, Namespace, RecordScope, lookup, read,
+};
 use trilane::shared_data::{Conflict, SharedData};
 
 use crate::churn::Churn;
@@ -88,7 +90,7 @@ impl Store {
             feed_only: true,
             ..self.sync.status()
         };
-        let scope = Scope {
+        let scope = RecordScope {
             epoch: 0,
             generation: 0,
             feed: Some(feed),
