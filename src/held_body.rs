@@ -32,7 +32,7 @@ impl HeldBody {
     /// small chunks would take up many times its length otherwise.
     ///
     /// It is packed when more memory is loose than it is long. So it never takes up more than twice its length and
-    /// [`LOOSE`], and all packing together copies less than was ever loose: 32 times the body (`UNIT / JOINED`) at most.
+    /// `LOOSE`, and all packing together copies less than was ever loose: 32 times the body (`UNIT / JOINED`) at most.
     pub fn hold(&mut self, body_size: usize) -> Option<usize> {
         let chunk = body_size.saturating_sub(self.held);
         self.held = body_size;

@@ -15,7 +15,7 @@ use crate::money::{Multiplier, Price};
 use crate::protocol::{Entry, Protocol};
 
 /// A document, compiled. Account keys are not in it: each has a record of its own
-/// ([`super::record`]).
+/// ([`crate::keys`]).
 #[derive(Debug, Clone)]
 pub struct Policy {
     /// Whether protocol C keys may come as the query parameter `key`.

@@ -52,23 +52,23 @@ def imports() -> dict[str, set[str]]:
     }
 
 
-def floors(page: str) -> list[set[str]]:
-    """The floors of the picture, from the top: what stands between `<!-- rooms -->` and `<!-- rooms end -->`, a row each."""
-    table = page.split("<!-- rooms -->\n", 1)[1].split("<!-- rooms end -->", 1)[0]
-    rows = [line for line in table.splitlines() if line.startswith("|")][2:]
-    return [set(re.findall(r"`(\w+)`", row.split("|")[1])) for row in rows]
+def drawn(page: str) -> list[str]:
+    """The rooms of the picture between `<!-- rooms -->` and `<!-- rooms end -->`, from the top."""
+    picture = page.split("<!-- rooms -->\n", 1)[1].split("<!-- rooms end -->", 1)[0]
+    return re.findall(r"^        (\w+)$", picture, re.MULTILINE)
 
 
 def faults(page: str) -> list[str]:
     """What the picture and the imports do not agree on."""
-    drawn = floors(page)
-    floor = {room: number for number, row in enumerate(drawn) for room in row}
-    found = [f"{room} is in the picture and not in src" for room in sorted(floor.keys() - rooms())]
-    found += [f"{room} is in src and not in the picture" for room in sorted(rooms() - floor.keys())]
+    picture = drawn(page)
+    place = {room: number for number, room in enumerate(picture)}
+    found = [f"{room} is drawn twice" for room in sorted({room for room in picture if picture.count(room) > 1})]
+    found += [f"{room} is drawn and not in src" for room in sorted(place.keys() - rooms())]
+    found += [f"{room} is in src and not drawn" for room in sorted(rooms() - place.keys())]
     for room, needed in sorted(imports().items()):
         found += [
             f"{room} imports {other}, which is not below it"
             for other in sorted(needed)
-            if room in floor and other in floor and floor[other] <= floor[room]
+            if room in place and other in place and place[other] <= place[room]
         ]
     return found
