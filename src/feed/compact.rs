@@ -3,7 +3,7 @@
 //! A tombstone keeps a key from coming back with an older page. A million short-lived keys a day leave as many of them,
 //! and a lookup reads a whole bucket. So:
 //!
-//! 1. When more records have become tombstones than there are keys (and than [`TOMBSTONES`]), a full sync is due. It costs
+//! 1. When more records have become tombstones than there are keys (and than [`TOMBSTONES`](super::state::TOMBSTONES)), a full sync is due. It costs
 //!    at most as many keys as were removed since the last one. The incremental sync goes on between its pages, so that a
 //!    revocation does not wait for its end.
 //! 2. When the full sync is complete, its epoch is the watermark. Every record below it is dropped, some buckets with each
@@ -14,9 +14,7 @@
 //!
 //! Without a tombstone, a change up to the version that was settled then is still refused, except in two syncs. A full sync
 //! takes it, and so it takes what tombstones below the watermark are for. A rollback sync takes what was never seen here, because keys
-//! made after the rollback have such versions; it refuses what is at most [`Compaction::version`].
-
-use serde::{Deserialize, Serialize};
+//! made after the rollback have such versions; it refuses what is at most [`Compaction::version`](super::state::Compaction::version).
 
 use super::state::Mode;
 use super::sync::FeedSync;
@@ -24,31 +22,8 @@ use crate::keys::bucket;
 use crate::keys::codec::Stamp;
 use crate::shared_data::SharedData;
 
-/// Up to so many tombstones no compaction is worth its while: one a bucket.
-pub(super) const TOMBSTONES: u64 = bucket::COUNT as u64;
-
 /// How many buckets are compacted with each page: a fraction of what the page itself takes, and all of them within 512 pages.
 const BUCKETS: u16 = 64;
-
-/// How far the dropping of tombstones is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Compaction {
-    /// Tombstones up to this version of the feed may have been dropped.
-    pub version: u64,
-    /// The bucket that is next.
-    pub next: u16,
-    /// How many buckets are to be compacted.
-    pub left: u16,
-}
-
-impl Compaction {
-    /// Begins with all buckets, where every change up to this version is settled.
-    fn begin(&mut self, version: u64) {
-        self.version = version;
-        self.left = bucket::COUNT;
-    }
-}
 
 impl FeedSync {
     /// Why a full sync is due, where there are more tombstones than keys.

@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::compact::Compaction;
 use crate::config::FeedSource;
-use crate::keys::{Coverage, FeedStatus};
+use crate::keys::{Coverage, FeedStatus, bucket};
 use crate::shared_data::SharedData;
 
 /// The name of the state.
@@ -28,6 +27,29 @@ pub enum Mode {
         /// Whether it has listed everything.
         listed: bool,
     },
+}
+
+/// Up to so many tombstones no compaction is worth its while: one a bucket.
+pub(super) const TOMBSTONES: u64 = bucket::COUNT as u64;
+
+/// How far the dropping of tombstones is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Compaction {
+    /// Tombstones up to this version of the feed may have been dropped.
+    pub version: u64,
+    /// The bucket that is next.
+    pub next: u16,
+    /// How many buckets are to be compacted.
+    pub left: u16,
+}
+
+impl Compaction {
+    /// Begins with all buckets, where every change up to this version is settled.
+    pub(super) fn begin(&mut self, version: u64) {
+        self.version = version;
+        self.left = bucket::COUNT;
+    }
 }
 
 /// The state of the synchronisation with a feed.

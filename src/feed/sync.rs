@@ -25,10 +25,9 @@ use core::fmt::Write;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sha2::{Digest, Sha256};
 
-use super::compact::TOMBSTONES;
 use super::merge::SyncKind;
 use super::page::Page;
-use super::state::{FeedState, Mode};
+use super::state::{FeedState, Mode, TOMBSTONES};
 use super::{Reason, SyncEvent, SyncOutcome};
 use crate::config::FeedSource;
 use crate::keys::FeedStatus;
