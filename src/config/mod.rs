@@ -12,7 +12,6 @@ mod feed_source;
 pub mod key;
 pub mod origin;
 pub mod policy;
-pub mod publish;
 mod salvage;
 pub(crate) mod schema;
 pub mod snapshot;

@@ -1,6 +1,6 @@
 //! Applying a page to the store.
 
-use super::merge::{Merge, MergeContext, SyncKind};
+use super::merge::{MergeContext, MergeResult, SyncKind};
 use super::page::{Change, Page};
 use super::state::Mode;
 use super::sync::FeedSync;
@@ -33,13 +33,13 @@ impl FeedSync {
         let mut written = false;
         for change in page.changes() {
             match self.change(&context, &change, shared) {
-                Merge::Taken => {
+                MergeResult::Taken => {
                     written = true;
                     outcome.taken = outcome.taken.saturating_add(1);
                 }
-                Merge::Confirmed => written = true,
-                Merge::Known => {}
-                Merge::Stale { missed } => {
+                MergeResult::Confirmed => written = true,
+                MergeResult::Known => {}
+                MergeResult::Stale { missed } => {
                     self.missed |= missed && change.terms.is_some();
                     outcome.stale = outcome.stale.saturating_add(1);
                 }
@@ -87,7 +87,7 @@ impl FeedSync {
         context: &MergeContext,
         change: &Change<'_>,
         shared: &impl SharedData,
-    ) -> Merge {
+    ) -> MergeResult {
         bucket::write_name(bucket::of(&change.digest), &mut self.name);
         for _ in 0..ATTEMPTS {
             let (old, version) = shared.get(&self.name);
@@ -103,12 +103,12 @@ impl FeedSync {
             let stored = slot.and_then(|slot| Stamp::peek(slot.record));
             let merge = context.merge(stored, change.version);
             let (live, enabled) = match merge {
-                Merge::Taken => {
+                MergeResult::Taken => {
                     let terms = change.terms.as_ref();
                     encode_fed(context.epoch, change.version, terms, &mut self.bytes);
                     (terms.is_some(), terms.is_some_and(|terms| !terms.disabled))
                 }
-                Merge::Confirmed => {
+                MergeResult::Confirmed => {
                     self.bytes.clear();
                     let record = slot.map_or(&[][..], |slot| slot.record);
                     self.bytes.extend_from_slice(record);
@@ -118,7 +118,7 @@ impl FeedSync {
                         stored.is_some_and(Stamp::is_enabled),
                     )
                 }
-                Merge::Known | Merge::Stale { .. } => return merge,
+                MergeResult::Known | MergeResult::Stale { .. } => return merge,
             };
             bucket::put(old, slot, &change.digest, &self.bytes, &mut self.bucket);
             if shared.set(&self.name, &self.bucket, version).is_err() {
@@ -129,7 +129,7 @@ impl FeedSync {
         }
         // Somebody else writes all the time: what is missed now comes with a full sync.
         self.missed = true;
-        Merge::Known
+        MergeResult::Known
     }
 
     /// Counts a record that was written in place of this one.

@@ -32,7 +32,7 @@ pub(super) enum SyncKind {
 
 /// What becomes of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Merge {
+pub(super) enum MergeResult {
     /// It is written.
     Taken,
     /// The record stays and counts for the full sync under way.
@@ -54,21 +54,23 @@ impl MergeContext {
     }
 
     /// Merges a change of this version with the record that stands.
-    pub(super) fn merge(&self, stored: Option<Stamp>, version: u64) -> Merge {
+    pub(super) fn merge(&self, stored: Option<Stamp>, version: u64) -> MergeResult {
         let Some(stamp) = stored.filter(|stamp| stamp.epoch >= self.base) else {
             // Nothing stands, or something of another sequence of versions. Up to the version that
             // was settled every key that exists has a record: such a change tells of a key that was
             // removed since.
             let removed_since = version <= self.settled;
             return match self.kind {
-                SyncKind::Incremental if removed_since => Merge::Stale { missed: true },
+                SyncKind::Incremental if removed_since => MergeResult::Stale { missed: true },
                 // What a service that was set back has got since is new, if it was never seen here.
                 SyncKind::Rollback if removed_since && stored.is_some() => {
-                    Merge::Stale { missed: false }
+                    MergeResult::Stale { missed: false }
                 }
                 // It may have been removed, and its tombstone dropped.
-                SyncKind::Rollback if version <= self.compacted => Merge::Stale { missed: false },
-                _ => Merge::Taken,
+                SyncKind::Rollback if version <= self.compacted => {
+                    MergeResult::Stale { missed: false }
+                }
+                _ => MergeResult::Taken,
             };
         };
         let live = self.is_live(stored);
@@ -77,23 +79,23 @@ impl MergeContext {
         if version > stamp.version {
             // The record of a key that the last full sync did not give is a tombstone: it was removed since.
             return if !live && version <= self.settled && self.kind != SyncKind::Full {
-                Merge::Stale { missed }
+                MergeResult::Stale { missed }
             } else {
-                Merge::Taken
+                MergeResult::Taken
             };
         }
         if self.kind == SyncKind::Full && stamp.epoch < self.epoch {
             // A tombstone that is newer tells of what was removed since: a service that was set back,
             // and is past where it was, does not mean that.
             if live || version == stamp.version {
-                Merge::Confirmed
+                MergeResult::Confirmed
             } else {
-                Merge::Taken
+                MergeResult::Taken
             }
         } else if version < stamp.version || !live {
-            Merge::Stale { missed }
+            MergeResult::Stale { missed }
         } else {
-            Merge::Known
+            MergeResult::Known
         }
     }
 }
@@ -103,14 +105,14 @@ mod tests {
     use super::*;
 
     /// (case, what the page is part of, the record's epoch and version, the change's version, what becomes of it)
-    type Case = (&'static str, SyncKind, Option<(u64, u64)>, u64, Merge);
+    type Case = (&'static str, SyncKind, Option<(u64, u64)>, u64, MergeResult);
 
     #[test]
     fn the_order_of_things() {
-        use Merge::{Confirmed, Known, Taken};
+        use MergeResult::{Confirmed, Known, Taken};
         use SyncKind::{Full, Incremental, Rollback};
-        const STALE: Merge = Merge::Stale { missed: false };
-        const MISSED: Merge = Merge::Stale { missed: true };
+        const STALE: MergeResult = MergeResult::Stale { missed: false };
+        const MISSED: MergeResult = MergeResult::Stale { missed: true };
         // The identity began with epoch 10; the last full sync was 20, 30 is under way.
         let (other, dead, live, given) = (9, 15, 20, 30);
         let cases: &[Case] = &[

@@ -34,7 +34,7 @@ pub fn write_name(bucket: u16, name: &mut String) {
 
 /// A record in its bucket.
 #[derive(Debug, Clone, Copy)]
-pub struct Slot<'a> {
+pub struct RecordSlot<'a> {
     /// The records before it, and the bucket's format.
     pub before: &'a [u8],
     /// The record.
@@ -47,13 +47,16 @@ pub struct Slot<'a> {
 ///
 /// # Errors
 /// [`Unreadable`] for bytes that are no bucket of this format, as far as they are read.
-pub fn find<'a>(bucket: &'a [u8], digest: &KeyDigest) -> Result<Option<Slot<'a>>, Unreadable> {
+pub fn find<'a>(
+    bucket: &'a [u8],
+    digest: &KeyDigest,
+) -> Result<Option<RecordSlot<'a>>, Unreadable> {
     let mut rest = records(bucket)?;
     while !rest.is_empty() {
         let start = bucket.len().saturating_sub(rest.len());
         let (owner, record, after) = take(rest).ok_or(Unreadable)?;
         if owner == digest.bytes() {
-            return Ok(Some(Slot {
+            return Ok(Some(RecordSlot {
                 before: bucket.get(..start).unwrap_or_default(),
                 record,
                 after,
@@ -85,7 +88,7 @@ fn take(records: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
 /// `slot`, if it had one.
 pub fn put(
     old: &[u8],
-    slot: Option<Slot<'_>>,
+    slot: Option<RecordSlot<'_>>,
     digest: &KeyDigest,
     record: &[u8],
     new: &mut Vec<u8>,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!                  document namespace              feed namespace
-//!  written by      config::publish                 feed (full and incremental sync)
+//!  written by      loader                         feed (full and incremental sync)
 //!  stands at       trilane/key/<digest>            trilane/feed/<bucket>, many records in one value
 //!  holds a key     epoch ≥ the policy's epoch      epoch ≥ the feed's watermark, not removed
 //!                  └────────────── lookup(): the document has precedence ──────────────┘

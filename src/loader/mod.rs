@@ -31,15 +31,17 @@ mod document;
 mod feed_driver;
 pub mod lease;
 pub mod plugin_config;
+pub(crate) mod publisher;
 mod schedule;
 mod tenure;
 
 use document::{DocumentDigest, Polled};
 use feed_driver::FeedDriver;
 use lease::{Acquisition, Candidate, LoaderRole};
-use plugin_config::{HttpSource, PluginConfig, Source};
+use plugin_config::{DocumentSource, HttpSource, PluginConfig};
+use publisher::Superseded;
 use schedule::PollSchedule;
-use tenure::{Superseded, Tenure};
+use tenure::Tenure;
 
 /// What a loader needs of its host.
 pub trait LoaderHost: SharedData + Clocks + Entropy + Fetch + Timer + Stats + Log {}
@@ -64,7 +66,7 @@ enum Leadership {
 /// The loading side of a root.
 #[derive(Debug)]
 pub struct Loader {
-    source: Source,
+    source: DocumentSource,
     schedule: PollSchedule,
     candidate: Candidate,
     tenure: Tenure,
@@ -101,7 +103,7 @@ impl Loader {
         let tick_ms = u64::try_from(config.tick.as_millis()).unwrap_or(u64::MAX);
         let duration_ms = tick_ms.saturating_mul(3).max(2000);
         // An inline document waits for the first tick, unless it is the first of the process.
-        let eager = role == LoaderRole::Singleton || matches!(source, Source::Inline(_));
+        let eager = role == LoaderRole::Singleton || matches!(source, DocumentSource::Inline(_));
         let now = host.steady_ms();
         let mut loader = Self {
             source,
@@ -121,7 +123,7 @@ impl Loader {
     /// it. Where something is, it waits for the first tick: Envoy may yet reject this configuration, and then the
     /// root is dropped before it has one.
     fn start(&mut self, host: &impl LoaderHost) -> Result<(), ConfigurationRejected> {
-        let Source::Inline(bytes) = &self.source else {
+        let DocumentSource::Inline(bytes) = &self.source else {
             return Ok(());
         };
         let bytes = bytes.clone();
@@ -168,7 +170,7 @@ impl Loader {
     }
 
     fn poll(&mut self, now_ms: u64, host: &impl LoaderHost) {
-        if let Source::Inline(bytes) = &self.source {
+        if let DocumentSource::Inline(bytes) = &self.source {
             self.tenure.confirm_inline(now_ms);
             if !self.tenure.has_seen() {
                 self.load_inline(&bytes.clone(), host);
@@ -180,7 +182,7 @@ impl Loader {
     }
 
     fn fetch(&mut self, host: &impl LoaderHost) {
-        let Source::Http(source) = &self.source else {
+        let DocumentSource::Http(source) = &self.source else {
             return;
         };
         if self.tenure.is_awaiting() {
@@ -203,7 +205,7 @@ impl Loader {
     }
 
     fn on_document(&mut self, response: Option<&impl FetchResponse>, host: &impl LoaderHost) {
-        let Source::Http(HttpSource { max_bytes, .. }) = self.source else {
+        let DocumentSource::Http(HttpSource { max_bytes, .. }) = self.source else {
             return;
         };
         if self.lead(host) != Leadership::Continued {

@@ -28,7 +28,7 @@ struct SourceDocument {
 
 /// Where the document is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum DocumentSource {
     /// Behind an Envoy cluster, fetched with GET at every tick.
     Http(HttpSource),
     /// In the plugin configuration itself: these bytes.
@@ -52,7 +52,7 @@ pub struct HttpSource {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PluginConfig {
     /// Where to load from; `None` for a filter that relies on a loader elsewhere in this Envoy.
-    pub source: Option<Source>,
+    pub source: Option<DocumentSource>,
     /// How often the source is polled.
     pub tick: Duration,
     /// Whether the rate limit filters follow this one, as Envoy's configuration
@@ -80,8 +80,8 @@ impl PluginConfig {
         }
         let source = match (plugin.source, plugin.inline) {
             (Some(_), Some(_)) => return Err("source and inline exclude each other".to_owned()),
-            (Some(source), None) => Some(Source::Http(HttpSource::parse(source)?)),
-            (None, Some(inline)) => Some(Source::Inline(inline.get().as_bytes().to_vec())),
+            (Some(source), None) => Some(DocumentSource::Http(HttpSource::parse(source)?)),
+            (None, Some(inline)) => Some(DocumentSource::Inline(inline.get().as_bytes().to_vec())),
             (None, None) => None,
         };
         Ok(Self {
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn plugin_configurations() {
         let http = |cluster: &str, path: &str| {
-            Some(Source::Http(HttpSource {
+            Some(DocumentSource::Http(HttpSource {
                 cluster: cluster.to_owned(),
                 path: path.to_owned(),
                 authority: cluster.to_owned(),
@@ -161,7 +161,10 @@ mod tests {
             (
                 "inline keeps its text",
                 r#"{"inline": {"groups": [ ]}}"#,
-                Ok((Some(Source::Inline(br#"{"groups": [ ]}"#.to_vec())), 500)),
+                Ok((
+                    Some(DocumentSource::Inline(br#"{"groups": [ ]}"#.to_vec())),
+                    500,
+                )),
             ),
             (
                 "both",

@@ -4,21 +4,11 @@
 use super::LoaderHost;
 use super::document::{DocumentDigest, ValidDocument};
 use super::feed_driver::FeedDriver;
-use crate::config::publish::{self, Overtaken, Publisher};
+use super::publisher::{self, Publisher, Superseded};
 use crate::host::CallId;
 use crate::keys::FeedStatus;
 use crate::metrics::ConfigStats;
 use crate::shared_data::SharedData;
-
-/// Another root publishes, or has begun to: this one's tenure is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Superseded;
-
-impl From<Overtaken> for Superseded {
-    fn from(_: Overtaken) -> Self {
-        Self
-    }
-}
 
 /// The time for which this root leads without a break.
 #[derive(Debug)]
@@ -43,7 +33,7 @@ struct SeenDocument {
 
 /// Whether the document with this digest is the one that was published last, and whole.
 pub(super) fn is_published(digest: &DocumentDigest, shared: &impl SharedData) -> bool {
-    publish::is_published(digest, shared)
+    publisher::is_published(digest, shared)
 }
 
 impl Tenure {

@@ -9,7 +9,7 @@ use trilane::protocol::query::Target;
 use super::args::{DescribedTarget, ExplainArgs, Header};
 use crate::document::read_input;
 use crate::failure::Failure;
-use crate::gateway::{KeyHolder, KeyPlace, LocalGateway, protocol_of};
+use crate::gateway::{CredentialPlace, KeyHolder, LocalGateway, protocol_of};
 
 /// A request.
 #[derive(Debug)]
@@ -80,12 +80,16 @@ impl DescribedRequest {
 }
 
 /// Where the key is in a request for this endpoint.
-fn place(described: &DescribedTarget<'_>, asker: &KeyHolder, gateway: &LocalGateway) -> KeyPlace {
+fn place(
+    described: &DescribedTarget<'_>,
+    asker: &KeyHolder,
+    gateway: &LocalGateway,
+) -> CredentialPlace {
     let path = Target::parse(described.path.as_bytes()).path;
     let endpoint = match_request(described.method.as_bytes(), path).ok();
     let protocol = endpoint.and_then(|endpoint| endpoint.protocol());
     let of_group = || protocol_of(gateway.group(asker.value()).map(AsRef::as_ref));
-    KeyPlace::of(protocol.unwrap_or_else(of_group))
+    CredentialPlace::of(protocol.unwrap_or_else(of_group))
 }
 
 /// The name in lower case, as Envoy gives it, and the value without blanks around it.

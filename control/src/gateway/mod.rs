@@ -6,7 +6,7 @@ mod run;
 mod world;
 
 pub use key_holder::{KeyHolder, KeyHolderArgs};
-pub use place::{KeyPlace, protocol_of};
+pub use place::{CredentialPlace, protocol_of};
 pub use run::{BodyChange, Ran, run};
 pub use world::World;
 

@@ -6,7 +6,7 @@ use trilane::protocol::Protocol;
 
 /// A place for a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum KeyPlace {
+pub enum CredentialPlace {
     /// authorization: Bearer
     Authorization,
     /// x-api-key
@@ -19,7 +19,7 @@ pub enum KeyPlace {
     Query,
 }
 
-impl KeyPlace {
+impl CredentialPlace {
     /// The protocol's own place.
     pub fn of(protocol: Protocol) -> Self {
         match protocol {

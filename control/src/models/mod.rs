@@ -13,7 +13,7 @@ use trilane::reply::Reply;
 
 use crate::document::{self, STDIN};
 use crate::failure::Failure;
-use crate::gateway::{self, KeyHolder, KeyPlace, LocalGateway, protocol_of};
+use crate::gateway::{self, CredentialPlace, KeyHolder, LocalGateway, protocol_of};
 use crate::output::{self, OutputFormat};
 use crate::terminal::printable;
 
@@ -75,7 +75,7 @@ fn page(
         target.extend_from_slice(format!("?{cursor}={from}").as_bytes());
     }
     let mut headers = Vec::new();
-    KeyPlace::of(protocol).put(asker.value(), &mut target, &mut headers);
+    CredentialPlace::of(protocol).put(asker.value(), &mut target, &mut headers);
     headers.push((":method".to_owned(), b"GET".to_vec()));
     headers.push((":path".to_owned(), target));
     let reply = gateway::run(gateway, &Head::new(headers), &[]).reply;

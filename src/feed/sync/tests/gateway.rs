@@ -5,12 +5,12 @@ use std::rc::Rc;
 
 use super::*;
 use crate::auth::{ApiKey, Form, KeyStatus, KeyStore, Presented, authenticate};
-use crate::config::publish::Publisher;
 use crate::config::snapshot::InForce;
 use crate::config::snapshot_cache::SnapshotCache;
 use crate::config::{Document, compile};
 use crate::head::Head;
 use crate::keys::{self, KeyDigest, Namespace, bucket};
+use crate::loader::publisher::Publisher;
 use crate::protocol::query::Target;
 use crate::shared_data::Conflict;
 use crate::shared_data::fake::FakeSharedData;

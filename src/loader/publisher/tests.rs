@@ -215,12 +215,12 @@ fn a_publisher_that_was_overtaken_changes_nothing() {
             assert_eq!(seen(&shared), told(&AFTER), "{case}");
             // It may have been told that its own came into force, which was so.
             assert!(
-                done == Err(Overtaken) || !first.is_in_force(&shared),
+                done == Err(Superseded) || !first.is_in_force(&shared),
                 "{case}"
             );
             // It is of no use any more.
             let again = first.publish(before, &compile(before).unwrap(), None, &shared);
-            assert_eq!(again, Err(Overtaken), "{case}");
+            assert_eq!(again, Err(Superseded), "{case}");
             assert_eq!(seen(&shared), told(&AFTER), "{case}, again");
             write += 1;
         }
@@ -242,7 +242,7 @@ fn an_overtaken_publisher_does_not_come_in_between() {
         let mut comes = || {
             let compiled = compile(earlier).unwrap();
             let done = first.publish(earlier, &compiled, None, &shared);
-            assert_eq!(done, Err(Overtaken), "before write {write}");
+            assert_eq!(done, Err(Superseded), "before write {write}");
             assert!(seen(&shared) != told(&EARLIER), "before write {write}");
         };
         let watched = Interrupted::before(write, &shared, &mut comes);

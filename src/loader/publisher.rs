@@ -1,48 +1,46 @@
-//! Publishing a compiled document to shared data, so that no request in between is judged wrongly.
+//! Publishing a compiled document to shared data, so that no request in between is decided wrongly.
 //!
-//! Readers see single values change, never all at once. So a record that changes says from which
-//! generation of the policy on it does ([`StoredRecord`]), and holds both what is known then and what was known
-//! before. First the records are written, then the policy, then its generation: with the policy, and not
-//! before, the document takes effect, for all of its keys and groups in one stroke.
+//! Readers see single values change, never several at once. So a record that changes says from which generation of the
+//! policy on it is valid ([`StoredRecord`]), and keeps the state before too. The records are written first, then
+//! the policy, then its generation. With the policy, and not before, the document takes effect, for all of its keys
+//! and groups at once.
 //!
 //! # Two publishers
 //!
-//! Another VM may begin to publish at any moment, also while this one is in the middle of a publication
-//! and knows nothing of it yet. The one that began later wins, whatever the order of their writes is:
+//! Another VM may begin to publish at any moment, also in the middle of a publication here. The publisher that began
+//! later wins, in whatever order they write:
 //!
-//! - Each publisher has an *epoch* of its own, greater than any before: it is drawn by compare-and-swap.
-//! - Who takes over first sets the policy to what it is, with its own epoch in it as the writer. A policy
-//!   is only ever set in the place of the one that its publisher has set or seen last, and all of them
-//!   are unlike: so from then on the former publisher can set none any more.
+//! - Each publisher has an *epoch* of its own, greater than any before, drawn by compare-and-swap.
+//! - A publisher that takes over first sets the policy to what it is, with its own epoch as the writer. A policy is only
+//!   set in place of the one that its publisher has set or seen last, and no two policies are equal. So from then on
+//!   the former publisher can set no policy.
 //! - A record of a greater epoch is never overwritten, and one of a smaller epoch than the policy's holds no key.
-//! - Generations only ever grow, and each policy says its own.
+//! - Generations only grow, and each policy contains its own.
 //!
-//! A publisher that finds itself [`Overtaken`] stops, and is of no use any more. What it has written by then
-//! changes nothing: its policy has not come into force, and its records are as before until a policy of a
-//! greater epoch.
+//! A publisher that is [`Superseded`] stops. What it has written changes nothing: its policy has not taken effect, and its
+//! records hold what they held before until a policy of a greater epoch.
 
 use hashbrown::HashMap;
 
-use super::compile::Compiled;
-use super::document::Document;
-use super::snapshot::{self, Edition};
+use crate::config::Compiled;
+use crate::config::document::Document;
+use crate::config::snapshot::{self, Edition};
 use crate::keys::{FeedStatus, KeyDigest, KeyRecord, Namespace, StoredRecord, Unreadable};
 use crate::shared_data::SharedData;
 
-/// A version that no value has: by it a value is set only where there is none.
+/// A version that no value has: a value is set with it only where there is none.
 const ABSENT: u32 = u32::MAX;
-/// How often a number is drawn that others draw at the same time.
-const TRIES: u32 = 1000;
+/// How many rounds of the compare-and-swap loop a number is worth.
+const ROUNDS: u32 = 1000;
 
-/// Publishes one document after the other, and writes only what changed.
+/// Publishes documents, and writes only what changed.
 #[derive(Debug)]
-pub struct Publisher {
+pub(crate) struct Publisher {
     /// The epoch of the records.
     epoch: u64,
-    /// The epoch of this publisher, which none had before; that of the records unless it goes on with those
-    /// of another.
+    /// The epoch of this publisher. The records have it too, unless it goes on with those of another.
     writer: u64,
-    /// The policy in force; of no publisher yet where there is none.
+    /// The policy in effect; the default where there is none.
     in_force: Edition,
     /// Its version in shared data.
     version: u32,
@@ -55,25 +53,24 @@ pub struct Publisher {
 
 /// What one publication did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Published {
+pub(crate) struct Published {
     /// The generation now in force.
     pub generation: u64,
     /// Keys whose records were written, removals included.
     pub records: usize,
 }
 
-/// Another publisher has begun since.
+/// Another root publishes, or has begun to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Overtaken;
+pub(crate) struct Superseded;
 
 impl Publisher {
-    /// Takes over from whoever published before: one epoch further, so that no record of
-    /// theirs holds a key unless the next document confirms it. From now on nobody who began before can bring
-    /// anything into force.
+    /// Takes over from the former publisher with a greater epoch, so that its records hold no key unless the next
+    /// document confirms them. From now on no earlier publisher can bring anything into effect.
     ///
     /// # Errors
-    /// [`Overtaken`] where somebody publishes at this very moment.
-    pub fn take_over(shared: &impl SharedData) -> Result<Self, Overtaken> {
+    /// [`Superseded`] where another root publishes at this very moment.
+    pub fn take_over(shared: &impl SharedData) -> Result<Self, Superseded> {
         let (bytes, version) = shared.get(snapshot::POLICY);
         let peeked = bytes.as_deref().and_then(snapshot::peek);
         let told = generation(shared).unwrap_or(0);
@@ -108,12 +105,11 @@ impl Publisher {
         Ok(publisher)
     }
 
-    /// Goes on where somebody else has published this very document, with their records. `None` where what
-    /// is in force cannot be read.
+    /// Goes on with the records of another publisher, which has published this very document.
     ///
     /// # Errors
-    /// [`Overtaken`] where somebody publishes at this very moment.
-    pub fn go_on(compiled: Compiled, shared: &impl SharedData) -> Result<Self, Overtaken> {
+    /// [`Superseded`] where another root publishes at this very moment.
+    pub fn go_on(compiled: Compiled, shared: &impl SharedData) -> Result<Self, Superseded> {
         let publisher = Self::take_over(shared)?;
         Ok(Self {
             epoch: publisher.in_force.epoch,
@@ -122,18 +118,17 @@ impl Publisher {
         })
     }
 
-    /// Publishes a document; `compiled` is its compiled form, `feed` what is to be known of the feed
-    /// that it names.
+    /// Publishes a document; `compiled` is its compiled form, `feed` the status of the feed that it names.
     ///
     /// # Errors
-    /// [`Overtaken`]: the document has not come into force, or another has since.
+    /// [`Superseded`]: the document has not taken effect, or another has since.
     pub fn publish(
         &mut self,
         document: &Document,
         compiled: &Compiled,
         feed: Option<FeedStatus>,
         shared: &impl SharedData,
-    ) -> Result<Published, Overtaken> {
+    ) -> Result<Published, Superseded> {
         let (records, removed) = self.put_records(compiled, shared)?;
         self.document = document.without_keys();
         self.put(self.status(feed), shared)?;
@@ -146,16 +141,16 @@ impl Publisher {
         })
     }
 
-    /// Publishes what is to be known of the feed from now on, and gives the generation; `None` where that is
-    /// in force already. No record is written.
+    /// Publishes a new status of the feed, and gives the generation; `None` where it is in effect already. No record is
+    /// written.
     ///
     /// # Errors
-    /// [`Overtaken`], as [`publish`](Self::publish).
+    /// [`Superseded`], as [`publish`](Self::publish).
     pub fn open(
         &mut self,
         feed: FeedStatus,
         shared: &impl SharedData,
-    ) -> Result<Option<u64>, Overtaken> {
+    ) -> Result<Option<u64>, Superseded> {
         let feed = self.status(Some(feed));
         if feed == self.feed {
             return Ok(None);
@@ -164,7 +159,7 @@ impl Publisher {
         Ok(Some(self.in_force.generation))
     }
 
-    /// Notes which document it was that was published last, by the digest of its text.
+    /// Notes which document was published last, by the digest of its text.
     pub fn sign(&self, digest: &[u8; 32], shared: &impl SharedData) {
         let _ = shared.set(snapshot::DOCUMENT, &signature(digest, self.epoch), None);
     }
@@ -174,7 +169,7 @@ impl Publisher {
         self.published.len()
     }
 
-    /// Whether what is in force is what this publisher has published, or found when it took over.
+    /// Whether the policy in effect is the one that this publisher has published, or found when it took over.
     pub fn is_in_force(&self, shared: &impl SharedData) -> bool {
         generation(shared).unwrap_or(0) == self.in_force.generation
     }
@@ -184,8 +179,12 @@ impl Publisher {
         feed.map(|feed| FeedStatus { feed_only, ..feed })
     }
 
-    /// Brings the document into force, with this for the feed.
-    fn put(&mut self, feed: Option<FeedStatus>, shared: &impl SharedData) -> Result<(), Overtaken> {
+    /// Brings the document into effect, with this status of the feed.
+    fn put(
+        &mut self,
+        feed: Option<FeedStatus>,
+        shared: &impl SharedData,
+    ) -> Result<(), Superseded> {
         self.feed = feed;
         let policy = Edition {
             epoch: self.epoch,
@@ -194,25 +193,25 @@ impl Publisher {
         };
         self.set_policy(policy, shared)?;
         self.in_force = policy;
-        tell_generation(policy.generation, shared)
+        show_generation(policy.generation, shared)
     }
 
     fn next_generation(&self) -> u64 {
         self.in_force.generation.saturating_add(1)
     }
 
-    /// Sets the policy, if it is still the one that was set or seen last.
-    fn set_policy(&mut self, edition: Edition, shared: &impl SharedData) -> Result<(), Overtaken> {
+    /// Sets the policy, if it is still the one that this publisher set or saw last.
+    fn set_policy(&mut self, edition: Edition, shared: &impl SharedData) -> Result<(), Superseded> {
         let bytes = snapshot::encode(&self.document, edition, self.feed);
         let set = shared.set(snapshot::POLICY, &bytes, Some(self.version));
-        set.map_err(|_| Overtaken)?;
+        set.map_err(|_| Superseded)?;
         // Nobody else writes these bytes, so the version beside them is theirs.
         match shared.get(snapshot::POLICY) {
             (Some(found), Some(version)) if found == bytes => {
                 self.version = version;
                 Ok(())
             }
-            _ => Err(Overtaken),
+            _ => Err(Superseded),
         }
     }
 
@@ -222,7 +221,7 @@ impl Publisher {
         &mut self,
         compiled: &Compiled,
         shared: &impl SharedData,
-    ) -> Result<(usize, Vec<KeyDigest>), Overtaken> {
+    ) -> Result<(usize, Vec<KeyDigest>), Superseded> {
         let mut written = 0_usize;
         let mut wanted: HashMap<KeyDigest, KeyRecord> = HashMap::with_capacity(compiled.keys.len());
         for (digest, record) in &compiled.keys {
@@ -245,11 +244,10 @@ impl Publisher {
         Ok((written, removed))
     }
 
-    /// The record of a key from now on: what is known with the policy in force, and what is to be known
-    /// with the next one.
+    /// The next record of a key: its state under the policy in effect, and under the next one.
     fn next_record(&self, found: Found, now: Option<&KeyRecord>) -> Vec<u8> {
         let (epoch, generation) = (self.in_force.epoch, self.in_force.generation);
-        // Without a policy nobody asks what was before, and of what cannot be read nobody knows.
+        // Without a policy no reader needs the state before, and an unreadable record does not tell it.
         let unknown = generation == 0 || matches!(found, Found::Unreadable);
         let before = match found {
             Found::Readable(record) => record.at(epoch, generation),
@@ -274,32 +272,31 @@ impl Publisher {
         record.encode_named()
     }
 
-    /// Sets the record of a key to what is made of the one that stands there, unless that is of a later
-    /// publisher.
+    /// Replaces the record of a key, unless it is a later publisher's.
     fn put_record(
         &self,
         digest: &KeyDigest,
         make: impl FnOnce(Found) -> Vec<u8>,
         shared: &impl SharedData,
-    ) -> Result<(), Overtaken> {
+    ) -> Result<(), Superseded> {
         let name = digest.shared_name();
         let (bytes, version) = shared.get(&name);
         let found = match StoredRecord::decode(Namespace::Document, &bytes.unwrap_or_default()) {
             Ok(Some(record)) if record.epoch <= self.epoch => Found::Readable(Box::new(record)),
-            Ok(Some(record)) if record.epoch <= last_epoch(shared) => return Err(Overtaken),
-            // Nobody has ever had such an epoch.
+            Ok(Some(record)) if record.epoch <= last_epoch(shared) => return Err(Superseded),
+            // No publisher has ever had such an epoch.
             Ok(Some(_)) => Found::Unreadable,
             Ok(None) => Found::Nothing,
             Err(Unreadable) => Found::Unreadable,
         };
         let version = version.unwrap_or(ABSENT);
         let set = shared.set(&name, &make(found), Some(version));
-        set.map_err(|_| Overtaken)
+        set.map_err(|_| Superseded)
     }
 }
 
 /// Whether the document with this digest is the one that was published last, and whole.
-pub fn is_published(digest: &[u8; 32], shared: &impl SharedData) -> bool {
+pub(super) fn is_published(digest: &[u8; 32], shared: &impl SharedData) -> bool {
     let policy = shared.get(snapshot::POLICY).0;
     let epoch = policy.and_then(|bytes| Some(snapshot::peek(&bytes)?.edition.epoch));
     let signed = shared.get(snapshot::DOCUMENT).0;
@@ -310,7 +307,7 @@ fn signature(digest: &[u8; 32], epoch: u64) -> Vec<u8> {
     [&digest[..], &epoch.to_le_bytes()].concat()
 }
 
-/// What stands for a key.
+/// The record of a key as it was found.
 #[derive(Debug)]
 enum Found {
     Readable(Box<StoredRecord>),
@@ -319,37 +316,37 @@ enum Found {
     Unreadable,
 }
 
-/// The generation that readers are told.
+/// The generation that readers look at.
 fn generation(shared: &impl SharedData) -> Option<u64> {
     snapshot::decode_generation(&shared.get(snapshot::GENERATION).0?)
 }
 
-/// Tells readers of a generation, unless they have been told of a later one.
-fn tell_generation(generation: u64, shared: &impl SharedData) -> Result<(), Overtaken> {
-    raise(snapshot::GENERATION, |told| told.max(generation), shared).map(|_| ())
+/// Shows readers a generation, unless they see a later one.
+fn show_generation(generation: u64, shared: &impl SharedData) -> Result<(), Superseded> {
+    raise(snapshot::GENERATION, |shown| shown.max(generation), shared).map(|_| ())
 }
 
-/// An epoch that nobody had before.
-fn draw_epoch(in_force: Edition, shared: &impl SharedData) -> Result<u64, Overtaken> {
+/// An epoch that no publisher had before.
+fn draw_epoch(in_force: Edition, shared: &impl SharedData) -> Result<u64, Superseded> {
     let least = in_force.epoch.max(in_force.writer).max(in_force.generation);
     let next = |last: u64| last.max(least).saturating_add(1);
     raise(snapshot::EPOCH, next, shared)
 }
 
-/// The greatest epoch that anybody has.
+/// The greatest epoch of any publisher.
 fn last_epoch(shared: &impl SharedData) -> u64 {
     let last = shared.get(snapshot::EPOCH).0;
     last.and_then(|bytes| snapshot::decode_generation(&bytes))
         .unwrap_or(0)
 }
 
-/// Changes a number in one stroke, however many others do at the same time.
+/// Changes a number by compare-and-swap.
 fn raise(
     name: &str,
     change: impl Fn(u64) -> u64,
     shared: &impl SharedData,
-) -> Result<u64, Overtaken> {
-    for _ in 0..TRIES {
+) -> Result<u64, Superseded> {
+    for _ in 0..ROUNDS {
         let (bytes, version) = shared.get(name);
         let last = bytes.and_then(|bytes| snapshot::decode_generation(&bytes));
         let next = change(last.unwrap_or(0));
@@ -358,7 +355,7 @@ fn raise(
             return Ok(next);
         }
     }
-    Err(Overtaken)
+    Err(Superseded)
 }
 
 #[cfg(test)]
