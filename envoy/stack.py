@@ -8,6 +8,7 @@ replaced (`Stack._substitutions`).
 from __future__ import annotations
 
 import json
+import os
 import re
 import socket
 import subprocess
