@@ -84,21 +84,22 @@ def test_every_metric_is_explained() -> None:
 
 
 def test_every_metric_of_a_feed_is_explained() -> None:
-    defined = re.findall(r"(Gauge|Counter), \"(trilane_keys_feed_\w+)\"", code("filter/feed_stats.rs"))
-    defined += [("Counter", name) for name in re.findall(r'"(trilane_\w+);reason=', code("filter/feed_stats.rs"))]
-    assert {name: kind.lower() for kind, name in defined} == {name: each.kind for name, each in FEED_METRICS.items()}
+    defined = re.findall(r"\b(gauge|counter)\(\"(trilane_keys_feed_\w+)\"\)", code("metrics/feed.rs"))
+    defined += [("counter", name) for name in re.findall(r'"(trilane_\w+);reason=', code("metrics/feed.rs"))]
+    assert {name: kind for kind, name in defined} == {name: each.kind for name, each in FEED_METRICS.items()}
     assert names(rows(FEED, "| metric | meaning |")) == list(FEED_METRICS)
 
 
 @pytest.mark.parametrize(
-    ("text", "heading", "metric", "file"),
+    ("text", "heading", "metric", "file", "reason"),
     [
-        (LEDGER, "| metric | labels | |", "trilane_config_rejections_total", "filter/config_stats.rs"),
-        (FEED, "| metric | meaning |", "trilane_keys_feed_rejections_total", "filter/feed_stats.rs"),
+        (LEDGER, "| metric | labels | |", "trilane_config_rejections_total", "metrics/configuration.rs", r'Self::\w+ => "(\w+)"'),
+        (FEED, "| metric | meaning |", "trilane_keys_feed_rejections_total", "metrics/feed.rs", r'rejections\("(\w+)"\)'),
     ],
+    ids=["document", "feed"],
 )
-def test_every_reason_is_named(text: str, heading: str, metric: str, file: str) -> None:
-    reasons = re.findall(r'rejections\("(\w+)"\)', code(file))
+def test_every_reason_is_named(text: str, heading: str, metric: str, file: str, reason: str) -> None:
+    reasons = re.findall(reason, code(file))
     assert len(reasons) > 2, "they are not where they were"
     (row,) = [row for row in rows(text, heading) if f"`{metric}`" in row[0]]
     assert sorted(re.findall(r"`(\w+)`", row[1].split("`reason`:")[1])) == sorted(reasons)
