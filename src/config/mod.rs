@@ -1,7 +1,7 @@
 //! Configuration: the document as written, the policy as compiled, and both as published.
 //!
 //! [`document`] mirrors the JSON; [`policy`] is what the filter decides by, every reference
-//! resolved; [`snapshot`] is how it stands in Envoy's shared data, and [`publish`] writes it there with the keys.
+//! resolved; [`snapshot`] is how it stands in Envoy's shared data.
 
 pub mod account;
 pub mod base;
