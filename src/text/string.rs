@@ -34,19 +34,9 @@ pub(crate) fn skip_string(bytes: &[u8], unicode: &mut u64) -> usize {
 /// backslash that ends the bytes or stands before a control character. Every `\u` counts.
 #[inline]
 pub(crate) fn skip_text(bytes: &[u8], unicode: &mut u64) -> usize {
-    // Most texts are short, and few have an escape.
+    // Most texts are short.
     let head = bytes.get(..size_of::<Block>()).unwrap_or(bytes);
-    let mut at = 0_usize;
-    for vector in head.as_chunks().0 {
-        let plain = first_end::<false>(vector);
-        at = at.saturating_add(plain);
-        match vector.get(plain) {
-            Some(b'"') => return at,
-            Some(_) => break,
-            None => {}
-        }
-    }
-    let at = skip_singly::<false>(head, at, unicode);
+    let at = skip_singly::<false>(head, 0, unicode);
     match head.get(at..) {
         Some([] | [b'\\']) if head.len() < bytes.len() => skip_blocks::<false>(bytes, at, unicode),
         _ => at,

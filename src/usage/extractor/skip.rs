@@ -2,7 +2,7 @@
 //! counts.
 
 use super::{Extractor, ExtractorState};
-use crate::text::{is_line_break, skip_text};
+use crate::text::{is_line_break, skip_digits, skip_text};
 use crate::usage::holes::HoleKind;
 use crate::usage::tally::UsageTally;
 
@@ -94,9 +94,7 @@ impl Extractor {
                     tail
                 }
                 b'0'..=b'9' => {
-                    // They are few: sixteen at a time took longer.
-                    let more = tail.iter().position(|byte| !byte.is_ascii_digit());
-                    let after = more.and_then(|more| tail.get(more..)).unwrap_or_default();
+                    let after = rest.get(skip_digits(rest)..).unwrap_or_default();
                     self.note(rest.len(), after.len(), HoleKind::Digits);
                     after
                 }
