@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 import os
 import time
+from collections.abc import Container
 from pathlib import Path
 from typing import Any, Optional
 
 import httpx
+import pytest
 from e2e.both_kinds import KEYS, both_kinds
 from e2e.simulator import Simulator
 from stack import TARGET, Stack
@@ -22,6 +24,17 @@ VERSION = {"anthropic-version": "2023-06-01"}
 def run_dir(name: str) -> Path:
     """A directory for one stack, kept after the run: its logs explain a failure. Each worker of a run has its own."""
     return TARGET / "e2e" / os.environ.get("PYTEST_XDIST_WORKER", "") / name
+
+
+def go_last(items: list[pytest.Item], directory: Path, modules: Container[Path]) -> None:
+    """Within a directory, modules of tests run after all others; what is elsewhere keeps its place.
+
+    Gateways of a module go with it, those of a directory stay to its end: they should start last, or a user's inotify
+    instances do not suffice for both.
+    """
+    mine = [item for item in items if item.path.parent == directory]
+    ordered = iter(sorted(mine, key=lambda item: item.path in modules))
+    items[:] = [next(ordered) if item.path.parent == directory else item for item in items]
 
 
 #: The clusters of `envoy.yaml` that stand for the same vendors as the sample's accounts, by protocol.

@@ -10,7 +10,7 @@ import pytest
 from e2e.accounts.accounts_desk import Desk, AccountsStack
 from e2e.accounts.document import Credentials, document
 from e2e.accounts.operations import OPERATIONS
-from e2e.support import run_dir
+from e2e.support import go_last, run_dir
 from e2e.vitals import unharmed
 
 HERE = Path(__file__).resolve().parent
@@ -18,11 +18,9 @@ HERE = Path(__file__).resolve().parent
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Modules with gateways of their own go first: the shared one would keep its inotify instances beside theirs."""
-    mine = [item for item in items if item.path.parent == HERE]
-    sharing = {item.path for item in mine if "accounts" in getattr(item, "fixturenames", ())}
-    ordered = iter(sorted(mine, key=lambda item: item.path in sharing))
-    items[:] = [next(ordered) if item.path.parent == HERE else item for item in items]
+    """Modules with gateways of their own go first."""
+    sharing = {item.path for item in items if "accounts" in getattr(item, "fixturenames", ())}
+    go_last(items, HERE, sharing)
 
 
 @pytest.fixture(scope="package")

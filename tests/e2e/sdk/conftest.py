@@ -6,16 +6,24 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from e2e.sdk.sdk_support import Bench
-from e2e.support import by_hand, run_dir
+from e2e.support import by_hand, go_last, run_dir
 from stack import Stack, StackError
 
 #: In the stack `meagre`: in the list, but the source account may not use it.
 NOT_ENTITLED = {"gpt-5.1-codex", "claude-opus-4-1", "gemini-2.5-pro"}
 #: In the stack `meagre`: the longest body, in bytes.
 MAX_BODY = 4096
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The module with a gateway of its own goes first."""
+    here = Path(__file__).resolve().parent
+    go_last(items, here, {item.path for item in items} - {here / "test_sdk_failover.py"})
 
 
 @pytest.fixture(scope="package")
