@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 
 use super::metric::Metric;
-use crate::host::Stats;
+use crate::host::{StatKind, Stats};
 use crate::ledger::{AttemptFailure, Record};
 
 /// The stats of all accounts, by their source's id and their own.
@@ -58,4 +58,12 @@ impl AccountStats {
         let accounts = self.0.entry_ref(source).or_default();
         accounts.entry_ref(account).or_default()
     }
+}
+
+/// Tells until when an account is ejected, in seconds since the Unix epoch.
+pub fn tell_ejection(source: &str, account: &str, until_s: u64, stats: &impl Stats) {
+    let name = format!(
+        "trilane_account_ejected_until_timestamp_seconds;source={source};account={account};"
+    );
+    stats.record(stats.define(StatKind::Gauge, &name), until_s);
 }

@@ -10,6 +10,7 @@ mod feed;
 mod limits;
 mod metric;
 
+pub use accounts::tell_ejection;
 pub use configuration::{ConfigStats, LoadFailure};
 pub use exchanges::ExchangeStats;
 pub use feed::FeedStats;
