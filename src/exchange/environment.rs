@@ -30,16 +30,20 @@ pub trait Quotas {
     }
 }
 
-/// What is known of sources with several accounts, and of the attempts at them.
+/// What is known of sources with several accounts, and of the attempts at them; by default nothing.
 pub trait AccountStates {
     /// What is known of a source's accounts.
-    fn account_states(&self, source: &str) -> States;
+    fn account_states(&self, _source: &str) -> States {
+        States::default()
+    }
     /// Notes what became of an attempt at the account with this index.
-    fn note(&self, event: Event, source: &str, accounts: &Accounts, index: usize);
+    fn note(&self, _event: Event, _source: &str, _accounts: &Accounts, _index: usize) {}
     /// Remembers the attempts of a request by its id, for those who see them. Gives whether they are.
-    fn begin_attempts(&self, id: &str, attempts: &Rc<RequestAttempts>) -> bool;
+    fn begin_attempts(&self, _id: &str, _attempts: &Rc<RequestAttempts>) -> bool {
+        true
+    }
     /// Forgets them.
-    fn end_attempts(&self, id: &str);
+    fn end_attempts(&self, _id: &str) {}
 }
 
 /// What goes on while a request is forwarded: clock, quotas and accounts.

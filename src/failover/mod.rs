@@ -19,6 +19,8 @@
 
 pub mod attempt;
 mod ejection;
+#[cfg(test)]
+mod fixtures;
 mod order;
 mod registry;
 mod report;

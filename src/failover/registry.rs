@@ -45,13 +45,13 @@ impl Registry {
 
 #[cfg(test)]
 mod tests {
-    use super::super::request::tests::attempts;
+    use super::super::fixtures::{request, source};
     use super::*;
 
     #[test]
     fn requests_begin_and_end() {
         let registry = Registry::default();
-        let one = Rc::new(attempts(2, 2));
+        let one = Rc::new(request(&source(2), 0, 2));
         assert!(registry.begin("a", &one), "the first");
         assert!(!registry.begin("a", &one), "an id is one request's");
         assert!(registry.find(b"a").is_some(), "under way");

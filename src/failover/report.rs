@@ -83,3 +83,151 @@ fn judge(
     };
     Some((index, failed))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::{request, source};
+    use super::*;
+
+    /// Flags of Envoy: a failed connection, a reset by the account, its own reset, a timeout, the client gone.
+    const UF: u64 = 0x20;
+    const UR: u64 = 0x10;
+    const UT: u64 = 0x4;
+    const DC: u64 = 0x4000;
+
+    #[test]
+    fn what_becomes_of_an_attempt() {
+        use AttemptFailure::{Connection, NoAnswer, Overloaded, RateLimited, Tls, Unauthorized};
+        let tls = "TLS_error:|268435581:SSL_routines:OPENSSL_internal:CERTIFICATE_VERIFY_FAILED:TLS_error_end";
+        let refused = "delayed_connect_error:_Connection_refused";
+        // (case, by way of the hop, status, flags, why the connection failed;
+        // whether it counts against the account, what is recorded)
+        type Case<'a> = (
+            &'a str,
+            bool,
+            Option<u16>,
+            u64,
+            &'a str,
+            bool,
+            Option<AttemptFailure>,
+        );
+        let cases: [Case<'_>; 15] = [
+            (
+                "at its limit",
+                false,
+                Some(429),
+                0,
+                "",
+                true,
+                Some(RateLimited),
+            ),
+            (
+                "overloaded",
+                false,
+                Some(529),
+                0,
+                "",
+                true,
+                Some(Overloaded),
+            ),
+            (
+                "refused its credential",
+                false,
+                Some(401),
+                0,
+                "",
+                true,
+                Some(Unauthorized),
+            ),
+            (
+                "an error of the request",
+                false,
+                Some(404),
+                0,
+                "",
+                false,
+                None,
+            ),
+            (
+                "no connection",
+                false,
+                None,
+                UF,
+                refused,
+                true,
+                Some(Connection),
+            ),
+            ("no TLS", false, None, UF, tls, true, Some(Tls)),
+            ("a reset", false, None, UR, "", true, Some(Connection)),
+            ("too late", false, None, UT, "", true, Some(NoAnswer)),
+            ("the client left", false, None, DC, "", false, None),
+            ("nothing is wrong", false, None, 0, "", false, None),
+            (
+                "broken off in the middle",
+                false,
+                Some(200),
+                UR,
+                "",
+                true,
+                None,
+            ),
+            (
+                "the client left in the middle",
+                false,
+                Some(200),
+                DC,
+                "",
+                false,
+                None,
+            ),
+            ("judged at the hop", true, Some(503), 0, "", false, None),
+            (
+                "too late, by way of the hop",
+                true,
+                None,
+                UT,
+                "",
+                true,
+                None,
+            ),
+            (
+                "broken off, by way of the hop",
+                true,
+                Some(200),
+                UR,
+                "",
+                true,
+                None,
+            ),
+        ];
+        let source = source(2);
+        for (case, by_hop, status, flags, transport_failure, counts, recorded) in cases {
+            let attempts = request(&source, 0, 2);
+            attempts.ask(1, by_hop);
+            let report = |cluster: &str| AttemptReport {
+                request_id: Vec::new(),
+                cluster: cluster.to_owned(),
+                status,
+                flags,
+                transport_failure: transport_failure.to_owned(),
+            };
+            let own = if by_hop { HOP_CLUSTER } else { "account/s/a1" };
+            let got = judge(&report(own), &attempts);
+            assert_eq!(
+                got.as_ref().map(|(index, _)| *index),
+                counts.then_some(1),
+                "{case}"
+            );
+            let failed = got.and_then(|(_, failed)| failed);
+            assert_eq!(failed.as_ref().map(|it| it.kind), recorded, "{case}");
+            assert!(failed.is_none_or(|it| it.account == "a1"), "{case}");
+            // Of the attempt before, told late.
+            let other = if by_hop { "account/s/a0" } else { HOP_CLUSTER };
+            assert_eq!(
+                judge(&report(other), &attempts),
+                None,
+                "{case}: not the last attempt"
+            );
+        }
+    }
+}

@@ -5,10 +5,8 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use time::OffsetDateTime;
-use trilane::config::account::Accounts;
 use trilane::config::snapshot::InForce;
 use trilane::exchange::{AccountStates, Clock, Quotas, StreamEnd};
-use trilane::failover::{Event, RequestAttempts, States};
 use trilane::keys::{KeyDigest, KeyRecord, Namespace, StoredRecord};
 use trilane::limits::{
     AdmitError, Consumption, Estimate, Figures, Limiter, Limits, Now, Reservation, Settlement,
@@ -84,19 +82,7 @@ impl Clock for World {
 }
 
 /// Nothing is known of accounts here: each is as good as any.
-impl AccountStates for World {
-    fn account_states(&self, _: &str) -> States {
-        States::default()
-    }
-
-    fn note(&self, _: Event, _: &str, _: &Accounts, _: usize) {}
-
-    fn begin_attempts(&self, _: &str, _: &Rc<RequestAttempts>) -> bool {
-        true
-    }
-
-    fn end_attempts(&self, _: &str) {}
-}
+impl AccountStates for World {}
 
 impl Quotas for World {
     fn admit(&self, subjects: &[Subject], estimate: Estimate) -> Result<Reservation, AdmitError> {

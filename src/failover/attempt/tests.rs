@@ -1,62 +1,24 @@
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 
+use serde_json::json;
+
+use super::super::fixtures::{UNTIL_US, request, source_of};
 use super::*;
+use crate::host::fake::{FakeHost, FakeProcess};
+use crate::host::{StatId, StatKind};
+use crate::shared_data::Conflict;
 
-/// The attempts of one request, one after the other, as Envoy makes them.
-struct FakeRequest {
-    bounds: Option<Bounds>,
-    failed: RefCell<Vec<u8>>,
-    account: Cell<&'static str>,
+/// The host of one attempt.
+struct FakeAttempt {
+    host: FakeHost,
+    id: &'static [u8],
     status: Cell<u16>,
     report: Cell<Option<&'static str>>,
-    now_us: Cell<u64>,
 }
 
-impl FakeRequest {
-    fn new(bounds: Option<Bounds>) -> Self {
-        Self {
-            bounds,
-            failed: RefCell::default(),
-            account: Cell::default(),
-            status: Cell::default(),
-            report: Cell::default(),
-            now_us: Cell::default(),
-        }
-    }
-
-    /// What was recorded: account and kind of each.
-    fn recorded(&self) -> Vec<(String, AttemptFailure)> {
-        let failed = FailedAttempt::parse_list(&self.failed.borrow());
-        let pairs = failed.into_iter().map(|one| (one.account, one.kind));
-        pairs.collect()
-    }
-}
-
-impl Clocks for FakeRequest {
-    fn wall_us(&self) -> u64 {
-        panic!("durations are measured by the steady clock")
-    }
-
-    fn steady_us(&self) -> u64 {
-        self.now_us.get()
-    }
-}
-
-impl AttemptHost for FakeRequest {
-    fn bounds(&self) -> Option<Vec<u8>> {
-        self.bounds.map(|bounds| bounds.write().into_bytes())
-    }
-
-    fn failed_attempts(&self) -> Vec<u8> {
-        self.failed.borrow().clone()
-    }
-
-    fn set_failed_attempts(&self, failed: &[u8]) {
-        *self.failed.borrow_mut() = failed.to_vec();
-    }
-
-    fn account(&self) -> Option<String> {
-        Some(self.account.get().to_owned())
+impl AttemptHost for FakeAttempt {
+    fn request_id(&self) -> Option<Vec<u8>> {
+        Some(self.id.to_vec())
     }
 
     fn status(&self) -> u16 {
@@ -65,6 +27,40 @@ impl AttemptHost for FakeRequest {
 
     fn take_hop_report(&self) -> String {
         self.report.take().expect("taken once").to_owned()
+    }
+}
+
+impl Clocks for FakeAttempt {
+    fn wall_us(&self) -> u64 {
+        self.host.wall_us()
+    }
+
+    fn steady_us(&self) -> u64 {
+        self.host.steady_us()
+    }
+}
+
+impl SharedData for FakeAttempt {
+    fn get(&self, name: &str) -> (Option<Vec<u8>>, Option<u32>) {
+        SharedData::get(&self.host, name)
+    }
+
+    fn set(&self, name: &str, value: &[u8], version: Option<u32>) -> Result<(), Conflict> {
+        self.host.set(name, value, version)
+    }
+}
+
+impl Stats for FakeAttempt {
+    fn define(&self, kind: StatKind, name: &str) -> StatId {
+        self.host.define(kind, name)
+    }
+
+    fn add(&self, id: StatId, count: u64) {
+        self.host.add(id, count);
+    }
+
+    fn record(&self, id: StatId, value: u64) {
+        self.host.record(id, value);
     }
 }
 
@@ -77,43 +73,11 @@ enum Does {
     Nothing,
 }
 
-/// How an attempt is dispatched, and whether another is asked for after a response.
-type Course = (Dispatch, Option<bool>);
-
-/// One attempt at this account.
-fn attempt(request: &FakeRequest, account: &'static str, does: Does) -> Course {
-    request.account.set(account);
-    let mut attempt = Attempt::default();
-    let dispatch = attempt.on_request(request);
-    let again = match (dispatch, does) {
-        // Envoy's filters see a local reply like any response.
-        (Dispatch::Refused, _) => {
-            request.status.set(408);
-            Some(attempt.on_response(request))
-        }
-        (Dispatch::TurnedBack, _) => {
-            request.status.set(503);
-            request.report.set(Some(""));
-            Some(attempt.on_response(request))
-        }
-        (_, Does::Responds(status, report)) => {
-            request.status.set(status);
-            request.report.set(Some(report));
-            Some(attempt.on_response(request))
-        }
-        (_, Does::Nothing) => None,
-    };
-    let recorded = request.recorded();
-    attempt.on_done(request);
-    if again.is_some() {
-        assert_eq!(request.recorded(), recorded, "recorded once");
-    }
-    (dispatch, again)
-}
+/// The account that an attempt goes to, empty for none, and whether its response is a final error.
+type Ends = (&'static str, Option<bool>);
 
 #[test]
 fn attempts_of_a_request() {
-    use Dispatch::{Again, First, Refused, TurnedBack};
     use Does::{Nothing, Responds};
     const OK: Does = Responds(200, "via_upstream;-;");
     const OVERLOADED: Does = Responds(503, "via_upstream;-;");
@@ -122,24 +86,25 @@ fn attempts_of_a_request() {
     type Case = (
         &'static str,
         usize,
-        &'static [(&'static str, u64, Does, Course)],
+        &'static [(bool, Does, Ends)],
         &'static [(&'static str, AttemptFailure)],
     );
-    // (case, how many attempts, of each: account, when, what it does, its course; what is recorded). The time ends at 100.
+    // (case, how many accounts may be asked, of each attempt: whether there is time, what its account does, how it ends;
+    // what is recorded). The accounts are x, y and z, in this order.
     let cases: &[Case] = &[
-        ("good", 3, &[("x", 0, OK, (First, Some(false)))], &[]),
+        ("good", 3, &[(true, OK, ("x", Some(false)))], &[]),
         (
             "an error of the request",
             3,
-            &[("x", 0, WRONG, (First, Some(false)))],
+            &[(true, WRONG, ("x", Some(true)))],
             &[("x", AttemptFailure::Request)],
         ),
         (
             "another account",
             3,
             &[
-                ("x", 0, OVERLOADED, (First, Some(true))),
-                ("y", 1, OK, (Again, Some(false))),
+                (true, OVERLOADED, ("x", Some(false))),
+                (true, OK, ("y", Some(false))),
             ],
             &[("x", AttemptFailure::Overloaded)],
         ),
@@ -147,27 +112,17 @@ fn attempts_of_a_request() {
             "a broken connection",
             3,
             &[
-                ("x", 0, RESET, (First, Some(true))),
-                ("y", 1, OK, (Again, Some(false))),
+                (true, RESET, ("x", Some(false))),
+                (true, OK, ("y", Some(false))),
             ],
             &[("x", AttemptFailure::Connection)],
-        ),
-        (
-            "the same account again",
-            3,
-            &[
-                ("x", 0, OVERLOADED, (First, Some(true))),
-                ("x", 1, OK, (TurnedBack, Some(true))),
-                ("y", 2, OK, (Again, Some(false))),
-            ],
-            &[("x", AttemptFailure::Overloaded)],
         ),
         (
             "as many as there may be",
             2,
             &[
-                ("x", 0, OVERLOADED, (First, Some(true))),
-                ("y", 1, OVERLOADED, (Again, Some(false))),
+                (true, OVERLOADED, ("x", Some(false))),
+                (true, OVERLOADED, ("y", Some(true))),
             ],
             &[
                 ("x", AttemptFailure::Overloaded),
@@ -175,30 +130,36 @@ fn attempts_of_a_request() {
             ],
         ),
         (
+            "all of them",
+            9,
+            &[
+                (true, OVERLOADED, ("x", Some(false))),
+                (true, OVERLOADED, ("y", Some(false))),
+                (true, OVERLOADED, ("z", Some(true))),
+                (true, OK, ("", None)),
+            ],
+            &[
+                ("x", AttemptFailure::Overloaded),
+                ("y", AttemptFailure::Overloaded),
+                ("z", AttemptFailure::Overloaded),
+            ],
+        ),
+        (
             "one more than there may be, after no response",
             1,
-            &[
-                ("x", 0, Nothing, (First, None)),
-                ("y", 1, OK, (Refused, Some(false))),
-            ],
+            &[(true, Nothing, ("x", None)), (true, OK, ("", None))],
             &[("x", AttemptFailure::NoAnswer)],
         ),
         (
             "no response, another account",
             2,
-            &[
-                ("x", 0, Nothing, (First, None)),
-                ("y", 100, OK, (Again, Some(false))),
-            ],
+            &[(true, Nothing, ("x", None)), (true, OK, ("y", Some(false)))],
             &[("x", AttemptFailure::NoAnswer)],
         ),
         (
             "no response, no time left",
             2,
-            &[
-                ("x", 0, Nothing, (First, None)),
-                ("y", 101, OK, (Refused, Some(false))),
-            ],
+            &[(true, Nothing, ("x", None)), (false, OK, ("", None))],
             &[
                 ("x", AttemptFailure::NoAnswer),
                 ("y", AttemptFailure::NoTime),
@@ -207,43 +168,80 @@ fn attempts_of_a_request() {
         (
             "an error, no time left",
             3,
-            &[("x", 101, OVERLOADED, (First, Some(false)))],
+            &[(false, OVERLOADED, ("x", Some(true)))],
             &[("x", AttemptFailure::Overloaded)],
         ),
     ];
-    for (case, tries, attempts, want) in cases {
-        let request = FakeRequest::new(Some(Bounds {
-            attempts: *tries,
-            until_us: 100,
-        }));
-        for (place, (account, now_us, does, course)) in attempts.iter().enumerate() {
-            request.now_us.set(*now_us);
-            assert_eq!(
-                attempt(&request, account, *does),
-                *course,
-                "{case}: {place}"
+    let given = ["x", "y", "z"].iter().enumerate();
+    let given: Vec<_> = given
+        .map(|(priority, id)| json!({"id": id, "priority": priority}))
+        .collect();
+    // The order stays, since nobody is ejected.
+    let source = source_of(&given, json!({"failures": 100}));
+    for (case, tries, ends, want) in cases {
+        let process = FakeProcess::start();
+        let registry = Registry::default();
+        let attempts = Rc::new(request(&source, 1, *tries));
+        registry.begin("id", &attempts);
+        for (place, (in_time, does, (account, is_final))) in ends.iter().enumerate() {
+            let host = FakeAttempt {
+                host: FakeHost::of(&process),
+                id: b"id",
+                status: Cell::new(408),
+                report: Cell::default(),
+            };
+            process
+                .steady_us
+                .set(if *in_time { UNTIL_US } else { UNTIL_US + 1 });
+            let mut attempt = Attempt::default();
+            let course = attempt.on_request(&registry, &host);
+            let went = match &course {
+                Course::To {
+                    cluster,
+                    path: None,
+                } => cluster.strip_prefix("account/s/").unwrap(),
+                Course::To { .. } => panic!("{case}: a path"),
+                Course::Refused => "",
+            };
+            assert_eq!(went, *account, "{case}: {place}");
+            // Envoy's filters see a local reply like any response.
+            let got = match (course, does) {
+                (Course::Refused, _) => {
+                    assert!(attempt.on_response(&host), "{case}: {place}: it is final");
+                    None
+                }
+                (_, Responds(status, report)) => {
+                    host.status.set(*status);
+                    host.report.set(Some(report));
+                    Some(attempt.on_response(&host))
+                }
+                (_, Nothing) => None,
+            };
+            assert_eq!(got, *is_final, "{case}: {place}");
+            let recorded = attempts.failed();
+            attempt.on_done();
+            assert!(
+                got.is_none() || attempts.failed() == recorded,
+                "{case}: recorded once"
             );
         }
-        let recorded = request.recorded();
-        let recorded: Vec<_> = recorded
+        let failed = attempts.failed();
+        let recorded: Vec<_> = failed
             .iter()
-            .map(|(a, kind)| (a.as_str(), *kind))
+            .map(|it| (it.account.as_str(), it.kind))
             .collect();
         assert_eq!(recorded, *want, "{case}");
     }
 }
 
 #[test]
-fn without_bounds_every_failure_is_retried() {
-    let request = FakeRequest::new(None);
-    request.now_us.set(u64::MAX);
-    for (place, account) in ["a", "b", "c", "d", "e", "f"].into_iter().enumerate() {
-        let dispatch = if place == 0 {
-            Dispatch::First
-        } else {
-            Dispatch::Again
-        };
-        let course = attempt(&request, account, Does::Responds(503, ""));
-        assert_eq!(course, (dispatch, Some(true)), "{account}");
-    }
+fn a_request_that_nobody_knows_goes_nowhere() {
+    let host = FakeAttempt {
+        host: FakeHost::of(&FakeProcess::start()),
+        id: b"other",
+        status: Cell::default(),
+        report: Cell::default(),
+    };
+    let course = Attempt::default().on_request(&Registry::default(), &host);
+    assert_eq!(course, Course::Refused);
 }

@@ -15,6 +15,7 @@ use trilane::exchange::{
 };
 use trilane::failover::{self, Event, Registry, RequestAttempts, States};
 use trilane::head::Head;
+use trilane::host::{Clocks, StatId, StatKind, Stats};
 use trilane::keys::{KeyDigest, Namespace, StoredRecord};
 use trilane::ledger::{Record, UsageStatus};
 use trilane::limits::{
@@ -177,6 +178,26 @@ impl SharedData for Values {
     }
 }
 
+impl Clocks for Values {
+    fn wall_us(&self) -> u64 {
+        0
+    }
+
+    fn steady_us(&self) -> u64 {
+        0
+    }
+}
+
+impl Stats for Values {
+    fn define(&self, _: StatKind, _: &str) -> StatId {
+        None
+    }
+
+    fn add(&self, _: StatId, _: u64) {}
+
+    fn record(&self, _: StatId, _: u64) {}
+}
+
 impl KeyStore for Memory {
     fn record(&self, namespace: Namespace, digest: &KeyDigest) -> Option<Vec<u8>> {
         match namespace {
@@ -216,14 +237,7 @@ impl AccountStates for Memory {
     }
 
     fn note(&self, event: Event, source: &str, accounts: &Accounts, index: usize) {
-        failover::note(
-            event,
-            source,
-            accounts,
-            index,
-            &self.accounts,
-            self.micros.get(),
-        );
+        failover::note(event, source, accounts, index, &self.accounts);
     }
 
     fn begin_attempts(&self, id: &str, attempts: &Rc<RequestAttempts>) -> bool {
