@@ -8,7 +8,7 @@ use super::ejection::Ejection;
 use crate::config::account::{Accounts, Failover, Marks};
 use crate::host::{Clocks, Stats};
 use crate::ledger::AttemptFailure;
-use crate::metrics::tell_ejection;
+use crate::metrics::{EjectionStats, tell_ejection};
 use crate::shared_data::SharedData;
 
 /// Bytes of an entry.
@@ -144,14 +144,14 @@ impl States {
         (entry.ejection.until_us > 0).then_some(entry.ejection.until_us)
     }
 
-    /// Tells operators whether an account is ejected, and until when.
-    fn tell(&self, source: &str, account: &str, marks: &Marks, host: &(impl Clocks + Stats)) {
-        let now_us = host.steady_us();
+    /// Until when an account is ejected, in seconds since the Unix epoch; 0 for one that is not.
+    fn ejected_until_s(&self, marks: &Marks, clocks: &impl Clocks) -> u64 {
+        let now_us = clocks.steady_us();
         let left_us = self
             .ejection(marks)
             .and_then(|ejection| ejection.until_us.checked_sub(now_us));
-        let until_us = left_us.map_or(0, |left_us| host.wall_us().saturating_add(left_us));
-        tell_ejection(source, account, until_us.div_ceil(1_000_000), host);
+        let until_us = left_us.map_or(0, |left_us| clocks.wall_us().saturating_add(left_us));
+        until_us.div_ceil(1_000_000)
     }
 
     /// Takes an event in.
@@ -225,7 +225,7 @@ pub fn note(
         }
         if host.set(&name, &after.encode(), version).is_ok() {
             if after.ejection_ends(marks) != before.ejection_ends(marks) {
-                after.tell(source, &account.id, marks, host);
+                tell_ejection(source, &account.id, after.ejected_until_s(marks, host), host);
             }
             return;
         }
@@ -233,17 +233,16 @@ pub fn note(
     // What others wrote meanwhile is as good: the next failure counts again.
 }
 
-/// Tells operators which accounts of a source are ejected; some may not be any more.
+/// Tells operators of every account of a source until when it is ejected. An ejection may be over, or void.
 pub fn tell_ejections(
     source: &str,
     accounts: &Accounts,
+    stats: &mut EjectionStats,
     host: &(impl SharedData + Clocks + Stats),
 ) {
     let states = read(source, host);
     for (account, marks) in accounts.accounts.iter().zip(&accounts.marks) {
-        if states.ejection_ends(marks).is_some() {
-            states.tell(source, &account.id, marks, host);
-        }
+        stats.tell(source, &account.id, states.ejected_until_s(marks, host), host);
     }
 }
 

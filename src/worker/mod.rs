@@ -15,6 +15,7 @@ use crate::limits::{Limiter, Now};
 use crate::loader::lease::LoaderRole;
 use crate::loader::plugin_config::PluginConfig;
 use crate::loader::{Loader, LoaderHost};
+use crate::metrics::EjectionStats;
 use crate::shared_data::SharedData;
 
 mod environment;
@@ -57,7 +58,7 @@ impl Worker {
     }
 
     /// Tells operators which accounts are ejected.
-    fn tell_ejections(&self, host: &(impl SharedData + Clocks + Log + Stats)) {
+    fn tell_ejections(&self, stats: &mut EjectionStats, host: &impl WorkerHost) {
         let Some(in_force) = self.policy(host, |cache| cache.at(host.steady_us(), host)) else {
             return;
         };
@@ -65,7 +66,7 @@ impl Worker {
             if let GroupKind::Source(source) = &group.kind
                 && let Some(accounts) = source.alternatives()
             {
-                failover::tell_ejections(&source.group, accounts, host);
+                failover::tell_ejections(&source.group, accounts, stats, host);
             }
         }
     }
@@ -94,6 +95,7 @@ pub struct WorkerRoot {
     loader: Option<Loader>,
     /// When the leases of concurrent requests were renewed last, in milliseconds of the steady clock.
     renewed_ms: u64,
+    ejections: EjectionStats,
 }
 
 impl WorkerRoot {
@@ -103,6 +105,7 @@ impl WorkerRoot {
             worker: Rc::new(Worker::new(id, requests)),
             loader: None,
             renewed_ms: 0,
+            ejections: EjectionStats::default(),
         }
     }
 
@@ -137,7 +140,7 @@ impl WorkerRoot {
             };
             self.worker.limiter.renew(host, now);
         }
-        self.worker.tell_ejections(host);
+        self.worker.tell_ejections(&mut self.ejections, host);
         if let Some(loader) = &mut self.loader {
             loader.on_tick(host);
         }

@@ -72,13 +72,13 @@ fn operators_are_told_until_when() {
     let until = process.wall_us.get() / 1_000_000 + 10;
     assert_eq!(told(), Some(until), "at once");
     process.pass_ms(9000);
-    tell_ejections("s", accounts(&source), &host);
+    tell_ejections("s", accounts(&source), &mut EjectionStats::default(), &host);
     assert_eq!(told(), Some(until), "as long as it lasts");
     process.pass_ms(1001);
-    tell_ejections("s", accounts(&source), &host);
+    tell_ejections("s", accounts(&source), &mut EjectionStats::default(), &host);
     assert_eq!(told(), Some(0), "over");
     let other = "trilane_account_ejected_until_timestamp_seconds;source=s;account=a0;";
-    assert_eq!(host.stat(other), None, "nothing of the other");
+    assert_eq!(host.stat(other), Some(0), "the other is not");
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn what_is_known_holds_for_the_same_way_and_terms() {
         let after = source_of(&given, failover);
         assert_eq!(known(&after, &host)[0].1, ejected, "{case}");
         // And operators are not told of what is void.
-        tell_ejections("s", accounts(&after), &host);
+        tell_ejections("s", accounts(&after), &mut EjectionStats::default(), &host);
         let name = "trilane_account_ejected_until_timestamp_seconds;source=s;account=a;";
         assert_eq!(host.stat(name) != Some(0), ejected, "{case}: told");
     }

@@ -107,7 +107,9 @@ class Desk:
         time.sleep(max(0.0, self._settled - time.monotonic()))
         text = self.http.get(f"{self.stack.admin_url}/stats", params={"filter": EJECTED}).text
         found = re.findall(rf"^wasmcustom\.{EJECTED};source=(.*?);account=(.*?);: (\d+)$", text, re.MULTILINE)
-        return sorted((source, account) for source, account, until in found if int(until) > time.time())
+        there = {(group["id"], one["id"]) for group in self._published["groups"] for one in group.get("accounts", [])}
+        ejected = {(source, account) for source, account, until in found if int(until) > time.time()}
+        return sorted(ejected & there)
 
     @contextlib.contextmanager
     def clusters_without(self, *names: str) -> Iterator[None]:
