@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Optional
 
 import fetch
 import httpx
@@ -88,9 +89,12 @@ class Host:
             return False
         return state != "Z"
 
-    def epoch(self) -> int:
-        """Of the process that has the admin interface."""
-        told = httpx.get(f"http://127.0.0.1:{self.admin}/server_info", trust_env=False, timeout=10).json()
+    def epoch(self) -> Optional[int]:
+        """Of the process that has the admin interface; `None` while that passes from one process to the other."""
+        try:
+            told = httpx.get(f"http://127.0.0.1:{self.admin}/server_info", trust_env=False, timeout=10).json()
+        except httpx.TransportError:
+            return None
         return int(told["command_line_options"]["restart_epoch"])
 
     def ask(self, stream: bool = False, **headers: str) -> httpx.Response:
