@@ -2,7 +2,7 @@
 //! counts.
 
 use super::{Extractor, ExtractorState};
-use crate::text::{is_line_break, skip_digits, skip_text};
+use crate::text::{is_line_break, skip_digits, skip_scalars, skip_text};
 use crate::usage::holes::HoleKind;
 use crate::usage::tally::UsageTally;
 
@@ -93,6 +93,8 @@ impl Extractor {
                     }
                     tail
                 }
+                // A document has no holes.
+                b'-' | b'0'..=b'9' if !lines => tail.get(skip_scalars(tail)..).unwrap_or_default(),
                 b'0'..=b'9' => {
                     let after = rest.get(skip_digits(rest)..).unwrap_or_default();
                     self.note(rest.len(), after.len(), HoleKind::Digits);
