@@ -7,7 +7,7 @@ use crate::usage::holes::HoleKind;
 use crate::usage::tally::UsageTally;
 
 /// How much shorter an escape `\uXXXX` counts than it is written: it stands for a character of two or three bytes.
-const ESCAPE: i64 = 3;
+const ESCAPE: u64 = 3;
 
 impl Extractor {
     /// Reads on in a value that is skipped. If the model wrote it, what stands between its quotes or brackets counts, of a
@@ -132,8 +132,8 @@ impl Extractor {
 /// What a text of so many bytes counts that has so many `\uXXXX`.
 pub(in crate::usage) fn counted(length: usize, unicode: u64) -> i64 {
     let length = i64::try_from(length).unwrap_or(i64::MAX);
-    let unicode = i64::try_from(unicode).unwrap_or(i64::MAX);
-    length.saturating_sub(unicode.saturating_mul(ESCAPE))
+    // No text is so long that this wraps.
+    length.wrapping_sub_unsigned(unicode.wrapping_mul(ESCAPE))
 }
 
 #[cfg(test)]
