@@ -50,7 +50,7 @@ pub(crate) fn skip_text(bytes: &[u8], unicode: &mut u64) -> usize {
 }
 
 /// How many blocks are skipped in the last way before the one before is tried again.
-const MARKED_BLOCKS: u8 = 8;
+const MARKED_BLOCKS: u8 = 64;
 
 // It needs all registers for itself.
 #[inline(never)]
