@@ -55,12 +55,13 @@ programs: rust ## build the command line tool (target/release/trilane), the simu
 	@CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
 		$(CARGO) build $(LOCKED) --release --package trilane-control --package trilane-upstream --package trilane-load
 
-# The command and the simulator as `cargo test` builds them, so that what the tests need is built once.
+# The command and the simulator as `cargo test` builds them, so that what the tests need is built once. Cargo builds a
+# program for each test of its package: one small test of each package will do.
 TEST_PROGRAMS := $(abspath $(TARGET_DIR)/debug)
 .PHONY: test-programs
 test-programs: rust
-	$(call say,building the unit tests and the test programs: $(TEST_PROGRAMS))
-	@$(CARGO) test $(LOCKED) --workspace --no-run
+	$(call say,building the test programs: $(TEST_PROGRAMS))
+	@$(CARGO) test $(LOCKED) --workspace --no-run --test key --test command
 
 .PHONY: envoy
 envoy: python ## fetch Envoy 1.40 into target/ (37 MB, once)
@@ -122,9 +123,9 @@ lint: wasm-target python ## format, clippy (native and WebAssembly), documentati
 	$(call say,lint)
 	@$(CARGO) fmt --all --check
 	@$(CARGO) clippy $(LOCKED) --workspace --all-targets -- -D warnings
-	@$(CARGO) clippy $(LOCKED) --package trilane --lib --target wasm32-wasip1 -- -D warnings
 	@$(CARGO) clippy $(LOCKED) --workspace --test wasm -- -D warnings
-	@$(CARGO) clippy $(LOCKED) --package trilane-noop --target wasm32-wasip1 -- -D warnings
+	@# In the release profile: procedural macros and the like are then those of the filter itself.
+	@$(CARGO) clippy $(LOCKED) --release --package trilane --package trilane-noop --lib --target wasm32-wasip1 -- -D warnings
 	@RUSTDOCFLAGS='-D warnings' $(CARGO) doc $(LOCKED) --quiet --workspace --no-deps
 	@# Only these rooms may know Envoy: everything else is pure and runs natively, in tests and tools.
 	@if grep -rnE 'proxy_wasm|trilane_abi' src --include='*.rs' | grep -vE '^src/(filter/|entry\.rs:)'; then \
@@ -137,7 +138,7 @@ lint: wasm-target python ## format, clippy (native and WebAssembly), documentati
 	@find envoy release tests -name '*.py' -not -path '*/node_modules/*' -exec $(PYTHON) -m py_compile {} +
 
 .PHONY: unit
-unit: test-programs ## unit and property tests (all binaries at once where cargo-nextest is there)
+unit: rust ## unit and property tests (all binaries at once where cargo-nextest is there)
 	$(call say,unit tests)
 	@# The same generated cases each time, so that a failure concerns the change at hand. `cargo test` draws new ones.
 	@export PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED-1}; \
