@@ -5,11 +5,19 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.NOTPARALLEL:
 .DELETE_ON_ERROR:
 
 CARGO ?= cargo
 PYTHON ?= python3
+
+# One thing at a time, but for `make test`. There the end-to-end tests come first, and compilers get what they leave.
+ifndef TWO_AT_A_TIME
+.NOTPARALLEL:
+else
+unexport MAKEFLAGS MFLAGS TWO_AT_A_TIME
+override CARGO := nice -n 10 $(CARGO)
+endif
+
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 WASM := $(TARGET_DIR)/wasm32-wasip1/release/trilane.wasm
 VENV := $(TARGET_DIR)/venv
@@ -55,12 +63,13 @@ programs: rust ## build the command line tool (target/release/trilane), the simu
 	@CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
 		$(CARGO) build $(LOCKED) --release --package trilane-control --package trilane-upstream --package trilane-load
 
-# The command and the simulator as `cargo test` builds them, so that what the tests need is built once.
+# The command and the simulator as `cargo test` builds them, so that what the tests need is built once. Cargo builds a
+# program for each test of its package: one small test of each package will do.
 TEST_PROGRAMS := $(abspath $(TARGET_DIR)/debug)
 .PHONY: test-programs
 test-programs: rust
-	$(call say,building the unit tests and the test programs: $(TEST_PROGRAMS))
-	@$(CARGO) test $(LOCKED) --workspace --no-run
+	$(call say,building the test programs: $(TEST_PROGRAMS))
+	@$(CARGO) test $(LOCKED) --workspace --no-run --test key --test command
 
 .PHONY: envoy
 envoy: python ## fetch Envoy 1.40 into target/ (37 MB, once)
@@ -68,7 +77,7 @@ envoy: python ## fetch Envoy 1.40 into target/ (37 MB, once)
 
 .PHONY: rust
 rust:
-	@command -v $(CARGO) >/dev/null || { echo 'error: $(CARGO) is not there. Install Rust with rustup, then run make again.' >&2; exit 1; }
+	@command -v $(lastword $(CARGO)) >/dev/null || { echo 'error: $(lastword $(CARGO)) is not there. Install Rust with rustup, then run make again.' >&2; exit 1; }
 
 .PHONY: wasm-target
 wasm-target: rust
@@ -100,9 +109,27 @@ validate: build test-programs envoy ## let Envoy check its configuration
 
 # ---- Testing
 
+# The end-to-end tests wait for much of their time and compilers never do, so two targets run at a time: the end-to-end
+# tests with what they need first, and beside them all else, one after the other. The output of each comes in one piece
+# when it ends. After a failure nothing more begins.
 .PHONY: test
-test: lint unit wasm-test instructions validate operator-test e2e ## every check and test but the long ones
+test: ## every check and test but the long ones
+	@$(MAKE) --no-print-directory --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) TWO_AT_A_TIME=1 everything
 	$(call say,all tests passed)
+
+.PHONY: everything
+everything: style test-programs build e2e instructions clippy unit wasm-test docs validate operator-test
+ifdef TWO_AT_A_TIME
+test-programs build: | style
+envoy node-modules: | build
+instructions: | venv envoy node-modules
+clippy: | test-programs instructions
+unit: | clippy
+wasm-test: | unit
+docs: | wasm-test
+validate: | docs
+operator-test: | validate
+endif
 
 # For the time between two edits. The filter is built without optimisation: no figure of it means anything.
 CHECK_WASM := $(abspath $(TARGET_DIR)/wasm32-wasip1/debug/trilane.wasm)
@@ -118,14 +145,12 @@ check: wasm-target test-programs envoy venv ## format, clippy, unit tests, the c
 		$(VENV)/bin/python -m pytest --quiet tests/e2e/request_table/test_request_table.py -k spec $(PYTEST_ARGS)
 
 .PHONY: lint
-lint: wasm-target python ## format, clippy (native and WebAssembly), documentation, layering
-	$(call say,lint)
+lint: style clippy docs ## format, clippy (native and WebAssembly), documentation, layering
+
+.PHONY: style
+style: rust python
+	$(call say,format and layering)
 	@$(CARGO) fmt --all --check
-	@$(CARGO) clippy $(LOCKED) --workspace --all-targets -- -D warnings
-	@$(CARGO) clippy $(LOCKED) --package trilane --lib --target wasm32-wasip1 -- -D warnings
-	@$(CARGO) clippy $(LOCKED) --workspace --test wasm -- -D warnings
-	@$(CARGO) clippy $(LOCKED) --package trilane-noop --target wasm32-wasip1 -- -D warnings
-	@RUSTDOCFLAGS='-D warnings' $(CARGO) doc $(LOCKED) --quiet --workspace --no-deps
 	@# Only these rooms may know Envoy: everything else is pure and runs natively, in tests and tools.
 	@if grep -rnE 'proxy_wasm|trilane_abi' src --include='*.rs' | grep -vE '^src/(filter/|entry\.rs:)'; then \
 		echo 'error: the host is named outside src/filter and src/entry.rs (above).' >&2; exit 1; \
@@ -136,8 +161,21 @@ lint: wasm-target python ## format, clippy (native and WebAssembly), documentati
 	fi
 	@find envoy release tests -name '*.py' -not -path '*/node_modules/*' -exec $(PYTHON) -m py_compile {} +
 
+# WebAssembly in the release profile: procedural macros and the like are then those of the filter itself.
+.PHONY: clippy
+clippy: wasm-target
+	$(call say,clippy)
+	@$(CARGO) clippy $(LOCKED) --workspace --all-targets -- -D warnings
+	@$(CARGO) clippy $(LOCKED) --workspace --test wasm -- -D warnings
+	@$(CARGO) clippy $(LOCKED) --release --package trilane --package trilane-noop --lib --target wasm32-wasip1 -- -D warnings
+
+.PHONY: docs
+docs: rust
+	$(call say,documentation)
+	@RUSTDOCFLAGS='-D warnings' $(CARGO) doc $(LOCKED) --quiet --workspace --no-deps
+
 .PHONY: unit
-unit: test-programs ## unit and property tests (all binaries at once where cargo-nextest is there)
+unit: rust ## unit and property tests (all binaries at once where cargo-nextest is there)
 	$(call say,unit tests)
 	@# The same generated cases each time, so that a failure concerns the change at hand. `cargo test` draws new ones.
 	@export PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED-1}; \
@@ -180,8 +218,8 @@ VENV_STAMP := $(VENV)/installed-$(call hash,tests/e2e/requirements.txt)
 PREVIOUS_VENV := $(VENV)-previous
 PREVIOUS_STAMP := $(PREVIOUS_VENV)/installed-$(call hash,tests/e2e/requirements-previous.txt)
 .PHONY: venv
-venv: python $(VENV_STAMP) $(PREVIOUS_STAMP)
-$(VENV_STAMP):
+venv: $(VENV_STAMP) $(PREVIOUS_STAMP)
+$(VENV_STAMP): | python $(if $(TWO_AT_A_TIME),build)
 	$(call say,installing the test tools into $(VENV))
 	@rm -rf $(VENV)
 	@$(PYTHON) -m venv $(VENV) \
@@ -189,7 +227,7 @@ $(VENV_STAMP):
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/e2e/requirements.txt
 	@touch $@
 # The SDKs of the generation before cannot live in one environment with those of today.
-$(PREVIOUS_STAMP):
+$(PREVIOUS_STAMP): | $(VENV_STAMP)
 	$(call say,installing the previous SDKs into $(PREVIOUS_VENV))
 	@rm -rf $(PREVIOUS_VENV)
 	@$(PYTHON) -m venv $(PREVIOUS_VENV)
