@@ -5,19 +5,11 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
+.NOTPARALLEL:
 .DELETE_ON_ERROR:
 
 CARGO ?= cargo
 PYTHON ?= python3
-
-# One thing at a time, but for `make test`. There the end-to-end tests come first, and compilers get what they leave.
-ifndef TWO_AT_A_TIME
-.NOTPARALLEL:
-else
-unexport MAKEFLAGS MFLAGS TWO_AT_A_TIME
-override CARGO := nice -n 10 $(CARGO)
-endif
-
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 WASM := $(TARGET_DIR)/wasm32-wasip1/release/trilane.wasm
 VENV := $(TARGET_DIR)/venv
@@ -77,7 +69,7 @@ envoy: python ## fetch Envoy 1.40 into target/ (37 MB, once)
 
 .PHONY: rust
 rust:
-	@command -v $(lastword $(CARGO)) >/dev/null || { echo 'error: $(lastword $(CARGO)) is not there. Install Rust with rustup, then run make again.' >&2; exit 1; }
+	@command -v $(CARGO) >/dev/null || { echo 'error: $(CARGO) is not there. Install Rust with rustup, then run make again.' >&2; exit 1; }
 
 .PHONY: wasm-target
 wasm-target: rust
@@ -109,27 +101,9 @@ validate: build test-programs envoy ## let Envoy check its configuration
 
 # ---- Testing
 
-# The end-to-end tests wait for much of their time and compilers never do, so two targets run at a time: the end-to-end
-# tests with what they need first, and beside them all else, one after the other. The output of each comes in one piece
-# when it ends. After a failure nothing more begins.
 .PHONY: test
-test: ## every check and test but the long ones
-	@$(MAKE) --no-print-directory --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) TWO_AT_A_TIME=1 everything
+test: lint unit wasm-test instructions validate operator-test e2e ## every check and test but the long ones
 	$(call say,all tests passed)
-
-.PHONY: everything
-everything: style test-programs build e2e instructions clippy unit wasm-test docs validate operator-test
-ifdef TWO_AT_A_TIME
-test-programs build: | style
-envoy node-modules: | build
-instructions: | venv envoy node-modules
-clippy: | test-programs instructions
-unit: | clippy
-wasm-test: | unit
-docs: | wasm-test
-validate: | docs
-operator-test: | validate
-endif
 
 # For the time between two edits. The filter is built without optimisation: no figure of it means anything.
 CHECK_WASM := $(abspath $(TARGET_DIR)/wasm32-wasip1/debug/trilane.wasm)
@@ -145,12 +119,14 @@ check: wasm-target test-programs envoy venv ## format, clippy, unit tests, the c
 		$(VENV)/bin/python -m pytest --quiet tests/e2e/request_table/test_request_table.py -k spec $(PYTEST_ARGS)
 
 .PHONY: lint
-lint: style clippy docs ## format, clippy (native and WebAssembly), documentation, layering
-
-.PHONY: style
-style: rust python
-	$(call say,format and layering)
+lint: wasm-target python ## format, clippy (native and WebAssembly), documentation, layering
+	$(call say,lint)
 	@$(CARGO) fmt --all --check
+	@$(CARGO) clippy $(LOCKED) --workspace --all-targets -- -D warnings
+	@$(CARGO) clippy $(LOCKED) --workspace --test wasm -- -D warnings
+	@# In the release profile: procedural macros and the like are then those of the filter itself.
+	@$(CARGO) clippy $(LOCKED) --release --package trilane --package trilane-noop --lib --target wasm32-wasip1 -- -D warnings
+	@RUSTDOCFLAGS='-D warnings' $(CARGO) doc $(LOCKED) --quiet --workspace --no-deps
 	@# Only these rooms may know Envoy: everything else is pure and runs natively, in tests and tools.
 	@if grep -rnE 'proxy_wasm|trilane_abi' src --include='*.rs' | grep -vE '^src/(filter/|entry\.rs:)'; then \
 		echo 'error: the host is named outside src/filter and src/entry.rs (above).' >&2; exit 1; \
@@ -160,19 +136,6 @@ style: rust python
 		echo 'error: a float (above).' >&2; exit 1; \
 	fi
 	@find envoy release tests -name '*.py' -not -path '*/node_modules/*' -exec $(PYTHON) -m py_compile {} +
-
-# WebAssembly in the release profile: procedural macros and the like are then those of the filter itself.
-.PHONY: clippy
-clippy: wasm-target
-	$(call say,clippy)
-	@$(CARGO) clippy $(LOCKED) --workspace --all-targets -- -D warnings
-	@$(CARGO) clippy $(LOCKED) --workspace --test wasm -- -D warnings
-	@$(CARGO) clippy $(LOCKED) --release --package trilane --package trilane-noop --lib --target wasm32-wasip1 -- -D warnings
-
-.PHONY: docs
-docs: rust
-	$(call say,documentation)
-	@RUSTDOCFLAGS='-D warnings' $(CARGO) doc $(LOCKED) --quiet --workspace --no-deps
 
 .PHONY: unit
 unit: rust ## unit and property tests (all binaries at once where cargo-nextest is there)
@@ -218,8 +181,8 @@ VENV_STAMP := $(VENV)/installed-$(call hash,tests/e2e/requirements.txt)
 PREVIOUS_VENV := $(VENV)-previous
 PREVIOUS_STAMP := $(PREVIOUS_VENV)/installed-$(call hash,tests/e2e/requirements-previous.txt)
 .PHONY: venv
-venv: $(VENV_STAMP) $(PREVIOUS_STAMP)
-$(VENV_STAMP): | python $(if $(TWO_AT_A_TIME),build)
+venv: python $(VENV_STAMP) $(PREVIOUS_STAMP)
+$(VENV_STAMP):
 	$(call say,installing the test tools into $(VENV))
 	@rm -rf $(VENV)
 	@$(PYTHON) -m venv $(VENV) \
@@ -227,7 +190,7 @@ $(VENV_STAMP): | python $(if $(TWO_AT_A_TIME),build)
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/e2e/requirements.txt
 	@touch $@
 # The SDKs of the generation before cannot live in one environment with those of today.
-$(PREVIOUS_STAMP): | $(VENV_STAMP)
+$(PREVIOUS_STAMP):
 	$(call say,installing the previous SDKs into $(PREVIOUS_VENV))
 	@rm -rf $(PREVIOUS_VENV)
 	@$(PYTHON) -m venv $(PREVIOUS_VENV)
