@@ -62,9 +62,13 @@ pub mod usage;
 pub mod worker;
 
 /// The configuration of property tests: a failure's seed is kept beside the test, `x.proptest-regressions` for `x.rs`, and
-/// not in a directory of the crate's root.
+/// not in a directory of the crate's root. With `PROPTEST_DISABLE_FAILURE_PERSISTENCE` it is kept nowhere.
 #[cfg(test)]
 fn seeds_beside_source() -> proptest::test_runner::Config {
     use proptest::test_runner::{Config, FileFailurePersistence::WithSource};
+    let config = Config::default();
+    if config.failure_persistence.is_none() {
+        return config;
+    }
     Config::with_failure_persistence(WithSource("proptest-regressions"))
 }

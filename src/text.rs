@@ -11,7 +11,7 @@ mod utf8;
 
 pub(crate) use compare::{common_prefix, same};
 pub(crate) use escape::{Decoded, Escape, EscapeDecoder, NO_CHARACTER};
-pub(crate) use number::{number_length, skip_digits};
+pub(crate) use number::{number_length, skip_digits, skip_scalars};
 pub(crate) use short::{copy_short, is_plain};
 pub(crate) use string::{skip_plain, skip_string, skip_text};
 pub(crate) use utf8::Utf8;

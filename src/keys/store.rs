@@ -148,3 +148,35 @@ fn fed(record: Option<StoredRecord>, feed: FeedStatus) -> KeyState {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_changes_with_a_later_generation_only() {
+        // (case, generation from which on the record holds, that of the policy, whether it changes later)
+        let cases = [
+            ("since ever", 0, 3, false),
+            ("since long", 2, 3, false),
+            ("from this one on", 3, 3, false),
+            ("from the next one on", 4, 3, true),
+        ];
+        for (case, version, generation, want) in cases {
+            let record = StoredRecord {
+                epoch: 1,
+                version,
+                key: None,
+                before: None,
+            };
+            let scope = RecordScope {
+                epoch: 1,
+                generation,
+                feed: None,
+            };
+            let bytes = record.encode_named();
+            let found = lookup(&KeyDigest::of(b"k"), &scope, |_, _| Some(bytes.clone()));
+            assert_eq!(found.changes, want, "{case}");
+        }
+    }
+}

@@ -136,5 +136,12 @@ mod tests {
         for (a, b, want) in cases {
             assert_eq!(Gauge::tighter(a, b), want, "{a:?}, {b:?}");
         }
+        let [first, second] = [1, 2].map(|reset_us| Gauge {
+            limit: 9,
+            remaining: 1,
+            reset_us,
+        });
+        let got = Gauge::tighter(Some(first), Some(second));
+        assert_eq!(got, Some(first), "of two that leave as much the first");
     }
 }

@@ -115,6 +115,32 @@ mod tests {
     use crate::host::fake::FakeResponse;
 
     #[test]
+    fn the_first_problems_are_named() {
+        let cases = [
+            (1, None),
+            (MAX_LOGGED, None),
+            (MAX_LOGGED + 1, Some("and 1 more")),
+            (MAX_LOGGED + 5, Some("and 5 more")),
+        ];
+        for (count, more) in cases {
+            let mut problems = Problems::default();
+            for number in 1..=count {
+                problems.push("keys", format!("problem {number}"));
+            }
+            let line = listed(&problems);
+            let parts: Vec<&str> = line.split("; ").collect();
+            let named = count.min(MAX_LOGGED);
+            assert_eq!(parts[0], "keys: problem 1", "{count}");
+            assert_eq!(
+                parts[named - 1],
+                format!("keys: problem {named}"),
+                "{count}"
+            );
+            assert_eq!(parts.get(named).copied(), more, "{count}");
+        }
+    }
+
+    #[test]
     fn what_a_response_says() {
         let digest = |text: &str| DocumentDigest::from(Sha256::digest(text));
         let seen = digest("seen");

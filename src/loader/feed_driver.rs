@@ -250,3 +250,6 @@ impl FeedDriver {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

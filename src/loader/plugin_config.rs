@@ -182,6 +182,11 @@ mod tests {
                 r#"{"source": {"cluster": ""}}"#,
                 Err("must name"),
             ),
+            (
+                "no authority",
+                r#"{"source": {"cluster": "c", "authority": ""}}"#,
+                Err("must name"),
+            ),
             ("tick too short", r#"{"tick_ms": 1}"#, Err("between 50")),
             (
                 "too great",

@@ -58,6 +58,7 @@ mod tests {
             ("priority ", false, false),
             ("PROVISIONED_THROUGHPUT", false, false),
             ("on_demand\u{e9}", false, false),
+            ("in_demand_priority", false, false),
         ];
         for (word, ordinary, priced) in cases {
             assert_eq!(is_ordinary(word), ordinary, "{word:?}");

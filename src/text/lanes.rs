@@ -21,12 +21,6 @@ pub(super) type Bytes16 = [u8; 16];
 pub(super) type Block = [Bytes16; 4];
 
 impl Lanes {
-    /// Where the control characters are (under 0x20).
-    pub(super) fn controls(self) -> Self {
-        let last = Self::splat(0x1F);
-        self.min(last).eq(self)
-    }
-
     /// Where the digits are.
     pub(super) fn digits(self) -> Self {
         self.between(b'0', b'9')
@@ -45,17 +39,20 @@ impl Lanes {
     }
 }
 
-/// The first block, and what follows it.
-pub(super) fn split_block(bytes: &[u8]) -> Option<(&Block, &[u8])> {
-    let (block, tail) = bytes.split_first_chunk::<{ size_of::<Block>() }>()?;
-    let (vectors, _) = block.as_chunks();
-    Some((vectors.first_chunk()?, tail))
+/// The whole blocks.
+pub(super) fn blocks(bytes: &[u8]) -> &[Block] {
+    bytes.as_chunks().0.as_chunks().0
 }
 
 /// The marked lanes of a block, one bit each.
 pub(super) fn bits(block: [Lanes; 4]) -> u64 {
     let [a, b, c, d] = block.map(|lanes| u64::from(lanes.bits()));
     a | (b << 16) | (c << 32) | (d << 48)
+}
+
+/// The lanes marked in either block.
+pub(super) fn either([a, b, c, d]: [Lanes; 4], [e, f, g, h]: [Lanes; 4]) -> [Lanes; 4] {
+    [a.or(e), b.or(f), c.or(g), d.or(h)]
 }
 
 /// The marked lanes of any of four.
@@ -133,7 +130,6 @@ mod tests {
         for byte in 0..=255u8 {
             let is = |lanes: Lanes| lanes.bits() != 0;
             let lanes = Lanes::splat(byte);
-            assert_eq!(is(lanes.controls()), byte < 0x20, "{byte:#x}");
             assert_eq!(is(lanes.digits()), byte.is_ascii_digit(), "{byte:#x}");
             assert_eq!(
                 is(lanes.hex_digits()),

@@ -16,6 +16,22 @@ pub(crate) fn skip_digits(bytes: &[u8]) -> usize {
     before(bytes, rest).saturating_add(digits.unwrap_or(rest.len()))
 }
 
+/// How many bytes at the start neither begin nor end a string, an array or an object, nor are a backslash; perhaps fewer.
+pub(crate) fn skip_scalars(bytes: &[u8]) -> usize {
+    let mut rest = bytes;
+    while let Some((vector, tail)) = rest.split_first_chunk() {
+        let lanes = Lanes::load(vector);
+        // All brackets and the backslash, and five more characters, are the last ones of ASCII then.
+        let last = Lanes::splat(b'z').less(lanes.or(Lanes::splat(0x20)));
+        let found = last.or(lanes.eq(Lanes::splat(b'"'))).bits();
+        if found != 0 {
+            return before(bytes, rest).saturating_add(found.trailing_zeros() as usize);
+        }
+        rest = tail;
+    }
+    before(bytes, rest)
+}
+
 /// The length of the number at the start; nothing if none is there or the bytes end with it: it may go on.
 #[inline]
 pub(crate) fn number_length(bytes: &[u8]) -> Option<usize> {
@@ -124,6 +140,22 @@ mod tests {
                         }
                     }
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn scalars_end_at_quotes_brackets_and_backslashes() {
+        for byte in 0..=255_u8 {
+            for place in 0..40 {
+                let mut text = [b'1'; 40];
+                text[place] = byte;
+                let want = match byte {
+                    b'"' | b'\\' | b'[' | b']' | b'{' | b'}' => place.min(32),
+                    b'^' | b'_' | b'|' | b'~' | 0x7F => continue,
+                    _ => 32,
+                };
+                assert_eq!(skip_scalars(&text), want, "{byte:#x} at {place}");
             }
         }
     }

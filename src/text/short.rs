@@ -1,11 +1,11 @@
 //! Texts of a few bytes.
 
 use super::lanes::Bytes16;
-use super::string::first_end;
+use super::string::Needles;
 
 /// Whether all of a text is plain characters of a JSON string: ASCII, no `"`, no `\`, no control character under 0x20.
 pub(crate) fn is_plain(text: &[u8]) -> bool {
-    let all_plain = |bytes: &Bytes16| first_end::<true>(bytes) == bytes.len();
+    let all_plain = |bytes: &Bytes16| Needles::known().plain_of(false, bytes) == bytes.len();
     match text.last_chunk() {
         Some(last) => text.as_chunks().0.iter().all(all_plain) && all_plain(last),
         None => all_plain(&spread(text)),

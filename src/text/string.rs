@@ -5,14 +5,22 @@
 //! afterwards, and only where a byte outside ASCII was seen.
 
 use super::escape::unescaped;
-use super::lanes::{Block, Bytes16, Lanes, any, bits, split_block};
+use super::lanes::{Block, Bytes16, Lanes, any, bits, blocks, either};
 use super::utf8::{character_length, unfinished, valid_prefix};
+use core::cell::Cell;
 use core::hint::black_box;
 
 /// How many bytes at the start are plain characters of a JSON string: ASCII, no `"`, no `\`, no control
 /// character under 0x20.
 pub(crate) fn skip_plain(bytes: &[u8]) -> usize {
-    skip_unescaped::<true>(bytes)
+    let mut at = 0_usize;
+    loop {
+        let plain = Needles::known().plain(false, bytes.get(at..).unwrap_or_default());
+        at = at.saturating_add(plain);
+        if plain < size_of::<Bytes16>() {
+            return at;
+        }
+    }
 }
 
 /// How many bytes at the start are plain characters, whole escapes (RFC 8259, 7) or whole characters outside ASCII: the
@@ -22,7 +30,7 @@ pub(crate) fn skip_plain(bytes: &[u8]) -> usize {
 pub(crate) fn skip_string(bytes: &[u8], unicode: &mut u64) -> usize {
     // Most strings are short.
     if let Some(vector) = bytes.first_chunk() {
-        let plain = first_end::<true>(vector);
+        let plain = Needles::known().plain_of(false, vector);
         if vector.get(plain) == Some(&b'"') {
             return plain;
         }
@@ -35,57 +43,66 @@ pub(crate) fn skip_string(bytes: &[u8], unicode: &mut u64) -> usize {
 #[inline]
 pub(crate) fn skip_text(bytes: &[u8], unicode: &mut u64) -> usize {
     // Most texts are short.
-    let head = bytes.get(..size_of::<Block>()).unwrap_or(bytes);
-    let at = skip_singly::<false>(head, 0, unicode);
-    match head.get(at..) {
-        Some([] | [b'\\']) if head.len() < bytes.len() => skip_blocks::<false>(bytes, at, unicode),
-        _ => at,
+    match skip_singly::<false>(&Needles::known(), bytes, 0, size_of::<Block>(), unicode) {
+        at if at < size_of::<Block>() => at,
+        at => skip_blocks::<false>(bytes, at, unicode),
     }
 }
 
 /// How many blocks are skipped in the last way before the one before is tried again.
-const MARKED_BLOCKS: u8 = 8;
+const MARKED_BLOCKS: u8 = 64;
 
 // It needs all registers for itself.
 #[inline(never)]
 fn skip_blocks<const STRICT: bool>(bytes: &[u8], from: usize, unicode: &mut u64) -> usize {
-    let needles = Needles::new();
     let before = *unicode;
+    let needles = Needles::new();
     let mut at = needles.skip_plain(bytes, from);
     // From where on there may be characters outside ASCII.
     let mut wide = None;
-    loop {
+    // Whether `\t` is one of the commonest escapes in this text.
+    let mut tabs = false;
+    let singly = loop {
         match bytes.get(at) {
-            None | Some(b'"') => break,
+            None | Some(b'"') => break false,
             Some(0x80..) if wide.is_none() => wide = Some(at),
             _ => {}
         }
         let start = at;
-        at = match wide {
-            None => needles.skip_simple::<false>(bytes, at),
-            Some(_) => needles.skip_simple::<true>(bytes, at),
+        at = match (wide, tabs) {
+            (None, false) => needles.skip_simple::<false, false>(bytes, at),
+            (None, true) => Needles::skip_rare::<false, true>(bytes, at),
+            (Some(_), false) => Needles::skip_rare::<true, false>(bytes, at),
+            (Some(_), true) => Needles::skip_rare::<true, true>(bytes, at),
         };
-        match bytes.get(at) {
-            None | Some(b'"') => break,
-            Some(0x80..) if wide.is_none() => continue,
+        let skipped = at.saturating_sub(start);
+        match bytes.get(at..) {
+            None | Some([] | [b'"', ..]) => break false,
+            Some([0x80..=0xFF, ..]) if wide.is_none() => continue,
+            Some([b'\\', b't', ..]) if !tabs && (1..size_of::<Block>()).contains(&skipped) => {
+                tabs = true;
+                continue;
+            }
             _ => {}
         }
-        let few = at.saturating_sub(start) < size_of::<Block>();
-        let blocks = if few { MARKED_BLOCKS } else { 1 };
+        let few = skipped < size_of::<Block>();
+        let some = if few { MARKED_BLOCKS } else { 1 };
         let marked = at;
-        let skipped = needles.skip_marked::<STRICT>(bytes, at, blocks, unicode);
+        let skipped = Needles::skip_marked::<STRICT>(bytes, at, some, unicode);
         at = skipped.at;
         if wide.is_none() && skipped.wide {
             wide = Some(marked);
         }
         if skipped.ended {
-            if STRICT {
-                // It may be inside a character.
-                at = at.saturating_sub(unfinished(bytes.get(..at).unwrap_or_default()));
-            }
-            at = skip_singly::<STRICT>(bytes, at, unicode);
-            break;
+            break true;
         }
+    };
+    if singly {
+        if STRICT {
+            // It may be inside a character.
+            at = at.saturating_sub(unfinished(bytes.get(..at).unwrap_or_default()));
+        }
+        at = skip_singly::<STRICT>(&needles, bytes, at, usize::MAX, unicode);
     }
     match wide {
         Some(wide) if STRICT => {
@@ -94,7 +111,7 @@ fn skip_blocks<const STRICT: bool>(bytes: &[u8], from: usize, unicode: &mut u64)
             // Less is the beginning of a character, in which no escape ends.
             if at.saturating_sub(valid) > 3 {
                 *unicode = before;
-                skip_singly::<false>(bytes.get(..valid).unwrap_or_default(), 0, unicode);
+                skip_singly::<false>(&needles, bytes, 0, valid, unicode);
             }
             valid.min(at)
         }
@@ -104,15 +121,23 @@ fn skip_blocks<const STRICT: bool>(bytes: &[u8], from: usize, unicode: &mut u64)
 
 /// What the bytes of a block are compared with.
 #[derive(Debug, Clone, Copy)]
-struct Needles {
+pub(super) struct Needles {
     quote: Lanes,
     backslash: Lanes,
     en: Lanes,
+    tee: Lanes,
     space: Lanes,
     control: Lanes,
 }
 
-static NEEDLES: [Bytes16; 5] = [[b'"'; 16], [b'\\'; 16], [b'n'; 16], [b' '; 16], [0x1F; 16]];
+static NEEDLES: [Bytes16; 6] = [
+    [b'"'; 16],
+    [b'\\'; 16],
+    [b'n'; 16],
+    [b't'; 16],
+    [b' '; 16],
+    [0x1F; 16],
+];
 
 /// How far [`Needles::skip_marked`] has come.
 struct Skipped {
@@ -127,74 +152,101 @@ impl Needles {
     fn new() -> Self {
         // V8 makes a constant anew wherever it is used, and in a loop each time; what comes out of memory stays in
         // its register.
-        let [quote, backslash, en, space, control] =
-            black_box(&NEEDLES).each_ref().map(Lanes::load);
+        Self::of(black_box(&NEEDLES))
+    }
+
+    /// The same as constants, for where few bytes are compared.
+    pub(super) fn known() -> Self {
+        Self::of(&NEEDLES)
+    }
+
+    fn of(needles: &[Bytes16; 6]) -> Self {
+        let [quote, backslash, en, tee, space, control] = needles.each_ref().map(Lanes::load);
         Self {
             quote,
             backslash,
             en,
+            tee,
             space,
             control,
         }
     }
 
-    /// Marks lanes where a block has a byte that ends it: a control character, or unless `WIDE` one outside ASCII.
-    fn ends<const WIDE: bool>(&self, block: [Lanes; 4]) -> Lanes {
-        if WIDE {
+    /// Marks lanes where a block has a byte that ends it: a control character, or unless `wide` one outside ASCII.
+    fn ends(&self, wide: bool, block: [Lanes; 4]) -> Lanes {
+        if wide {
             let [a, b, c, d] = block;
-            let least = a.min(b).min(c.min(d));
-            least.min(self.control).eq(least)
+            self.end(wide, a.min(b).min(c.min(d)))
+        } else {
+            Lanes::any_less(block, self.space)
+        }
+    }
+
+    /// The same of sixteen bytes, where they are.
+    fn end(&self, wide: bool, lanes: Lanes) -> Lanes {
+        if wide {
+            lanes.min(self.control).eq(lanes)
         } else {
             // As signed numbers, the bytes outside ASCII are less than every character.
-            Lanes::any_less(block, self.space)
+            lanes.less(self.space)
+        }
+    }
+
+    /// Where the quotes and backslashes are.
+    fn escapes(&self, lanes: Lanes) -> Lanes {
+        lanes.eq(self.quote).or(lanes.eq(self.backslash))
+    }
+
+    /// How many of sixteen bytes come before the first quote, backslash or control character, or unless `wide` the first one
+    /// outside ASCII.
+    pub(super) fn plain_of(&self, wide: bool, bytes: &Bytes16) -> usize {
+        let lanes = Lanes::load(bytes);
+        let special = self.escapes(lanes).or(self.end(wide, lanes));
+        (u32::from(special.bits()) | (1 << bytes.len())).trailing_zeros() as usize
+    }
+
+    /// The same of the first sixteen bytes, or fewer.
+    fn plain(&self, wide: bool, bytes: &[u8]) -> usize {
+        let is_end =
+            |byte: &u8| matches!(byte, b'"' | b'\\' | ..0x20) || !(wide || byte.is_ascii());
+        match bytes.first_chunk() {
+            Some(vector) => self.plain_of(wide, vector),
+            None => bytes.iter().position(is_end).unwrap_or(bytes.len()),
         }
     }
 
     /// Where the first byte is, from `at` on, that is not plain, or where less than a block is left.
     fn skip_plain(&self, bytes: &[u8], at: usize) -> usize {
-        let mut rest = bytes.get(at..).unwrap_or_default();
         // Data in base64 and much else has nothing to look at from end to end.
-        while let Some((block, tail)) = split_block(rest) {
-            let lanes = block.each_ref().map(Lanes::load);
-            let escapes = any(lanes.map(|it| it.eq(self.quote).or(it.eq(self.backslash))));
-            if escapes.or(self.ends::<false>(lanes)).bits() != 0 {
-                // What is found here again would else be kept for it wherever the block is plain.
-                let special = bits(black_box(block).each_ref().map(ends::<true>));
-                return length_before(bytes, rest)
-                    .saturating_add(special.trailing_zeros() as usize);
-            }
-            rest = tail;
-        }
-        length_before(bytes, rest)
+        find_in_blocks(
+            bytes.get(at..).unwrap_or_default(),
+            |block| any(block.map(|it| self.escapes(it))).or(self.ends(false, block)),
+            |block| block.map(|it| self.escapes(it).or(self.end(false, it))),
+        )
+        .saturating_add(at)
     }
 
-    /// Where the first byte is, from `at` on, that is no plain character, `\n` or `\"`, or with `WIDE` any byte outside ASCII;
-    /// it may be one of them where less than a block is left.
-    fn skip_simple<const WIDE: bool>(&self, bytes: &[u8], at: usize) -> usize {
+    /// Where the first byte is, from `at` on, that is no plain character, `\n` or `\"`, nor with `TEE` a `\t`, nor with `WIDE`
+    /// any byte outside ASCII; it may be one of them where less than a block is left.
+    #[inline(always)]
+    fn skip_simple<const WIDE: bool, const TEE: bool>(&self, bytes: &[u8], at: usize) -> usize {
         let from = bytes.get(at..).unwrap_or_default();
-        let mut rest = from;
-        let mut before = Lanes::splat(0);
-        while let Some((block, tail)) = split_block(rest) {
-            let lanes = block.each_ref().map(Lanes::load);
-            let (amiss, last) = self.escapes_amiss(before, lanes);
-            if any(amiss).or(self.ends::<WIDE>(lanes)).bits() != 0 {
-                // As for the first plain one.
-                let lanes = black_box(block).each_ref().map(Lanes::load);
-                let (amiss, _) = self.escapes_amiss(before, lanes);
-                let ends = lanes.map(|it| {
-                    if WIDE {
-                        it.controls()
-                    } else {
-                        it.less(self.space)
-                    }
-                });
-                let first = (bits(amiss) | bits(ends)).trailing_zeros();
-                rest = rest.get(first as usize..).unwrap_or_default();
-                break;
-            }
-            (before, rest) = (last, tail);
-        }
-        let passed = length_before(from, rest);
+        let before = Cell::new(Lanes::splat(0));
+        let passed = find_in_blocks(
+            from,
+            |block| {
+                let (amiss, last) = self.escapes_amiss::<TEE>(before.get(), block);
+                let ended = any(amiss).or(self.ends(WIDE, block));
+                if ended.bits() == 0 {
+                    before.set(last);
+                }
+                ended
+            },
+            |block| {
+                let (amiss, _) = self.escapes_amiss::<TEE>(before.get(), block);
+                either(amiss, block.map(|it| self.end(WIDE, it)))
+            },
+        );
         let simple = match from.get(..passed) {
             // It begins an escape.
             Some([simple @ .., b'\\']) => simple.len(),
@@ -203,16 +255,28 @@ impl Needles {
         at.saturating_add(simple)
     }
 
-    /// Where a block has a quote that no backslash is before, or behind a backslash anything but a quote or an `n`; and its
-    /// last backslashes.
-    fn escapes_amiss(&self, before: Lanes, block: [Lanes; 4]) -> ([Lanes; 4], Lanes) {
+    /// The same, out of what all strings run through.
+    #[inline(never)]
+    fn skip_rare<const WIDE: bool, const TEE: bool>(bytes: &[u8], at: usize) -> usize {
+        Self::new().skip_simple::<WIDE, TEE>(bytes, at)
+    }
+
+    /// Where a block has a quote that no backslash is before, or behind a backslash anything but a quote, an `n` or with
+    /// `TEE` a `t`; and its last backslashes.
+    fn escapes_amiss<const TEE: bool>(
+        &self,
+        before: Lanes,
+        block: [Lanes; 4],
+    ) -> ([Lanes; 4], Lanes) {
         let mut last = before;
         let amiss = block.map(|lanes| {
             let backslashes = lanes.eq(self.backslash);
             let escaped = backslashes.behind(last);
             last = backslashes;
+            let en = lanes.eq(self.en);
+            let letters = if TEE { en.or(lanes.eq(self.tee)) } else { en };
             // V8 has no instruction for what is not equal, which the compiler would make of a negation.
-            escaped.less_by(lanes.eq(self.en)).xor(lanes.eq(self.quote))
+            escaped.less_by(letters).xor(lanes.eq(self.quote))
         });
         (amiss, last)
     }
@@ -221,10 +285,9 @@ impl Needles {
     // Few strings come to this: it stays out of what all the others run through.
     #[inline(never)]
     fn skip_marked<const STRICT: bool>(
-        self,
         bytes: &[u8],
         at: usize,
-        blocks: u8,
+        some: u8,
         unicode: &mut u64,
     ) -> Skipped {
         let mut skipped = Skipped {
@@ -232,22 +295,23 @@ impl Needles {
             ended: true,
             wide: false,
         };
-        let mut rest = bytes.get(at..).unwrap_or_default();
+        let needles = Self::new();
+        let (mut start, mut rest) = (at, blocks(bytes.get(at..).unwrap_or_default()));
         let mut escapes = Escapes::default();
-        let mut left = blocks;
+        let mut left = some;
         while left > 0 || escapes.is_open() {
             left = left.saturating_sub(1);
-            let Some((block, tail)) = split_block(rest) else {
+            let Some((block, tail)) = rest.split_first() else {
                 return skipped;
             };
             let lanes = block.each_ref().map(Lanes::load);
-            let quotes = bits(lanes.map(|it| it.eq(self.quote)));
-            let backslashes = bits(lanes.map(|it| it.eq(self.backslash)));
+            let quotes = bits(lanes.map(|it| it.eq(needles.quote)));
+            let backslashes = bits(lanes.map(|it| it.eq(needles.backslash)));
             skipped.wide |= any(lanes).bits() != 0;
-            let mut known = escapes.next::<STRICT>(lanes, quotes, backslashes);
+            let mut known = escapes.next::<STRICT>(&needles, lanes, quotes, backslashes);
             let mut stops = known.quotes;
-            if self.ends::<true>(lanes).bits() != 0 {
-                let controls = bits(lanes.map(Lanes::controls));
+            if needles.ends(true, lanes).bits() != 0 {
+                let controls = bits(lanes.map(|it| needles.end(true, it)));
                 stops |= controls;
                 // Escaped or not, it stands for nothing.
                 known.wrong |= controls & known.escaped;
@@ -260,14 +324,13 @@ impl Needles {
                     let before = first.wrapping_sub(1);
                     *unicode =
                         unicode.saturating_add(u64::from((known.unicode & before).count_ones()));
-                    skipped.at =
-                        length_before(bytes, rest).saturating_add(first.trailing_zeros() as usize);
+                    skipped.at = start.saturating_add(first.trailing_zeros() as usize);
                 }
                 return skipped;
             }
             *unicode = unicode.saturating_add(u64::from(known.unicode.count_ones()));
-            rest = tail;
-            skipped.at = length_before(bytes, rest).saturating_sub(escapes.open);
+            (start, rest) = (start.saturating_add(size_of::<Block>()), tail);
+            skipped.at = start.saturating_sub(escapes.open);
         }
         skipped.ended = false;
         skipped
@@ -302,6 +365,7 @@ impl Escapes {
     /// What the escapes of the next block are. Unless `STRICT` none is wrong, and a `\u` is told at its letter.
     fn next<const STRICT: bool>(
         &mut self,
+        needles: &Needles,
         block: [Lanes; 4],
         quotes: u64,
         backslashes: u64,
@@ -322,11 +386,7 @@ impl Escapes {
         if letters | self.digits == 0 {
             return marks;
         }
-        let usual = block.map(|lanes| {
-            lanes
-                .eq(Lanes::splat(b'n'))
-                .or(lanes.eq(Lanes::splat(b't')))
-        });
+        let usual = block.map(|lanes| lanes.eq(needles.en).or(lanes.eq(needles.tee)));
         let letters = letters & !bits(usual);
         if letters | self.digits == 0 {
             return marks;
@@ -336,10 +396,11 @@ impl Escapes {
             marks.unicode = unicode;
             return marks;
         }
-        let odd = letters & !unicode;
-        if odd != 0 {
-            let known = [b'r', b'/', b'b', b'f'].into_iter();
-            marks.wrong = known.fold(odd, |odd, letter| odd & !bits(equal(letter)));
+        marks.wrong = letters & !unicode;
+        for letter in [b'r', b'/', b'b', b'f'] {
+            if marks.wrong != 0 {
+                marks.wrong &= !bits(equal(letter));
+            }
         }
         let digits =
             self.digits | (unicode << 1) | (unicode << 2) | (unicode << 3) | (unicode << 4);
@@ -371,73 +432,67 @@ fn escapes(backslashes: u64) -> (u64, u64) {
     (ends & backslashes, ends ^ backslashes)
 }
 
-/// Skips from `at` on one escape and one character outside ASCII at a time.
-fn skip_singly<const STRICT: bool>(bytes: &[u8], at: usize, unicode: &mut u64) -> usize {
-    let mut rest = bytes.get(at..).unwrap_or_default();
-    loop {
-        let after = rest
-            .get(skip_unescaped::<STRICT>(rest)..)
-            .unwrap_or_default();
-        let (length, is_unicode) = match after {
-            [b'\\', b'u', digits @ ..] if STRICT => {
-                let whole = digits.first_chunk::<4>();
-                let hex = whole.is_some_and(|four| four.iter().all(u8::is_ascii_hexdigit));
-                (if hex { 6 } else { 0 }, hex)
+/// Skips from `at` on one escape and one character outside ASCII at a time, as long as that is before `until`.
+#[inline(always)]
+fn skip_singly<const STRICT: bool>(
+    needles: &Needles,
+    bytes: &[u8],
+    mut at: usize,
+    until: usize,
+    unicode: &mut u64,
+) -> usize {
+    while at < until
+        && let Some(rest) = bytes.get(at..)
+    {
+        let plain = needles.plain(!STRICT, rest);
+        at = at.saturating_add(plain);
+        let length = match rest.get(plain..).unwrap_or_default() {
+            [b'"', ..] => return at,
+            [b'\\', b'u', digits @ ..] if STRICT => match digits.first_chunk::<4>() {
+                Some(four) if four.iter().all(u8::is_ascii_hexdigit) => {
+                    *unicode = unicode.saturating_add(1);
+                    6
+                }
+                _ => return at,
+            },
+            [b'\\', letter, ..] if STRICT && unescaped(*letter).is_some() => 2,
+            [b'\\', letter @ 0x20..=0xFF, ..] if !STRICT => {
+                *unicode = unicode.saturating_add(u64::from(*letter == b'u'));
+                2
             }
-            [b'\\', letter, ..] if STRICT => {
-                (if unescaped(*letter).is_some() { 2 } else { 0 }, false)
-            }
-            [b'\\', letter @ 0x20..=0xFF, ..] => (2, *letter == b'u'),
-            [0x80..=0xFF, ..] => (character_length(after), false),
-            _ => (0, false),
+            after @ [0x80..=0xFF, ..] if STRICT => match character_length(after) {
+                0 => return at,
+                length => length,
+            },
+            [_, ..] if plain == size_of::<Bytes16>() => 0,
+            _ => return at,
         };
-        if length == 0 {
-            return length_before(bytes, after);
-        }
-        *unicode = unicode.saturating_add(u64::from(is_unicode));
-        rest = after.get(length..).unwrap_or_default();
+        at = at.saturating_add(length);
     }
+    at
 }
 
-/// How many bytes come before the first quote, backslash or control character, or where `ASCII` alone is meant the first
-/// byte outside it.
-fn skip_unescaped<const ASCII: bool>(bytes: &[u8]) -> usize {
-    let mut rest = bytes;
-    while let Some((vector, tail)) = rest.split_first_chunk() {
-        let plain = first_end::<ASCII>(vector);
-        if plain < vector.len() {
-            return length_before(bytes, rest).saturating_add(plain);
-        }
-        rest = tail;
-    }
-    let is_end = |byte: &u8| matches!(byte, b'"' | b'\\' | ..0x20) || (ASCII && !byte.is_ascii());
-    let plain = rest.iter().position(is_end).unwrap_or(rest.len());
-    length_before(bytes, rest).saturating_add(plain)
-}
-
-/// How many bytes come before the first of these.
-#[inline]
-pub(super) fn first_end<const ASCII: bool>(bytes: &Bytes16) -> usize {
-    (u32::from(ends::<ASCII>(bytes).bits()) | (1 << bytes.len())).trailing_zeros() as usize
-}
-
-/// Where they are.
-#[inline]
-fn ends<const ASCII: bool>(bytes: &Bytes16) -> Lanes {
-    let lanes = Lanes::load(bytes);
-    let equal = |byte| lanes.eq(Lanes::splat(byte));
-    // As signed numbers, the bytes outside ASCII are less than every character.
-    let end = if ASCII {
-        lanes.less(Lanes::splat(b' '))
-    } else {
-        lanes.controls()
+/// How many bytes come before the first one that is marked, or of all whole blocks: `has` marks some lane if a block has any,
+/// `marks` those where they are.
+#[inline(always)]
+fn find_in_blocks(
+    bytes: &[u8],
+    has: impl Fn([Lanes; 4]) -> Lanes,
+    marks: impl Fn([Lanes; 4]) -> [Lanes; 4],
+) -> usize {
+    let load = |block: &Block| block.each_ref().map(Lanes::load);
+    let mut rest = blocks(bytes).iter();
+    let all = rest.len();
+    let (left, first) = match rest.find(|block| has(load(block)).bits() != 0) {
+        // What is found here again would else be kept for it wherever a block has none.
+        Some(block) => (
+            rest.len().saturating_add(1),
+            bits(marks(load(black_box(block)))).trailing_zeros(),
+        ),
+        None => (0, 0),
     };
-    end.or(equal(b'"').or(equal(b'\\')))
-}
-
-/// How much of `bytes` comes before `rest`, its end.
-fn length_before(bytes: &[u8], rest: &[u8]) -> usize {
-    bytes.len().saturating_sub(rest.len())
+    let passed = all.saturating_sub(left).saturating_mul(size_of::<Block>());
+    passed.saturating_add(first as usize)
 }
 
 #[cfg(test)]
@@ -525,8 +580,9 @@ mod tests {
     }
 
     /// Escapes and characters, whole and broken, and what is neither.
-    const PARTS: [&[u8]; 27] = [
+    const PARTS: [&[u8]; 28] = [
         b"\\n",
+        b"ab\\t",
         b"\\\"",
         b"\\\\",
         b"\\\\\\\"",
@@ -583,7 +639,7 @@ mod tests {
 
     #[test]
     fn what_is_broken_is_found_behind_any_number_of_pieces() {
-        for part in ["\u{e9}", "\u{20ac}", "\\t"] {
+        for part in ["\u{e9}", "\u{20ac}", "\\t", "ab\\t", "\u{e9}\\t"] {
             for length in 0..20 * 64 {
                 let mut text = part.repeat(length / part.len()).into_bytes();
                 text.resize(length, b'a');

@@ -269,14 +269,14 @@ impl Template {
 /// value, where it is another, and how much longer a text of the model is.
 fn hole_length(kind: HoleKind, was: &[u8], bytes: &[u8], changes: &mut Changes) -> Option<usize> {
     match kind {
-        HoleKind::Text => text_length(bytes).map(|(length, _)| length),
-        HoleKind::Generated(escapes) => {
-            let (end, more_escapes) = text_length(bytes)?;
-            let more = counted(end, more_escapes);
-            let less = counted(was.len(), escapes.into());
-            let longer = more.saturating_sub(less);
-            changes.generated = changes.generated.saturating_add(longer);
-            Some(end)
+        HoleKind::Text | HoleKind::Generated(_) => {
+            let (length, unicode) = text_length(bytes)?;
+            if let HoleKind::Generated(escapes) = kind {
+                let less = counted(was.len(), escapes.into());
+                let longer = counted(length, unicode).wrapping_sub(less);
+                changes.generated = changes.generated.saturating_add(longer);
+            }
+            Some(length)
         }
         HoleKind::Line => Some(memchr2(b'\r', b'\n', bytes).unwrap_or(bytes.len())),
         HoleKind::Digits => digits(bytes),

@@ -72,7 +72,7 @@ class Ledger:
         """The records with these members, once there are `count`."""
 
         def found() -> list[Record]:
-            return [record for record in self.records if wanted.items() <= _plain(record).items()]
+            return [record for record in self.records if wanted.items() <= record.items()]
 
         return self.wait(found, count, f"with {wanted}")
 
@@ -138,10 +138,6 @@ def members(record: Record) -> Record:
 def _only(records: list[Record]) -> Record:
     assert len(records) == 1, f"{len(records)} records of one request: {records}"
     return records[0]
-
-
-def _plain(record: Record) -> Record:
-    return {name: value for name, value in record.items() if not isinstance(value, (dict, list))}
 
 
 def _once(pairs: list[tuple[str, Any]]) -> Record:

@@ -52,6 +52,18 @@ fn a_page() {
 }
 
 #[test]
+fn the_longest_texts() {
+    for (path, longest) in [("feed", MAX_FEED), ("cursor", MAX_CURSOR)] {
+        for (len, good) in [(1, true), (longest, true), (longest + 1, false), (0, false)] {
+            let mut page = sample();
+            page[path] = json!("c".repeat(len));
+            let problems = problems(&page.to_string());
+            assert_eq!(problems.is_empty(), good, "{path} of {len}: {problems:?}");
+        }
+    }
+}
+
+#[test]
 fn an_escaped_text_is_read_too() {
     let text = sample().to_string().replace("key_01", "\\u006bey_01");
     let page = Page::parse(text.as_bytes()).unwrap();

@@ -64,6 +64,20 @@ fn readings_of_the_clock_that_come_late_drain_nothing_twice() {
 }
 
 #[test]
+fn a_reading_is_behind_by_a_second_at_most() {
+    let full = Bucket::default().drained(60, T).filled(60);
+    let cases = [
+        ("at once", 0, 60 * SECOND),
+        ("a second behind", SKEW_US, 60 * SECOND + SKEW_US),
+        ("no moment of this clock", SKEW_US + 1, 60 * SECOND),
+    ];
+    for (case, behind, reset_us) in cases {
+        let now = T - behind;
+        assert_eq!(full.drained(60, now).reset_us(60, now), reset_us, "{case}");
+    }
+}
+
+#[test]
 fn shares_are_settled() {
     const LIMIT: u32 = 60;
     let (bucket, share) = Bucket::default().drained(LIMIT, T).filled(5).with_share(20);

@@ -277,3 +277,160 @@ fn a_document_is_signed_with_its_publisher() {
     publish(&mut second, &document(&AFTER, &["g", "h"]), &shared);
     assert!(!is_published(&digest, &shared), "another is");
 }
+
+#[test]
+fn who_takes_over_becomes_the_writer_and_changes_nothing_else() {
+    let shared = FakeSharedData::default();
+    let mut first = Publisher::take_over(&shared).unwrap();
+    publish(&mut first, &document(&BEFORE, &["g"]), &shared);
+    let edition = || {
+        let bytes = shared.get(snapshot::POLICY).0.unwrap();
+        snapshot::peek(&bytes).unwrap().edition
+    };
+    let before = edition();
+    Publisher::take_over(&shared).unwrap();
+    let writer = last_epoch(&shared);
+    assert!(writer > before.writer, "an epoch of its own");
+    assert_eq!(edition(), Edition { writer, ..before });
+}
+
+/// A peer that goes on with the records of another: they stay, and it knows what it need not write.
+#[test]
+fn who_goes_on_keeps_the_records() {
+    let shared = FakeSharedData::default();
+    let (before, after) = (
+        document(&BEFORE, &["g", "h"]),
+        document(&AFTER, &["g", "h"]),
+    );
+    let mut first = Publisher::take_over(&shared).unwrap();
+    publish(&mut first, &before, &shared);
+    let mut peer = Publisher::go_on(compile(&before).unwrap(), &shared).unwrap();
+    assert_eq!(seen(&shared), told(&BEFORE));
+    assert_eq!(peer.keys(), BEFORE.len());
+    let published = publish(&mut peer, &after, &shared);
+    assert_eq!(published.records, 3, "one moved, one removed, one added");
+    assert_eq!(seen(&shared), told(&AFTER));
+    assert_eq!(peer.keys(), AFTER.len());
+}
+
+#[test]
+fn the_status_of_the_feed_is_published_when_it_changes() {
+    let status = |watermark| FeedStatus {
+        watermark,
+        ..FeedStatus::default()
+    };
+    for (case, keys) in [("with keys", &BEFORE[..]), ("without keys", &[])] {
+        let shared = FakeSharedData::default();
+        let feed = || {
+            let bytes = shared.get(snapshot::POLICY).0.unwrap();
+            snapshot::peek(&bytes).unwrap().feed
+        };
+        let want = |watermark| {
+            Some(FeedStatus {
+                feed_only: keys.is_empty(),
+                ..status(watermark)
+            })
+        };
+        let document = document(keys, &["g"]);
+        let compiled = compile(&document).unwrap();
+        let mut publisher = Publisher::take_over(&shared).unwrap();
+        let published = publisher.publish(&document, &compiled, Some(status(5)), &shared);
+        assert_eq!(published.unwrap().generation, 1, "{case}");
+        assert_eq!(feed(), want(5), "{case}");
+        // (the watermark, the generation with which it is published)
+        for (watermark, generation) in [(5, None), (6, Some(2)), (6, None), (7, Some(3))] {
+            let opened = publisher.open(status(watermark), &shared);
+            assert_eq!(opened, Ok(generation), "{case}, {watermark}");
+            assert_eq!(feed(), want(watermark), "{case}, {watermark}");
+        }
+        assert_eq!(generation(&shared), Some(3), "{case}");
+    }
+}
+
+/// Another one takes over after this one has set its policy, and before it has read the version of it.
+#[test]
+fn a_publisher_takes_no_other_policy_for_its_own() {
+    /// Shared data, with something that happens after the policy was set.
+    struct Followed<'a>(&'a FakeSharedData, RefCell<Option<Publisher>>);
+    impl SharedData for Followed<'_> {
+        fn get(&self, name: &str) -> (Option<Vec<u8>>, Option<u32>) {
+            self.0.get(name)
+        }
+        fn set(&self, name: &str, value: &[u8], version: Option<u32>) -> Result<(), Conflict> {
+            self.0.set(name, value, version)?;
+            if name == snapshot::POLICY {
+                self.1.replace(Publisher::take_over(self.0).ok());
+            }
+            Ok(())
+        }
+    }
+    let shared = FakeSharedData::default();
+    let document = document(&BEFORE, &["g"]);
+    let compiled = compile(&document).unwrap();
+    let mut first = Publisher::take_over(&shared).unwrap();
+    let followed = Followed(&shared, RefCell::default());
+    let published = first.publish(&document, &compiled, None, &followed);
+    assert_eq!(published, Err(Superseded));
+    assert!(followed.1.into_inner().is_some());
+}
+
+/// A release before this one tells the generation beside the policy only.
+#[test]
+fn the_policy_of_an_earlier_release() {
+    let shared = FakeSharedData::default();
+    let document = document(&BEFORE, &["g"]);
+    let bytes = snapshot::encode(&document, Edition::default(), None);
+    let mut policy: Value = serde_json::from_slice(&bytes).unwrap();
+    policy.as_object_mut().unwrap().remove("generation");
+    let bytes = policy.to_string().into_bytes();
+    shared.set(snapshot::POLICY, &bytes, None).unwrap();
+    let generation = 4_u64.to_le_bytes();
+    shared.set(snapshot::GENERATION, &generation, None).unwrap();
+    let mut publisher = Publisher::take_over(&shared).unwrap();
+    let published = publish(&mut publisher, &document, &shared);
+    assert_eq!(published.generation, 5);
+    assert_eq!(seen(&shared), told(&BEFORE));
+}
+
+/// Of what no publisher can have written nothing is to be kept, and nobody is to wait for it.
+#[test]
+fn records_that_nobody_can_have_written_are_replaced() {
+    let record = |epoch| {
+        let key = compile(&document(&[("k1", "h")], &["h"])).unwrap().keys;
+        let key = key.into_iter().next().unwrap().1;
+        StoredRecord::plain(epoch, key).encode_named()
+    };
+    let cases = [
+        ("of another release", vec![9; 20]),
+        ("of an epoch that nobody had", record(u64::MAX)),
+    ];
+    let name = KeyDigest::of(b"k1").shared_name();
+    for (case, found) in cases {
+        let document = document(&BEFORE, &["g"]);
+        let compiled = compile(&document).unwrap();
+        let mut write = 0;
+        loop {
+            let shared = FakeSharedData::default();
+            let mut publisher = Publisher::take_over(&shared).unwrap();
+            publish(&mut publisher, &document, &shared);
+            shared.set(&name, &found, None).unwrap();
+            let mut publisher = Publisher::take_over(&shared).unwrap();
+            // It has the group of the document as soon as it is written.
+            let mut between = None;
+            let mut look = || {
+                let replaced = shared.get(&name).0.as_ref() != Some(&found);
+                between = Some(!replaced || group_of("k1", &shared).as_deref() == Some("g"));
+            };
+            let watched = Interrupted::before(write, &shared, &mut look);
+            let published = publisher.publish(&document, &compiled, None, &watched);
+            assert!(published.is_ok(), "{case}");
+            if !watched.is_over() {
+                break;
+            }
+            assert_eq!(between, Some(true), "{case}, before write {write}");
+            assert_eq!(seen(&shared), told(&BEFORE), "{case}");
+            write += 1;
+        }
+        assert!(write > 1, "{case}: {write} writes");
+    }
+}

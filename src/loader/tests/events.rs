@@ -1,9 +1,10 @@
 //! One loader, event by event.
 
-use super::simulation::{FETCHED, Root, generation, in_effect, inline, text};
+use super::simulation::{FETCHED, Root, generation, in_effect, inline, serve, text};
 use crate::config::snapshot::{GENERATION, LOADER};
 use crate::host::fake::{FakeCall, FakeProcess, FakeResponse};
 use crate::loader::lease::{Candidate, LoaderRole};
+use crate::loader::publisher::Publisher;
 use crate::shared_data::SharedData;
 
 /// What happens to a singleton whose source is behind a cluster.
@@ -31,6 +32,7 @@ type Case = (&'static str, Vec<(Step, Seen)>, u64, [u64; 3]);
 
 const INVALID: &str = "trilane_config_rejections_total;reason=invalid;";
 const UNREACHABLE: &str = "trilane_config_rejections_total;reason=unreachable;";
+const AGE: &str = "trilane_config_age_seconds";
 const OVERSIZE: &str = "trilane_config_rejections_total;reason=oversize;";
 
 #[test]
@@ -215,6 +217,80 @@ fn failures_in_a_row_are_logged_once() {
         root.respond(&call, Some(&FakeResponse::ok(text(1))));
         assert!(root.host.take_lines().is_empty(), "round {round}");
     }
+}
+
+#[test]
+fn the_document_in_effect_is_asked_for_by_its_etag_and_has_an_age() {
+    let process = FakeProcess::start();
+    let mut root = Root::start(&process, LoaderRole::Singleton, FETCHED);
+    let served = |n: u32| FakeResponse::ok(text(n)).with("etag", &format!("\"{n}\""));
+    // (the response, the etag of the next request, the age at that request in seconds)
+    let cases = [
+        (None, None, 0),
+        (Some(served(1)), Some("\"1\""), 0),
+        (Some(FakeResponse::status("304", "")), Some("\"1\""), 0),
+        (Some(served(2)), Some("\"2\""), 0),
+        (None, Some("\"2\""), 1),
+        (None, Some("\"2\""), 1),
+        (None, Some("\"2\""), 2),
+        // Without an etag, and the same document.
+        (Some(FakeResponse::ok(text(2))), Some("\"2\""), 0),
+        (Some(FakeResponse::ok(text(3))), None, 0),
+    ];
+    let mut call = root.next_tick().remove(0);
+    for (step, (response, etag, age)) in cases.into_iter().enumerate() {
+        root.respond(&call, response.as_ref());
+        process.pass_ms(100);
+        call = root.next_tick().remove(0);
+        assert_eq!(call.header("if-none-match"), etag, "step {step}");
+        assert_eq!(root.host.stat(AGE), Some(age), "step {step}");
+    }
+}
+
+#[test]
+fn an_inline_document_has_no_age() {
+    let process = FakeProcess::start();
+    let mut root = Root::start(&process, LoaderRole::Fallback, &inline(1));
+    for _ in 0..10 {
+        root.next_tick();
+    }
+    assert_eq!(root.host.stat(AGE), Some(0));
+}
+
+#[test]
+fn warnings_are_logged() {
+    let process = FakeProcess::start();
+    let document = r#"{"groups": [
+        {"id": "g", "protocol": "A", "multiplier": "1", "cluster": "c", "models": [{"id": "m"}]},
+        {"id": "mixed", "protocol": "Mixed", "entries": {"responses": {"source": "g"}}, "models": []}
+    ], "keys": []}"#;
+    let mut root = Root::start(&process, LoaderRole::Singleton, FETCHED);
+    let call = root.next_tick().remove(0);
+    root.respond(&call, Some(&FakeResponse::ok(document)));
+    let lines = root.host.lines.take().into_iter();
+    let warned = lines.filter(|(level, _)| *level == log::Level::Warn);
+    let warned: Vec<String> = warned.map(|(_, line)| line).collect();
+    let want = [
+        "configuration document: groups[1].entries: has no vb_messages: protocol B traffic gets 403",
+        "configuration document: groups[1].models: is empty: its keys can use nothing",
+    ];
+    assert_eq!(warned, want);
+}
+
+/// Another root begins to publish and is gone: what it has taken from this one is done once more.
+#[test]
+fn a_publication_that_was_superseded_is_repeated() {
+    let process = FakeProcess::start();
+    let mut root = Root::start(&process, LoaderRole::Singleton, FETCHED);
+    let call = root.next_tick().remove(0);
+    root.respond(&call, Some(&FakeResponse::ok(text(1))));
+    Publisher::take_over(&process.shared).unwrap();
+    let call = root.next_tick().remove(0);
+    root.respond(&call, Some(&FakeResponse::ok(text(2))));
+    assert_eq!(in_effect(&process), Some(1), "superseded");
+    let call = root.next_tick().remove(0);
+    root.respond(&call, Some(&serve(&text(2), &call)));
+    assert_eq!(in_effect(&process), Some(2));
 }
 
 #[test]

@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 
 use super::super::*;
 use super::simulation::{FETCHED, Root, in_effect, with_feed};
+use crate::config::snapshot;
 use crate::host::fake::{FakeCall, FakeProcess, FakeResponse};
+use crate::keys::Coverage;
 
 const KEYS: &str = "trilane_keys_feed_keys";
 const VERSION: &str = "trilane_keys_feed_version";
@@ -245,7 +247,10 @@ fn begun(process: &Rc<FakeProcess>) -> (Root, FakeCall) {
     let call = root.next_tick().remove(0);
     root.respond(&call, Some(&FakeResponse::ok(with_feed(0, Some("/keys")))));
     let calls = root.next_tick();
-    let page = calls.into_iter().find(|call| call.cluster == "feed");
+    let (pages, polls): (Vec<_>, Vec<_>) =
+        calls.into_iter().partition(|call| call.cluster == "feed");
+    root.respond(&polls[0], Some(&FakeResponse::status("304", "")));
+    let page = pages.into_iter().next();
     (root, page.unwrap())
 }
 
@@ -299,4 +304,87 @@ fn a_page_counts_only_while_the_lease_is_held() {
         "nothing is written"
     );
     assert!(!root.loader.feed.awaits(page.id));
+}
+
+/// The path of the page that is requested with the next poll, if one is.
+fn next_page(root: &mut Root) -> Option<String> {
+    let calls = root.next_tick();
+    let page = calls.into_iter().find(|call| call.cluster == "feed");
+    page.map(|call| call.path)
+}
+
+/// Has the root load this document with its next poll.
+fn edit(root: &mut Root, document: &str) {
+    let calls = root.next_tick();
+    let poll = calls.into_iter().find(|call| call.cluster == "source");
+    root.respond(&poll.unwrap(), Some(&FakeResponse::ok(document)));
+}
+
+#[test]
+fn what_is_read_of_a_feed_is_published() {
+    let process = FakeProcess::start();
+    let (mut root, page) = begun(&process);
+    let service = Service {
+        identity: 0,
+        log: vec![(1, true)],
+    };
+    let coverage = || {
+        let policy = process.shared.get(snapshot::POLICY).0.unwrap();
+        snapshot::peek(&policy).unwrap().feed.unwrap().coverage
+    };
+    assert_eq!(coverage(), Coverage::Nothing);
+    root.respond(&page, Some(&service.serve(&page)));
+    assert_eq!(coverage(), Coverage::Whole);
+}
+
+#[test]
+fn a_document_that_comes_while_a_page_is_awaited() {
+    // (case, the feed that it names, the keys that are known then, the next page)
+    let cases = [
+        (
+            "the same feed",
+            Some("/keys"),
+            1,
+            Some("/keys?limit=100&cursor=0.1"),
+        ),
+        ("another feed", Some("/other"), 0, Some("/other?limit=100")),
+        ("none", None, 0, None),
+    ];
+    for (case, feed, keys, next) in cases {
+        let process = FakeProcess::start();
+        let (mut root, page) = begun(&process);
+        let service = Service {
+            identity: 0,
+            log: vec![(1, true)],
+        };
+        edit(&mut root, &with_feed(1, feed));
+        root.respond(&page, Some(&service.serve(&page)));
+        assert_eq!(root.host.stat(KEYS), Some(keys), "{case}");
+        assert_eq!(next_page(&mut root).as_deref(), next, "{case}");
+    }
+}
+
+#[test]
+fn a_feed_that_is_named_again_is_read_anew() {
+    let process = FakeProcess::start();
+    let (mut root, page) = begun(&process);
+    let service = Service {
+        identity: 0,
+        log: vec![(1, true)],
+    };
+    root.respond(&page, Some(&service.serve(&page)));
+    edit(&mut root, &with_feed(1, None));
+    assert_eq!(root.host.stat(KEYS), Some(0));
+    edit(&mut root, &with_feed(2, Some("/keys")));
+    assert_eq!(next_page(&mut root).as_deref(), Some("/keys?limit=100"));
+}
+
+#[test]
+fn a_peer_continues_the_sync_of_an_inline_document() {
+    let process = FakeProcess::start();
+    let configuration = format!(r#"{{"inline": {}}}"#, with_feed(1, Some("/keys")));
+    drop(Root::start(&process, LoaderRole::Fallback, &configuration));
+    let mut peer = Root::start(&process, LoaderRole::Fallback, &configuration);
+    let page = (0..100).find_map(|_| next_page(&mut peer));
+    assert_eq!(page.as_deref(), Some("/keys?limit=100"));
 }

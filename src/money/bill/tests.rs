@@ -100,7 +100,7 @@ fn what_no_price_covers() {
     let pictures = prices(&[(OutputImage, "1")], None);
     let input = prices(&[(Input, "1")], None);
     // (case, usage, prices, what is not covered)
-    let cases: [(&str, Usage, &Prices, &[&str]); 11] = [
+    let cases: [(&str, Usage, &Prices, &[&str]); 12] = [
         ("nothing", usage(&[], 0), &none, &[]),
         (
             "tokens without a price",
@@ -140,6 +140,12 @@ fn what_no_price_covers() {
             usage(&[(OutputImage, 9)], 1),
             &output,
             &[],
+        ),
+        (
+            "an image, tokens with a price, none used",
+            usage(&[], 1),
+            &output,
+            &["image"],
         ),
         (
             "an image, tokens of input",

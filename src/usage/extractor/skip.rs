@@ -2,12 +2,12 @@
 //! counts.
 
 use super::{Extractor, ExtractorState};
-use crate::text::{is_line_break, skip_digits, skip_text};
+use crate::text::{is_line_break, skip_digits, skip_scalars, skip_text};
 use crate::usage::holes::HoleKind;
 use crate::usage::tally::UsageTally;
 
 /// How much shorter an escape `\uXXXX` counts than it is written: it stands for a character of two or three bytes.
-const ESCAPE: i64 = 3;
+const ESCAPE: u64 = 3;
 
 impl Extractor {
     /// Reads on in a value that is skipped. If the model wrote it, what stands between its quotes or brackets counts, of a
@@ -93,6 +93,8 @@ impl Extractor {
                     }
                     tail
                 }
+                // A document has no holes.
+                b'-' | b'0'..=b'9' if !lines => tail.get(skip_scalars(tail)..).unwrap_or_default(),
                 b'0'..=b'9' => {
                     let after = rest.get(skip_digits(rest)..).unwrap_or_default();
                     self.note(rest.len(), after.len(), HoleKind::Digits);
@@ -130,8 +132,8 @@ impl Extractor {
 /// What a text of so many bytes counts that has so many `\uXXXX`.
 pub(in crate::usage) fn counted(length: usize, unicode: u64) -> i64 {
     let length = i64::try_from(length).unwrap_or(i64::MAX);
-    let unicode = i64::try_from(unicode).unwrap_or(i64::MAX);
-    length.saturating_sub(unicode.saturating_mul(ESCAPE))
+    // No text is so long that this wraps.
+    length.wrapping_sub_unsigned(unicode.wrapping_mul(ESCAPE))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from e2e.limits.limited_desk import Desk
 from e2e.limits.limited_document import MODELS, Book, Key
-from e2e.sdk.sdk_support import Driver, Sdk, received
+from e2e.sdk.sdk_support import Driver, Sdk, received, stop_all
 
 BOOK = Book()
 
@@ -64,8 +64,7 @@ def drivers() -> Iterator[dict[Sdk, Driver]]:
     """Each SDK is started when it is first needed."""
     running: dict[Sdk, Driver] = {}
     yield running
-    for driver in running.values():
-        driver.stop()
+    stop_all(running.values())
 
 
 @dataclasses.dataclass

@@ -18,6 +18,7 @@ import sys
 import threading
 import urllib.request
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Callable, Mapping, Optional, Union
 
@@ -140,16 +141,30 @@ class Driver:
         assert line, f"the process of the SDK ended: {self._process.wait(10)}"
         return json.loads(line)
 
-    def stop(self) -> None:
-        """Without orders it ends by itself; what became of it then is no test's concern."""
-        assert self._process.stdin and self._process.stdout
+    def leave(self) -> None:
+        """Without orders it ends by itself."""
+        assert self._process.stdin
         self._process.stdin.close()
+
+    def stop(self) -> None:
+        """Ends it; what became of it is no test's concern."""
+        assert self._process.stdout
+        self.leave()
         try:
             self._process.wait(20)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
         self._process.stdout.close()
+
+
+def stop_all(drivers: Iterable[Driver]) -> None:
+    """Each takes its time to end: they end side by side."""
+    every = list(drivers)
+    for driver in every:
+        driver.leave()
+    for driver in every:
+        driver.stop()
 
 
 class Bench:
@@ -162,8 +177,7 @@ class Bench:
 
     def stop(self) -> None:
         """Ends the SDKs; the stacks are not ours."""
-        for driver in self._drivers.values():
-            driver.stop()
+        stop_all(self._drivers.values())
 
     def _gateway(self, name: str) -> tuple[Gateway, str]:
         """The stack of this name, and where its Envoy counts."""

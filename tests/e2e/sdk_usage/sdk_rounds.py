@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Callable, Iterable, Mapping
 
 import pytest
-from e2e.sdk.sdk_support import Driver, Sdk
+from e2e.sdk.sdk_support import Driver, Sdk, stop_all
 
 HERE = Path(__file__).resolve().parent
 
@@ -127,8 +127,7 @@ class Sdks:
 
     def stop(self) -> None:
         """Ends them."""
-        for driver in self._drivers.values():
-            driver.stop()
+        stop_all(self._drivers.values())
 
 
 def made_of(all_made: Mapping[str, Made], call: Call) -> Made:

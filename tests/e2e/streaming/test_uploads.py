@@ -120,11 +120,11 @@ def test_32_mebibytes(stack: Stack, gateway: Gateway, wire: str, place: str, mod
     path, key = (MESSAGES, B) if model == RENAMED else (CHAT, A)
 
     def body(name: str) -> bytes:
-        field = f'"model": "{name}"'.encode()
-        prompt = b'"messages":[{"role":"user","content":"' + FILLER + b'"}]'
+        field = [f'"model": "{name}"'.encode()]
+        prompt = [b'"messages":[{"role":"user","content":"', FILLER, b'"}]']
         first, second = (field, prompt) if place == "model first" else (prompt, field)
         # Of a stream it would not be known whether it must be asked for its usage.
-        return b'{"stream":false , ' + first + b" , " + second + b"}"
+        return b"".join([b'{"stream":false , ', *first, b" , ", *second, b"}"])
 
     sent, wanted = body(model), body(NEW_NAME if model == RENAMED else model)
     answer = post(stack, wire, path, (*key, JSON_TYPE, mark), sent)

@@ -545,3 +545,84 @@ fn limits_of_a_key_stand_in_its_bucket() {
     give(&mut gateway, "200", &page_of(4, &Value::Null));
     assert_eq!(of_key(&gateway).1, None);
 }
+
+/// A cache gives a page of before once more: that contradicts nothing.
+#[test]
+fn what_was_said_before_begins_no_full_sync() {
+    let mut service = service(3);
+    let mut gateway = settled(&service);
+    service.say(0, Some(("h", false)));
+    read(&mut gateway, &service, 9);
+    let sha256 = |key| digest(key).shared_name().replace("trilane/key/", "");
+    let cases = [
+        (
+            "a key as it was before",
+            json!({"version": 1, "sha256": sha256(0), "id": "k0", "group": "g"}),
+        ),
+        (
+            "a removal of what nobody knows",
+            json!({"version": 2, "sha256": sha256(9), "removed": true}),
+        ),
+    ];
+    for (case, change) in cases {
+        let page =
+            json!({"feed": "f", "version": 4, "cursor": "f/4", "more": false, "changes": [change]});
+        let outcome = give(&mut gateway, "200", &page);
+        assert_eq!((outcome.taken, outcome.stale), (0, 1), "{case}");
+        assert_eq!(outcome.event, None, "{case}");
+        assert_eq!(gateway.filter.judge(0), good("h"), "{case}");
+    }
+}
+
+#[test]
+fn a_rollback_sync_tells_once_that_it_is_complete() {
+    let mut service = service(4);
+    let mut restored = service.clone();
+    restored.knows_ahead = false;
+    service.say(0, None);
+    let mut gateway = settled(&service);
+    let outcomes = (0..8).map(|_| ask(&mut gateway, &restored, 9));
+    let complete: Vec<SyncEvent> = outcomes
+        .filter_map(|outcome| outcome.event)
+        .filter(|event| !matches!(event, SyncEvent::Begun(_)))
+        .collect();
+    let want = SyncEvent::CompleteButBehind {
+        version: 4,
+        head: 5,
+    };
+    assert_eq!(complete, [want]);
+    assert_eq!(gateway.state().mode, Mode::Rollback { listed: true });
+}
+
+#[test]
+fn what_comes_in_the_middle_of_a_full_sync() {
+    let all = service(4);
+    let mut late = service(3);
+    late.knows_ahead = false;
+    let mut other = all.clone();
+    other.identity = "other".to_owned();
+    // (case, the service that answers, why its page is not used, whether a full sync begins)
+    let cases = [
+        ("a replica lags", &late, Reason::Behind, false),
+        ("another identity", &other, Reason::Cursor, true),
+    ];
+    for (case, service, want, begins) in cases {
+        let mut gateway = Gateway::new();
+        gateway.publish(Some("/keys"), &|| ());
+        ask(&mut gateway, &all, 2);
+        let asked = gateway.cursor().unwrap();
+        let cursor = asked.replacen('f', &service.identity, 1);
+        let page = service.answer(Some(&cursor), 2).1;
+        let outcome = give(&mut gateway, "200", &page);
+        assert_eq!(reason(&outcome), Some(want), "{case}");
+        assert_eq!(outcome.taken, 0, "{case}: it is not used");
+        let begun = matches!(outcome.event, Some(SyncEvent::Begun(_)));
+        assert_eq!(begun, begins, "{case}");
+        let state = gateway.state();
+        assert_eq!(state.mode, Mode::Full, "{case}");
+        assert_eq!(state.feed.as_deref(), Some("f"), "{case}");
+        assert_eq!(gateway.cursor(), (!begins).then_some(asked), "{case}");
+        read(&mut gateway, &all, 2);
+        assert_eq!(gateway.state().keys, 4, "{case}");
+    }
+}

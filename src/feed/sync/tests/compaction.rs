@@ -244,3 +244,38 @@ fn thirty_days_of_short_lived_keys_leave_the_store_as_it_was() {
         assert!(record.is_some(), "key {number}");
     }
 }
+
+#[test]
+fn a_compaction_begins_where_it_is_worth_its_while() {
+    // (case, tombstones, buckets that are left of the one before, buckets that are left then)
+    let cases = [
+        ("no tombstones", 0, 0, 0),
+        ("as many as may stay", 5, 0, 0),
+        ("more", 6, 0, bucket::COUNT),
+        ("one is under way", 0, 1, bucket::COUNT),
+    ];
+    for (case, tombstones, before, want) in cases {
+        let mut state = FeedState {
+            tombstones,
+            ..FeedState::default()
+        };
+        state.compaction.left = before;
+        let mut sync = FeedSync::of(state);
+        sync.tombstone_limit = 5;
+        sync.begin_compaction();
+        assert_eq!(sync.state.compaction.left, want, "{case}");
+    }
+}
+
+#[test]
+fn a_bucket_of_which_nothing_is_dropped_is_not_written() {
+    let mut gateway = gateway(&service(1));
+    let bucket = bucket::of(&digest(0));
+    let mut name = String::new();
+    bucket::write_name(bucket, &mut name);
+    let before = gateway.shared.get(&name);
+    assert!(before.0.is_some());
+    let sync = gateway.sync.as_mut().unwrap();
+    sync.compact_bucket(bucket, &*gateway.shared);
+    assert_eq!(gateway.shared.get(&name), before, "its version too");
+}

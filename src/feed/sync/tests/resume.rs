@@ -3,7 +3,8 @@
 use super::gateway::{Gateway, Judged};
 use super::service::Service;
 use super::*;
-use crate::feed::state::STATE;
+use crate::feed::state::{STATE, StoredState};
+use crate::shared_data::fake::FakeSharedData;
 
 fn service() -> Service {
     let mut service = Service::new("f");
@@ -208,5 +209,104 @@ fn no_feed_and_one_again() {
             [good(), good(), Judged::Refused]
         );
         assert_eq!(gateway.state().keys, 6);
+    }
+}
+
+/// The last write before a crash was the policy's.
+#[test]
+fn a_watermark_that_only_the_policy_has() {
+    let mut gateway = settled(&service());
+    let mut state = gateway.state();
+    let watermark = core::mem::take(&mut state.watermark);
+    assert!(watermark > 0);
+    state.store(&*gateway.shared);
+    gateway.taken_over(Some("/keys"), &|| ());
+    assert_eq!(gateway.state().watermark, watermark);
+    assert_eq!(
+        judged(&gateway, [0, 1, 9]),
+        [good(), good(), Judged::Refused]
+    );
+}
+
+#[test]
+fn the_end_of_a_feed_is_stored() {
+    let state = |source| {
+        let shared = FakeSharedData::default();
+        let mut state = FeedState {
+            source,
+            epoch: 7,
+            ..FeedState::default()
+        };
+        state.store(&shared);
+        shared
+    };
+    let unreadable = FakeSharedData::default();
+    let bytes = br#"{"format": 9, "epoch": 7}"#;
+    unreadable.set(STATE, bytes, None).unwrap();
+    // (case, what was stored, the epoch that is stored then, whether it was written)
+    let cases = [
+        ("nothing", FakeSharedData::default(), None, false),
+        ("a feed", state(Some(FeedSource::default())), Some(7), true),
+        ("none", state(None), Some(7), false),
+        ("what cannot be read", unreadable, Some(7), true),
+    ];
+    for (case, shared, epoch, written) in cases {
+        let before = shared.get(STATE);
+        FeedSync::end(&shared);
+        let found = match FeedState::stored(&shared) {
+            StoredState::State(state) => {
+                assert_eq!(state.source, None, "{case}");
+                Some(state.epoch)
+            }
+            _ => None,
+        };
+        assert_eq!(found, epoch, "{case}");
+        assert_eq!(shared.get(STATE) != before, written, "{case}");
+    }
+}
+
+/// Nothing that a full sync has dropped comes back, and the epoch grows even where the clock was set back.
+#[test]
+fn what_is_left_of_a_state_that_cannot_be_read() {
+    let mut service = service();
+    let mut gateway = settled(&service);
+    service.say(0, None);
+    service.compact();
+    gateway.answer(PageAnswer::Status("410"), &|| ());
+    assert!(ask(&mut gateway, &service, 9).up_to_date);
+    let watermark = gateway.state().watermark;
+    let bytes = br#"{"format": 9, "epoch": 99000000}"#;
+    gateway.shared.set(STATE, bytes, None).unwrap();
+    gateway.taken_over(Some("/keys"), &|| ());
+    let state = gateway.state();
+    assert_eq!((state.watermark, state.epoch), (watermark, 99_000_001));
+    let want = [Judged::Refused, good(), Judged::Refused];
+    assert_eq!(judged(&gateway, [0, 1, 9]), want);
+}
+
+#[test]
+fn a_state_is_read_where_it_is_sound() {
+    // (case, the first epoch of the identity, the watermark, whether it is read with epoch 5)
+    let cases = [
+        ("sound", 5, 5, true),
+        ("long ago", 0, 0, true),
+        ("an identity that is yet to come", 6, 5, false),
+        ("a watermark above all", 5, 6, false),
+    ];
+    for (case, base, watermark, want) in cases {
+        let shared = FakeSharedData::default();
+        let mut state = FeedState {
+            epoch: 5,
+            base,
+            watermark,
+            ..FeedState::default()
+        };
+        state.store(&shared);
+        let want = if want {
+            StoredState::State(Box::new(state))
+        } else {
+            StoredState::Unreadable(5)
+        };
+        assert_eq!(FeedState::stored(&shared), want, "{case}");
     }
 }
