@@ -225,7 +225,12 @@ pub fn note(
         }
         if host.set(&name, &after.encode(), version).is_ok() {
             if after.ejection_ends(marks) != before.ejection_ends(marks) {
-                tell_ejection(source, &account.id, after.ejected_until_s(marks, host), host);
+                tell_ejection(
+                    source,
+                    &account.id,
+                    after.ejected_until_s(marks, host),
+                    host,
+                );
             }
             return;
         }
@@ -242,7 +247,12 @@ pub fn tell_ejections(
 ) {
     let states = read(source, host);
     for (account, marks) in accounts.accounts.iter().zip(&accounts.marks) {
-        stats.tell(source, &account.id, states.ejected_until_s(marks, host), host);
+        stats.tell(
+            source,
+            &account.id,
+            states.ejected_until_s(marks, host),
+            host,
+        );
     }
 }
 

@@ -51,7 +51,8 @@ impl AccountStats {
             let failed = &mut self.0.entry_ref(source).or_default().failed;
             if let Some(metric) = failed.get_mut(last.kind as usize) {
                 let outcome = last.kind.name();
-                let name = || format!("trilane_source_failures_total;source={source};outcome={outcome};");
+                let name =
+                    || format!("trilane_source_failures_total;source={source};outcome={outcome};");
                 metric.add(1, name, stats);
             }
         }

@@ -20,7 +20,10 @@ impl EjectionStats {
 
 /// Tells of a single ejection, at once.
 pub fn tell_ejection(source: &str, account: &str, until_s: u64, stats: &impl Stats) {
-    stats.record(stats.define(StatKind::Gauge, &name(source, account)), until_s);
+    stats.record(
+        stats.define(StatKind::Gauge, &name(source, account)),
+        until_s,
+    );
 }
 
 fn name(source: &str, account: &str) -> String {
