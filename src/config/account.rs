@@ -45,7 +45,8 @@ pub struct Marks {
     pub id: u64,
     /// Of how it is reached, and with what credential. What is known of one way says nothing of another.
     pub way: u64,
-    /// Of the terms of its ejection: the accounts of its priority with their weights, `failures`, `set_aside_seconds`.
+    /// Of the terms of its ejection: how it is reached, the accounts of its priority with their weights, `failures`,
+    /// `set_aside_seconds`.
     pub terms: u64,
 }
 
@@ -62,18 +63,18 @@ impl Marks {
             proxy,
             ..
         } = account;
-        let mut terms = format!("{} {}", failover.failures, failover.set_aside_seconds);
-        for other in all.iter().filter(|it| it.priority == account.priority) {
-            terms.push_str(&format!(" {} {}", other.id, other.weight));
-        }
         let way = format!(
             "{id} {origin} {} {header:?} {http:?} {credential:?} {ca:?} {proxy:?}",
             base.root
         );
+        let mut terms = format!("{way} {} {}", failover.failures, failover.set_aside_seconds);
+        for other in all.iter().filter(|it| it.priority == account.priority) {
+            terms.push_str(&format!(" {} {}", other.id, other.weight));
+        }
         Self {
             id: digest(id),
             way: digest(&way),
-            terms: digest(&format!("{id} {terms}")),
+            terms: digest(&terms),
         }
     }
 }

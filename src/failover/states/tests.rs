@@ -90,22 +90,22 @@ fn what_is_known_holds_for_the_same_way_and_terms() {
         (
             "another address",
             |it| it[0]["url"] = json!("https://other"),
-            (false, true),
+            (false, false),
         ),
         (
             "another path",
             |it| it[0]["url"] = json!("https://h/v1/x"),
-            (false, true),
+            (false, false),
         ),
         (
             "another credential",
             |it| it[0]["credential"] = json!("k2"),
-            (false, true),
+            (false, false),
         ),
         (
             "a proxy",
             |it| it[0]["proxy"] = json!("http://p:1"),
-            (false, true),
+            (false, false),
         ),
         (
             "another weight",
