@@ -34,13 +34,13 @@
     )
 )]
 
-pub mod attempt;
 pub mod auth;
 pub mod body;
 pub mod config;
 #[cfg(target_arch = "wasm32")]
 mod entry;
 pub mod exchange;
+pub mod failover;
 pub mod feed;
 #[cfg(target_arch = "wasm32")]
 mod filter;

@@ -1,5 +1,7 @@
 //! Upstream accounts: where a source group's requests go, and when from one account to another.
 
+use sha2::{Digest, Sha256};
+
 use super::base::Base;
 use super::origin::Origin;
 use crate::protocol::Protocol;
@@ -11,6 +13,78 @@ pub struct Accounts {
     pub accounts: Vec<Account>,
     /// When another one is tried.
     pub failover: Failover,
+    /// The marks of each account, in the same order.
+    pub marks: Vec<Marks>,
+}
+
+impl Accounts {
+    /// These accounts under these terms.
+    pub fn new(accounts: Vec<Account>, failover: Failover) -> Self {
+        let marks = accounts
+            .iter()
+            .map(|account| Marks::of(account, &accounts, &failover))
+            .collect();
+        Self {
+            accounts,
+            failover,
+            marks,
+        }
+    }
+
+    /// Whether a request must bring its path without the version along, because an account's URL has a path.
+    pub fn have_paths(&self) -> bool {
+        let plain = |account: &Account| account.base.prefix.as_deref() == Some("");
+        !self.accounts.iter().all(plain)
+    }
+}
+
+/// Digests of an account, by which it is known where its fields would be too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Marks {
+    /// Of its id.
+    pub id: u64,
+    /// Of how it is reached, and with what credential. What is known of one way says nothing of another.
+    pub way: u64,
+    /// Of the terms of its ejection: how it is reached, the accounts of its priority with their weights, `failures`,
+    /// `set_aside_seconds`.
+    pub terms: u64,
+}
+
+impl Marks {
+    fn of(account: &Account, all: &[Account], failover: &Failover) -> Self {
+        let Account {
+            id,
+            origin,
+            base,
+            credential,
+            header,
+            http,
+            ca,
+            proxy,
+            ..
+        } = account;
+        let way = format!(
+            "{id} {origin} {} {header:?} {http:?} {credential:?} {ca:?} {proxy:?}",
+            base.root
+        );
+        let mut terms = format!("{way} {} {}", failover.failures, failover.set_aside_seconds);
+        for other in all.iter().filter(|it| it.priority == account.priority) {
+            terms.push_str(&format!(" {} {}", other.id, other.weight));
+        }
+        Self {
+            id: digest(id),
+            way: digest(&way),
+            terms: digest(&terms),
+        }
+    }
+}
+
+/// The first eight bytes of the SHA-256.
+fn digest(text: &str) -> u64 {
+    let digest: [u8; 32] = Sha256::digest(text).into();
+    digest
+        .first_chunk::<8>()
+        .map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
 /// One account at a model vendor. Its credential is in a file of its own, never here.
@@ -149,6 +223,9 @@ impl Failover {
 pub fn source_cluster(group: &str) -> String {
     format!("source/{group}")
 }
+
+/// The name of the cluster that leads to any account of any group, through an internal listener.
+pub const HOP_CLUSTER: &str = "account/hop";
 
 /// The name of the cluster of one account.
 pub fn account_cluster(group: &str, account: &str) -> String {

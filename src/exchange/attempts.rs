@@ -2,20 +2,22 @@
 
 use super::environment::StreamEnd;
 use super::response::UpstreamResult;
-use super::route::Route;
+use super::upstream_request::UpstreamRequest;
+use crate::failover::RequestAttempts;
 use crate::ledger::{AttemptFailure, Attempts, Ending, FailedAttempt};
 
 /// The accounts that were asked, and how each of them did; `None` where the source has none, or no attempt was made.
 pub(super) fn attempts_at(
-    route: &Route,
+    upstream: &UpstreamRequest,
     result: &UpstreamResult,
     ending: Ending,
     stream: &impl StreamEnd,
 ) -> Option<Attempts> {
-    let accounts = route.source.accounts.as_ref()?;
-    let attempts = match accounts.accounts.as_slice() {
-        [only] => of_only_account(&only.id, result, stream),
-        _ => of_several_accounts(result, ending, stream),
+    let accounts = upstream.route.source.accounts.as_ref()?;
+    let attempts = match (accounts.accounts.as_slice(), &upstream.several) {
+        ([only], _) => of_only_account(&only.id, result, stream),
+        (_, Some(several)) => of_several_accounts(several.attempts()?, result, ending),
+        (_, None) => return None,
     };
     (attempts.count > 0).then_some(attempts)
 }
@@ -41,13 +43,13 @@ fn of_only_account(account: &str, result: &UpstreamResult, stream: &impl StreamE
     }
 }
 
-/// Of a source with several accounts. Envoy counts attempts that were not made, too.
+/// Of a source with several accounts.
 fn of_several_accounts(
+    attempts: &RequestAttempts,
     result: &UpstreamResult,
     ending: Ending,
-    stream: &impl StreamEnd,
 ) -> Attempts {
-    let mut failed = FailedAttempt::parse_list(&stream.failed_attempts());
+    let mut failed = attempts.failed();
     let relayed = result.relayed();
     let good = relayed.is_some_and(|response| response.status < 400);
     let broken_off = ending == Ending::ClientAbort && relayed.is_none();
@@ -55,23 +57,23 @@ fn of_several_accounts(
         // An attempt that the client broke off did not fail; it may or may not have been noted by now.
         failed.pop_if(|last| last.kind == AttemptFailure::NoAnswer);
     }
-    let noted = failed
+    let made = failed
         .iter()
         .filter(|failed| failed.kind != AttemptFailure::NoTime);
-    let (tries, last) = if good || broken_off {
-        (noted.count().saturating_add(1), stream.account())
+    let (count, last) = if good || broken_off {
+        let last = attempts.last().map(|(_, account)| account.id.clone());
+        (made.count().saturating_add(1), last)
     } else {
-        // Envoy's choice may have fallen on another one last, which was not asked.
-        let last = noted
+        let last = made
             .clone()
             .next_back()
             .map(|failed| failed.account.clone());
-        (noted.count(), last)
+        (made.count(), last)
     };
     failed.retain(is_failure);
     Attempts {
         last,
-        count: tries as u64,
+        count: count as u64,
         failed,
         answered: is_answered(result),
     }

@@ -17,6 +17,7 @@ use super::request::{Caller, NamedModel, RequestLine};
 use super::request_body::{BodyTerms, RequestBody};
 use super::response::UpstreamResult;
 use super::route::Route;
+use super::several_accounts::SeveralAccounts;
 use super::upstream_head::head_edits;
 use super::upstream_request::UpstreamRequest;
 use crate::body::BodyError;
@@ -228,7 +229,10 @@ fn upstream_request(
         } => upstream,
         _ => endpoint.path_model().unwrap_or_default(),
     };
-    let mut headers = head_edits(head, target, endpoint, &route, &caller.key, upstream_model);
+    let path = endpoint.upstream_path(upstream_model);
+    let path = path.as_deref().map_or(target.path, str::as_bytes);
+    let several = SeveralAccounts::new(head, &route, &caller.key, path);
+    let mut headers = head_edits(head, target, endpoint, &route, path);
     headers.extend(media.edit);
     let edits = Edits {
         headers,
@@ -248,6 +252,7 @@ fn upstream_request(
         began_us: now_us(),
         reservation: None,
         service: policy.limits_service.map(LimitsService::new),
+        several: several.map(Box::new),
         body,
     })
 }

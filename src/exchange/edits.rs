@@ -7,19 +7,20 @@ use crate::limits::service::Descriptors;
 
 /// The header by which Envoy's route finds the cluster. Envoy takes it off again.
 pub const CLUSTER_HEADER: &str = "x-trilane-cluster";
-/// The header that Envoy hashes to choose among a source's accounts. Envoy takes it off again.
-pub const AFFINITY_HEADER: &str = "x-trilane-affinity";
 /// The header with the path of a request less its version, for Envoy to put behind an account's URL that has a version of
 /// its own. The account's cluster takes it off.
 pub const PATH_HEADER: &str = "x-trilane-path";
 /// The header that tells Envoy how long one account may take until its response begins, in milliseconds.
 /// Envoy's own, taken off again; a client's is removed before the filter sees it.
 pub const ATTEMPT_TIMEOUT_HEADER: &str = "x-envoy-upstream-rq-per-try-timeout-ms";
-/// The header that bounds the attempts of one request; see [`Bounds`](super::Bounds). It leaves with no request.
-pub const BOUNDS_HEADER: &str = "x-trilane-bounds";
-/// The header of an account's response after which Envoy makes another attempt. The filter of attempts sets it, and no
-/// account can.
-pub const AGAIN_HEADER: &str = "x-trilane-again";
+/// The header that tells Envoy how many attempts may follow the first. Envoy's own, taken off again; a client's is removed
+/// before the filter sees it.
+pub const NO_RETRY_HEADER: &str = "x-envoy-max-retries";
+/// The header of a response after which Envoy makes no other attempt, whatever the status. Envoy's own; the filter of
+/// attempts sets it, and an account's is removed.
+pub const FINAL_HEADER: &str = "x-envoy-ratelimited";
+/// The header by which the account hop finds an account's cluster. Envoy takes it off again.
+pub const ACCOUNT_HEADER: &str = "x-trilane-account";
 
 /// One change to a header block.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,10 @@
 //! What the exchange asks of its surroundings: clocks, quotas, the heads and ends that the proxy knows of.
 
+use std::rc::Rc;
+
 use crate::auth::KeyStore;
+use crate::config::account::Accounts;
+use crate::failover::{Event, RequestAttempts, States};
 use crate::limits::{AdmitError, Consumption, Estimate, Figures, Reservation, Settlement, Subject};
 
 /// A clock, read only where a time is needed: each reading is a host call.
@@ -26,10 +30,35 @@ pub trait Quotas {
     }
 }
 
-/// The environment of a request: key store, clock and quotas.
-pub trait Environment: KeyStore + Clock + Quotas {}
+/// What is known of sources with several accounts, and of the attempts at them; by default nothing.
+pub trait AccountStates {
+    /// What is known of a source's accounts.
+    fn account_states(&self, _source: &str) -> States {
+        States::default()
+    }
+    /// Notes what became of an attempt at the account with this index.
+    fn note(&self, _event: Event, _source: &str, _accounts: &Accounts, _index: usize) {}
+    /// Remembers the attempts of a request by its id, for those who see them. Gives whether they are.
+    fn begin_attempts(&self, _id: &str, _attempts: &Rc<RequestAttempts>) -> bool {
+        true
+    }
+    /// Whether the filter on the way to the account hop is of this VM, and finds them.
+    fn has_hop(&self) -> bool {
+        true
+    }
+    /// Forgets them.
+    fn end_attempts(&self, _id: &str) {}
+}
 
-impl<T: KeyStore + Clock + Quotas> Environment for T {}
+/// What goes on while a request is forwarded: clock, quotas and accounts.
+pub trait Forwarding: Clock + Quotas + AccountStates {}
+
+impl<T: Clock + Quotas + AccountStates> Forwarding for T {}
+
+/// The environment of a request: all of it.
+pub trait Environment: KeyStore + Forwarding {}
+
+impl<T: KeyStore + Forwarding> Environment for T {}
 
 /// The head of a response. Each look at it is a host call.
 pub trait ResponseHeaders {
@@ -37,9 +66,6 @@ pub trait ResponseHeaders {
     fn status(&self) -> u16;
     /// Envoy's response code details: `via_upstream` where the upstream made it, else why Envoy did.
     fn details(&self) -> Vec<u8>;
-    /// The failed attempts, this response's among them, as [`FailedAttempt::append_to`](crate::ledger::FailedAttempt::append_to)
-    /// wrote them.
-    fn failed_attempts(&self) -> Vec<u8>;
     /// A header, where it is there and is text.
     fn header(&self, name: &'static str) -> Option<String>;
     /// The names of the headers that are not relayed: see [`is_withheld`](super::is_withheld).
@@ -51,10 +77,6 @@ pub trait ResponseHeaders {
 pub trait StreamEnd {
     /// Envoy's response code details: what ended the stream, where it did not end by itself.
     fn details(&self) -> Vec<u8>;
-    /// The upstream account of the last attempt.
-    fn account(&self) -> Option<String>;
     /// How many attempts Envoy counted.
     fn attempts(&self) -> u64;
-    /// The failed ones, as [`FailedAttempt::append_to`](crate::ledger::FailedAttempt::append_to) wrote them.
-    fn failed_attempts(&self) -> Vec<u8>;
 }

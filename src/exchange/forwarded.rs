@@ -1,6 +1,6 @@
 //! A request that goes upstream: what was decided about it, and its body.
 
-use super::environment::Quotas;
+use super::environment::Forwarding;
 use super::limits::local;
 use super::record::RecordBuilder;
 use super::reply_context::ReplyContext;
@@ -30,7 +30,7 @@ impl Forwarded {
         &mut self,
         bytes: &[u8],
         end: bool,
-        quotas: &impl Quotas,
+        environment: &impl Forwarding,
     ) -> Result<BodyStep, Rejection> {
         let Self {
             caller, upstream, ..
@@ -41,8 +41,8 @@ impl Forwarded {
             && held
         {
             let UpstreamRequest { spec, body, .. } = &*upstream;
-            upstream.reservation = local::reserve(&caller.subjects, spec, body, quotas)?;
-            upstream.add_pace(edits);
+            upstream.reservation = local::reserve(&caller.subjects, spec, body, environment)?;
+            edits.headers.extend(upstream.dispatch(environment));
             edits.descriptors = upstream.ask_service(caller);
         }
         Ok(step)

@@ -26,7 +26,6 @@ mod media;
 mod misplaced;
 mod model_check;
 mod outcome;
-mod pace;
 mod phase;
 mod record;
 mod reply_context;
@@ -35,17 +34,17 @@ mod request_body;
 mod response;
 mod response_head;
 mod route;
+mod several_accounts;
 mod unasked;
 mod upstream_head;
 mod upstream_request;
 
-pub use edits::{
-    AFFINITY_HEADER, AGAIN_HEADER, BOUNDS_HEADER, BodyEdit, Edits, HeaderEdit, PATH_HEADER,
+pub use edits::{ACCOUNT_HEADER, BodyEdit, Edits, FINAL_HEADER, HeaderEdit, PATH_HEADER};
+pub use environment::{
+    AccountStates, Clock, Environment, Forwarding, Quotas, ResponseHeaders, StreamEnd,
 };
-pub use environment::{Clock, Environment, Quotas, ResponseHeaders, StreamEnd};
 pub use kept_back::is_withheld;
 pub use outcome::Outcome;
-pub use pace::Bounds;
 pub use route::Route;
 
 use phase::Phase;
@@ -81,13 +80,18 @@ impl Exchange {
     }
 
     /// The next bytes of the request body have come; `end` says that they are the last.
-    pub fn on_request_body(&mut self, bytes: &[u8], end: bool, quotas: &impl Quotas) -> Outcome {
-        self.step(|phase| phase.on_request_body(bytes, end, quotas))
+    pub fn on_request_body(
+        &mut self,
+        bytes: &[u8],
+        end: bool,
+        environment: &impl Forwarding,
+    ) -> Outcome {
+        self.step(|phase| phase.on_request_body(bytes, end, environment))
     }
 
     /// The request body has ended with trailers: HTTP/2 requests may, decompressed ones do.
-    pub fn on_request_trailers(&mut self, quotas: &impl Quotas) -> Outcome {
-        self.on_request_body(&[], true, quotas)
+    pub fn on_request_trailers(&mut self, environment: &impl Forwarding) -> Outcome {
+        self.on_request_body(&[], true, environment)
     }
 
     /// The response's head has come; `end` says that no body follows. It is relayed with a few headers
@@ -96,9 +100,9 @@ impl Exchange {
         &mut self,
         head: &impl ResponseHeaders,
         end: bool,
-        quotas: &impl Quotas,
+        environment: &impl Forwarding,
     ) -> Outcome {
-        self.step(|phase| phase.on_response_head(head, end, quotas))
+        self.step(|phase| phase.on_response_head(head, end, environment))
     }
 
     /// Whether the bytes of the response are to be given to [`on_response_body`](Self::on_response_body);
@@ -137,7 +141,7 @@ impl Exchange {
     pub fn on_done(
         &mut self,
         stream: &impl StreamEnd,
-        environment: &(impl Clock + Quotas),
+        environment: &impl Forwarding,
     ) -> Option<Record> {
         self.phase.take().on_done(stream, environment)
     }

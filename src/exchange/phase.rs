@@ -14,7 +14,7 @@
 use core::mem;
 
 use super::decision::{self, Decision};
-use super::environment::{Clock, Environment, Quotas, ResponseHeaders, StreamEnd};
+use super::environment::{Environment, Forwarding, Quotas, ResponseHeaders, StreamEnd};
 use super::forwarded::Forwarded;
 use super::limits::local;
 use super::outcome::Outcome;
@@ -80,7 +80,7 @@ impl Phase {
         self,
         bytes: &[u8],
         end: bool,
-        quotas: &impl Quotas,
+        environment: &impl Forwarding,
     ) -> (Self, Outcome) {
         let (mut forwarded, response) = match self {
             Self::AwaitingModel(forwarded) | Self::Forwarding(forwarded) => (forwarded, None),
@@ -88,18 +88,19 @@ impl Phase {
             // A body without a head, which Envoy never hands over: nothing is known of it.
             Self::Start => {
                 let context = ReplyContext::default();
-                return reject(Box::default(), &context, Rejection::Internal, quotas);
+                return reject(Box::default(), &context, Rejection::Internal, environment);
             }
             // Rejected: what the client still sends goes nowhere.
             Self::Replied(_) | Self::Done => return (self, Outcome::Pause),
         };
-        let outcome = match forwarded.read(bytes, end, quotas) {
+        let outcome = match forwarded.read(bytes, end, environment) {
             Ok(BodyStep::Hold) => Outcome::Pause,
             Ok(BodyStep::Release(edits)) => Outcome::Continue(edits),
             Err(rejection) => {
                 let context = forwarded.reply.clone();
                 let result = response.map_or(UpstreamResult::None, UpstreamResult::Relayed);
-                return reject(forwarded.into_record(result), &context, rejection, quotas);
+                let known = forwarded.into_record(result);
+                return reject(known, &context, rejection, environment);
             }
         };
         let next = match response {
@@ -125,7 +126,7 @@ impl Phase {
         self,
         head: &impl ResponseHeaders,
         end: bool,
-        quotas: &impl Quotas,
+        environment: &impl Forwarding,
     ) -> (Self, Outcome) {
         let forwarded = match self {
             Self::AwaitingModel(forwarded)
@@ -134,10 +135,10 @@ impl Phase {
             // Our own local reply, or Envoy's before the filter saw a head.
             Self::Start | Self::Replied(_) | Self::Done => return (self, Outcome::pass()),
         };
-        match response_head::decide(head, &forwarded) {
+        match response_head::decide(head, &forwarded, environment) {
             ResponseDecision::Relay(mut response, mut edits) => {
                 response.ended = end;
-                local::add_to_response(&mut edits, &forwarded.caller, quotas);
+                local::add_to_response(&mut edits, &forwarded.caller, environment);
                 (
                     Self::Relaying(forwarded, response),
                     Outcome::Continue(edits),
@@ -146,11 +147,11 @@ impl Phase {
             ResponseDecision::Replace(replaced, rejection) => {
                 let context = forwarded.reply.clone();
                 let known = forwarded.into_record(UpstreamResult::Replaced(replaced));
-                reject(known, &context, rejection, quotas)
+                reject(known, &context, rejection, environment)
             }
             ResponseDecision::Envoys(code) => {
                 let mut edits = Default::default();
-                local::add_to_response(&mut edits, &forwarded.caller, quotas);
+                local::add_to_response(&mut edits, &forwarded.caller, environment);
                 let mut known = forwarded.into_record(UpstreamResult::None);
                 known.reply = Some(LocalReply::of_envoy(code));
                 (Self::Replied(known), Outcome::Continue(edits))
@@ -180,7 +181,7 @@ impl Phase {
     pub(super) fn on_done(
         self,
         stream: &impl StreamEnd,
-        environment: &(impl Clock + Quotas),
+        environment: &impl Forwarding,
     ) -> Option<Record> {
         let mut known = match self {
             Self::Start | Self::Done => return None,
@@ -192,6 +193,9 @@ impl Phase {
             }
             Self::Replied(known) => known,
         };
+        if let Some(several) = known.several_accounts() {
+            several.end(environment);
+        }
         let reservation = known.take_reservation();
         let mut record = known.build(stream, environment);
         local::settle(reservation, &mut record, environment);

@@ -9,6 +9,7 @@ use super::estimating;
 use super::limits::local;
 use super::request::{Caller, MisplacedKey, NamedModel, RequestLine};
 use super::response::{Response, UpstreamResult};
+use super::several_accounts::SeveralAccounts;
 use super::upstream_request::UpstreamRequest;
 use crate::ledger::{Ending, Record, UsageStatus};
 use crate::limits::{Limit, Reservation, Scope, Settlement};
@@ -93,6 +94,11 @@ impl RecordBuilder {
         });
     }
 
+    /// The attempts at several accounts, where there were any.
+    pub(super) fn several_accounts(&self) -> Option<&SeveralAccounts> {
+        self.upstream.as_ref()?.several.as_deref()
+    }
+
     /// What is reserved of the caller's limits; to be settled by the record.
     pub(super) fn take_reservation(&mut self) -> Option<Reservation> {
         self.upstream.as_mut()?.reservation.take()
@@ -130,7 +136,7 @@ impl RecordBuilder {
             Some(LocalReply::Rejected { code, limit, .. }) => (Some(code.to_owned()), limit),
             Some(LocalReply::Answered) | None => (reading.error.clone(), None),
         };
-        let attempts = upstream.and_then(|it| attempts_at(&it.route, &result, ending, stream));
+        let attempts = upstream.and_then(|it| attempts_at(it, &result, ending, stream));
         let response_bytes = relayed.map_or(0, |response| response.bytes);
         let (upstream_request_id, replaced_status, upstream_failure) = match result {
             UpstreamResult::None => (None, None, None),

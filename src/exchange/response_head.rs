@@ -1,10 +1,11 @@
 //! The decision on a response's head: which responses are relayed, and which a local reply replaces.
 
 use super::edits::{Edits, HeaderEdit};
-use super::environment::ResponseHeaders;
+use super::environment::{AccountStates, ResponseHeaders};
 use super::forwarded::Forwarded;
 use super::limits::service;
 use super::response::{Replaced, Response};
+use crate::failover::RequestAttempts;
 use crate::ledger::FailedAttempt;
 use crate::protocol::Protocol;
 use crate::reply::Rejection;
@@ -29,15 +30,24 @@ pub(super) enum ResponseDecision {
 }
 
 /// Decides on a response's head.
-pub(super) fn decide(head: &impl ResponseHeaders, forwarded: &Forwarded) -> ResponseDecision {
+pub(super) fn decide(
+    head: &impl ResponseHeaders,
+    forwarded: &Forwarded,
+    accounts: &impl AccountStates,
+) -> ResponseDecision {
     let status = head.status();
     if !is_status(status) {
         return replace(status, head, forwarded, Rejection::UpstreamFailed);
     }
     if status >= 400
-        && let Some(decision) = decide_error(status, head, forwarded)
+        && let Some(decision) = decide_error(status, head, forwarded, accounts)
     {
         return decision;
+    }
+    if status < 400
+        && let Some(several) = &forwarded.upstream.several
+    {
+        several.on_success(accounts);
     }
     let (request_id, mut edits) = identify(head, forwarded);
     let body = &forwarded.upstream.body;
@@ -61,16 +71,25 @@ fn decide_error(
     status: u16,
     head: &impl ResponseHeaders,
     forwarded: &Forwarded,
+    accounts: &impl AccountStates,
 ) -> Option<ResponseDecision> {
     let details = head.details();
     if let Some(rejection) = service::rejection(&details, head) {
         return Some(ResponseDecision::Replace(Replaced::default(), rejection));
     }
     let relayed = details == VIA_UPSTREAM;
-    let hop = hop_failure(head, status, relayed, forwarded);
+    let several = forwarded.upstream.several.as_ref();
+    let by_foreign_hop = several.is_some_and(|it| it.is_refused_by_foreign_hop(status));
+    let is_clients_fault = !relayed && matches!(status, 400 | 408 | 413 | 431) && !by_foreign_hop;
+    if let Some(several) = several
+        && !is_clients_fault
+    {
+        several.on_error(status, &details, accounts);
+    }
+    let hop = attempt_failure(status, relayed, forwarded);
     match (relayed, &hop, status) {
         (true, None, 401) => {
-            let rejection = if every_account_refused(head, forwarded) {
+            let rejection = if every_account_refused(forwarded) {
                 Rejection::AccountsRefused
             } else {
                 Rejection::UpstreamFailed
@@ -80,7 +99,7 @@ fn decide_error(
         (true, None, 403) => Some(replace(status, head, forwarded, Rejection::UpstreamForbade)),
         (true, None, _) => None,
         // Too large, too slow. On the way to an account there is nothing that the client could have done wrong.
-        (false, None, 400 | 408 | 413 | 431) => {
+        (false, None, _) if is_clients_fault => {
             Some(ResponseDecision::Envoys(envoys_refusal(status)))
         }
         // No connection, reset, timeout, no healthy host, no credential, …
@@ -144,14 +163,9 @@ fn identify(head: &impl ResponseHeaders, forwarded: &Forwarded) -> (Option<Strin
 
 /// Why an error that seems to be an account's is not: on the way to one of several accounts Envoy passes
 /// through itself, and its own responses there look like the account's.
-fn hop_failure(
-    head: &impl ResponseHeaders,
-    status: u16,
-    relayed: bool,
-    forwarded: &Forwarded,
-) -> Option<String> {
-    forwarded.upstream.route.source.alternatives()?;
-    match FailedAttempt::parse_list(&head.failed_attempts()).pop() {
+fn attempt_failure(status: u16, relayed: bool, forwarded: &Forwarded) -> Option<String> {
+    let attempts = forwarded.upstream.several.as_ref()?.attempts()?;
+    match attempts.failed().pop() {
         Some(last) if last.status == status => None,
         Some(last) if !last.reason.is_empty() => Some(last.reason),
         // The account's response would be the last that was noted.
@@ -161,11 +175,16 @@ fn hop_failure(
 
 /// Whether no account of the source could have done better than the one that answered, which refused its credential: it
 /// is the only one, or every other was asked too and refused its own. Who asks again would meet the same.
-fn every_account_refused(head: &impl ResponseHeaders, forwarded: &Forwarded) -> bool {
+fn every_account_refused(forwarded: &Forwarded) -> bool {
     let Some(several) = forwarded.upstream.route.source.alternatives() else {
         return true;
     };
-    let failed = FailedAttempt::parse_list(&head.failed_attempts());
+    let attempts = forwarded
+        .upstream
+        .several
+        .as_ref()
+        .and_then(|it| it.attempts());
+    let failed = attempts.map(RequestAttempts::failed).unwrap_or_default();
     let asked = |id: &str| failed.iter().any(|failed| failed.account == id);
     failed.iter().all(FailedAttempt::rejects_credential)
         && several.accounts.iter().all(|account| asked(&account.id))

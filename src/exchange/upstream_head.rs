@@ -1,8 +1,7 @@
 //! How a request's head changes before it goes upstream.
 
-use super::affinity::affinity;
 use super::authorization;
-use super::edits::{AFFINITY_HEADER, CLUSTER_HEADER, HeaderEdit, PATH_HEADER};
+use super::edits::{CLUSTER_HEADER, HeaderEdit, PATH_HEADER};
 use super::kept_back::kept_back;
 use super::route::Route;
 use crate::config::base::without_version;
@@ -13,15 +12,17 @@ use crate::protocol::{Endpoint, Protocol, messages};
 /// How many changes there are to most heads, at the most.
 const USUAL_EDITS: usize = 8;
 
-/// The changes to the head of a request that takes `route` for the key with the id `key`;
-/// `upstream_model` is the model's name in the upstream's path, where the path has one.
+/// The changes to the head of a request that takes `route`; `path` is the path upstream, before an account's own base.
+///
+/// Where a request to several accounts goes is decided when its head is released ([`SeveralAccounts`]).
+///
+/// [`SeveralAccounts`]: super::several_accounts::SeveralAccounts
 pub(super) fn head_edits(
     head: &Head,
     target: &Target<'_>,
     endpoint: &Endpoint,
     route: &Route,
-    key: &str,
-    upstream_model: &str,
+    path: &[u8],
 ) -> Vec<HeaderEdit> {
     let mut headers: Vec<HeaderEdit> = Vec::with_capacity(USUAL_EDITS);
     for name in head.names().filter_map(kept_back) {
@@ -30,21 +31,12 @@ pub(super) fn head_edits(
             headers.push(edit);
         }
     }
-    headers.push(HeaderEdit::Set(
-        CLUSTER_HEADER,
-        route.source.cluster.clone().into_bytes(),
-    ));
-    if route.source.alternatives().is_some() {
-        let affinity = affinity(key, head).into_bytes();
-        headers.push(HeaderEdit::Set(AFFINITY_HEADER, affinity));
-    }
-    let path = endpoint.upstream_path(upstream_model);
-    let path = path.as_deref().map_or(target.path, str::as_bytes);
-    if route.source.has_own_versions()
-        && let Ok(path) = core::str::from_utf8(path)
-    {
-        let rest = without_version(path).as_bytes().to_vec();
-        headers.push(HeaderEdit::Set(PATH_HEADER, rest));
+    if route.source.alternatives().is_none() {
+        let cluster = route.source.cluster.clone().into_bytes();
+        headers.push(HeaderEdit::Set(CLUSTER_HEADER, cluster));
+        if route.source.has_own_versions() {
+            headers.push(HeaderEdit::Set(PATH_HEADER, path_less_version(path)));
+        }
     }
     if path != target.path || target.query.is_some() {
         let cut = match endpoint.protocol() {
@@ -70,6 +62,12 @@ pub(super) fn head_edits(
         ));
     }
     headers
+}
+
+/// A path without its version, to be put behind an account's URL that has a version of its own.
+pub(super) fn path_less_version(path: &[u8]) -> Vec<u8> {
+    let text = core::str::from_utf8(path).map(without_version);
+    text.map_or(path, str::as_bytes).to_vec()
 }
 
 /// Whether `accept` asks for an answer that the meter could not read. Google's APIs answer `application/x-protobuf` to

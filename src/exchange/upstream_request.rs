@@ -1,11 +1,12 @@
 //! The upstream's side of a request: where it goes, since when, what was reserved for it.
 
-use super::edits::Edits;
+use super::edits::HeaderEdit;
+use super::environment::Forwarding;
 use super::limits::LimitsService;
-use super::pace;
 use super::request::Caller;
 use super::request_body::RequestBody;
 use super::route::Route;
+use super::several_accounts::SeveralAccounts;
 use crate::limits::service::{Descriptors, Tokens};
 use crate::limits::{Count, Reservation};
 use crate::protocol::EndpointSpec;
@@ -23,17 +24,19 @@ pub(super) struct UpstreamRequest {
     pub reservation: Option<Reservation>,
     /// The limits service, where it is to be asked.
     pub service: Option<LimitsService>,
+    /// Which accounts it goes to, where its source has several.
+    pub several: Option<Box<SeveralAccounts>>,
     /// The body.
     pub body: RequestBody,
 }
 
 impl UpstreamRequest {
-    /// Adds the headers that bound the attempts at several accounts.
-    pub(super) fn add_pace(&self, edits: &mut Edits) {
-        if let Some(accounts) = self.route.source.alternatives() {
-            let pace = pace::headers(accounts, self.body.stream, self.began_us);
-            edits.headers.extend(pace);
-        }
+    /// The headers that lead to the first of several accounts.
+    pub(super) fn dispatch(&mut self, environment: &impl Forwarding) -> Vec<HeaderEdit> {
+        let (stream, began_us) = (self.body.stream, self.began_us);
+        self.several.as_mut().map_or_else(Vec::new, |several| {
+            several.dispatch(&self.route, stream, began_us, environment)
+        })
     }
 
     /// What the limits service counts the request under, where it is to be asked.

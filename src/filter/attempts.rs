@@ -1,26 +1,32 @@
-//! The filter of attempts: it stands among the upstream filters of a cluster with several accounts.
+//! The filter of attempts by way of the account hop, and the log of attempts that did not go well.
+
+use std::rc::Rc;
 
 use proxy_wasm::traits::{Context, HttpContext, RootContext};
 use proxy_wasm::types::{Action, ContextType};
 
 use super::host::{self, Host};
-use crate::attempt::{Attempt, Dispatch};
-use crate::exchange::AGAIN_HEADER;
+use crate::exchange::{ACCOUNT_HEADER, FINAL_HEADER, PATH_HEADER};
+use crate::failover::attempt::{Attempt, Course, NO_MORE_ATTEMPTS};
+use crate::failover::{Registry, note_report};
 
-/// The header with which the hop to an account turns a request back: the route there answers for it.
-const SKIP: &str = "x-trilane-skip";
-/// The status of an attempt that is not made because there are to be no more.
-const OVER: u16 = 408;
-
-/// The root with the id `tries`.
+/// The root with the id `tries`, for the filter in the cluster that leads to the hop.
 #[derive(Debug)]
-pub(super) struct AttemptsRoot;
+pub(super) struct AttemptsRoot(pub Rc<Registry>);
 
 impl Context for AttemptsRoot {}
 
 impl RootContext for AttemptsRoot {
+    fn on_configure(&mut self, _size: usize) -> bool {
+        self.0.note_hop();
+        true
+    }
+
     fn create_http_context(&self, _context_id: u32) -> Option<Box<dyn HttpContext>> {
-        Some(Box::new(HttpAttempt(Attempt::default())))
+        Some(Box::new(HttpAttempt {
+            requests: Rc::clone(&self.0),
+            attempt: Attempt::default(),
+        }))
     }
 
     fn get_type(&self) -> Option<ContextType> {
@@ -30,35 +36,53 @@ impl RootContext for AttemptsRoot {
 
 /// One attempt.
 #[derive(Debug)]
-struct HttpAttempt(Attempt);
+struct HttpAttempt {
+    requests: Rc<Registry>,
+    attempt: Attempt,
+}
 
 impl Context for HttpAttempt {
     /// Upstream filters have no `on_log`.
     fn on_done(&mut self) -> bool {
-        self.0.on_done(&Host);
+        self.attempt.on_done();
         true
     }
 }
 
 impl HttpContext for HttpAttempt {
     fn on_http_request_headers(&mut self, _num_headers: usize, _end_of_stream: bool) -> Action {
-        match self.0.on_request(&Host) {
-            Dispatch::First => {}
-            // Every attempt has the same head, with what was done to it at the one before.
-            Dispatch::Again => host::set_request_header(SKIP, None),
-            Dispatch::TurnedBack => host::set_request_header(SKIP, Some("1")),
-            Dispatch::Refused => {
-                host::send_status(OVER);
-                return Action::Pause;
+        match self.attempt.on_request(&self.requests, &Host) {
+            Course::To { cluster, path } => {
+                host::set_request_header(ACCOUNT_HEADER, cluster.as_bytes());
+                if let Some(path) = path {
+                    host::set_request_header(PATH_HEADER, &path);
+                }
+                Action::Continue
+            }
+            Course::Refused => {
+                host::send_status(NO_MORE_ATTEMPTS);
+                Action::Pause
             }
         }
-        Action::Continue
     }
 
     fn on_http_response_headers(&mut self, _num_headers: usize, _end_of_stream: bool) -> Action {
-        if self.0.on_response(&Host) {
-            host::set_response_header(AGAIN_HEADER, "1");
+        if self.attempt.on_response(&Host) {
+            host::set_response_header(FINAL_HEADER, "1");
         }
         Action::Continue
+    }
+}
+
+/// The root with the id `attempts`, for Envoy's log of upstream requests. Its filter there lets through attempts that did
+/// not go well.
+#[derive(Debug)]
+pub(super) struct AttemptLogRoot(pub Rc<Registry>);
+
+impl Context for AttemptLogRoot {}
+
+impl RootContext for AttemptLogRoot {
+    fn on_log(&mut self) {
+        note_report(&host::attempt_report(), &self.0, &Host);
     }
 }

@@ -15,10 +15,9 @@ use proxy_wasm::hostcalls;
 use proxy_wasm::types::{BufferType, MapType, MetricType};
 use trilane_abi::{HeaderBlock, header_block, steady_nanoseconds};
 
-use crate::attempt::AttemptHost;
-use crate::exchange::{
-    BOUNDS_HEADER, BodyEdit, HeaderEdit, ResponseHeaders, StreamEnd, is_withheld,
-};
+use crate::exchange::{BodyEdit, HeaderEdit, ResponseHeaders, StreamEnd, is_withheld};
+use crate::failover::AttemptReport;
+use crate::failover::attempt::AttemptHost;
 use crate::head::Head;
 use crate::host::{
     CallId, Clocks, Entropy, Fetch, FetchRequest, FetchResponse, Log, StatId, StatKind, Stats,
@@ -162,22 +161,8 @@ impl Log for Host {
 
 /// Legal in the callbacks of an attempt.
 impl AttemptHost for Host {
-    fn bounds(&self) -> Option<Vec<u8>> {
-        hostcalls::get_map_value_bytes(MapType::HttpRequestHeaders, BOUNDS_HEADER)
-            .ok()
-            .flatten()
-    }
-
-    fn failed_attempts(&self) -> Vec<u8> {
-        failed_attempts()
-    }
-
-    fn set_failed_attempts(&self, failed: &[u8]) {
-        let _ = hostcalls::set_property(vec!["tries"], Some(failed));
-    }
-
-    fn account(&self) -> Option<String> {
-        upstream_account()
+    fn request_id(&self) -> Option<Vec<u8>> {
+        request_header("x-request-id")
     }
 
     fn status(&self) -> u16 {
@@ -193,6 +178,35 @@ impl AttemptHost for Host {
         }
         report.unwrap_or_default()
     }
+}
+
+/// An attempt as Envoy logs it; legal in a root's `on_log`.
+pub(super) fn attempt_report() -> AttemptReport {
+    let text = |path: Vec<&str>| {
+        let bytes = hostcalls::get_property(path).ok().flatten();
+        bytes
+            .and_then(|bytes| String::from_utf8(bytes).ok())
+            .unwrap_or_default()
+    };
+    let flags = hostcalls::get_property(vec!["response", "flags"]);
+    AttemptReport {
+        request_id: request_header("x-request-id").unwrap_or_default(),
+        cluster: text(vec!["xds", "cluster_name"]),
+        status: response_header(":status").and_then(|status| status.parse().ok()),
+        flags: flags
+            .ok()
+            .flatten()
+            .and_then(|bytes| bytes.try_into().ok())
+            .map_or(0, u64::from_le_bytes),
+        transport_failure: text(vec!["upstream", "transport_failure_reason"]),
+    }
+}
+
+/// A request header as bytes; legal where the request's headers are.
+fn request_header(name: &str) -> Option<Vec<u8>> {
+    hostcalls::get_map_value_bytes(MapType::HttpRequestHeaders, name)
+        .ok()
+        .flatten()
 }
 
 /// The request's head; legal in `on_http_request_headers`.
@@ -228,10 +242,6 @@ impl ResponseHeaders for ResponseHead {
         response_details()
     }
 
-    fn failed_attempts(&self) -> Vec<u8> {
-        failed_attempts()
-    }
-
     fn header(&self, name: &'static str) -> Option<String> {
         let value = self.head().get(name)?;
         core::str::from_utf8(value).ok().map(str::to_owned)
@@ -245,28 +255,6 @@ impl ResponseHeaders for ResponseHead {
     }
 }
 
-/// The id of the account of the current attempt, or of the last one: metadata of the endpoint. Legal from the choice of
-/// an upstream to the end.
-fn upstream_account() -> Option<String> {
-    let path = vec![
-        "xds",
-        "upstream_host_metadata",
-        "filter_metadata",
-        "trilane",
-        "account",
-    ];
-    String::from_utf8(hostcalls::get_property(path).ok()??).ok()
-}
-
-/// The failed attempts so far; legal in every callback of an attempt, and in `on_log` of its exchange: both
-/// see the same filter state.
-fn failed_attempts() -> Vec<u8> {
-    hostcalls::get_property(vec!["tries"])
-        .ok()
-        .flatten()
-        .unwrap_or_default()
-}
-
 /// What Envoy knows of a stream; legal in `on_log`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StreamOver;
@@ -276,10 +264,6 @@ impl StreamEnd for StreamOver {
         response_details()
     }
 
-    fn account(&self) -> Option<String> {
-        upstream_account()
-    }
-
     fn attempts(&self) -> u64 {
         let count = hostcalls::get_property(vec!["upstream", "request_attempt_count"]);
         count
@@ -287,10 +271,6 @@ impl StreamEnd for StreamOver {
             .flatten()
             .and_then(|bytes| bytes.try_into().ok())
             .map_or(0, u64::from_le_bytes)
-    }
-
-    fn failed_attempts(&self) -> Vec<u8> {
-        failed_attempts()
     }
 }
 
@@ -391,10 +371,9 @@ pub(super) fn send_status(status: u16) {
     let _ = hostcalls::send_http_response(u32::from(status), vec![], None);
 }
 
-/// Sets a header of the request, or removes it; legal in `on_http_request_headers`.
-pub(super) fn set_request_header(name: &str, value: Option<&str>) {
-    let value = value.map(str::as_bytes);
-    let _ = hostcalls::set_map_value_bytes(MapType::HttpRequestHeaders, name, value);
+/// Sets a header of the request; legal in `on_http_request_headers`.
+pub(super) fn set_request_header(name: &str, value: &[u8]) {
+    let _ = hostcalls::set_map_value_bytes(MapType::HttpRequestHeaders, name, Some(value));
 }
 
 /// Sets a header of the response; legal in `on_http_response_headers`.

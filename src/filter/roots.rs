@@ -7,6 +7,7 @@ use proxy_wasm::types::ContextType;
 
 use super::host::{self, Host};
 use super::http::HttpExchange;
+use crate::failover::Registry;
 use crate::loader::Loader;
 use crate::loader::lease::LoaderRole;
 use crate::metrics::ExchangeStats;
@@ -20,9 +21,9 @@ pub(super) struct GatewayRoot {
 }
 
 impl GatewayRoot {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(requests: Rc<Registry>) -> Self {
         Self {
-            root: WorkerRoot::new(host::random()),
+            root: WorkerRoot::new(host::random(), requests),
             stats: Rc::default(),
         }
     }

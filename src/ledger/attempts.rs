@@ -1,7 +1,6 @@
 //! The attempts of one exchange at its upstream accounts.
 //!
-//! A filter at the account's cluster sees how each attempt ends, and hands the failed ones over to the exchange's record
-//! in the stream's filter state: as members of a JSON array, one after the other.
+//! [`failover`](crate::failover) sees how each attempt ends.
 
 use serde::{Deserialize, Serialize};
 
@@ -142,16 +141,27 @@ impl FailedAttempt {
                 reason: String::new(),
             };
         }
-        let cut = details
-            .char_indices()
-            .map(|(at, _)| at)
-            .find(|at| *at >= MAX_REASON)
-            .unwrap_or(details.len());
         Self {
             account,
             kind: AttemptFailure::of_report(report),
             status: 0,
-            reason: details.get(..cut).unwrap_or_default().to_owned(),
+            reason: excerpt(details),
+        }
+    }
+
+    /// An attempt whose connection could not be made, or broke before the response; `transport_failure` is Envoy's reason,
+    /// empty where there is none.
+    pub fn broken(account: String, transport_failure: &str) -> Self {
+        let kind = AttemptFailure::of_report(transport_failure);
+        let reason = match transport_failure {
+            "" => kind.name().to_owned(),
+            failure => excerpt(failure),
+        };
+        Self {
+            account,
+            kind,
+            status: 0,
+            reason,
         }
     }
 
@@ -173,52 +183,21 @@ impl FailedAttempt {
             reason: kind.name().to_owned(),
         }
     }
+}
 
-    /// Appends it to the list handed over so far.
-    pub fn append_to(&self, mut before: Vec<u8>) -> Vec<u8> {
-        // Writing strings and a number into memory cannot fail.
-        let Ok(this) = serde_json::to_vec(self) else {
-            return before;
-        };
-        if !before.is_empty() {
-            before.push(b',');
-        }
-        before.extend_from_slice(&this);
-        before
-    }
-
-    /// The list handed over; empty where it cannot be read.
-    pub fn parse_list(handed: &[u8]) -> Vec<Self> {
-        let list = [b"[", handed, b"]"].concat();
-        serde_json::from_slice(&list).unwrap_or_default()
-    }
+/// A reason, cut to [`MAX_REASON`].
+fn excerpt(reason: &str) -> String {
+    let cut = reason
+        .char_indices()
+        .map(|(at, _)| at)
+        .find(|at| *at >= MAX_REASON)
+        .unwrap_or(reason.len());
+    reason.get(..cut).unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn failed_attempts_are_handed_over_in_their_order() {
-        let attempts = [
-            FailedAttempt::answered("a1".to_owned(), 429, "via_upstream;-;"),
-            FailedAttempt::answered("a2".to_owned(), 503, "quoted\"{};UF;refused"),
-            FailedAttempt::unanswered("a3".to_owned()),
-            FailedAttempt::not_made("a4".to_owned()),
-        ];
-        let handed = attempts
-            .iter()
-            .fold(Vec::new(), |before, failed| failed.append_to(before));
-        let taken = FailedAttempt::parse_list(&handed);
-        assert_eq!(taken, attempts);
-        let reasons: Vec<&str> = taken
-            .iter()
-            .map(|attempt| attempt.reason.as_str())
-            .collect();
-        assert_eq!(reasons, ["", "quoted\"{}", "no_answer", "no_time"]);
-        assert_eq!(FailedAttempt::parse_list(b""), [], "none");
-        assert_eq!(FailedAttempt::parse_list(b"{"), [], "unreadable");
-    }
 
     #[test]
     fn what_went_wrong() {

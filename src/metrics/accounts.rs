@@ -6,9 +6,18 @@ use super::metric::Metric;
 use crate::host::Stats;
 use crate::ledger::{AttemptFailure, Record};
 
-/// The stats of all accounts, by their source's id and their own.
+/// The stats of all accounts, by their source's id.
 #[derive(Debug, Default)]
-pub(super) struct AccountStats(HashMap<String, HashMap<String, AccountSeries>>);
+pub(super) struct AccountStats(HashMap<String, SourceSeries>);
+
+/// The stats of one source.
+#[derive(Debug, Default)]
+struct SourceSeries {
+    /// Requests that no account answered, by how the last attempt failed.
+    failed: [Metric; AttemptFailure::ALL.len()],
+    /// By the account's id.
+    accounts: HashMap<String, AccountSeries>,
+}
 
 /// The stats of one account.
 #[derive(Debug, Default)]
@@ -36,6 +45,17 @@ impl AccountStats {
                 metric.add(1, || name(account, "tries_total", &outcome()), stats);
             }
         }
+        if !attempts.answered
+            && let Some(last) = attempts.failed.last()
+        {
+            let failed = &mut self.0.entry_ref(source).or_default().failed;
+            if let Some(metric) = failed.get_mut(last.kind as usize) {
+                let outcome = last.kind.name();
+                let name =
+                    || format!("trilane_source_failures_total;source={source};outcome={outcome};");
+                metric.add(1, name, stats);
+            }
+        }
         let Some(account) = attempts.last.as_deref().filter(|_| attempts.answered) else {
             return;
         };
@@ -55,7 +75,7 @@ impl AccountStats {
     /// One account's series. Accounts come and go with the document; there are never many.
     fn series(&mut self, source: &str, account: &str) -> &mut AccountSeries {
         // By what is borrowed: an id is copied only when it is new.
-        let accounts = self.0.entry_ref(source).or_default();
-        accounts.entry_ref(account).or_default()
+        let source = self.0.entry_ref(source).or_default();
+        source.accounts.entry_ref(account).or_default()
     }
 }

@@ -26,6 +26,12 @@ impl Metric {
         stats.add(id, count);
     }
 
+    /// Sets a gauge of this name.
+    pub(super) fn set(&mut self, value: u64, name: impl FnOnce() -> String, stats: &impl Stats) {
+        let id = self.define(StatKind::Gauge, name, stats);
+        stats.record(id, value);
+    }
+
     /// Puts a value into a histogram of this name.
     pub(super) fn observe(
         &mut self,

@@ -5,11 +5,13 @@
 
 mod accounts;
 mod configuration;
+mod ejections;
 mod exchanges;
 mod feed;
 mod limits;
 mod metric;
 
 pub use configuration::{ConfigStats, LoadFailure};
+pub use ejections::{EjectionStats, tell_ejection};
 pub use exchanges::ExchangeStats;
 pub use feed::FeedStats;

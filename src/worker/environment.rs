@@ -5,8 +5,10 @@ use std::rc::Rc;
 
 use super::{Worker, WorkerHost};
 use crate::auth::KeyStore;
+use crate::config::account::Accounts;
 use crate::config::snapshot::InForce;
-use crate::exchange::{Clock, Quotas};
+use crate::exchange::{AccountStates, Clock, Quotas};
+use crate::failover::{self, Event, RequestAttempts, States};
 use crate::keys::{self, KeyDigest, Namespace};
 use crate::limits::{
     AdmitError, Consumption, Estimate, Figures, Now, Reservation, Settlement, Subject,
@@ -83,6 +85,28 @@ impl<H: WorkerHost> Quotas for RequestEnvironment<'_, H> {
 
     fn reach_service(&self) -> bool {
         self.worker.limits_service.get()
+    }
+}
+
+impl<H: WorkerHost> AccountStates for RequestEnvironment<'_, H> {
+    fn account_states(&self, source: &str) -> States {
+        failover::read(source, self.host)
+    }
+
+    fn note(&self, event: Event, source: &str, accounts: &Accounts, index: usize) {
+        failover::note(event, source, accounts, index, self.host);
+    }
+
+    fn begin_attempts(&self, id: &str, attempts: &Rc<RequestAttempts>) -> bool {
+        self.worker.requests.begin(id, attempts)
+    }
+
+    fn has_hop(&self) -> bool {
+        self.worker.requests.has_hop()
+    }
+
+    fn end_attempts(&self, id: &str) {
+        self.worker.requests.end(id);
     }
 }
 

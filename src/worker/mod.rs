@@ -5,40 +5,49 @@ use core::time::Duration;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use crate::config::policy::GroupKind;
 use crate::config::snapshot::InForce;
 use crate::config::snapshot_cache::SnapshotCache;
-use crate::host::{CallId, Clocks, FetchResponse, Log};
+use crate::failover::{self, Registry};
+use crate::host::{CallId, Clocks, FetchResponse, Log, Stats};
 use crate::limits::lease::RENEWAL_MS;
 use crate::limits::{Limiter, Now};
 use crate::loader::lease::LoaderRole;
 use crate::loader::plugin_config::PluginConfig;
 use crate::loader::{Loader, LoaderHost};
+use crate::metrics::EjectionStats;
 use crate::shared_data::SharedData;
 
 mod environment;
 
 pub use environment::RequestEnvironment;
 
-/// What requests need of their host.
-pub trait WorkerHost: SharedData + Clocks + Log {}
+/// The period of a root that has nothing to load.
+const TICK_MS: u64 = 1000;
 
-impl<T: SharedData + Clocks + Log> WorkerHost for T {}
+/// What requests need of their host.
+pub trait WorkerHost: SharedData + Clocks + Log + Stats {}
+
+impl<T: SharedData + Clocks + Log + Stats> WorkerHost for T {}
 
 /// What one VM holds for all its requests.
 #[derive(Debug)]
 pub struct Worker {
     snapshots: RefCell<SnapshotCache>,
     limiter: Limiter,
+    /// The requests to sources with several accounts.
+    requests: Rc<Registry>,
     /// Whether the rate limit filters follow the gateway's.
     limits_service: Cell<bool>,
 }
 
 impl Worker {
-    /// For the VM with the number `id`, which no other VM has.
-    pub fn new(id: u64) -> Self {
+    /// For the VM with the number `id`, which no other VM has; all roots of the VM share `requests`.
+    pub fn new(id: u64, requests: Rc<Registry>) -> Self {
         Self {
             snapshots: RefCell::default(),
             limiter: Limiter::new(id),
+            requests,
             limits_service: Cell::new(false),
         }
     }
@@ -46,6 +55,20 @@ impl Worker {
     /// The environment of a request in one callback.
     pub fn environment<'a, H: WorkerHost>(&'a self, host: &'a H) -> RequestEnvironment<'a, H> {
         RequestEnvironment::new(self, host)
+    }
+
+    /// Tells operators which accounts are ejected.
+    fn tell_ejections(&self, stats: &mut EjectionStats, host: &impl WorkerHost) {
+        let Some(in_force) = self.policy(host, |cache| cache.at(host.steady_us(), host)) else {
+            return;
+        };
+        for group in in_force.policy.groups() {
+            if let GroupKind::Source(source) = &group.kind
+                && let Some(accounts) = source.alternatives()
+            {
+                failover::tell_ejections(&source.group, accounts, stats, host);
+            }
+        }
     }
 
     fn policy(
@@ -72,15 +95,17 @@ pub struct WorkerRoot {
     loader: Option<Loader>,
     /// When the leases of concurrent requests were renewed last, in milliseconds of the steady clock.
     renewed_ms: u64,
+    ejections: EjectionStats,
 }
 
 impl WorkerRoot {
-    /// For the VM with the number `id`, which no other VM has.
-    pub fn new(id: u64) -> Self {
+    /// For the VM with the number `id`, which no other VM has; all roots of the VM share `requests`.
+    pub fn new(id: u64, requests: Rc<Registry>) -> Self {
         Self {
-            worker: Rc::new(Worker::new(id)),
+            worker: Rc::new(Worker::new(id, requests)),
             loader: None,
             renewed_ms: 0,
+            ejections: EjectionStats::default(),
         }
     }
 
@@ -98,7 +123,7 @@ impl WorkerRoot {
         let accepted = loader.is_ok();
         self.loader = loader.unwrap_or_default();
         if self.loader.is_none() {
-            host.tick_every(Duration::from_millis(RENEWAL_MS));
+            host.tick_every(Duration::from_millis(TICK_MS));
         }
         accepted
     }
@@ -115,6 +140,7 @@ impl WorkerRoot {
             };
             self.worker.limiter.renew(host, now);
         }
+        self.worker.tell_ejections(&mut self.ejections, host);
         if let Some(loader) = &mut self.loader {
             loader.on_tick(host);
         }

@@ -5,7 +5,7 @@ use crate::exchange::{Clock, Quotas};
 use crate::host::fake::{FakeHost, FakeProcess};
 
 fn root(configuration: &str, host: &FakeHost) -> WorkerRoot {
-    let mut root = WorkerRoot::new(1);
+    let mut root = WorkerRoot::new(1, Rc::default());
     assert!(
         root.configure(configuration.as_bytes(), host),
         "{configuration}"
@@ -19,8 +19,8 @@ fn a_configuration_is_accepted_or_not() {
     let valid = format!(r#"{{"inline": {{"groups": [{group}], "keys": []}}}}"#);
     // (configuration, whether it is accepted, whether the limits service is asked, the period in milliseconds)
     let cases = [
-        ("", true, false, RENEWAL_MS),
-        (r#"{"limits_service": true}"#, true, true, RENEWAL_MS),
+        ("", true, false, TICK_MS),
+        (r#"{"limits_service": true}"#, true, true, TICK_MS),
         (r#"{"source": {"cluster": "c"}}"#, true, false, 500),
         (
             r#"{"source": {"cluster": "c"}, "tick_ms": 60000}"#,
@@ -29,13 +29,13 @@ fn a_configuration_is_accepted_or_not() {
             RENEWAL_MS,
         ),
         (valid.as_str(), true, false, 20),
-        (r#"{"inline": {"groups": [{}]}}"#, false, false, RENEWAL_MS),
-        ("{", false, false, RENEWAL_MS),
+        (r#"{"inline": {"groups": [{}]}}"#, false, false, TICK_MS),
+        ("{", false, false, TICK_MS),
     ];
     for (configuration, accepted, service, period) in cases {
         let process = FakeProcess::start();
         let host = FakeHost::of(&process);
-        let mut root = WorkerRoot::new(1);
+        let mut root = WorkerRoot::new(1, Rc::default());
         let got = root.configure(configuration.as_bytes(), &host);
         assert_eq!(got, accepted, "{configuration}");
         let environment = root.worker.environment(&host);

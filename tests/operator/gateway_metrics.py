@@ -42,6 +42,12 @@ METRICS = {
         "counter", ("source", "account", "outcome"), "Tries at upstream accounts by how they ended."
     ),
     "trilane_account_time_to_first_token": Metric("histogram", ("source", "account"), "Of streams, microseconds."),
+    "trilane_account_ejected_until_timestamp_seconds": Metric(
+        "gauge", ("source", "account"), "Until when an account is ejected, Unix time; 0: it is not."
+    ),
+    "trilane_source_failures_total": Metric(
+        "counter", ("source", "outcome"), "Requests that no account of a source answered, by the last failure."
+    ),
     "trilane_limited_total": Metric("counter", ("group", "limit", "scope"), "Requests refused by limits."),
     "trilane_limit_lost_total": Metric("counter", (), "Exchanges whose use could not be counted against limits."),
     "trilane_config_generation": Metric("gauge", (), "The policy in force; 0 is none."),

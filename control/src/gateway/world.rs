@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use time::OffsetDateTime;
 use trilane::config::snapshot::InForce;
-use trilane::exchange::{Clock, Quotas, StreamEnd};
+use trilane::exchange::{AccountStates, Clock, Quotas, StreamEnd};
 use trilane::keys::{KeyDigest, KeyRecord, Namespace, StoredRecord};
 use trilane::limits::{
     AdmitError, Consumption, Estimate, Figures, Limiter, Limits, Now, Reservation, Settlement,
@@ -81,6 +81,9 @@ impl Clock for World {
     }
 }
 
+/// Nothing is known of accounts here: each is as good as any.
+impl AccountStates for World {}
+
 impl Quotas for World {
     fn admit(&self, subjects: &[Subject], estimate: Estimate) -> Result<Reservation, AdmitError> {
         self.limiter
@@ -110,16 +113,8 @@ impl StreamEnd for NotSent {
         Vec::new()
     }
 
-    fn account(&self) -> Option<String> {
-        None
-    }
-
     fn attempts(&self) -> u64 {
         0
-    }
-
-    fn failed_attempts(&self) -> Vec<u8> {
-        Vec::new()
     }
 }
 

@@ -3,9 +3,10 @@
 use serde_json::{Map, Value, json};
 use trilane::config::account::{Account, CredentialHeader, HttpVersion};
 use trilane::config::origin::Origin;
+use trilane::exchange::FINAL_HEADER;
 
 use super::envoy::{
-    any, change_requests, codec, extension, http_options, http2, keepalive, limits, secret_in,
+    any, change_headers_by, codec, extension, http_options, http2, keepalive, limits, secret_in,
 };
 use super::proxy;
 use super::tls::{self, Authorities};
@@ -23,6 +24,8 @@ pub struct Identity<'a> {
     pub authorities: Option<&'a Authorities>,
     /// Its proxy, if it has one, with the name of the proxy's cluster.
     pub proxy: Option<(&'a Origin, &'a str)>,
+    /// Whether its source has no other account.
+    pub only: bool,
 }
 
 /// An account's cluster.
@@ -96,11 +99,12 @@ fn protocol(account: &Account, identity: &Identity<'_>) -> Value {
         // Shorter than servers keep idle connections, which for most is a minute or more: a request that meets the
         // server's close fails.
         "common_http_protocol_options": {"idle_timeout": "55s"},
-        "http_filters": [remove_private_headers(), inject_credential(account.header, identity), codec()],
+        "http_filters": [change_headers(identity.only), inject_credential(account.header, identity), codec()],
     });
     if let (Some(options), Value::Object(http)) = (options.as_object_mut(), http) {
         options.extend(http);
-        if account.retries > 0 {
+        // Among several accounts the filter decides who is asked again.
+        if account.retries > 0 && identity.only {
             let policy = json!({
                 "retry_on": "connect-failure,refused-stream,reset,reset-before-request",
                 "num_retries": account.retries,
@@ -132,7 +136,9 @@ fn endpoint(account: &Account, identity: &Identity<'_>) -> Value {
 
 /// Removes what concerns only the client or this gateway: credentials (also those of another account, from an earlier
 /// attempt), the client's address, the gateway's own headers.
-fn remove_private_headers() -> Value {
+///
+/// Of the responses of one of several accounts, the header by which the filter keeps Envoy from another attempt.
+fn change_headers(only: bool) -> Value {
     const NAMES: [&str; 6] = [
         "authorization",
         "x-api-key",
@@ -146,7 +152,13 @@ fn remove_private_headers() -> Value {
     let prefixes = PREFIXES.into_iter().map(
         |prefix| json!({"remove_on_match": {"key_matcher": {"prefix": prefix, "ignore_case": true}}}),
     );
-    change_requests(names.chain(prefixes).collect())
+    let requests = names.chain(prefixes).collect();
+    let responses = if only {
+        vec![]
+    } else {
+        vec![json!({"remove": FINAL_HEADER})]
+    };
+    change_headers_by(requests, responses)
 }
 
 /// Sets the credential. Without one the request ends here with 401.

@@ -38,7 +38,7 @@ Exit codes:
 Examples:
   trilane render --document gateway.json --check --credentials /etc/trilane/credentials
   trilane render --document gateway.json --out /etc/trilane/upstreams \\
-    --credentials /etc/trilane/credentials --filter /etc/trilane/filter/trilane.wasm \\
+    --credentials /etc/trilane/credentials \\
     --publish /etc/trilane/document/gateway.json --watch")]
 pub struct Args {
     /// The gateway's configuration document
@@ -62,14 +62,9 @@ pub struct Args {
     )]
     pub system_ca: PathBuf,
 
-    /// The gateway's filter, under the same path as in Envoy's configuration: where a source has several accounts,
-    /// it decides which answers are tried again elsewhere
-    #[arg(
-        long,
-        value_name = "FILE",
-        default_value = "/etc/trilane/filter/trilane.wasm"
-    )]
-    pub filter: PathBuf,
+    /// Has no effect any more: no cluster names the filter
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub filter: Option<PathBuf>,
 
     /// How many inotify instances Envoy's user may have where Envoy runs [default: as on this host]
     #[arg(long, value_name = "NUMBER")]

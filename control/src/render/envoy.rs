@@ -56,23 +56,19 @@ pub fn http_options(fields: Value) -> Value {
     json!({format!("envoy.{OPTIONS}"): any(OPTIONS, fields)})
 }
 
-/// A filter that changes the headers of requests.
-pub fn change_requests(mutations: Vec<Value>) -> Value {
+/// A filter that changes the headers of requests and of responses.
+pub fn change_headers_by(requests: Vec<Value>, responses: Vec<Value>) -> Value {
+    let mut mutations = json!({"request_mutations": requests});
+    if let (Some(mutations), false) = (mutations.as_object_mut(), responses.is_empty()) {
+        mutations.insert("response_mutations".to_owned(), Value::Array(responses));
+    }
     extension(
         "filters.http.header_mutation",
         any(
             "extensions.filters.http.header_mutation.v3.HeaderMutation",
-            json!({"mutations": {"request_mutations": mutations}}),
+            json!({"mutations": mutations}),
         ),
     )
-}
-
-/// Sets a header, and overwrites one that is there.
-pub fn set(header: &str, value: &str) -> Value {
-    json!({"append": {
-        "header": {"key": header, "value": value},
-        "append_action": "OVERWRITE_IF_EXISTS_OR_ADD",
-    }})
 }
 
 /// The filter that sends the request: the last filter of a cluster.

@@ -11,11 +11,6 @@ use sha2::{Digest as _, Sha256};
 /// The separator of a name's parts. No id has it.
 const JOINT: &str = "~";
 
-/// The name in metrics of a group's cluster of one kind, such as `source~<group>`.
-pub fn of(kind: &str, group: &str) -> String {
-    format!("{kind}{JOINT}{}", plain(group))
-}
-
 /// The name of an account in metrics, and of its secret: `account~<group>~<account>`.
 pub fn account(group: &str, account: &str) -> String {
     format!("account{JOINT}{}{JOINT}{}", plain(group), plain(account))
@@ -58,7 +53,6 @@ mod tests {
 
     #[test]
     fn names() {
-        assert_eq!(of("source", "b-official"), "source~b-official");
         assert_eq!(account("claude-4.5", "eu:1"), "account~claude-4=5~eu%1");
         assert_eq!(secret_file("b-official", "one"), "b-official.one.json");
         let longest = ":".repeat(64);

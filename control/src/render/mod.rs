@@ -1,8 +1,7 @@
 //! `trilane render`: writes the document's upstream accounts as files that a running Envoy reads.
 //!
 //! The document is compiled as the gateway compiles it ([`sources`]) and rendered as text ([`rendering`]): each account is
-//! a cluster ([`account_cluster`]) with a [`secret`], and perhaps a cluster for its [`proxy`]; a source with several
-//! accounts gets the clusters that choose among them ([`source_cluster`]). Only if the document and the files that it
+//! a cluster ([`account_cluster`]) with a [`secret`], and perhaps a cluster for its [`proxy`]. Only if the document and the files that it
 //! names are valid ([`credential`], [`authorities`], [`room`]), the files are written ([`writing`], [`crate::files`]), perhaps with
 //! clusters that are [`kept`] for now, perhaps as a resource for a [`control_plane`], and perhaps the document is put in
 //! force ([`publication`]). That is a [`pass`], which ends in a [`report`]. With `--watch` ([`watch`]) another pass begins
@@ -25,7 +24,6 @@ mod rendering;
 mod report;
 mod room;
 mod secret;
-mod source_cluster;
 mod sources;
 mod stop;
 mod tls;

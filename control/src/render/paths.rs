@@ -19,8 +19,6 @@ pub struct Paths {
     credentials: Option<PathBuf>,
     /// The certificate authorities of accounts without a `ca` of their own.
     pub system_ca: PathBuf,
-    /// The gateway's filter.
-    pub filter: PathBuf,
 }
 
 impl Paths {
@@ -44,7 +42,6 @@ impl Paths {
             out: optional(args.out.as_ref(), "--out")?,
             credentials: optional(args.credentials.as_ref(), "--credentials")?,
             system_ca: absolute(&args.system_ca, "--system-ca")?,
-            filter: absolute(&args.filter, "--filter")?,
         })
     }
 

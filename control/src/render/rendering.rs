@@ -14,7 +14,6 @@ use super::label;
 use super::paths::Paths;
 use super::proxy;
 use super::secret;
-use super::source_cluster;
 use super::sources::SourceGroup;
 use super::tls::Authorities;
 use super::{authorities, credential, envoy};
@@ -47,7 +46,6 @@ impl Rendering {
             authorities: BTreeMap::new(),
             absent: Vec::new(),
         };
-        renderer.check_filter(sources);
         let mut clusters = Vec::new();
         for source in sources {
             clusters.extend(renderer.source(source));
@@ -87,20 +85,13 @@ impl Renderer<'_> {
     fn source(&mut self, source: &SourceGroup) -> Vec<Value> {
         let accounts = &source.accounts.accounts;
         if let [account] = accounts.as_slice() {
-            // There is nothing to choose among: no tiers, and no hop.
             return self.account(source, 0, account, &source_cluster(&source.group));
         }
-        // Envoy adds clusters one by one while requests go on, so a cluster follows those that it leads to.
         let mut clusters = Vec::new();
         for (i, account) in accounts.iter().enumerate() {
             let name = account_cluster(&source.group, &account.id);
             clusters.extend(self.account(source, i, account, &name));
         }
-        clusters.extend(source_cluster::clusters(
-            &source.group,
-            &source.accounts,
-            &self.paths.filter,
-        ));
         clusters
     }
 
@@ -141,6 +132,7 @@ impl Renderer<'_> {
                 proxy: proxy
                     .as_ref()
                     .map(|(proxy, (name, _))| (*proxy, name.as_str())),
+                only: source.accounts.accounts.len() == 1,
             },
         );
         let proxy = proxy.map(|(_, (_, cluster))| cluster);
@@ -164,23 +156,6 @@ impl Renderer<'_> {
         let label = label::proxy(&source.group, &account.id);
         let cluster = proxy::cluster(proxy, &name, &label, authorities.as_ref());
         (name, cluster)
-    }
-
-    /// Without the filter a source with several accounts would not fail over.
-    fn check_filter(&mut self, sources: &[SourceGroup]) {
-        if sources
-            .iter()
-            .all(|source| source.accounts.accounts.len() < 2)
-        {
-            return;
-        }
-        let filter = &self.paths.filter;
-        self.seen.note(filter);
-        if !filter.is_file() {
-            let what =
-                "is no file: say where the filter is, by the path that Envoy's configuration has";
-            self.problem("--filter", &format!("{} {what}", filter.display()));
-        }
     }
 
     fn check_credential(&mut self, file: &Path, at: &str, account: &str) {

@@ -57,7 +57,7 @@ fn every_change_is_followed() {
     site.change(|_| {});
     site.write("keys/a1.key", "y");
     sleep(Duration::from_millis(2500));
-    site.change(|document| group(document, "many:4.5")["accounts"][0]["weight"] = json!(9));
+    site.change(|document| group(document, "many:4.5")["accounts"][0]["http"] = json!("1.1"));
     assert_eq!(watch.until(ALL), [CLUSTERS, ALL]);
     assert_eq!(watch.end("-TERM"), (Some(0), String::new()));
 }

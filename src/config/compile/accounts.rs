@@ -62,7 +62,7 @@ pub(super) fn compile(
         &format!("{path}.failover"),
         problems,
     );
-    Some(Accounts { accounts, failover })
+    Some(Accounts::new(accounts, failover))
 }
 
 fn compile_account(

@@ -1,6 +1,10 @@
 //! What leaves: cluster, path, version, and what is taken out.
 
 use super::*;
+use crate::config::policy::GroupKind;
+use crate::failover::Bounds;
+use crate::host::Clocks;
+use crate::host::fake::FakeProcess;
 
 const V: &str = "anthropic-version: 2023-06-01";
 
@@ -240,33 +244,105 @@ fn the_version_that_leaves() {
 
 #[test]
 fn what_chooses_among_accounts() {
-    let (in_force, world) = setting();
-    let affinity = |key: &str, session: &str| {
+    let (in_force, mut world) = setting();
+    let leaves = |world: &FakeWorld, key: &str, session: &str| {
         let key = format!("x-api-key: {key}");
         let head = head("POST /v1/messages", &[&key, V, session]);
         let mut exchange = Exchange::default();
-        exchange.on_request_head(&head, false, Some(&in_force), &world);
-        let outcome = exchange.on_request_body(br#"{"model":"claude-z-2"}"#, true, &Unlimited);
+        exchange.on_request_head(&head, false, Some(&in_force), world);
+        let outcome = exchange.on_request_body(br#"{"model":"claude-z-2"}"#, true, world);
         let Outcome::Continue(edits) = outcome else {
             panic!("{outcome:?}");
         };
+        exchange.on_done(&FakeEnd(""), world).expect("a record");
         let value = |name| set(&edits, name).map(str::to_owned);
         (
-            value("x-trilane-cluster"),
-            value("x-trilane-affinity"),
+            value("x-trilane-cluster").unwrap(),
             value("x-envoy-upstream-rq-per-try-timeout-ms"),
         )
     };
-    let (cluster, first, limit) = affinity("k-b-accounts", "session-id: s1");
-    assert_eq!(cluster.as_deref(), Some("source/b-accounts"));
-    assert_eq!(limit.as_deref(), Some("70000"));
-    assert!(first.is_some());
-    assert_eq!(affinity("k-b-accounts", "session_id: s1").1, first, "again");
-    assert_ne!(affinity("k-b-accounts", "session-id: s2").1, first);
+    let limit = Some("70000".to_owned());
+    // Until an account has answered, by way of the hop.
+    let unknown = leaves(&world, "k-b-accounts", "session-id: s1");
+    assert_eq!(unknown, ("account/hop".to_owned(), limit.clone()));
+    world.accounts = FakeAccounts(Some(FakeHost::of(&FakeProcess::start())));
+    let group = in_force.policy.groups();
+    let group = group.iter().find(|group| group.id == "b-accounts").unwrap();
+    let GroupKind::Source(source) = &group.kind else {
+        panic!("a source");
+    };
+    let accounts = source.accounts.as_deref().unwrap();
+    for index in 0..2 {
+        world.note(failover::Event::Answered, "b-accounts", accounts, index);
+    }
+    let mut homes = Vec::new();
+    for session in 0..20 {
+        let one = leaves(&world, "k-b-accounts", &format!("session-id: s{session}"));
+        let again = leaves(&world, "k-b-accounts", &format!("session_id: s{session}"));
+        assert_eq!(one, again, "{session}: the same conversation");
+        assert_eq!(one.1, limit, "{session}");
+        homes.push(one.0);
+    }
+    for account in ["account/b-accounts/one", "account/b-accounts/two"] {
+        assert!(
+            homes.iter().any(|home| home == account),
+            "{account}: {homes:?}"
+        );
+    }
     // One account, or a cluster written by hand: there is nothing to choose.
-    let alone = affinity("k-b-account", "session-id: s1");
-    assert_eq!(alone, (Some("source/b-account".to_owned()), None, None));
-    assert_eq!(affinity("k-b", "session-id: s1").1, None);
+    let alone = leaves(&world, "k-b-account", "session-id: s1");
+    assert_eq!(alone, ("source/b-account".to_owned(), None));
+    assert_eq!(
+        leaves(&world, "k-b", "session-id: s1"),
+        ("cb".to_owned(), None)
+    );
+}
+
+/// Where the gateway's filter alone was replaced (ECDS), the hop belongs to another VM. Accounts are asked directly there,
+/// and one that fails is ejected all the same.
+#[test]
+fn a_hop_of_another_vm() {
+    const UPSTREAM: &str = "via_upstream";
+    // (case, status, details, whether the client gets it, whether the account is ejected)
+    for (case, status, details, relayed, ejected) in [
+        ("an answer", 200, UPSTREAM, true, false),
+        ("an error of the request", 400, UPSTREAM, true, false),
+        ("the account's last word", 429, UPSTREAM, true, true),
+        ("refused by the hop", 408, UPSTREAM, false, true),
+        ("refused by the hop, as Envoy's own", 408, "", false, true),
+        ("no cluster", 503, "cluster_not_found", false, true),
+    ] {
+        let (in_force, mut world) = setting();
+        world.foreign_hop = true;
+        world.accounts = FakeAccounts(Some(FakeHost::of(&FakeProcess::start())));
+        let head = head("POST /v1/messages", &["x-api-key: k-b-accounts", V]);
+        let mut exchange = Exchange::default();
+        exchange.on_request_head(&head, false, Some(&in_force), &world);
+        let outcome = exchange.on_request_body(br#"{"model":"claude-z-2"}"#, true, &world);
+        let Outcome::Continue(edits) = outcome else {
+            panic!("{case}: {outcome:?}");
+        };
+        let cluster = set(&edits, "x-trilane-cluster").unwrap();
+        assert!(
+            cluster.starts_with("account/b-accounts/"),
+            "{case}: {cluster}"
+        );
+        let attempts = world.attempts();
+        let (index, _) = attempts.last().expect("asked directly");
+        let outcome = exchange.on_response_head(&Last { status, details }, false, &world);
+        let got = match &outcome {
+            Outcome::Reply(reply) => {
+                assert_eq!(reply.status, 502, "{case}");
+                false
+            }
+            _ => true,
+        };
+        assert_eq!(got, relayed, "{case}: {outcome:?}");
+        let states = world.account_states("b-accounts");
+        let marks = attempts.accounts().unwrap().marks[index];
+        let now_us = world.accounts.0.as_ref().unwrap().steady_us();
+        assert_eq!(states.is_ejected(&marks, now_us), ejected, "{case}");
+    }
 }
 
 /// A group with accounts of these URLs, and what its requests bring along in `x-trilane-path`.
@@ -323,9 +399,12 @@ fn the_path_without_its_version() {
     const OWN: &str = "https://h/api/paas/v4";
     const VERTEX: &str = "https://h/v1/projects/p/locations/l/publishers/google";
     #[rustfmt::skip]
-    let cases: [(&str, &[&str], &str, Option<&str>); 12] = [
+    let cases: [(&str, &[&str], &str, Option<&str>); 14] = [
         ("A", &["https://h"], CHAT, None),
-        ("A", &["https://h/v1", "https://h/openai/v1"], CHAT, None),
+        ("A", &["https://h/openai/v1"], CHAT, None),
+        // The account before may have left its own base there.
+        ("A", &["https://h/v1", "https://h/openai/v1"], CHAT, Some("/chat/completions")),
+        ("A", &["https://h/v1", "https://other"], CHAT, None),
         ("A", &[OWN], CHAT, Some("/chat/completions")),
         ("A", &[OWN], "POST /chat/completions", Some("/chat/completions")),
         ("A", &["https://h/v1", OWN], "POST /responses", Some("/responses")),
@@ -376,7 +455,7 @@ fn how_long_an_account_may_take() {
         let mut gone = Vec::new();
         for (i, piece) in pieces.iter().enumerate() {
             let end = i + 1 == pieces.len();
-            match exchange.on_request_body(piece.as_bytes(), end, &Unlimited) {
+            match exchange.on_request_body(piece.as_bytes(), end, &world) {
                 Outcome::Continue(edits) if !edits.headers.is_empty() => gone.push(edits),
                 Outcome::Continue(_) | Outcome::Pause => {}
                 Outcome::Reply(reply) => panic!("{case}: {reply:?}"),
@@ -387,11 +466,11 @@ fn how_long_an_account_may_take() {
         };
         let limit = set(edits, "x-envoy-upstream-rq-per-try-timeout-ms");
         assert_eq!(limit, Some(want), "{case}");
-        let bounds = Bounds::read(set(edits, "x-trilane-bounds").unwrap().as_bytes());
         let Bounds {
             attempts: tries,
             until_us: until,
-        } = bounds.unwrap();
+        } = world.attempts().bounds();
+        exchange.on_done(&FakeEnd(""), &world).expect("a record");
         assert_eq!(tries, 2, "{case}: one for each account");
         assert!(
             (100_000_000..101_000_000).contains(&until),

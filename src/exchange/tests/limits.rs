@@ -47,6 +47,8 @@ impl Clock for Limited {
     }
 }
 
+impl AccountStates for Limited {}
+
 impl Quotas for Limited {
     fn admit(&self, subjects: &[Subject], estimate: Estimate) -> Result<Reservation, AdmitError> {
         let now = Now::both(self.now_us());
@@ -176,10 +178,6 @@ impl ResponseHeaders for OfUpstream {
 
     fn details(&self) -> Vec<u8> {
         UPSTREAM.as_bytes().to_vec()
-    }
-
-    fn failed_attempts(&self) -> Vec<u8> {
-        Vec::new()
     }
 
     fn header(&self, _: &'static str) -> Option<String> {

@@ -20,10 +20,14 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::auth::KeyStore;
+use crate::config::account::Accounts;
 use crate::config::snapshot::InForce;
 use crate::config::{Document, compile};
+use crate::failover::{self, Registry, RequestAttempts, States};
 use crate::head::Head;
+use crate::host::fake::FakeHost;
 use crate::keys::{KeyDigest, KeyRecord, Namespace, StoredRecord};
+use crate::ledger::FailedAttempt;
 use crate::limits::{AdmitError, Consumption, Estimate, Figures, Reservation, Settlement, Subject};
 
 /// Key records in a map, and a clock that counts how often it is asked.
@@ -37,6 +41,84 @@ struct FakeWorld {
     newer: Option<Rc<InForce>>,
     /// Whether the limits service can be asked.
     service: bool,
+    /// The requests to several accounts.
+    requests: Registry,
+    /// Which accounts have answered, and so are asked directly.
+    accounts: FakeAccounts,
+    /// Whether the account hop is another VM's.
+    foreign_hop: bool,
+}
+
+/// What is known of accounts, in shared data.
+#[derive(Debug, Default)]
+struct FakeAccounts(Option<FakeHost>);
+
+impl FakeWorld {
+    /// The attempts of the request that `head` makes.
+    fn attempts(&self) -> Rc<RequestAttempts> {
+        self.requests.find(b"req-1").expect("several accounts")
+    }
+
+    /// An attempt by way of the hop at the account with this id, which ends like this, unless it is good.
+    fn try_by_hop(&self, account: &str, failed: Option<(u16, &str)>) {
+        let attempts = self.attempts();
+        let accounts = attempts.accounts().expect("a source with accounts");
+        let index = accounts.accounts.iter().position(|it| it.id == account);
+        attempts.ask(index.expect("one of them"), true);
+        if let Some((status, report)) = failed {
+            attempts.record(FailedAttempt::answered(account.to_owned(), status, report));
+        }
+    }
+}
+
+impl AccountStates for FakeWorld {
+    fn account_states(&self, source: &str) -> States {
+        let host = self.accounts.0.as_ref();
+        host.map_or_else(States::default, |host| failover::read(source, host))
+    }
+
+    fn note(&self, event: failover::Event, source: &str, accounts: &Accounts, index: usize) {
+        if let Some(host) = &self.accounts.0 {
+            failover::note(event, source, accounts, index, host);
+        }
+    }
+
+    fn begin_attempts(&self, id: &str, attempts: &Rc<RequestAttempts>) -> bool {
+        self.requests.begin(id, attempts)
+    }
+
+    fn has_hop(&self) -> bool {
+        !self.foreign_hop
+    }
+
+    fn end_attempts(&self, id: &str) {
+        self.requests.end(id);
+    }
+}
+
+/// The head of the last answer.
+#[derive(Debug)]
+struct Last<'a> {
+    status: u16,
+    details: &'a str,
+}
+
+impl ResponseHeaders for Last<'_> {
+    fn status(&self) -> u16 {
+        self.status
+    }
+
+    fn details(&self) -> Vec<u8> {
+        self.details.as_bytes().to_vec()
+    }
+
+    fn header(&self, _: &'static str) -> Option<String> {
+        None
+    }
+
+    fn withheld_headers(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 const NOW: i64 = 1_800_000_000;
@@ -69,6 +151,14 @@ impl Clock for FakeWorld {
 /// Where nothing is limited, nothing is counted.
 #[derive(Debug)]
 struct Unlimited;
+
+impl Clock for Unlimited {
+    fn now_us(&self) -> u64 {
+        0
+    }
+}
+
+impl AccountStates for Unlimited {}
 
 impl Quotas for Unlimited {
     fn admit(&self, subjects: &[Subject], _: Estimate) -> Result<Reservation, AdmitError> {
@@ -118,16 +208,7 @@ impl ResponseHeaders for FakeHead {
     }
 
     fn details(&self) -> Vec<u8> {
-        if self.details.starts_with("hop: ") {
-            return UPSTREAM.as_bytes().to_vec();
-        }
         self.details.as_bytes().to_vec()
-    }
-
-    fn failed_attempts(&self) -> Vec<u8> {
-        let reason = self.details.strip_prefix("hop: ").unwrap_or_default();
-        crate::ledger::FailedAttempt::answered("two".to_owned(), self.status, reason)
-            .append_to(Vec::new())
     }
 
     fn header(&self, name: &'static str) -> Option<String> {
@@ -139,7 +220,7 @@ impl ResponseHeaders for FakeHead {
     }
 }
 
-/// A stream that is over, with these details; of a source with accounts it says what Envoy would.
+/// A stream that is over, with these details.
 #[derive(Debug, Clone, Copy)]
 struct FakeEnd<'a>(&'a str);
 
@@ -148,16 +229,8 @@ impl StreamEnd for FakeEnd<'_> {
         self.0.as_bytes().to_vec()
     }
 
-    fn account(&self) -> Option<String> {
-        Some("two".to_owned())
-    }
-
     fn attempts(&self) -> u64 {
         2
-    }
-
-    fn failed_attempts(&self) -> Vec<u8> {
-        br#"{"account":"one","kind":"rate_limited","status":429}"#.to_vec()
     }
 }
 

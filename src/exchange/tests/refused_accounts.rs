@@ -1,42 +1,6 @@
 //! When a 502 is final: every account of the source was refused for its credential, and nothing else went wrong.
 
 use super::*;
-use crate::ledger::FailedAttempt;
-
-/// The head of the last answer, and the failed tries that led to it: account, status, and the way's report.
-#[derive(Debug)]
-struct Last<'a> {
-    status: u16,
-    details: &'a str,
-    tries: &'a [(&'a str, u16, &'a str)],
-}
-
-impl ResponseHeaders for Last<'_> {
-    fn status(&self) -> u16 {
-        self.status
-    }
-
-    fn details(&self) -> Vec<u8> {
-        self.details.as_bytes().to_vec()
-    }
-
-    fn failed_attempts(&self) -> Vec<u8> {
-        self.tries
-            .iter()
-            .map(|(account, status, report)| {
-                FailedAttempt::answered((*account).to_owned(), *status, report)
-            })
-            .fold(Vec::new(), |before, failed| failed.append_to(before))
-    }
-
-    fn header(&self, _: &'static str) -> Option<String> {
-        None
-    }
-
-    fn withheld_headers(&self) -> Vec<String> {
-        Vec::new()
-    }
-}
 
 const TRY: &str = "via_upstream;-;";
 const RESET: &str = "upstream_reset_before_response_started{connection_failure};UF;";
@@ -175,12 +139,12 @@ fn a_502_is_final_where_every_account_was_refused() {
             AGAIN,
         ),
         (
-            "one was broken and then refused",
+            "one broke off, and refused when it was asked again",
             "k-b-accounts",
             401,
             UPSTREAM,
-            &[("one", 500, TRY), ("one", 401, TRY), ("two", 401, TRY)],
-            AGAIN,
+            &[("one", 503, RESET), ("one", 401, TRY), ("two", 401, TRY)],
+            FINAL,
         ),
     ];
     let (in_force, world) = setting();
@@ -190,13 +154,12 @@ fn a_502_is_final_where_every_account_was_refused() {
         let mut exchange = Exchange::default();
         let request = head("POST /v1/messages", &headers);
         exchange.on_request_head(&request, false, Some(&in_force), &world);
-        exchange.on_request_body(br#"{"model":"claude-z-2"}"#, true, &Unlimited);
-        let last = Last {
-            status,
-            details,
-            tries,
-        };
-        let outcome = exchange.on_response_head(&last, false, &Unlimited);
+        exchange.on_request_body(br#"{"model":"claude-z-2"}"#, true, &world);
+        for (account, status, report) in tries {
+            world.try_by_hop(account, Some((*status, report)));
+        }
+        let last = Last { status, details };
+        let outcome = exchange.on_response_head(&last, false, &world);
         let got = match &outcome {
             Outcome::Reply(reply) => {
                 let stop = ("x-should-retry", "false".to_owned());

@@ -21,10 +21,6 @@ impl ResponseHeaders for Answered {
         self.1.as_bytes().to_vec()
     }
 
-    fn failed_attempts(&self) -> Vec<u8> {
-        Vec::new()
-    }
-
     fn header(&self, name: &'static str) -> Option<String> {
         let reset = self.2.filter(|_| name == "x-ratelimit-reset");
         reset.map(str::to_owned)

@@ -140,6 +140,11 @@ class Contestant(Stack):
             log.truncate(0)
 
 
+#: Where the log of attempts begins, and the filter of attempts.
+ATTEMPT_LOG = "                      # Tells the filter of attempts"
+ATTEMPTS = "            - name: envoy.filters.http.wasm\n"
+
+
 class Trilane(Contestant):
     """The shipped configuration."""
 
@@ -182,6 +187,8 @@ class Bare(Contestant):
     def configured(self, text: str) -> str:
         text = without(text, "  # The configuration loader:", "static_resources:\n", "")
         text = without(text, FILTER, ROUTER, self.filters())
+        text = without(text, ATTEMPT_LOG, "\n    - name: gateway_tls\n", "")
+        text = without(text, ATTEMPTS, "            - name: envoy.filters.http.upstream_codec", "")
         text = replaced(text, BY_HEADER, f"cluster: {CLUSTER}\n")
         # The replies of the sample's `local_reply_config` are not for these.
         text = replaced(text, "                  mappers:\n", f"                  mappers:\n{' ' * 20}- {yaml(LEAVE_ALONE)}\n")

@@ -22,6 +22,8 @@ from e2e.accounts.operations import Operation
 from e2e.stacks import PromptStack
 from stack import Stack
 
+#: The metric that tells until when an account is ejected.
+EJECTED = "trilane_account_ejected_until_timestamp_seconds"
 #: How long a change may take to hold, in seconds, on a busy machine.
 PATIENCE = 45.0
 
@@ -46,6 +48,7 @@ class Desk:
         self.http = httpx.Client(base_url=stack.base_url, timeout=30.0, trust_env=False, limits=limits)
         self._markers = itertools.count(1)
         self._published: Any = None
+        self._settled = 0.0
         self._keys = itertools.count(10_000)
         self._publishing = threading.Lock()
 
@@ -87,6 +90,7 @@ class Desk:
                 time.sleep(0.02)
             self._clean_up(clusters)
             self._published = wanted
+            self._settled = time.monotonic() + 1.5
 
     def _clean_up(self, clusters: Path) -> None:
         """What the documents before left over goes, at once rather than after a while."""
@@ -98,15 +102,14 @@ class Desk:
             time.sleep(0.01)
 
     def set_aside(self) -> list[tuple[str, str]]:
-        """The accounts that outlier detection keeps out of their tiers now: source and account."""
-        found = self.http.get(f"{self.stack.admin_url}/clusters", params={"format": "json"}).json()
-        return [
-            (cluster["name"].split("/")[1], host["hostname"])
-            for cluster in found["cluster_statuses"]
-            if cluster["name"].startswith("tier/")
-            for host in cluster["host_statuses"]
-            if host["health_status"].get("failed_outlier_check")
-        ]
+        """The accounts that are ejected now, to the second: source and account."""
+        # Each worker's tick takes back what another document has made void.
+        time.sleep(max(0.0, self._settled - time.monotonic()))
+        text = self.http.get(f"{self.stack.admin_url}/stats", params={"filter": EJECTED}).text
+        found = re.findall(rf"^wasmcustom\.{EJECTED};source=(.*?);account=(.*?);: (\d+)$", text, re.MULTILINE)
+        there = {(group["id"], one["id"]) for group in self._published["groups"] for one in group.get("accounts", [])}
+        ejected = {(source, account) for source, account, until in found if int(until) > time.time()}
+        return sorted(ejected & there)
 
     @contextlib.contextmanager
     def clusters_without(self, *names: str) -> Iterator[None]:

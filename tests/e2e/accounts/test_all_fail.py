@@ -213,15 +213,15 @@ def test_the_log_names_who_was_refused(accounts: Desk) -> None:
 
 
 def test_no_source(accounts: Desk) -> None:
-    """The filter knows a source whose clusters Envoy does not have (yet): 502, and no account to blame."""
-    accounts.publish(document())
-    names = [f"source/{group}" for group in GROUPS.values()]
+    """The filter knows a source none of whose clusters Envoy has (yet): 502, and the record says why."""
+    accounts.publish(document(failover={"failures": 100}))
+    names = [f"account/{group}/{account}" for group in GROUPS.values() for account in ACCOUNTS]
     with accounts.clusters_without(*names):
         for operation in OPERATIONS:
             asked = accounts.ask(operation)
             our_502(operation.name, asked)
             record = asked.record()
             unpaid(operation.name, record)
-            blamed = [name for name in record if name.startswith(("trilane.account", "trilane.tries"))]
-            assert not blamed, f"{operation.name}: {record}"
-    assert accounts.ask(OPERATIONS[0]).status == 200, "and it is back with the clusters"
+            assert {kind for _, kind in kinds(record)} == {"no_host"}, f"{operation.name}: {record}"
+    for operation in OPERATIONS:
+        assert accounts.ask(operation).status == 200, f"{operation.name}: it is back with the clusters"

@@ -356,7 +356,7 @@ def _nothing_is_left_behind(desk: Desk, document: Document) -> None:
     written = {file.name for file in (desk.stack.upstreams_dir / "secrets").iterdir()}
     assert written == names
     clusters = json.loads((desk.stack.upstreams_dir / "clusters" / "clusters.json").read_text())["resources"]
-    wanted = {*SOURCES, "config_source", *(cluster["name"] for cluster in clusters)}
+    wanted = {*SOURCES, "config_source", "account/hop", *(cluster["name"] for cluster in clusters)}
     deadline = time.monotonic() + 5
     with httpx.Client(base_url=desk.stack.admin_url, trust_env=False) as admin:
         while True:

@@ -29,6 +29,7 @@ fn rendered(account: &Account) -> Value {
         label: "account~g~a",
         secret_file: "/g.a.json",
         authorities: account.origin.tls.then_some(&authorities),
+        only: true,
         proxy: account.proxy.as_ref().map(|proxy| (proxy, "proxy/g/a")),
     };
     cluster(account, &identity)

@@ -1,20 +1,28 @@
 //! One exchange after another, as `filter::http` drives them, without a proxy around it.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::rc::Rc;
 
 use trilane::auth::KeyStore;
+use trilane::config::account::Accounts;
+use trilane::config::policy::GroupKind;
 use trilane::config::snapshot::InForce;
 use trilane::config::{Document, compile};
-use trilane::exchange::{Clock, Exchange, Outcome, Quotas, ResponseHeaders, StreamEnd};
+use trilane::exchange::{
+    AccountStates, Clock, Exchange, Outcome, Quotas, ResponseHeaders, StreamEnd,
+};
+use trilane::failover::{self, Event, Registry, RequestAttempts, States};
 use trilane::head::Head;
+use trilane::host::{Clocks, StatId, StatKind, Stats};
 use trilane::keys::{KeyDigest, Namespace, StoredRecord};
 use trilane::ledger::{Record, UsageStatus};
 use trilane::limits::{
     AdmitError, Consumption, Estimate, Figures, Reservation, Settlement, Subject,
 };
+
+use trilane::shared_data::{Conflict, SharedData};
 
 use crate::kinds::Kind;
 
@@ -44,6 +52,21 @@ impl Setting {
             .into_iter()
             .map(|(digest, record)| (digest.shared_name(), stored(record)))
             .collect();
+        let world = Memory {
+            records,
+            micros: Cell::new(0),
+            accounts: Values::default(),
+            requests: Registry::default(),
+        };
+        for group in compiled.policy.groups() {
+            if let GroupKind::Source(source) = &group.kind
+                && let Some(accounts) = &source.accounts
+            {
+                for index in 0..accounts.accounts.len() {
+                    world.note(Event::Answered, &source.group, accounts, index);
+                }
+            }
+        }
         Self {
             in_force: InForce {
                 epoch: 1,
@@ -51,10 +74,7 @@ impl Setting {
                 feed: None,
                 policy: compiled.policy,
             },
-            world: Memory {
-                records,
-                micros: Cell::new(0),
-            },
+            world,
         }
     }
 }
@@ -112,10 +132,6 @@ impl ResponseHeaders for Good {
         b"via_upstream".to_vec()
     }
 
-    fn failed_attempts(&self) -> Vec<u8> {
-        Vec::new()
-    }
-
     fn header(&self, name: &'static str) -> Option<String> {
         (name == "x-request-id").then(|| "req_0123456789".to_owned())
     }
@@ -133,16 +149,8 @@ impl StreamEnd for Whole {
         b"via_upstream".to_vec()
     }
 
-    fn account(&self) -> Option<String> {
-        Some("one".to_owned())
-    }
-
     fn attempts(&self) -> u64 {
         1
-    }
-
-    fn failed_attempts(&self) -> Vec<u8> {
-        Vec::new()
     }
 }
 
@@ -151,6 +159,43 @@ impl StreamEnd for Whole {
 pub struct Memory {
     records: BTreeMap<String, Vec<u8>>,
     micros: Cell<u64>,
+    accounts: Values,
+    requests: Registry,
+}
+
+/// Shared data with one reader and writer.
+#[derive(Debug, Default)]
+struct Values(RefCell<BTreeMap<String, Vec<u8>>>);
+
+impl SharedData for Values {
+    fn get(&self, name: &str) -> (Option<Vec<u8>>, Option<u32>) {
+        (self.0.borrow().get(name).cloned(), None)
+    }
+
+    fn set(&self, name: &str, value: &[u8], _: Option<u32>) -> Result<(), Conflict> {
+        self.0.borrow_mut().insert(name.to_owned(), value.to_vec());
+        Ok(())
+    }
+}
+
+impl Clocks for Values {
+    fn wall_us(&self) -> u64 {
+        0
+    }
+
+    fn steady_us(&self) -> u64 {
+        0
+    }
+}
+
+impl Stats for Values {
+    fn define(&self, _: StatKind, _: &str) -> StatId {
+        None
+    }
+
+    fn add(&self, _: StatId, _: u64) {}
+
+    fn record(&self, _: StatId, _: u64) {}
 }
 
 impl KeyStore for Memory {
@@ -182,6 +227,25 @@ impl Quotas for Memory {
 
     fn figures(&self, _: &[Subject]) -> Figures {
         Figures::default()
+    }
+}
+
+/// Every account has answered before.
+impl AccountStates for Memory {
+    fn account_states(&self, source: &str) -> States {
+        failover::read(source, &self.accounts)
+    }
+
+    fn note(&self, event: Event, source: &str, accounts: &Accounts, index: usize) {
+        failover::note(event, source, accounts, index, &self.accounts);
+    }
+
+    fn begin_attempts(&self, id: &str, attempts: &Rc<RequestAttempts>) -> bool {
+        self.requests.begin(id, attempts)
+    }
+
+    fn end_attempts(&self, id: &str) {
+        self.requests.end(id);
     }
 }
 

@@ -1,0 +1,175 @@
+//! A request to a source with several accounts: where its first attempt goes, and within which bounds others follow.
+
+use std::rc::Rc;
+
+use super::affinity::affinity;
+use super::edits::{
+    ATTEMPT_TIMEOUT_HEADER, CLUSTER_HEADER, HeaderEdit, NO_RETRY_HEADER, PATH_HEADER,
+};
+use super::environment::{AccountStates, Forwarding};
+use super::route::Route;
+use super::upstream_head::path_less_version;
+use crate::config::account::Accounts;
+use crate::failover::attempt::NO_MORE_ATTEMPTS;
+use crate::failover::{Bounds, Event, Plan, RequestAttempts};
+use crate::head::Head;
+use crate::ledger::FailedAttempt;
+
+/// A request to a source with several accounts.
+#[derive(Debug)]
+pub(super) struct SeveralAccounts {
+    /// The id that Envoy gave the request.
+    id: Option<String>,
+    affinity: u64,
+    path: Option<Vec<u8>>,
+    /// Its attempts, once its head was released.
+    attempts: Option<Rc<RequestAttempts>>,
+}
+
+impl SeveralAccounts {
+    /// Of the key with the id `key`; `path` is the path upstream, before an account's own base. `None` where the source
+    /// has no second account.
+    pub(super) fn new(head: &Head, route: &Route, key: &str, path: &[u8]) -> Option<Self> {
+        let accounts = route.source.alternatives()?;
+        Some(Self {
+            id: head
+                .get("x-request-id")
+                .and_then(|id| core::str::from_utf8(id).ok())
+                .map(str::to_owned),
+            affinity: affinity(key, head),
+            path: accounts.have_paths().then(|| path_less_version(path)),
+            attempts: None,
+        })
+    }
+
+    /// Chooses the account of the first attempt, and gives the headers that lead there.
+    pub(super) fn dispatch(
+        &mut self,
+        route: &Route,
+        stream: bool,
+        began_us: u64,
+        environment: &impl Forwarding,
+    ) -> Vec<HeaderEdit> {
+        let source = &route.source;
+        let Some(accounts) = source.alternatives() else {
+            return Vec::new();
+        };
+        let states = environment.account_states(&source.group);
+        let attempts = Rc::new(RequestAttempts::new(Plan {
+            source: Rc::clone(source),
+            affinity: self.affinity,
+            path: self.path.clone(),
+            bounds: bounds(accounts, began_us),
+        }));
+        let dispatch = attempts.dispatch(&states, environment.now_us(), environment.has_hop());
+        // Where nobody could find the attempts of the request there are to be no more than the first.
+        let remembered = self
+            .id
+            .as_deref()
+            .is_some_and(|id| environment.begin_attempts(id, &attempts));
+        let retried = dispatch.as_ref().is_some_and(|it| it.retried) && remembered;
+        let cluster = dispatch.map_or_else(|| source.cluster.clone(), |it| it.cluster);
+        let mut headers = vec![
+            HeaderEdit::Set(CLUSTER_HEADER, cluster.into_bytes()),
+            HeaderEdit::Set(
+                ATTEMPT_TIMEOUT_HEADER,
+                answer_ms(accounts, stream).into_bytes(),
+            ),
+        ];
+        if let Some(path) = &self.path {
+            headers.push(HeaderEdit::Set(PATH_HEADER, path.clone()));
+        }
+        if !retried {
+            headers.push(HeaderEdit::Set(NO_RETRY_HEADER, b"0".to_vec()));
+        }
+        self.attempts = Some(attempts);
+        headers
+    }
+
+    /// Its attempts, once its head was released.
+    pub(super) fn attempts(&self) -> Option<&RequestAttempts> {
+        self.attempts.as_deref()
+    }
+
+    /// A response below 400 has come.
+    pub(super) fn on_success(&self, environment: &impl AccountStates) {
+        if let Some(attempts) = self.attempts()
+            && attempts.must_note_answer()
+        {
+            note(Event::Answered, attempts, environment);
+        }
+    }
+
+    /// An error has come, with Envoy's `details`: the account's own, or Envoy's in its place. An attempt by way of the
+    /// hop was judged there.
+    pub(super) fn on_error(&self, status: u16, details: &[u8], environment: &impl AccountStates) {
+        let Some(attempts) = self.attempts().filter(|it| !it.by_hop()) else {
+            return;
+        };
+        let Some((_, account)) = attempts.last() else {
+            return;
+        };
+        let is_noted_by_log = !attempts.ends_at_foreign_hop();
+        let failed = if self.is_refused_by_foreign_hop(status) {
+            FailedAttempt::unanswered(account.id.clone())
+        } else {
+            let details = String::from_utf8_lossy(details);
+            FailedAttempt::answered(account.id.clone(), status, &details)
+        };
+        let event = Event::of(failed.kind);
+        attempts.record(failed);
+        match event {
+            Event::Failed if is_noted_by_log => {}
+            Event::Answered if !attempts.must_note_answer() => {}
+            _ => note(event, attempts, environment),
+        }
+    }
+
+    /// Whether an error with this status means that the account has failed, and that a hop that does not know the request
+    /// has refused the attempt after it.
+    pub(super) fn is_refused_by_foreign_hop(&self, status: u16) -> bool {
+        status == NO_MORE_ATTEMPTS
+            && self
+                .attempts()
+                .is_some_and(RequestAttempts::ends_at_foreign_hop)
+    }
+
+    /// The request is over.
+    pub(super) fn end(&self, environment: &impl AccountStates) {
+        if let Some(id) = &self.id
+            && self.attempts.is_some()
+        {
+            environment.end_attempts(id);
+        }
+    }
+}
+
+/// Notes what became of the last attempt.
+fn note(event: Event, attempts: &RequestAttempts, environment: &impl AccountStates) {
+    if let (Some((index, _)), Some(accounts)) = (attempts.last(), attempts.accounts()) {
+        environment.note(event, &attempts.source().group, accounts, index);
+    }
+}
+
+/// The bounds of a request's attempts.
+fn bounds(accounts: &Accounts, began_us: u64) -> Bounds {
+    let failover = &accounts.failover;
+    let total_us = u64::from(failover.total_seconds).saturating_mul(1_000_000);
+    let attempts = usize::try_from(failover.tries).unwrap_or(usize::MAX);
+    Bounds {
+        // None is asked twice for one request.
+        attempts: attempts.min(accounts.accounts.len()),
+        until_us: began_us.saturating_add(total_us),
+    }
+}
+
+/// How long an account may take until its response begins, in milliseconds.
+fn answer_ms(accounts: &Accounts, stream: bool) -> String {
+    let failover = &accounts.failover;
+    let seconds = if stream {
+        failover.stream_answer_seconds
+    } else {
+        failover.answer_seconds
+    };
+    u64::from(seconds).saturating_mul(1000).to_string()
+}

@@ -1,0 +1,56 @@
+//! Sources with several accounts, for the tests of this room.
+
+use std::rc::Rc;
+
+use serde_json::{Value, json};
+
+use super::request::{Bounds, Plan, RequestAttempts};
+use crate::config::policy::{GroupKind, Source};
+use crate::config::{Document, compile};
+
+/// After when no further account is asked in the tests, in microseconds.
+pub(super) const UNTIL_US: u64 = 6_000_000_000;
+
+/// A source `s` with these accounts, each an object with an `id` and what else matters.
+pub(super) fn source_of(accounts: &[Value], failover: Value) -> Rc<Source> {
+    let accounts: Vec<Value> = accounts
+        .iter()
+        .map(|given| {
+            let mut account = json!({"url": "https://h", "credential": "k"});
+            let fields = account.as_object_mut().unwrap();
+            fields.extend(given.as_object().unwrap().clone());
+            account
+        })
+        .collect();
+    let group = json!({
+        "id": "s", "protocol": "B", "multiplier": "1", "models": [], "accounts": accounts, "failover": failover,
+    });
+    let document = json!({"groups": [group], "keys": []});
+    let document = Document::parse(document.to_string().as_bytes()).unwrap();
+    let compiled = compile(&document).unwrap();
+    let GroupKind::Source(source) = &compiled.policy.groups()[0].kind else {
+        panic!("a source");
+    };
+    Rc::clone(source)
+}
+
+/// The same with the accounts `a0`, `a1`, … of one priority.
+pub(super) fn source(accounts: usize) -> Rc<Source> {
+    let accounts: Vec<Value> = (0..accounts)
+        .map(|n| json!({"id": format!("a{n}")}))
+        .collect();
+    source_of(&accounts, json!({}))
+}
+
+/// A request to a source, of which so many accounts may be asked.
+pub(super) fn request(source: &Rc<Source>, affinity: u64, attempts: usize) -> RequestAttempts {
+    RequestAttempts::new(Plan {
+        source: Rc::clone(source),
+        affinity,
+        path: None,
+        bounds: Bounds {
+            attempts,
+            until_us: UNTIL_US,
+        },
+    })
+}

@@ -1,0 +1,163 @@
+use std::collections::HashMap;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::super::ejection::Ejection;
+use super::super::fixtures::{source, source_of};
+use super::*;
+use crate::config::policy::Source;
+
+const CONVERSATIONS: u64 = 20_000;
+
+fn accounts(source: &Source) -> &Accounts {
+    source.accounts.as_deref().unwrap()
+}
+
+/// The whole order of a conversation.
+fn order(source: &Source, affinity: u64, states: &States, now_us: u64) -> Vec<String> {
+    let accounts = accounts(source);
+    let mut asked: Vec<usize> = Vec::new();
+    while let Some(next) = first(accounts, affinity, states, now_us, |i| !asked.contains(&i)) {
+        asked.push(next);
+    }
+    asked
+        .iter()
+        .map(|i| accounts.accounts[*i].id.clone())
+        .collect()
+}
+
+/// A number that is another for each conversation.
+fn affinity(conversation: u64) -> u64 {
+    conversation.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+#[test]
+fn logarithms() {
+    const ONE: u64 = 1 << FRACTION;
+    for (value, want) in [
+        (1_u64, 64 * ONE),
+        (1 << 32, 32 * ONE),
+        (1 << 63, ONE),
+        // 2 - log2(3)
+        (3 << 62, 1_782_572_483),
+        (u64::MAX, 0),
+        (0, 64 * ONE),
+    ] {
+        let got = negative_log2(value);
+        assert!(
+            got.abs_diff(want) < ONE / 1_000_000,
+            "{value}: {got}, not {want}"
+        );
+    }
+}
+
+#[test]
+fn shares_are_by_weight() {
+    for (case, weights) in [
+        ("equal", &[1, 1, 1, 1][..]),
+        ("3 to 1", &[3, 1]),
+        ("the widest", &[1000, 1]),
+        ("mixed", &[1, 2, 3, 4]),
+    ] {
+        let given: Vec<_> = weights
+            .iter()
+            .enumerate()
+            .map(|(n, weight)| json!({"id": format!("a{n}"), "weight": weight}))
+            .collect();
+        let source = source_of(&given, json!({}));
+        let mut counts = vec![0_u64; weights.len()];
+        for conversation in 0..CONVERSATIONS {
+            let states = States::default();
+            let found = first(
+                accounts(&source),
+                affinity(conversation),
+                &states,
+                0,
+                |_| true,
+            );
+            counts[found.unwrap()] += 1;
+        }
+        let sum: u64 = weights.iter().sum();
+        for (count, weight) in counts.iter().zip(weights) {
+            let want = CONVERSATIONS * weight / sum;
+            // Four standard deviations of a binomial distribution.
+            let slack = 4 * want.max(16).isqrt();
+            assert!(
+                count.abs_diff(want) <= slack,
+                "{case}: {counts:?} for {weights:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn priorities_come_before_draws_and_ejected_accounts_last() {
+    let given = [
+        json!({"id": "a", "priority": 0}),
+        json!({"id": "b", "priority": 0}),
+        json!({"id": "c", "priority": 3, "weight": 1000}),
+    ];
+    let source = source_of(&given, json!({}));
+    let known = accounts(&source);
+    // (case, ejected accounts, which comes last, which may come first)
+    for (case, ejected, last, may_be_first) in [
+        ("nobody", &[][..], "c", &["a", "b"][..]),
+        ("one of the first", &["a"], "a", &["b"]),
+        ("all of the first", &["a", "b"], "", &["c"]),
+        ("all", &["a", "b", "c"], "c", &["a", "b"]),
+    ] {
+        let mut states = States::default();
+        for (account, marks) in known.accounts.iter().zip(&known.marks) {
+            if ejected.contains(&account.id.as_str()) {
+                let ejection = Ejection {
+                    until_us: 10,
+                    ..Ejection::default()
+                };
+                states.set_ejection(marks, ejection);
+            }
+        }
+        for conversation in 0..50 {
+            let order = order(&source, affinity(conversation), &states, 5);
+            assert_eq!(order.len(), 3, "{case}: each once: {order:?}");
+            assert!(
+                may_be_first.contains(&order[0].as_str()),
+                "{case}: {order:?}"
+            );
+            assert!(last.is_empty() || order[2] == last, "{case}: {order:?}");
+            let later = self::order(&source, affinity(conversation), &states, 10);
+            assert_eq!(later[2], "c", "{case}: over: {later:?}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(crate::seeds_beside_source())]
+
+    /// Who is ejected, added or removed moves its own conversations and no others, and they come back.
+    #[test]
+    fn only_its_own_conversations_move(accounts in 2_usize..9, gone in 0_usize..9, seed in any::<u64>()) {
+        let gone = gone % accounts;
+        let source = source(accounts);
+        let known = self::accounts(&source);
+        let mut states = States::default();
+        states.set_ejection(&known.marks[gone], Ejection { until_us: 10, ..Ejection::default() });
+        let mut moved: HashMap<usize, u32> = HashMap::new();
+        for conversation in 0..300 {
+            let affinity = affinity(conversation) ^ seed;
+            let home = first(known, affinity, &States::default(), 0, |_| true).unwrap();
+            let meanwhile = first(known, affinity, &states, 5, |_| true).unwrap();
+            let without = first(known, affinity, &States::default(), 0, |i| i != gone).unwrap();
+            let back = first(known, affinity, &states, 10, |_| true).unwrap();
+            prop_assert_eq!(meanwhile, without);
+            prop_assert_eq!(back, home);
+            if home == gone {
+                *moved.entry(meanwhile).or_default() += 1;
+            } else {
+                prop_assert_eq!(meanwhile, home);
+            }
+        }
+        prop_assert!(!moved.contains_key(&gone));
+        prop_assert!(!(3..=5).contains(&accounts) || moved.len() == accounts - 1, "{moved:?}");
+    }
+}

@@ -1,0 +1,79 @@
+//! The requests of one VM whose attempts are under way.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use hashbrown::HashMap;
+
+use super::request::RequestAttempts;
+
+/// How many requests are remembered at most: more than one worker has under way.
+const MOST: usize = 100_000;
+
+/// The attempts of the requests under way, by the id that Envoy gave the request.
+///
+/// All filters of a VM share one: the gateway's filter begins an entry and ends it, those that see attempts look it up.
+#[derive(Debug, Default)]
+pub struct Registry {
+    requests: RefCell<HashMap<String, Rc<RequestAttempts>>>,
+    hop: Cell<bool>,
+}
+
+impl Registry {
+    /// The filter on the way to the account hop is of this VM.
+    pub fn note_hop(&self) {
+        self.hop.set(true);
+    }
+
+    /// Whether the filter on the way to the account hop is of this VM. It is not where the gateway's filter alone was
+    /// replaced (ECDS); and after a crash, until it is needed.
+    pub fn has_hop(&self) -> bool {
+        self.hop.get()
+    }
+
+    /// Begins a request. Gives whether it is remembered.
+    pub fn begin(&self, id: &str, attempts: &Rc<RequestAttempts>) -> bool {
+        let Ok(mut requests) = self.requests.try_borrow_mut() else {
+            return false;
+        };
+        let room = requests.len() < MOST && !requests.contains_key(id);
+        if room {
+            requests.insert(id.to_owned(), Rc::clone(attempts));
+        }
+        room
+    }
+
+    /// The attempts of a request.
+    pub fn find(&self, id: &[u8]) -> Option<Rc<RequestAttempts>> {
+        let id = core::str::from_utf8(id).ok()?;
+        self.requests.try_borrow().ok()?.get(id).map(Rc::clone)
+    }
+
+    /// The request is over.
+    pub fn end(&self, id: &str) {
+        if let Ok(mut requests) = self.requests.try_borrow_mut() {
+            requests.remove(id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::{request, source};
+    use super::*;
+
+    #[test]
+    fn requests_begin_and_end() {
+        let registry = Registry::default();
+        let one = Rc::new(request(&source(2), 0, 2));
+        assert!(registry.begin("a", &one), "the first");
+        assert!(!registry.begin("a", &one), "an id is one request's");
+        assert!(registry.find(b"a").is_some(), "under way");
+        for id in [&b"b"[..], b"", b"\xff"] {
+            assert!(registry.find(id).is_none(), "{id:?} is not");
+        }
+        registry.end("a");
+        assert!(registry.find(b"a").is_none(), "over");
+        assert_eq!(Rc::strong_count(&one), 1, "nothing is kept");
+    }
+}

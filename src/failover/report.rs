@@ -1,0 +1,233 @@
+//! What Envoy's log of an attempt that did not go well means.
+
+use super::registry::Registry;
+use super::request::RequestAttempts;
+use super::states::{self, Event};
+use crate::config::account::HOP_CLUSTER;
+use crate::host::{Clocks, Stats};
+use crate::ledger::{AttemptFailure, FailedAttempt};
+use crate::shared_data::SharedData;
+
+/// An attempt in the words of Envoy's log of upstream requests.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AttemptReport {
+    /// The id that Envoy gave the request.
+    pub request_id: Vec<u8>,
+    /// The cluster that was asked.
+    pub cluster: String,
+    /// The status of the response; `None` where none came.
+    pub status: Option<u16>,
+    /// Envoy's response flags.
+    pub flags: u64,
+    /// Why the connection failed; empty where Envoy says nothing.
+    pub transport_failure: String,
+}
+
+/// The flag of an attempt that took too long (`UT`).
+const TIMEOUT: u64 = 0x4;
+/// The flag of an attempt that the client ended (`DC`).
+const CLIENT_GONE: u64 = 0x4000;
+
+impl AttemptReport {
+    /// Whether the attempt went by way of the account hop.
+    pub fn is_by_hop(&self) -> bool {
+        self.cluster == HOP_CLUSTER
+    }
+}
+
+/// Notes what became of an attempt: of its account for all requests, and for the record of its own.
+pub fn note_report(
+    report: &AttemptReport,
+    registry: &Registry,
+    host: &(impl SharedData + Clocks + Stats),
+) {
+    // Sources with one account have no other to turn to.
+    let Some(attempts) = registry.find(&report.request_id) else {
+        return;
+    };
+    let Some((index, failed)) = judge(report, &attempts) else {
+        return;
+    };
+    if let Some(failed) = failed {
+        attempts.record(failed);
+    }
+    if let Some(accounts) = attempts.accounts() {
+        let source = &attempts.source().group;
+        states::note(Event::Failed, source, accounts, index, host);
+    }
+}
+
+/// What became of an attempt that failed: the index of its account, and the failure for the request's record, where there is to be one.
+fn judge(
+    report: &AttemptReport,
+    attempts: &RequestAttempts,
+) -> Option<(usize, Option<FailedAttempt>)> {
+    let (index, account) = attempts.last()?;
+    // Of an attempt by way of the hop the filter there has judged the response; not what came after it.
+    let is_failed = match report.status {
+        Some(status) if status >= 400 => {
+            !report.is_by_hop() && AttemptFailure::of_status(status) != AttemptFailure::Request
+        }
+        _ => report.flags != 0 && report.flags & CLIENT_GONE == 0,
+    };
+    if !is_failed || report.is_by_hop() != attempts.by_hop() {
+        return None;
+    }
+    let id = account.id.clone();
+    let failed = match report.status {
+        Some(status) if status < 400 => None,
+        Some(status) => Some(FailedAttempt::answered(id, status, "")),
+        None if report.is_by_hop() => None,
+        None if report.flags & TIMEOUT != 0 => Some(FailedAttempt::unanswered(id)),
+        None => Some(FailedAttempt::broken(id, &report.transport_failure)),
+    };
+    Some((index, failed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::{request, source};
+    use super::*;
+
+    /// Flags of Envoy: a failed connection, a reset by the account, its own reset, a timeout, the client gone.
+    const UF: u64 = 0x20;
+    const UR: u64 = 0x10;
+    const UT: u64 = 0x4;
+    const DC: u64 = 0x4000;
+
+    #[test]
+    fn what_becomes_of_an_attempt() {
+        use AttemptFailure::{Connection, NoAnswer, Overloaded, RateLimited, Tls, Unauthorized};
+        let tls = "TLS_error:|268435581:SSL_routines:OPENSSL_internal:CERTIFICATE_VERIFY_FAILED:TLS_error_end";
+        let refused = "delayed_connect_error:_Connection_refused";
+        // (case, by way of the hop, status, flags, why the connection failed;
+        // whether it counts against the account, what is recorded)
+        type Case<'a> = (
+            &'a str,
+            bool,
+            Option<u16>,
+            u64,
+            &'a str,
+            bool,
+            Option<AttemptFailure>,
+        );
+        let cases: [Case<'_>; 15] = [
+            (
+                "at its limit",
+                false,
+                Some(429),
+                0,
+                "",
+                true,
+                Some(RateLimited),
+            ),
+            (
+                "overloaded",
+                false,
+                Some(529),
+                0,
+                "",
+                true,
+                Some(Overloaded),
+            ),
+            (
+                "refused its credential",
+                false,
+                Some(401),
+                0,
+                "",
+                true,
+                Some(Unauthorized),
+            ),
+            (
+                "an error of the request",
+                false,
+                Some(404),
+                0,
+                "",
+                false,
+                None,
+            ),
+            (
+                "no connection",
+                false,
+                None,
+                UF,
+                refused,
+                true,
+                Some(Connection),
+            ),
+            ("no TLS", false, None, UF, tls, true, Some(Tls)),
+            ("a reset", false, None, UR, "", true, Some(Connection)),
+            ("too late", false, None, UT, "", true, Some(NoAnswer)),
+            ("the client left", false, None, DC, "", false, None),
+            ("nothing is wrong", false, None, 0, "", false, None),
+            (
+                "broken off in the middle",
+                false,
+                Some(200),
+                UR,
+                "",
+                true,
+                None,
+            ),
+            (
+                "the client left in the middle",
+                false,
+                Some(200),
+                DC,
+                "",
+                false,
+                None,
+            ),
+            ("judged at the hop", true, Some(503), 0, "", false, None),
+            (
+                "too late, by way of the hop",
+                true,
+                None,
+                UT,
+                "",
+                true,
+                None,
+            ),
+            (
+                "broken off, by way of the hop",
+                true,
+                Some(200),
+                UR,
+                "",
+                true,
+                None,
+            ),
+        ];
+        let source = source(2);
+        for (case, by_hop, status, flags, transport_failure, counts, recorded) in cases {
+            let attempts = request(&source, 0, 2);
+            attempts.ask(1, by_hop);
+            let report = |cluster: &str| AttemptReport {
+                request_id: Vec::new(),
+                cluster: cluster.to_owned(),
+                status,
+                flags,
+                transport_failure: transport_failure.to_owned(),
+            };
+            let own = if by_hop { HOP_CLUSTER } else { "account/s/a1" };
+            let got = judge(&report(own), &attempts);
+            assert_eq!(
+                got.as_ref().map(|(index, _)| *index),
+                counts.then_some(1),
+                "{case}"
+            );
+            let failed = got.and_then(|(_, failed)| failed);
+            assert_eq!(failed.as_ref().map(|it| it.kind), recorded, "{case}");
+            assert!(failed.is_none_or(|it| it.account == "a1"), "{case}");
+            // Of the attempt before, told late.
+            let other = if by_hop { "account/s/a0" } else { HOP_CLUSTER };
+            assert_eq!(
+                judge(&report(other), &attempts),
+                None,
+                "{case}: not the last attempt"
+            );
+        }
+    }
+}

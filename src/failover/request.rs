@@ -1,0 +1,208 @@
+//! The attempts of one request at a source with several accounts.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use super::order;
+use super::states::States;
+use crate::config::account::{Account, Accounts, HOP_CLUSTER, account_cluster};
+use crate::config::policy::Source;
+use crate::ledger::{AttemptFailure, FailedAttempt};
+
+/// The bounds of one request's attempts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// How many accounts may be asked.
+    pub attempts: usize,
+    /// After when no further one is asked, in microseconds of the steady clock.
+    pub until_us: u64,
+}
+
+/// Where the first attempt of a request goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dispatch {
+    /// The Envoy cluster.
+    pub cluster: String,
+    /// Whether there may be another attempt after it.
+    pub retried: bool,
+}
+
+/// What is fixed for the attempts of a request.
+#[derive(Debug)]
+pub struct Plan {
+    /// The source.
+    pub source: Rc<Source>,
+    /// The conversation, as a number.
+    pub affinity: u64,
+    /// The request's path without its version, where accounts have paths of their own.
+    pub path: Option<Vec<u8>>,
+    /// Its bounds.
+    pub bounds: Bounds,
+}
+
+/// The attempts of one request, shared by its exchange and by the filters that see its attempts.
+#[derive(Debug)]
+pub struct RequestAttempts {
+    plan: Plan,
+    progress: RefCell<Progress>,
+}
+
+/// How far they are.
+#[derive(Debug, Default)]
+struct Progress {
+    /// The accounts that were asked, by their indices; one that was asked twice in a row is here once.
+    asked: Vec<usize>,
+    /// How often the last of them was asked.
+    times: u32,
+    /// Whether the last attempt went, or goes, by way of the hop.
+    by_hop: bool,
+    /// Whether an answer of the first account must be noted.
+    note_answer: bool,
+    /// Whether the hop would refuse the request, for all that is known.
+    hop_is_foreign: bool,
+    /// Failed attempts, and attempts that were not made.
+    failed: Vec<FailedAttempt>,
+}
+
+impl RequestAttempts {
+    /// Of a request whose first attempt is still to be dispatched.
+    pub fn new(plan: Plan) -> Self {
+        Self {
+            plan,
+            progress: RefCell::default(),
+        }
+    }
+
+    /// The source.
+    pub fn source(&self) -> &Source {
+        &self.plan.source
+    }
+
+    /// Its accounts.
+    pub fn accounts(&self) -> Option<&Accounts> {
+        self.plan.source.accounts.as_deref()
+    }
+
+    /// The path that each account's own base stands before.
+    pub fn path(&self) -> Option<&[u8]> {
+        self.plan.path.as_deref()
+    }
+
+    /// The bounds.
+    pub fn bounds(&self) -> Bounds {
+        self.plan.bounds
+    }
+
+    /// Chooses where the first attempt goes. `has_hop`: the filter there is of this VM, and knows the request.
+    pub fn dispatch(&self, states: &States, now_us: u64, has_hop: bool) -> Option<Dispatch> {
+        let first = self.next(states, now_us)?;
+        let accounts = self.accounts()?;
+        let (account, marks) = (accounts.accounts.get(first)?, accounts.marks.get(first)?);
+        let retried = self.plan.bounds.attempts > 1 || account.retries > 0;
+        let direct = states.has_answered(marks) || !has_hop;
+        if direct {
+            self.ask(first, false);
+            let mut progress = self.progress.try_borrow_mut().ok()?;
+            progress.note_answer = !states.knows_no_failure(marks);
+            progress.hop_is_foreign = !has_hop;
+        }
+        let cluster = if direct {
+            account_cluster(&self.plan.source.group, &account.id)
+        } else {
+            HOP_CLUSTER.to_owned()
+        };
+        Some(Dispatch { cluster, retried })
+    }
+
+    /// The account that would be asked next: the last one again if its connection failed and it is to have another
+    /// attempt, else one that was not asked.
+    pub fn next(&self, states: &States, now_us: u64) -> Option<usize> {
+        let accounts = self.accounts()?;
+        let progress = self.progress.try_borrow().ok()?;
+        if let Some(last) = progress.asked.last().copied() {
+            let retries = accounts.accounts.get(last).map_or(0, |it| it.retries);
+            let failure = progress.failed.last();
+            let broken = failure.is_some_and(|it| it.kind == AttemptFailure::Connection);
+            if broken && progress.times <= retries {
+                return Some(last);
+            }
+            if progress.asked.len() >= self.plan.bounds.attempts {
+                return None;
+            }
+        }
+        let fresh = |index| !progress.asked.contains(&index);
+        order::first(accounts, self.plan.affinity, states, now_us, fresh)
+    }
+
+    /// An account is asked.
+    pub fn ask(&self, index: usize, by_hop: bool) {
+        if let Ok(mut progress) = self.progress.try_borrow_mut() {
+            progress.by_hop = by_hop;
+            if progress.asked.last() == Some(&index) {
+                progress.times = progress.times.saturating_add(1);
+                // It is told once, by how its last attempt ended.
+                progress.failed.pop();
+            } else {
+                progress.asked.push(index);
+                progress.times = 1;
+            }
+        }
+    }
+
+    /// The account with this index.
+    pub fn account(&self, index: usize) -> Option<&Account> {
+        self.accounts()?.accounts.get(index)
+    }
+
+    /// The account that was asked last, and its index.
+    pub fn last(&self) -> Option<(usize, &Account)> {
+        let index = *self.progress.try_borrow().ok()?.asked.last()?;
+        Some((index, self.account(index)?))
+    }
+
+    /// How many accounts were asked.
+    pub fn asked(&self) -> usize {
+        self.progress.try_borrow().map_or(0, |it| it.asked.len())
+    }
+
+    /// Whether the last attempt goes by way of the hop.
+    pub fn by_hop(&self) -> bool {
+        self.progress.try_borrow().is_ok_and(|it| it.by_hop)
+    }
+
+    /// Whether the account was asked directly, and the hop refuses what comes after.
+    pub fn ends_at_foreign_hop(&self) -> bool {
+        self.progress
+            .try_borrow()
+            .is_ok_and(|it| it.hop_is_foreign && !it.by_hop)
+    }
+
+    /// Whether an answer of the account that was asked directly must be noted.
+    pub fn must_note_answer(&self) -> bool {
+        self.progress
+            .try_borrow()
+            .is_ok_and(|it| it.note_answer && !it.by_hop)
+    }
+
+    /// Records a failed attempt of the account that was asked last, or one that was not made; once for an account.
+    pub fn record(&self, failed: FailedAttempt) {
+        if let Ok(mut progress) = self.progress.try_borrow_mut()
+            && !progress
+                .failed
+                .iter()
+                .any(|known| known.account == failed.account)
+        {
+            progress.failed.push(failed);
+        }
+    }
+
+    /// The failed attempts, in their order.
+    pub fn failed(&self) -> Vec<FailedAttempt> {
+        self.progress
+            .try_borrow()
+            .map_or_else(|_| Vec::new(), |it| it.failed.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests;

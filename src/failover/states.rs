@@ -1,0 +1,260 @@
+//! What all workers of an Envoy know of a source's accounts, in shared data: one value for each source.
+//!
+//! A value is a sequence of entries of 40 bytes, one for each account that is known: its id, the way in which it has
+//! answered, the terms of its ejection, all by their [`Marks`]; then failures, ejections, the end of the last
+//! ejection. An entry whose way or terms are others than the document's says nothing of them.
+
+use super::ejection::Ejection;
+use crate::config::account::{Accounts, Failover, Marks};
+use crate::host::{Clocks, Stats};
+use crate::ledger::AttemptFailure;
+use crate::metrics::{EjectionStats, tell_ejection};
+use crate::shared_data::SharedData;
+
+/// Bytes of an entry.
+const ENTRY: usize = 40;
+/// How often a change is tried again when another worker was faster.
+const TRIES: usize = 8;
+
+/// What is known of a source's accounts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct States(Vec<Entry>);
+
+/// What is known of an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Entry {
+    id: u64,
+    /// The way in which it has answered; 0 for none.
+    answered: u64,
+    terms: u64,
+    ejection: Ejection,
+}
+
+/// What became of an attempt, as far as its account is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// The account answered, if only to say what is wrong with the request.
+    Answered,
+    /// The attempt failed.
+    Failed,
+    /// Nothing could be sent to the account: it has no cluster, no address or no credential.
+    NotReady,
+}
+
+impl Event {
+    /// What an attempt that ended in this way says of its account.
+    pub fn of(failure: AttemptFailure) -> Self {
+        match failure {
+            AttemptFailure::Request => Self::Answered,
+            AttemptFailure::NoHost | AttemptFailure::NoCredential => Self::NotReady,
+            _ => Self::Failed,
+        }
+    }
+}
+
+impl Entry {
+    fn new(marks: &Marks) -> Self {
+        Self {
+            id: marks.id,
+            answered: 0,
+            terms: marks.terms,
+            ejection: Ejection::default(),
+        }
+    }
+
+    fn read(bytes: &[u8; ENTRY]) -> Option<Self> {
+        let (id, rest) = bytes.split_first_chunk()?;
+        let (answered, rest) = rest.split_first_chunk()?;
+        let (terms, rest) = rest.split_first_chunk()?;
+        let (failures, rest) = rest.split_first_chunk()?;
+        let (ejections, rest) = rest.split_first_chunk()?;
+        Some(Self {
+            id: u64::from_le_bytes(*id),
+            answered: u64::from_le_bytes(*answered),
+            terms: u64::from_le_bytes(*terms),
+            ejection: Ejection {
+                failures: u32::from_le_bytes(*failures),
+                ejections: u32::from_le_bytes(*ejections),
+                until_us: u64::from_le_bytes(*rest.first_chunk()?),
+            },
+        })
+    }
+
+    fn write(&self, bytes: &mut Vec<u8>) {
+        for number in [self.id, self.answered, self.terms] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        let Ejection {
+            failures,
+            ejections,
+            until_us,
+        } = self.ejection;
+        bytes.extend_from_slice(&failures.to_le_bytes());
+        bytes.extend_from_slice(&ejections.to_le_bytes());
+        bytes.extend_from_slice(&until_us.to_le_bytes());
+    }
+}
+
+impl States {
+    /// Reads a value. What is no entry is left out: nothing is known of that account then.
+    fn decode(bytes: &[u8]) -> Self {
+        let (entries, _) = bytes.as_chunks::<ENTRY>();
+        Self(entries.iter().filter_map(Entry::read).collect())
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.0.len().saturating_mul(ENTRY));
+        for entry in &self.0 {
+            entry.write(&mut bytes);
+        }
+        bytes
+    }
+
+    fn entry(&self, marks: &Marks) -> Option<&Entry> {
+        self.0.iter().find(|entry| entry.id == marks.id)
+    }
+
+    /// Its ejections under these terms.
+    fn ejection(&self, marks: &Marks) -> Option<&Ejection> {
+        let entry = self.entry(marks)?;
+        (entry.terms == marks.terms).then_some(&entry.ejection)
+    }
+
+    /// Whether an account is ejected.
+    pub fn is_ejected(&self, marks: &Marks, now_us: u64) -> bool {
+        self.ejection(marks)
+            .is_some_and(|ejection| ejection.is_in_force(now_us))
+    }
+
+    /// Whether an account has answered, reached as it is now.
+    pub fn has_answered(&self, marks: &Marks) -> bool {
+        self.entry(marks)
+            .is_some_and(|entry| entry.answered == marks.way)
+    }
+
+    /// Whether an answer of this account would change nothing.
+    pub fn knows_no_failure(&self, marks: &Marks) -> bool {
+        let failures = self.ejection(marks).map_or(0, |ejection| ejection.failures);
+        self.has_answered(marks) && failures == 0
+    }
+
+    /// When the last ejection of an account ends, or ended, under whatever terms; `None` where there was none.
+    fn ejection_ends(&self, marks: &Marks) -> Option<u64> {
+        let entry = self.entry(marks)?;
+        (entry.ejection.until_us > 0).then_some(entry.ejection.until_us)
+    }
+
+    /// Until when an account is ejected, in seconds since the Unix epoch; 0 for one that is not.
+    fn ejected_until_s(&self, marks: &Marks, clocks: &impl Clocks) -> u64 {
+        let now_us = clocks.steady_us();
+        let left_us = self
+            .ejection(marks)
+            .and_then(|ejection| ejection.until_us.checked_sub(now_us));
+        let until_us = left_us.map_or(0, |left_us| clocks.wall_us().saturating_add(left_us));
+        until_us.div_ceil(1_000_000)
+    }
+
+    /// Takes an event in.
+    fn take(&mut self, event: Event, marks: &Marks, terms: &Failover, now_us: u64) {
+        let place = self.0.iter().position(|entry| entry.id == marks.id);
+        let mut entry = place
+            .and_then(|place| self.0.get(place))
+            .copied()
+            .filter(|entry| entry.terms == marks.terms)
+            .unwrap_or_else(|| Entry {
+                answered: self.entry(marks).map_or(0, |entry| entry.answered),
+                ..Entry::new(marks)
+            });
+        match event {
+            Event::Answered => {
+                entry.answered = marks.way;
+                entry.ejection.on_answer();
+            }
+            Event::Failed => entry.ejection.on_failure(terms, now_us),
+            Event::NotReady => {
+                entry.answered = 0;
+                entry.ejection.on_failure(terms, now_us);
+            }
+        }
+        match place.and_then(|place| self.0.get_mut(place)) {
+            Some(known) => *known = entry,
+            None => self.0.push(entry),
+        }
+    }
+
+    /// Forgets accounts that the source does not have.
+    fn retain(&mut self, accounts: &Accounts) {
+        self.0
+            .retain(|entry| accounts.marks.iter().any(|marks| marks.id == entry.id));
+    }
+}
+
+/// The name of a source's value in shared data.
+fn name(source: &str) -> String {
+    format!("trilane/accounts/{source}")
+}
+
+/// What is known of a source's accounts.
+pub fn read(source: &str, shared: &impl SharedData) -> States {
+    let (bytes, _) = shared.get(&name(source));
+    States::decode(&bytes.unwrap_or_default())
+}
+
+/// Notes what became of an attempt at the account with this index, and tells operators of its ejection.
+pub fn note(
+    event: Event,
+    source: &str,
+    accounts: &Accounts,
+    index: usize,
+    host: &(impl SharedData + Clocks + Stats),
+) {
+    let (Some(account), Some(marks)) = (accounts.accounts.get(index), accounts.marks.get(index))
+    else {
+        return;
+    };
+    let now_us = host.steady_us();
+    let name = name(source);
+    for _ in 0..TRIES {
+        let (bytes, version) = host.get(&name);
+        let before = States::decode(&bytes.unwrap_or_default());
+        let mut after = before.clone();
+        after.take(event, marks, &accounts.failover, now_us);
+        after.retain(accounts);
+        if after == before {
+            return;
+        }
+        if host.set(&name, &after.encode(), version).is_ok() {
+            if after.ejection_ends(marks) != before.ejection_ends(marks) {
+                tell_ejection(
+                    source,
+                    &account.id,
+                    after.ejected_until_s(marks, host),
+                    host,
+                );
+            }
+            return;
+        }
+    }
+    // What others wrote meanwhile is as good: the next failure counts again.
+}
+
+/// Tells operators of every account of a source until when it is ejected. An ejection may be over, or void.
+pub fn tell_ejections(
+    source: &str,
+    accounts: &Accounts,
+    stats: &mut EjectionStats,
+    host: &(impl SharedData + Clocks + Stats),
+) {
+    let states = read(source, host);
+    for (account, marks) in accounts.accounts.iter().zip(&accounts.marks) {
+        stats.tell(
+            source,
+            &account.id,
+            states.ejected_until_s(marks, host),
+            host,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests;

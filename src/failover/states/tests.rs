@@ -1,0 +1,249 @@
+use std::rc::Rc;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::super::fixtures::{source, source_of};
+use super::*;
+use crate::config::policy::Source;
+use crate::host::fake::{FakeHost, FakeProcess};
+
+impl States {
+    /// Sets what is known of an account's ejection.
+    pub(in crate::failover) fn set_ejection(&mut self, marks: &Marks, ejection: Ejection) {
+        self.0.push(Entry {
+            ejection,
+            ..Entry::new(marks)
+        });
+    }
+}
+
+fn accounts(source: &Source) -> &Accounts {
+    source.accounts.as_deref().unwrap()
+}
+
+fn known(source: &Source, host: &FakeHost) -> Vec<(bool, bool)> {
+    let states = read(&source.group, host);
+    let now_us = host.steady_us();
+    let of = |marks| (states.has_answered(marks), states.is_ejected(marks, now_us));
+    accounts(source).marks.iter().map(of).collect()
+}
+
+#[test]
+fn events_are_known_to_all_workers() {
+    use Event::{Answered, Failed, NotReady};
+    // (case, events at the first account, whether it has answered and is ejected)
+    for (case, events, want) in [
+        ("nothing", &[][..], (false, false)),
+        ("an answer", &[Answered], (true, false)),
+        ("a failure", &[Failed], (false, true)),
+        (
+            "a failure after an answer",
+            &[Answered, Failed],
+            (true, true),
+        ),
+        ("nothing to send to", &[Answered, NotReady], (false, true)),
+        (
+            "an answer while it is ejected",
+            &[Failed, Answered],
+            (true, true),
+        ),
+    ] {
+        let process = FakeProcess::start();
+        let source = source(2);
+        for event in events {
+            let host = FakeHost::of(&process);
+            note(*event, "s", accounts(&source), 0, &host);
+        }
+        let other = FakeHost::of(&process);
+        assert_eq!(known(&source, &other), [want, (false, false)], "{case}");
+    }
+}
+
+#[test]
+fn operators_are_told_until_when() {
+    let process = FakeProcess::start();
+    let host = FakeHost::of(&process);
+    let source = source(2);
+    let name = "trilane_account_ejected_until_timestamp_seconds;source=s;account=a1;";
+    let told = || host.stat(name);
+    assert_eq!(told(), None, "before");
+    note(Event::Failed, "s", accounts(&source), 1, &host);
+    let until = process.wall_us.get() / 1_000_000 + 10;
+    assert_eq!(told(), Some(until), "at once");
+    process.pass_ms(9000);
+    tell_ejections("s", accounts(&source), &mut EjectionStats::default(), &host);
+    assert_eq!(told(), Some(until), "as long as it lasts");
+    process.pass_ms(1001);
+    tell_ejections("s", accounts(&source), &mut EjectionStats::default(), &host);
+    assert_eq!(told(), Some(0), "over");
+    let other = "trilane_account_ejected_until_timestamp_seconds;source=s;account=a0;";
+    assert_eq!(host.stat(other), Some(0), "the other is not");
+}
+
+#[test]
+fn what_is_known_holds_for_the_same_way_and_terms() {
+    type Change = fn(&mut serde_json::Value);
+    // (case, what changes of the account or its neighbour, whether the answer and the ejection are still known)
+    let cases: [(&str, Change, (bool, bool)); 9] = [
+        ("nothing", |_| {}, (true, true)),
+        (
+            "another address",
+            |it| it[0]["url"] = json!("https://other"),
+            (false, false),
+        ),
+        (
+            "another path",
+            |it| it[0]["url"] = json!("https://h/v1/x"),
+            (false, false),
+        ),
+        (
+            "another credential",
+            |it| it[0]["credential"] = json!("k2"),
+            (false, false),
+        ),
+        (
+            "a proxy",
+            |it| it[0]["proxy"] = json!("http://p:1"),
+            (false, false),
+        ),
+        (
+            "another weight",
+            |it| it[0]["weight"] = json!(2),
+            (true, false),
+        ),
+        (
+            "a neighbour's weight",
+            |it| it[1]["weight"] = json!(2),
+            (true, false),
+        ),
+        (
+            "a neighbour's priority",
+            |it| it[1]["priority"] = json!(1),
+            (true, false),
+        ),
+        ("retries", |it| it[0]["retries"] = json!(1), (true, true)),
+    ];
+    for (case, change, want) in cases {
+        let host = FakeHost::of(&FakeProcess::start());
+        let mut given = json!([{"id": "a"}, {"id": "b"}]);
+        let before = source_of(given.as_array().unwrap(), json!({}));
+        note(Event::Answered, "s", accounts(&before), 0, &host);
+        note(Event::Failed, "s", accounts(&before), 0, &host);
+        change(&mut given);
+        let after = source_of(given.as_array().unwrap(), json!({}));
+        assert_eq!(known(&after, &host)[0], want, "{case}");
+    }
+    for (case, failover, ejected) in [
+        ("tries", json!({"tries": 1}), true),
+        ("failures", json!({"failures": 2}), false),
+        ("time", json!({"set_aside_seconds": 11}), false),
+    ] {
+        let host = FakeHost::of(&FakeProcess::start());
+        let given = [json!({"id": "a"}), json!({"id": "b"})];
+        note(
+            Event::Failed,
+            "s",
+            accounts(&source_of(&given, json!({}))),
+            0,
+            &host,
+        );
+        let after = source_of(&given, failover);
+        assert_eq!(known(&after, &host)[0].1, ejected, "{case}");
+        // And operators are not told of what is void.
+        tell_ejections("s", accounts(&after), &mut EjectionStats::default(), &host);
+        let name = "trilane_account_ejected_until_timestamp_seconds;source=s;account=a;";
+        assert_eq!(host.stat(name) != Some(0), ejected, "{case}: told");
+    }
+}
+
+#[test]
+fn accounts_that_are_gone_are_forgotten() {
+    let host = FakeHost::of(&FakeProcess::start());
+    let many = source(5);
+    for index in 0..5 {
+        note(Event::Failed, "s", accounts(&many), index, &host);
+    }
+    let few = source(2);
+    note(Event::Answered, "s", accounts(&few), 0, &host);
+    let (bytes, _) = SharedData::get(&host, "trilane/accounts/s");
+    assert_eq!(bytes.unwrap().len(), 2 * ENTRY);
+}
+
+#[test]
+fn a_slower_worker_does_not_undo_a_faster_one() {
+    /// Another worker writes first, the first time.
+    struct Slow(FakeHost, std::cell::Cell<bool>);
+    impl SharedData for Slow {
+        fn get(&self, name: &str) -> (Option<Vec<u8>>, Option<u32>) {
+            SharedData::get(&self.0, name)
+        }
+        fn set(
+            &self,
+            name: &str,
+            value: &[u8],
+            version: Option<u32>,
+        ) -> Result<(), crate::shared_data::Conflict> {
+            if !self.1.replace(true) {
+                note(Event::Failed, "s", accounts(&source(2)), 0, &self.0);
+            }
+            self.0.set(name, value, version)
+        }
+    }
+    impl Clocks for Slow {
+        fn wall_us(&self) -> u64 {
+            self.0.wall_us()
+        }
+        fn steady_us(&self) -> u64 {
+            self.0.steady_us()
+        }
+    }
+    impl Stats for Slow {
+        fn define(&self, kind: crate::host::StatKind, name: &str) -> crate::host::StatId {
+            self.0.define(kind, name)
+        }
+        fn add(&self, id: crate::host::StatId, count: u64) {
+            self.0.add(id, count);
+        }
+        fn record(&self, id: crate::host::StatId, value: u64) {
+            self.0.record(id, value);
+        }
+    }
+    let process = FakeProcess::start();
+    let source = source(2);
+    // A first value, so that there is a version to go by.
+    note(
+        Event::Answered,
+        "s",
+        accounts(&source),
+        0,
+        &FakeHost::of(&process),
+    );
+    let slow = Slow(FakeHost::of(&process), std::cell::Cell::default());
+    note(Event::Failed, "s", accounts(&source), 1, &slow);
+    let host = FakeHost::of(&process);
+    assert_eq!(known(&source, &host), [(true, true), (false, true)]);
+    drop(Rc::clone(&source));
+}
+
+proptest! {
+    #![proptest_config(crate::seeds_beside_source())]
+
+    #[test]
+    fn values_are_read_as_they_were_written(entries in proptest::collection::vec(any::<([u64; 4], [u32; 2])>(), 0..6)) {
+        let states = States(entries.iter().map(|([id, answered, terms, until_us], [failures, ejections])| Entry {
+            id: *id,
+            answered: *answered,
+            terms: *terms,
+            ejection: Ejection { failures: *failures, ejections: *ejections, until_us: *until_us },
+        }).collect());
+        let bytes = states.encode();
+        prop_assert_eq!(bytes.len(), entries.len() * ENTRY);
+        prop_assert_eq!(States::decode(&bytes), states);
+    }
+
+    #[test]
+    fn any_bytes_are_a_value(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        prop_assert_eq!(States::decode(&bytes).0.len(), bytes.len() / ENTRY);
+    }
+}
