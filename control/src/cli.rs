@@ -3,7 +3,7 @@
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::failure::Failure;
-use crate::{check, explain, filter, key, models, reference, render, serve, usage};
+use crate::{check, envoy_config, explain, filter, key, models, reference, render, serve, usage};
 
 /// Tools for operating the trilane gateway.
 #[derive(Debug, Parser)]
@@ -31,6 +31,8 @@ pub enum TrilaneCommand {
     Render(render::Args),
     /// Copy the filter to where Envoy reads it
     Filter(filter::FilterArgs),
+    /// Print Envoy's configuration for a laptop, a sidecar, a container or the Helm chart
+    EnvoyConfig(envoy_config::EnvoyConfigArgs),
     /// Serve the document and a feed of keys to gateways, from files or from SQLite
     Serve(serve::ServeArgs),
     /// Print a script for shell completion
@@ -53,6 +55,7 @@ impl TrilaneCommand {
             Self::Usage(args) => usage::run(&args),
             Self::Render(args) => render::run(&args),
             Self::Filter(args) => filter::run(&args),
+            Self::EnvoyConfig(args) => envoy_config::run(&args),
             Self::Serve(args) => serve::run(args),
             Self::Completions(args) => reference::completions(&args, Cli::command()),
             Self::Man(args) => reference::man(&args, Cli::command()),
