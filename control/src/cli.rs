@@ -3,7 +3,10 @@
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::failure::Failure;
-use crate::{check, envoy_config, explain, filter, key, models, reference, render, serve, usage};
+use crate::{
+    check, envoy_config, envoy_program, explain, filter, key, models, reference, render, serve,
+    usage,
+};
 
 /// Tools for operating the trilane gateway.
 #[derive(Debug, Parser)]
@@ -31,6 +34,8 @@ pub enum TrilaneCommand {
     Render(render::Args),
     /// Copy the filter to where Envoy reads it
     Filter(filter::FilterArgs),
+    /// Install the Envoy that this release is tested with
+    Envoy(envoy_program::EnvoyArgs),
     /// Print Envoy's configuration for a laptop, a sidecar, a container or the Helm chart
     EnvoyConfig(envoy_config::EnvoyConfigArgs),
     /// Serve the document and a feed of keys to gateways, from files or from SQLite
@@ -55,6 +60,7 @@ impl TrilaneCommand {
             Self::Usage(args) => usage::run(&args),
             Self::Render(args) => render::run(&args),
             Self::Filter(args) => filter::run(&args),
+            Self::Envoy(args) => envoy_program::run(&args),
             Self::EnvoyConfig(args) => envoy_config::run(&args),
             Self::Serve(args) => serve::run(args),
             Self::Completions(args) => reference::completions(&args, Cli::command()),

@@ -14,6 +14,7 @@ mod data_directory;
 mod destination;
 mod document;
 mod envoy_config;
+mod envoy_program;
 mod explain;
 mod failure;
 mod files;
