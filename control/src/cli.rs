@@ -4,7 +4,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::failure::Failure;
 use crate::{
-    check, envoy_config, envoy_program, explain, filter, key, models, reference, render, serve,
+    check, envoy_config, envoy_program, explain, filter, key, models, reference, render, serve, up,
     usage,
 };
 
@@ -20,6 +20,8 @@ pub struct Cli {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum TrilaneCommand {
+    /// Run the gateway on this machine: Envoy, supervised, with the filter and the document
+    Up(Box<up::UpArgs>),
     /// Check configuration documents and report every problem
     Check(check::CheckArgs),
     /// Explain what the gateway would do with a request, or what happened to one, and why
@@ -40,6 +42,9 @@ pub enum TrilaneCommand {
     EnvoyConfig(envoy_config::EnvoyConfigArgs),
     /// Serve the document and a feed of keys to gateways, from files or from SQLite
     Serve(serve::ServeArgs),
+    /// Become Envoy, and end with the supervisor
+    #[command(name = "become-envoy", hide = true)]
+    BecomeEnvoy(up::LaunchArgs),
     /// Print a script for shell completion
     Completions(reference::Completions),
     /// Print a manual page
@@ -53,6 +58,8 @@ impl TrilaneCommand {
     /// Why it failed, or did not do all of it.
     pub fn run(self) -> Result<(), Failure> {
         match self {
+            Self::Up(args) => up::run(*args),
+            Self::BecomeEnvoy(args) => up::launch(&args),
             Self::Check(args) => check::run(&args),
             Self::Explain(args) => explain::run(&args),
             Self::Models(args) => models::run(&args),

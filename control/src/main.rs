@@ -8,6 +8,7 @@
     )
 )]
 
+mod carried_filter;
 mod check;
 mod cli;
 mod data_directory;
@@ -33,6 +34,7 @@ mod serve;
 mod signals;
 mod terminal;
 mod timestamp;
+mod up;
 mod usage;
 mod watched_files;
 

@@ -1,6 +1,6 @@
 //! What a running gateway writes into its data directory, and writes again at the next start.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::data_directory::DataDirectory;
 
@@ -12,11 +12,6 @@ impl RunDirectory {
     /// That of a data directory.
     pub fn of(data: &DataDirectory) -> Self {
         Self(data.run())
-    }
-
-    /// Itself.
-    pub fn root(&self) -> &Path {
-        &self.0
     }
 
     /// Envoy's configuration.
@@ -37,5 +32,25 @@ impl RunDirectory {
     /// Clusters and secrets, as `trilane render` writes them.
     pub fn upstreams(&self) -> PathBuf {
         self.0.join("upstreams")
+    }
+
+    /// The lock: whoever has it runs the gateway.
+    pub fn lock(&self) -> PathBuf {
+        self.0.join("lock")
+    }
+
+    /// What Envoy says.
+    pub fn envoy_log(&self) -> PathBuf {
+        self.0.join("envoy.log")
+    }
+
+    /// Where Envoy's admin interface listens, as Envoy writes it.
+    pub fn admin_address(&self) -> PathBuf {
+        self.0.join("admin-address")
+    }
+
+    /// Which document was put in force here last.
+    pub fn published_from(&self) -> PathBuf {
+        self.0.join("published-from")
     }
 }

@@ -15,15 +15,6 @@ const VARIABLE: &str = "ENVOY";
 /// The program's name.
 pub const NAME: &str = "envoy";
 
-/// The option `--envoy`.
-#[derive(Debug, Clone, Default, clap::Args)]
-#[group(skip)]
-pub struct EnvoyArg {
-    /// The Envoy to run [default: $ENVOY, else that of `trilane envoy install`, else the one in PATH]
-    #[arg(long, value_name = "FILE", env = "TRILANE_ENVOY")]
-    pub envoy: Option<PathBuf>,
-}
-
 /// An Envoy that this release can run.
 #[derive(Debug, Clone)]
 pub struct EnvoyProgram {

@@ -12,7 +12,7 @@ mod version;
 mod wheel;
 
 pub use args::EnvoyArgs;
-pub use find::{EnvoyArg, EnvoyProgram};
+pub use find::EnvoyProgram;
 
 use crate::failure::Failure;
 

@@ -38,7 +38,8 @@ impl EnvoyVersion {
 
     /// What `envoy --version` says: `envoy  version: COMMIT/1.40.0/Clean/RELEASE/BoringSSL`.
     fn parse(said: &str) -> Option<Self> {
-        let (_, told) = said.split_once("version:")?;
+        let told = said.trim_start().strip_prefix("envoy")?;
+        let told = told.trim_start().strip_prefix("version:")?;
         let mut numbers = told.split('/').nth(1)?.split('-').next()?.split('.');
         let mut next = || numbers.next()?.parse().ok();
         Some(Self([next()?, next()?, next()?]))
