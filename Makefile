@@ -49,10 +49,11 @@ build: wasm-target ## build the filter (WebAssembly)
 
 # In one go, so that what they have in common is built once. They need not be the last bit faster: without link-time
 # optimisation they are there in a fraction of the time.
+# The command carries the filter.
 .PHONY: programs
-programs: rust ## build the command line tool (target/release/trilane), the simulator of model sources, the load generator
+programs: build ## build the command line tool (target/release/trilane), the simulator of model sources, the load generator
 	$(call say,building the command and the test programs: $(TARGET_DIR)/release)
-	@CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
+	@CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 TRILANE_EMBED_WASM='$(abspath $(WASM))' \
 		$(CARGO) build $(LOCKED) --release --package trilane-control --package trilane-upstream --package trilane-load
 
 # The command and the simulator as `cargo test` builds them, so that what the tests need is built once. Cargo builds a
@@ -87,17 +88,21 @@ python:
 
 # ---- Running
 
+# Each port has a data directory of its own.
 .PHONY: run
-run: build programs envoy ## run the gateway here, with a simulated upstream, until Ctrl-C
-	@$(PYTHON) envoy/run.py --document '$(DOCUMENT)' --port '$(PORT)' --tls-port '$(TLS_PORT)' \
-		--admin-port '$(ADMIN_PORT)' $(if $(UPSTREAM),--upstream '$(UPSTREAM)') $(if $(LEDGER),--ledger '$(LEDGER)') \
+run: programs envoy ## run the gateway here, with a simulated upstream, until Ctrl-C
+	@$(TARGET_DIR)/release/trilane up --demo --data '$(TARGET_DIR)/run/$(PORT)' --envoy "$${ENVOY:-$(TARGET_DIR)/envoy-1.40.0/envoy}" \
+		--document '$(DOCUMENT)' --port '$(PORT)' --tls-port '$(TLS_PORT)' --admin-port '$(ADMIN_PORT)' \
+		$(if $(UPSTREAM),--upstream '$(UPSTREAM)') $(if $(LEDGER),--ledger '$(LEDGER)') \
 		$(if $(CREDENTIALS),--credentials '$(CREDENTIALS)') $(if $(LIMITS_SERVICE),--limits-service '$(LIMITS_SERVICE)')
 
+VALIDATE = $(TEST_PROGRAMS)/trilane up --demo --check --data '$(TARGET_DIR)/run/validate' --filter '$(WASM)' --document '$(DOCUMENT)' \
+	--envoy "$${ENVOY:-$(TARGET_DIR)/envoy-1.40.0/envoy}"
 .PHONY: validate
 validate: build test-programs envoy ## let Envoy check its configuration
 	$(call say,validating envoy/envoy.yaml)
-	@TRILANE_PROGRAMS='$(TEST_PROGRAMS)' $(PYTHON) envoy/run.py --validate
-	@TRILANE_PROGRAMS='$(TEST_PROGRAMS)' $(PYTHON) envoy/run.py --validate --limits-service 127.0.0.1:8081
+	@$(VALIDATE)
+	@$(VALIDATE) --limits-service 127.0.0.1:8081
 
 # ---- Testing
 

@@ -36,11 +36,11 @@ impl EnvoyVersion {
         Self::parse(&said).ok_or_else(|| "does not tell a version as Envoy does".to_owned())
     }
 
-    /// What `envoy --version` says: `envoy  version: COMMIT/1.40.0/Clean/RELEASE/BoringSSL`.
+    /// What `envoy --version` says: `FILE  version: COMMIT/1.40.0/Clean/RELEASE/BoringSSL`.
     fn parse(said: &str) -> Option<Self> {
-        let told = said.trim_start().strip_prefix("envoy")?;
-        let told = told.trim_start().strip_prefix("version:")?;
-        let mut numbers = told.split('/').nth(1)?.split('-').next()?.split('.');
+        let (_, told) = said.split_once("version:")?;
+        let [_, version, _, _, _] = told.split('/').collect::<Vec<_>>().try_into().ok()?;
+        let mut numbers = version.split('-').next()?.split('.');
         let mut next = || numbers.next()?.parse().ok();
         Some(Self([next()?, next()?, next()?]))
     }
@@ -103,7 +103,7 @@ mod tests {
     fn versions() {
         for (said, want) in [
             (
-                "\nenvoy  version: 4dd49e18/1.40.0/Clean/RELEASE/BoringSSL\n",
+                "\n/opt/envoy  version: 4dd49e18/1.40.0/Clean/RELEASE/BoringSSL\n",
                 Some([1, 40, 0]),
             ),
             (
