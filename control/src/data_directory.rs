@@ -26,12 +26,15 @@ use crate::failure::Failure;
 /// The name of this directory where the data of all programs is.
 const NAME: &str = "trilane";
 
+/// The variable that names the directory.
+const VARIABLE: &str = "TRILANE_DATA";
+
 /// The option `--data`.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[group(skip)]
 pub struct DataArg {
     /// The data directory: document, credentials, ledger [default: trilane/ in $XDG_DATA_HOME, or in ~/.local/share]
-    #[arg(long, value_name = "DIR", env = "TRILANE_DATA")]
+    #[arg(long, value_name = "DIR", env = VARIABLE)]
     pub data: Option<PathBuf>,
 }
 

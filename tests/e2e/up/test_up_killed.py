@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import subprocess
@@ -12,7 +13,7 @@ import pytest
 from e2e.up.running import READY, Up, processes
 from e2e.up.test_up import ask, lines
 
-ROUNDS = 100
+ROUNDS = int(os.environ.get("TRILANE_KILLS", "100"))
 
 
 @pytest.mark.long
@@ -21,10 +22,13 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
     data = tmp_path / "data"
     kept: set[object] = set()
     ready = 0
+    begun = time.monotonic()
+    with Up(data, "--demo") as up:
+        start = time.monotonic() - begun
     for number in range(ROUNDS):
         up = Up(data, "--demo").begin()
-        # From the first moment on to some time after it is ready.
-        until = time.monotonic() + chance.uniform(0.0, 3.0)
+        # From the first moment on to some time after it is ready, as long as that takes here.
+        until = time.monotonic() + chance.uniform(0.0, 1.6 * start)
         while time.monotonic() < until:
             if READY in up.said:
                 assert ask(up.url).status_code == 200, number
