@@ -12,29 +12,65 @@ WHY_MANAGER = (
 )
 
 
+WHY_FAILOVER = (
+    "For groups with several accounts, beside envoypatchpolicy.yaml and after it. The Envoys must have the filter as a file:\n"
+    "Envoy Gateway fetches the code of HTTP filters only, not that of a log. Without the file Envoy refuses the listener."
+)
+
+LISTENER = ("type.googleapis.com/envoy.config.listener.v3.Listener", "trilane/trilane/gateway")
+ROUTES = ("type.googleapis.com/envoy.config.route.v3.RouteConfiguration", "trilane/trilane/gateway")
+CLUSTER = "type.googleapis.com/envoy.config.cluster.v3.Cluster"
+
+
+def http_filter(name: str) -> str:
+    """Where the HTTP filter `name` is."""
+    return f"..http_filters[?(@.name=='{name}')]"
+
+
+#: The filter, as Envoy Gateway calls it.
+PLUGIN = http_filter("envoy.filters.http.wasm/envoyextensionpolicy/trilane/trilane/wasm/0")
+
+
+def patch(
+    why: str, resource: tuple[str, str], path: str, value: Any, json_path: str = ""
+) -> tuple[str, Any]:
+    """A patch of a resource, with what it is for."""
+    where = {"jsonPath": json_path} if json_path else {}
+    operation = {"op": "add", **where, **({"path": path} if path else {}), "value": value}
+    return why, {"type": resource[0], "name": resource[1], "operation": operation}
+
+
+def whole(why: str, resource: str, value: Any) -> tuple[str, Any]:
+    """A further resource, with what it is for."""
+    return why, {
+        "type": resource,
+        "name": value["name"],
+        "operation": {"op": "add", "path": "", "value": value},
+    }
+
+
+def policy(name: str, priority: int, why: str, patches: list[tuple[str, Any]]) -> str:
+    """An EnvoyPatchPolicy for the Gateway of gateway.yaml. A greater priority comes later."""
+    head = {
+        "apiVersion": "gateway.envoyproxy.io/v1alpha1",
+        "kind": "EnvoyPatchPolicy",
+        "metadata": {"name": name, "namespace": "trilane"},
+        "spec": {
+            "targetRef": {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "trilane"},
+            **({"priority": priority} if priority else {}),
+            "type": "JSONPatch",
+        },
+    }
+    why = f"#\n{commented(why, 0)}" if why else ""
+    return f"{HEAD}{why}{dump(head)}  jsonPatches:\n" + "".join(
+        commented(why, 4) + indented(dump([value]), 4) for why, value in patches
+    )
+
+
 def patch_policy(parts: Parts) -> str:
     """An EnvoyPatchPolicy for the listener `gateway` of the Gateway `trilane/trilane`."""
-    listener = ("type.googleapis.com/envoy.config.listener.v3.Listener", "trilane/trilane/gateway")
-    routes = ("type.googleapis.com/envoy.config.route.v3.RouteConfiguration", "trilane/trilane/gateway")
     manager = f"..filters[?(@.name=='{HCM}')].typed_config"
-    wasm = "envoy.filters.http.wasm/envoyextensionpolicy/trilane/trilane/wasm/0"
-    plugin = f"..http_filters[?(@.name=='{wasm}')]"
     config = parts.filters["trilane"]["typed_config"]["config"]
-
-    def patch(
-        why: str, resource: tuple[str, str], path: str, value: Any, json_path: str = ""
-    ) -> tuple[str, Any]:
-        where = {"jsonPath": json_path} if json_path else {}
-        operation = {"op": "add", **where, **({"path": path} if path else {}), "value": value}
-        return why, {"type": resource[0], "name": resource[1], "operation": operation}
-
-    def whole(why: str, resource: str, value: Any) -> tuple[str, Any]:
-        return why, {
-            "type": resource,
-            "name": value["name"],
-            "operation": {"op": "add", "path": "", "value": value},
-        }
-
     document = {
         "name": "trilane-document",
         "type": "STRICT_DNS",
@@ -47,45 +83,49 @@ def patch_policy(parts: Parts) -> str:
     }  # fmt: skip
     patches = [
         patch("How much of one connection is read at once, and held on each side.",
-              listener, "/per_connection_buffer_limit_bytes", parts.buffer),
+              LISTENER, "/per_connection_buffer_limit_bytes", parts.buffer),
         *(
-            patch(WHY_MANAGER if not number else "", listener, f"/{name}", value, manager)
+            patch(WHY_MANAGER if not number else "", LISTENER, f"/{name}", value, manager)
             for number, (name, value) in enumerate(parts.manager.items())
         ),
         *(
             patch("Every answer has an id; compressed requests are inflated before the filter reads them." if not number else "",
-                  listener, f"/http_filters/{number}", parts.filters[name], manager)
+                  LISTENER, f"/http_filters/{number}", parts.filters[name], manager)
             for number, name in enumerate(["answer_id", "gzip", "brotli", "zstd"])
         ),
         patch("The router tells sources nothing of its own, not even where a ClientTrafficPolicy would let it.",
-              listener, "/typed_config", parts.router["typed_config"], f"..http_filters[?(@.name=='{ROUTER}')]"),
+              LISTENER, "/typed_config", parts.router["typed_config"], http_filter(ROUTER)),
         patch("The filter of the EnvoyExtensionPolicy. Envoy Gateway switches it on route by route; here it is on for all requests.",
-              listener, "/disabled", False, plugin),
+              LISTENER, "/disabled", False, PLUGIN),
         patch("Without this a filter that waits for the body hangs.",
-              listener, "/typed_config/config/allow_on_headers_stop_iteration", True, plugin),
+              LISTENER, "/typed_config/config/allow_on_headers_stop_iteration", True, PLUGIN),
         patch("A crash costs the requests of one worker, then the VM is made anew.",
-              listener, "/typed_config/config/failure_policy", config["failure_policy"], plugin),
-        patch("", listener, "/typed_config/config/reload_config", config["reload_config"], plugin),
+              LISTENER, "/typed_config/config/failure_policy", config["failure_policy"], PLUGIN),
+        patch("", LISTENER, "/typed_config/config/reload_config", config["reload_config"], PLUGIN),
         patch("The routes, in place of the one that answers 503. A HTTPRoute cannot send requests to where a header says.",
-              routes, "/routes", parts.routes, "$.virtual_hosts[*]"),
+              ROUTES, "/routes", parts.routes, "$.virtual_hosts[*]"),
         whole("The document's source, which the EnvoyExtensionPolicy names.",
-              "type.googleapis.com/envoy.config.cluster.v3.Cluster", document),
+              CLUSTER, document),
         whole("The way to one of several accounts of a source, and to accounts behind a proxy. They cost nothing unused.",
-              listener[0], parts.listeners["account_hop"]),
-        whole("", listener[0], parts.listeners["egress"]),
+              LISTENER[0], parts.listeners["account_hop"]),
+        whole("", LISTENER[0], parts.listeners["egress"]),
     ]  # fmt: skip
-    head = {
-        "apiVersion": "gateway.envoyproxy.io/v1alpha1",
-        "kind": "EnvoyPatchPolicy",
-        "metadata": {"name": "trilane", "namespace": "trilane"},
-        "spec": {
-            "targetRef": {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "trilane"},
-            "type": "JSONPatch",
-        },
-    }
-    return f"{HEAD}{dump(head)}  jsonPatches:\n" + "".join(
-        commented(why, 4) + indented(dump([value]), 4) for why, value in patches
-    )
+    return policy("trilane", 0, "", patches)
+
+
+def failover(parts: Parts) -> str:
+    """An EnvoyPatchPolicy for Envoys that have the filter as a file: several accounts in a group need it."""
+    vm = parts.filters["trilane"]["typed_config"]["config"]["vm_config"]
+    patches = [
+        patch("The filter, from the file. All of its roots must run the same code under the same `vm_id`: then they share a VM,\n"
+              "and what it knows of the attempts of a request.",
+              LISTENER, "/typed_config/config/vm_config", vm, PLUGIN),
+        patch("Tells the filter of attempts that did not go well.",
+              LISTENER, "/typed_config/upstream_log", parts.attempt_log, http_filter(ROUTER)),
+        whole("The way to the account hop, for attempts after a failed one. The filter chooses the account.",
+              CLUSTER, parts.hop),
+    ]  # fmt: skip
+    return policy("trilane-failover", 1, WHY_FAILOVER, patches)
 
 
 def envoy_proxy(parts: Parts) -> str:

@@ -20,33 +20,66 @@ SOURCE = (
 )
 
 
+WHY_ROUTES = (
+    "The routes. A VirtualService cannot send requests to where a header says; the one in gateway.yaml answers 503 to\n"
+    "all of them, and these come before it. So where a patch is missing nothing goes anywhere. The narrowest comes first."
+)
+WHY_FAILOVER = (
+    "For groups with several accounts, beside envoyfilter.yaml. The pods must have the filter as a file: Istio's agent fetches\n"
+    "the code of HTTP filters only, not that of a log. Without the file Envoy refuses the listener."
+)
+
+#: Where a patch is for.
+GATEWAY = {"context": "GATEWAY"}
+
+
+def http_filter(name: str) -> dict[str, Any]:
+    """Where the HTTP filter `name` is."""
+    return {**GATEWAY, "listener": {"filterChain": {"filter": {"name": HCM, "subFilter": {"name": name}}}}}
+
+
+def patch(why: str, apply_to: str, match: Any, operation: str, value: Any) -> tuple[str, Any]:
+    """A patch, with what it is for."""
+    return why, {"applyTo": apply_to, "match": match, "patch": {"operation": operation, "value": value}}
+
+
+def plugin(parts: Parts) -> dict[str, Any]:
+    """The filter's configuration, which loads the document."""
+    config = parts.filters["trilane"]["typed_config"]["config"]
+    loading = {"@type": config["configuration"]["@type"], "value": SOURCE % CLUSTER}
+    return {**config, "configuration": loading}
+
+
+def resource(name: str, priority: int, why: str, patches: list[tuple[str, Any]]) -> str:
+    """An EnvoyFilter for the gateway of gateway.yaml."""
+    head = {
+        "apiVersion": "networking.istio.io/v1alpha3",
+        "kind": "EnvoyFilter",
+        "metadata": {"name": name, "namespace": "trilane"},
+        "spec": {"priority": priority, "workloadSelector": {"labels": {"istio": "trilane"}}},
+    }
+    return f"{HEAD}#\n{commented(why, 0)}{dump(head)}  configPatches:\n" + "".join(
+        commented(why, 4) + indented(dump([value]), 4) for why, value in patches
+    )
+
+
 def envoy_filter(parts: Parts) -> str:
     """An EnvoyFilter. Each patch has a line that says what it is for."""
-    gateway = {"context": "GATEWAY"}
-    manager = {**gateway, "listener": {"filterChain": {"filter": {"name": HCM}}}}
-    router = {
-        **gateway,
-        "listener": {"filterChain": {"filter": {"name": HCM, "subFilter": {"name": ROUTER}}}},
-    }
-    route = {**gateway, "routeConfiguration": {"vhost": {"route": {"name": "trilane"}}}}
-
-    def patch(why: str, apply_to: str, match: Any, operation: str, value: Any) -> tuple[str, Any]:
-        return why, {"applyTo": apply_to, "match": match, "patch": {"operation": operation, "value": value}}
-
-    config = parts.filters["trilane"]["typed_config"]["config"]
+    manager = {**GATEWAY, "listener": {"filterChain": {"filter": {"name": HCM}}}}
+    router = http_filter(ROUTER)
+    route = {**GATEWAY, "routeConfiguration": {"vhost": {"route": {"name": "trilane"}}}}
+    config = plugin(parts)
     code = {"remote": {"http_uri": {"uri": f"oci://{IMAGE}", "cluster": "_", "timeout": "30s"}}}
-    loading = {"@type": config["configuration"]["@type"], "value": SOURCE % CLUSTER}
-    plugin = {**config, "configuration": loading, "vm_config": {**config["vm_config"], "code": code}}
+    config = {**config, "vm_config": {**config["vm_config"], "code": code}}
     discovery = {
         "config_source": {"ads": {}, "initial_fetch_timeout": "0s", "resource_api_version": "V3"},
         "type_urls": [WASM, "type.googleapis.com/envoy.extensions.filters.http.rbac.v3.RBAC"],
     }
-    versioned, plain = parts.routes
     upgrades = {"upgrade_configs": [{"upgrade_type": "websocket", "enabled": False}]}
     patches = [
         patch(
             "How much of one connection is read at once, and held on each side.",
-            "LISTENER", gateway, "MERGE", {"per_connection_buffer_limit_bytes": parts.buffer},
+            "LISTENER", GATEWAY, "MERGE", {"per_connection_buffer_limit_bytes": parts.buffer},
         ),
         patch(
             "Who the client is, paths, headers that no client may send, times, the answers that Envoy makes itself,\n"
@@ -77,35 +110,49 @@ def envoy_filter(parts: Parts) -> str:
             "without which a filter that waits for the body hangs, and it gives no vm_id, so that all plugins of a proxy\n"
             "share their data. Istio's agent fetches the image, as for a WasmPlugin. The filter loads the document itself,\n"
             "from the Service `trilane-document`, since a mesh's proxy has no room for a singleton.",
-            "EXTENSION_CONFIG", gateway, "ADD", {"name": "trilane", "typed_config": {"@type": WASM, "config": plugin}},
+            "EXTENSION_CONFIG", GATEWAY, "ADD", {"name": "trilane", "typed_config": {"@type": WASM, "config": config}},
         ),
-        patch(
-            "The route. A VirtualService cannot send requests to where a header says; the one in gateway.yaml answers 503 to\n"
-            "all of them, and this comes before it. So where a patch is missing nothing goes anywhere.",
-            "HTTP_ROUTE", route, "INSERT_FIRST", {**plain, "route": {**plain["route"], **upgrades}},
-        ),
-        patch(
-            "The same for accounts with a version of their own in their URLs; it comes before that one.",
-            "HTTP_ROUTE", route, "INSERT_FIRST", {**versioned, "route": {**versioned["route"], **upgrades}},
+        *(
+            patch(
+                WHY_ROUTES if not number else "",
+                "HTTP_ROUTE", route, "INSERT_FIRST", {**each, "route": {**each["route"], **upgrades}},
+            )
+            # Each comes before those that are there already.
+            for number, each in enumerate(reversed(parts.routes))
         ),
         patch(
             "The way to one of several accounts of a source, and to accounts behind a proxy. They cost nothing unused. The\n"
             "bootstrap extension that they need is part of Istio's own bootstrap.",
-            "LISTENER", gateway, "ADD", parts.listeners["account_hop"],
+            "LISTENER", GATEWAY, "ADD", parts.listeners["account_hop"],
         ),
-        patch("", "LISTENER", gateway, "ADD", parts.listeners["egress"]),
+        patch("", "LISTENER", GATEWAY, "ADD", parts.listeners["egress"]),
     ]  # fmt: skip
-    head = {
-        "apiVersion": "networking.istio.io/v1alpha3",
-        "kind": "EnvoyFilter",
-        "metadata": {"name": "trilane", "namespace": "trilane"},
-        # Behind other filters of the mesh, so that nothing of theirs comes between the patches.
-        "spec": {"priority": 10, "workloadSelector": {"labels": {"istio": "trilane"}}},
-    }
-    return (
-        f"{HEAD}#\n# For the gateway of gateway.yaml alone: its pods have the label istio=trilane.\n{dump(head)}  configPatches:\n"
-        + "".join(commented(why, 4) + indented(dump([value]), 4) for why, value in patches)
+    # Behind other filters of the mesh, so that nothing of theirs comes between the patches.
+    return resource(
+        "trilane", 10, "For the gateway of gateway.yaml alone: its pods have the label istio=trilane.", patches
     )
+
+
+def failover(parts: Parts) -> str:
+    """An EnvoyFilter for gateways whose pods have the filter as a file: several accounts in a group need it."""
+    trilane = {**parts.filters["trilane"], "typed_config": {"@type": WASM, "config": plugin(parts)}}
+    log = {**parts.router, "typed_config": {"@type": parts.router["typed_config"]["@type"], "upstream_log": parts.attempt_log}}
+    patches = [
+        patch(
+            "The filter, from the file. All of its roots must run the same code: then they share a VM, and what it knows of\n"
+            "the attempts of a request.",
+            "HTTP_FILTER", http_filter("trilane"), "REPLACE", trilane,
+        ),
+        patch(
+            "Tells the filter of attempts that did not go well.",
+            "HTTP_FILTER", http_filter(ROUTER), "MERGE", log,
+        ),
+        patch(
+            "The way to the account hop, for attempts after a failed one. The filter chooses the account.",
+            "CLUSTER", GATEWAY, "ADD", parts.hop,
+        ),
+    ]  # fmt: skip
+    return resource("trilane-failover", 11, WHY_FAILOVER, patches)
 
 
 def bootstrap(parts: Parts) -> str:

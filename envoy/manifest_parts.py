@@ -12,6 +12,9 @@ HEAD = "# Written by envoy/manifests.py from envoy/envoy.yaml: change that one, 
 HCM = "envoy.filters.network.http_connection_manager"
 ROUTER = "envoy.filters.http.router"
 
+#: The cluster that leads to the account hop.
+HOP = "account/hop"
+
 #: The fields of an HTTP connection manager that the control plane sets itself.
 THEIRS = {"@type", "stat_prefix", "codec_type", "route_config", "http_filters"}
 
@@ -27,17 +30,29 @@ class Parts:
         manager = gateway["filter_chains"][0]["filters"][0]["typed_config"]
         self.manager = {name: value for name, value in manager.items() if name not in THEIRS}
         self.filters = {each["name"]: each for each in manager["http_filters"]}
-        self.router = self.filters[ROUTER]
+        router = self.filters[ROUTER]
+        options = dict(router["typed_config"])
+        #: The router's log of attempts. It runs the filter, and so does the cluster that leads to the account hop: both name
+        #: a file, so they are no part of what a gateway without that file gets.
+        self.attempt_log: list[dict[str, Any]] = options.pop("upstream_log")
+        self.router = {**router, "typed_config": options}
+        (self.hop,) = [each for each in self.bootstrap["static_resources"]["clusters"] if each["name"] == HOP]
         (host,) = manager["route_config"]["virtual_hosts"]
         limits = {name: value for name, value in host.items() if name not in ("name", "domains", "routes")}
-        versioned, route = host["routes"]
-        #: The route of requests to accounts with a version of their own in their URLs, and that of all others, each with
-        #: the settings of the virtual host.
-        self.routes = [{"name": "trilane-versioned", **versioned, **limits}, {"name": "trilane", **route, **limits}]
+        #: The routes in their order, each with the settings of the virtual host.
+        self.routes = [{"name": name_of(route), **route, **limits} for route in host["routes"]]
 
     def statistics(self) -> dict[str, Any]:
         """The labels of the filter's metrics, and the buckets of its histograms."""
         return self.bootstrap["stats_config"]
+
+
+def name_of(route: dict[str, Any]) -> str:
+    """A name that says which requests a route is for."""
+    headers = [each["name"] for each in route["match"].get("headers", [])]
+    several = "-accounts" if "x-trilane-cluster" in headers else ""
+    versioned = "-versioned" if "x-trilane-path" in headers else ""
+    return f"trilane{several}{versioned}"
 
 
 # ---- Text

@@ -29,8 +29,10 @@ def written() -> dict[Path, str]:
     return {
         HERE / "helm" / "trilane" / "files" / "envoy.yaml": text,
         HERE / "istio" / "envoyfilter.yaml": manifest_istio.envoy_filter(parts),
+        HERE / "istio" / "failover.yaml": manifest_istio.failover(parts),
         HERE / "istio" / "bootstrap.yaml": manifest_istio.bootstrap(parts),
         HERE / "envoy-gateway" / "envoypatchpolicy.yaml": manifest_envoy_gateway.patch_policy(parts),
+        HERE / "envoy-gateway" / "failover.yaml": manifest_envoy_gateway.failover(parts),
         HERE / "envoy-gateway" / "envoyproxy.yaml": manifest_envoy_gateway.envoy_proxy(parts),
     }
 

@@ -46,7 +46,7 @@ STDOUT_LOGGER = '"@type": type.googleapis.com/envoy.extensions.access_loggers.st
 FILE_LOGGER = '"@type": type.googleapis.com/envoy.extensions.access_loggers.file.v3.FileAccessLog'
 
 #: The start of the clusters in `envoy.yaml`, and the cluster of a feed of keys.
-CLUSTERS = "  clusters:\n"
+CLUSTERS = "\n  clusters:\n"
 KEY_FEED = """\
     - name: key_feed
       type: STATIC

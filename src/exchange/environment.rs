@@ -42,6 +42,10 @@ pub trait AccountStates {
     fn begin_attempts(&self, _id: &str, _attempts: &Rc<RequestAttempts>) -> bool {
         true
     }
+    /// Whether the filter on the way to the account hop is of this VM, and finds them.
+    fn has_hop(&self) -> bool {
+        true
+    }
     /// Forgets them.
     fn end_attempts(&self, _id: &str) {}
 }

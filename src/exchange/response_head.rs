@@ -78,8 +78,10 @@ fn decide_error(
         return Some(ResponseDecision::Replace(Replaced::default(), rejection));
     }
     let relayed = details == VIA_UPSTREAM;
-    let is_clients_fault = !relayed && matches!(status, 400 | 408 | 413 | 431);
-    if let Some(several) = &forwarded.upstream.several
+    let several = forwarded.upstream.several.as_ref();
+    let by_foreign_hop = several.is_some_and(|it| it.is_refused_by_foreign_hop(status));
+    let is_clients_fault = !relayed && matches!(status, 400 | 408 | 413 | 431) && !by_foreign_hop;
+    if let Some(several) = several
         && !is_clients_fault
     {
         several.on_error(status, &details, accounts);

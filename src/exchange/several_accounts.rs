@@ -10,6 +10,7 @@ use super::environment::{AccountStates, Forwarding};
 use super::route::Route;
 use super::upstream_head::path_less_version;
 use crate::config::account::Accounts;
+use crate::failover::attempt::NO_MORE_ATTEMPTS;
 use crate::failover::{Bounds, Event, Plan, RequestAttempts};
 use crate::head::Head;
 use crate::ledger::FailedAttempt;
@@ -60,7 +61,7 @@ impl SeveralAccounts {
             path: self.path.clone(),
             bounds: bounds(accounts, began_us),
         }));
-        let dispatch = attempts.dispatch(&states, environment.now_us());
+        let dispatch = attempts.dispatch(&states, environment.now_us(), environment.has_hop());
         // Where nobody could find the attempts of the request there are to be no more than the first.
         let remembered = self
             .id
@@ -108,14 +109,29 @@ impl SeveralAccounts {
         let Some((_, account)) = attempts.last() else {
             return;
         };
-        let details = String::from_utf8_lossy(details);
-        let failed = FailedAttempt::answered(account.id.clone(), status, &details);
+        let is_noted_by_log = !attempts.ends_at_foreign_hop();
+        let failed = if self.is_refused_by_foreign_hop(status) {
+            FailedAttempt::unanswered(account.id.clone())
+        } else {
+            let details = String::from_utf8_lossy(details);
+            FailedAttempt::answered(account.id.clone(), status, &details)
+        };
         let event = Event::of(failed.kind);
         attempts.record(failed);
-        // A failed one is noted by Envoy's log of it.
-        if event == Event::NotReady || (event == Event::Answered && attempts.must_note_answer()) {
-            note(event, attempts, environment);
+        match event {
+            Event::Failed if is_noted_by_log => {}
+            Event::Answered if !attempts.must_note_answer() => {}
+            _ => note(event, attempts, environment),
         }
+    }
+
+    /// Whether an error with this status means that the account has failed, and that a hop that does not know the request
+    /// has refused the attempt after it.
+    pub(super) fn is_refused_by_foreign_hop(&self, status: u16) -> bool {
+        status == NO_MORE_ATTEMPTS
+            && self
+                .attempts()
+                .is_some_and(RequestAttempts::ends_at_foreign_hop)
     }
 
     /// The request is over.

@@ -21,6 +21,9 @@ use crate::host::{Clocks, Stats};
 use crate::ledger::{AttemptFailure, FailedAttempt};
 use crate::shared_data::SharedData;
 
+/// The status of an attempt that is not made because there are to be no more.
+pub const NO_MORE_ATTEMPTS: u16 = 408;
+
 /// What an attempt reads of its host. Each is a host call.
 pub trait AttemptHost: Clocks + SharedData + Stats {
     /// The id that Envoy gave the request; legal with its headers.

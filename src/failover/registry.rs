@@ -1,6 +1,6 @@
 //! The requests of one VM whose attempts are under way.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use hashbrown::HashMap;
@@ -14,12 +14,26 @@ const MOST: usize = 100_000;
 ///
 /// All filters of a VM share one: the gateway's filter begins an entry and ends it, those that see attempts look it up.
 #[derive(Debug, Default)]
-pub struct Registry(RefCell<HashMap<String, Rc<RequestAttempts>>>);
+pub struct Registry {
+    requests: RefCell<HashMap<String, Rc<RequestAttempts>>>,
+    hop: Cell<bool>,
+}
 
 impl Registry {
+    /// The filter on the way to the account hop is of this VM.
+    pub fn note_hop(&self) {
+        self.hop.set(true);
+    }
+
+    /// Whether the filter on the way to the account hop is of this VM. It is not where the gateway's filter alone was
+    /// replaced (ECDS); and after a crash, until it is needed.
+    pub fn has_hop(&self) -> bool {
+        self.hop.get()
+    }
+
     /// Begins a request. Gives whether it is remembered.
     pub fn begin(&self, id: &str, attempts: &Rc<RequestAttempts>) -> bool {
-        let Ok(mut requests) = self.0.try_borrow_mut() else {
+        let Ok(mut requests) = self.requests.try_borrow_mut() else {
             return false;
         };
         let room = requests.len() < MOST && !requests.contains_key(id);
@@ -32,12 +46,12 @@ impl Registry {
     /// The attempts of a request.
     pub fn find(&self, id: &[u8]) -> Option<Rc<RequestAttempts>> {
         let id = core::str::from_utf8(id).ok()?;
-        self.0.try_borrow().ok()?.get(id).map(Rc::clone)
+        self.requests.try_borrow().ok()?.get(id).map(Rc::clone)
     }
 
     /// The request is over.
     pub fn end(&self, id: &str) {
-        if let Ok(mut requests) = self.0.try_borrow_mut() {
+        if let Ok(mut requests) = self.requests.try_borrow_mut() {
             requests.remove(id);
         }
     }

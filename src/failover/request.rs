@@ -58,6 +58,8 @@ struct Progress {
     by_hop: bool,
     /// Whether an answer of the first account must be noted.
     note_answer: bool,
+    /// Whether the hop would refuse the request, for all that is known.
+    hop_is_foreign: bool,
     /// Failed attempts, and attempts that were not made.
     failed: Vec<FailedAttempt>,
 }
@@ -91,17 +93,18 @@ impl RequestAttempts {
         self.plan.bounds
     }
 
-    /// Chooses where the first attempt goes.
-    pub fn dispatch(&self, states: &States, now_us: u64) -> Option<Dispatch> {
+    /// Chooses where the first attempt goes. `has_hop`: the filter there is of this VM, and knows the request.
+    pub fn dispatch(&self, states: &States, now_us: u64, has_hop: bool) -> Option<Dispatch> {
         let first = self.next(states, now_us)?;
         let accounts = self.accounts()?;
         let (account, marks) = (accounts.accounts.get(first)?, accounts.marks.get(first)?);
         let retried = self.plan.bounds.attempts > 1 || account.retries > 0;
-        let direct = states.has_answered(marks);
+        let direct = states.has_answered(marks) || !has_hop;
         if direct {
             self.ask(first, false);
             let mut progress = self.progress.try_borrow_mut().ok()?;
             progress.note_answer = !states.knows_no_failure(marks);
+            progress.hop_is_foreign = !has_hop;
         }
         let cluster = if direct {
             account_cluster(&self.plan.source.group, &account.id)
@@ -165,6 +168,13 @@ impl RequestAttempts {
     /// Whether the last attempt goes by way of the hop.
     pub fn by_hop(&self) -> bool {
         self.progress.try_borrow().is_ok_and(|it| it.by_hop)
+    }
+
+    /// Whether the account was asked directly, and the hop refuses what comes after.
+    pub fn ends_at_foreign_hop(&self) -> bool {
+        self.progress
+            .try_borrow()
+            .is_ok_and(|it| it.hop_is_foreign && !it.by_hop)
     }
 
     /// Whether an answer of the account that was asked directly must be noted.

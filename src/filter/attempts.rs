@@ -7,11 +7,8 @@ use proxy_wasm::types::{Action, ContextType};
 
 use super::host::{self, Host};
 use crate::exchange::{ACCOUNT_HEADER, FINAL_HEADER, PATH_HEADER};
-use crate::failover::attempt::{Attempt, Course};
+use crate::failover::attempt::{Attempt, Course, NO_MORE_ATTEMPTS};
 use crate::failover::{Registry, note_report};
-
-/// The status of an attempt that is not made because there are to be no more.
-const OVER: u16 = 408;
 
 /// The root with the id `tries`, for the filter in the cluster that leads to the hop.
 #[derive(Debug)]
@@ -20,6 +17,11 @@ pub(super) struct AttemptsRoot(pub Rc<Registry>);
 impl Context for AttemptsRoot {}
 
 impl RootContext for AttemptsRoot {
+    fn on_configure(&mut self, _size: usize) -> bool {
+        self.0.note_hop();
+        true
+    }
+
     fn create_http_context(&self, _context_id: u32) -> Option<Box<dyn HttpContext>> {
         Some(Box::new(HttpAttempt {
             requests: Rc::clone(&self.0),
@@ -58,7 +60,7 @@ impl HttpContext for HttpAttempt {
                 Action::Continue
             }
             Course::Refused => {
-                host::send_status(OVER);
+                host::send_status(NO_MORE_ATTEMPTS);
                 Action::Pause
             }
         }

@@ -101,6 +101,10 @@ impl<H: WorkerHost> AccountStates for RequestEnvironment<'_, H> {
         self.worker.requests.begin(id, attempts)
     }
 
+    fn has_hop(&self) -> bool {
+        self.worker.requests.has_hop()
+    }
+
     fn end_attempts(&self, id: &str) {
         self.worker.requests.end(id);
     }

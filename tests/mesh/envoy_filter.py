@@ -23,9 +23,11 @@ class Unsupported(Exception):
     """A patch that this does not know how to apply, or that would change nothing."""
 
 
-def apply(proxy: Proxy, envoy_filter: Tree) -> None:
-    """Applies the patches in the order that Istio does: those of what is there, then what is added."""
-    patches = envoy_filter["spec"]["configPatches"]
+def apply(proxy: Proxy, *envoy_filters: Tree) -> None:
+    """Applies the patches in the order that Istio does: of all resources, the smaller priority first; those of what is there,
+    then what is added."""
+    ranked = sorted(envoy_filters, key=lambda each: each["spec"].get("priority", 0))
+    patches = [patch for each in ranked for patch in each["spec"]["configPatches"]]
     known = {"LISTENER", "NETWORK_FILTER", "HTTP_FILTER", "EXTENSION_CONFIG", "HTTP_ROUTE", "CLUSTER"}
     for number, patch in enumerate(patches):
         if patch["applyTo"] not in known:
@@ -42,8 +44,10 @@ def apply(proxy: Proxy, envoy_filter: Tree) -> None:
     for patch in these("NETWORK_FILTER"):
         expect(patch, "MERGE")
         touched([merge(found, value(patch)) for found in network_filters(proxy, patch)], patch)
-    for patch in these("HTTP_FILTER"):
-        change = {"INSERT_BEFORE": insert_before, "MERGE": merge_named}.get(operation(patch))
+    # Filters are merged when all of them are in their places.
+    for patch in sorted(these("HTTP_FILTER"), key=lambda each: operation(each) == "MERGE"):
+        changes = {"INSERT_BEFORE": insert_before, "REPLACE": replace, "MERGE": merge_named}
+        change = changes.get(operation(patch))
         if not change:
             raise Unsupported(f"HTTP_FILTER {operation(patch)}")
         wanted = patch["match"]["listener"]["filterChain"]["filter"]["subFilter"]["name"]
@@ -89,6 +93,14 @@ def insert_before(manager: Tree, name: str, new: Tree) -> bool:
     places = [place for place, each in enumerate(filters) if each["name"] == name]
     if places:
         filters.insert(places[0], new)
+    return bool(places)
+
+
+def replace(manager: Tree, name: str, new: Tree) -> bool:
+    filters = manager["typed_config"]["http_filters"]
+    places = [place for place, each in enumerate(filters) if each["name"] == name]
+    if places:
+        filters[places[0]] = new
     return bool(places)
 
 

@@ -20,7 +20,8 @@ from envoy_filter import Proxy, Tree
 from stack import HERE, Child, Stack
 
 ISTIO, ENVOY_GATEWAY = HERE / "istio", HERE / "envoy-gateway"
-WASM_TYPE = "type.googleapis.com/envoy.extensions.filters.http.wasm.v3.Wasm"
+#: The filter in the pods of a gateway that has it as a file.
+FILTER = "/etc/trilane/filter/trilane.wasm"
 
 #: The clusters of accounts as a resource, by the name of the control plane.
 Accounts = Callable[[str], Tree]
@@ -33,10 +34,19 @@ def manifests(path: Path) -> list[Tree]:
 
 
 def istio(accounts: Accounts) -> tuple[Proxy, Tree]:
+    return istio_with(accounts, "envoyfilter.yaml", "failover.yaml")
+
+
+def istio_without_failover(accounts: Accounts) -> tuple[Proxy, Tree]:
+    """The pods have no filter as a file: groups with several accounts are not served."""
+    return istio_with(accounts, "envoyfilter.yaml")
+
+
+def istio_with(accounts: Accounts, *files: str) -> tuple[Proxy, Tree]:
     proxy = bases.istio()
-    (main,) = manifests(ISTIO / "envoyfilter.yaml")
-    envoy_filter.apply(proxy, main)
-    envoy_filter.apply(proxy, accounts("istio"))
+    ours = [each for file in files for each in manifests(ISTIO / file)]
+    # The order in which they were applied to the cluster must not matter.
+    envoy_filter.apply(proxy, accounts("istio"), *reversed(ours))
     (override,) = manifests(ISTIO / "bootstrap.yaml")
     # Istio's own bootstrap has this.
     own = {"bootstrap_extensions": [INTERNAL_LISTENER]}
@@ -44,20 +54,29 @@ def istio(accounts: Accounts) -> tuple[Proxy, Tree]:
 
 
 def envoy_gateway(accounts: Accounts) -> tuple[Proxy, Tree]:
+    return envoy_gateway_with(accounts, "envoypatchpolicy.yaml", "failover.yaml")
+
+
+def envoy_gateway_without_failover(accounts: Accounts) -> tuple[Proxy, Tree]:
+    """The Envoys have no filter as a file: groups with several accounts are not served."""
+    return envoy_gateway_with(accounts, "envoypatchpolicy.yaml")
+
+
+def envoy_gateway_with(accounts: Accounts, *files: str) -> tuple[Proxy, Tree]:
     (extension,) = [
         each for each in manifests(ENVOY_GATEWAY / "gateway.yaml") if each["kind"] == "EnvoyExtensionPolicy"
     ]
     proxy = bases.envoy_gateway(extension)
-    (main,) = manifests(ENVOY_GATEWAY / "envoypatchpolicy.yaml")
-    patch_policy.apply(proxy, main)
-    patch_policy.apply(proxy, accounts("envoy-gateway"))
+    ours = [each for file in files for each in manifests(ENVOY_GATEWAY / file)]
+    # The order in which they were applied to the cluster must not matter.
+    patch_policy.apply(proxy, accounts("envoy-gateway"), *reversed(ours))
     (own,) = manifests(ENVOY_GATEWAY / "envoyproxy.yaml")
     return proxy, yaml.safe_load(own["spec"]["bootstrap"]["value"])
 
 
 def istio_without_image(accounts: Accounts) -> tuple[Proxy, Tree]:
     """The image cannot be had: Istio's agent gives Envoy a filter that denies everything."""
-    proxy, bootstrap = istio(accounts)
+    proxy, bootstrap = istio_without_failover(accounts)
     (extension,) = proxy.extensions
     extension["typed_config"] = {
         "@type": "type.googleapis.com/envoy.extensions.filters.http.rbac.v3.RBAC",
@@ -71,14 +90,16 @@ def envoy_gateway_without_image(accounts: Accounts) -> tuple[Proxy, Tree]:
     proxy = bases.envoy_gateway(
         {"metadata": {"namespace": "trilane", "name": "trilane"}, "spec": {"wasm": []}}
     )
-    (main,) = manifests(ENVOY_GATEWAY / "envoypatchpolicy.yaml")
-    patches = main["spec"]["jsonPatches"]
-    main["spec"]["jsonPatches"] = [
-        each for each in patches if "http.wasm" not in each["operation"].get("jsonPath", "")
+    ours = [
+        each for file in ("envoypatchpolicy.yaml", "failover.yaml") for each in manifests(ENVOY_GATEWAY / file)
     ]
-    assert len(main["spec"]["jsonPatches"]) < len(patches)
-    patch_policy.apply(proxy, main)
-    patch_policy.apply(proxy, accounts("envoy-gateway"))
+    for policy in ours:
+        patches = policy["spec"]["jsonPatches"]
+        policy["spec"]["jsonPatches"] = [
+            each for each in patches if "http.wasm" not in each["operation"].get("jsonPath", "")
+        ]
+        assert len(policy["spec"]["jsonPatches"]) < len(patches)
+    patch_policy.apply(proxy, *ours, accounts("envoy-gateway"))
     (own,) = manifests(ENVOY_GATEWAY / "envoyproxy.yaml")
     return proxy, yaml.safe_load(own["spec"]["bootstrap"]["value"])
 
@@ -146,7 +167,7 @@ class MeshStack(Stack):
     def _accounts(self, control_plane: str) -> Tree:
         """What `trilane render` writes for a control plane."""
         command = [str(self._command), "render", "--document", str(self.publisher.draft), "--out", str(self.upstreams_dir)]
-        command += ["--credentials", str(self.credentials_dir), "--filter", str(self._wasm)]
+        command += ["--credentials", str(self.credentials_dir)]
         subprocess.run([*command, "--control-plane", control_plane], check=True)
         (written,) = self.upstreams_dir.glob("*.json")
         return json.loads(written.read_bytes())
@@ -184,14 +205,15 @@ class MeshStack(Stack):
                 ]:
                     if "rds" in manager:
                         manager["route_config"] = routes[manager.pop("rds")["route_config_name"]]
+                        # As for routes that come by themselves.
+                        manager["route_config"]["validate_clusters"] = False
                     for logger in manager.get("access_log", []):
                         if logger["typed_config"].get("path") == "MESH_ACCESS_LOG":
                             logger["typed_config"]["path"] = str(self.run_dir / "mesh.log")
                     for each in manager["http_filters"]:
                         self._discovered(each, extensions)
-                        self._local_code(each.get("typed_config", {}))
+        self._local_code(proxy)
         for extension in proxy.extensions:
-            self._local_code(extension["typed_config"])
             resource = {"@type": "type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig", **extension}
             (extensions / f"{extension['name']}.json").write_text(json.dumps({"resources": [resource]}))
         for cluster in proxy.clusters:
@@ -213,10 +235,14 @@ class MeshStack(Stack):
                 "resource_api_version": "V3",
             }
 
-    def _local_code(self, typed_config: Tree) -> None:
-        """As Istio's agent does it, which fetches an image and names the file in its place."""
-        if typed_config.get("@type") == WASM_TYPE and "remote" in typed_config["config"]["vm_config"]["code"]:
-            typed_config["config"]["vm_config"]["code"] = {"local": {"filename": str(self._wasm)}}
+    def _local_code(self, proxy: Proxy) -> None:
+        """The filter's file, wherever it is run: the pods' own, and as the control plane fetches it. (Istio's agent fetches
+        the image of an HTTP filter, and names the file in its place; Envoy Gateway serves it to Envoy.)"""
+        found = [each for each in patch_policy.deep([*proxy.listeners, *proxy.clusters, *proxy.extensions]) if isinstance(each, dict)]
+        for code in [each["code"] for each in found if "vm_id" in each]:
+            assert "remote" in code or code == {"local": {"filename": FILTER}}, code
+            code.clear()
+            code["local"] = {"filename": str(self._wasm)}
 
 
 def address(host: str, port: int) -> Tree:

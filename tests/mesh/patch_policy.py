@@ -20,9 +20,10 @@ STEP = re.compile(
 )
 
 
-def apply(proxy: Proxy, policy: Tree) -> None:
-    """Applies the patches in their order."""
-    for number, patch in enumerate(policy["spec"]["jsonPatches"]):
+def apply(proxy: Proxy, *policies: Tree) -> None:
+    """Applies the patches in their order: of all policies, the smaller priority first."""
+    ranked = sorted(policies, key=lambda each: each["spec"].get("priority", 0))
+    for number, patch in enumerate(patch for each in ranked for patch in each["spec"]["jsonPatches"]):
         resources: list[Tree] = getattr(proxy, KINDS[patch["type"]])
         operation = patch["operation"]
         if operation["op"] != "add":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mesh_stack
 import pytest
 from mesh_stack import MeshStack
-from e2e.support import Gateway, bearer, run_dir
+from e2e.support import Gateway, bearer, goog, run_dir
 
 ORDERS = {"x-trilane-cluster": "source/a-official", "x-trilane-account": "account/a-official/a-official-1"}
 BODY = {"model": "gpt-5.1", "messages": [{"role": "user", "content": "Hello"}]}
@@ -27,3 +27,16 @@ def test_nothing_gets_past(name: str) -> None:
         for headers in {}, bearer("key_a"), ORDERS, {**ORDERS, **bearer("key_a")}:
             answer = gateway.request("POST", "/v1/chat/completions", headers, json=BODY)
             assert (answer.status, answer.seen) == (status, []), f"{name}: {headers}: {answer.text}"
+
+
+@pytest.mark.parametrize("name", ["istio_without_failover", "envoy_gateway_without_failover"])
+def test_without_failover_only_single_accounts_are_served(name: str) -> None:
+    with MeshStack(run_dir(f"mesh-{name}"), getattr(mesh_stack, name)) as stack:
+        gateway = Gateway(stack)
+        gateway.http = stack.client()
+        answer = gateway.request("POST", "/v1/chat/completions", bearer("key_a"), json=BODY)
+        assert (answer.status, answer.seen) == (502, []), f"{name}, three accounts: {answer.text}"
+        path = "/v1beta/models/gemini-2.5-flash:generateContent"
+        body = {"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]}
+        answer = gateway.request("POST", path, goog("key_c"), json=body)
+        assert answer.status == 200, f"{name}, one account: {answer.text}"

@@ -18,11 +18,14 @@ import pytest
 import yaml
 from envoy_filter import Proxy, Tree, Unsupported
 from manifest_parts import Parts
-from mesh_stack import ENVOY_GATEWAY, ISTIO
+from mesh_stack import ENVOY_GATEWAY, FILTER, ISTIO
 from mesh_stack import manifests as read
 from stack import HERE
 
 FILES = [*sorted(ISTIO.glob("*.yaml")), *sorted(ENVOY_GATEWAY.glob("*.yaml")), HERE / "document-service.yaml"]
+#: The parts of envoy.yaml, and the VM in which the filter runs there.
+PARTS = Parts(manifests.ENVOY_YAML.read_text(encoding="utf-8"))
+PARTS_VM = PARTS.filters["trilane"]["typed_config"]["config"]["vm_config"]
 #: A directory with the CRDs (YAML) of Istio, Envoy Gateway and the Gateway API. None of them is in PyPI.
 CRDS = os.environ.get("MESH_CRDS")
 
@@ -105,9 +108,11 @@ def test_every_patch_of_ours_changes_something() -> None:
         for each in proxy.listeners[0]["filter_chains"][0]["filters"][0]["typed_config"]["http_filters"]
     ]
     assert filters[-6:] == ["answer_id", "gzip", "brotli", "zstd", "trilane", "envoy.filters.http.router"]
-    versioned, plain, closed = proxy.routes[0]["virtual_hosts"][0]["routes"]
-    assert "headers" in versioned["match"] and "headers" not in plain["match"], "the narrower one comes first"
-    assert "cluster_header" in versioned["route"] and "cluster_header" in plain["route"]
+    *routes, closed = proxy.routes[0]["virtual_hosts"][0]["routes"]
+    (host,) = PARTS.listeners["gateway"]["filter_chains"][0]["filters"][0]["typed_config"]["route_config"]["virtual_hosts"]
+    assert [each["match"] for each in routes] == [each["match"] for each in host["routes"]], "in the order of envoy.yaml"
+    names = ["trilane-accounts-versioned", "trilane-accounts", "trilane-versioned", "trilane"]
+    assert [each["name"] for each in routes] == names
     assert "direct_response" in closed
     for place in "istio.alpn", "envoy.filters.http.router":
         other = bases.istio()
@@ -118,6 +123,30 @@ def test_every_patch_of_ours_changes_something() -> None:
                 envoy_filter.apply(other, main)
         else:
             envoy_filter.apply(other, main)
+
+
+def test_nothing_needs_a_file_but_failover() -> None:
+    """A gateway whose pods have no filter as a file serves groups with one account. Envoy refuses what names a file that is
+    not there; Istio's agent and Envoy Gateway put no other code in the place of a log's."""
+    for folder, file in (ISTIO, "envoyfilter.yaml"), (ENVOY_GATEWAY, "envoypatchpolicy.yaml"):
+        assert FILTER not in (folder / file).read_text(encoding="utf-8"), file
+        roots = {each["root_id"]: each["vm_config"] for each in plugins(folder / "failover.yaml")}
+        names = {"tries", "attempts"} | ({"gateway"} if folder == ISTIO else set())
+        assert set(roots) == names, folder.name
+        assert all(each == PARTS_VM for each in roots.values()), f"{folder.name}: one VM, with the code of a file"
+
+
+def plugins(path: Path) -> list[Tree]:
+    """What runs the filter."""
+    return [each for each in patch_policy.deep(read(path)) if isinstance(each, dict) and "root_id" in each]
+
+
+def test_failover_comes_last() -> None:
+    """Later in both, whatever was applied to the cluster first: each changes what the main resource has put there."""
+    for folder, file in (ISTIO, "envoyfilter.yaml"), (ENVOY_GATEWAY, "envoypatchpolicy.yaml"):
+        (main,), (failover,) = read(folder / file), read(folder / "failover.yaml")
+        assert main["spec"].get("priority", 0) < failover["spec"]["priority"], folder.name
+        assert main["metadata"]["name"] != failover["metadata"]["name"], folder.name
 
 
 def test_a_renamed_route_stays_closed() -> None:

@@ -95,11 +95,8 @@ def test_the_commands_run(guide: str, tmp_path: Path) -> None:
     credentials.mkdir(parents=True)
     for each in (HERE / "credentials").iterdir():
         (credentials / each.name).write_bytes(each.read_bytes())
-    (tmp_path / "etc" / "trilane" / "filter").mkdir()
-    (tmp_path / "etc" / "trilane" / "filter" / "trilane.wasm").write_bytes(b"\0asm")
     environment = {**os.environ, "PATH": f"{tmp_path / 'bin'}:{COMMAND.parent}:{os.environ['PATH']}"}
     script = "set -eu -o pipefail\n" + "".join(texts(guide, "sh"))
-    script = script.replace("trilane render", "trilane render --filter /etc/trilane/filter/trilane.wasm")
     script = script.replace("/etc/trilane", f"{tmp_path}/etc/trilane")
     done = subprocess.run(
         ["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False

@@ -22,6 +22,18 @@ impl ControlPlane {
         }
     }
 
+    /// What groups with several accounts need of its gateways, besides the clusters.
+    pub fn several_accounts(self) -> String {
+        let directory = match self {
+            Self::Istio => "istio",
+            Self::EnvoyGateway => "envoy-gateway",
+        };
+        format!(
+            "a group has several accounts: its requests get 502 until the gateway has envoy/{directory}/failover.yaml too, \
+             and the filter as a file"
+        )
+    }
+
     /// The resource for the clusters of a file of clusters, with one patch for each. Its name is always the same, so that
     /// applying it again removes the clusters that it no longer has.
     pub fn resource(self, file: &Value) -> Value {

@@ -28,6 +28,13 @@ pub fn run(
     let destinations = sources.iter().flat_map(|source| source.destinations.iter());
     report.destinations = destinations.cloned().collect();
     report.sources = sources.len();
+    if let Some(plane) = paths.control_plane
+        && sources
+            .iter()
+            .any(|source| source.accounts.accounts.len() > 1)
+    {
+        report.findings.notes.push(plane.several_accounts());
+    }
     let secrets = rendering.secrets.len();
     let room = writing::outgoing_secrets(paths, &rendering)
         .and_then(|going| room::check(secrets, going, args.inotify_instances));

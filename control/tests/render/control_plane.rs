@@ -45,6 +45,10 @@ fn the_resource_has_the_clusters_of_the_file() {
         assert!(site.texts().is_empty(), "--check writes nothing");
         let ran = site.render(&options);
         assert!(ran.code == 0 && ran.out.contains(&line), "{ran:?}");
+        let several = format!(
+            "note: a group has several accounts: its requests get 502 until the gateway has envoy/{plane}/failover.yaml"
+        );
+        assert!(ran.err.contains(&several), "{ran:?}");
         assert_eq!(
             patched(&site, file, patches, cluster),
             names(&site),
@@ -59,7 +63,8 @@ fn the_resource_has_the_clusters_of_the_file() {
         site.render(&[&options[..], &["--keep"]].concat());
         let kept = patched(&site, file, patches, cluster);
         assert_eq!(kept, names(&site), "{plane}");
-        site.render(&options);
+        let single = site.render(&options);
+        assert!(!single.err.contains("failover.yaml"), "{single:?}");
         let left = patched(&site, file, patches, cluster);
         assert_eq!(left, ["source/alone"], "{plane}");
         assert!(kept.len() > left.len(), "{plane}");

@@ -3,6 +3,7 @@
 use super::*;
 use crate::config::policy::GroupKind;
 use crate::failover::Bounds;
+use crate::host::Clocks;
 use crate::host::fake::FakeProcess;
 
 const V: &str = "anthropic-version: 2023-06-01";
@@ -295,6 +296,53 @@ fn what_chooses_among_accounts() {
         leaves(&world, "k-b", "session-id: s1"),
         ("cb".to_owned(), None)
     );
+}
+
+/// Where the gateway's filter alone was replaced (ECDS), the hop belongs to another VM. Accounts are asked directly there,
+/// and one that fails is ejected all the same.
+#[test]
+fn a_hop_of_another_vm() {
+    const UPSTREAM: &str = "via_upstream";
+    // (case, status, details, whether the client gets it, whether the account is ejected)
+    for (case, status, details, relayed, ejected) in [
+        ("an answer", 200, UPSTREAM, true, false),
+        ("an error of the request", 400, UPSTREAM, true, false),
+        ("the account's last word", 429, UPSTREAM, true, true),
+        ("refused by the hop", 408, UPSTREAM, false, true),
+        ("refused by the hop, as Envoy's own", 408, "", false, true),
+        ("no cluster", 503, "cluster_not_found", false, true),
+    ] {
+        let (in_force, mut world) = setting();
+        world.foreign_hop = true;
+        world.accounts = FakeAccounts(Some(FakeHost::of(&FakeProcess::start())));
+        let head = head("POST /v1/messages", &["x-api-key: k-b-accounts", V]);
+        let mut exchange = Exchange::default();
+        exchange.on_request_head(&head, false, Some(&in_force), &world);
+        let outcome = exchange.on_request_body(br#"{"model":"claude-z-2"}"#, true, &world);
+        let Outcome::Continue(edits) = outcome else {
+            panic!("{case}: {outcome:?}");
+        };
+        let cluster = set(&edits, "x-trilane-cluster").unwrap();
+        assert!(
+            cluster.starts_with("account/b-accounts/"),
+            "{case}: {cluster}"
+        );
+        let attempts = world.attempts();
+        let (index, _) = attempts.last().expect("asked directly");
+        let outcome = exchange.on_response_head(&Last { status, details }, false, &world);
+        let got = match &outcome {
+            Outcome::Reply(reply) => {
+                assert_eq!(reply.status, 502, "{case}");
+                false
+            }
+            _ => true,
+        };
+        assert_eq!(got, relayed, "{case}: {outcome:?}");
+        let states = world.account_states("b-accounts");
+        let marks = attempts.accounts().unwrap().marks[index];
+        let now_us = world.accounts.0.as_ref().unwrap().steady_us();
+        assert_eq!(states.is_ejected(&marks, now_us), ejected, "{case}");
+    }
 }
 
 /// A group with accounts of these URLs, and what its requests bring along in `x-trilane-path`.

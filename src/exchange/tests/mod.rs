@@ -45,6 +45,8 @@ struct FakeWorld {
     requests: Registry,
     /// Which accounts have answered, and so are asked directly.
     accounts: FakeAccounts,
+    /// Whether the account hop is another VM's.
+    foreign_hop: bool,
 }
 
 /// What is known of accounts, in shared data.
@@ -85,8 +87,37 @@ impl AccountStates for FakeWorld {
         self.requests.begin(id, attempts)
     }
 
+    fn has_hop(&self) -> bool {
+        !self.foreign_hop
+    }
+
     fn end_attempts(&self, id: &str) {
         self.requests.end(id);
+    }
+}
+
+/// The head of the last answer.
+#[derive(Debug)]
+struct Last<'a> {
+    status: u16,
+    details: &'a str,
+}
+
+impl ResponseHeaders for Last<'_> {
+    fn status(&self) -> u16 {
+        self.status
+    }
+
+    fn details(&self) -> Vec<u8> {
+        self.details.as_bytes().to_vec()
+    }
+
+    fn header(&self, _: &'static str) -> Option<String> {
+        None
+    }
+
+    fn withheld_headers(&self) -> Vec<String> {
+        Vec::new()
     }
 }
 

@@ -2,31 +2,6 @@
 
 use super::*;
 
-/// The head of the last answer.
-#[derive(Debug)]
-struct Last<'a> {
-    status: u16,
-    details: &'a str,
-}
-
-impl ResponseHeaders for Last<'_> {
-    fn status(&self) -> u16 {
-        self.status
-    }
-
-    fn details(&self) -> Vec<u8> {
-        self.details.as_bytes().to_vec()
-    }
-
-    fn header(&self, _: &'static str) -> Option<String> {
-        None
-    }
-
-    fn withheld_headers(&self) -> Vec<String> {
-        Vec::new()
-    }
-}
-
 const TRY: &str = "via_upstream;-;";
 const RESET: &str = "upstream_reset_before_response_started{connection_failure};UF;";
 const NO_CREDENTIAL: &str = "failed_to_inject_credential;-;";

@@ -20,17 +20,20 @@ fn answered(source: &Source, indices: &[usize]) -> FakeHost {
 #[test]
 fn an_account_is_asked_directly_once_it_has_answered() {
     let source = source(2);
-    for (case, known, direct) in [
-        ("nobody has", &[][..], [false, false]),
-        ("one has", &[0], [true, false]),
-        ("both have", &[0, 1], [true, true]),
+    for (case, known, has_hop, direct) in [
+        ("nobody has", &[][..], true, [false, false]),
+        ("one has", &[0], true, [true, false]),
+        ("both have", &[0, 1], true, [true, true]),
+        ("the hop is another VM's", &[0], false, [true, true]),
     ] {
         let host = answered(&source, known);
         let states = states::read("s", &host);
         for affinity in 0..40 {
             let attempts = request(&source, affinity, 2);
             let first = attempts.next(&states, host.steady_us()).unwrap();
-            let dispatch = attempts.dispatch(&states, host.steady_us()).unwrap();
+            let dispatch = attempts
+                .dispatch(&states, host.steady_us(), has_hop)
+                .unwrap();
             let want = if direct[first] {
                 format!("account/s/a{first}")
             } else {
@@ -40,6 +43,7 @@ fn an_account_is_asked_directly_once_it_has_answered() {
             assert!(dispatch.retried, "{case}");
             assert_eq!(attempts.last().is_some(), direct[first], "{case}: asked");
             assert!(!attempts.by_hop(), "{case}: not by way of the hop yet");
+            assert_eq!(attempts.ends_at_foreign_hop(), !has_hop, "{case}");
         }
     }
 }
@@ -59,7 +63,7 @@ fn an_answer_is_noted_where_it_changes_something() {
             }
         }
         let attempts = request(&source, 0, 2);
-        attempts.dispatch(&states::read("s", &host), host.steady_us());
+        attempts.dispatch(&states::read("s", &host), host.steady_us(), true);
         assert_eq!(attempts.must_note_answer(), want, "{case}");
         let (index, _) = attempts.last().unwrap();
         attempts.ask(1 - index, true);

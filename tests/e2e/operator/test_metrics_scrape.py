@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Optional
 
@@ -217,20 +217,20 @@ def test_requests_are_counted(scrapes: tuple[Scrape, Scrape]) -> None:
 
 
 def test_answers_of_sources_are_counted(scrapes: tuple[Scrape, Scrape]) -> None:
-    """As the alerts count them: once a request, however many accounts of the source were tried."""
-    for status in ("401", "429", "500"):
-        before, after = (final_answers(scrape, status) for scrape in scrapes)
+    """As the alerts count them: once a request, however many accounts of the source were asked."""
+    for status, outcome in (("401", "unauthorized"), ("429", "rate_limited"), ("500", "server_error")):
+        before, after = (final_answers(scrape, status, outcome) for scrape in scrapes)
         assert after - before == 1, status
 
 
-def final_answers(scrape: Scrape, status: str) -> float:
-    """What sources answered in the end: without what was tried again at another account."""
+def final_answers(scrape: Scrape, status: str, outcome: str) -> float:
+    """What sources answered in the end: without what was asked again of another account."""
     clusters = {dict(labels).get("envoy_cluster_name", "") for _, labels in scrape.series}
-    several = tuple(f"account~{name.removeprefix('last~')}~" for name in clusters if name.startswith("last~"))
-    return sum(
+    of_accounts = Counter(name.rpartition("~")[0] for name in clusters if name.startswith("account~"))
+    of_one = {name for name in clusters if name != "account/hop" and of_accounts[name.rpartition("~")[0]] <= 1}
+    return scrape.value("trilane_source_failures_total", outcome=outcome) + sum(
         scrape.value("envoy_cluster_upstream_rq", envoy_cluster_name=name, envoy_response_code=status)
-        for name in clusters
-        if not name.startswith(several)
+        for name in of_one
     )
 
 

@@ -67,7 +67,7 @@ def substitutions(upstream: str, closed: str, secrets: Path) -> list[tuple[str, 
                     "@type": type.googleapis.com/envoy.extensions.http.injected_credentials.generic.v3.Generic
                     header: authorization
                     credential: {{name: source, sds_config: {{path_config_source: {{path: {json.dumps(str(empty))}}}}}}}"""
-    clusters = "  clusters:\n" + "".join(
+    clusters = "\n  clusters:\n" + "".join(
         [
             _cluster("nobody_listens", closed),
             _cluster("no_host", ""),
@@ -79,7 +79,7 @@ def substitutions(upstream: str, closed: str, secrets: Path) -> list[tuple[str, 
         "                        - match: {prefix: /, headers: [{name: x-short-idle, present_match: true}]}\n"
         "                          route: {cluster_header: x-trilane-cluster, timeout: 0s, idle_timeout: 1s}\n"
     )
-    return [("  clusters:\n", clusters), (route, short + route)]
+    return [("\n  clusters:\n", clusters), (route, short + route)]
 
 
 def _cluster(name: str, address: str, upstream_filter: str = "") -> str:
