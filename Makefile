@@ -273,14 +273,14 @@ $(CLIENTS_STAMP):
 .PHONY: tools-test
 tools-test: build programs noop envoy venv ## the soak, the benchmark and the drills by their own tests
 	$(call say,tests of the soak, the benchmark and the drills)
-	@PYTHONPATH=envoy $(VENV)/bin/python -m pytest tests/soak tests/bench $(PYTEST_ARGS)
+	@PYTHONPATH=envoy:tests/runner $(VENV)/bin/python -m pytest tests/soak tests/bench $(PYTEST_ARGS)
 
 # Not part of `test`.
 SOAK_SECONDS ?= 300
 .PHONY: soak
 soak: build programs envoy venv ## every ending at load for SOAK_SECONDS=300, then the books are balanced
 	$(call say,soak: $(SOAK_SECONDS) s)
-	@PYTHONPATH=envoy $(VENV)/bin/python tests/soak/soak.py --seconds '$(SOAK_SECONDS)'
+	@PYTHONPATH=envoy:tests/runner $(VENV)/bin/python tests/soak/soak.py --seconds '$(SOAK_SECONDS)'
 
 # Not part of `test`: figures are worth something on an idle machine only.
 .PHONY: bench
@@ -288,13 +288,13 @@ bench: build programs noop envoy venv ## what trilane costs, beside bare Envoy a
 	$(call say,the pure core)
 	@$(CARGO) bench $(LOCKED) --package trilane-micro --bench micro -- $(if $(SHORT),--test,--quiet)
 	$(call say,the gateway$(if $(SHORT),: short form))
-	@PYTHONPATH=envoy $(VENV)/bin/python tests/bench/gateway/bench.py $(if $(SHORT),--short) $(BENCH_ARGS)
+	@PYTHONPATH=envoy:tests/runner $(VENV)/bin/python tests/bench/gateway/bench.py $(if $(SHORT),--short) $(BENCH_ARGS)
 
 # Not part of `test`.
 .PHONY: drills
 drills: build programs noop envoy venv ## what failures cost under load, and memory (SHORT=1 DRILLS_ARGS='--only crash')
 	$(call say,drills$(if $(SHORT),: short form))
-	@PYTHONPATH=envoy $(VENV)/bin/python tests/bench/drills/drills.py $(if $(SHORT),--short) $(DRILLS_ARGS)
+	@PYTHONPATH=envoy:tests/runner $(VENV)/bin/python tests/bench/drills/drills.py $(if $(SHORT),--short) $(DRILLS_ARGS)
 
 # What the filter's cost is compared with.
 .PHONY: noop
@@ -346,7 +346,7 @@ $(RELEASED_WASM):
 .PHONY: upgrade-test
 upgrade-test: build programs noop envoy venv wasm-target $(RELEASED_WASM) ## a gateway of 0.1.0 and one of today, fed by today's `trilane serve`
 	$(call say,upgrade test)
-	@PYTHONPATH=envoy TRILANE_RELEASED_WASM='$(abspath $(RELEASED_WASM))' \
+	@PYTHONPATH=envoy:tests/runner TRILANE_RELEASED_WASM='$(abspath $(RELEASED_WASM))' \
 		$(VENV)/bin/python -m pytest tests/e2e/feed/test_feed_upgrade.py $(PYTEST_ARGS)
 
 # Mutations of the code that decides about keys and money, by cargo-mutants in a copy of the tree: the unit tests must fail on
@@ -384,7 +384,7 @@ $(MUTANTS_TOOL)/bin/cargo-mutants:
 .PHONY: mutations
 mutations: build programs noop envoy venv ## the abuse suite against a filter without each of its checks
 	$(call say,mutations)
-	@PYTHONPATH=envoy $(VENV)/bin/python tests/e2e/abuse/mutations.py
+	@PYTHONPATH=envoy:tests/runner $(VENV)/bin/python tests/e2e/abuse/mutations.py
 
 # ---- Releasing (docs/release.md)
 
