@@ -11,6 +11,7 @@ use crate::data_directory::DataDirectory;
 use crate::host_port::HostPort;
 
 /// The document. Its accounts are simulators at these hosts.
+#[cfg(feature = "demo")]
 const DOCUMENT: &str = include_str!("../../../envoy/gateway.json");
 const HOSTS: [&str; 3] = ["upstream", "upstream-2", "upstream-3"];
 /// The ports of its simulators, by cluster.
@@ -21,6 +22,7 @@ pub const SOURCES: [(&str, u16); 4] = [
     ("c_official", 9104),
 ];
 /// The credentials of its accounts: placeholders.
+#[cfg(feature = "demo")]
 const CREDENTIALS: [(&str, &str); 6] = [
     (
         "a-official-1",
@@ -60,6 +62,7 @@ const KEYS: [&str; 5] = [
 ///
 /// # Errors
 /// As the system gives them.
+#[cfg(feature = "demo")]
 pub fn write(data: &DataDirectory) -> io::Result<()> {
     for (name, credential) in CREDENTIALS {
         if !data.credentials().join(name).exists() {
@@ -67,6 +70,17 @@ pub fn write(data: &DataDirectory) -> io::Result<()> {
         }
     }
     crate::files::replace(data.root(), "gateway.json", DOCUMENT)
+}
+
+/// Writes nothing.
+///
+/// # Errors
+/// Always: this program was built without the sample.
+#[cfg(not(feature = "demo"))]
+pub fn write(_: &DataDirectory) -> io::Result<()> {
+    Err(io::Error::other(
+        "this program was built without the sample (its feature `demo`)",
+    ))
 }
 
 /// The authorities in the sample document, and others that stand in for them, by cluster.
@@ -156,7 +170,7 @@ pub fn requests(keys: &[SampleKey], gateway: &HostPort, simulated: bool) -> Opti
     ])
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "demo"))]
 mod tests {
     use super::*;
 
