@@ -20,11 +20,14 @@ COPY .cargo .cargo
 COPY abi abi
 COPY src src
 COPY control control
+COPY envoy/envoy.yaml envoy/limits-service.yaml envoy/requirements.txt envoy/
 COPY tests/upstream tests/upstream
 COPY tests/bench tests/bench
-RUN CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
-    cargo build --locked --release --package trilane-upstream --package trilane-control
 RUN cargo rustc --locked --release --lib --crate-type cdylib --target wasm32-wasip1 --package trilane
+# Without simulators in the command: they have an image of their own, and an edit of the sample document builds nothing anew.
+RUN CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
+    TRILANE_EMBED_WASM=/build/target/wasm32-wasip1/release/trilane.wasm \
+    cargo build --locked --release --package trilane-upstream --package trilane-control --no-default-features
 
 # ---- The simulator
 
@@ -64,7 +67,7 @@ CMD ["render", "--watch", "--document", "/in/gateway.json", "--publish", "/etc/t
 
 FROM stock AS envoy
 COPY --from=build /build/target/wasm32-wasip1/release/trilane.wasm /etc/trilane/filter/
-# Another configuration, such as `envoy/limits_service.py` makes: --build-arg ENVOY_CONFIG=envoy/envoy-limits.yaml
+# Another configuration, such as `trilane envoy-config --mode compose` prints: --build-arg ENVOY_CONFIG=envoy/envoy-limits.yaml
 ARG ENVOY_CONFIG=envoy/envoy.yaml
 COPY ${ENVOY_CONFIG} /etc/trilane/envoy.yaml
 # Not root, and the same user as above, who owns the private key. The image's own entry point would only change the user.

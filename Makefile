@@ -49,10 +49,11 @@ build: wasm-target ## build the filter (WebAssembly)
 
 # In one go, so that what they have in common is built once. They need not be the last bit faster: without link-time
 # optimisation they are there in a fraction of the time.
+# The command carries the filter.
 .PHONY: programs
-programs: rust ## build the command line tool (target/release/trilane), the simulator of model sources, the load generator
+programs: build ## build the command line tool (target/release/trilane), the simulator of model sources, the load generator
 	$(call say,building the command and the test programs: $(TARGET_DIR)/release)
-	@CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
+	@CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 TRILANE_EMBED_WASM='$(abspath $(WASM))' \
 		$(CARGO) build $(LOCKED) --release --package trilane-control --package trilane-upstream --package trilane-load
 
 # The command and the simulator as `cargo test` builds them, so that what the tests need is built once. Cargo builds a
@@ -87,17 +88,21 @@ python:
 
 # ---- Running
 
+# Each port has a data directory of its own.
 .PHONY: run
-run: build programs envoy ## run the gateway here, with a simulated upstream, until Ctrl-C
-	@$(PYTHON) envoy/run.py --document '$(DOCUMENT)' --port '$(PORT)' --tls-port '$(TLS_PORT)' \
-		--admin-port '$(ADMIN_PORT)' $(if $(UPSTREAM),--upstream '$(UPSTREAM)') $(if $(LEDGER),--ledger '$(LEDGER)') \
+run: programs envoy ## run the gateway here, with a simulated upstream, until Ctrl-C
+	@$(TARGET_DIR)/release/trilane up --demo --data '$(TARGET_DIR)/run/$(PORT)' --envoy "$${ENVOY:-$(TARGET_DIR)/envoy-1.40.0/envoy}" \
+		--document '$(DOCUMENT)' --port '$(PORT)' --tls-port '$(TLS_PORT)' --admin-port '$(ADMIN_PORT)' \
+		$(if $(UPSTREAM),--upstream '$(UPSTREAM)') $(if $(LEDGER),--ledger '$(LEDGER)') \
 		$(if $(CREDENTIALS),--credentials '$(CREDENTIALS)') $(if $(LIMITS_SERVICE),--limits-service '$(LIMITS_SERVICE)')
 
+VALIDATE = $(TEST_PROGRAMS)/trilane up --demo --check --data '$(TARGET_DIR)/run/validate' --filter '$(WASM)' --document '$(DOCUMENT)' \
+	--envoy "$${ENVOY:-$(TARGET_DIR)/envoy-1.40.0/envoy}"
 .PHONY: validate
 validate: build test-programs envoy ## let Envoy check its configuration
 	$(call say,validating envoy/envoy.yaml)
-	@TRILANE_PROGRAMS='$(TEST_PROGRAMS)' $(PYTHON) envoy/run.py --validate
-	@TRILANE_PROGRAMS='$(TEST_PROGRAMS)' $(PYTHON) envoy/run.py --validate --limits-service 127.0.0.1:8081
+	@$(VALIDATE)
+	@$(VALIDATE) --limits-service 127.0.0.1:8081
 
 # ---- Testing
 
@@ -268,14 +273,14 @@ $(CLIENTS_STAMP):
 .PHONY: tools-test
 tools-test: build programs noop envoy venv ## the soak, the benchmark and the drills by their own tests
 	$(call say,tests of the soak, the benchmark and the drills)
-	@PYTHONPATH=envoy $(VENV)/bin/python -m pytest tests/soak tests/bench $(PYTEST_ARGS)
+	@PYTHONPATH=envoy:tests/runner $(VENV)/bin/python -m pytest tests/soak tests/bench $(PYTEST_ARGS)
 
 # Not part of `test`.
 SOAK_SECONDS ?= 300
 .PHONY: soak
 soak: build programs envoy venv ## every ending at load for SOAK_SECONDS=300, then the books are balanced
 	$(call say,soak: $(SOAK_SECONDS) s)
-	@PYTHONPATH=envoy $(VENV)/bin/python tests/soak/soak.py --seconds '$(SOAK_SECONDS)'
+	@PYTHONPATH=envoy:tests/runner $(VENV)/bin/python tests/soak/soak.py --seconds '$(SOAK_SECONDS)'
 
 # Not part of `test`: figures are worth something on an idle machine only.
 .PHONY: bench
@@ -283,13 +288,13 @@ bench: build programs noop envoy venv ## what trilane costs, beside bare Envoy a
 	$(call say,the pure core)
 	@$(CARGO) bench $(LOCKED) --package trilane-micro --bench micro -- $(if $(SHORT),--test,--quiet)
 	$(call say,the gateway$(if $(SHORT),: short form))
-	@PYTHONPATH=envoy $(VENV)/bin/python tests/bench/gateway/bench.py $(if $(SHORT),--short) $(BENCH_ARGS)
+	@PYTHONPATH=envoy:tests/runner $(VENV)/bin/python tests/bench/gateway/bench.py $(if $(SHORT),--short) $(BENCH_ARGS)
 
 # Not part of `test`.
 .PHONY: drills
 drills: build programs noop envoy venv ## what failures cost under load, and memory (SHORT=1 DRILLS_ARGS='--only crash')
 	$(call say,drills$(if $(SHORT),: short form))
-	@PYTHONPATH=envoy $(VENV)/bin/python tests/bench/drills/drills.py $(if $(SHORT),--short) $(DRILLS_ARGS)
+	@PYTHONPATH=envoy:tests/runner $(VENV)/bin/python tests/bench/drills/drills.py $(if $(SHORT),--short) $(DRILLS_ARGS)
 
 # What the filter's cost is compared with.
 .PHONY: noop
@@ -341,7 +346,7 @@ $(RELEASED_WASM):
 .PHONY: upgrade-test
 upgrade-test: build programs noop envoy venv wasm-target $(RELEASED_WASM) ## a gateway of 0.1.0 and one of today, fed by today's `trilane serve`
 	$(call say,upgrade test)
-	@PYTHONPATH=envoy TRILANE_RELEASED_WASM='$(abspath $(RELEASED_WASM))' \
+	@PYTHONPATH=envoy:tests/runner TRILANE_RELEASED_WASM='$(abspath $(RELEASED_WASM))' \
 		$(VENV)/bin/python -m pytest tests/e2e/feed/test_feed_upgrade.py $(PYTEST_ARGS)
 
 # Mutations of the code that decides about keys and money, by cargo-mutants in a copy of the tree: the unit tests must fail on
@@ -379,7 +384,7 @@ $(MUTANTS_TOOL)/bin/cargo-mutants:
 .PHONY: mutations
 mutations: build programs noop envoy venv ## abuse and failover suites against a filter without each of its checks
 	$(call say,mutations)
-	@PYTHONPATH=envoy $(VENV)/bin/python tests/mutations/run.py
+	@PYTHONPATH=envoy:tests/runner $(VENV)/bin/python tests/mutations/run.py
 
 # ---- Releasing (docs/release.md)
 

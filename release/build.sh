@@ -2,7 +2,7 @@
 # build.sh filter|command ...: builds what is released, the same bytes wherever it is built.
 #
 #   filter    target/wasm32-wasip1/release/trilane.wasm, as `make build` does
-#   command   target/x86_64-unknown-linux-musl/release/trilane: the `trilane` command, one static binary, with musl's C library
+#   command   with that filter in it: target/x86_64-unknown-linux-musl/release/trilane: the `trilane` command, one static binary, with musl's C library
 #
 # The compiler is that of rust-toolchain.toml beside this file. What a build would otherwise remember of the machine is taken
 # out: paths of sources, crates, build directory and compiler are replaced, and no variable of the environment adds a flag.
@@ -79,8 +79,10 @@ for what; do
         ;;
     command)
         needs_target $command_target
+        wasm=$target/wasm32-wasip1/release/trilane.wasm
+        test -e "$wasm" || die 'the command carries the filter: build that first (build.sh filter command).'
         command -v musl-gcc >/dev/null || die 'musl-gcc is not there, which compiles SQLite (Debian: apt install musl-tools).'
-        CFLAGS_x86_64_unknown_linux_musl="${c_flags# }" cargo_for $command_target build --package trilane-control
+        CFLAGS_x86_64_unknown_linux_musl="${c_flags# }" TRILANE_EMBED_WASM=$wasm cargo_for $command_target build --package trilane-control
         ;;
     *) die "there is nothing called $what to build: filter, command." ;;
     esac

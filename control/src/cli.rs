@@ -3,7 +3,10 @@
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::failure::Failure;
-use crate::{check, explain, filter, key, models, reference, render, serve, usage};
+use crate::{
+    check, envoy_config, envoy_program, explain, filter, key, models, reference, render, serve, up,
+    usage,
+};
 
 /// Tools for operating the trilane gateway.
 #[derive(Debug, Parser)]
@@ -17,6 +20,8 @@ pub struct Cli {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum TrilaneCommand {
+    /// Run the gateway on this machine: Envoy, supervised, with the filter and the document
+    Up(Box<up::UpArgs>),
     /// Check configuration documents and report every problem
     Check(check::CheckArgs),
     /// Explain what the gateway would do with a request, or what happened to one, and why
@@ -31,8 +36,15 @@ pub enum TrilaneCommand {
     Render(render::Args),
     /// Copy the filter to where Envoy reads it
     Filter(filter::FilterArgs),
+    /// Install the Envoy that this release is tested with
+    Envoy(envoy_program::EnvoyArgs),
+    /// Print Envoy's configuration for a laptop, a sidecar, a container or the Helm chart
+    EnvoyConfig(envoy_config::EnvoyConfigArgs),
     /// Serve the document and a feed of keys to gateways, from files or from SQLite
     Serve(serve::ServeArgs),
+    /// Become Envoy, and end with the supervisor
+    #[command(name = "become-envoy", hide = true)]
+    BecomeEnvoy(up::LaunchArgs),
     /// Print a script for shell completion
     Completions(reference::Completions),
     /// Print a manual page
@@ -46,6 +58,8 @@ impl TrilaneCommand {
     /// Why it failed, or did not do all of it.
     pub fn run(self) -> Result<(), Failure> {
         match self {
+            Self::Up(args) => up::run(*args),
+            Self::BecomeEnvoy(args) => up::launch(&args),
             Self::Check(args) => check::run(&args),
             Self::Explain(args) => explain::run(&args),
             Self::Models(args) => models::run(&args),
@@ -53,6 +67,8 @@ impl TrilaneCommand {
             Self::Usage(args) => usage::run(&args),
             Self::Render(args) => render::run(&args),
             Self::Filter(args) => filter::run(&args),
+            Self::Envoy(args) => envoy_program::run(&args),
+            Self::EnvoyConfig(args) => envoy_config::run(&args),
             Self::Serve(args) => serve::run(args),
             Self::Completions(args) => reference::completions(&args, Cli::command()),
             Self::Man(args) => reference::man(&args, Cli::command()),

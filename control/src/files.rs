@@ -37,6 +37,20 @@ pub fn replace(
     File::open(directory)?.sync_all()
 }
 
+/// Writes a file unless it has this content already; returns whether it wrote.
+pub fn put(file: &Path, content: &[u8]) -> io::Result<bool> {
+    let name = file.file_name().ok_or(io::ErrorKind::IsADirectory)?;
+    let directory = match file.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    let differs = differs(file, content)?;
+    if differs {
+        replace(directory, name, content)?;
+    }
+    Ok(differs)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -55,7 +55,8 @@ pub fn run(args: &FilterArgs) -> Result<(), Failure> {
         let file = args.from.display();
         return Err(Failure::Data(format!("{file} is no WebAssembly module")));
     }
-    let changed = put(&args.out, &filter).map_err(|error| failed("write", &args.out, &error))?;
+    let changed =
+        files::put(&args.out, &filter).map_err(|error| failed("write", &args.out, &error))?;
     let digest = hex::encode(Sha256::digest(&filter));
     let file = args.out.display().to_string();
     output::print(|out| match args.format.format() {
@@ -69,20 +70,6 @@ pub fn run(args: &FilterArgs) -> Result<(), Failure> {
             output::write_json(&told, out)
         }
     })
-}
-
-/// Writes a file unless it has this content already; returns whether it wrote.
-fn put(file: &Path, content: &[u8]) -> io::Result<bool> {
-    let name = file.file_name().ok_or(io::ErrorKind::IsADirectory)?;
-    let directory = match file.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
-    let differs = files::differs(file, content)?;
-    if differs {
-        files::replace(directory, name, content)?;
-    }
-    Ok(differs)
 }
 
 fn failed(what: &str, file: &Path, error: &io::Error) -> Failure {

@@ -8,15 +8,20 @@
     )
 )]
 
+mod carried_filter;
 mod check;
 mod cli;
+mod data_directory;
 mod destination;
 mod document;
+mod envoy_config;
+mod envoy_program;
 mod explain;
 mod failure;
 mod files;
 mod filter;
 mod gateway;
+mod host_port;
 mod ink;
 mod json_span;
 mod key;
@@ -24,10 +29,12 @@ mod models;
 mod output;
 mod reference;
 mod render;
+mod run_directory;
 mod serve;
 mod signals;
 mod terminal;
 mod timestamp;
+mod up;
 mod usage;
 mod watched_files;
 

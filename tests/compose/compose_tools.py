@@ -26,7 +26,7 @@ DOCUMENT = CHECKOUT / "envoy" / "gateway.json"
 CREDENTIALS = CHECKOUT / "envoy" / "credentials"
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(CHECKOUT / "envoy"))
+sys.path[:0] = [str(CHECKOUT / "envoy"), str(CHECKOUT / "tests" / "runner")]
 import demo  # noqa: E402
 
 #: One request for each protocol, as `make run` prints them.

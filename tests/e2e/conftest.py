@@ -117,7 +117,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """`PYTHONPATH=envoy` lets the tests import the runner that `make run` uses."""
-    missing = [name for name in ("stack", "demo") if not Path("envoy", f"{name}.py").exists()]
+    """The tests import their runner by a path that begins at the root of the repository."""
+    missing = [name for name in ("stack", "demo") if not Path("tests", "runner", f"{name}.py").exists()]
     if missing:
         raise pytest.UsageError("run the end-to-end tests with `make e2e`, from the root of the repository")

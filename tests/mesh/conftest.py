@@ -1,4 +1,4 @@
-"""The tests of the manifests find the runner in `envoy/`, and the helpers of the end-to-end tests."""
+"""The tests of the manifests find what writes them, the tests' runner, and the helpers of the end-to-end tests."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-for folder in (ROOT / "envoy", ROOT / "tests", ROOT / "tests" / "e2e"):
+for folder in (ROOT / "envoy", ROOT / "tests" / "runner", ROOT / "tests", ROOT / "tests" / "e2e"):
     sys.path.insert(0, str(folder))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Takes one check after another out of the filter, and demands that the cases that belong to it fail then.
 
-    PYTHONPATH=envoy target/venv/bin/python tests/mutations/run.py [--only NAME] [--list] [--check]
+    PYTHONPATH=envoy:tests/runner target/venv/bin/python tests/mutations/run.py [--only NAME] [--list] [--check]
 
 Each `Mutation` replaces one text of one file of the source. The filter is built of a copy of the tree, in
 `target/mutations`, and the cases run there on a real Envoy; the tree itself is not touched. A text that is not found
@@ -83,7 +83,7 @@ def copy_tree() -> None:
 
 def environment() -> dict[str, str]:
     more = {f"CARGO_PROFILE_RELEASE_{name}": value for name, value in PROFILE.items()}
-    return {**os.environ, **more, "CARGO_TARGET_DIR": str(BUILT), "PYTHONPATH": "envoy", "PYTHONDONTWRITEBYTECODE": "1"}
+    return {**os.environ, **more, "CARGO_TARGET_DIR": str(BUILT), "PYTHONPATH": "envoy:tests/runner", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def build() -> None:

@@ -5,6 +5,13 @@ use std::time::Duration;
 
 use super::control_plane::ControlPlane;
 
+/// Where most systems have the certificate authorities.
+const SYSTEM_CA: &str = "/etc/ssl/certs/ca-certificates.crt";
+/// How long a published document takes to be in force, in seconds.
+const SETTLE: u32 = 3;
+/// How long written clusters take to be in Envoy, in seconds.
+const LEAD: u32 = 1;
+
 /// Writes the files from which a running Envoy takes the upstream accounts.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -58,7 +65,7 @@ pub struct Args {
     #[arg(
         long,
         value_name = "FILE",
-        default_value = "/etc/ssl/certs/ca-certificates.crt"
+        default_value = SYSTEM_CA
     )]
     pub system_ca: PathBuf,
 
@@ -87,7 +94,7 @@ pub struct Args {
     #[arg(
         long,
         value_name = "SECONDS",
-        default_value_t = 3,
+        default_value_t = SETTLE,
         requires = "publish"
     )]
     pub settle: u32,
@@ -96,7 +103,7 @@ pub struct Args {
     #[arg(
         long,
         value_name = "SECONDS",
-        default_value_t = 1,
+        default_value_t = LEAD,
         requires = "publish"
     )]
     pub lead: u32,
@@ -112,9 +119,34 @@ pub struct Args {
     /// Tell it on standard output as JSON: one object, with --watch one a line for each change
     #[arg(long)]
     pub json: bool,
+
+    /// Authorities (`host:port`) of accounts whose requests go to other ones: those of a demonstration.
+    #[arg(skip)]
+    pub aliases: Vec<(String, String)>,
 }
 
 impl Args {
+    /// The defaults, for a document that is rendered within another command.
+    pub fn new(document: PathBuf) -> Self {
+        Self {
+            document,
+            out: None,
+            credentials: None,
+            system_ca: PathBuf::from(SYSTEM_CA),
+            filter: None,
+            inotify_instances: None,
+            control_plane: None,
+            keep: false,
+            publish: None,
+            settle: SETTLE,
+            lead: LEAD,
+            check: false,
+            watch: false,
+            json: false,
+            aliases: Vec::new(),
+        }
+    }
+
     /// The time that a published document takes to be in force.
     pub fn settle(&self) -> Duration {
         Duration::from_secs(self.settle.into())

@@ -5,7 +5,8 @@
 //! names are valid ([`credential`], [`authorities`], [`room`]), the files are written ([`writing`], [`crate::files`]), perhaps with
 //! clusters that are [`kept`] for now, perhaps as a resource for a [`control_plane`], and perhaps the document is put in
 //! force ([`publication`]). That is a [`pass`], which ends in a [`report`]. With `--watch` ([`watch`]) another pass begins
-//! when one of the [`WatchedFiles`] has changed.
+//! when one of the [`WatchedFiles`] has changed. Another
+//! command does the same in its own [`process`].
 
 mod account_cluster;
 mod args;
@@ -18,6 +19,7 @@ mod kept;
 mod label;
 mod pass;
 mod paths;
+mod process;
 mod proxy;
 mod publication;
 mod rendering;
@@ -34,6 +36,7 @@ use std::io::{self, Write as _};
 
 pub use args::Args;
 use paths::Paths;
+pub use process::{Follower, publish};
 use publication::CleanUp;
 use report::RenderReport;
 use stop::Stop;
@@ -51,7 +54,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         return watch::run(args, &paths);
     }
     // From here on a signal leaves nothing half done.
-    let stop = args.publish.as_ref().map(|_| Stop::new()).transpose()?;
+    let stop = args
+        .publish
+        .as_ref()
+        .map(|_| Stop::by_signals())
+        .transpose()?;
     let (mut report, clean_up) =
         pass::run(args, &paths, &mut WatchedFiles::default(), stop.as_ref());
     if !args.json {

@@ -21,7 +21,8 @@ pub fn run(
         check: args.check,
         ..RenderReport::default()
     };
-    let (sources, document) = sources::read(&args.document, &mut report.findings, seen);
+    let (sources, document) =
+        sources::read(&args.document, &args.aliases, &mut report.findings, seen);
     let rendering = Rendering::new(&sources, paths, &mut report.findings, seen);
     report.accounts = rendering.accounts;
     let destinations = sources.iter().flat_map(|source| source.destinations.iter());

@@ -126,14 +126,22 @@ impl RenderReport {
 impl Findings {
     /// Prints all findings on standard error, with `prefix` before each line.
     pub fn tell(&self, prefix: &str) {
-        for (kind, texts) in [
+        for line in self.lines() {
+            say(&format!("{prefix}{line}"));
+        }
+    }
+
+    /// A line for each.
+    pub fn lines(&self) -> Vec<String> {
+        let kinds = [
             ("error", &self.problems),
             ("warning", &self.warnings),
             ("note", &self.notes),
-        ] {
-            for text in texts {
-                say(&format!("{prefix}{kind}: {}", printable(text)));
-            }
-        }
+        ];
+        let each = kinds.into_iter().flat_map(|(kind, texts)| {
+            let line = move |text: &String| format!("{kind}: {}", printable(text));
+            texts.iter().map(line)
+        });
+        each.collect()
     }
 }

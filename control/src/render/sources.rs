@@ -33,21 +33,46 @@ impl SourceGroup {
 }
 
 /// Reads a document as the gateway does, and returns its sources and its bytes. Problems go to `findings`.
+///
+/// `aliases` are authorities of accounts, and others that stand in for them.
 pub fn read(
     document: &Path,
+    aliases: &[(String, String)],
     findings: &mut Findings,
     seen: &mut WatchedFiles,
 ) -> (Vec<SourceGroup>, Vec<u8>) {
     seen.note(document);
     let name = document.display();
     match fs::read(document) {
-        Ok(bytes) => (of_document(&bytes, &name.to_string(), findings), bytes),
+        Ok(bytes) => {
+            let bytes = with_aliases(bytes, aliases);
+            (of_document(&bytes, &name.to_string(), findings), bytes)
+        }
         Err(error) => {
             let problem = format!("cannot read the document {name}: {error}");
             findings.problems.push(problem);
             (Vec::new(), Vec::new())
         }
     }
+}
+
+/// The document with other authorities in the URLs of its accounts. Lines and columns stay as near as they can, for messages.
+fn with_aliases(bytes: Vec<u8>, aliases: &[(String, String)]) -> Vec<u8> {
+    if aliases.is_empty() {
+        return bytes;
+    }
+    let Ok(mut text) = String::from_utf8(bytes.clone()) else {
+        return bytes;
+    };
+    for (from, to) in aliases {
+        for end in ["\"", "/"] {
+            text = text.replace(
+                &format!("\"http://{from}{end}"),
+                &format!("\"http://{to}{end}"),
+            );
+        }
+    }
+    text.into_bytes()
 }
 
 fn of_document(bytes: &[u8], name: &str, findings: &mut Findings) -> Vec<SourceGroup> {

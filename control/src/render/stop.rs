@@ -1,6 +1,7 @@
-//! The signals to stop, for a command that is not asynchronous.
+//! The wish to stop, for a command that is not asynchronous.
 
 use std::cell::{Cell, RefCell};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
@@ -12,19 +13,26 @@ use crate::signals::Signals;
 /// The shortest wait: one turn of the runtime, in which it sees signals that arrived before.
 const TURN: Duration = Duration::from_millis(1);
 
-/// SIGTERM and SIGINT, which from now on end nothing by themselves: what is being written is finished first.
+/// A wish to stop. What is being written is finished first.
 pub struct Stop {
-    runtime: Runtime,
-    signals: RefCell<Signals>,
+    source: Source,
     came: Cell<bool>,
 }
 
+/// Who may wish it.
+enum Source {
+    /// SIGTERM and SIGINT, which from now on end nothing by themselves.
+    Signals(Runtime, RefCell<Signals>),
+    /// Another thread, which drops its end.
+    Thread(Receiver<()>),
+}
+
 impl Stop {
-    /// Listens from now on.
+    /// Listens for signals from now on.
     ///
     /// # Errors
     /// Signals cannot be caught.
-    pub fn new() -> Result<Self, Failure> {
+    pub fn by_signals() -> Result<Self, Failure> {
         let runtime = Builder::new_current_thread()
             .enable_all()
             .build()
@@ -33,19 +41,33 @@ impl Stop {
             let _within = runtime.enter();
             Signals::catch()?
         };
-        Ok(Self {
-            runtime,
-            signals: RefCell::new(signals),
-            came: Cell::new(false),
-        })
+        Ok(Self::of(Source::Signals(runtime, RefCell::new(signals))))
     }
 
-    /// Whether one came, now or before; waits so long for it.
+    /// One that comes when the first part is dropped.
+    pub fn by_thread() -> (Sender<()>, Self) {
+        let (sender, receiver) = mpsc::channel();
+        (sender, Self::of(Source::Thread(receiver)))
+    }
+
+    const fn of(source: Source) -> Self {
+        let came = Cell::new(false);
+        Self { source, came }
+    }
+
+    /// Whether it came, now or before; waits so long for it.
     pub fn came_within(&self, time: Duration) -> bool {
         if !self.came.get() {
-            let mut signals = self.signals.borrow_mut();
-            let wait = async { timeout(time.max(TURN), signals.received()).await };
-            self.came.set(self.runtime.block_on(wait).is_ok());
+            self.came.set(match &self.source {
+                Source::Signals(runtime, signals) => {
+                    let mut signals = signals.borrow_mut();
+                    let wait = async { timeout(time.max(TURN), signals.received()).await };
+                    runtime.block_on(wait).is_ok()
+                }
+                Source::Thread(dropped) => {
+                    dropped.recv_timeout(time) != Err(RecvTimeoutError::Timeout)
+                }
+            });
         }
         self.came.get()
     }

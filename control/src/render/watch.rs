@@ -26,7 +26,7 @@ const EVERY: Duration = Duration::from_secs(1);
 /// # Errors
 /// Signals cannot be caught.
 pub fn run(args: &Args, paths: &Paths) -> Result<(), Failure> {
-    let stop = Stop::new()?;
+    let stop = Stop::by_signals()?;
     if !args.document.exists() {
         let name = printable(&args.document.display().to_string());
         say(&format!("{} waiting for the document {name}", now()));
@@ -36,15 +36,28 @@ pub fn run(args: &Args, paths: &Paths) -> Result<(), Failure> {
             }
         }
     }
+    follow(args, paths, &stop, |report, told| {
+        tell(report, args.json, told)
+    });
+    Ok(())
+}
+
+/// The same until `stop`. Each pass is told, with the findings of the one before.
+pub fn follow(
+    args: &Args,
+    paths: &Paths,
+    stop: &Stop,
+    tell: impl Fn(&RenderReport, Option<&Findings>),
+) {
     let mut told = None;
     let mut later = Later(None);
     loop {
         let mut seen = WatchedFiles::default();
-        let (mut report, clean_up) = pass::run(args, paths, &mut seen, Some(&stop));
+        let (mut report, clean_up) = pass::run(args, paths, &mut seen, Some(stop));
         report.time = Some(now());
-        tell(&report, args.json, told.as_ref());
+        tell(&report, told.as_ref());
         if stop.came_within(Duration::ZERO) {
-            return Ok(());
+            return;
         }
         // A refused document is not in force, so the clean-up for the previous one stays due.
         if report.done {
@@ -53,14 +66,14 @@ pub fn run(args: &Args, paths: &Paths) -> Result<(), Failure> {
         told = Some(report.findings);
         while !seen.have_changed() {
             if stop.came_within(EVERY.min(later.due(args.settle()))) {
-                return Ok(());
+                return;
             }
             if !seen.have_changed()
                 && let Some(clean_up) = later.take(args.settle())
             {
                 let mut report = clean_up.run(paths);
                 report.time = Some(now());
-                tell(&report, args.json, told.as_ref());
+                tell(&report, told.as_ref());
             }
         }
     }
@@ -87,32 +100,56 @@ impl Later {
 
 /// Reports changes and problems, and findings that were not reported before.
 fn tell(report: &RenderReport, json: bool, told: Option<&Findings>) {
-    let news = told != Some(&report.findings) || !report.done;
-    if !news && !report.has_changes() {
-        return;
-    }
-    let mut out = io::stdout().lock();
-    // A closed standard output is no reason to stop: Envoy needs the files.
-    if json {
+    if json && is_news(report, told) {
+        let mut out = io::stdout().lock();
+        // A closed standard output is no reason to stop: Envoy needs the files.
         let _ = report.as_json(&mut out).and_then(|()| out.flush());
         return;
     }
     let time = report.time.as_deref().unwrap_or_default();
-    if news {
-        report.findings.tell(&format!("{time} "));
+    let news = News::of(report, told);
+    for line in news.troubles {
+        say(&format!("{time} {line}"));
     }
-    if !report.done {
-        say(&format!(
-            "{time} error: {}, what was there before stays in force",
-            report.refusal()
-        ));
-    }
-    let mut lines = report.lines();
-    if report.done {
-        lines.push(report.summary());
-    }
-    for line in lines {
+    let mut out = io::stdout().lock();
+    for line in news.changes {
         let _ = writeln!(out, "{time} {line}");
     }
     let _ = out.flush();
+}
+
+fn is_news(report: &RenderReport, told: Option<&Findings>) -> bool {
+    told != Some(&report.findings) || !report.done || report.has_changes()
+}
+
+/// What is new about a pass, in lines.
+#[derive(Debug, Default)]
+pub struct News {
+    /// Problems, and what they mean.
+    pub troubles: Vec<String>,
+    /// What was done.
+    pub changes: Vec<String>,
+}
+
+impl News {
+    /// That of a pass, after one with the findings `told`.
+    pub fn of(report: &RenderReport, told: Option<&Findings>) -> Self {
+        let mut news = Self::default();
+        if !is_news(report, told) {
+            return news;
+        }
+        if told != Some(&report.findings) || !report.done {
+            news.troubles.extend(report.findings.lines());
+        }
+        if !report.done {
+            let refusal = report.refusal();
+            let line = format!("error: {refusal}, what was there before stays in force");
+            news.troubles.push(line);
+        }
+        news.changes = report.lines();
+        if report.done {
+            news.changes.push(report.summary());
+        }
+        news
+    }
 }

@@ -92,7 +92,7 @@ async fn serve(args: ServeArgs) -> Result<(), Failure> {
     };
     let site = tokio::select! {
         site = begin => site?,
-        () = signals.received() => return Ok(()),
+        _ = signals.received() => return Ok(()),
     };
     let (stop, stopped) = tokio::sync::watch::channel(false);
     let serving = tokio::spawn(server::serve(listener, site, stopped));

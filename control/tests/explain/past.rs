@@ -386,7 +386,10 @@ fn where_it_is_found() {
     // Nobody names a ledger.
     let unnamed = |variable: Option<&str>| {
         let mut command = desk.command(&["explain", ID]);
-        command.env_remove("TRILANE_LEDGER");
+        for name in ["TRILANE_LEDGER", "TRILANE_DATA", "XDG_DATA_HOME"] {
+            command.env_remove(name);
+        }
+        command.env("HOME", desk.path("home"));
         if let Some(files) = variable {
             command.env("TRILANE_LEDGER", files);
         }
@@ -396,9 +399,14 @@ fn where_it_is_found() {
     };
     assert_eq!(unnamed(None), (2, 0), "nowhere to look");
     assert_eq!(unnamed(Some("plain.jsonl:old.jsonl.gz")), (0, 2));
-    std::fs::create_dir_all(desk.path("target/run/10000")).unwrap();
-    desk.write("target/run/10000/access.log", &both);
-    assert_eq!(unnamed(None), (0, 1), "that of `make run`");
+    for (count, data, whose) in [
+        (1, "target/run/10000", "that of `make run`"),
+        (2, "home/.local/share/trilane", "that of `trilane up`, too"),
+    ] {
+        std::fs::create_dir_all(desk.path(data).join("ledger")).unwrap();
+        desk.write(&format!("{data}/ledger/ledger.jsonl"), &both);
+        assert_eq!(unnamed(None), (0, count), "{whose}");
+    }
 }
 
 #[test]

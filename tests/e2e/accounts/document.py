@@ -14,7 +14,7 @@ from typing import Any, Optional
 
 from demo import DEMO_KEYS
 
-#: The simulator's listener behind each account, and its port in documents (see `stack.py`).
+#: The simulator's listener behind each account, and its port in documents (see `tests/runner/stack.py`).
 LISTENERS = {"a1": "a_official", "a2": "b_official", "a3": "b_low_rate", "a4": "c_official"}
 PORTS = {"a1": 9101, "a2": 9102, "a3": 9103, "a4": 9104}
 ACCOUNTS = list(LISTENERS)

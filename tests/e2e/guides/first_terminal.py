@@ -1,10 +1,11 @@
-"""The terminal in which a page's `make run` runs until Ctrl-C."""
+"""The terminal in which a page's gateway runs until Ctrl-C."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -12,15 +13,19 @@ import time
 from pathlib import Path
 from typing import Optional
 
+import fetch
 from e2e.guides.reader import ROOT, Reader
-from stack import Child
+from stack import COMMAND, WASM, Child
 
 #: Seconds; a machine that is short of time takes many.
 PATIENCE = 45
 
 
 class FirstTerminal:
-    """Runs the very command that the Makefile makes of `make run`, without building first."""
+    """Runs the very command of a page: `trilane up`, or what the Makefile makes of `make run`, without building first."""
+
+    #: What a block begins with that is to be run here.
+    COMMANDS = ("make run", "trilane up")
 
     def __init__(self, reader: Reader, port: int, log: Path) -> None:
         self._reader, self._port, self._log = reader, port, log
@@ -28,17 +33,27 @@ class FirstTerminal:
 
     def run(self, text: str) -> None:
         self.interrupt()
+        command = self._of_make(text) if text.startswith("make") else text.strip()
+        # Other ports than those of the page, and the filter of the tests: their command does not carry one.
+        ports = {"TRILANE_PORT": str(self._port), "TRILANE_TLS_PORT": "0", "TRILANE_ADMIN_PORT": "0"}
+        settings = {**ports, "TRILANE_WASM": str(WASM), "ENVOY": str(fetch.envoy_binary())}
+        variables = " ".join(f"{name}={shlex.quote(value)}" for name, value in settings.items())
+        script = f"cd {ROOT} && export HOME={shlex.quote(str(self._reader.home))} {variables} PATH={COMMAND.parent}:$PATH && exec {command}"
+        self._child = Child(["bash", "-c", script], self._log)
+        deadline = time.monotonic() + 90
+        while "Ctrl-C ends everything." not in self.said:
+            assert self._child.process.poll() is None and time.monotonic() < deadline, self.said
+            time.sleep(0.1)
+
+    def _of_make(self, text: str) -> str:
+        """The command that the Makefile runs for `make run`."""
         told = subprocess.run(
             ["bash", "-c", f'command make --dry-run "$@"{text.strip().removeprefix("make run")} run', "make",
              f"PYTHON={sys.executable}", f"PORT={self._port}", "TLS_PORT=0", "ADMIN_PORT=0"],
             cwd=ROOT, env={**os.environ, "HOME": str(self._reader.home)}, capture_output=True, text=True, check=True,
         ).stdout  # fmt: skip
-        (command,) = re.findall(r"^\S+ envoy/run\.py --document .*$", told.replace("\\\n", " "), re.MULTILINE)
-        self._child = Child(["bash", "-c", f"cd {ROOT} && exec {command}"], self._log)
-        deadline = time.monotonic() + 90
-        while "Ctrl-C ends everything." not in self.said:
-            assert self._child.process.poll() is None and time.monotonic() < deadline, self.said
-            time.sleep(0.1)
+        (command,) = re.findall(r"^\S+/trilane (up --demo .*)$", told.replace("\\\n", " "), re.MULTILINE)
+        return f"trilane {command}"
 
     def interrupt(self) -> None:
         """Ctrl-C."""

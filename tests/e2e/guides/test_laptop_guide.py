@@ -33,7 +33,7 @@ def test_everything_on_the_page_works(vendor: Vendor, tmp_path: Path) -> None:
     said = {}
     try:
         for block in shell(PAGE):
-            if block.text.startswith("make run"):
+            if block.text.startswith(FirstTerminal.COMMANDS):
                 terminal.run(block.text)
             else:
                 given = f"{VENDOR_KEY}\n" if "read -rs" in block.text else ""

@@ -31,7 +31,7 @@ def test_everything_in_the_readme_works(tmp_path: Path) -> None:
         said: list[tuple[str, str]] = []
         try:
             for block in shell(PAGE):
-                if block.text.startswith("make run"):
+                if block.text.startswith(FirstTerminal.COMMANDS):
                     terminal.run(block.text)
                     continue
                 if block.text.startswith(("trilane usage", "trilane explain")):

@@ -1,18 +1,17 @@
-"""The terminal of `make run` says at once which account its vendor refused, and what to do."""
+"""The terminal of `trilane up` says at once which account its vendor refused, and what to do."""
 
 from __future__ import annotations
 
 import signal
-import sys
 import time
 from pathlib import Path
 
+import fetch
 import httpx
 from e2e.refusing_vendor import RefusingVendor
 from e2e.support import run_dir, x_api_key
-from stack import SAMPLE_DOCUMENT, Child
+from stack import COMMAND, SAMPLE_DOCUMENT, WASM, Child
 
-ROOT = Path(__file__).resolve().parents[3]
 #: Seconds; a machine that is short of time takes many.
 PATIENCE = 90
 MESSAGE = {"model": "claude-haiku-4-5", "max_tokens": 16, "messages": [{"role": "user", "content": "Hello"}]}
@@ -33,8 +32,8 @@ def _told(vendor: str, tmp_path: Path) -> None:
     for file in (SAMPLE_DOCUMENT.parent / "credentials").iterdir():
         (credentials / file.name).write_bytes(file.read_bytes())
     command = [
-        sys.executable, str(ROOT / "envoy" / "run.py"), "--document", str(document), "--upstream", vendor,
-        "--port", "0", "--tls-port", "0", "--admin-port", "0",
+        str(COMMAND), "up", "--demo", "--data", str(tmp_path / "data"), "--document", str(document), "--upstream", vendor,
+        "--port", "0", "--tls-port", "0", "--admin-port", "0", "--filter", str(WASM), "--envoy", str(fetch.envoy_binary()),
     ]  # fmt: skip
     run = Child(command, log)
 

@@ -1,6 +1,6 @@
 """How much memory Envoy takes for many large uploads at once, the upstream being slower than the clients.
 
-    PYTHONPATH=envoy:tests target/venv/bin/python tests/e2e/streaming/measure_uploads.py [UPLOADS [MEBIBYTES]]
+    PYTHONPATH=envoy:tests/runner:tests target/venv/bin/python tests/e2e/streaming/measure_uploads.py [UPLOADS [MEBIBYTES]]
 
 prints a table, for a source with one upstream; `test_uploads.py` asserts on the same measure.
 """

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use memchr::memmem::Finder;
 
 use super::LedgerLine;
+use crate::data_directory::{DataArg, DataDirectory};
 use crate::document::{STDIN, read_input};
 use crate::explain::args::ExplainArgs;
 use crate::failure::Failure;
@@ -19,7 +20,7 @@ use crate::usage::source::LedgerSource;
 const MOST: usize = 10;
 /// The variable that names ledgers, with `:` between them.
 const VARIABLE: &str = "TRILANE_LEDGER";
-/// Where `make run` writes ledgers, by port.
+/// Where `make run` has its data directories, by port.
 const OF_RUNS: &str = "target/run";
 
 /// The lines, at least one.
@@ -67,11 +68,12 @@ fn found() -> Result<Vec<PathBuf>, Failure> {
         let files = std::env::split_paths(&files);
         return Ok(files.filter(|file| !file.as_os_str().is_empty()).collect());
     }
+    // That of `trilane up`, and those of `make run`.
+    let own = DataArg::default().directory().ok();
     let runs = std::fs::read_dir(OF_RUNS).into_iter().flatten().flatten();
-    let mut files: Vec<PathBuf> = runs
-        .map(|run| run.path().join("access.log"))
-        .filter(|file| file.is_file())
-        .collect();
+    let runs = runs.map(|run| DataDirectory::new(run.path()));
+    let ledgers = own.into_iter().chain(runs).map(|data| data.ledger());
+    let mut files: Vec<PathBuf> = ledgers.filter(|file| file.is_file()).collect();
     files.sort();
     if files.is_empty() {
         return Err(Failure::Usage(format!(

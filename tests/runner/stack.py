@@ -1,8 +1,8 @@
 """One gateway with everything it needs, on loopback.
 
-That is the simulator of the model sources, a development certificate, and Envoy with the filter. `make run` and the
-end-to-end tests use it. It runs the `envoy.yaml` of this directory, with its few literal paths, ports and addresses
-replaced (`Stack._substitutions`).
+That is the simulator of the model sources, a development certificate, and Envoy with the filter, for tests and benchmarks that
+change what `trilane up` does not offer to change. It runs the annotated `envoy.yaml`, with its few literal paths, ports and addresses
+replaced (`Stack._substitutions`): so a test can replace more of them, comments included.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ import limits_service as limits_parts
 from child import Child, StackError, tail
 from publisher import Publisher
 
-HERE = Path(__file__).resolve().parent
+#: Where `envoy.yaml` is, and the sample document.
+HERE = Path(__file__).resolve().parents[2] / "envoy"
 TARGET = fetch.TARGET
 ENVOY_YAML = HERE / "envoy.yaml"
 SAMPLE_DOCUMENT = HERE / "gateway.json"

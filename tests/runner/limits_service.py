@@ -1,19 +1,15 @@
-#!/usr/bin/env python3
-"""Makes Envoy ask a rate limit service: `envoy.yaml` with the parts of `limits-service.yaml`.
+"""Makes Envoy ask a rate limit service: `envoy.yaml` with the parts of `limits-service.yaml`, as text.
 
-    python3 envoy/limits_service.py ratelimit:8081 > envoy/envoy-limits.yaml
-
-Both files are read as text and nothing else in them changes, so that their comments stay.
+`trilane envoy-config --limits-service` does the same by structure.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 import textwrap
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
+HERE = Path(__file__).resolve().parents[2] / "envoy"
 PARTS = HERE / "limits-service.yaml"
 
 #: The filters' place in `envoy.yaml`: before the gateway's router, the one with this remark.
@@ -43,16 +39,3 @@ def added(text: str, host: str, port: int, timeout: float | None = None) -> str:
     text = text[: place.start()] + textwrap.indent(filters.rstrip() + "\n", " " * 16) + text[place.start() :]
     text = text.replace(PLUGIN, DECLARED)
     return text.replace(CLUSTERS, CLUSTERS + textwrap.indent(cluster, "  "))
-
-
-def main() -> int:
-    host, colon, port = sys.argv[1].rpartition(":") if len(sys.argv) == 2 else ("", "", "")
-    if not host or not port.isdigit():
-        print("usage: limits_service.py HOST:PORT", file=sys.stderr)
-        return 2
-    sys.stdout.write(added((HERE / "envoy.yaml").read_text(encoding="utf-8"), host.strip("[]"), int(port)))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

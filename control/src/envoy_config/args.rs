@@ -1,0 +1,149 @@
+//! The options of `trilane envoy-config`.
+
+use std::path::PathBuf;
+
+use super::mode::Mode;
+use super::settings::{EnvoySettings, LedgerPlace, TlsListener};
+use super::upstreams::StaticUpstreams;
+use crate::data_directory::DataArg;
+use crate::failure::Failure;
+use crate::host_port::HostPort;
+
+/// Prints Envoy's configuration for one way of running it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The program carries the annotated envoy.yaml. This reads it as YAML and changes named places: listeners, paths, loggers, \
+clusters. The rest is as it stands there; its remarks, and the names that YAML gives to parts, are not in the result. \
+`trilane up` makes the same configuration for itself.
+
+The clusters of the sample document, which lead to simulators, are left out unless --demo asks for them: upstreams come \
+from the document's accounts, by `trilane render`.
+
+Exit codes:
+  0  printed, or written
+  1  the file named by --original lacks a place, or --out cannot be written
+  2  wrong command line, or --original cannot be read
+
+Examples:
+  trilane envoy-config --mode sidecar --out /etc/trilane/envoy.yaml
+  trilane envoy-config --mode compose --limits-service ratelimit:8081 > envoy-limits.yaml
+  trilane envoy-config --mode helm | envoy --mode validate --config-path /dev/stdin")]
+pub struct EnvoyConfigArgs {
+    /// Where Envoy runs
+    #[arg(long, value_enum)]
+    pub mode: Mode,
+
+    #[command(flatten)]
+    pub data: DataArg,
+
+    /// Where clients connect
+    #[arg(long, value_name = "HOST:PORT")]
+    pub listen: Option<HostPort>,
+
+    /// Where clients connect over TLS
+    #[arg(long, value_name = "HOST:PORT", conflicts_with = "no_tls")]
+    pub tls_listen: Option<HostPort>,
+
+    /// No listener for TLS
+    #[arg(long)]
+    pub no_tls: bool,
+
+    /// The admin interface: loopback, for whoever reaches it can stop Envoy
+    #[arg(long, value_name = "HOST:PORT")]
+    pub admin: Option<HostPort>,
+
+    /// Where Envoy serves the document to itself: loopback, for it has the keys' digests
+    #[arg(long, value_name = "HOST:PORT")]
+    pub document_listen: Option<HostPort>,
+
+    /// The filter
+    #[arg(long, value_name = "FILE")]
+    pub filter: Option<PathBuf>,
+
+    /// The document in force, as `trilane render --publish` writes it, alone in its directory
+    #[arg(long, value_name = "FILE")]
+    pub document: Option<PathBuf>,
+
+    /// Where `trilane render` writes (its --out)
+    #[arg(long, value_name = "DIR")]
+    pub upstreams: Option<PathBuf>,
+
+    /// The directory of server.crt and server.key
+    #[arg(long, value_name = "DIR")]
+    pub certs: Option<PathBuf>,
+
+    /// Add the ledger's lines to this file; -: write them to standard output
+    #[arg(long, value_name = "FILE")]
+    pub ledger: Option<PathBuf>,
+
+    /// Ask this rate limit service
+    #[arg(long, value_name = "HOST:PORT")]
+    pub limits_service: Option<HostPort>,
+
+    /// Keep the clusters of the sample document, which lead to simulators at the host `upstream`
+    #[arg(long)]
+    pub demo: bool,
+
+    /// Begin with this file instead of the envoy.yaml of this release
+    #[arg(long, value_name = "FILE")]
+    pub original: Option<PathBuf>,
+
+    /// Write to this file, whole, by a rename
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+impl EnvoyConfigArgs {
+    /// The settings of the mode, with what the command line says instead.
+    ///
+    /// # Errors
+    /// There is no data directory where the mode needs one.
+    pub fn settings(&self) -> Result<EnvoySettings, Failure> {
+        let mut settings = self.mode.settings(|| self.data.directory())?;
+        let replace = |place: &mut PathBuf, named: &Option<PathBuf>| {
+            if let Some(path) = named {
+                place.clone_from(path);
+            }
+        };
+        replace(&mut settings.filter, &self.filter);
+        replace(&mut settings.document, &self.document);
+        replace(&mut settings.upstreams, &self.upstreams);
+        settings.gateway = self.listen.clone().unwrap_or(settings.gateway);
+        settings.admin = self.admin.clone().unwrap_or(settings.admin);
+        settings.document_listener = self
+            .document_listen
+            .clone()
+            .unwrap_or(settings.document_listener);
+        settings.tls = self.tls(settings.tls)?;
+        match &self.ledger {
+            None => {}
+            Some(file) if file.as_os_str() == "-" => settings.ledger = LedgerPlace::StandardOutput,
+            Some(file) => settings.ledger = LedgerPlace::File(file.clone()),
+        }
+        if self.demo {
+            settings.static_upstreams = StaticUpstreams::Simulators;
+        }
+        settings.limits_service = self.limits_service.clone();
+        Ok(settings)
+    }
+
+    fn tls(&self, of_mode: Option<TlsListener>) -> Result<Option<TlsListener>, Failure> {
+        if self.no_tls {
+            return Ok(None);
+        }
+        let address = self.tls_listen.clone();
+        let Some(mut tls) = of_mode else {
+            let Some(address) = address else {
+                return Ok(None);
+            };
+            let certs = match &self.certs {
+                Some(certs) => certs.clone(),
+                None => self.data.directory()?.certs(),
+            };
+            return Ok(Some(TlsListener { address, certs }));
+        };
+        tls.address = address.unwrap_or(tls.address);
+        tls.certs = self.certs.clone().unwrap_or(tls.certs);
+        Ok(Some(tls))
+    }
+}

@@ -1,0 +1,201 @@
+//! Sets a configuration's named places to the settings.
+
+use std::path::Path;
+
+use yaml_serde::{Mapping, Value};
+
+use super::place::{self, MissingPlace};
+use super::settings::{EnvoySettings, LedgerPlace, TlsListener};
+use super::upstreams::socket_address;
+use super::{limits_service, upstreams};
+
+/// The logger that writes lines to a file.
+const FILE_LOGGER: &str =
+    "type.googleapis.com/envoy.extensions.access_loggers.file.v3.FileAccessLog";
+/// The listeners for clients.
+const GATEWAY: &str = "gateway";
+const GATEWAY_TLS: &str = "gateway_tls";
+/// The listener that serves the document, and the cluster that leads to it.
+const CONFIG_DOCUMENT: &str = "config_document";
+const CONFIG_SOURCE: &str = "config_source";
+
+/// Changes the configuration.
+///
+/// # Errors
+/// The place that it does not have, or the path that is no text.
+pub fn apply(config: &mut Value, settings: &EnvoySettings) -> Result<(), String> {
+    place::set(
+        config,
+        &["admin", "address"],
+        socket_address(&settings.admin),
+    )?;
+    clusters_file(config, &settings.upstreams)?;
+    document(config, settings)?;
+    listeners(config, settings)?;
+    upstreams::apply(config, &settings.static_upstreams)?;
+    if let Some(service) = &settings.limits_service {
+        limits_service::add(config, service)?;
+    }
+    let filter = text(&settings.filter)?;
+    let filters = set_filter(config, filter)?;
+    if filters == 0 {
+        return Err(missing(&["vm_config"]).to_string());
+    }
+    Ok(())
+}
+
+/// The file from which Envoy takes the clusters of the document's accounts.
+fn clusters_file(config: &mut Value, upstreams: &Path) -> Result<(), String> {
+    let directory = upstreams.join("clusters");
+    let source = ["dynamic_resources", "cds_config", "path_config_source"];
+    let source = place::find(config, &source)?;
+    place::set(source, &["path"], text(&directory.join("clusters.json"))?)?;
+    place::set(source, &["watched_directory", "path"], text(&directory)?)?;
+    Ok(())
+}
+
+/// The listener that serves the document, and the way to it.
+fn document(config: &mut Value, settings: &EnvoySettings) -> Result<(), String> {
+    let listener = &["static_resources", "listeners", CONFIG_DOCUMENT];
+    let address = socket_address(&settings.document_listener);
+    place::set(
+        config,
+        &[&listener[..], &["address"]].concat(),
+        address.clone(),
+    )?;
+    let body = [
+        "filter_chains",
+        "0",
+        "filters",
+        "0",
+        "typed_config",
+        "route_config",
+        "virtual_hosts",
+        "0",
+        "routes",
+        "0",
+        "direct_response",
+        "body",
+    ];
+    let body = place::find(config, &[&listener[..], &body].concat())?;
+    place::set(body, &["filename"], text(&settings.document)?)?;
+    let directory = settings.document.parent().unwrap_or(Path::new("/"));
+    place::set(body, &["watched_directory", "path"], text(directory)?)?;
+    let way = [
+        "static_resources",
+        "clusters",
+        CONFIG_SOURCE,
+        "load_assignment",
+        "endpoints",
+        "0",
+        "lb_endpoints",
+        "0",
+        "endpoint",
+        "address",
+    ];
+    place::set(config, &way, address)?;
+    Ok(())
+}
+
+/// The listeners for clients.
+fn listeners(config: &mut Value, settings: &EnvoySettings) -> Result<(), String> {
+    let all = ["static_resources", "listeners"];
+    let listener = place::find(config, &[&all[..], &[GATEWAY]].concat())?;
+    place::set(listener, &["address"], socket_address(&settings.gateway))?;
+    ledger(listener, &settings.ledger)?;
+    let Some(tls) = &settings.tls else {
+        return Ok(place::remove(config, &all, GATEWAY_TLS)?);
+    };
+    let listener = place::find(config, &[&all[..], &[GATEWAY_TLS]].concat())?;
+    place::set(listener, &["address"], socket_address(&tls.address))?;
+    ledger(listener, &settings.ledger)?;
+    certificate(listener, tls)
+}
+
+/// Where a listener's requests leave their lines.
+fn ledger(listener: &mut Value, ledger: &LedgerPlace) -> Result<(), String> {
+    let LedgerPlace::File(file) = ledger else {
+        return Ok(());
+    };
+    let path = [
+        "filter_chains",
+        "0",
+        "filters",
+        "0",
+        "typed_config",
+        "access_log",
+        "0",
+    ];
+    let logger = place::find(listener, &path)?;
+    place::set(logger, &["name"], "envoy.access_loggers.file")?;
+    let settings = place::mapping(logger, &["typed_config"])?;
+    let format = settings.get("log_format").cloned();
+    let format = format
+        .ok_or_else(|| missing(&["log_format"]).within(&[&path[..], &["typed_config"]].concat()))?;
+    *settings = Mapping::from_iter([
+        ("@type".into(), FILE_LOGGER.into()),
+        ("path".into(), text(file)?.into()),
+        ("log_format".into(), format),
+    ]);
+    Ok(())
+}
+
+/// The certificate of the listener for TLS.
+fn certificate(listener: &mut Value, tls: &TlsListener) -> Result<(), String> {
+    let pair = [
+        "filter_chains",
+        "0",
+        "transport_socket",
+        "typed_config",
+        "common_tls_context",
+        "tls_certificates",
+        "0",
+    ];
+    let pair = place::find(listener, &pair)?;
+    let file = |name| text(&tls.certs.join(name)).map(str::to_owned);
+    place::set(
+        pair,
+        &["certificate_chain", "filename"],
+        file("server.crt")?,
+    )?;
+    place::set(pair, &["private_key", "filename"], file("server.key")?)?;
+    Ok(())
+}
+
+/// Sets the filter's file in every virtual machine, and returns how many there are.
+fn set_filter(value: &mut Value, filter: &str) -> Result<usize, MissingPlace> {
+    let mut count: usize = 0;
+    match value {
+        Value::Mapping(members) => {
+            for (key, member) in members.iter_mut() {
+                if key.as_str() == Some("vm_config") {
+                    place::set(member, &["code", "local", "filename"], filter)
+                        .map_err(|missing| missing.within(&["vm_config"]))?;
+                    count = count.saturating_add(1);
+                } else {
+                    count = count.saturating_add(set_filter(member, filter)?);
+                }
+            }
+        }
+        Value::Sequence(elements) => {
+            for element in elements {
+                count = count.saturating_add(set_filter(element, filter)?);
+            }
+        }
+        _ => {}
+    }
+    Ok(count)
+}
+
+fn missing(path: &[&str]) -> MissingPlace {
+    match place::find(&mut Value::Null, path) {
+        Err(missing) => missing,
+        Ok(_) => MissingPlace::default(),
+    }
+}
+
+/// A path as YAML holds it.
+fn text(path: &Path) -> Result<&str, String> {
+    path.to_str()
+        .ok_or_else(|| format!("the path {} is no text", path.display()))
+}

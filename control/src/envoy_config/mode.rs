@@ -1,0 +1,77 @@
+//! The ways of running Envoy, and the settings of each.
+
+use std::path::Path;
+
+use clap::ValueEnum;
+
+use super::settings::{EnvoySettings, LedgerPlace, TlsListener};
+use super::upstreams::StaticUpstreams;
+use crate::data_directory::DataDirectory;
+use crate::host_port::HostPort;
+use crate::run_directory::RunDirectory;
+
+/// Where Envoy runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Mode {
+    /// On one's own machine, in a data directory: loopback, the ledger a file
+    Laptop,
+    /// On an application's host: loopback, no TLS, paths in /etc/trilane, the ledger on standard output
+    Sidecar,
+    /// In a container: every address, TLS, paths in /etc/trilane, the ledger on standard output
+    Compose,
+    /// In the chart's pods: as in a container
+    Helm,
+}
+
+/// The ports of the original.
+const PORT: u16 = 10000;
+const TLS_PORT: u16 = 10443;
+const ADMIN_PORT: u16 = 9901;
+const DOCUMENT_PORT: u16 = 10090;
+
+impl Mode {
+    /// Its settings. `data` is asked for in the modes that have a data directory.
+    ///
+    /// # Errors
+    /// As `data` gives them.
+    pub fn settings<E>(
+        self,
+        data: impl FnOnce() -> Result<DataDirectory, E>,
+    ) -> Result<EnvoySettings, E> {
+        let loopback = HostPort::loopback;
+        let installed = Path::new("/etc/trilane");
+        let host = match self {
+            Self::Laptop | Self::Sidecar => "127.0.0.1",
+            Self::Compose | Self::Helm => "0.0.0.0",
+        };
+        let mut settings = EnvoySettings {
+            gateway: HostPort::new(host, PORT),
+            tls: Some(TlsListener {
+                address: HostPort::new(host, TLS_PORT),
+                certs: installed.join("certs"),
+            }),
+            admin: loopback(ADMIN_PORT),
+            document_listener: loopback(DOCUMENT_PORT),
+            filter: installed.join("filter").join("trilane.wasm"),
+            document: installed.join("document").join("gateway.json"),
+            upstreams: installed.join("upstreams"),
+            ledger: LedgerPlace::StandardOutput,
+            static_upstreams: StaticUpstreams::None,
+            limits_service: None,
+        };
+        match self {
+            Self::Laptop => {
+                let data = data()?;
+                let run = RunDirectory::of(&data);
+                settings.tls = None;
+                settings.filter = run.filter();
+                settings.document = run.document();
+                settings.upstreams = run.upstreams();
+                settings.ledger = LedgerPlace::File(data.ledger());
+            }
+            Self::Sidecar => settings.tls = None,
+            Self::Compose | Self::Helm => {}
+        }
+        Ok(settings)
+    }
+}

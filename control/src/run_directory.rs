@@ -1,0 +1,56 @@
+//! What a running gateway writes into its data directory, and writes again at the next start.
+
+use std::path::PathBuf;
+
+use crate::data_directory::DataDirectory;
+
+/// The directory `run/` of a data directory: the paths in it.
+#[derive(Debug, Clone)]
+pub struct RunDirectory(PathBuf);
+
+impl RunDirectory {
+    /// That of a data directory.
+    pub fn of(data: &DataDirectory) -> Self {
+        Self(data.run())
+    }
+
+    /// Envoy's configuration.
+    pub fn envoy_yaml(&self) -> PathBuf {
+        self.0.join("envoy.yaml")
+    }
+
+    /// The filter that Envoy loads.
+    pub fn filter(&self) -> PathBuf {
+        self.0.join("filter").join("trilane.wasm")
+    }
+
+    /// The document that is in force, alone in its directory, which Envoy watches.
+    pub fn document(&self) -> PathBuf {
+        self.0.join("document").join("gateway.json")
+    }
+
+    /// Clusters and secrets, as `trilane render` writes them.
+    pub fn upstreams(&self) -> PathBuf {
+        self.0.join("upstreams")
+    }
+
+    /// The lock: whoever has it runs the gateway.
+    pub fn lock(&self) -> PathBuf {
+        self.0.join("lock")
+    }
+
+    /// What Envoy says.
+    pub fn envoy_log(&self) -> PathBuf {
+        self.0.join("envoy.log")
+    }
+
+    /// Where Envoy's admin interface listens, as Envoy writes it.
+    pub fn admin_address(&self) -> PathBuf {
+        self.0.join("admin-address")
+    }
+
+    /// Which document was put in force here last.
+    pub fn published_from(&self) -> PathBuf {
+        self.0.join("published-from")
+    }
+}

@@ -1,0 +1,119 @@
+//! Envoys that an earlier run of the same data directory left over.
+//!
+//! Envoy ends with its supervisor. Where the system does not see to that, or Envoy takes a while, it would still have the ports and
+//! write to the ledger.
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// How long one may take to end by itself.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The interval at which that is looked at.
+const EVERY: Duration = Duration::from_millis(20);
+
+/// Ends every process of this user that runs on a configuration. Returns their ids.
+///
+/// Whoever has the directory's lock owns them all: nobody else starts Envoy on that file.
+pub fn end(envoy_yaml: &Path) -> Vec<i32> {
+    let found = on_configuration(envoy_yaml);
+    for pid in &found {
+        send(*pid, Signal::TERM);
+    }
+    let begun = Instant::now();
+    while !found.is_empty() {
+        let left = on_configuration(envoy_yaml);
+        if left.is_empty() {
+            break;
+        }
+        if begun.elapsed() > PATIENCE {
+            left.iter().for_each(|pid| send(*pid, Signal::KILL));
+        }
+        std::thread::sleep(EVERY);
+    }
+    found
+}
+
+fn send(pid: i32, signal: Signal) {
+    if let Some(pid) = Pid::from_raw(pid) {
+        let _ = kill_process(pid, signal);
+    }
+}
+
+/// The processes with `--config-path` and this file among their arguments. Without `/proc` there are none.
+fn on_configuration(envoy_yaml: &Path) -> Vec<i32> {
+    let own = i32::try_from(std::process::id()).unwrap_or_default();
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    pids.filter(|pid| *pid != own && runs_on(*pid, envoy_yaml))
+        .collect()
+}
+
+fn runs_on(pid: i32, envoy_yaml: &Path) -> bool {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let arguments: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
+    let file = envoy_yaml.as_os_str().as_bytes();
+    arguments
+        .windows(2)
+        .any(|pair| pair == [b"--config-path", file])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt as _;
+    use std::process::{Child, Command};
+
+    use super::*;
+
+    /// A process with these arguments that ignores SIGTERM or not.
+    fn process(file: &Path, ignores: bool) -> Child {
+        let trap = if ignores { "trap '' TERM; " } else { "" };
+        let script = format!("{trap}echo; while :; do sleep 0.05; done");
+        let mut child = Command::new("sh")
+            .args(["-c", &script, "envoy", "--config-path"])
+            .arg(file)
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        // Its first line comes when the trap is set.
+        let mut line = [0];
+        std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut line).unwrap();
+        child
+    }
+
+    #[test]
+    fn what_is_left_over_is_ended() {
+        let place = tempfile::tempdir().unwrap();
+        let (own, other) = (
+            place.path().join("envoy.yaml"),
+            place.path().join("other.yaml"),
+        );
+        let mut ours = process(&own, false);
+        let mut neighbour = process(&other, false);
+        // It is reaped at once, as an orphan is by the init process.
+        let pid = i32::try_from(ours.id()).unwrap();
+        let reaper = std::thread::spawn(move || ours.wait().unwrap());
+        assert_eq!(end(&own), [pid]);
+        assert_eq!(reaper.join().unwrap().signal(), Some(15));
+        assert!(
+            neighbour.try_wait().unwrap().is_none(),
+            "it has another configuration"
+        );
+        neighbour.kill().unwrap();
+        neighbour.wait().unwrap();
+        assert!(end(&own).is_empty());
+    }
+
+    #[test]
+    fn one_that_ignores_it_is_killed() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("envoy.yaml");
+        let mut stubborn = process(&file, true);
+        let reaper = std::thread::spawn(move || stubborn.wait().unwrap());
+        assert_eq!(end(&file).len(), 1);
+        assert_eq!(reaper.join().unwrap().signal(), Some(9));
+    }
+}

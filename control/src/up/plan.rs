@@ -1,0 +1,149 @@
+//! What the settings mean for one data directory.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::file;
+use super::ledger::Rotation;
+use super::settings::UpArgs;
+use super::size::FileSize;
+use crate::data_directory::DataDirectory;
+use crate::envoy_program::EnvoyProgram;
+use crate::failure::Failure;
+use crate::host_port::HostPort;
+use crate::run_directory::RunDirectory;
+use crate::timestamp::parse_duration;
+
+/// Defaults.
+const HOST: &str = "127.0.0.1";
+const PORT: u16 = 10000;
+const TLS_PORT: u16 = 10443;
+const ADMIN_PORT: u16 = 9901;
+const CONCURRENCY: u32 = 2;
+const DRAIN: Duration = Duration::from_secs(60);
+const LEDGER_SIZE: FileSize = FileSize(256 << 20);
+
+/// The plan of one run. Paths are absolute.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The data directory.
+    pub data: DataDirectory,
+    /// What this run writes for itself.
+    pub run: RunDirectory,
+    /// Whether simulators and the sample document are wanted.
+    pub demo: bool,
+    /// The address at which clients connect.
+    pub host: String,
+    /// The port for them; 0: any.
+    pub port: u16,
+    /// The port over TLS; 0: any.
+    pub tls_port: u16,
+    /// The port of the admin interface; 0: any.
+    pub admin_port: u16,
+    /// The document, as its owner writes it.
+    pub document: PathBuf,
+    /// The directory of the files that it names.
+    pub credentials: PathBuf,
+    /// The ledger's file.
+    pub ledger: PathBuf,
+    /// When another ledger file is begun.
+    pub rotation: Rotation,
+    /// What stands in for the sample's vendors instead of simulators.
+    pub upstream: Option<HostPort>,
+    /// A rate limit service to ask.
+    pub limits_service: Option<HostPort>,
+    /// Envoy's worker threads.
+    pub concurrency: u32,
+    /// How long requests may take to end.
+    pub drain: Duration,
+    /// The Envoy to run.
+    pub envoy: EnvoyProgram,
+    /// A filter other than the one in this program.
+    pub filter: Option<PathBuf>,
+    /// How much Envoy logs.
+    pub log_level: String,
+    /// Whether Envoy only checks its configuration.
+    pub check: bool,
+}
+
+impl Plan {
+    /// From the command line, the environment and the file.
+    ///
+    /// # Errors
+    /// A setting makes no sense, or there is no Envoy to run.
+    pub fn new(args: UpArgs) -> Result<Self, Failure> {
+        let root = absolute(args.data.directory()?.root())?;
+        let data = DataDirectory::new(root);
+        let settings = args.settings.or(file::read(&data)?);
+        let envoy = EnvoyProgram::find(settings.envoy.as_deref(), &data)?;
+        let document = match settings.document {
+            Some(document) => absolute(&document)?,
+            None => data.document(),
+        };
+        let credentials = match settings.credentials {
+            Some(credentials) => absolute(&credentials)?,
+            None => document
+                .parent()
+                .unwrap_or(Path::new("/"))
+                .join("credentials"),
+        };
+        let ledger = settings
+            .ledger
+            .as_deref()
+            .map_or_else(|| Ok(data.ledger()), absolute)?;
+        let host = settings.host.unwrap_or_else(|| HOST.to_owned());
+        if host.parse::<std::net::IpAddr>().is_err() {
+            return Err(Failure::Usage(format!(
+                "--host: {host} is no address; name one of this machine, such as 0.0.0.0"
+            )));
+        }
+        Ok(Self {
+            run: RunDirectory::of(&data),
+            demo: settings.demo,
+            host,
+            port: settings.port.unwrap_or(PORT),
+            tls_port: settings.tls_port.unwrap_or(TLS_PORT),
+            admin_port: settings.admin_port.unwrap_or(ADMIN_PORT),
+            document,
+            credentials,
+            ledger,
+            rotation: Rotation {
+                size: settings.ledger_max_size.unwrap_or(LEDGER_SIZE).0,
+                age: settings
+                    .ledger_max_age
+                    .as_deref()
+                    .map(duration)
+                    .transpose()?,
+                keep: settings.ledger_keep,
+            },
+            upstream: settings.upstream,
+            limits_service: settings.limits_service,
+            concurrency: settings.concurrency.unwrap_or(CONCURRENCY).max(1),
+            drain: settings.drain.as_deref().map_or(Ok(DRAIN), duration)?,
+            envoy,
+            filter: settings.filter,
+            log_level: settings.log_level.unwrap_or_else(|| "info".to_owned()),
+            check: args.check,
+            data,
+        })
+    }
+
+    /// The address at which this machine itself reaches the gateway.
+    pub fn reached_at(&self, port: u16) -> HostPort {
+        match self.host.as_str() {
+            "0.0.0.0" => HostPort::loopback(port),
+            "::" => HostPort::new("::1", port),
+            host => HostPort::new(host, port),
+        }
+    }
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    std::path::absolute(path)
+        .map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
+}
+
+fn duration(text: &str) -> Result<Duration, Failure> {
+    let parsed = parse_duration(text).map_err(Failure::Usage)?;
+    Ok(parsed.unsigned_abs())
+}

@@ -1,0 +1,245 @@
+//! Everything before Envoy is started.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::demo::{self, Simulators};
+use super::ledger::LedgerFile;
+use super::lock::DirectoryLock;
+use super::plan::Plan;
+use super::port::{self, HeldPort};
+use super::{orphan, sample, tell};
+use crate::carried_filter::carried_filter;
+use crate::envoy_config::{self, EnvoySettings, LedgerPlace, StaticUpstreams, TlsListener};
+use crate::failure::Failure;
+use crate::host_port::HostPort;
+use crate::{files, render};
+
+/// The certificate of the listener for TLS.
+const CERTIFICATE: [&str; 2] = ["server.crt", "server.key"];
+
+/// A gateway whose files are there and whose ports are held.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The plan.
+    pub plan: Plan,
+    /// The port for clients.
+    pub port: HeldPort,
+    /// The port over TLS, if there is a certificate.
+    pub tls_port: Option<HeldPort>,
+    /// The ledger's file.
+    pub ledger: LedgerFile,
+    /// The port on which Envoy serves the document to itself.
+    document_port: HeldPort,
+    simulators: Option<Simulators>,
+    _lock: DirectoryLock,
+}
+
+impl Prepared {
+    /// Does all of it. Ends an Envoy that an earlier run left over.
+    ///
+    /// # Errors
+    /// What is in the way, and what to do.
+    pub async fn new(plan: Plan) -> Result<Self, Failure> {
+        plan.data.create()?;
+        let lock = DirectoryLock::take(&plan.data)?;
+        for pid in orphan::end(&plan.run.envoy_yaml()) {
+            tell(&format!(
+                "ended an Envoy that was left over (process {pid})"
+            ));
+        }
+        let any = plan.check; // then Envoy opens no port
+        let wanted = |port: u16| if any { 0 } else { port };
+        let port = HeldPort::take(&plan.host, wanted(plan.port), "--port")?;
+        if plan.admin_port != 0 && !any {
+            port::check("127.0.0.1", plan.admin_port, "--admin-port")?;
+        }
+        let document_port = HeldPort::take("127.0.0.1", 0, "--port")?;
+        if plan.demo {
+            demo::certificate(&plan.data.certs())?;
+        }
+        let has_certificate = CERTIFICATE
+            .iter()
+            .all(|name| plan.data.certs().join(name).exists());
+        let tls_port = has_certificate
+            .then(|| HeldPort::take(&plan.host, wanted(plan.tls_port), "--tls-port"))
+            .transpose()?;
+        let ledger = LedgerFile::new(plan.ledger.clone(), plan.rotation);
+        ledger
+            .check()
+            .map_err(|error| cannot("write the ledger", &plan.ledger, &error, "--ledger FILE"))?;
+        write_sample(&plan)?;
+        let simulators = match (plan.demo, &plan.upstream) {
+            (true, None) => Some(Simulators::start().await?),
+            _ => None,
+        };
+        let prepared = Self {
+            plan,
+            port,
+            tls_port,
+            ledger,
+            document_port,
+            simulators,
+            _lock: lock,
+        };
+        prepared.write_filter()?;
+        prepared.publish()?;
+        prepared.write_configuration()?;
+        Ok(prepared)
+    }
+
+    /// The simulators that run.
+    pub fn simulators(&self) -> &[(&'static str, HostPort, String)] {
+        self.simulators.as_ref().map_or(&[], |all| &all.addresses)
+    }
+
+    /// How the document is put in force.
+    pub fn render_args(&self) -> render::Args {
+        let plan = &self.plan;
+        let mut args = render::Args::new(plan.document.clone());
+        args.out = Some(plan.run.upstreams());
+        args.credentials = Some(plan.credentials.clone());
+        args.publish = Some(plan.run.document());
+        args.aliases = sample::aliases(&self.stand_ins());
+        args
+    }
+
+    /// What stands in for the vendors of the sample document.
+    fn stand_ins(&self) -> Vec<(&'static str, HostPort, String)> {
+        match &self.plan.upstream {
+            Some(upstream) => {
+                let each = |(name, _): &(&'static str, u16)| {
+                    (*name, upstream.clone(), upstream.to_string())
+                };
+                sample::SOURCES.iter().map(each).collect()
+            }
+            None => self.simulators().to_vec(),
+        }
+    }
+
+    fn write_filter(&self) -> Result<(), Failure> {
+        let file = self.plan.run.filter();
+        let own;
+        let filter = match &self.plan.filter {
+            Some(from) => {
+                own = fs::read(from)
+                    .map_err(|error| cannot("read the filter", from, &error, "--filter FILE"))?;
+                &own
+            }
+            None => carried_filter().ok_or_else(|| {
+                let text = "this program was built without the filter: name it with --filter FILE (`make build` writes \
+                    target/wasm32-wasip1/release/trilane.wasm), or build with `make programs`";
+                Failure::Data(text.to_owned())
+            })?,
+        };
+        if !filter.starts_with(b"\0asm") {
+            return Err(Failure::Data(
+                "--filter: this is no WebAssembly module".to_owned(),
+            ));
+        }
+        self.put(&file, filter)
+    }
+
+    /// Puts the document in force, before Envoy reads it. With a fault in it the last good one stays, if there is one.
+    fn publish(&self) -> Result<(), Failure> {
+        let plan = &self.plan;
+        let document = plan.document.display();
+        let source = plan.document.to_string_lossy().into_owned();
+        match render::publish(&self.render_args()) {
+            Ok(findings) => {
+                findings
+                    .iter()
+                    .for_each(|line| tell(&format!("document: {line}")));
+                self.put(&plan.run.published_from(), source.as_bytes())
+            }
+            Err(problems) => {
+                problems
+                    .iter()
+                    .for_each(|line| tell(&format!("document: {line}")));
+                let before = fs::read_to_string(plan.run.published_from()).unwrap_or_default();
+                // The addresses of simulators are others each time.
+                if before == source && plan.run.document().exists() && !plan.demo && !plan.check {
+                    tell(&format!(
+                        "document: {document} is refused for this; the last good one stays in force"
+                    ));
+                    return Ok(());
+                }
+                Err(Failure::Data(format!(
+                    "the document {document} cannot be put in force. Mend what stands above; `trilane check --document \
+                     {document}` says whether that is all"
+                )))
+            }
+        }
+    }
+
+    fn write_configuration(&self) -> Result<(), Failure> {
+        let plan = &self.plan;
+        let address = |port: u16| HostPort::new(&plan.host, port);
+        let stand_ins = self.stand_ins();
+        let settings = EnvoySettings {
+            gateway: address(self.port.number),
+            tls: self.tls_port.as_ref().map(|port| TlsListener {
+                address: address(port.number),
+                certs: plan.data.certs(),
+            }),
+            admin: HostPort::loopback(if plan.check { 0 } else { plan.admin_port }),
+            document_listener: HostPort::loopback(self.document_port.number),
+            filter: plan.run.filter(),
+            document: plan.run.document(),
+            upstreams: plan.run.upstreams(),
+            ledger: LedgerPlace::File(plan.ledger.clone()),
+            static_upstreams: match stand_ins.is_empty() {
+                true => StaticUpstreams::None,
+                false => StaticUpstreams::At(stand_ins),
+            },
+            limits_service: plan.limits_service.clone(),
+        };
+        let text = envoy_config::text(None, &settings)?;
+        self.put(&plan.run.envoy_yaml(), text.as_bytes())
+    }
+
+    fn put(&self, file: &Path, content: &[u8]) -> Result<(), Failure> {
+        let directory = file.parent().unwrap_or(Path::new("/"));
+        let put = fs::create_dir_all(directory).and_then(|()| files::put(file, content));
+        put.map(drop)
+            .map_err(|error| cannot("write", file, &error, "--data DIR"))
+    }
+}
+
+/// Writes the sample document, if a demonstration has none of its own.
+fn write_sample(plan: &Plan) -> Result<(), Failure> {
+    if plan.document.exists() {
+        return Ok(());
+    }
+    let document = plan.document.display();
+    if !plan.demo || plan.document != plan.data.document() {
+        return Err(Failure::Data(format!(
+            "there is no document {document}. `trilane init` writes one, --document FILE names another, and `trilane up --demo` \
+             tries the gateway out without any"
+        )));
+    }
+    sample::write(&plan.data).map_err(|error| {
+        cannot(
+            "write the sample into",
+            plan.data.root(),
+            &error,
+            "--data DIR",
+        )
+    })
+}
+
+/// A failure of the system, with the way out.
+fn cannot(what: &str, path: &Path, error: &io::Error, option: &str) -> Failure {
+    let advice = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "Free some space, or choose another place with"
+        }
+        io::ErrorKind::PermissionDenied => "Let this user do so, or choose another place with",
+        _ => "Choose another with",
+    };
+    Failure::Data(format!(
+        "cannot {what} {}: {error}. {advice} {option}",
+        path.display()
+    ))
+}

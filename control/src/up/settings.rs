@@ -1,0 +1,163 @@
+//! The settings of `trilane up`, on the command line, in the environment and in a file.
+
+use std::path::PathBuf;
+
+use clap::builder::BoolishValueParser;
+use serde::Deserialize;
+
+use super::size::FileSize;
+use crate::data_directory::DataArg;
+use crate::host_port::HostPort;
+use crate::timestamp::parse_duration;
+
+/// Runs the gateway on this machine, until a signal.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Everything is in the data directory: the document (gateway.json), the vendors' credentials (credentials/), the ledger \
+(ledger/ledger.jsonl), and in run/ what this command writes for itself, Envoy's log among it. With server.crt and \
+server.key in certs/ there is a listener for TLS. `trilane init` makes a directory that is ready to run; --demo tries it out \
+without a vendor, with simulators, a sample document and keys that are printed.
+
+While it runs:
+  - Envoy is started again when it ends, at once and then ever later, up to every 30 s
+  - the document takes effect when it is saved, and so does a credential that is renamed into its place; a document \
+with a mistake changes nothing, and every problem is printed
+  - the ledger is rotated by size and age; nothing is removed unless --ledger-keep says so
+  - an account that its vendor refuses is named, with the file to mend
+
+SIGTERM lets requests in flight end first (--drain). Ctrl-C ends everything at once, cleanly; a second one does not even wait \
+for that. Whatever ends this command ends Envoy too.
+
+Each option may be an environment variable (below), or stand in DIR/trilane.toml under its own name, such as \
+`port = 8000`. The command line comes first, then the environment, then the file.
+
+Exit codes:
+  0  ended by a signal
+  1  it cannot start, or can no longer run
+  2  wrong command line or trilane.toml
+
+Examples:
+  trilane up --demo
+  trilane up --data /var/lib/trilane --host 0.0.0.0 --drain 10m
+  TRILANE_PORT=8000 trilane up")]
+pub struct UpArgs {
+    #[command(flatten)]
+    pub data: DataArg,
+
+    #[command(flatten)]
+    pub settings: UpSettings,
+
+    /// Only let Envoy check its configuration
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// What may stand in the file as well.
+#[derive(Debug, Clone, Default, clap::Args, Deserialize)]
+#[group(skip)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct UpSettings {
+    /// Add simulators of the vendors, and where there is no document the sample one
+    #[arg(long, env = "TRILANE_DEMO", value_parser = BoolishValueParser::new())]
+    pub demo: bool,
+
+    /// The address of this machine at which clients connect [default: 127.0.0.1]
+    #[arg(long, value_name = "ADDRESS", env = "TRILANE_HOST")]
+    pub host: Option<String>,
+
+    /// Where clients connect; 0: any free port [default: 10000]
+    #[arg(long, value_name = "PORT", env = "TRILANE_PORT")]
+    pub port: Option<u16>,
+
+    /// Where clients connect over TLS; 0: any free port [default: 10443]
+    #[arg(long, value_name = "PORT", env = "TRILANE_TLS_PORT")]
+    pub tls_port: Option<u16>,
+
+    /// Envoy's admin interface, on loopback; 0: any free port [default: 9901]
+    #[arg(long, value_name = "PORT", env = "TRILANE_ADMIN_PORT")]
+    pub admin_port: Option<u16>,
+
+    /// The configuration document [default: gateway.json in the data directory]
+    #[arg(long, value_name = "FILE", env = "TRILANE_DOCUMENT")]
+    pub document: Option<PathBuf>,
+
+    /// Where the files are that the document names without a leading slash [default: credentials/ beside the document]
+    #[arg(long, value_name = "DIR", env = "TRILANE_CREDENTIALS")]
+    pub credentials: Option<PathBuf>,
+
+    /// Add one line of JSON a request to this file [default: ledger/ledger.jsonl in the data directory]
+    #[arg(long, value_name = "FILE", env = "TRILANE_LEDGER")]
+    pub ledger: Option<PathBuf>,
+
+    /// Begin another ledger file when this one is so large, in bytes or with k, M or G [default: 256M]
+    #[arg(long, value_name = "SIZE", env = "TRILANE_LEDGER_MAX_SIZE")]
+    pub ledger_max_size: Option<FileSize>,
+
+    /// ... or its first line so old, such as 12h or 1d [default: never]
+    #[arg(long, value_name = "DURATION", env = "TRILANE_LEDGER_MAX_AGE", value_parser = duration)]
+    pub ledger_max_age: Option<String>,
+
+    /// Remove the oldest of more rotated ledger files than this [default: keep all]
+    #[arg(long, value_name = "NUMBER", env = "TRILANE_LEDGER_KEEP")]
+    pub ledger_keep: Option<usize>,
+
+    /// With the sample document: use this instead of the simulators
+    #[arg(long, value_name = "HOST:PORT", env = "TRILANE_UPSTREAM")]
+    pub upstream: Option<HostPort>,
+
+    /// Ask this rate limit service, as well
+    #[arg(long, value_name = "HOST:PORT", env = "TRILANE_LIMITS_SERVICE")]
+    pub limits_service: Option<HostPort>,
+
+    /// Envoy's worker threads; with one, a crash of the filter concerns every request [default: 2]
+    #[arg(long, value_name = "NUMBER", env = "TRILANE_CONCURRENCY")]
+    pub concurrency: Option<u32>,
+
+    /// How long requests in flight may take to end after SIGTERM [default: 60s]
+    #[arg(long, value_name = "DURATION", env = "TRILANE_DRAIN", value_parser = duration)]
+    pub drain: Option<String>,
+
+    /// The Envoy to run [default: $ENVOY, else that of `trilane envoy install`, else the one in PATH]
+    #[arg(long, value_name = "FILE", env = "TRILANE_ENVOY")]
+    pub envoy: Option<PathBuf>,
+
+    /// The filter to load instead of the one in this program
+    #[arg(long, value_name = "FILE", env = "TRILANE_WASM")]
+    pub filter: Option<PathBuf>,
+
+    /// How much Envoy writes to its log [default: info]
+    #[arg(long, value_name = "LEVEL", env = "TRILANE_LOG_LEVEL",
+        value_parser = ["trace", "debug", "info", "warning", "error", "critical", "off"])]
+    pub log_level: Option<String>,
+}
+
+impl UpSettings {
+    /// These settings, and those of `other` where nothing is said.
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            demo: self.demo || other.demo,
+            host: self.host.or(other.host),
+            port: self.port.or(other.port),
+            tls_port: self.tls_port.or(other.tls_port),
+            admin_port: self.admin_port.or(other.admin_port),
+            document: self.document.or(other.document),
+            credentials: self.credentials.or(other.credentials),
+            ledger: self.ledger.or(other.ledger),
+            ledger_max_size: self.ledger_max_size.or(other.ledger_max_size),
+            ledger_max_age: self.ledger_max_age.or(other.ledger_max_age),
+            ledger_keep: self.ledger_keep.or(other.ledger_keep),
+            upstream: self.upstream.or(other.upstream),
+            limits_service: self.limits_service.or(other.limits_service),
+            concurrency: self.concurrency.or(other.concurrency),
+            drain: self.drain.or(other.drain),
+            envoy: self.envoy.or(other.envoy),
+            filter: self.filter.or(other.filter),
+            log_level: self.log_level.or(other.log_level),
+        }
+    }
+}
+
+/// Checks a duration, which stays as it is written.
+fn duration(text: &str) -> Result<String, String> {
+    parse_duration(text).map(|_| text.to_owned())
+}

@@ -1,0 +1,324 @@
+//! Runs Envoy until a signal.
+
+use std::io;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+use time::OffsetDateTime;
+use tokio::time::{MissedTickBehavior, interval, sleep};
+
+use super::admin::{self, Admin};
+use super::back_off::BackOff;
+use super::envoy_process::{self, EnvoyProcess};
+use super::log::{self, LogReader};
+use super::plan::Plan;
+use super::prepare::Prepared;
+use super::refusal::Refusals;
+use super::{overview, tell};
+use crate::failure::Failure;
+use crate::render::Follower;
+use crate::signals::{EndSignal, TerminalSignals};
+
+/// How long the gateway may take to be ready at first.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The interval at which that is looked at.
+const LOOK: Duration = Duration::from_millis(20);
+/// The interval at which log and ledger are looked at.
+const CHORES: Duration = Duration::from_millis(250);
+/// The same for lines of the ledger that were lost.
+const COUNTS: Duration = Duration::from_secs(10);
+/// How long Envoy may take to end after SIGTERM.
+const LAST: Duration = Duration::from_secs(5);
+/// How long clients have to notice that the gateway drains, before requests are counted.
+const SETTLE: Duration = Duration::from_millis(500);
+/// What Envoy says where it finds no inotify instance left, before it aborts.
+const OUT_OF_INOTIFY: &str = "inotify_fd_ >= 0";
+
+/// Starts the gateway, and runs it until a signal.
+///
+/// # Errors
+/// It cannot be started.
+pub async fn run(plan: Plan) -> Result<(), Failure> {
+    // From here on, so that a signal leaves nothing behind.
+    let mut signals = TerminalSignals::catch()?;
+    if plan.check {
+        return check(plan).await;
+    }
+    tell("starting ...");
+    let gateway = Prepared::new(plan).await?;
+    let mut envoy = start(&gateway)?;
+    let began = tokio::select! {
+        began = first_ready(&gateway, &mut envoy) => began,
+        _ = signals.received() => {
+            envoy.stop(LAST).await;
+            return Ok(());
+        }
+    };
+    let admin = match began {
+        Ok(admin) => admin,
+        Err(failure) => {
+            envoy.stop(LAST).await;
+            return Err(failure);
+        }
+    };
+    overview::lines(&gateway, admin.address(), envoy.pid)
+        .iter()
+        .for_each(|line| tell(line));
+    let follower = Follower::begin(gateway.render_args(), |line| {
+        tell(&format!("document: {line}"))
+    })?;
+    let mut watch = Supervisor::new(gateway, envoy);
+    let signal = watch.until_signal(&mut signals).await;
+    // It may be in the middle of a document, which it does not begin with a signal anew.
+    let follower = tokio::task::spawn_blocking(move || drop(follower));
+    watch.end(signal, &mut signals).await;
+    let _ = follower.await;
+    Ok(())
+}
+
+async fn check(plan: Plan) -> Result<(), Failure> {
+    let gateway = Prepared::new(plan).await?;
+    let checked = envoy_process::check(&gateway.plan).await;
+    let cannot = |error: io::Error| cannot_start(&gateway.plan, &error);
+    match checked.map_err(cannot)? {
+        Ok(()) => {
+            tell(&format!(
+                "Envoy {} takes {}",
+                gateway.plan.envoy.version,
+                gateway.plan.run.envoy_yaml().display()
+            ));
+            Ok(())
+        }
+        Err(said) => Err(Failure::Data(format!(
+            "Envoy refuses its configuration:\n{said}"
+        ))),
+    }
+}
+
+fn start(gateway: &Prepared) -> Result<EnvoyProcess, Failure> {
+    EnvoyProcess::start(&gateway.plan).map_err(|error| cannot_start(&gateway.plan, &error))
+}
+
+fn cannot_start(plan: &Plan, error: &io::Error) -> Failure {
+    Failure::Data(format!(
+        "Envoy cannot be started ({}): {error}",
+        plan.envoy.file.display()
+    ))
+}
+
+/// Waits until the gateway is ready for the first time.
+async fn first_ready(gateway: &Prepared, envoy: &mut EnvoyProcess) -> Result<Admin, Failure> {
+    let log = gateway.plan.run.envoy_log();
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = envoy.has_ended() {
+            let end = log::tail(&log);
+            let why = if end.contains(OUT_OF_INOTIFY) {
+                " It takes two inotify instances for each account, and this user has none left. End something that holds some, \
+                 or grant more: sysctl -w fs.inotify.max_user_instances=1024."
+            } else {
+                ""
+            };
+            return Err(Failure::Data(format!(
+                "Envoy ended at its start ({status}).{why}\n{end}"
+            )));
+        }
+        let last = match ready(gateway).await {
+            Ok(admin) => return Ok(admin),
+            Err(last) => last,
+        };
+        if begun.elapsed() > PATIENCE {
+            return Err(Failure::Data(format!(
+                "the gateway was not ready within {} s: {last}.\n{}",
+                PATIENCE.as_secs(),
+                log::tail(&log)
+            )));
+        }
+        sleep(LOOK).await;
+    }
+}
+
+/// Whether the gateway is ready.
+async fn ready(gateway: &Prepared) -> Result<Admin, String> {
+    admin::ready(&gateway.plan.reached_at(gateway.port.number)).await?;
+    Admin::at(&gateway.plan.run.admin_address()).map_err(|error| error.to_string())
+}
+
+/// A gateway that runs.
+struct Supervisor {
+    gateway: Prepared,
+    envoy: EnvoyProcess,
+    started: Instant,
+    /// Whether the Envoy of now was ready already.
+    was_ready: bool,
+    back_off: BackOff,
+    log: LogReader,
+    refusals: Refusals,
+    /// How many lines of the ledger were lost, and when that was counted.
+    lost: (u64, Instant),
+}
+
+impl Supervisor {
+    fn new(gateway: Prepared, envoy: EnvoyProcess) -> Self {
+        let log = LogReader::from_end(gateway.plan.run.envoy_log());
+        Self {
+            gateway,
+            envoy,
+            started: Instant::now(),
+            was_ready: true,
+            back_off: BackOff::new(),
+            log,
+            refusals: Refusals::default(),
+            lost: (0, Instant::now()),
+        }
+    }
+
+    /// Starts Envoy again whenever it ends, and sees to log and ledger, until a signal.
+    async fn until_signal(&mut self, signals: &mut TerminalSignals) -> EndSignal {
+        let mut chores = interval(CHORES);
+        chores.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let ended = tokio::select! {
+                ended = self.envoy.ended() => ended,
+                signal = signals.received() => return signal,
+                _ = chores.tick() => {
+                    self.chores().await;
+                    continue;
+                }
+            };
+            if let Some(signal) = self.start_again(ended, signals).await {
+                return signal;
+            }
+        }
+    }
+
+    /// Starts Envoy again, after a while, or returns the signal that came meanwhile.
+    async fn start_again(
+        &mut self,
+        mut ended: io::Result<ExitStatus>,
+        signals: &mut TerminalSignals,
+    ) -> Option<EndSignal> {
+        loop {
+            let why = ended.map_or_else(|error| error.to_string(), |status| status.to_string());
+            let wait = self.back_off.after(self.started.elapsed());
+            tell(&format!(
+                "Envoy ended ({why}); it is started again in {} ms",
+                wait.as_millis()
+            ));
+            tokio::select! {
+                () = sleep(wait) => {}
+                signal = signals.received() => return Some(signal),
+            }
+            self.started = Instant::now();
+            self.was_ready = false;
+            self.lost.0 = 0;
+            match EnvoyProcess::start(&self.gateway.plan) {
+                Ok(envoy) => {
+                    self.envoy = envoy;
+                    return None;
+                }
+                Err(error) => ended = Err(error),
+            }
+        }
+    }
+
+    async fn chores(&mut self) {
+        for line in self.log.lines() {
+            let plan = &self.gateway.plan;
+            if let Some(text) = self.refusals.tell(&line, &plan.document, &plan.credentials) {
+                tell(&text);
+            }
+        }
+        let _ = self.log.cut_off();
+        if !self.was_ready && ready(&self.gateway).await.is_ok() {
+            self.was_ready = true;
+            let took = self.started.elapsed().as_millis();
+            tell(&format!(
+                "ready again, {took} ms after the start of Envoy (process {})",
+                self.envoy.pid
+            ));
+        }
+        if let Err(error) = self.rotate().await {
+            tell(&format!("ledger: cannot be rotated: {error}"));
+        }
+        self.count_lost().await;
+    }
+
+    /// Begins another ledger file, if it is due.
+    async fn rotate(&self) -> io::Result<()> {
+        let now = OffsetDateTime::now_utc();
+        if !self.gateway.ledger.is_due(now) {
+            return Ok(());
+        }
+        // Without an Envoy that opens the file again its lines would go on going to the old one.
+        let admin = Admin::at(&self.gateway.plan.run.admin_address())?;
+        let aside = self.gateway.ledger.set_aside(now)?;
+        admin.reopen_logs().await?;
+        tell(&format!("ledger: {} is complete", aside.display()));
+        for removed in self.gateway.ledger.remove_old()? {
+            tell(&format!("ledger: removed {}", removed.display()));
+        }
+        Ok(())
+    }
+
+    /// Says when lines of the ledger are lost.
+    async fn count_lost(&mut self) {
+        let (before, counted) = self.lost;
+        if counted.elapsed() < COUNTS {
+            return;
+        }
+        let plan = &self.gateway.plan;
+        let count = async { Admin::at(&plan.run.admin_address())?.lost_lines().await };
+        let lost = count.await.unwrap_or(before);
+        if lost > before {
+            let file = plan.ledger.display();
+            tell(&format!(
+                "ledger: {file} cannot be written, lines are lost: is the disk full? Envoy tries again with each line"
+            ));
+        }
+        self.lost = (lost, Instant::now());
+    }
+
+    /// Ends Envoy: after SIGTERM when requests in flight are over, and with another signal at once.
+    async fn end(&mut self, signal: EndSignal, signals: &mut TerminalSignals) {
+        if signal == EndSignal::Terminate {
+            tokio::select! {
+                () = self.drain() => {}
+                _ = signals.received() => {}
+            }
+        }
+        tokio::select! {
+            () = self.envoy.stop(LAST) => {}
+            _ = signals.received() => self.envoy.stop(Duration::ZERO).await,
+        }
+        // What Envoy said at last.
+        self.log.lines();
+        tell("ended");
+    }
+
+    /// Waits until no request is in flight, for as long as the plan says.
+    async fn drain(&mut self) {
+        let patience = self.gateway.plan.drain;
+        let Ok(admin) = Admin::at(&self.gateway.plan.run.admin_address()) else {
+            return;
+        };
+        if admin.drain().await.is_err() {
+            return; // it is not there, or not well
+        }
+        tell(&format!(
+            "draining: requests in flight have {} s to end",
+            patience.as_secs()
+        ));
+        let begun = Instant::now();
+        sleep(SETTLE.min(patience)).await;
+        while begun.elapsed() < patience && self.envoy.has_ended().is_none() {
+            match admin.active_requests().await {
+                Ok(0) | Err(_) => return,
+                Ok(_) => sleep(CHORES).await,
+            }
+        }
+        if let Ok(left @ 1..) = admin.active_requests().await {
+            tell(&format!("draining: {left} requests are cut off"));
+        }
+    }
+}
