@@ -3,7 +3,7 @@
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::failure::Failure;
-use crate::{check, explain, filter, key, models, reference, render, serve, usage};
+use crate::{check, explain, filter, key, models, prices, reference, render, serve, usage};
 
 /// Tools for operating the trilane gateway.
 #[derive(Debug, Parser)]
@@ -23,6 +23,8 @@ pub enum TrilaneCommand {
     Explain(explain::ExplainArgs),
     /// List the models that a key sees, as the gateway would respond
     Models(models::ModelsArgs),
+    /// List the price catalogue, and compare a document with it
+    Prices(prices::PricesArgs),
     /// Create, list, limit, disable, rotate and remove the API keys of a document
     Key(key::KeyArgs),
     /// Add up usage and charges from the gateway's ledger (its access log)
@@ -49,6 +51,7 @@ impl TrilaneCommand {
             Self::Check(args) => check::run(&args),
             Self::Explain(args) => explain::run(&args),
             Self::Models(args) => models::run(&args),
+            Self::Prices(args) => prices::run(&args),
             Self::Key(args) => key::run(&args),
             Self::Usage(args) => usage::run(&args),
             Self::Render(args) => render::run(&args),

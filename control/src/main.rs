@@ -22,6 +22,7 @@ mod json_span;
 mod key;
 mod models;
 mod output;
+mod prices;
 mod reference;
 mod render;
 mod serve;

@@ -33,6 +33,7 @@ use value::NewKey;
 use crate::document::{self, STDIN};
 use crate::failure::Failure;
 use crate::output::{self, OutputColumn, OutputFormat, OutputTable};
+use crate::prices::{PriceCatalogue, resolve};
 use crate::terminal::say;
 use crate::timestamp;
 
@@ -262,7 +263,8 @@ fn edited<T>(
     held: &LockedDocument,
     edit: impl FnOnce(&Opened<'_>) -> Result<T, String>,
 ) -> Result<T, Failure> {
-    let document = Document::parse(&held.bytes).map_err(|problems| {
+    let resolved = resolve(&held.bytes, &PriceCatalogue::embedded());
+    let document = Document::parse(&resolved.text).map_err(|problems| {
         document::tell(&problems);
         Failure::Data(
             "nothing was changed: the document has another form than it must have".to_owned(),
