@@ -10,6 +10,7 @@
 
 mod check;
 mod cli;
+mod data_directory;
 mod destination;
 mod document;
 mod explain;

@@ -1,0 +1,236 @@
+//! The data directory of a gateway: where `trilane init` writes and what `trilane up` runs.
+//!
+//! | path | what |
+//! |---|---|
+//! | `gateway.json` | the configuration document |
+//! | `credentials/` | the vendors' credentials, a file each: mode 0700, files 0400 |
+//! | `ledger/ledger.jsonl` | the ledger: one line of JSON a request |
+//! | `certs/` | the certificate of the TLS listener |
+//! | `envoy/` | an Envoy that `trilane envoy install` unpacked |
+//! | `run/` | what a running gateway writes, and writes again at the next start: Envoy's configuration, the published document, clusters and secrets, logs, the lock |
+//! | `trilane.toml` | the options of `trilane up`, if there are any |
+#![allow(
+    dead_code,
+    reason = "the layout is one place, whoever uses which part of it"
+)]
+
+use std::env;
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use crate::failure::Failure;
+
+/// The name of this directory where the data of all programs is.
+const NAME: &str = "trilane";
+
+/// The option `--data`.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[group(skip)]
+pub struct DataArg {
+    /// The data directory: document, credentials, ledger [default: trilane/ in $XDG_DATA_HOME, or in ~/.local/share]
+    #[arg(long, value_name = "DIR", env = "TRILANE_DATA")]
+    pub data: Option<PathBuf>,
+}
+
+impl DataArg {
+    /// The directory that is meant. It need not exist.
+    ///
+    /// # Errors
+    /// None is named, and this user has no home.
+    pub fn directory(&self) -> Result<DataDirectory, Failure> {
+        let named = self.data.clone();
+        let default = || default_root(|name| env::var_os(name));
+        named
+            .or_else(default)
+            .map(DataDirectory::new)
+            .ok_or_else(|| {
+                Failure::Usage(
+                "no data directory: neither XDG_DATA_HOME nor HOME is set. Name one with --data DIR"
+                    .to_owned(),
+            )
+            })
+    }
+}
+
+/// The data directory where none is named, by the XDG base directory specification: a relative path counts as none.
+fn default_root(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let path = |name| {
+        let path = variable(name).map(PathBuf::from);
+        path.filter(|path| path.is_absolute())
+    };
+    let data = path("XDG_DATA_HOME").or_else(|| Some(path("HOME")?.join(".local/share")))?;
+    Some(data.join(NAME))
+}
+
+/// A data directory: the paths in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataDirectory(PathBuf);
+
+impl DataDirectory {
+    /// The one at this path, which need not exist.
+    pub const fn new(root: PathBuf) -> Self {
+        Self(root)
+    }
+
+    /// Itself.
+    pub fn root(&self) -> &Path {
+        &self.0
+    }
+
+    /// The configuration document.
+    pub fn document(&self) -> PathBuf {
+        self.0.join("gateway.json")
+    }
+
+    /// The directory of the vendors' credentials.
+    pub fn credentials(&self) -> PathBuf {
+        self.0.join("credentials")
+    }
+
+    /// The ledger's file. Rotated ones are beside it.
+    pub fn ledger(&self) -> PathBuf {
+        self.0.join("ledger").join("ledger.jsonl")
+    }
+
+    /// The certificate of the TLS listener: `server.crt` and `server.key`, and perhaps the `ca.crt` that clients trust.
+    pub fn certs(&self) -> PathBuf {
+        self.0.join("certs")
+    }
+
+    /// Where an Envoy is installed.
+    pub fn envoy(&self) -> PathBuf {
+        self.0.join("envoy")
+    }
+
+    /// What a running gateway writes for itself.
+    pub fn run(&self) -> PathBuf {
+        self.0.join("run")
+    }
+
+    /// The options of `trilane up`.
+    pub fn options(&self) -> PathBuf {
+        self.0.join("trilane.toml")
+    }
+
+    /// Makes the directory and those in it, where they are missing. What is there stays as it is.
+    ///
+    /// # Errors
+    /// Which directory cannot be made, and why.
+    pub fn create(&self) -> Result<(), Failure> {
+        create_private(&self.0)?;
+        create_private(&self.credentials())?;
+        create_private(&self.certs())?;
+        create_private(&self.run())?;
+        match self.ledger().parent() {
+            Some(ledger) => create_private(ledger),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes a credential as a file that only its owner may read, in place of one with that name. Returns its path.
+    ///
+    /// # Errors
+    /// As the system gives them.
+    pub fn write_credential(&self, name: &str, credential: &str) -> io::Result<PathBuf> {
+        let directory = self.credentials();
+        let mut file = tempfile::Builder::new()
+            .prefix(".credential-")
+            .tempfile_in(&directory)?;
+        io::Write::write_all(&mut file, credential.as_bytes())?;
+        file.as_file()
+            .set_permissions(Permissions::from_mode(0o400))?;
+        file.as_file().sync_all()?;
+        let path = directory.join(name);
+        file.persist(&path).map_err(|failed| failed.error)?;
+        fs::File::open(&directory)?.sync_all()?;
+        Ok(path)
+    }
+}
+
+/// Makes a directory that only its owner may enter, with those above it.
+fn create_private(directory: &Path) -> Result<(), Failure> {
+    let mut builder = DirBuilder::new();
+    let made = builder.recursive(true).mode(0o700).create(directory);
+    made.map_err(|error| {
+        let name = directory.display();
+        Failure::Data(format!(
+            "cannot make the directory {name}: {error}. Choose another data directory with --data DIR"
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default() {
+        for (case, variables, want) in [
+            (
+                "XDG",
+                &[("XDG_DATA_HOME", "/data"), ("HOME", "/home/a")][..],
+                Some("/data/trilane"),
+            ),
+            (
+                "home",
+                &[("HOME", "/home/a")],
+                Some("/home/a/.local/share/trilane"),
+            ),
+            (
+                "a relative path counts as none",
+                &[("XDG_DATA_HOME", "data"), ("HOME", "/home/a")],
+                Some("/home/a/.local/share/trilane"),
+            ),
+            ("an empty one too", &[("XDG_DATA_HOME", "")], None),
+            ("neither", &[], None),
+        ] {
+            let variable = |name: &str| {
+                let found = variables.iter().find(|(each, _)| *each == name);
+                found.map(|(_, value)| OsString::from(value))
+            };
+            assert_eq!(default_root(variable), want.map(PathBuf::from), "{case}");
+        }
+    }
+
+    #[test]
+    fn what_is_made_is_private() {
+        let place = tempfile::tempdir().unwrap();
+        let data = DataDirectory::new(place.path().join("a/b"));
+        data.create().unwrap();
+        data.create().unwrap();
+        for made in [
+            data.root().to_owned(),
+            data.credentials(),
+            data.certs(),
+            data.run(),
+            data.root().join("ledger"),
+        ] {
+            let mode = fs::metadata(&made).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o700, "{}", made.display());
+        }
+        let old = data.write_credential("a-1", "old").unwrap();
+        let new = data.write_credential("a-1", "new").unwrap();
+        assert_eq!(old, new);
+        assert_eq!(fs::read_to_string(&new).unwrap(), "new");
+        let mode = fs::metadata(&new).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o400);
+        let all = fs::read_dir(data.credentials()).unwrap().count();
+        assert_eq!(all, 1, "nothing is left behind");
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_made_is_told() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("file");
+        fs::write(&file, "").unwrap();
+        let failure = DataDirectory::new(file.join("data")).create().unwrap_err();
+        let Failure::Data(text) = failure else {
+            panic!("{failure:?}");
+        };
+        assert!(text.contains("file/data"), "{text}");
+        assert!(text.contains("--data DIR"), "{text}");
+    }
+}
