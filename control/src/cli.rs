@@ -3,7 +3,7 @@
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::failure::Failure;
-use crate::{check, explain, filter, key, models, prices, reference, render, serve, usage};
+use crate::{check, explain, filter, init, key, models, prices, reference, render, serve, usage};
 
 /// Tools for operating the trilane gateway.
 #[derive(Debug, Parser)]
@@ -17,6 +17,8 @@ pub struct Cli {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum TrilaneCommand {
+    /// Make a document, credentials and a first key for real vendors
+    Init(init::InitArgs),
     /// Check configuration documents and report every problem
     Check(check::CheckArgs),
     /// Explain what the gateway would do with a request, or what happened to one, and why
@@ -48,6 +50,7 @@ impl TrilaneCommand {
     /// Why it failed, or did not do all of it.
     pub fn run(self) -> Result<(), Failure> {
         match self {
+            Self::Init(args) => init::run(&args),
             Self::Check(args) => check::run(&args),
             Self::Explain(args) => explain::run(&args),
             Self::Models(args) => models::run(&args),

@@ -24,6 +24,14 @@ pub struct DocumentArg {
 }
 
 impl DocumentArg {
+    /// The document of this file.
+    pub fn of(file: &Path) -> Self {
+        Self {
+            document: Some(file.to_owned()),
+            positional: None,
+        }
+    }
+
     /// Its file.
     pub fn path(&self) -> &Path {
         let named = self.document.as_deref().or(self.positional.as_deref());

@@ -18,6 +18,7 @@ mod failure;
 mod files;
 mod filter;
 mod gateway;
+mod init;
 mod ink;
 mod json_span;
 mod key;

@@ -15,17 +15,17 @@ mod terms;
 mod text;
 mod value;
 
-pub use args::KeyArgs;
+pub use args::{KeyArgs, KeyCreateArgs};
 use args::{
-    KeyCommand, KeyCreateArgs, KeyExpireArgs, KeyLimitArgs, KeyListArgs, KeyOutArgs, KeyRotateArgs,
-    OneKeyArgs,
+    KeyCommand, KeyExpireArgs, KeyLimitArgs, KeyListArgs, KeyOutArgs, KeyRotateArgs, OneKeyArgs,
 };
 use change::Opened;
 use delivery::Delivery;
-use file::LockedDocument;
+pub use file::LockedDocument;
 use issued::{IssuedNotes, Note};
 use serde::Serialize;
 use state::ListedKey;
+pub use terms::LimitArgs;
 use time::OffsetDateTime;
 use trilane::config::{Compiled, Document};
 use value::NewKey;
@@ -102,7 +102,11 @@ impl KeyChange<'_> {
     }
 }
 
-fn create(args: &KeyCreateArgs) -> Result<(), Failure> {
+/// Creates a key.
+///
+/// # Errors
+/// The document was not changed.
+pub fn create(args: &KeyCreateArgs) -> Result<(), Failure> {
     let ends = match args.expires_in {
         Some(span) => Some(timestamp::from_now(span).map_err(Failure::Usage)?),
         None => args.expires_at,

@@ -79,6 +79,23 @@ impl LimitArgs {
         !given.into_iter().any(identity)
     }
 
+    /// Whether a budget is given.
+    pub fn has_budget(&self) -> bool {
+        let budgets = [&self.budget_day, &self.budget_month];
+        let amounts = budgets.into_iter().flatten();
+        amounts
+            .into_iter()
+            .any(|LimitChange(amount)| amount.is_some())
+    }
+
+    /// The same with a budget a day.
+    pub fn with_budget_of_day(self, amount: String) -> Self {
+        Self {
+            budget_day: Some(LimitChange(Some(amount))),
+            ..self
+        }
+    }
+
     /// The new limits of a key with these limits; `None` for no limits.
     pub fn apply(&self, limits: Option<&LimitsDocument>) -> Option<LimitsDocument> {
         let mut limits = limits.cloned().unwrap_or_default();

@@ -15,6 +15,7 @@ pub use catalogue::PriceCatalogue;
 use catalogue::{CatalogueModel, SourcePage};
 use compare::{ComparedModel, PriceStanding};
 use price_line::lines;
+pub use price_line::one_line;
 pub use resolve::{ResolvedPrices, resolve};
 use serde_json::{Value, json};
 use trilane::config::suggestion;

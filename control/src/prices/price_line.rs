@@ -34,3 +34,12 @@ fn add(path: &str, value: &Value, lines: &mut PriceLines) {
         _ => {}
     }
 }
+
+/// The prices of input and output, for people.
+pub fn one_line(prices: &PricesDocument) -> String {
+    let of = [("input", &prices.input), ("output", &prices.output)];
+    let each = of
+        .into_iter()
+        .filter_map(|(of, price)| Some(format!("{of} {}", price.as_ref()?)));
+    each.collect::<Vec<_>>().join(", ")
+}

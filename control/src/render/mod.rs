@@ -33,6 +33,7 @@ mod writing;
 use std::io::{self, Write as _};
 
 pub use args::Args;
+pub use credential::{CredentialState, of_value as credential_state};
 use paths::Paths;
 use publication::CleanUp;
 use report::RenderReport;
