@@ -20,6 +20,7 @@ mod filter;
 mod gateway;
 mod init;
 mod ink;
+mod json_line;
 mod json_span;
 mod key;
 mod models;

@@ -6,8 +6,9 @@
 - DeepSeek: https://api-docs.deepseek.com/zh-cn/api/list-models (`GET /models`, members `id`, `object`, `owned_by` and no
   others) and https://api-docs.deepseek.com/quick_start/pricing (base addresses, models, Chat Completions and Responses).
 - OpenRouter: https://www.openrouter.ai/docs/api/api-reference/models/list-models-filtered-by-user-provider-preferences-privacy-settings-and-guardrails
-  (`GET https://openrouter.ai/api/v1/models/user` with a bearer token). `GET /api/v1/models` needs none. The shape of its
-  errors was not read: only the status counts.
+  (`GET https://openrouter.ai/api/v1/models/user` with a bearer token). `GET /api/v1/models` needs none.
+  https://www.openrouter.ai/docs/client-sdks/typescript/models/publicpricing.md: `pricing` has `prompt` and `completion`, US
+  dollars for a token in strings. The shape of its errors was not read: only the status counts.
 """
 
 from __future__ import annotations
@@ -142,6 +143,10 @@ class OpenRouterVendor(OpenAIVendor):
     list_path = "/api/v1/models/user"
     chat_path = "/api/v1/chat/completions"
     responses_path = None
+
+    def listed(self, name: str) -> dict[str, Any]:
+        price = "0" if name.endswith(":free") else "0.0000001"
+        return {"id": name, "name": name, "pricing": {"prompt": price, "completion": price}}
 
     def answer(self, asked: Asked) -> Answer:
         if (asked.method, asked.path) == ("GET", "/api/v1/models"):

@@ -15,7 +15,8 @@ use crate::models::ClientProtocol;
 Without --vendor it asks. With --vendor it asks nothing, for scripts.
 
 It tests each credential with one request that costs nothing, for the vendor's list of models, and says what came back. \
-Prices come from the catalogue (`trilane prices list`), from --price, or from you; none is invented. A model without a \
+Prices come from the catalogue (`trilane prices list`), from OpenRouter's own list, from --price, or from you; none is \
+invented. A model without a \
 price can be used, but what it costs is not counted, and no key that may use it can have a budget.
 
 Written are DIR/gateway.json, DIR/credentials/ (directory 0700, files 0400) and the first key in DIR. A document that is \

@@ -5,10 +5,11 @@ use trilane::config::suggestion;
 use trilane::model::name::NameRule;
 use trilane::protocol::Protocol;
 
-use super::listed::ListedModel;
+use super::listed::{ListedModel, StatedPrices};
 use super::own_price::OwnPrice;
 use super::vendor::Vendor;
 use crate::document;
+use crate::json_line::json_line;
 use crate::prices::{PriceCatalogue, one_line};
 
 /// The word for all models on the command line.
@@ -32,6 +33,8 @@ pub struct ChosenModel {
 pub enum ModelPricing {
     /// The catalogue's prices: as the value of the document's field, and for people.
     Catalogue { text: String, shown: String },
+    /// Those in the vendor's own list.
+    Stated { input: String, output: String },
     /// The operator's.
     Own { input: String, output: String },
     /// It costs nothing.
@@ -55,6 +58,9 @@ impl ChosenModel {
     pub fn line(&self) -> String {
         let price = match &self.pricing {
             ModelPricing::Catalogue { shown, .. } => shown.clone(),
+            ModelPricing::Stated { input, output } => {
+                format!("input {input}, output {output}, as the vendor lists it")
+            }
             ModelPricing::Own { input, output } => format!("input {input}, output {output}"),
             ModelPricing::Free => "free".to_owned(),
             ModelPricing::Unknown => "no known price".to_owned(),
@@ -71,9 +77,9 @@ impl ChosenModel {
         members.extend(self.upstream.as_ref().map(|name| ("upstream", text(name))));
         match &self.pricing {
             ModelPricing::Catalogue { text, .. } => members.push(("prices", text.clone())),
-            ModelPricing::Own { input, output } => {
+            ModelPricing::Stated { input, output } | ModelPricing::Own { input, output } => {
                 let prices = json!({"input": input, "output": output});
-                members.push(("prices", prices.to_string()));
+                members.push(("prices", json_line(&prices)));
             }
             ModelPricing::Free => members.push(("free", "true".to_owned())),
             ModelPricing::Unknown => {}
@@ -92,16 +98,26 @@ pub fn offer(
     catalogue: &PriceCatalogue,
 ) -> Vec<ChosenModel> {
     let mut offered: Vec<ChosenModel> = Vec::new();
-    for ListedModel { id, display_name } in listed {
+    for ListedModel {
+        id,
+        display_name,
+        prices,
+    } in listed
+    {
         let own = folded(vendor.protocol, &id);
         if offered.iter().any(|model| model.id == own) {
             continue;
         }
         let found = catalogue.find(vendor.protocol, &id);
-        let pricing = found.map_or(ModelPricing::Unknown, |found| ModelPricing::Catalogue {
-            text: found.prices_text(),
-            shown: one_line(&found.prices),
-        });
+        let stated = prices.filter(|_| vendor.preset.states_prices);
+        let pricing = match (found, stated) {
+            (Some(found), _) => ModelPricing::Catalogue {
+                text: json_line(&found.prices),
+                shown: one_line(&found.prices),
+            },
+            (None, Some(StatedPrices { input, output })) => ModelPricing::Stated { input, output },
+            (None, None) => ModelPricing::Unknown,
+        };
         let mut model = ChosenModel {
             upstream: (own != id).then_some(id),
             id: own,
@@ -220,6 +236,7 @@ mod tests {
         let model = |id: &&str| ListedModel {
             id: (*id).to_owned(),
             display_name: None,
+            prices: None,
         };
         ids.iter().map(model).collect()
     }
@@ -244,7 +261,7 @@ mod tests {
         );
         assert_eq!(
             offered[0].json(),
-            r#"{"id": "claude-opus-4-5", "upstream": "claude-opus-4-5-20251101", "prices": {"input":"5","cache_read":"0.5","cache_write_5m":"6.25","cache_write_1h":"10","output":"25"}}"#
+            r#"{"id": "claude-opus-4-5", "upstream": "claude-opus-4-5-20251101", "prices": {"input": "5", "cache_read": "0.5", "cache_write_5m": "6.25", "cache_write_1h": "10", "output": "25"}}"#
         );
         assert_eq!(offered[1].json(), r#"{"id": "claude-new-9"}"#);
     }
@@ -285,7 +302,7 @@ mod tests {
             json,
             [
                 r#"{"id": "llama3.2:3b", "free": true}"#,
-                r#"{"id": "qwen", "prices": {"input":"1","output":"2"}}"#
+                r#"{"id": "qwen", "prices": {"input": "1", "output": "2"}}"#
             ]
         );
         let other = OwnPrice::parse("nope=1/2").unwrap();

@@ -68,8 +68,9 @@ fn mixed(groups: &[VendorGroup]) -> Option<String> {
             continue;
         };
         let entry = protocol.entry();
-        let source = json!({"source": group.vendor.group, "extra_multiplier": "1.0000"});
-        entries.push((entry.name(), source.to_string()));
+        let source = json!(group.vendor.group);
+        let source = format!("{{\"source\": {source}, \"extra_multiplier\": \"1.0000\"}}");
+        entries.push((entry.name(), source));
         for model in &group.models {
             if !models.iter().any(|(id, _)| *id == model.id) {
                 models.push((&model.id, entry));

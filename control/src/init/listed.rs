@@ -1,6 +1,8 @@
 //! The models in a vendor's list, in the shape of each protocol.
 
+use rust_decimal::Decimal;
 use serde_json::Value;
+use trilane::money::Price;
 use trilane::protocol::Protocol;
 
 /// A model of a vendor's list.
@@ -10,6 +12,17 @@ pub struct ListedModel {
     pub id: String,
     /// Its name for people, where the list has one.
     pub display_name: Option<String>,
+    /// What the list says that it costs: see [`stated`].
+    pub prices: Option<StatedPrices>,
+}
+
+/// Prices in a vendor's list, for a million tokens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatedPrices {
+    /// The price of input.
+    pub input: String,
+    /// The price of output.
+    pub output: String,
 }
 
 /// A page of a list.
@@ -46,6 +59,7 @@ pub fn page(protocol: Protocol, body: &[u8]) -> Option<ListedPage> {
             Some(ListedModel {
                 id: id.strip_prefix("models/").unwrap_or(&id).to_owned(),
                 display_name: text(model, name).filter(|name| !name.is_empty()),
+                prices: stated(model),
             })
         });
     let next = match protocol {
@@ -59,6 +73,24 @@ pub fn page(protocol: Protocol, body: &[u8]) -> Option<ListedPage> {
     Some(ListedPage {
         models: models.collect(),
         next,
+    })
+}
+
+/// The prices that OpenRouter states in its list: `pricing.prompt` and `pricing.completion`, US dollars for a token, as
+/// decimals in strings (<https://openrouter.ai/docs/client-sdks/typescript/models/publicpricing.md>). Whether a list of
+/// somebody else means the same is not known, so the caller takes them from OpenRouter only.
+fn stated(model: &Value) -> Option<StatedPrices> {
+    let pricing = model.get("pricing")?;
+    let price = |name: &str| {
+        let each = Decimal::from_str_exact(pricing.get(name)?.as_str()?).ok()?;
+        let million = each.checked_mul(Decimal::from(1_000_000))?.normalize();
+        let text = million.to_string();
+        // A price that depends on something else is stated as -1.
+        Price::parse(&text).is_ok().then_some(text)
+    };
+    Some(StatedPrices {
+        input: price("prompt")?,
+        output: price("completion")?,
     })
 }
 
@@ -97,6 +129,35 @@ mod tests {
             Some(("pageToken", "x".to_owned()))
         );
         assert_eq!(ids(Protocol::C, "{}").unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn stated_prices_are_exact() {
+        let model = |prompt: &str, completion: &str| {
+            let pricing = format!(r#"{{"prompt":{prompt},"completion":{completion}}}"#);
+            let body = format!(r#"{{"data":[{{"id":"m","pricing":{pricing}}}]}}"#);
+            let read = page(Protocol::A, body.as_bytes()).unwrap();
+            let prices = read.models[0].prices.clone();
+            prices.map(|prices| (prices.input, prices.output))
+        };
+        let own = |input: &str, output: &str| Some((input.to_owned(), output.to_owned()));
+        for (case, prompt, completion, want) in [
+            ("plain", r#""0.00003""#, r#""0.00006""#, own("30", "60")),
+            (
+                "small",
+                r#""0.000000075""#,
+                r#""0.0000003""#,
+                own("0.075", "0.3"),
+            ),
+            ("free", r#""0""#, r#""0""#, own("0", "0")),
+            ("it depends", r#""-1""#, r#""-1""#, None),
+            ("a number", "0.00003", "0.00006", None),
+            ("no number", r#""x""#, r#""0""#, None),
+            ("too fine", r#""0.0000000000001""#, r#""0""#, None),
+            ("huge", r#""79228162514264337593543950335""#, r#""0""#, None),
+        ] {
+            assert_eq!(model(prompt, completion), want, "{case}");
+        }
     }
 
     #[test]

@@ -170,6 +170,7 @@ fn named_instead(
     let model = |id: &String| ListedModel {
         id: id.clone(),
         display_name: None,
+        prices: None,
     };
     Ok(args.models.iter().map(model).collect())
 }
@@ -304,6 +305,7 @@ fn finish(
         ensure_fits(data, &groups)?;
     }
     tell_unpriced(&groups, &key.terms)?;
+    tell_stated(&groups);
     let file = key.file.clone();
     let id = key.id.clone();
     let written = writing::run(data, present, &groups, &credentials, key)?;
@@ -341,6 +343,20 @@ fn finish(
     lines.push(format!("  trilane up --data '{}'", data.root().display()));
     lines.extend(clients::lines(&args.gateway, &file, &of_key));
     output::print(|out| lines.iter().try_for_each(|line| writeln!(out, "{line}")))
+}
+
+/// Says which prices are of today's list, and nobody's page.
+fn tell_stated(groups: &[VendorGroup]) {
+    for group in groups {
+        let stated = |model: &&ChosenModel| matches!(model.pricing, ModelPricing::Stated { .. });
+        let count = group.models.iter().filter(stated).count();
+        if count > 0 {
+            let id = &group.vendor.group;
+            say(&format!(
+                "note: the prices of {count} models of {id} are those of its list of today, for input and output alone"
+            ));
+        }
+    }
 }
 
 /// Refuses groups that cannot be added to the document.

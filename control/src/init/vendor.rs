@@ -21,6 +21,8 @@ pub struct VendorPreset {
     pub list: &'static str,
     /// Whether it counts tokens (protocol B).
     pub counts_tokens: bool,
+    /// Whether its list states prices, in US dollars for a token.
+    pub states_prices: bool,
 }
 
 /// The name of the preset for an address of one's own.
@@ -36,6 +38,7 @@ pub const PRESETS: [VendorPreset; 6] = [
         variable: "OPENAI_API_KEY",
         list: "/v1/models",
         counts_tokens: false,
+        states_prices: false,
     },
     VendorPreset {
         name: "anthropic",
@@ -45,6 +48,7 @@ pub const PRESETS: [VendorPreset; 6] = [
         variable: "ANTHROPIC_API_KEY",
         list: "/v1/models",
         counts_tokens: true,
+        states_prices: false,
     },
     VendorPreset {
         name: "gemini",
@@ -54,6 +58,7 @@ pub const PRESETS: [VendorPreset; 6] = [
         variable: "GEMINI_API_KEY",
         list: "/v1beta/models",
         counts_tokens: false,
+        states_prices: false,
     },
     VendorPreset {
         name: "openrouter",
@@ -64,6 +69,7 @@ pub const PRESETS: [VendorPreset; 6] = [
         // Its /models needs no credential, so it would not test one.
         list: "/v1/models/user",
         counts_tokens: false,
+        states_prices: true,
     },
     VendorPreset {
         name: "deepseek",
@@ -73,6 +79,7 @@ pub const PRESETS: [VendorPreset; 6] = [
         variable: "DEEPSEEK_API_KEY",
         list: "/v1/models",
         counts_tokens: false,
+        states_prices: false,
     },
     VendorPreset {
         name: COMPATIBLE,
@@ -82,6 +89,7 @@ pub const PRESETS: [VendorPreset; 6] = [
         variable: "",
         list: "/v1/models",
         counts_tokens: false,
+        states_prices: false,
     },
 ];
 

@@ -72,10 +72,13 @@ fn each_writes_a_document_that_is_good_without_a_warning() {
             vendor::openrouter(),
             "/api/v1",
             "A",
-            json!([{"id": "anthropic/claude-opus-4.8"}, {"id": "meta-llama/llama-4:free"}]),
+            json!([
+                {"id": "anthropic/claude-opus-4.8", "prices": {"input": "5", "output": "25"}},
+                {"id": "meta-llama/llama-4:free", "prices": {"input": "0", "output": "0"}}
+            ]),
             &[
-                "openrouter: the credential works; 2 models",
-                "note: what these models cost is not counted",
+                "openrouter: the credential works; 3 models",
+                "note: the prices of 2 models of openrouter are those of its list of today, for input and output alone",
             ],
         ),
         (

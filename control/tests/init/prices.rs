@@ -35,14 +35,14 @@ fn models_and_prices_are_chosen() {
             ],
             &[
                 luna,
-                r#"{"id": "gpt-image-2", "prices": {"input":"5","output":"40"}}"#,
+                r#"{"id": "gpt-image-2", "prices": {"input": "5", "output": "40"}}"#,
             ],
             &["gpt-6.2-sol"],
         ),
         (
             "the operator's instead of the catalogue's",
             &["--models", "gpt-6-luna", "--price", "gpt-6-luna=0.2/1"],
-            &[r#"{"id": "gpt-6-luna", "prices": {"input":"0.2","output":"1"}}"#],
+            &[r#"{"id": "gpt-6-luna", "prices": {"input": "0.2", "output": "1"}}"#],
             &[],
         ),
         (

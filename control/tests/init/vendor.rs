@@ -4,7 +4,7 @@
 //! OpenAI and Anthropic from the SDKs' requests and error bodies (`Authorization: Bearer`; `x-api-key` or `Bearer` with
 //! `anthropic-version`, without which it is 400), Gemini likewise (`x-goog-api-key`; a wrong key is 400
 //! `API_KEY_INVALID`), OpenRouter from <https://openrouter.ai/docs> (`GET /api/v1/models/user` needs a bearer token,
-//! `GET /api/v1/models` does not), DeepSeek from <https://api-docs.deepseek.com/api/list-models>.
+//! `GET /api/v1/models` does not; `pricing` has US dollars for a token in strings), DeepSeek from <https://api-docs.deepseek.com/api/list-models>.
 
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -193,13 +193,18 @@ pub fn deepseek() -> Vendor {
 }
 
 pub fn openrouter() -> Vendor {
-    let of_user = protocol_a(
-        "/api/v1/models/user",
-        "-",
-        &["anthropic/claude-opus-4.8", "meta-llama/llama-4:free"],
-    );
+    let of_user = protocol_a("/api/v1/models/user", "-", &[]);
     Vendor::new(move |asked| match asked.path() {
         "/api/v1/models" => list_a(&["everybody/sees-this"], "-"),
+        "/api/v1/models/user" if asked.is_bearer() => {
+            let model = |id: &str, prompt: &str, completion: &str| json!({"id": id, "name": "A name", "pricing": {"prompt": prompt, "completion": completion}});
+            let models = json!([
+                model("anthropic/claude-opus-4.8", "0.000005", "0.000025"),
+                model("meta-llama/llama-4:free", "0", "0"),
+                model("openrouter/auto", "-1", "-1"),
+            ]);
+            (200, json!({"data": models}).to_string())
+        }
         _ => of_user(asked),
     })
 }

@@ -39,7 +39,14 @@ def test_three_vendors_one_key_and_a_budget_of_a_cent(tmp_path: Path, monkeypatc
                 assert key(data) not in str(vendor.asked), "a vendor gets its own credential and no other"
             runs_out(stack.base_url, key(data), b)
         used = json.loads(trilane("usage", "--format", "json", str(stack.access_log)))
-        assert "first" in json.dumps(used), used
+        charges = {row["model"]: row["charge"] for row in used["rows"] if row["key"] == "first"}
+        # 12 tokens of input and 56 of output, once by curl and once by the SDK, at the catalogue's prices; the dear one has 400.
+        assert charges == {
+            "gpt-6-luna": "0.0000584",
+            "claude-haiku-4-5": "0.000292",
+            "claude-opus-4-8": "0.01152",
+            "gemini-3.6-flash": "0.000876",
+        }
 
 
 def by_curl(base: str, secret: str) -> None:
@@ -86,7 +93,7 @@ def test_openrouter_deepseek_and_a_server_of_ones_own_one_after_the_other(tmp_pa
     data, file = tmp_path / "data", credential_file(tmp_path)
     with OpenRouterVendor(CREDENTIAL) as router, DeepSeekVendor(CREDENTIAL) as deepseek, LocalServer("any") as local:
         steps = [
-            ["--vendor", f"openrouter={router.url}", "--credential-file", file],
+            ["--vendor", f"openrouter={router.url}", "--credential-file", file, "--budget-month", "1"],
             ["--vendor", f"deepseek={deepseek.url}", "--credential-file", file, "--add", "--key-id", "second"],
             ["--vendor", f"compatible={local.url}", "--group", "ollama", "--no-credential", "--free"]
             + ["--add", "--key-id", "third", "--budget-day", "1"],
