@@ -40,9 +40,11 @@ pub fn lines(gateway: &str, key: &Path, groups: &[&VendorGroup]) -> Vec<String> 
                 format!("  claude --model {model}"),
             ],
             Protocol::C => vec![
-                "Gemini CLI, and the Google GenAI SDKs:".to_owned(),
+                "Google GenAI SDKs, and Gemini CLI:".to_owned(),
                 format!("  export GOOGLE_GEMINI_BASE_URL={gateway}"),
                 format!("  export GEMINI_API_KEY=\"$(cat '{key}')\""),
+                "  # Gemini CLI, in ~/.gemini/settings.json: \"security\": {\"auth\": {\"selectedType\": \"gemini-api-key\"}}"
+                    .to_owned(),
                 format!("  gemini --model {model}"),
             ],
         });
