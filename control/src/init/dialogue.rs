@@ -80,15 +80,15 @@ impl Dialogue {
         }
     }
 
-    /// The vendor's credential.
-    pub fn credential(&self, vendor: &Vendor) -> Result<VendorCredential, Failure> {
+    /// The vendor's credential, and whether it is one.
+    pub fn credential(&self, vendor: &Vendor) -> Result<(VendorCredential, bool), Failure> {
         let variable = vendor.preset.variable;
         let set = !variable.is_empty() && env::var_os(variable).is_some();
         let group = &vendor.group;
         loop {
             if set && self.confirm(&format!("Take the credential in ${variable}?"), true)? {
                 match CredentialSource::Variable(variable.to_owned()).read() {
-                    Ok(credential) => return Ok(credential),
+                    Ok(credential) => return Ok((credential, true)),
                     Err(why) => say(&why),
                 }
             }
@@ -111,10 +111,18 @@ impl Dialogue {
                 _ => CredentialSource::None.read(),
             };
             match read {
-                Ok(credential) => return Ok(credential),
+                Ok(credential) => return Ok((credential, choice < 3)),
                 Err(why) => say(&why),
             }
         }
+    }
+
+    /// The id of another key than one that is there.
+    pub fn key_id(&self, taken: &str) -> Result<String, Failure> {
+        self.text(
+            &format!("There is a key {taken} already. A name for the new one"),
+            None,
+        )
     }
 
     /// Whether to go on after a failure.

@@ -25,7 +25,7 @@ use dialogue::Dialogue;
 use group_text::{MIXED, VendorGroup};
 use listed::ListedModel;
 use listing::{ListFailure, ListSentence, Reach};
-use trilane::config::Document;
+use trilane::config::{Document, Problems};
 use vendor::{Vendor, VendorArg};
 use writing::{FirstKey, PresentDocument};
 
@@ -45,7 +45,7 @@ pub fn run(args: &InitArgs) -> Result<(), Failure> {
     let data = args.data.directory()?;
     let key = FirstKey {
         id: args.key_id.clone(),
-        file: key_file(args, &data)?,
+        file: key_file(args, &data, &args.key_id)?,
         terms: args.terms.clone(),
     };
     if args.vendors.is_empty() {
@@ -56,8 +56,8 @@ pub fn run(args: &InitArgs) -> Result<(), Failure> {
 }
 
 /// The file of the first key, absolute: its path stands in the lines for clients.
-fn key_file(args: &InitArgs, data: &DataDirectory) -> Result<PathBuf, Failure> {
-    let default = || data.root().join(format!("{}.key", args.key_id));
+fn key_file(args: &InitArgs, data: &DataDirectory, id: &str) -> Result<PathBuf, Failure> {
+    let default = || data.root().join(format!("{id}.key"));
     let file = args.key_out.clone().unwrap_or_else(default);
     std::path::absolute(&file).map_err(|error| Failure::Usage(format!("--key-out: {error}")))
 }
@@ -123,7 +123,8 @@ fn of_options(args: &InitArgs, arg: &VendorArg) -> Result<Tested, Failure> {
     let credential = source.read().map_err(Failure::Data)?;
     let listed = match listing::list(&vendor, &credential, &reach(args)) {
         Ok(listed) => {
-            say(&works(&vendor, &source, listed.len()));
+            let is_one = source != CredentialSource::None;
+            say(&works(&vendor, is_one, listed.len()));
             listed
         }
         Err(failure) => named_instead(args, &vendor, &failure)?,
@@ -137,10 +138,10 @@ fn of_options(args: &InitArgs, arg: &VendorArg) -> Result<Tested, Failure> {
     })
 }
 
-fn works(vendor: &Vendor, source: &CredentialSource, models: usize) -> String {
+fn works(vendor: &Vendor, has_credential: bool, models: usize) -> String {
     let s = if models == 1 { "" } else { "s" };
     let group = &vendor.group;
-    if *source == CredentialSource::None {
+    if !has_credential {
         format!(
             "{group}: {} answers; {models} model{s}",
             vendor.origin.authority()
@@ -242,6 +243,10 @@ fn by_dialogue(args: &InitArgs, data: &DataDirectory, mut key: FirstKey) -> Resu
             None => return Ok(()),
         }
     }
+    while present == PresentDocument::Added && is_taken(data, &key) {
+        key.id = dialogue.key_id(&key.id)?;
+        key.file = key_file(args, data, &key.id)?;
+    }
     writing::ensure_free(data, present, &key)?;
     let mut tested = Vec::new();
     loop {
@@ -270,10 +275,10 @@ fn by_dialogue(args: &InitArgs, data: &DataDirectory, mut key: FirstKey) -> Resu
 /// `None` where its list was not to be had, and nobody wants to try again.
 fn of_dialogue(args: &InitArgs, dialogue: &Dialogue) -> Result<Option<Tested>, Failure> {
     let vendor = dialogue.vendor()?;
-    let (credential, listed) = loop {
-        let credential = dialogue.credential(&vendor)?;
+    let (credential, is_one, listed) = loop {
+        let (credential, is_one) = dialogue.credential(&vendor)?;
         match listing::list(&vendor, &credential, &reach(args)) {
-            Ok(listed) => break (credential, listed),
+            Ok(listed) => break (credential, is_one, listed),
             Err(failure) => {
                 say(&printable(&ListSentence(&vendor, &failure).to_string()));
                 if !dialogue.again()? {
@@ -282,8 +287,7 @@ fn of_dialogue(args: &InitArgs, dialogue: &Dialogue) -> Result<Option<Tested>, F
             }
         }
     };
-    let typed = CredentialSource::Variable(String::new());
-    say(&works(&vendor, &typed, listed.len()));
+    say(&works(&vendor, is_one, listed.len()));
     let offered = chosen::offer(&vendor, listed, &PriceCatalogue::embedded());
     let models = dialogue.models(offered)?;
     let group = group(args, vendor, models)?;
@@ -302,7 +306,7 @@ fn finish(
         .map(|tested| (tested.group, tested.credential))
         .unzip();
     if present == PresentDocument::Added {
-        ensure_fits(data, &groups)?;
+        ensure_fits(data, &groups, &key.id)?;
     }
     tell_unpriced(&groups, &key.terms)?;
     tell_stated(&groups);
@@ -359,18 +363,39 @@ fn tell_stated(groups: &[VendorGroup]) {
     }
 }
 
-/// Refuses groups that cannot be added to the document.
-fn ensure_fits(data: &DataDirectory, groups: &[VendorGroup]) -> Result<(), Failure> {
-    let file = data.document();
-    let bytes = document::read(&file).map_err(Failure::Unreadable)?;
+/// The document that is there, read.
+fn present_document(data: &DataDirectory) -> Result<Result<Document, Problems>, Failure> {
+    let bytes = document::read(&data.document()).map_err(Failure::Unreadable)?;
     let resolved = resolve(&bytes, &PriceCatalogue::embedded());
-    let document = Document::parse(&resolved.text).map_err(|problems| {
+    Ok(Document::parse(&resolved.text))
+}
+
+fn has_key(document: &Document, id: &str) -> bool {
+    let mut keys = document.keys.iter().flatten();
+    keys.any(|key| key.id.as_deref() == Some(id))
+}
+
+/// Whether there is a key of this id, or its file.
+fn is_taken(data: &DataDirectory, key: &FirstKey) -> bool {
+    let document = present_document(data).ok().and_then(Result::ok);
+    key.file.exists() || document.is_some_and(|document| has_key(&document, &key.id))
+}
+
+/// Refuses groups that cannot be added to the document.
+fn ensure_fits(data: &DataDirectory, groups: &[VendorGroup], key: &str) -> Result<(), Failure> {
+    let file = data.document();
+    let document = present_document(data)?.map_err(|problems| {
         document::tell(&problems);
         Failure::Unreadable(format!(
             "nothing was changed: mend {} first",
             file.display()
         ))
     })?;
+    if has_key(&document, key) {
+        return Err(Failure::Data(format!(
+            "the document has a key {key} already: name the new one with --key-id ID"
+        )));
+    }
     let ids = document
         .groups
         .iter()

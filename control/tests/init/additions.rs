@@ -94,6 +94,19 @@ fn a_vendor_is_added_and_everything_else_stays_byte_for_byte() {
     ]
     .concat();
     assert_eq!(init(&desk, &named).code, 0);
+    std::fs::remove_file(desk.path("data/mine.key")).unwrap();
+    let known = [
+        at(&address).as_slice(),
+        &["--add", "--group", "third", "--key-id", "mine"],
+    ]
+    .concat();
+    let before = desk.read("data/gateway.json");
+    let known = init(&desk, &known);
+    assert_eq!(known.code, 1);
+    let said = "the document has a key mine already: name the new one with --key-id ID";
+    assert!(known.err.contains(said), "{}", known.err);
+    assert_eq!(desk.read("data/gateway.json"), before);
+    desk.write("data/mine.key", "");
     let taken = [
         at(&address).as_slice(),
         &["--add", "--group", "third", "--key-id", "mine"],

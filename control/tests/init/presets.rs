@@ -181,6 +181,31 @@ fn an_address_of_ones_own() {
 }
 
 #[test]
+fn a_compatible_address_of_each_protocol() {
+    for (protocol, vendor, path, model) in [
+        ("A", vendor::deepseek(), "/v1", "deepseek-flash"),
+        ("B", vendor::anthropic(), "", "claude-opus-4-8"),
+        ("B", vendor::anthropic(), "/v1", "claude-opus-4-8"),
+        ("C", vendor::gemini(), "", "gemini-3.6-flash"),
+    ] {
+        let desk = Desk::new();
+        let address = format!("compatible={}", vendor.url(path));
+        let more = ["--protocol", protocol, "--group", "mine"];
+        let ran = init(&desk, &[at(&address).as_slice(), &more].concat());
+        assert_eq!(ran.code, 0, "{protocol}: {}", ran.err);
+        let listed = desk.run(&[
+            "models",
+            "data/gateway.json",
+            "--key-file",
+            "data/first.key",
+        ]);
+        assert!(listed.out.contains(model), "{protocol}: {}", listed.out);
+        let checked = desk.run(&["check", "--strict", "data/gateway.json"]);
+        assert_eq!(checked.code, 0, "{protocol}: {}", checked.out);
+    }
+}
+
+#[test]
 fn several_vendors_share_a_group_and_a_key() {
     let desk = Desk::new();
     let (a, b, c) = (vendor::openai(), vendor::anthropic(), vendor::gemini());

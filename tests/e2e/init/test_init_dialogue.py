@@ -69,13 +69,16 @@ def test_prices_are_asked_for_and_a_vendor_is_added(tmp_path: Path) -> None:
     with LocalServer("any") as vendor:
         first = init(data, "--vendor", f"compatible={vendor.url}", "--group", "one", "--no-credential", "--free")
         assert first.returncode == 0, first.stderr
-        command = [str(COMMAND), "init", "--data", str(data), "--key-id", "two"]
+        command = [str(COMMAND), "init", "--data", str(data)]
         with Terminal(*command, cwd=tmp_path) as terminal:
             terminal.until("is there already")
             terminal.types(ENTER)
+            terminal.until("There is a key first already. A name for the new one")
+            terminal.types("two", ENTER)
             at_the_address(terminal, vendor.url, 0, "two")
             terminal.until("Where is the credential")
             terminal.types(*[DOWN] * 3, ENTER)
+            terminal.until(" answers; 2 models")
             terminal.until("Which models?")
             terminal.types(ENTER)
             terminal.until("2 of these have no known price")
