@@ -27,7 +27,8 @@ fn completions() {
             assert!(ran.out.contains(mark), "{shell}: {mark}");
         }
         for command in [
-            "check", "explain", "models", "rotate", "render", "filter", "serve", "usage",
+            "init", "check", "explain", "models", "prices", "rotate", "render", "filter", "serve",
+            "usage",
         ] {
             assert!(ran.out.contains(command), "{shell}: {command}");
         }
