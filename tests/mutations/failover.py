@@ -99,13 +99,6 @@ FAILOVER: tuple[Mutation, ...] = (
         (_direct + "test_a_direct_attempt_fails[429-chat]", _aside + "test_what_sets_aside"),
     ),
     Mutation(
-        "a client that leaves counts against the account",
-        _report,
-        "_ => report.flags != 0 && report.flags & CLIENT_GONE == 0,",
-        "_ => report.flags != 0,",
-        ("accounts/test_not_again.py::test_clients_that_leave",),
-    ),
-    Mutation(
         "an answer does not wipe out failures",
         _states,
         "entry.ejection.on_answer();",
@@ -117,6 +110,6 @@ FAILOVER: tuple[Mutation, ...] = (
         _states,
         "(entry.terms == marks.terms).then_some(&entry.ejection)",
         "Some(&entry.ejection)",
-        (_direct + "test_all_ejected",),
+        (_aside + "test_what_sets_aside",),
     ),
 )
