@@ -11,8 +11,8 @@ use trilane::protocol::Protocol;
 use super::chosen::{ChosenModel, ModelPricing};
 use super::credential::{CredentialSource, VendorCredential};
 use super::own_price::OwnPrice;
+use super::present::PresentDocument;
 use super::vendor::{COMPATIBLE, PRESETS, Vendor, VendorPreset};
-use super::writing::PresentDocument;
 use crate::failure::Failure;
 use crate::terminal::say;
 

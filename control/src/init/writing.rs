@@ -6,34 +6,13 @@ use std::path::{Path, PathBuf};
 
 use super::credential::VendorCredential;
 use super::group_text::{self, VendorGroup};
+use super::present::{FirstKey, PresentDocument};
 use crate::data_directory::DataDirectory;
 use crate::document;
 use crate::failure::Failure;
 use crate::files;
-use crate::key::{self, KeyCreateArgs, LimitArgs, LockedDocument};
+use crate::key::{self, KeyCreateArgs, LockedDocument};
 use crate::terminal::say;
-
-/// What becomes of a document that is there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PresentDocument {
-    /// There must be none.
-    None,
-    /// It gets further groups.
-    Added,
-    /// It is replaced, and kept beside the new one.
-    Replaced,
-}
-
-/// The first key.
-#[derive(Debug)]
-pub struct FirstKey {
-    /// Its id.
-    pub id: String,
-    /// Its file.
-    pub file: PathBuf,
-    /// Its limits.
-    pub terms: LimitArgs,
-}
 
 /// What was written.
 #[derive(Debug)]
@@ -44,36 +23,6 @@ pub struct Written {
     pub credentials: Vec<PathBuf>,
     /// The group of the key.
     pub group: String,
-}
-
-/// Refuses early what would fail late: a document, a key's file or a key's id that is there.
-///
-/// # Errors
-/// What is in the way, and the way out.
-pub fn ensure_free(
-    data: &DataDirectory,
-    present: PresentDocument,
-    key: &FirstKey,
-) -> Result<(), Failure> {
-    let document = data.document();
-    let name = document.display();
-    if present == PresentDocument::None && document.exists() {
-        return Err(Failure::Data(format!(
-            "{name} is there already: --add adds a vendor to it, --force replaces it"
-        )));
-    }
-    if present == PresentDocument::Added && !document.exists() {
-        return Err(Failure::Data(format!(
-            "{name} is not there, so nothing can be added to it: leave --add out"
-        )));
-    }
-    if key.file.exists() && present != PresentDocument::Replaced {
-        return Err(Failure::Data(format!(
-            "{} is there already: name another file with --key-out FILE, or another key with --key-id ID",
-            key.file.display()
-        )));
-    }
-    Ok(())
 }
 
 /// Writes everything. The document is one that the gateway takes, or nothing is written.
