@@ -14,16 +14,13 @@ use crate::limits::lease::RENEWAL_MS;
 use crate::limits::{Limiter, Now};
 use crate::loader::lease::LoaderRole;
 use crate::loader::plugin_config::PluginConfig;
-use crate::loader::{Loader, LoaderHost};
+use crate::loader::{LONGEST_TICK_MS, Loader, LoaderHost};
 use crate::metrics::EjectionStats;
 use crate::shared_data::SharedData;
 
 mod environment;
 
 pub use environment::RequestEnvironment;
-
-/// The period of a root that has nothing to load.
-const TICK_MS: u64 = 1000;
 
 /// What requests need of their host.
 pub trait WorkerHost: SharedData + Clocks + Log + Stats {}
@@ -123,7 +120,7 @@ impl WorkerRoot {
         let accepted = loader.is_ok();
         self.loader = loader.unwrap_or_default();
         if self.loader.is_none() {
-            host.tick_every(Duration::from_millis(TICK_MS));
+            host.tick_every(Duration::from_millis(LONGEST_TICK_MS));
         }
         accepted
     }

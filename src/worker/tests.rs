@@ -19,18 +19,23 @@ fn a_configuration_is_accepted_or_not() {
     let valid = format!(r#"{{"inline": {{"groups": [{group}], "keys": []}}}}"#);
     // (configuration, whether it is accepted, whether the limits service is asked, the period in milliseconds)
     let cases = [
-        ("", true, false, TICK_MS),
-        (r#"{"limits_service": true}"#, true, true, TICK_MS),
+        ("", true, false, LONGEST_TICK_MS),
+        (r#"{"limits_service": true}"#, true, true, LONGEST_TICK_MS),
         (r#"{"source": {"cluster": "c"}}"#, true, false, 500),
         (
             r#"{"source": {"cluster": "c"}, "tick_ms": 60000}"#,
             true,
             false,
-            RENEWAL_MS,
+            LONGEST_TICK_MS,
         ),
         (valid.as_str(), true, false, 20),
-        (r#"{"inline": {"groups": [{}]}}"#, false, false, TICK_MS),
-        ("{", false, false, TICK_MS),
+        (
+            r#"{"inline": {"groups": [{}]}}"#,
+            false,
+            false,
+            LONGEST_TICK_MS,
+        ),
+        ("{", false, false, LONGEST_TICK_MS),
     ];
     for (configuration, accepted, service, period) in cases {
         let process = FakeProcess::start();
