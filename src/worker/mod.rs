@@ -10,6 +10,7 @@ use crate::config::snapshot::InForce;
 use crate::config::snapshot_cache::SnapshotCache;
 use crate::failover::{self, Registry};
 use crate::host::{CallId, Clocks, FetchResponse, Log, Stats};
+use crate::keys::{self, KeyDigest, Namespace};
 use crate::limits::lease::RENEWAL_MS;
 use crate::limits::{Limiter, Now};
 use crate::loader::lease::LoaderRole;
@@ -19,8 +20,11 @@ use crate::metrics::EjectionStats;
 use crate::shared_data::SharedData;
 
 mod environment;
+mod key_cache;
 
 pub use environment::RequestEnvironment;
+
+use key_cache::KeyCache;
 
 /// What requests need of their host.
 pub trait WorkerHost: SharedData + Clocks + Log + Stats {}
@@ -31,6 +35,7 @@ impl<T: SharedData + Clocks + Log + Stats> WorkerHost for T {}
 #[derive(Debug)]
 pub struct Worker {
     snapshots: RefCell<SnapshotCache>,
+    keys: RefCell<KeyCache>,
     limiter: Limiter,
     /// The requests to sources with several accounts.
     requests: Rc<Registry>,
@@ -43,6 +48,7 @@ impl Worker {
     pub fn new(id: u64, requests: Rc<Registry>) -> Self {
         Self {
             snapshots: RefCell::default(),
+            keys: RefCell::default(),
             limiter: Limiter::new(id),
             requests,
             limits_service: Cell::new(false),
@@ -65,6 +71,23 @@ impl Worker {
             {
                 failover::tell_ejections(&source.group, accounts, stats, host);
             }
+        }
+    }
+
+    /// The bytes of a key's record, or those of ten milliseconds before at the most.
+    fn key_record(
+        &self,
+        namespace: Namespace,
+        digest: &KeyDigest,
+        host: &impl SharedData,
+    ) -> Option<Vec<u8>> {
+        let read = || keys::read(namespace, digest, host);
+        // Held for this call only, and nothing that it calls comes back here.
+        match (self.snapshots.try_borrow(), self.keys.try_borrow_mut()) {
+            (Ok(snapshots), Ok(mut cache)) => {
+                cache.record(snapshots.reading(), namespace, digest, read)
+            }
+            _ => read(),
         }
     }
 

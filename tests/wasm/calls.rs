@@ -56,33 +56,44 @@ fn told(calls: &[(&'static str, Vec<String>)]) -> Vec<(&'static str, Vec<String>
 fn a_request_to_one_source_makes_these_and_no_other() {
     let process = Process::new();
     let mut vm = gateway(&process);
-    // The first of a worker defines its counters, and reads the policy.
+    // The first of a worker defines its counters, and compiles the policy.
     forwarded(&mut vm);
-    let calls = forwarded(&mut vm);
-    let want = [
+    // (case, the time that passes before, what is read of shared data)
+    let cases = [
+        ("at once", 0, &[][..]),
         (
-            "request head",
-            vec!["get_headers", "clock 1", "get_shared trilane/key"],
+            "ten milliseconds later",
+            10,
+            &["get_shared trilane/generation", "get_shared trilane/key"],
         ),
-        (
-            "request body",
-            vec![
-                "get_buffer",
-                "remove_header authorization",
-                "set_header x-trilane-cluster",
-            ],
-        ),
-        ("response head", vec!["get_headers"]),
-        ("response body", vec!["get_buffer", "clock 1"]),
-        ("end", vec!["set_property ledger"]),
+        ("at once again", 0, &[]),
     ];
-    let want =
-        want.map(|(callback, calls)| (callback, calls.into_iter().map(str::to_owned).collect()));
-    assert_eq!(told(&calls), want);
-    // However many requests there were, a tick writes each counter once.
-    for _ in 0..10 {
-        forwarded(&mut vm);
+    for (case, passed, read) in cases {
+        process.pass(passed);
+        let calls = forwarded(&mut vm);
+        let want = [
+            ("request head", [&["get_headers", "clock 1"], read].concat()),
+            (
+                "request body",
+                vec![
+                    "get_buffer",
+                    "remove_header authorization",
+                    "set_header x-trilane-cluster",
+                ],
+            ),
+            ("response head", vec!["get_headers"]),
+            ("response body", vec!["get_buffer", "clock 1"]),
+            ("end", vec!["set_property ledger"]),
+        ];
+        let want = want.map(|(callback, calls)| {
+            (
+                callback,
+                calls.into_iter().map(str::to_owned).collect::<Vec<_>>(),
+            )
+        });
+        assert_eq!(told(&calls), want, "{case}");
     }
+    // However many requests there were, a tick writes each counter once.
     let noted = vm.noted(Vm::tick);
     let increments = noted.iter().filter(|call| *call == "increment_metric");
     assert_eq!(increments.count(), 4, "{noted:?}");

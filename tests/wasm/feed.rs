@@ -524,6 +524,8 @@ fn damage() {
         loader
             .answer(call.token, page(2, false, &["one>a", "two>a"]))
             .unwrap();
+        // So long a record is used that was read.
+        process.pass(10);
         assert_eq!(
             ["one", "two", "six"].map(|key| status(&mut gateway, key)),
             [200, 200, 401]
