@@ -16,6 +16,6 @@ def run(house: House) -> None:
             house.rounds.case(case, contestants, "trilane")
     case = credential_case()
     if house.wanted(case.name):
-        plain, bare = house.contestant("plain"), house.contestant("bare")
-        house.rounds.case(case, [plain, bare], "bare")
-        house.stop(plain)
+        without, bare = house.contestant("uncredentialed"), house.contestant("bare")
+        house.rounds.case(case, [without, bare], "bare")
+        house.stop(without)

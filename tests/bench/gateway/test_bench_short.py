@@ -16,11 +16,11 @@ BENCH = Path("tests/bench/gateway/bench.py")
 #: Of each turn: enough for some answers of the slowest contestant to the largest request.
 SECONDS = "0.2"
 
-EVERYBODY = {"bare", "noop", "floor", "trilane", "accounts", "native"}
+EVERYBODY = {"bare", "plain", "noop", "floor", "trilane", "accounts", "native"}
 FED = {"fed-10", "fed-20000"}
 CROWD = {"trilane", "native", "trilane-10000", "native-10000"}
 #: By whom the credential is put in, and by whom not.
-CREDENTIAL = {"plain", "bare"}
+CREDENTIAL = {"uncredentialed", "bare"}
 _LIMITS = ("requests", "input-tokens", "output-tokens", "concurrent-requests", "budget", "all-of-these")
 LIMITED = {f"limits-{whose}-{kind}" for whose in ("key", "group") for kind in _LIMITS} | {"limits-none", "limits-both-all"}
 CLOSED = {"busy", "cpu_us", "per_second"}
@@ -58,7 +58,7 @@ def out() -> Path:
     command = [sys.executable, str(BENCH), "--short", "--seconds", SECONDS, "--out", str(directory)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1500)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    for title in ("bare Envoy", "no-op wasm filter", "trilane", "Envoy's AI filters", "Resident memory"):
+    for title in ("bare Envoy", "plain Envoy", "× plain", "no-op wasm filter", "trilane", "Envoy's AI filters", "Resident memory"):
         assert title in done.stdout, f"{title}\n{done.stdout}"
     return directory
 
@@ -71,6 +71,8 @@ def test_every_figure_is_there_and_no_request_failed(out: Path) -> None:
     for case, (contestants, figures) in CASES.items():
         rows = results["cases"][case]["contestants"]
         assert rows.keys() == contestants, case
+        against_plain = {name for name, row in rows.items() if "to_plain" in row.get("cpu_us", {})}
+        assert against_plain == (contestants if "plain" in contestants else set()), case
         for contestant, row in rows.items():
             # Whoever cannot do half of what trilane does has no latency at that rate.
             wanted = figures - OPEN | {"overloaded"} if "overloaded" in row else figures
