@@ -81,6 +81,8 @@ class Contestant(Stack):
     injects = True
     #: What stands where the configuration has the filter.
     filter_file = WASM
+    #: Whether Envoy writes the ledger to a file itself, as `make run LEDGER=file` does, instead of to its output.
+    has_ledger_file = False
 
     def __init__(self, name: str, title: str, run_dir: Path, mock: str, cores: Cores, keys: int, accounts: int = 0) -> None:
         """`keys` is how many keys it knows, `accounts` how many upstream accounts of the document it has."""
@@ -91,6 +93,7 @@ class Contestant(Stack):
             concurrency=1,
             envoy_log_level="error",
             wasm=self.filter_file,
+            ledger=run_dir / name / "ledger.jsonl" if self.has_ledger_file else None,
         )
         self.name = name
         self.title = title
@@ -157,6 +160,12 @@ class Trilane(Contestant):
         return text
 
 
+class TrilaneToFile(Trilane):
+    """The same with the ledger in a file."""
+
+    has_ledger_file = True
+
+
 class Floor(Trilane):
     """The same with a filter in it that makes trilane's host calls and decides nothing."""
 
@@ -208,6 +217,12 @@ class Bare(Contestant):
             direct_route("/v1/models", 200, self.answers["list"]),
             direct_route("/rejected", 401, self.answers["rejected"]),
         ]
+
+
+class BareToFile(Bare):
+    """Bare Envoy with its access log in a file."""
+
+    has_ledger_file = True
 
 
 class Uncredentialed(Bare):
@@ -332,6 +347,8 @@ KINDS: dict[str, tuple[type[Contestant], str]] = {
     "trilane": (Trilane, "trilane"),
     "accounts": (Accounts, "trilane, two accounts"),
     "native": (Native, "Envoy's AI filters"),
+    "bare-file": (BareToFile, "bare Envoy, log to a file"),
+    "trilane-file": (TrilaneToFile, "trilane, ledger to a file"),
     "uncredentialed": (Uncredentialed, "bare Envoy without credential"),
 }
 

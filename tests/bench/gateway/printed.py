@@ -20,6 +20,7 @@ def lines(results: Results) -> Iterator[str]:
     yield f"{about['pairs']} pairs of {about['seconds']:g} s: medians (the middle half of the pairs); × is the ratio to the first row in the same pair, × plain that to plain Envoy."
     for case, told in results.cases.items():
         rows = [name for name in results.contestants if (case, name) in results.values]
+        rows.sort(key=lambda name: name != told["baseline"])
         shown = [figure for figure in FIGURES if figure != "busy" and any(results.figure(case, row, figure) for row in rows)]
         ratios = {"×": "ratio", **({"× plain": "to_plain"} if PLAIN in rows else {})}
         heads: list[str] = []
