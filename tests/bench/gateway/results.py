@@ -29,6 +29,8 @@ LATENCIES = ("p50_us", "p99_us", "p99.9_us", "added_p50_us")
 BUSY = 0.9
 #: Figures of which a ratio says something.
 RATIOS = ("cpu_us", "per_second", "events_per_second")
+#: The contestant that the whole gateway is compared with, in cases where it competes, beside the baseline of the case.
+PLAIN = "plain"
 
 
 class Table(NamedTuple):
@@ -130,14 +132,16 @@ class Results:
         return min(pairs.values()) if pairs and len(pairs) >= len(kept_up) else ""
 
     def figure(self, case: str, contestant: str, name: str) -> Optional[dict[str, Any]]:
-        """Median, spread and all values of a figure, with the ratio to the baseline; `None` where there is none."""
+        """Median, spread and all values of a figure, with the ratios to the baseline (`ratio`) and to plain Envoy
+        (`to_plain`); `None` where there is none."""
         values = self._pairs(case, contestant, name)
         if not values or (name in LATENCIES and self.overloaded(case, contestant)):
             return None
         found: dict[str, Any] = spread(list(values.values()))
-        base = self._pairs(case, self.cases[case]["baseline"], name)
-        if name in RATIOS and base:
-            found["ratio"] = spread([value / base[pair] for pair, value in values.items() if base.get(pair)])
+        for ratio, other in (("ratio", self.cases[case]["baseline"]), ("to_plain", PLAIN)):
+            base = self._pairs(case, other, name)
+            if name in RATIOS and base:
+                found[ratio] = spread([value / base[pair] for pair, value in values.items() if base.get(pair)])
         return found
 
     def _pairs(self, case: str, contestant: str, name: str) -> dict[int, float]:
