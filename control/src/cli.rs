@@ -4,8 +4,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::failure::Failure;
 use crate::{
-    check, envoy_config, envoy_program, explain, filter, init, key, models, prices, reference, render, serve, up,
-    usage,
+    check, envoy_config, envoy_program, explain, filter, init, key, models, prices, reference,
+    render, serve, up, usage,
 };
 
 /// Tools for operating the trilane gateway.
