@@ -172,6 +172,10 @@ impl Quotas for Unlimited {
     fn figures(&self, subjects: &[Subject]) -> Figures {
         panic!("looked at: {subjects:?}");
     }
+
+    fn figures_after(&self, reservation: &Reservation) -> Figures {
+        panic!("looked at: {reservation:?}");
+    }
 }
 
 impl Quotas for FakeWorld {
@@ -185,6 +189,10 @@ impl Quotas for FakeWorld {
 
     fn figures(&self, subjects: &[Subject]) -> Figures {
         Unlimited.figures(subjects)
+    }
+
+    fn figures_after(&self, reservation: &Reservation) -> Figures {
+        Unlimited.figures_after(reservation)
     }
 
     fn reach_service(&self) -> bool {
