@@ -144,7 +144,7 @@ mod tests {
         }
 
         fn record(&self, _: StatId, _: u64) {
-            panic!("a counter");
+            panic!("a counter is added to");
         }
     }
 
