@@ -2,8 +2,8 @@
 
     98 µs<!-- bench 1k-first trilane us -->
 
-A mark names a case, a contestant and a figure of it (`us`, `ratio`, `to_plain` for the ratio to plain Envoy, `per_second`,
-`p50`, `added_p50`, `added_delay_p50`, `added_delay_p99`), or two contestants (`1k-first accounts minus trilane us`), or
+A mark names a case, a contestant and a figure of it (`us`, `open_us` at half load, `ratio`, `to_plain` for the ratio to plain Envoy,
+`per_second`, `p50`, `added_p50`, `added_delay_p50`, `added_delay_p99`), or two contestants (`1k-first accounts minus trilane us`), or
 `row TABLE ROW COLUMN`. A table of a page between `<!-- bench table cases -->` (or `limits`) and `<!-- bench end -->` is
 written as a whole.
 
@@ -27,6 +27,7 @@ FIGURES = {
     "us": ("cpu_us",),
     "ratio": ("cpu_us", "ratio"),
     "to_plain": ("cpu_us", "to_plain"),
+    "open_us": ("open_cpu_us",),
     "per_second": ("per_second",),
     "p50": ("p50_us",),
     "added_p50": ("added_p50_us",),

@@ -9,6 +9,7 @@ mod lists;
 mod records;
 mod refusals;
 mod refused_accounts;
+mod response_ids;
 mod service;
 mod wire;
 
