@@ -169,13 +169,17 @@ fn identify(head: &impl ResponseHeaders, forwarded: &Forwarded) -> (Option<Strin
 /// Why an error that seems to be an account's is not: on the way to one of several accounts Envoy passes
 /// through itself, and its own responses there look like the account's.
 fn attempt_failure(status: u16, relayed: bool, forwarded: &Forwarded) -> Option<String> {
-    let attempts = forwarded.upstream.several.as_ref()?.attempts()?;
-    match attempts.failed().pop() {
+    match attempts(forwarded)?.failed().pop() {
         Some(last) if last.status == status => None,
         Some(last) if !last.reason.is_empty() => Some(last.reason),
         // The account's response would be the last that was noted.
         _ => relayed.then(|| "no_other_account".to_owned()),
     }
+}
+
+/// The attempts at several accounts.
+fn attempts(forwarded: &Forwarded) -> Option<&RequestAttempts> {
+    forwarded.upstream.several.as_ref()?.attempts()
 }
 
 /// Whether no account of the source could have done better than the one that answered, which refused its credential: it
@@ -184,12 +188,9 @@ fn every_account_refused(forwarded: &Forwarded) -> bool {
     let Some(several) = forwarded.upstream.route.source.alternatives() else {
         return true;
     };
-    let attempts = forwarded
-        .upstream
-        .several
-        .as_ref()
-        .and_then(|it| it.attempts());
-    let failed = attempts.map(RequestAttempts::failed).unwrap_or_default();
+    let failed = attempts(forwarded)
+        .map(RequestAttempts::failed)
+        .unwrap_or_default();
     let asked = |id: &str| failed.iter().any(|failed| failed.account == id);
     failed.iter().all(FailedAttempt::rejects_credential)
         && several.accounts.iter().all(|account| asked(&account.id))
