@@ -136,8 +136,8 @@ lint: wasm-target python ## format, clippy (native and WebAssembly), documentati
 	@if grep -rnE 'proxy_wasm|trilane_abi' src --include='*.rs' | grep -vE '^src/(filter/|entry\.rs:)'; then \
 		echo 'error: the host is named outside src/filter and src/entry.rs (above).' >&2; exit 1; \
 	fi
-	@# Tokens and money are exact: no number in the filter or the command is a float.
-	@if grep -rnE '\bf(32|64)\b' src control/src --include='*.rs'; then \
+	@# Tokens and money are exact: no number in the filter, the command or the console is a float.
+	@if grep -rnE '\bf(32|64)\b' src control/src console/src --include='*.rs'; then \
 		echo 'error: a float (above).' >&2; exit 1; \
 	fi
 	@find envoy release tests -name '*.py' -not -path '*/node_modules/*' -exec $(PYTHON) -m py_compile {} +

@@ -36,7 +36,7 @@ mod run_directory;
 mod serve;
 mod signals;
 mod terminal;
-mod timestamp;
+
 mod up;
 mod usage;
 mod watched_files;
@@ -44,6 +44,7 @@ mod watched_files;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use trilane_console::timestamp;
 
 fn main() -> ExitCode {
     match cli::Cli::parse().command.run() {

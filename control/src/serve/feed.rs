@@ -1,9 +1,8 @@
 //! The feed of keys, from either source.
 
-use super::cursor::FeedVersions;
-use super::feed_error::PageError;
+use trilane_console::feed::{FeedVersions, PageError, PageRequest};
+
 use super::keys_file::KeysFile;
-use super::page_request::PageRequest;
 use super::sqlite::Database;
 
 /// A feed.

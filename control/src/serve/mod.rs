@@ -2,20 +2,14 @@
 //!
 //! A [`site`] serves the [`document`], and a [`feed`] from a file ([`keys_file`]) or a database ([`sqlite`]). Files are
 //! reloaded when they change ([`watch`]). A [`server`] accepts connections; each [`response`] is sent in chunks ([`body`]), and
-//! a client that does not read it is disconnected ([`pulse`]). A reader of the feed sends a [`page_request`], perhaps with a
-//! [`cursor`], and gets a [`page`]. docs/keys-feed.md describes the protocol.
+//! a client that does not read it is disconnected ([`pulse`]). The pages of the feed are
+//! those of [`trilane_console::feed`]. docs/keys-feed.md describes the protocol.
 
 mod args;
 mod body;
-mod cursor;
 mod document;
 mod feed;
-mod feed_error;
-mod feed_format;
-mod feed_key;
 mod keys_file;
-mod page;
-mod page_request;
 mod pulse;
 mod response;
 mod server;

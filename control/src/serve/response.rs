@@ -8,10 +8,8 @@ use hyper::header::{
 };
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
+use trilane_console::feed::{FeedFormat, PageError, PageRequest, PageRequestError};
 
-use super::feed_error::PageError;
-use super::feed_format::FeedFormat;
-use super::page_request::{PageRequest, PageRequestError};
 use super::site::{Busy, Site};
 
 /// A response, and the permit that it holds until it is sent.

@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
+use trilane_console::feed::PageError;
 
 use super::document::Shelf;
 use super::feed::Feed;
-use super::feed_error::PageError;
 use super::tell::Teller;
 
 /// The most pages in memory, each of about 3 MB at most. Further readers wait.

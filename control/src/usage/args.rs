@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use time::OffsetDateTime;
+use trilane_console::ledger::LedgerRecord;
 
 use super::column::Column;
 use super::pick::Pick;
-use super::record::LedgerRecord;
 use crate::failure::Failure;
 use crate::output::{FormatArgs, OutputFormat};
 use crate::timestamp;

@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 
 use clap::ValueEnum;
-
-use super::record::LedgerRecord;
+use trilane_console::ledger::LedgerRecord;
 
 /// A property that records are grouped by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,13 +1,10 @@
 //! The totals of each group of records.
 
 use hashbrown::HashMap;
+use trilane_console::ledger::{Inexact, LedgerRecord, Measure, UsageTotals};
 
-use super::charge::Inexact;
 use super::column::Column;
-use super::measure::Measure;
-use super::record::LedgerRecord;
 use super::report::{UsageReport, UsageRow};
-use super::totals::UsageTotals;
 
 /// Ends a value in a map key of several. It is not a byte of UTF-8.
 const END: u8 = 0xff;

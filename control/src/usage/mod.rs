@@ -1,26 +1,22 @@
 //! `trilane usage`: usage and charges, added up from the ledger.
 //!
-//! Lines are read one at a time ([`source`], [`lines`]). A line of a request ([`record`]) is added to the totals of its group
+//! Lines are read one at a time ([`source`], [`lines`]). A line of a request ([`LedgerRecord`](trilane_console::ledger::LedgerRecord)) is added to the totals of its group
 //! ([`groups`]), which are printed at the end ([`render`]), or to what its key and group have [`spent`]; other lines are
 //! counted ([`reading`], [`tally`]). Memory grows with the number of groups, and with nothing else.
 
 mod args;
-mod charge;
 mod column;
 mod groups;
 pub mod lines;
-mod measure;
 mod pick;
 mod progress;
 mod reading;
-mod record;
 mod render;
 mod report;
 mod sought;
 pub mod source;
 mod spent;
 mod tally;
-mod totals;
 
 use std::cell::Cell;
 use std::io::{self, IsTerminal as _};
@@ -29,7 +25,6 @@ use std::rc::Rc;
 pub use args::UsageArgs;
 use groups::Groups;
 use lines::LineRead;
-use measure::Measure;
 use progress::ProgressLine;
 use reading::{Book, LedgerReader, LinePlace};
 use report::UsageReport;
@@ -37,6 +32,7 @@ use sought::Sought;
 use source::LedgerSource;
 use spent::SpentBook;
 use tally::LineTally;
+use trilane_console::ledger::Measure;
 
 use crate::failure::Failure;
 use crate::output;

@@ -1,6 +1,7 @@
 //! The columns that a table can show.
 
-use super::measure::Measure;
+use trilane_console::ledger::Measure;
+
 use crate::output::OutputColumn;
 
 /// A column beside those that records are grouped by, or all of them.

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
+use trilane_console::ledger::{Inexact, LedgerRecord, Unread};
+
 use super::args::UsageArgs;
-use super::charge::Inexact;
 use super::groups::Groups;
 use super::lines::LONGEST;
-use super::record::{LedgerRecord, Unread};
 use super::sought::Sought;
 use super::source::LedgerSource;
 use super::tally::LineTally;

@@ -1,8 +1,8 @@
 //! The totals, ready to be printed.
 
+use trilane_console::ledger::{Measure, UsageTotals};
+
 use super::column::Column;
-use super::measure::Measure;
-use super::totals::UsageTotals;
 
 /// The totals of the records with the same values.
 #[derive(Debug, Clone, Default)]

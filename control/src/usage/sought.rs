@@ -1,7 +1,8 @@
 //! Whether the ledger has what `--key`, `--group` and `--model` name.
 
+use trilane_console::ledger::LedgerRecord;
+
 use super::args::UsageArgs;
-use super::record::LedgerRecord;
 use crate::failure::Failure;
 use crate::terminal::{printable, say};
 

@@ -7,10 +7,9 @@ use rust_decimal::Decimal;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use time::{Date, OffsetDateTime};
+use trilane_console::ledger::{LedgerRecord, Sum};
 
-use super::charge::Sum;
 use super::reading::{Book, Unsummed};
-use super::record::LedgerRecord;
 use crate::output::write_json;
 use crate::timestamp;
 

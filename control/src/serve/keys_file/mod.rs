@@ -14,12 +14,10 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::json;
+use trilane_console::feed::{FeedVersions, PageError, PageRequest};
 
 use self::reading::ReadKeys;
 use self::store::Store;
-use super::cursor::FeedVersions;
-use super::feed_error::PageError;
-use super::page_request::PageRequest;
 use super::tell::Teller;
 use super::watch::{FileState, ReloadableFile};
 use crate::watched_files::WatchedFiles;

@@ -5,13 +5,10 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use hashbrown::HashMap;
+use trilane_console::feed::{FeedKey, FeedVersions, Gone, PageRequest, PageWriter};
 
 use super::key::{Digest, FileKey};
 use super::reading::ReadKeys;
-use crate::serve::cursor::{FeedVersions, Gone};
-use crate::serve::feed_key::FeedKey;
-use crate::serve::page::PageWriter;
-use crate::serve::page_request::PageRequest;
 
 /// Keys, and removals of keys. Each has a version of its own.
 #[derive(Debug)]

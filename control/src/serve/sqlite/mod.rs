@@ -10,15 +10,11 @@ use std::time::Duration;
 
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
-use trilane::config::document::{KeyDocument, LimitsDocument};
-use trilane::config::key::CheckedKey;
+use trilane_console::feed::{
+    FeedKey, FeedVersions, Gone, PageError, PageRequest, PageWriter, is_owner, stored_limits,
+};
 
 use self::database::Open;
-use super::cursor::FeedVersions;
-use super::feed_error::PageError;
-use super::feed_key::FeedKey;
-use super::page::PageWriter;
-use super::page_request::PageRequest;
 
 /// The most removals in one compaction: other writers wait for it.
 const BATCH: u32 = 5000;
@@ -83,7 +79,7 @@ impl Database {
     /// Uses the present database file.
     fn with<T>(
         &self,
-        what: impl FnOnce(&mut Connection) -> Result<T, PageError>,
+        what: impl FnOnce(&mut Connection) -> Result<T, ReadError>,
     ) -> Result<T, PageError> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.as_ref().is_none_or(|open| open.is_old(&self.file)) {
@@ -96,15 +92,24 @@ impl Database {
             *open = Some(Open::new(&self.file).map_err(text)?);
         }
         match &mut *open {
-            Some(open) => what(&mut open.connection),
+            Some(open) => what(&mut open.connection).map_err(|ReadError(error)| error),
             None => Err(PageError::Unready("the database is not open".to_owned())),
         }
     }
 }
 
-impl From<rusqlite::Error> for PageError {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Unready(format!("the database cannot be read: {error}"))
+/// Why the database gives no page.
+struct ReadError(PageError);
+
+impl From<PageError> for ReadError {
+    fn from(error: PageError) -> Self {
+        Self(error)
+    }
+}
+
+impl From<Gone> for ReadError {
+    fn from(gone: Gone) -> Self {
+        Self(gone.into())
     }
 }
 
@@ -124,7 +129,7 @@ fn fill(
     transaction: &Transaction<'_>,
     after: u64,
     removals_after: u64,
-) -> Result<(), PageError> {
+) -> Result<(), ReadError> {
     let mut statement = transaction.prepare_cached(
         "SELECT version, sha256, id, group_id, expires_at, disabled, limits, owner FROM key_changes \
          WHERE version > ?1 AND (removed_at IS NULL OR version > ?2) ORDER BY version",
@@ -142,7 +147,7 @@ fn fill(
                 let group = row.get_ref(3)?.as_str()?;
                 let limits = match row.get_ref(6)?.as_str_or_null()? {
                     None => None,
-                    Some(text) => Some(limits(sha256, id, group, text)?),
+                    Some(text) => Some(stored_limits(sha256, id, group, text)?),
                 };
                 // An invalid owner, written past the triggers, is left out: nothing depends on it.
                 let owner = row.get_ref(7)?.as_str_or_null().ok().flatten();
@@ -162,33 +167,18 @@ fn fill(
     Ok(())
 }
 
-impl From<FromSqlError> for PageError {
-    fn from(error: FromSqlError) -> Self {
-        rusqlite::Error::from(error).into()
+impl From<rusqlite::Error> for ReadError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self(PageError::Unready(format!(
+            "the database cannot be read: {error}"
+        )))
     }
 }
 
-/// Whether a gateway accepts this as an owner.
-fn is_owner(text: &str) -> bool {
-    (1..=128).contains(&text.len()) && !text.chars().any(char::is_control)
-}
-
-/// A key's limits in the form of a document. The triggers reject others; if they were bypassed, the key must not be served
-/// without its limits.
-fn limits(sha256: &str, id: &str, group: &str, text: &str) -> Result<String, PageError> {
-    let bad = |problem: &str| PageError::Unready(format!("the key {id} is not good: {problem}"));
-    let limits: LimitsDocument =
-        serde_json::from_str(text).map_err(|_| bad("limits: are not as in a document"))?;
-    let written = serde_json::to_string(&limits).unwrap_or_default();
-    let key = KeyDocument {
-        id: Some(id.to_owned()),
-        sha256: Some(sha256.to_owned()),
-        group: Some(group.to_owned()),
-        limits: Some(limits),
-        ..KeyDocument::default()
-    };
-    CheckedKey::of(&key).map_err(|problems| bad(&problems.to_string()))?;
-    Ok(written)
+impl From<FromSqlError> for ReadError {
+    fn from(error: FromSqlError) -> Self {
+        rusqlite::Error::from(error).into()
+    }
 }
 
 /// Compacts one batch; false if there is nothing to compact.

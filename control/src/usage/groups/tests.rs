@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::usage::charge;
+use trilane_console::ledger::Sum;
 
 fn line(key: &str, charge: Option<(&str, &str)>) -> String {
     let charge = charge.map_or(String::new(), |(charge, currency)| {
@@ -132,7 +132,7 @@ proptest! {
         let units = |row: &UsageRow| row.totals.charge.shown(15).replace('.', "").parse::<i128>().unwrap();
 
         let got = report(&[Column::Key], &texts);
-        let mut sum = charge::Sum::default();
+        let mut sum = Sum::default();
         for row in &got.rows {
             let key: usize = row.values[0].parse().unwrap();
             prop_assert_eq!(units(row), want[key]);

@@ -3,13 +3,11 @@
 use std::io::{self, Write};
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use trilane_console::ledger::{Measure, Sum, UsageTotals};
 
 use crate::output::write_json;
-use crate::usage::charge::Sum;
-use crate::usage::measure::Measure;
 use crate::usage::report::{UsageReport, UsageRow};
 use crate::usage::tally::LineTally;
-use crate::usage::totals::UsageTotals;
 
 /// Writes the report, with the counts of lines.
 pub fn write(out: &mut dyn Write, report: &UsageReport, tally: &LineTally) -> io::Result<()> {

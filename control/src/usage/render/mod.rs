@@ -4,10 +4,10 @@ mod json;
 
 use std::io::{self, Write};
 
+use trilane_console::ledger::{Measure, Sum};
+
 use super::args::UsageArgs;
-use super::charge::Sum;
 use super::column::Column;
-use super::measure::Measure;
 use super::pick::Pick;
 use super::report::{UsageReport, UsageRow};
 use super::tally::LineTally;

@@ -3,12 +3,12 @@
 //! A gateway of 0.1 rejects a whole page, removals included, for one unknown member. So it gets the members that it knows,
 //! and a key with limits that it could not enforce is disabled for it.
 
-use hyper::header::HeaderMap;
+use http::header::HeaderMap;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use trilane::feed::FORMAT_HEADER;
 
-use super::feed_key::FeedKey;
+use super::key::FeedKey;
 
 /// The members of a page that a loader knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -89,7 +89,7 @@ struct FirstSpent {
 
 #[cfg(test)]
 mod tests {
-    use hyper::header::HeaderValue;
+    use http::header::HeaderValue;
 
     use super::*;
 

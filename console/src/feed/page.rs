@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::cursor::{FeedVersions, PageRange};
-use super::feed_format::FeedFormat;
-use super::feed_key::FeedKey;
-use super::page_request::PageRequest;
+use super::format::FeedFormat;
+use super::key::FeedKey;
+use super::request::PageRequest;
 
 #[derive(Serialize)]
 struct PageHead<'a> {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use percent_encoding::percent_decode_str;
 
 use super::cursor::{FeedCursor, Gone};
-use super::feed_format::FeedFormat;
+use super::format::FeedFormat;
 
 /// The greatest page, in changes: about 2 MB.
 const MOST: u32 = 10_000;

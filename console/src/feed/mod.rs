@@ -1,0 +1,20 @@
+//! The feed of keys: the protocol that docs/keys-feed.md describes, without the source of its changes.
+//!
+//! A reader sends a [`PageRequest`], perhaps with a [`FeedCursor`]. The source of the feed knows its [`FeedVersions`], gets from
+//! them the [`PageRange`] that the page covers, and fills a [`PageWriter`] in the order of versions.
+
+mod cursor;
+mod format;
+mod key;
+mod page;
+mod page_error;
+mod request;
+mod stored;
+
+pub use cursor::{FeedCursor, FeedVersions, Gone, PageRange};
+pub use format::FeedFormat;
+pub use key::FeedKey;
+pub use page::PageWriter;
+pub use page_error::PageError;
+pub use request::{PageRequest, PageRequestError};
+pub use stored::{is_owner, stored_limits};

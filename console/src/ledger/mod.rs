@@ -1,0 +1,11 @@
+//! Lines of the ledger (docs/ledger.md): what one says, and exact sums over many.
+
+mod charge;
+mod measure;
+mod record;
+mod totals;
+
+pub use charge::{Inexact, Sum};
+pub use measure::Measure;
+pub use record::{LedgerRecord, Status, Unread};
+pub use totals::UsageTotals;
