@@ -68,6 +68,10 @@ test-programs: rust
 envoy: python ## fetch Envoy 1.40 into target/ (37 MB, once)
 	@binary=$$($(PYTHON) envoy/fetch.py); printf 'Envoy: %s\n' "$$binary"
 
+.PHONY: postgres
+postgres: python ## fetch PostgreSQL into target/ for the tests of the console, where this machine has none (11 MB, once)
+	@$(PYTHON) tests/postgres/fetch.py
+
 .PHONY: rust
 rust:
 	@command -v $(CARGO) >/dev/null || { echo 'error: $(CARGO) is not there. Install Rust with rustup, then run make again.' >&2; exit 1; }
@@ -143,7 +147,7 @@ lint: wasm-target python ## format, clippy (native and WebAssembly), documentati
 	@find envoy release tests -name '*.py' -not -path '*/node_modules/*' -exec $(PYTHON) -m py_compile {} +
 
 .PHONY: unit
-unit: rust ## unit and property tests (all binaries at once where cargo-nextest is there)
+unit: rust postgres ## unit and property tests (all binaries at once where cargo-nextest is there)
 	$(call say,unit tests)
 	@# The same generated cases each time, so that a failure concerns the change at hand. `cargo test` draws new ones.
 	@export PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED-1}; \

@@ -12,5 +12,7 @@
 )]
 
 pub mod feed;
+pub mod intake;
 pub mod ledger;
+pub mod store;
 pub mod timestamp;

@@ -9,6 +9,7 @@ mod key;
 mod page;
 mod page_error;
 mod request;
+pub mod sqlite;
 mod stored;
 
 pub use cursor::{FeedCursor, FeedVersions, Gone, PageRange};

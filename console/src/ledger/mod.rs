@@ -5,7 +5,7 @@ mod measure;
 mod record;
 mod totals;
 
-pub use charge::{Inexact, Sum};
+pub use charge::{Inexact, Sum, parse as parse_charge};
 pub use measure::Measure;
 pub use record::{LedgerRecord, Status, Unread};
 pub use totals::UsageTotals;

@@ -7,13 +7,8 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavior};
+use trilane_console::feed::sqlite::{KEYS, LIMITS, OWNER};
 
-/// The tables and triggers of format 1.
-const SCHEMA: &str = include_str!("schema.sql");
-/// The upgrade to format 2.
-const LIMITS: &str = include_str!("limits.sql");
-/// The upgrade to format 3.
-const OWNER: &str = include_str!("owner.sql");
 /// How long to wait for another writer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -86,7 +81,7 @@ fn prepare(connection: &mut Connection) -> Result<(), OpenProblem> {
     if form(&*connection.transaction()?)? != SchemaForm::Current {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         match form(&transaction)? {
-            SchemaForm::None => transaction.execute_batch(&[SCHEMA, LIMITS, OWNER].concat())?,
+            SchemaForm::None => transaction.execute_batch(&[KEYS, LIMITS, OWNER].concat())?,
             SchemaForm::WithoutLimits => transaction.execute_batch(&[LIMITS, OWNER].concat())?,
             SchemaForm::WithoutOwner => transaction.execute_batch(OWNER)?,
             SchemaForm::Current => {}

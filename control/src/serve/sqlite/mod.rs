@@ -1,4 +1,5 @@
-//! The feed from a SQLite database: its triggers (`schema.sql`, `limits.sql`, `owner.sql`) give each change of a key its version, whoever makes it.
+//! The feed from a SQLite database: its triggers (`trilane_console::feed::sqlite`) give each change of a
+//! key its version, whoever makes it.
 //!
 //! The database has the whole state of the feed, so several processes may serve it, and a restart resumes it.
 
@@ -10,6 +11,7 @@ use std::time::Duration;
 
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
+use trilane_console::feed::sqlite::CHANGES;
 use trilane_console::feed::{
     FeedKey, FeedVersions, Gone, PageError, PageRequest, PageWriter, is_owner, stored_limits,
 };
@@ -130,10 +132,7 @@ fn fill(
     after: u64,
     removals_after: u64,
 ) -> Result<(), ReadError> {
-    let mut statement = transaction.prepare_cached(
-        "SELECT version, sha256, id, group_id, expires_at, disabled, limits, owner FROM key_changes \
-         WHERE version > ?1 AND (removed_at IS NULL OR version > ?2) ORDER BY version",
-    )?;
+    let mut statement = transaction.prepare_cached(CHANGES)?;
     let mut rows = statement.query([after, removals_after])?;
     while let Some(row) = rows.next()? {
         if !page.has_room() {

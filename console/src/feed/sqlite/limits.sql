@@ -1,4 +1,4 @@
--- Format 2: keys with limits. Brings a database of format 1 up to it, and follows schema.sql in a new one.
+-- Format 2: keys with limits. Brings a database of format 1 up to it, and follows keys.sql in a new one.
 
 -- NULL, or a JSON object as `limits` is in a document.
 ALTER TABLE keys ADD COLUMN limits TEXT;

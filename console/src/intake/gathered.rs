@@ -1,0 +1,234 @@
+//! What the lines of a batch add up to.
+
+use std::collections::BTreeMap;
+
+use memchr::{memchr, memchr_iter};
+use rust_decimal::Decimal;
+use time::{Date, OffsetDateTime};
+
+use crate::ledger::{Inexact, LedgerRecord, Sum, Unread, UsageTotals};
+use crate::store::lines_aside::AsideLine;
+use crate::store::requests::RequestLine;
+use crate::store::spend::SpendKey;
+use crate::store::usage_hours::HourKey;
+
+/// The longest line that is read, in bytes without its line feed: as `trilane usage` reads them.
+pub const LONGEST: usize = 1 << 20;
+/// The most of a line that is kept aside, in bytes.
+const KEPT: usize = 1000;
+/// The longest id or name in a line, in bytes. No line of a gateway has a longer one, and an index cannot.
+const NAME: usize = 256;
+/// The most fractional digits of a charge, and what it is less than: what a gateway can charge, so that sums stay exact.
+const PLACES: u32 = 20;
+const MOST: Decimal = Decimal::from_parts(1_000_000_000, 0, 0, false, 0);
+
+/// What the lines of a batch add up to.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    /// The bytes that were read: to the end of the last whole line.
+    pub read: usize,
+    /// Whether that is within a line that is too long.
+    pub skipping: bool,
+    /// Usage by hour.
+    pub hours: BTreeMap<HourKey, UsageTotals>,
+    /// Charges by subject and period.
+    pub charges: BTreeMap<SpendKey, Sum>,
+    /// When keys were last used.
+    pub used: BTreeMap<String, i64>,
+    /// The lines that were counted.
+    pub requests: Vec<RequestLine>,
+    /// Those that were not.
+    pub aside: Vec<AsideLine>,
+}
+
+impl Gathered {
+    /// Reads the whole lines of some bytes, which are at `from` in their file. `skipping`: they begin within a line that is too
+    /// long. `ends`: the file has no more, so that its last line is one, whole or not.
+    ///
+    /// # Errors
+    /// A sum of charges cannot be held.
+    pub fn from_bytes(
+        bytes: &[u8],
+        from: i64,
+        skipping: bool,
+        ends: bool,
+    ) -> Result<Self, Inexact> {
+        let mut gathered = Self::default();
+        if skipping {
+            match memchr(b'\n', bytes) {
+                Some(end) => gathered.read = end.saturating_add(1),
+                None => {
+                    gathered.read = bytes.len();
+                    gathered.skipping = !ends;
+                    return Ok(gathered);
+                }
+            }
+        }
+        let start = gathered.read;
+        let rest = bytes.get(start..).unwrap_or_default();
+        for end in memchr_iter(b'\n', rest) {
+            let end = start.saturating_add(end);
+            let line = bytes.get(gathered.read..end).unwrap_or_default();
+            gathered.line(line, place(from, gathered.read), true)?;
+            gathered.read = end.saturating_add(1);
+        }
+        let tail = bytes.get(gathered.read..).unwrap_or_default();
+        if ends {
+            gathered.line(tail, place(from, gathered.read), false)?;
+            gathered.read = bytes.len();
+        } else if tail.len() > LONGEST {
+            // Its end may be anywhere: no batch needs to have all of it.
+            gathered.line(tail, place(from, gathered.read), false)?;
+            gathered.read = bytes.len();
+            gathered.skipping = true;
+        }
+        Ok(gathered)
+    }
+
+    fn line(&mut self, line: &[u8], position: i64, ended: bool) -> Result<(), Inexact> {
+        if line.trim_ascii().is_empty() {
+            return Ok(());
+        }
+        if line.len() > LONGEST {
+            let why = format!("longer than {LONGEST} bytes");
+            self.keep_aside(line, position, "too_long", why);
+            return Ok(());
+        }
+        match LedgerRecord::parse(line) {
+            Ok(record) => match unusable(&record) {
+                None => return self.record(&record, line, position),
+                Some(why) => self.keep_aside(line, position, "damaged", why.to_owned()),
+            },
+            Err(Unread::Foreign(why)) => self.keep_aside(line, position, "foreign", why),
+            Err(Unread::Damaged(why)) => self.keep_aside(line, position, "damaged", why),
+            Err(Unread::Cut) => {
+                let why = if ended {
+                    "ends within a JSON object"
+                } else {
+                    "the file ends within it"
+                };
+                self.keep_aside(line, position, "cut", why.to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    fn record(
+        &mut self,
+        record: &LedgerRecord<'_>,
+        line: &[u8],
+        position: i64,
+    ) -> Result<(), Inexact> {
+        let at = microseconds(record.time);
+        let key = HourKey::from([
+            hour(record.time),
+            text(record.key()),
+            text(record.owner()),
+            text(record.group()),
+            text(record.source()),
+            text(record.account()),
+            text(record.model()),
+            text(record.entry()),
+            text(record.outcome()),
+            text(record.currency()),
+        ]);
+        self.requests.push(RequestLine {
+            position,
+            at,
+            key_id: text(record.key()),
+            owner: text(record.owner()),
+            group_id: text(record.group()),
+            model: text(record.model()),
+            outcome: text(record.outcome()),
+            line: text(&String::from_utf8_lossy(line)),
+        });
+        self.hours.entry(key).or_default().add(record)?;
+        if !record.key().is_empty() {
+            let used = self.used.entry(text(record.key())).or_insert(at);
+            *used = at.max(*used);
+        }
+        let Some(charge) = record.charge.filter(|charge| !charge.is_zero()) else {
+            return Ok(());
+        };
+        let end = record.end().date();
+        for (kind, subject) in [
+            ("key", record.key()),
+            ("owner", record.owner()),
+            ("group", record.group()),
+        ] {
+            if subject.is_empty() {
+                continue;
+            }
+            for period in [end.to_string(), month(end)] {
+                let key = SpendKey {
+                    kind,
+                    subject: text(subject),
+                    period,
+                    currency: text(record.currency()),
+                };
+                self.charges.entry(key).or_default().add(charge)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn keep_aside(&mut self, line: &[u8], position: i64, reason: &str, detail: String) {
+        let kept = line.get(..KEPT).unwrap_or(line);
+        self.aside.push(AsideLine {
+            position,
+            length: i64::try_from(line.len()).unwrap_or(i64::MAX),
+            reason: reason.to_owned(),
+            detail: text(detail.get(..KEPT).unwrap_or(&detail)),
+            line: text(&String::from_utf8_lossy(kept)),
+        });
+    }
+}
+
+/// Why a record cannot be stored, though it can be read.
+fn unusable(record: &LedgerRecord<'_>) -> Option<&'static str> {
+    let names = [
+        record.key(),
+        record.owner(),
+        record.group(),
+        record.source(),
+        record.account(),
+        record.model(),
+        record.entry(),
+        record.outcome(),
+        record.currency(),
+    ];
+    if names.iter().any(|name| name.len() > NAME) {
+        return Some("an id or name has more than 256 bytes");
+    }
+    let charge = record.charge.unwrap_or_default();
+    if charge.normalize().scale() > PLACES || charge >= MOST {
+        return Some("trilane.charge has more than 20 fractional digits, or is 10^9 or more");
+    }
+    None
+}
+
+/// A text that both engines store: PostgreSQL has none with a zero.
+fn text(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
+}
+
+fn place(from: i64, offset: usize) -> i64 {
+    from.saturating_add(i64::try_from(offset).unwrap_or(i64::MAX))
+}
+
+fn microseconds(time: OffsetDateTime) -> i64 {
+    i64::try_from(time.unix_timestamp_nanos().saturating_div(1000)).unwrap_or(i64::MAX)
+}
+
+/// As `trilane usage --by hour` writes it.
+fn hour(time: OffsetDateTime) -> String {
+    format!("{}T{:02}", time.date(), time.hour())
+}
+
+/// As `trilane usage --by month` writes it.
+fn month(day: Date) -> String {
+    format!("{:04}-{:02}", day.year(), u8::from(day.month()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! Taking a batch in.
+
+use core::fmt;
+
+use time::OffsetDateTime;
+
+use super::batch::LedgerBatch;
+use super::gathered::Gathered;
+use crate::in_transaction;
+use crate::ledger::Inexact;
+use crate::store::{
+    AsStoreError, Store, StoreError, Transaction, ledger_files, lines_aside, requests, spend,
+    usage_hours,
+};
+
+/// What became of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TakenBatch {
+    /// Where to go on.
+    pub position: i64,
+    /// The lines that were counted now.
+    pub lines: usize,
+    /// The lines that were kept aside now.
+    pub aside: usize,
+}
+
+/// Why a batch was not taken. Nothing is changed then.
+#[derive(Debug)]
+pub enum IntakeError {
+    /// It does not begin where the batches before ended: go on from there.
+    Elsewhere {
+        /// Where to go on.
+        position: i64,
+    },
+    /// A sum of charges would need more than 28 digits.
+    Inexact,
+    /// The database.
+    Store(StoreError),
+}
+
+impl fmt::Display for IntakeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Elsewhere { position } => write!(f, "go on from {position}"),
+            Self::Inexact => {
+                f.write_str("a sum of charges needs more than 28 digits, and nothing is rounded")
+            }
+            Self::Store(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for IntakeError {}
+
+impl From<StoreError> for IntakeError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<Inexact> for IntakeError {
+    fn from(_: Inexact) -> Self {
+        Self::Inexact
+    }
+}
+
+impl AsStoreError for IntakeError {
+    fn is_conflict(&self) -> bool {
+        matches!(self, Self::Store(error) if error.is_conflict())
+    }
+}
+
+/// Takes a batch in, in one transaction. `now` is the console's clock, which decides only how long the lines themselves are kept.
+///
+/// # Errors
+/// Why nothing was changed.
+pub async fn take(
+    store: &Store,
+    batch: &LedgerBatch<'_>,
+    now: OffsetDateTime,
+) -> Result<TakenBatch, IntakeError> {
+    requests::make_room(store, now.date()).await?;
+    in_transaction!(store, transaction => take_in(transaction, batch, now).await)
+}
+
+async fn take_in(
+    transaction: &mut Transaction,
+    batch: &LedgerBatch<'_>,
+    now: OffsetDateTime,
+) -> Result<TakenBatch, IntakeError> {
+    let (envoy, file) = (batch.envoy(), batch.file());
+    let before = ledger_files::lock(transaction, envoy, file).await?;
+    if before.position >= batch.to() && !batch.bytes().is_empty() {
+        // It came before.
+        return Ok(TakenBatch {
+            position: before.position,
+            lines: 0,
+            aside: 0,
+        });
+    }
+    if before.position != batch.from() {
+        return Err(IntakeError::Elsewhere {
+            position: before.position,
+        });
+    }
+    let gathered =
+        Gathered::from_bytes(batch.bytes(), batch.from(), before.skipping, batch.ends())?;
+    let read = i64::try_from(gathered.read).unwrap_or(i64::MAX);
+    let after = ledger_files::FilePosition {
+        position: before.position.saturating_add(read),
+        skipping: gathered.skipping,
+        lines: plus(before.lines, gathered.requests.len()),
+        aside: plus(before.aside, gathered.aside.len()),
+    };
+    let taken_at = now.unix_timestamp().saturating_mul(1_000_000);
+    ledger_files::set(transaction, envoy, file, after, taken_at).await?;
+    lines_aside::insert(transaction, envoy, file, &gathered.aside, taken_at).await?;
+    requests::insert(transaction, envoy, file, now.date(), &gathered.requests).await?;
+    usage_hours::add(transaction, &gathered.hours).await?;
+    spend::add(transaction, &gathered.charges).await?;
+    spend::note_use(transaction, &gathered.used).await?;
+    Ok(TakenBatch {
+        position: after.position,
+        lines: gathered.requests.len(),
+        aside: gathered.aside.len(),
+    })
+}
+
+fn plus(count: i64, more: usize) -> i64 {
+    count.saturating_add(i64::try_from(more).unwrap_or(i64::MAX))
+}

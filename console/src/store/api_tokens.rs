@@ -1,0 +1,136 @@
+//! Tokens of the API. Only their digests are known.
+
+use super::people::Person;
+use super::{StoreError, Transaction, on_either};
+
+/// A token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiToken {
+    /// Its id.
+    pub id: String,
+    /// Its digest, 64 hexadecimal digits.
+    pub digest: String,
+    /// Whose it is.
+    pub person_id: String,
+    /// What it is for.
+    pub name: String,
+    /// Its last four characters.
+    pub hint: String,
+    /// Until when, in microseconds since 1970; `None`: for ever.
+    pub expires_at: Option<i64>,
+    /// When it was made.
+    pub created_at: i64,
+}
+
+type Row = (String, String, String, String, String, Option<i64>, i64);
+
+fn of(row: Row) -> ApiToken {
+    ApiToken {
+        id: row.0,
+        digest: row.1,
+        person_id: row.2,
+        name: row.3,
+        hint: row.4,
+        expires_at: row.5,
+        created_at: row.6,
+    }
+}
+
+/// Adds a token.
+///
+/// # Errors
+/// Those of the database.
+pub async fn insert(transaction: &mut Transaction, token: &ApiToken) -> Result<(), StoreError> {
+    on_either!(transaction, connection => {
+        sqlx::query(
+            "INSERT INTO api_tokens (id, digest, person_id, name, hint, expires_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        )
+        .bind(&token.id)
+        .bind(&token.digest)
+        .bind(&token.person_id)
+        .bind(&token.name)
+        .bind(&token.hint)
+        .bind(token.expires_at)
+        .bind(token.created_at)
+        .execute(connection)
+        .await?;
+    });
+    Ok(())
+}
+
+/// The id of the token with this digest that has not expired, and whose it is.
+///
+/// # Errors
+/// Those of the database.
+pub async fn holder(
+    transaction: &mut Transaction,
+    digest: &str,
+    now: i64,
+) -> Result<Option<(String, Person)>, StoreError> {
+    type Row = (String, String, String, String, bool, i64);
+    let row: Option<Row> = on_either!(transaction, connection => {
+        sqlx::query_as(
+            "SELECT api_tokens.id, people.id, people.name, people.role, people.disabled, people.created_at \
+             FROM api_tokens JOIN people ON people.id = api_tokens.person_id \
+             WHERE digest = $1 AND (expires_at IS NULL OR expires_at > $2) AND NOT disabled",
+        )
+        .bind(digest)
+        .bind(now)
+        .fetch_optional(connection)
+        .await?
+    });
+    Ok(row.map(|(token, id, name, role, disabled, created_at)| {
+        let person = Person {
+            id,
+            name,
+            role,
+            disabled,
+            created_at,
+        };
+        (token, person)
+    }))
+}
+
+/// Tokens of a person, or of all, with ids after one.
+///
+/// # Errors
+/// Those of the database.
+pub async fn list(
+    transaction: &mut Transaction,
+    person: Option<&str>,
+    after: &str,
+    limit: i64,
+) -> Result<Vec<ApiToken>, StoreError> {
+    let rows: Vec<Row> = on_either!(transaction, connection => {
+        sqlx::query_as(
+            "SELECT id, digest, person_id, name, hint, expires_at, created_at FROM api_tokens \
+             WHERE id > $1 AND ($2 IS NULL OR person_id = $2) ORDER BY id LIMIT $3",
+        )
+        .bind(after)
+        .bind(person)
+        .bind(limit)
+        .fetch_all(connection)
+        .await?
+    });
+    Ok(rows.into_iter().map(of).collect())
+}
+
+/// Removes a token, of this person if one is named. False: there is none.
+///
+/// # Errors
+/// Those of the database.
+pub async fn remove(
+    transaction: &mut Transaction,
+    id: &str,
+    person: Option<&str>,
+) -> Result<bool, StoreError> {
+    let removed = on_either!(transaction, connection => {
+        sqlx::query("DELETE FROM api_tokens WHERE id = $1 AND ($2 IS NULL OR person_id = $2)")
+            .bind(id)
+            .bind(person)
+            .execute(connection)
+            .await?
+            .rows_affected()
+    });
+    Ok(removed > 0)
+}

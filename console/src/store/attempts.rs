@@ -1,0 +1,71 @@
+//! Changes that lost against others are done again.
+
+use core::ops::ControlFlow;
+use core::time::Duration;
+
+use super::{StoreError, Transaction};
+
+/// How often a change is done again.
+const MOST: u32 = 10;
+
+/// Errors of changes, which may be the store's own.
+pub trait AsStoreError {
+    /// Whether the change lost against another one and may be done again.
+    fn is_conflict(&self) -> bool;
+}
+
+/// The attempts at one change.
+#[derive(Debug, Default)]
+pub struct Attempts(u32);
+
+impl Attempts {
+    /// Commits a change that succeeded, and takes one back that failed. It goes on, after a pause, if the change lost against
+    /// another one (a deadlock, a conflict, a busy database).
+    pub async fn end<T, E: From<StoreError> + AsStoreError>(
+        &mut self,
+        transaction: Transaction,
+        done: Result<T, E>,
+    ) -> ControlFlow<Result<T, E>> {
+        let done = match done {
+            Ok(done) => transaction.commit().await.map(|()| done).map_err(E::from),
+            Err(error) => {
+                // Before the next attempt, which needs the turn.
+                transaction.rollback().await;
+                Err(error)
+            }
+        };
+        match done {
+            Err(error) if self.0 < MOST && error.is_conflict() => {
+                self.0 = self.0.saturating_add(1);
+                let pause = Duration::from_millis(5).saturating_mul(self.0);
+                tokio::time::sleep(pause).await;
+                ControlFlow::Continue(())
+            }
+            done => ControlFlow::Break(done),
+        }
+    }
+}
+
+/// Does a change in one transaction of a store, and again from its beginning where it lost against another change. Gives what
+/// the change gives: a `Result` whose error implements [`AsStoreError`]; then nothing is changed.
+///
+/// (A macro, because a function that takes an asynchronous closure gives a future that no other thread may have.)
+#[macro_export]
+macro_rules! in_transaction {
+    ($store:expr, $transaction:ident => $change:expr) => {{
+        let mut attempts = $crate::store::Attempts::default();
+        loop {
+            let mut begun = match $store.begin().await {
+                Ok(begun) => begun,
+                Err(error) => break Err(error.into()),
+            };
+            let done = {
+                let $transaction = &mut begun;
+                async { $change }.await
+            };
+            if let ::core::ops::ControlFlow::Break(done) = attempts.end(begun, done).await {
+                break done;
+            }
+        }
+    }};
+}

@@ -1,0 +1,87 @@
+//! Who changed what. No entry has a secret.
+
+use super::{StoreError, Transaction, on_either};
+
+/// A change.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AuditEntry {
+    /// When, in microseconds since 1970.
+    pub at: i64,
+    /// The id of who did it.
+    pub actor: String,
+    /// From which address.
+    pub address: String,
+    /// What was done: `key.create`.
+    pub action: String,
+    /// To what: its id.
+    pub object: String,
+    /// How it was, as JSON.
+    pub before: Option<String>,
+    /// How it is now, as JSON.
+    pub after: Option<String>,
+}
+
+/// Adds an entry, in the transaction of the change.
+///
+/// # Errors
+/// Those of the database.
+pub async fn insert(transaction: &mut Transaction, entry: &AuditEntry) -> Result<(), StoreError> {
+    on_either!(transaction, connection => {
+        sqlx::query(
+            "INSERT INTO audit (at, actor, address, action, object, before, after) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        )
+        .bind(entry.at)
+        .bind(&entry.actor)
+        .bind(&entry.address)
+        .bind(&entry.action)
+        .bind(&entry.object)
+        .bind(&entry.before)
+        .bind(&entry.after)
+        .execute(connection)
+        .await?;
+    });
+    Ok(())
+}
+
+/// Entries with numbers below one, the latest first, each with its number.
+///
+/// # Errors
+/// Those of the database.
+pub async fn list(
+    transaction: &mut Transaction,
+    before: i64,
+    limit: i64,
+) -> Result<Vec<(i64, AuditEntry)>, StoreError> {
+    type Row = (
+        i64,
+        i64,
+        String,
+        String,
+        String,
+        String,
+        Option<String>,
+        Option<String>,
+    );
+    let rows: Vec<Row> = on_either!(transaction, connection => {
+        sqlx::query_as(
+            "SELECT id, at, actor, address, action, object, before, after FROM audit WHERE id < $1 ORDER BY id DESC LIMIT $2",
+        )
+        .bind(before)
+        .bind(limit)
+        .fetch_all(connection)
+        .await?
+    });
+    let entries = rows.into_iter().map(|row| {
+        let entry = AuditEntry {
+            at: row.1,
+            actor: row.2,
+            address: row.3,
+            action: row.4,
+            object: row.5,
+            before: row.6,
+            after: row.7,
+        };
+        (row.0, entry)
+    });
+    Ok(entries.collect())
+}

@@ -1,0 +1,132 @@
+//! Published documents. The greatest version is in force.
+
+use super::{StoreError, Transaction, on_either};
+
+/// A published document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublishedDocument {
+    /// Its version, from 1.
+    pub version: i64,
+    /// Its text, as it was written.
+    pub body: String,
+    /// The digest of what gateways get.
+    pub etag: String,
+    /// Who published it.
+    pub author: String,
+    /// Why.
+    pub note: String,
+    /// The version that it publishes again.
+    pub again: Option<i64>,
+    /// When, in microseconds since 1970.
+    pub published_at: i64,
+}
+
+type Row = (i64, String, String, String, String, Option<i64>, i64);
+
+fn of(row: Row) -> PublishedDocument {
+    PublishedDocument {
+        version: row.0,
+        body: row.1,
+        etag: row.2,
+        author: row.3,
+        note: row.4,
+        again: row.5,
+        published_at: row.6,
+    }
+}
+
+/// Lets nobody else publish until the transaction ends.
+///
+/// # Errors
+/// Those of the database.
+pub async fn lock(transaction: &mut Transaction) -> Result<(), StoreError> {
+    if let Transaction::Postgres(inner) = transaction {
+        sqlx::query("LOCK TABLE documents IN SHARE ROW EXCLUSIVE MODE")
+            .execute(&mut **inner)
+            .await?;
+    }
+    Ok(())
+}
+
+/// The document in force.
+///
+/// # Errors
+/// Those of the database.
+pub async fn current(
+    transaction: &mut Transaction,
+) -> Result<Option<PublishedDocument>, StoreError> {
+    let row: Option<Row> = on_either!(transaction, connection => {
+        sqlx::query_as(
+            "SELECT version, body, etag, author, note, again, published_at FROM documents ORDER BY version DESC LIMIT 1",
+        )
+        .fetch_optional(connection)
+        .await?
+    });
+    Ok(row.map(of))
+}
+
+/// One version.
+///
+/// # Errors
+/// Those of the database.
+pub async fn find(
+    transaction: &mut Transaction,
+    version: i64,
+) -> Result<Option<PublishedDocument>, StoreError> {
+    let row: Option<Row> = on_either!(transaction, connection => {
+        sqlx::query_as(
+            "SELECT version, body, etag, author, note, again, published_at FROM documents WHERE version = $1",
+        )
+        .bind(version)
+        .fetch_optional(connection)
+        .await?
+    });
+    Ok(row.map(of))
+}
+
+/// Versions before one, the latest first, without their texts.
+///
+/// # Errors
+/// Those of the database.
+pub async fn history(
+    transaction: &mut Transaction,
+    before: i64,
+    limit: i64,
+) -> Result<Vec<PublishedDocument>, StoreError> {
+    let rows: Vec<Row> = on_either!(transaction, connection => {
+        sqlx::query_as(
+            "SELECT version, '', etag, author, note, again, published_at FROM documents WHERE version < $1 \
+             ORDER BY version DESC LIMIT $2",
+        )
+        .bind(before)
+        .bind(limit)
+        .fetch_all(connection)
+        .await?
+    });
+    Ok(rows.into_iter().map(of).collect())
+}
+
+/// Adds a version. The caller holds the [`lock`].
+///
+/// # Errors
+/// Those of the database.
+pub async fn insert(
+    transaction: &mut Transaction,
+    document: &PublishedDocument,
+) -> Result<(), StoreError> {
+    on_either!(transaction, connection => {
+        sqlx::query(
+            "INSERT INTO documents (version, body, etag, author, note, again, published_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        )
+        .bind(document.version)
+        .bind(&document.body)
+        .bind(&document.etag)
+        .bind(&document.author)
+        .bind(&document.note)
+        .bind(document.again)
+        .bind(document.published_at)
+        .execute(connection)
+        .await?;
+    });
+    Ok(())
+}

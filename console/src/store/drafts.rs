@@ -1,0 +1,146 @@
+//! Documents that are written but not published.
+
+use super::{StoreError, Transaction, on_either};
+
+/// A draft.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draft {
+    /// Its id.
+    pub id: String,
+    /// Grows with each change.
+    pub revision: i64,
+    /// The version that was in force when it was begun; 0: none was.
+    pub based_on: i64,
+    /// Its text.
+    pub body: String,
+    /// Who changed it last.
+    pub author: String,
+    /// What it is for.
+    pub note: String,
+    /// When it was begun, in microseconds since 1970.
+    pub created_at: i64,
+    /// When it was changed last.
+    pub changed_at: i64,
+}
+
+type Row = (String, i64, i64, String, String, String, i64, i64);
+
+fn of(row: Row) -> Draft {
+    Draft {
+        id: row.0,
+        revision: row.1,
+        based_on: row.2,
+        body: row.3,
+        author: row.4,
+        note: row.5,
+        created_at: row.6,
+        changed_at: row.7,
+    }
+}
+
+/// Adds a draft.
+///
+/// # Errors
+/// Those of the database.
+pub async fn insert(transaction: &mut Transaction, draft: &Draft) -> Result<(), StoreError> {
+    on_either!(transaction, connection => {
+        sqlx::query(
+            "INSERT INTO drafts (id, revision, based_on, body, author, note, created_at, changed_at) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        )
+        .bind(&draft.id)
+        .bind(draft.revision)
+        .bind(draft.based_on)
+        .bind(&draft.body)
+        .bind(&draft.author)
+        .bind(&draft.note)
+        .bind(draft.created_at)
+        .bind(draft.changed_at)
+        .execute(connection)
+        .await?;
+    });
+    Ok(())
+}
+
+/// The draft of this id.
+///
+/// # Errors
+/// Those of the database.
+pub async fn find(transaction: &mut Transaction, id: &str) -> Result<Option<Draft>, StoreError> {
+    let row: Option<Row> = on_either!(transaction, connection => {
+        sqlx::query_as(
+            "SELECT id, revision, based_on, body, author, note, created_at, changed_at FROM drafts WHERE id = $1",
+        )
+        .bind(id)
+        .fetch_optional(connection)
+        .await?
+    });
+    Ok(row.map(of))
+}
+
+/// Drafts with ids after one, without their texts.
+///
+/// # Errors
+/// Those of the database.
+pub async fn list(
+    transaction: &mut Transaction,
+    after: &str,
+    limit: i64,
+) -> Result<Vec<Draft>, StoreError> {
+    let rows: Vec<Row> = on_either!(transaction, connection => {
+        sqlx::query_as(
+            "SELECT id, revision, based_on, '', author, note, created_at, changed_at FROM drafts WHERE id > $1 \
+             ORDER BY id LIMIT $2",
+        )
+        .bind(after)
+        .bind(limit)
+        .fetch_all(connection)
+        .await?
+    });
+    Ok(rows.into_iter().map(of).collect())
+}
+
+/// Puts a changed draft in the place of revision `was`. False: it is another one by now, or gone.
+///
+/// # Errors
+/// Those of the database.
+pub async fn replace(
+    transaction: &mut Transaction,
+    draft: &Draft,
+    was: i64,
+) -> Result<bool, StoreError> {
+    let changed = on_either!(transaction, connection => {
+        sqlx::query(
+            "UPDATE drafts SET revision = $3, based_on = $4, body = $5, author = $6, note = $7, changed_at = $8 \
+             WHERE id = $1 AND revision = $2",
+        )
+        .bind(&draft.id)
+        .bind(was)
+        .bind(draft.revision)
+        .bind(draft.based_on)
+        .bind(&draft.body)
+        .bind(&draft.author)
+        .bind(&draft.note)
+        .bind(draft.changed_at)
+        .execute(connection)
+        .await?
+        .rows_affected()
+    });
+    Ok(changed > 0)
+}
+
+/// Removes revision `was` of a draft. False: it is another one by now, or gone.
+///
+/// # Errors
+/// Those of the database.
+pub async fn remove(transaction: &mut Transaction, id: &str, was: i64) -> Result<bool, StoreError> {
+    let removed = on_either!(transaction, connection => {
+        sqlx::query("DELETE FROM drafts WHERE id = $1 AND revision = $2")
+            .bind(id)
+            .bind(was)
+            .execute(connection)
+            .await?
+            .rows_affected()
+    });
+    Ok(removed > 0)
+}

@@ -1,0 +1,90 @@
+//! Why the database did not do what it was asked to.
+
+use core::fmt;
+
+use sqlx::migrate::MigrateError;
+
+use super::AsStoreError;
+
+/// Why the database did not do what it was asked to. No text of it has a password or a value of a statement.
+#[derive(Debug)]
+pub enum StoreError {
+    /// The URL cannot be read.
+    Address,
+    /// It cannot be reached, or broke off.
+    Unreachable(String),
+    /// The change lost against another one and may be done again.
+    Conflict,
+    /// A rule of a table is violated: its name or text.
+    Rule(String),
+    /// Its tables are not of this release.
+    Tables(String),
+    /// A value in it cannot be read: which.
+    Value(String),
+    /// Anything else.
+    Other(String),
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address => f.write_str("the database's URL cannot be read"),
+            Self::Unreachable(why) => write!(f, "the database cannot be reached: {why}"),
+            Self::Conflict => f.write_str("the database is too busy with other changes"),
+            Self::Rule(rule) => write!(f, "{rule}"),
+            Self::Tables(why) => write!(
+                f,
+                "the database's tables cannot be brought up to date: {why}"
+            ),
+            Self::Value(what) => write!(f, "the database has a value that cannot be read: {what}"),
+            Self::Other(why) => write!(f, "the database: {why}"),
+        }
+    }
+}
+
+impl core::error::Error for StoreError {}
+
+impl AsStoreError for StoreError {
+    fn is_conflict(&self) -> bool {
+        matches!(self, Self::Conflict)
+    }
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        match error {
+            sqlx::Error::Database(error) => {
+                let code = error.code().unwrap_or_default();
+                match &*code {
+                    // PostgreSQL: a serialization failure, a deadlock. SQLite: busy, in its three kinds.
+                    "40001" | "40P01" | "5" | "261" | "517" => Self::Conflict,
+                    // PostgreSQL: shut down, or going to.
+                    "57P01" | "57P02" | "57P03" | "53300" => {
+                        Self::Unreachable(error.message().to_owned())
+                    }
+                    _ if error.is_unique_violation() || error.is_check_violation() => {
+                        Self::Rule(error.constraint().unwrap_or(error.message()).to_owned())
+                    }
+                    // PostgreSQL: a trigger's own; SQLite's `RAISE(ABORT)`.
+                    "P0001" | "23514" | "1811" => Self::Rule(error.message().to_owned()),
+                    _ => Self::Other(error.message().to_owned()),
+                }
+            }
+            sqlx::Error::Io(error) => Self::Unreachable(error.to_string()),
+            sqlx::Error::Tls(error) => Self::Unreachable(error.to_string()),
+            sqlx::Error::PoolTimedOut => Self::Unreachable("no connection within 10 s".to_owned()),
+            sqlx::Error::PoolClosed => Self::Unreachable("the console is about to end".to_owned()),
+            sqlx::Error::ColumnDecode { index, .. } => Self::Value(index),
+            error => Self::Other(error.to_string()),
+        }
+    }
+}
+
+impl From<MigrateError> for StoreError {
+    fn from(error: MigrateError) -> Self {
+        match error {
+            MigrateError::Execute(error) => error.into(),
+            error => Self::Tables(error.to_string()),
+        }
+    }
+}

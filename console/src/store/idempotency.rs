@@ -1,0 +1,85 @@
+//! Answers to requests that may be sent again under the same key.
+
+use super::{StoreError, Transaction, on_either};
+
+/// An answer that was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GivenAnswer {
+    /// The digest of the request.
+    pub digest: String,
+    /// Its status.
+    pub status: i64,
+    /// Its body, without any secret that it had.
+    pub body: String,
+}
+
+/// The answer that was given under a key of a token. Two requests under one key at once wait for each other.
+///
+/// # Errors
+/// Those of the database.
+pub async fn find(
+    transaction: &mut Transaction,
+    token: &str,
+    key: &str,
+) -> Result<Option<GivenAnswer>, StoreError> {
+    if let Transaction::Postgres(inner) = transaction {
+        sqlx::query("SELECT pg_advisory_xact_lock(hashtextextended($1 || ' ' || $2, 0))")
+            .bind(token)
+            .bind(key)
+            .execute(&mut **inner)
+            .await?;
+    }
+    let row: Option<(String, i64, String)> = on_either!(transaction, connection => {
+        sqlx::query_as("SELECT digest, status, body FROM idempotency WHERE token_id = $1 AND key = $2")
+            .bind(token)
+            .bind(key)
+            .fetch_optional(connection)
+            .await?
+    });
+    Ok(row.map(|(digest, status, body)| GivenAnswer {
+        digest,
+        status,
+        body,
+    }))
+}
+
+/// Keeps an answer, in the transaction of the change that it tells of.
+///
+/// # Errors
+/// Those of the database.
+pub async fn insert(
+    transaction: &mut Transaction,
+    token: &str,
+    key: &str,
+    answer: &GivenAnswer,
+    now: i64,
+) -> Result<(), StoreError> {
+    on_either!(transaction, connection => {
+        sqlx::query(
+            "INSERT INTO idempotency (token_id, key, digest, status, body, at) VALUES ($1, $2, $3, $4, $5, $6)",
+        )
+        .bind(token)
+        .bind(key)
+        .bind(&answer.digest)
+        .bind(answer.status)
+        .bind(&answer.body)
+        .bind(now)
+        .execute(connection)
+        .await?;
+    });
+    Ok(())
+}
+
+/// Forgets answers that were given before a moment (microseconds since 1970).
+///
+/// # Errors
+/// Those of the database.
+pub async fn forget(transaction: &mut Transaction, before: i64) -> Result<(), StoreError> {
+    on_either!(transaction, connection => {
+        sqlx::query("DELETE FROM idempotency WHERE at < $1")
+            .bind(before)
+            .execute(connection)
+            .await?;
+    });
+    Ok(())
+}

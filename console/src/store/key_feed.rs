@@ -1,0 +1,158 @@
+//! The feed of keys, as the database's triggers write it.
+//!
+//! Versions become visible in their order: SQLite has one writer at a time, and in PostgreSQL whoever changes a key locks the
+//! row of the feed, which has the last version, until its transaction ends.
+
+use core::time::Duration;
+
+use sqlx::AssertSqlSafe;
+use time::OffsetDateTime;
+
+use super::{Store, StoreError, Transaction, on_either};
+use crate::feed::sqlite::CHANGES;
+use crate::feed::{
+    FeedKey, FeedVersions, PageError, PageRequest, PageWriter, is_owner, stored_limits,
+};
+use crate::in_transaction;
+
+/// The most removals that are forgotten in one transaction.
+const BATCH: i64 = 5000;
+
+/// A change: version, digest, id, group, expiry, disabled, limits, owner; a removal has only the first two.
+type Row = (
+    i64,
+    String,
+    Option<String>,
+    Option<String>,
+    Option<String>,
+    Option<bool>,
+    Option<String>,
+    Option<String>,
+);
+
+/// The versions of the feed.
+///
+/// # Errors
+/// Those of the database.
+pub async fn versions(transaction: &mut Transaction) -> Result<FeedVersions, StoreError> {
+    let (feed, head, compacted): (String, i64, i64) = on_either!(transaction, connection => {
+        sqlx::query_as("SELECT feed, head, compacted FROM key_feed").fetch_one(connection).await?
+    });
+    Ok(FeedVersions {
+        feed,
+        head: number(head)?,
+        compacted: number(compacted)?,
+    })
+}
+
+/// A page, as JSON.
+///
+/// # Errors
+/// Why there is none.
+pub async fn page(store: &Store, asked: &PageRequest) -> Result<Vec<u8>, PageError> {
+    // One state of the database for both queries.
+    let mut transaction = store.read().await?;
+    let versions = versions(&mut transaction).await?;
+    let range = versions.range(asked.cursor.as_ref())?;
+    // One more than fits, so that the page says whether there are more.
+    let limit = i64::from(asked.limit).saturating_add(1);
+    let bound = |version: u64| i64::try_from(version).unwrap_or(i64::MAX);
+    let rows: Result<Vec<Row>, sqlx::Error> = on_either!(&mut transaction, connection => {
+        sqlx::query_as(AssertSqlSafe(format!("{CHANGES} LIMIT $3")))
+            .bind(bound(range.after))
+            .bind(bound(range.removals_after))
+            .bind(limit)
+            .fetch_all(connection)
+            .await
+    });
+    let rows = rows.map_err(StoreError::from)?;
+    transaction.rollback().await;
+    let mut page = PageWriter::new(asked);
+    for row in &rows {
+        if !page.has_room() {
+            break;
+        }
+        write(&mut page, row)?;
+    }
+    Ok(page.finish(&versions, range))
+}
+
+fn write(page: &mut PageWriter, row: &Row) -> Result<(), PageError> {
+    let (version, sha256, id, group, expires_at, disabled, limits, owner) = row;
+    let version = number(*version)?;
+    let (Some(id), Some(group)) = (id, group) else {
+        page.removed(version, sha256);
+        return Ok(());
+    };
+    let limits = match limits {
+        None => None,
+        Some(text) => Some(stored_limits(sha256, id, group, text)?),
+    };
+    page.key(
+        version,
+        FeedKey {
+            sha256,
+            id,
+            group,
+            // An invalid owner, written past the rules, is left out: nothing depends on it.
+            owner: owner.as_deref().filter(|owner| is_owner(owner)),
+            expires_at: expires_at.as_deref(),
+            disabled: disabled.unwrap_or_default(),
+            limits: limits.as_deref(),
+        },
+    );
+    Ok(())
+}
+
+/// Forgets removals that are older than `age`.
+///
+/// # Errors
+/// Those of the database; some may be forgotten.
+pub async fn compact(store: &Store, age: Duration) -> Result<(), StoreError> {
+    let age = i64::try_from(age.as_secs()).unwrap_or(i64::MAX);
+    let before = OffsetDateTime::now_utc()
+        .unix_timestamp()
+        .saturating_sub(age);
+    loop {
+        let forgotten: Result<_, StoreError> =
+            in_transaction!(store, transaction => forget(transaction, before).await);
+        let forgotten = forgotten?;
+        if forgotten < usize::try_from(BATCH).unwrap_or(usize::MAX) {
+            return Ok(());
+        }
+    }
+}
+
+async fn forget(transaction: &mut Transaction, before: i64) -> Result<usize, StoreError> {
+    on_either!(transaction, connection => {
+        // The row of the feed first, as whoever changes a key does.
+        sqlx::query("UPDATE key_feed SET compacted = compacted")
+            .execute(&mut *connection)
+            .await?;
+        let versions: Vec<i64> = sqlx::query_scalar(
+            "DELETE FROM key_changes WHERE version IN (SELECT version FROM key_changes \
+             WHERE removed_at IS NOT NULL AND removed_at < $1 ORDER BY removed_at LIMIT $2) RETURNING version",
+        )
+        .bind(before)
+        .bind(BATCH)
+        .fetch_all(&mut *connection)
+        .await?;
+        if let Some(greatest) = versions.iter().max() {
+            sqlx::query("UPDATE key_feed SET compacted = $1 WHERE compacted < $1")
+                .bind(greatest)
+                .execute(connection)
+                .await?;
+        }
+        Ok(versions.len())
+    })
+}
+
+fn number(version: i64) -> Result<u64, StoreError> {
+    u64::try_from(version).map_err(|_| StoreError::Value("a version of the feed".to_owned()))
+}
+
+impl From<StoreError> for PageError {
+    fn from(error: StoreError) -> Self {
+        Self::Unready(error.to_string())
+    }
+}

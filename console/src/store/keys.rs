@@ -1,0 +1,187 @@
+//! Keys: what is known of each. The feed follows by the database's triggers.
+
+use super::{StoreError, Transaction, on_either};
+
+/// A key. Only its digest is known.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct StoredKey {
+    /// The digest, 64 hexadecimal digits.
+    pub sha256: String,
+    /// Its id.
+    pub id: String,
+    /// The id of its group.
+    pub group_id: String,
+    /// Whose it is.
+    pub owner: Option<String>,
+    /// The issuer's name for it.
+    pub label: Option<String>,
+    /// When it expires: `2027-01-01T00:00:00Z`.
+    pub expires_at: Option<String>,
+    /// Whether it is disabled.
+    pub disabled: bool,
+    /// Its limits, a JSON object as in a document.
+    pub limits: Option<String>,
+    /// When it was made, in the same form.
+    pub created_at: Option<String>,
+    /// Who made it.
+    pub created_by: Option<String>,
+    /// Its last four characters.
+    pub hint: Option<String>,
+}
+
+/// The columns, in the order of [`StoredKey`].
+type Row = (
+    String,
+    String,
+    String,
+    Option<String>,
+    Option<String>,
+    Option<String>,
+    bool,
+    Option<String>,
+    Option<String>,
+    Option<String>,
+    Option<String>,
+);
+
+impl From<Row> for StoredKey {
+    fn from(row: Row) -> Self {
+        Self {
+            sha256: row.0,
+            id: row.1,
+            group_id: row.2,
+            owner: row.3,
+            label: row.4,
+            expires_at: row.5,
+            disabled: row.6,
+            limits: row.7,
+            created_at: row.8,
+            created_by: row.9,
+            hint: row.10,
+        }
+    }
+}
+
+/// Which keys a list has.
+#[derive(Debug, Clone, Default)]
+pub struct KeyFilter<'a> {
+    /// Of this owner.
+    pub owner: Option<&'a str>,
+    /// Of this group.
+    pub group: Option<&'a str>,
+    /// With an id after this one.
+    pub after: &'a str,
+    /// At most so many.
+    pub limit: i64,
+}
+
+/// Keys in the order of their ids.
+///
+/// # Errors
+/// Those of the database.
+pub async fn list(
+    transaction: &mut Transaction,
+    filter: &KeyFilter<'_>,
+) -> Result<Vec<StoredKey>, StoreError> {
+    let rows: Vec<Row> = on_either!(transaction, connection => {
+        sqlx::query_as(
+            "SELECT sha256, id, group_id, owner, label, expires_at, disabled, limits, created_at, created_by, hint FROM keys \
+             WHERE id > $1 AND ($2 IS NULL OR owner = $2) AND ($3 IS NULL OR group_id = $3) ORDER BY id LIMIT $4",
+        )
+        .bind(filter.after)
+        .bind(filter.owner)
+        .bind(filter.group)
+        .bind(filter.limit)
+        .fetch_all(connection)
+        .await?
+    });
+    Ok(rows.into_iter().map(StoredKey::from).collect())
+}
+
+/// The key of this id.
+///
+/// # Errors
+/// Those of the database.
+pub async fn find(
+    transaction: &mut Transaction,
+    id: &str,
+) -> Result<Option<StoredKey>, StoreError> {
+    let row: Option<Row> = on_either!(transaction, connection => {
+        sqlx::query_as(
+            "SELECT sha256, id, group_id, owner, label, expires_at, disabled, limits, created_at, created_by, hint FROM keys \
+             WHERE id = $1",
+        )
+        .bind(id)
+        .fetch_optional(connection)
+        .await?
+    });
+    Ok(row.map(StoredKey::from))
+}
+
+/// Adds a key.
+///
+/// # Errors
+/// [`StoreError::Rule`]: its id or digest is another key's too, or a field is invalid.
+pub async fn insert(transaction: &mut Transaction, key: &StoredKey) -> Result<(), StoreError> {
+    on_either!(transaction, connection => {
+        sqlx::query(
+            "INSERT INTO keys (sha256, id, group_id, owner, label, expires_at, disabled, limits, created_at, created_by, hint) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+        )
+        .bind(&key.sha256)
+        .bind(&key.id)
+        .bind(&key.group_id)
+        .bind(&key.owner)
+        .bind(&key.label)
+        .bind(&key.expires_at)
+        .bind(key.disabled)
+        .bind(&key.limits)
+        .bind(&key.created_at)
+        .bind(&key.created_by)
+        .bind(&key.hint)
+        .execute(connection)
+        .await?;
+    });
+    Ok(())
+}
+
+/// Changes what may change of the key with this id: all but its id, and who made it when. False: there is none.
+///
+/// # Errors
+/// [`StoreError::Rule`]: a field is invalid.
+pub async fn update(transaction: &mut Transaction, key: &StoredKey) -> Result<bool, StoreError> {
+    let changed = on_either!(transaction, connection => {
+        sqlx::query(
+            "UPDATE keys SET sha256 = $1, group_id = $3, owner = $4, label = $5, expires_at = $6, disabled = $7, limits = $8, \
+             hint = $9 WHERE id = $2",
+        )
+        .bind(&key.sha256)
+        .bind(&key.id)
+        .bind(&key.group_id)
+        .bind(&key.owner)
+        .bind(&key.label)
+        .bind(&key.expires_at)
+        .bind(key.disabled)
+        .bind(&key.limits)
+        .bind(&key.hint)
+        .execute(connection)
+        .await?
+        .rows_affected()
+    });
+    Ok(changed > 0)
+}
+
+/// Removes a key. False: there is none.
+///
+/// # Errors
+/// Those of the database.
+pub async fn remove(transaction: &mut Transaction, id: &str) -> Result<bool, StoreError> {
+    let removed = on_either!(transaction, connection => {
+        sqlx::query("DELETE FROM keys WHERE id = $1")
+            .bind(id)
+            .execute(connection)
+            .await?
+            .rows_affected()
+    });
+    Ok(removed > 0)
+}

@@ -1,0 +1,111 @@
+//! How far the ledger files of each Envoy were taken in.
+
+use super::{StoreError, Transaction, on_either};
+
+/// How far a file was taken in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FilePosition {
+    /// The bytes taken from its beginning.
+    pub position: i64,
+    /// Whether that is within a line that is too long.
+    pub skipping: bool,
+    /// Lines that were counted.
+    pub lines: i64,
+    /// Lines that were kept aside.
+    pub aside: i64,
+}
+
+type Row = (i64, bool, i64, i64);
+
+/// The position of a file, locked until the transaction ends. A file that is new begins at 0.
+///
+/// # Errors
+/// Those of the database.
+pub async fn lock(
+    transaction: &mut Transaction,
+    envoy: &str,
+    file: &str,
+) -> Result<FilePosition, StoreError> {
+    on_either!(transaction, connection => {
+        sqlx::query(
+            "INSERT INTO ledger_files (envoy_id, file_id, position, skipping, lines, aside, taken_at) \
+             VALUES ($1, $2, 0, false, 0, 0, 0) ON CONFLICT DO NOTHING",
+        )
+        .bind(envoy)
+        .bind(file)
+        .execute(connection)
+        .await?;
+    });
+    let columns = "SELECT position, skipping, lines, aside FROM ledger_files WHERE envoy_id = $1 AND file_id = $2";
+    let row: Row = match transaction {
+        // Who writes is alone already.
+        Transaction::Sqlite(inner, _) => {
+            let query = sqlx::query_as(columns).bind(envoy).bind(file);
+            query.fetch_one(&mut **inner).await?
+        }
+        Transaction::Postgres(inner) => {
+            let query = sqlx::query_as(
+                "SELECT position, skipping, lines, aside FROM ledger_files WHERE envoy_id = $1 AND file_id = $2 FOR UPDATE",
+            );
+            query.bind(envoy).bind(file).fetch_one(&mut **inner).await?
+        }
+    };
+    Ok(of(row))
+}
+
+/// The position of a file; `None`: nothing of it was taken.
+///
+/// # Errors
+/// Those of the database.
+pub async fn find(
+    transaction: &mut Transaction,
+    envoy: &str,
+    file: &str,
+) -> Result<Option<FilePosition>, StoreError> {
+    let row: Option<Row> = on_either!(transaction, connection => {
+        sqlx::query_as("SELECT position, skipping, lines, aside FROM ledger_files WHERE envoy_id = $1 AND file_id = $2")
+            .bind(envoy)
+            .bind(file)
+            .fetch_optional(connection)
+            .await?
+    });
+    Ok(row.map(of))
+}
+
+fn of((position, skipping, lines, aside): Row) -> FilePosition {
+    FilePosition {
+        position,
+        skipping,
+        lines,
+        aside,
+    }
+}
+
+/// Sets the position of a file that is locked.
+///
+/// # Errors
+/// Those of the database.
+pub async fn set(
+    transaction: &mut Transaction,
+    envoy: &str,
+    file: &str,
+    to: FilePosition,
+    now: i64,
+) -> Result<(), StoreError> {
+    on_either!(transaction, connection => {
+        sqlx::query(
+            "UPDATE ledger_files SET position = $3, skipping = $4, lines = $5, aside = $6, taken_at = $7 \
+             WHERE envoy_id = $1 AND file_id = $2",
+        )
+        .bind(envoy)
+        .bind(file)
+        .bind(to.position)
+        .bind(to.skipping)
+        .bind(to.lines)
+        .bind(to.aside)
+        .bind(now)
+        .execute(connection)
+        .await?;
+    });
+    Ok(())
+}

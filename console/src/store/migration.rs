@@ -1,0 +1,105 @@
+//! Brings the tables up to date.
+//!
+//! All of it is one transaction under a lock, so of consoles that start together one does it. A console of the release before
+//! goes on with tables of this one: a migration only adds, what the release before does not name has a default, and what is no
+//! longer used goes a release later.
+
+use std::borrow::Cow;
+
+use sqlx::SqlSafeStr as _;
+use sqlx::migrate::{AppliedMigration, Migrate as _, Migration, MigrationType, Migrator};
+
+use super::{Store, StoreError, Transaction};
+use crate::feed::sqlite::{KEYS, LIMITS, OWNER};
+
+/// The lock of PostgreSQL that whoever changes tables holds: "trilane" in hexadecimal.
+const LOCK: i64 = 0x0074_7269_6c61_6e65;
+
+/// What was done: `sqlx` has it there.
+const TABLE: &str = "_sqlx_migrations";
+
+/// A migration: its number, what it is, its statements.
+type Step = (i64, &'static str, &'static str);
+
+const SQLITE: &[Step] = &[
+    (1, "keys", KEYS),
+    (2, "limits of keys", LIMITS),
+    (3, "owners of keys", OWNER),
+    (4, "console", include_str!("sqlite/console.sql")),
+];
+const POSTGRES: &[Step] = &[
+    (3, "keys", include_str!("postgres/keys.sql")),
+    (4, "console", include_str!("postgres/console.sql")),
+];
+
+/// Does what is left to do.
+///
+/// # Errors
+/// A migration fails, or one that was done is another one by now; then the tables are as they were.
+pub async fn run(store: &Store) -> Result<(), StoreError> {
+    if is_done(store).await? {
+        return Ok(());
+    }
+    let mut transaction = store.begin().await?;
+    match &mut transaction {
+        Transaction::Sqlite(inner, _) => {
+            migrator(SQLITE)
+                .run_direct(None, &mut **inner, false)
+                .await?;
+        }
+        Transaction::Postgres(inner) => {
+            let encoding: String = sqlx::query_scalar("SHOW server_encoding")
+                .fetch_one(&mut **inner)
+                .await?;
+            if encoding != "UTF8" {
+                let why = format!("its encoding is {encoding}, and must be UTF8");
+                return Err(StoreError::Tables(why));
+            }
+            sqlx::query("SELECT pg_advisory_xact_lock($1)")
+                .bind(LOCK)
+                .execute(&mut **inner)
+                .await?;
+            migrator(POSTGRES)
+                .run_direct(None, &mut **inner, false)
+                .await?;
+        }
+    }
+    transaction.commit().await
+}
+
+/// Whether all is done already. It waits for nobody: another console's change may take long.
+async fn is_done(store: &Store) -> Result<bool, StoreError> {
+    let mut transaction = store.read().await?;
+    let (steps, done) = match &mut transaction {
+        Transaction::Sqlite(inner, _) => (SQLITE, inner.list_applied_migrations(TABLE).await),
+        Transaction::Postgres(inner) => (POSTGRES, inner.list_applied_migrations(TABLE).await),
+    };
+    transaction.rollback().await;
+    // Without the table nothing is.
+    let done = done.unwrap_or_default();
+    let migrator = migrator(steps);
+    let is_done = |migration: &Migration| {
+        let same = |other: &AppliedMigration| {
+            other.version == migration.version && other.checksum == migration.checksum
+        };
+        done.iter().any(same)
+    };
+    Ok(migrator.iter().all(is_done))
+}
+
+fn migrator(steps: &'static [Step]) -> Migrator {
+    let migrations = steps.iter().map(|(version, what, sql)| {
+        let sql = sql.into_sql_str();
+        Migration::new(
+            *version,
+            Cow::Borrowed(*what),
+            MigrationType::Simple,
+            sql,
+            false,
+        )
+    });
+    let mut migrator = Migrator::with_migrations(migrations.collect());
+    // Tables of the next release are good for this one.
+    migrator.set_ignore_missing(true).set_locking(false);
+    migrator
+}

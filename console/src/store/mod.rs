@@ -1,0 +1,163 @@
+//! The database: SQLite for one machine, PostgreSQL for a fleet.
+//!
+//! A [`Store`] is opened at a [`DatabaseAddress`], which brings its tables up to date ([`migration`]). All else happens in a
+//! [`Transaction`]. Each concept has a file with its statements, which are the same for both engines wherever they can be: both
+//! number their parameters `$1`, and [`on_either!`](transaction) runs a statement on whichever there is.
+//!
+//! What every table relies on:
+//!
+//! - Writers of SQLite take turns from the beginning of their transactions. Those of PostgreSQL lock what they are about to
+//!   read, in one order everywhere: the file of the ledger, then sums by their primary keys.
+//! - [`in_transaction!`](crate::in_transaction) does a change again that lost against another one; so a change has no effect
+//!   outside its transaction.
+//! - Money never passes through a number of SQLite, whose only fractions are floats.
+
+pub mod address;
+pub mod api_tokens;
+mod attempts;
+pub mod audit;
+pub mod documents;
+pub mod drafts;
+mod error;
+pub mod idempotency;
+pub mod key_feed;
+pub mod keys;
+pub mod ledger_files;
+pub mod lines_aside;
+mod migration;
+pub mod people;
+pub mod requests;
+pub mod spend;
+mod transaction;
+pub mod usage_hours;
+
+use core::fmt;
+use core::str::FromStr as _;
+use core::sync::atomic::AtomicI32;
+use core::time::Duration;
+use std::sync::Arc;
+
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
+use tokio::sync::Mutex;
+
+pub use address::DatabaseAddress;
+pub use attempts::{AsStoreError, Attempts};
+pub use error::StoreError;
+pub use transaction::Transaction;
+pub(crate) use transaction::on_either;
+
+/// How long to wait for a connection, or for another writer of SQLite.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The most connections.
+const CONNECTIONS: u32 = 10;
+
+/// An open database. Clones share it.
+#[derive(Clone)]
+pub struct Store {
+    engine: Engine,
+}
+
+#[derive(Clone)]
+enum Engine {
+    Sqlite {
+        pool: SqlitePool,
+        /// Held by the one that writes: SQLite itself makes others ask again and again.
+        writer: Arc<Mutex<()>>,
+    },
+    Postgres {
+        pool: PgPool,
+        /// The latest day (as a Julian day) for which there is room for lines of the ledger.
+        room: Arc<AtomicI32>,
+    },
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.engine {
+            Engine::Sqlite { .. } => "Store(SQLite)",
+            Engine::Postgres { .. } => "Store(PostgreSQL)",
+        })
+    }
+}
+
+impl Store {
+    /// Opens the database, makes it where there is none (SQLite), and brings its tables up to date.
+    ///
+    /// # Errors
+    /// It cannot be reached, or its tables are of another release.
+    pub async fn open(address: &DatabaseAddress) -> Result<Self, StoreError> {
+        let engine = match address {
+            DatabaseAddress::Directory(directory) => {
+                let options = SqliteConnectOptions::new()
+                    .filename(directory.join("console.db"))
+                    .create_if_missing(true)
+                    .journal_mode(SqliteJournalMode::Wal)
+                    .synchronous(SqliteSynchronous::Full)
+                    .foreign_keys(true)
+                    .busy_timeout(PATIENCE);
+                let pool = SqlitePoolOptions::new()
+                    .max_connections(CONNECTIONS)
+                    .acquire_timeout(PATIENCE);
+                Engine::Sqlite {
+                    pool: pool.connect_with(options).await?,
+                    writer: Arc::default(),
+                }
+            }
+            DatabaseAddress::Postgres(url) => {
+                let options = PgConnectOptions::from_str(url.reveal())
+                    .map_err(|_| StoreError::Address)?
+                    .application_name("trilane-console");
+                let pool = PgPoolOptions::new()
+                    .max_connections(CONNECTIONS)
+                    .acquire_timeout(PATIENCE);
+                Engine::Postgres {
+                    pool: pool.connect_with(options).await?,
+                    room: Arc::new(AtomicI32::new(i32::MIN)),
+                }
+            }
+        };
+        let store = Self { engine };
+        migration::run(&store).await?;
+        Ok(store)
+    }
+
+    /// Begins a transaction that changes something.
+    ///
+    /// # Errors
+    /// The database is not there.
+    pub async fn begin(&self) -> Result<Transaction, StoreError> {
+        Ok(match &self.engine {
+            Engine::Sqlite { pool, writer } => {
+                let turn = Arc::clone(writer).lock_owned().await;
+                let inner = pool.begin_with("BEGIN IMMEDIATE").await?;
+                Transaction::Sqlite(inner, Some(turn))
+            }
+            Engine::Postgres { pool, .. } => Transaction::Postgres(pool.begin().await?),
+        })
+    }
+
+    /// Begins a transaction that only reads, all of one state of the database.
+    ///
+    /// # Errors
+    /// The database is not there.
+    pub async fn read(&self) -> Result<Transaction, StoreError> {
+        Ok(match &self.engine {
+            Engine::Sqlite { pool, .. } => Transaction::Sqlite(pool.begin().await?, None),
+            Engine::Postgres { pool, .. } => {
+                let begin = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY";
+                Transaction::Postgres(pool.begin_with(begin).await?)
+            }
+        })
+    }
+
+    /// Closes all connections.
+    pub async fn close(&self) {
+        match &self.engine {
+            Engine::Sqlite { pool, .. } => pool.close().await,
+            Engine::Postgres { pool, .. } => pool.close().await,
+        }
+    }
+}

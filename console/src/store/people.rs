@@ -1,0 +1,121 @@
+//! People, and what each may do.
+
+use super::{StoreError, Transaction, on_either};
+
+/// A person, or a program that stands for one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Person {
+    /// The id, which is the `owner` of this person's keys.
+    pub id: String,
+    /// The name.
+    pub name: String,
+    /// `admin`, `member` or `viewer`.
+    pub role: String,
+    /// Whether nothing is allowed any more.
+    pub disabled: bool,
+    /// When, in microseconds since 1970.
+    pub created_at: i64,
+}
+
+type Row = (String, String, String, bool, i64);
+
+fn of(row: Row) -> Person {
+    Person {
+        id: row.0,
+        name: row.1,
+        role: row.2,
+        disabled: row.3,
+        created_at: row.4,
+    }
+}
+
+/// Adds a person.
+///
+/// # Errors
+/// [`StoreError::Rule`]: the id is another one's too, or there is no such role.
+pub async fn insert(transaction: &mut Transaction, person: &Person) -> Result<(), StoreError> {
+    on_either!(transaction, connection => {
+        sqlx::query("INSERT INTO people (id, name, role, disabled, created_at) VALUES ($1, $2, $3, $4, $5)")
+            .bind(&person.id)
+            .bind(&person.name)
+            .bind(&person.role)
+            .bind(person.disabled)
+            .bind(person.created_at)
+            .execute(connection)
+            .await?;
+    });
+    Ok(())
+}
+
+/// Changes name, role and whether one is disabled. False: there is none.
+///
+/// # Errors
+/// [`StoreError::Rule`]: there is no such role.
+pub async fn update(transaction: &mut Transaction, person: &Person) -> Result<bool, StoreError> {
+    let changed = on_either!(transaction, connection => {
+        sqlx::query("UPDATE people SET name = $2, role = $3, disabled = $4 WHERE id = $1")
+            .bind(&person.id)
+            .bind(&person.name)
+            .bind(&person.role)
+            .bind(person.disabled)
+            .execute(connection)
+            .await?
+            .rows_affected()
+    });
+    Ok(changed > 0)
+}
+
+/// The person of this id.
+///
+/// # Errors
+/// Those of the database.
+pub async fn find(transaction: &mut Transaction, id: &str) -> Result<Option<Person>, StoreError> {
+    let row: Option<Row> = on_either!(transaction, connection => {
+        sqlx::query_as("SELECT id, name, role, disabled, created_at FROM people WHERE id = $1")
+            .bind(id)
+            .fetch_optional(connection)
+            .await?
+    });
+    Ok(row.map(of))
+}
+
+/// People with ids after one.
+///
+/// # Errors
+/// Those of the database.
+pub async fn list(
+    transaction: &mut Transaction,
+    after: &str,
+    limit: i64,
+) -> Result<Vec<Person>, StoreError> {
+    let rows: Vec<Row> = on_either!(transaction, connection => {
+        sqlx::query_as(
+            "SELECT id, name, role, disabled, created_at FROM people WHERE id > $1 ORDER BY id LIMIT $2",
+        )
+        .bind(after)
+        .bind(limit)
+        .fetch_all(connection)
+        .await?
+    });
+    Ok(rows.into_iter().map(of).collect())
+}
+
+/// How many admins are not disabled. They are locked, so that none of them is gone before the transaction ends.
+///
+/// # Errors
+/// Those of the database.
+pub async fn lock_admins(transaction: &mut Transaction) -> Result<usize, StoreError> {
+    let admins: Vec<String> = match transaction {
+        Transaction::Sqlite(inner, _) => {
+            sqlx::query_scalar("SELECT id FROM people WHERE role = 'admin' AND NOT disabled")
+                .fetch_all(&mut **inner)
+                .await?
+        }
+        Transaction::Postgres(inner) => sqlx::query_scalar(
+            "SELECT id FROM people WHERE role = 'admin' AND NOT disabled ORDER BY id FOR UPDATE",
+        )
+        .fetch_all(&mut **inner)
+        .await?,
+    };
+    Ok(admins.len())
+}

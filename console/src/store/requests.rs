@@ -1,0 +1,227 @@
+//! Recent lines of the ledger.
+
+use core::sync::atomic::Ordering;
+
+use sqlx::AssertSqlSafe;
+use time::{Date, Duration};
+
+use super::{Engine, Store, StoreError, Transaction, on_either};
+use crate::in_transaction;
+
+/// A line, and what it is looked for by. Texts are empty where it has none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestLine {
+    /// Where it begins in its file.
+    pub position: i64,
+    /// When the request began, in microseconds since 1970.
+    pub at: i64,
+    /// The key's id.
+    pub key_id: String,
+    /// Whose the key is.
+    pub owner: String,
+    /// The key's group.
+    pub group_id: String,
+    /// The model.
+    pub model: String,
+    /// How it ended.
+    pub outcome: String,
+    /// The line.
+    pub line: String,
+}
+
+/// The lock of PostgreSQL that whoever makes or drops a partition holds.
+const LOCK: i64 = 0x0074_7269_6c61_6e66;
+
+/// Makes room for lines that are taken on this day and the next.
+///
+/// # Errors
+/// Those of the database.
+pub async fn make_room(store: &Store, today: Date) -> Result<(), StoreError> {
+    let Engine::Postgres { room, .. } = &store.engine else {
+        return Ok(());
+    };
+    if room.load(Ordering::Relaxed) == today.to_julian_day() {
+        return Ok(());
+    }
+    let made: Result<(), StoreError> =
+        in_transaction!(store, transaction => make_partitions(transaction, today).await);
+    made?;
+    room.store(today.to_julian_day(), Ordering::Relaxed);
+    Ok(())
+}
+
+async fn make_partitions(transaction: &mut Transaction, today: Date) -> Result<(), StoreError> {
+    let Transaction::Postgres(inner) = transaction else {
+        return Ok(());
+    };
+    sqlx::query("SELECT pg_advisory_xact_lock($1)")
+        .bind(LOCK)
+        .execute(&mut **inner)
+        .await?;
+    let days = [Some(today), today.checked_add(Duration::DAY)];
+    for day in days.into_iter().flatten() {
+        let name = partition(day);
+        let exists: bool = sqlx::query_scalar("SELECT to_regclass($1) IS NOT NULL")
+            .bind(&name)
+            .fetch_one(&mut **inner)
+            .await?;
+        // Making one waits for whoever reads or writes lines.
+        if exists {
+            continue;
+        }
+        let make = format!("CREATE TABLE {name} PARTITION OF requests FOR VALUES IN ('{day}')");
+        sqlx::query(AssertSqlSafe(make))
+            .execute(&mut **inner)
+            .await?;
+    }
+    Ok(())
+}
+
+/// The name of a day's partition.
+fn partition(day: Date) -> String {
+    format!("requests_{}", day.to_string().replace('-', "_"))
+}
+
+/// Adds lines.
+///
+/// # Errors
+/// Those of the database.
+pub async fn insert(
+    transaction: &mut Transaction,
+    envoy: &str,
+    file: &str,
+    today: Date,
+    lines: &[RequestLine],
+) -> Result<(), StoreError> {
+    let day = today.to_string();
+    match transaction {
+        Transaction::Sqlite(inner, _) => {
+            for line in lines {
+                sqlx::query(
+                    "INSERT INTO requests (taken_on, envoy_id, file_id, position, at, key_id, owner, group_id, model, outcome, line) \
+                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+                )
+                .bind(&day)
+                .bind(envoy)
+                .bind(file)
+                .bind(line.position)
+                .bind(line.at)
+                .bind(&line.key_id)
+                .bind(&line.owner)
+                .bind(&line.group_id)
+                .bind(&line.model)
+                .bind(&line.outcome)
+                .bind(&line.line)
+                .execute(&mut **inner)
+                .await?;
+            }
+        }
+        Transaction::Postgres(inner) => {
+            let texts = |of: fn(&RequestLine) -> &str| lines.iter().map(of).collect::<Vec<_>>();
+            sqlx::query(
+                "INSERT INTO requests (taken_on, envoy_id, file_id, position, at, key_id, owner, group_id, model, outcome, line) \
+                 SELECT $1, $2, $3, * FROM unnest($4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[], \
+                   $10::text[], $11::text[])",
+            )
+            .bind(&day)
+            .bind(envoy)
+            .bind(file)
+            .bind(lines.iter().map(|line| line.position).collect::<Vec<_>>())
+            .bind(lines.iter().map(|line| line.at).collect::<Vec<_>>())
+            .bind(texts(|line| &line.key_id))
+            .bind(texts(|line| &line.owner))
+            .bind(texts(|line| &line.group_id))
+            .bind(texts(|line| &line.model))
+            .bind(texts(|line| &line.outcome))
+            .bind(texts(|line| &line.line))
+            .execute(&mut **inner)
+            .await?;
+        }
+    }
+    Ok(())
+}
+
+/// The latest lines of a key, or of all, that are older than `before` (microseconds since 1970).
+///
+/// # Errors
+/// Those of the database.
+pub async fn recent(
+    transaction: &mut Transaction,
+    key: Option<&str>,
+    before: i64,
+    limit: i64,
+) -> Result<Vec<RequestLine>, StoreError> {
+    type Row = (i64, i64, String, String, String, String, String, String);
+    let rows: Vec<Row> = on_either!(transaction, connection => {
+        sqlx::query_as(
+            "SELECT position, at, key_id, owner, group_id, model, outcome, line FROM requests \
+             WHERE at < $1 AND ($2 IS NULL OR key_id = $2) ORDER BY at DESC LIMIT $3",
+        )
+        .bind(before)
+        .bind(key)
+        .bind(limit)
+        .fetch_all(connection)
+        .await?
+    });
+    let lines = rows.into_iter().map(|row| RequestLine {
+        position: row.0,
+        at: row.1,
+        key_id: row.2,
+        owner: row.3,
+        group_id: row.4,
+        model: row.5,
+        outcome: row.6,
+        line: row.7,
+    });
+    Ok(lines.collect())
+}
+
+/// The most lines that are forgotten in one transaction of SQLite.
+const BATCH: i64 = 2000;
+
+/// Forgets the lines that were taken before a day. Sums stay.
+///
+/// # Errors
+/// Those of the database; some may be forgotten.
+pub async fn forget(store: &Store, before: Date) -> Result<(), StoreError> {
+    loop {
+        let more: Result<_, StoreError> =
+            in_transaction!(store, transaction => forget_some(transaction, before).await);
+        if !more? {
+            return Ok(());
+        }
+    }
+}
+
+async fn forget_some(transaction: &mut Transaction, before: Date) -> Result<bool, StoreError> {
+    match transaction {
+        Transaction::Sqlite(inner, _) => {
+            let forgotten = sqlx::query(
+                "DELETE FROM requests WHERE rowid IN (SELECT rowid FROM requests WHERE taken_on < $1 LIMIT $2)",
+            )
+            .bind(before.to_string())
+            .bind(BATCH)
+            .execute(&mut **inner)
+            .await?;
+            Ok(forgotten.rows_affected() > 0)
+        }
+        Transaction::Postgres(inner) => {
+            sqlx::query("SELECT pg_advisory_xact_lock($1)")
+                .bind(LOCK)
+                .execute(&mut **inner)
+                .await?;
+            let old: Vec<String> = sqlx::query_scalar(
+                "SELECT relid::text FROM pg_partition_tree('requests') WHERE isleaf AND relid::text < $1 COLLATE \"C\"",
+            )
+            .bind(partition(before))
+            .fetch_all(&mut **inner)
+            .await?;
+            for name in old {
+                sqlx::query(AssertSqlSafe(format!("DROP TABLE {name}")))
+                    .execute(&mut **inner)
+                    .await?;
+            }
+            Ok(false)
+        }
+    }
+}

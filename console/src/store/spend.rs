@@ -1,0 +1,169 @@
+//! What keys, owners and groups have spent by day and by month, and when a key was last used.
+
+use std::collections::BTreeMap;
+
+use super::{StoreError, Transaction, on_either};
+use crate::ledger::{Inexact, Sum};
+
+/// Whose charges, of when: in the order of the primary key.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SpendKey {
+    /// `key`, `owner` or `group`.
+    pub kind: &'static str,
+    /// Its id.
+    pub subject: String,
+    /// `2026-11-24` or `2026-11`.
+    pub period: String,
+    /// The currency of the charges.
+    pub currency: String,
+}
+
+/// Adds charges.
+///
+/// # Errors
+/// Those of the database, or [`Inexact`] as a value.
+pub async fn add(
+    transaction: &mut Transaction,
+    charges: &BTreeMap<SpendKey, Sum>,
+) -> Result<(), StoreError> {
+    match transaction {
+        Transaction::Sqlite(inner, _) => {
+            for (key, charge) in charges {
+                let before: Option<String> = sqlx::query_scalar(
+                    "SELECT amount FROM spend WHERE kind = $1 AND subject = $2 AND period = $3 AND currency = $4",
+                )
+                .bind(key.kind)
+                .bind(&key.subject)
+                .bind(&key.period)
+                .bind(&key.currency)
+                .fetch_optional(&mut **inner)
+                .await?;
+                let amount = plus(before.as_deref(), charge)?;
+                sqlx::query(
+                    "INSERT INTO spend (kind, subject, period, currency, amount) VALUES ($1, $2, $3, $4, $5) \
+                     ON CONFLICT (kind, subject, period, currency) DO UPDATE SET amount = excluded.amount",
+                )
+                .bind(key.kind)
+                .bind(&key.subject)
+                .bind(&key.period)
+                .bind(&key.currency)
+                .bind(amount)
+                .execute(&mut **inner)
+                .await?;
+            }
+        }
+        Transaction::Postgres(inner) => {
+            let texts = |of: fn(&SpendKey) -> &str| charges.keys().map(of).collect::<Vec<_>>();
+            // In the order of the map, so that two never wait for each other.
+            sqlx::query(
+                "INSERT INTO spend (kind, subject, period, currency, amount) \
+                 SELECT kind, subject, period, currency, amount::numeric \
+                 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) \
+                   WITH ORDINALITY AS charges (kind, subject, period, currency, amount, place) ORDER BY place \
+                 ON CONFLICT (kind, subject, period, currency) DO UPDATE SET amount = spend.amount + excluded.amount",
+            )
+            .bind(texts(|key| key.kind))
+            .bind(texts(|key| &key.subject))
+            .bind(texts(|key| &key.period))
+            .bind(texts(|key| &key.currency))
+            .bind(charges.values().map(Sum::text).collect::<Vec<_>>())
+            .execute(&mut **inner)
+            .await?;
+        }
+    }
+    Ok(())
+}
+
+/// What a subject has spent in a period, by currency.
+///
+/// # Errors
+/// Those of the database.
+pub async fn of(
+    transaction: &mut Transaction,
+    kind: &str,
+    subject: &str,
+    period: &str,
+) -> Result<Vec<(String, Sum)>, StoreError> {
+    let rows: Vec<(String, String)> = match transaction {
+        Transaction::Sqlite(inner, _) => {
+            sqlx::query_as(
+                "SELECT currency, amount FROM spend WHERE kind = $1 AND subject = $2 AND period = $3 ORDER BY currency",
+            )
+            .bind(kind)
+            .bind(subject)
+            .bind(period)
+            .fetch_all(&mut **inner)
+            .await?
+        }
+        Transaction::Postgres(inner) => {
+            sqlx::query_as(
+                "SELECT currency, trim_scale(amount)::text FROM spend \
+                 WHERE kind = $1 AND subject = $2 AND period = $3 ORDER BY currency",
+            )
+            .bind(kind)
+            .bind(subject)
+            .bind(period)
+            .fetch_all(&mut **inner)
+            .await?
+        }
+    };
+    rows.into_iter()
+        .map(|(currency, amount)| Ok((currency, sum(&amount)?)))
+        .collect()
+}
+
+/// Notes when keys were used, where that is later than before. In microseconds since 1970.
+///
+/// # Errors
+/// Those of the database.
+pub async fn note_use(
+    transaction: &mut Transaction,
+    used: &BTreeMap<String, i64>,
+) -> Result<(), StoreError> {
+    for (key, at) in used {
+        on_either!(transaction, connection => {
+            sqlx::query(
+                "INSERT INTO key_use (key_id, at) VALUES ($1, $2) \
+                 ON CONFLICT (key_id) DO UPDATE SET at = excluded.at WHERE excluded.at > key_use.at",
+            )
+            .bind(key)
+            .bind(at)
+            .execute(connection)
+            .await?;
+        });
+    }
+    Ok(())
+}
+
+/// When a key was last used, in microseconds since 1970.
+///
+/// # Errors
+/// Those of the database.
+pub async fn last_use(transaction: &mut Transaction, key: &str) -> Result<Option<i64>, StoreError> {
+    Ok(on_either!(transaction, connection => {
+        sqlx::query_scalar("SELECT at FROM key_use WHERE key_id = $1")
+            .bind(key)
+            .fetch_optional(connection)
+            .await?
+    }))
+}
+
+/// An amount as it is stored, and a charge, together.
+pub(super) fn plus(before: Option<&str>, charge: &Sum) -> Result<String, StoreError> {
+    let mut sum = sum(before.unwrap_or("0"))?;
+    let added = sum.add(charge.value());
+    added.map_err(|Inexact| StoreError::Value("a sum of more than 28 digits".to_owned()))?;
+    Ok(sum.text())
+}
+
+/// The sum of amounts as they are stored, with blanks between.
+pub(super) fn sum(amounts: &str) -> Result<Sum, StoreError> {
+    let mut sum = Sum::default();
+    for amount in amounts.split(' ') {
+        let amount = crate::ledger::parse_charge(amount);
+        let amount = amount.map_err(|why| StoreError::Value(format!("an amount that {why}")))?;
+        let added = sum.add(amount);
+        added.map_err(|Inexact| StoreError::Value("a sum of more than 28 digits".to_owned()))?;
+    }
+    Ok(sum)
+}

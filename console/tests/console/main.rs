@@ -1,0 +1,18 @@
+//! The console's database, on both engines for real: a file of SQLite, and a PostgreSQL server (`make postgres`).
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "a test may panic"
+)]
+
+mod database;
+mod feed;
+mod intake;
+mod ledger;
+mod postgres;
+mod random_intake;
+mod rules;
+mod upgrade;

@@ -1,0 +1,185 @@
+//! What the database refuses, whoever writes: one bad key would stop the feed for every gateway.
+
+use trilane_console::feed::{FeedFormat, PageRequest};
+use trilane_console::store::key_feed;
+
+use crate::database::{TestDatabase, on_both};
+
+/// A value of SQL, and whether it is refused.
+type Case = (&'static str, &'static str, bool);
+
+const LIMITS: &[Case] = &[
+    ("limits", "NULL", false),
+    ("limits", r#"'{"requests_per_minute": 1}'"#, false),
+    (
+        "limits",
+        r#"'{"requests_per_minute": 1000000000, "concurrent_requests": null}'"#,
+        false,
+    ),
+    (
+        "limits",
+        r#"'{"budget": {"per_day": "0.00000000000000000001"}}'"#,
+        false,
+    ),
+    (
+        "limits",
+        r#"'{"budget": {"per_month": "999999999.99", "per_day": null, "spent": {"at": "2026-11-24T00:00:00Z", "in_day": "0", "in_month": "1.5"}}}'"#,
+        false,
+    ),
+    (
+        "limits",
+        r#"'{"budget": {"per_day": "1", "spent": null}}'"#,
+        false,
+    ),
+    (
+        "limits",
+        r#"'{"budget": {"per_day": "1", "spent": {"at": "2026-11-24T00:00:00Z", "in_day": "9", "in_month": "10"}}}'"#,
+        false,
+    ),
+    ("limits", "''", true),
+    ("limits", "'x'", true),
+    ("limits", "'[]'", true),
+    ("limits", "'5'", true),
+    ("limits", "'null'", true),
+    ("limits", "'{}'", true),
+    ("limits", r#"'{"requests_per_minute": null}'"#, true),
+    ("limits", r#"'{"requests_per_minute": 0}'"#, true),
+    ("limits", r#"'{"requests_per_minute": -1}'"#, true),
+    ("limits", r#"'{"requests_per_minute": 1000000001}'"#, true),
+    (
+        "limits",
+        r#"'{"requests_per_minute": 99999999999999999999}'"#,
+        true,
+    ),
+    ("limits", r#"'{"requests_per_minute": 1.5}'"#, true),
+    ("limits", r#"'{"requests_per_minute": "1"}'"#, true),
+    ("limits", r#"'{"requests_per_minute": true}'"#, true),
+    ("limits", r#"'{"requests_per_hour": 1}'"#, true),
+    (
+        "limits",
+        r#"'{"requests_per_minute": 1, "requests_per_minute": 2}'"#,
+        true,
+    ),
+    ("limits", r#"'{"budget": {}}'"#, true),
+    ("limits", r#"'{"budget": []}'"#, true),
+    ("limits", r#"'{"budget": {"per_day": null}}'"#, true),
+    ("limits", r#"'{"budget": {"per_day": 1}}'"#, true),
+    ("limits", r#"'{"budget": {"per_day": "0"}}'"#, true),
+    ("limits", r#"'{"budget": {"per_day": "0.00"}}'"#, true),
+    ("limits", r#"'{"budget": {"per_day": "-1"}}'"#, true),
+    ("limits", r#"'{"budget": {"per_day": "1e3"}}'"#, true),
+    ("limits", r#"'{"budget": {"per_day": "1."}}'"#, true),
+    ("limits", r#"'{"budget": {"per_day": ".5"}}'"#, true),
+    ("limits", r#"'{"budget": {"per_day": "1000000000"}}'"#, true),
+    (
+        "limits",
+        r#"'{"budget": {"per_day": "0.000000000000000000001"}}'"#,
+        true,
+    ),
+    (
+        "limits",
+        r#"'{"budget": {"per_day": "1", "per_day": "2"}}'"#,
+        true,
+    ),
+    ("limits", r#"'{"budget": {"per_week": "1"}}'"#, true),
+    (
+        "limits",
+        r#"'{"budget": {"per_day": "1", "spent": {}}}'"#,
+        true,
+    ),
+    (
+        "limits",
+        r#"'{"budget": {"per_day": "1", "spent": {"at": "yesterday"}}}'"#,
+        true,
+    ),
+    (
+        "limits",
+        r#"'{"budget": {"per_day": "1", "spent": {"at": "2026-02-30T00:00:00Z"}}}'"#,
+        true,
+    ),
+    (
+        "limits",
+        r#"'{"budget": {"per_day": "1", "spent": {"at": "2026-11-24T00:00:00Z", "in_day": "10", "in_month": "9"}}}'"#,
+        true,
+    ),
+];
+
+const FIELDS: &[Case] = &[
+    ("id", "'a-Z_0.:'", false),
+    ("id", "''", true),
+    ("id", "'a b'", true),
+    ("id", "'ä'", true),
+    ("id", "'two'", true),
+    (
+        "id",
+        "'0123456789012345678901234567890123456789012345678901234567890123'",
+        false,
+    ),
+    (
+        "id",
+        "'01234567890123456789012345678901234567890123456789012345678901234'",
+        true,
+    ),
+    ("group_id", "'g/h'", true),
+    ("group_id", "NULL", true),
+    ("sha256", "'abc'", true),
+    (
+        "sha256",
+        "'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'",
+        true,
+    ),
+    (
+        "sha256",
+        "'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb'",
+        true,
+    ),
+    ("expires_at", "NULL", false),
+    ("expires_at", "'2028-02-29T23:59:59Z'", false),
+    ("expires_at", "'2027-02-29T23:59:59Z'", true),
+    ("expires_at", "'2027-01-01'", true),
+    ("expires_at", "'2027-01-01 00:00:00Z'", true),
+    ("expires_at", "'2027-01-01T00:00:00+00:00'", true),
+    ("expires_at", "'2027-01-01T00:00:00.5Z'", true),
+    ("expires_at", "'2027-01-01T24:00:00Z'", true),
+    ("owner", "NULL", false),
+    ("owner", "'Zoë, sales'", false),
+    ("owner", "''", true),
+    ("owner", "'a\nb'", true),
+    ("owner", "'a\u{85}b'", true),
+    ("owner", "'\u{7f}'", true),
+];
+
+on_both! {
+    async fn what_is_refused(database: &TestDatabase) {
+        let store = database.open().await;
+        let insert = |id: &str, digit: char| {
+            let digest = digit.to_string().repeat(64);
+            format!("INSERT INTO keys (sha256, id, group_id) VALUES ('{digest}', '{id}', 'g')")
+        };
+        database.execute(&insert("one", 'a')).await.unwrap();
+        database.execute(&insert("two", 'b')).await.unwrap();
+        let anew = PageRequest { cursor: None, limit: 10, format: FeedFormat::Second };
+        let long = format!("'{}'", "x".repeat(129));
+        let longest = format!("'{}'", "x".repeat(128));
+        let blanks = format!("'{{\"requests_per_minute\":{}1}}'", " ".repeat(1000));
+        let more = [("owner", long.as_str(), true), ("owner", longest.as_str(), false), ("limits", blanks.as_str(), true)];
+        let cases = LIMITS.iter().chain(FIELDS).copied().chain(more);
+        for (column, value, refused) in cases {
+            let update = database.execute(&format!("UPDATE keys SET {column} = {value} WHERE sha256 LIKE 'a%'")).await;
+            assert_eq!(update.is_err(), refused, "{column} = {value}: {update:?}");
+            // Whatever got in, a gateway takes.
+            let page = key_feed::page(&store, &anew).await;
+            assert!(page.is_ok(), "{column} = {value}: {page:?}");
+        }
+    }
+}
+
+/// `TRUNCATE` would tell no gateway.
+#[tokio::test]
+async fn nobody_truncates() {
+    let database = TestDatabase::postgres().await;
+    database.open().await;
+    let refused = database.execute("TRUNCATE keys").await;
+    assert!(refused.unwrap_err().to_string().contains("DELETE"));
+    database.drop().await;
+}
