@@ -11,6 +11,7 @@
     )
 )]
 
+pub mod documents;
 pub mod feed;
 pub mod intake;
 pub mod ledger;

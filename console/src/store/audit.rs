@@ -21,6 +21,30 @@ pub struct AuditEntry {
     pub after: Option<String>,
 }
 
+/// Who makes a change, and from where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Actor {
+    /// The person's id.
+    pub id: String,
+    /// The address that the request came from; empty for the command itself.
+    pub address: String,
+}
+
+impl Actor {
+    /// An entry of what this one does.
+    pub fn entry(&self, now: i64, action: &str, object: &str) -> AuditEntry {
+        AuditEntry {
+            at: now,
+            actor: self.id.clone(),
+            address: self.address.clone(),
+            action: action.to_owned(),
+            object: object.to_owned(),
+            before: None,
+            after: None,
+        }
+    }
+}
+
 /// Adds an entry, in the transaction of the change.
 ///
 /// # Errors

@@ -9,6 +9,8 @@ pub struct PublishedDocument {
     pub version: i64,
     /// Its text, as it was written.
     pub body: String,
+    /// The same as gateways get it: with numbers where it names the catalogue of prices.
+    pub served: String,
     /// The digest of what gateways get.
     pub etag: String,
     /// Who published it.
@@ -21,17 +23,27 @@ pub struct PublishedDocument {
     pub published_at: i64,
 }
 
-type Row = (i64, String, String, String, String, Option<i64>, i64);
+type Row = (
+    i64,
+    String,
+    String,
+    String,
+    String,
+    String,
+    Option<i64>,
+    i64,
+);
 
 fn of(row: Row) -> PublishedDocument {
     PublishedDocument {
         version: row.0,
         body: row.1,
-        etag: row.2,
-        author: row.3,
-        note: row.4,
-        again: row.5,
-        published_at: row.6,
+        served: row.2,
+        etag: row.3,
+        author: row.4,
+        note: row.5,
+        again: row.6,
+        published_at: row.7,
     }
 }
 
@@ -57,7 +69,7 @@ pub async fn current(
 ) -> Result<Option<PublishedDocument>, StoreError> {
     let row: Option<Row> = on_either!(transaction, connection => {
         sqlx::query_as(
-            "SELECT version, body, etag, author, note, again, published_at FROM documents ORDER BY version DESC LIMIT 1",
+            "SELECT version, body, served, etag, author, note, again, published_at FROM documents ORDER BY version DESC LIMIT 1",
         )
         .fetch_optional(connection)
         .await?
@@ -75,7 +87,7 @@ pub async fn find(
 ) -> Result<Option<PublishedDocument>, StoreError> {
     let row: Option<Row> = on_either!(transaction, connection => {
         sqlx::query_as(
-            "SELECT version, body, etag, author, note, again, published_at FROM documents WHERE version = $1",
+            "SELECT version, body, served, etag, author, note, again, published_at FROM documents WHERE version = $1",
         )
         .bind(version)
         .fetch_optional(connection)
@@ -95,7 +107,7 @@ pub async fn history(
 ) -> Result<Vec<PublishedDocument>, StoreError> {
     let rows: Vec<Row> = on_either!(transaction, connection => {
         sqlx::query_as(
-            "SELECT version, '', etag, author, note, again, published_at FROM documents WHERE version < $1 \
+            "SELECT version, '', '', etag, author, note, again, published_at FROM documents WHERE version < $1 \
              ORDER BY version DESC LIMIT $2",
         )
         .bind(before)
@@ -116,10 +128,11 @@ pub async fn insert(
 ) -> Result<(), StoreError> {
     on_either!(transaction, connection => {
         sqlx::query(
-            "INSERT INTO documents (version, body, etag, author, note, again, published_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+            "INSERT INTO documents (version, body, served, etag, author, note, again, published_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
         )
         .bind(document.version)
         .bind(&document.body)
+        .bind(&document.served)
         .bind(&document.etag)
         .bind(&document.author)
         .bind(&document.note)

@@ -8,7 +8,9 @@
     reason = "a test may panic"
 )]
 
+mod broken_off;
 mod database;
+mod documents;
 mod feed;
 mod intake;
 mod ledger;

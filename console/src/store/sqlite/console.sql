@@ -117,7 +117,9 @@ CREATE INDEX requests_by_key ON requests (key_id, at);
 -- Every published document, and which is in force: the greatest.
 CREATE TABLE documents (
   version      BIGINT NOT NULL PRIMARY KEY,
+  -- As it was written, and as gateways get it: with numbers where it names the catalogue of prices.
   body         TEXT NOT NULL,
+  served       TEXT NOT NULL,
   -- The digest of what gateways get.
   etag         TEXT NOT NULL,
   author       TEXT NOT NULL,

@@ -1,0 +1,126 @@
+//! Checking a document as the gateway does.
+
+use core::fmt;
+
+use sha2::{Digest as _, Sha256};
+use trilane::config::{Document, Problems, compile};
+
+/// The most that the gateway reads, in bytes (its `source.max_bytes`).
+const LONGEST: usize = 31_000_000;
+
+/// A document's text with numbers where it names the catalogue of prices, and what is wrong with those places.
+#[derive(Debug)]
+pub struct ResolvedText {
+    /// The text.
+    pub text: Vec<u8>,
+    /// What is wrong.
+    pub problems: Problems,
+}
+
+/// Puts prices of a catalogue in.
+#[derive(Clone, Copy)]
+pub struct PriceResolver(pub fn(&[u8]) -> ResolvedText);
+
+impl fmt::Debug for PriceResolver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PriceResolver(..)")
+    }
+}
+
+/// A valid document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckedDocument {
+    /// As gateways get it.
+    pub served: String,
+    /// The digest of that.
+    pub etag: String,
+    /// How many groups it has.
+    pub groups: usize,
+    /// How many keys it has.
+    pub keys: usize,
+    /// What is allowed, yet looks unintended.
+    pub warnings: Problems,
+}
+
+/// Checks a document.
+///
+/// # Errors
+/// Every problem, each with its place.
+pub fn check(body: &str, prices: PriceResolver) -> Result<CheckedDocument, Problems> {
+    let ResolvedText { text, mut problems } = prices.0(body.as_bytes());
+    if text.len() > LONGEST {
+        let reason = format!("is longer than {LONGEST} bytes, which is all that a gateway reads");
+        problems.push("", reason);
+        return Err(problems);
+    }
+    let compiled = match Document::parse(&text).and_then(|document| compile(&document)) {
+        Ok(compiled) if problems.is_empty() => compiled,
+        Ok(_) => return Err(problems),
+        Err(Problems(others)) => {
+            problems.0.extend(others);
+            return Err(problems);
+        }
+    };
+    let Ok(served) = String::from_utf8(text) else {
+        problems.push("", "is not UTF-8");
+        return Err(problems);
+    };
+    if served.contains('\0') {
+        // JSON has none outside of strings, and none in them unescaped; PostgreSQL could not store it.
+        problems.push("", "has a zero byte");
+        return Err(problems);
+    }
+    Ok(CheckedDocument {
+        etag: hex::encode(Sha256::digest(served.as_bytes())),
+        served,
+        groups: compiled.policy.groups().len(),
+        keys: compiled.keys.len(),
+        warnings: Problems(compiled.warnings),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn as_it_is(text: &[u8]) -> ResolvedText {
+        ResolvedText {
+            text: text.to_vec(),
+            problems: Problems::default(),
+        }
+    }
+
+    #[test]
+    fn every_problem_at_its_place() {
+        let sample = include_str!("../../../envoy/gateway.json");
+        let checked = check(sample, PriceResolver(as_it_is)).unwrap();
+        assert_eq!(checked.served, sample);
+        assert!(checked.groups > 3);
+
+        let bad = r#"{"groups": [{"id": "a", "protocol": "X"}, {"id": "b", "protocol": "A", "multiplier": "x"}], "keys": []}"#;
+        let problems = check(bad, PriceResolver(as_it_is)).unwrap_err();
+        let places: Vec<_> = problems
+            .0
+            .iter()
+            .map(|problem| problem.path.as_str())
+            .collect();
+        assert!(
+            places.iter().any(|place| place.starts_with("groups[0]")),
+            "{places:?}"
+        );
+    }
+
+    #[test]
+    fn what_the_catalogue_lacks() {
+        let prices = PriceResolver(|text| {
+            let mut resolved = as_it_is(text);
+            resolved
+                .problems
+                .push("groups[0].models[0].prices", "is not in the catalogue");
+            resolved
+        });
+        let problems = check(r#"{"groups": [], "keys": []}"#, prices).unwrap_err();
+        let path = &problems.0.first().unwrap().path;
+        assert_eq!(path, "groups[0].models[0].prices");
+    }
+}

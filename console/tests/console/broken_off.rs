@@ -1,0 +1,81 @@
+//! Requests that are given up in their middle, and connections that are cut.
+
+use std::time::Duration;
+
+use trilane_console::intake::IntakeError;
+
+use crate::database::on_both;
+use crate::ledger::{expected, line, position, send, spent, stored};
+
+fn lines() -> String {
+    (0..120)
+        .map(|n| {
+            line(
+                &format!("2026-11-24T11:{:02}:00Z", n % 60),
+                &format!("k{}", n % 5),
+                "m",
+                "0.001",
+            )
+        })
+        .collect()
+}
+
+on_both! {
+    /// An agent that goes away at any moment: its batch was taken whole, or not at all.
+    async fn given_up_at_any_moment(database: &TestDatabase) {
+        let store = database.open().await;
+        let text = lines();
+        let (bytes, mut at, mut given_up, mut turn) = (text.as_bytes(), 0, 0, 0_u64);
+        while at < bytes.len() {
+            let end = (at + 1500).min(bytes.len());
+            turn += 1;
+            let patience = Duration::from_micros(turn * 37 % 4000 + turn / 100 * 1000);
+            match tokio::time::timeout(patience, send(&store, "e", at, &bytes[at..end])).await {
+                // It does not know how far it came, and asks.
+                Err(_) => {
+                    given_up += 1;
+                    at = position(send(&store, "e", at, b"").await);
+                }
+                Ok(answer) => at = position(answer),
+            }
+        }
+        assert!(given_up > 5, "{given_up}");
+        assert_eq!(stored(&store).await, expected(&[bytes]));
+        assert_eq!(spent(&store, "k0", "2026-11").await, "0.024");
+    }
+}
+
+/// PostgreSQL cuts connections at random moments.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_are_cut() {
+    let database = crate::database::TestDatabase::postgres().await;
+    let store = database.open().await;
+    let text = lines();
+    let cutting = {
+        let text = database.text.clone();
+        tokio::spawn(async move {
+            use sqlx::{Connection as _, Executor as _};
+            let mut connection = sqlx::PgConnection::connect(&text).await.unwrap();
+            let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+                WHERE datname = current_database() AND application_name = 'trilane-console'";
+            for turn in 0_u64.. {
+                connection.execute(sql).await.unwrap();
+                tokio::time::sleep(Duration::from_micros(3000 + turn * 1777 % 9000)).await;
+            }
+        })
+    };
+    let (bytes, mut at, mut failed) = (text.as_bytes(), 0, 0);
+    while at < bytes.len() {
+        let end = (at + 1200).min(bytes.len());
+        match send(&store, "e", at, &bytes[at..end]).await {
+            Err(IntakeError::Store(_)) => failed += 1,
+            answer => at = position(answer),
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    cutting.abort();
+    let _ = cutting.await;
+    assert!(failed > 3, "{failed}");
+    assert_eq!(stored(&store).await, expected(&[bytes]));
+    database.drop().await;
+}

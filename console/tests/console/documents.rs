@@ -1,0 +1,129 @@
+//! The life of the document.
+
+use trilane::config::Problems;
+use trilane_console::documents::{
+    DocumentError, NewDraft, PriceResolver, ResolvedText, begin, change, publish, publish_again,
+};
+use trilane_console::in_transaction;
+use trilane_console::store::audit::{self, Actor};
+use trilane_console::store::drafts::{self, Draft};
+use trilane_console::store::{Store, documents};
+
+use crate::database::on_both;
+
+const PRICES: PriceResolver = PriceResolver(|text| ResolvedText {
+    text: String::from_utf8_lossy(text)
+        .replace("\"catalogue\"", "{\"input\":\"1\",\"output\":\"2\"}")
+        .into_bytes(),
+    problems: Problems(Vec::new()),
+});
+
+fn actor() -> Actor {
+    Actor {
+        id: "ann".to_owned(),
+        address: "192.0.2.1".to_owned(),
+    }
+}
+
+fn document(group: &str) -> String {
+    format!(
+        r#"{{"currency": "USD", "groups": [{{"id": "{group}", "name": "G", "protocol": "A", "multiplier": "1.0000", "cluster": "c",
+            "models": [{{"id": "m", "prices": "catalogue"}}]}}], "keys": []}}"#
+    )
+}
+
+async fn draft(store: &Store, id: &str, body: Option<String>) -> Draft {
+    let new = NewDraft {
+        id: id.to_owned(),
+        body,
+        note: "why".to_owned(),
+    };
+    in_transaction!(store, transaction => begin(transaction, &new, &actor(), 1).await).unwrap()
+}
+
+on_both! {
+    async fn draft_publish_again(database: &TestDatabase) {
+        let store = database.open().await;
+        let first = draft(&store, "d1", Some(document("one"))).await;
+        assert_eq!((first.based_on, first.revision), (0, 1));
+        let one = publish(&store, "d1", 1, PRICES, &actor(), 10).await.unwrap();
+        assert_eq!((one.version, one.again), (1, None));
+        assert!(one.body.contains("catalogue") && !one.served.contains("catalogue"));
+        assert!(matches!(publish(&store, "d1", 1, PRICES, &actor(), 11).await, Err(DocumentError::NotFound)), "it is gone");
+
+        // A draft begins with what is in force.
+        let second = draft(&store, "d2", None).await;
+        assert_eq!((second.body.as_str(), second.based_on), (one.body.as_str(), 1));
+        let changed = Draft { body: document("two"), changed_at: 20, ..second };
+        let changed = change(&store, &changed, 1, false, &actor()).await.unwrap();
+        assert_eq!(changed.revision, 2);
+        let late = publish(&store, "d2", 1, PRICES, &actor(), 21).await;
+        assert!(matches!(late, Err(DocumentError::Changed { revision: 2 })), "{late:?}");
+        let late = change(&store, &changed, 1, false, &actor()).await;
+        assert!(matches!(late, Err(DocumentError::Changed { revision: 2 })), "{late:?}");
+        publish(&store, "d2", 2, PRICES, &actor(), 22).await.unwrap();
+
+        let stale = publish_again(&store, 1, 1, "back", &actor(), 30).await;
+        assert!(matches!(stale, Err(DocumentError::Outdated { version: 2 })), "{stale:?}");
+        let missing = publish_again(&store, 9, 2, "back", &actor(), 30).await;
+        assert!(matches!(missing, Err(DocumentError::NotFound)), "{missing:?}");
+        let again = publish_again(&store, 1, 2, "back", &actor(), 31).await.unwrap();
+        assert_eq!((again.version, again.again, &again.etag), (3, Some(1), &one.etag));
+
+        let mut transaction = store.read().await.unwrap();
+        assert_eq!(documents::current(&mut transaction).await.unwrap(), Some(again));
+        let history = documents::history(&mut transaction, 3, 10).await.unwrap();
+        assert_eq!(history.iter().map(|document| document.version).collect::<Vec<_>>(), [2, 1]);
+        let audit = audit::list(&mut transaction, i64::MAX, 20).await.unwrap();
+        let actions: Vec<_> = audit.iter().rev().map(|(_, entry)| format!("{} {}", entry.action, entry.object)).collect();
+        assert_eq!(actions, ["draft.create d1", "document.publish 1", "draft.create d2", "draft.change d2", "document.publish 2", "document.publish 3"]);
+    }
+}
+
+on_both! {
+    async fn an_invalid_draft_stays_one(database: &TestDatabase) {
+        let store = database.open().await;
+        draft(&store, "d", Some(document("not an id!"))).await;
+        let Err(DocumentError::Invalid(problems)) = publish(&store, "d", 1, PRICES, &actor(), 2).await else {
+            panic!("it is published");
+        };
+        assert_eq!(problems.0[0].path, "groups[0].id");
+        let mut transaction = store.read().await.unwrap();
+        assert!(drafts::find(&mut transaction, "d").await.unwrap().is_some());
+        assert_eq!(documents::current(&mut transaction).await.unwrap(), None);
+    }
+}
+
+on_both! {
+    /// Of two that were begun from one version, the second is not published over the first.
+    async fn no_publication_is_lost(database: &TestDatabase) {
+        let consoles = [database.open().await, database.open().await];
+        let ids: Vec<_> = (0..6).map(|number| format!("d{number}")).collect();
+        for id in &ids {
+            draft(&consoles[0], id, Some(document(id))).await;
+        }
+        let tasks: Vec<_> = ids.iter().cloned().enumerate().map(|(number, id)| {
+            let store = consoles[number % 2].clone();
+            tokio::spawn(async move { publish(&store, &id, 1, PRICES, &actor(), 5).await })
+        }).collect();
+        let mut published = 0;
+        for task in tasks {
+            match task.await.unwrap() {
+                Ok(document) => {
+                    assert_eq!(document.version, 1);
+                    published += 1;
+                }
+                Err(error) => assert!(matches!(error, DocumentError::Outdated { version: 1 }), "{error:?}"),
+            }
+        }
+        assert_eq!(published, 1);
+        // One who has seen the new version may go on from it.
+        let mut transaction = consoles[0].read().await.unwrap();
+        let drafts = drafts::list(&mut transaction, "", 10).await.unwrap();
+        assert_eq!(drafts.len(), 5, "the others are still there");
+        let mine = drafts::find(&mut transaction, &drafts[0].id).await.unwrap().unwrap();
+        transaction.rollback().await;
+        let mine = change(&consoles[1], &mine, 1, true, &actor()).await.unwrap();
+        assert_eq!(publish(&consoles[1], &mine.id, 2, PRICES, &actor(), 6).await.unwrap().version, 2);
+    }
+}
