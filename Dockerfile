@@ -19,6 +19,7 @@ COPY Cargo.toml Cargo.lock ./
 COPY .cargo .cargo
 COPY abi abi
 COPY src src
+COPY console console
 COPY control control
 COPY envoy/envoy.yaml envoy/limits-service.yaml envoy/requirements.txt envoy/
 COPY tests/upstream tests/upstream

@@ -1,7 +1,10 @@
 //! The control plane: what the console and the command `trilane` have in common.
 //!
 //! [`feed`] is the feed of keys as gateways read it, whatever it is made from. [`ledger`] reads lines of the ledger and adds
-//! up what they say. [`timestamp`] reads and writes times.
+//! up what they say. [`store`] is the database; [`intake`] takes the ledger into it, exactly once, and [`documents`] lead the
+//! configuration document through its life. All of it is offered over HTTP by the [`api`],
+//! which the [`server`] serves; [`maintenance`] forgets what is old. [`secret`] draws keys and tokens,
+//! [`timestamp`] reads and writes times.
 #![cfg_attr(
     test,
     allow(
@@ -11,9 +14,15 @@
     )
 )]
 
+pub mod api;
 pub mod documents;
 pub mod feed;
+pub mod first_admin;
+pub mod import;
 pub mod intake;
 pub mod ledger;
+pub mod maintenance;
+pub mod secret;
+pub mod server;
 pub mod store;
 pub mod timestamp;

@@ -4,8 +4,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::failure::Failure;
 use crate::{
-    check, envoy_config, envoy_program, explain, filter, init, key, models, prices, reference,
-    render, serve, up, usage,
+    check, console, envoy_config, envoy_program, explain, filter, init, key, models, prices,
+    reference, render, serve, up, usage,
 };
 
 /// Tools for operating the trilane gateway.
@@ -46,6 +46,8 @@ pub enum TrilaneCommand {
     EnvoyConfig(envoy_config::EnvoyConfigArgs),
     /// Serve the document and a feed of keys to gateways, from files or from SQLite
     Serve(serve::ServeArgs),
+    /// Serve the control plane's API: keys, documents, usage and spend in one database
+    Console(console::ConsoleArgs),
     /// Become Envoy, and end with the supervisor
     #[command(name = "become-envoy", hide = true)]
     BecomeEnvoy(up::LaunchArgs),
@@ -76,6 +78,7 @@ impl TrilaneCommand {
             Self::Envoy(args) => envoy_program::run(&args),
             Self::EnvoyConfig(args) => envoy_config::run(&args),
             Self::Serve(args) => serve::run(args),
+            Self::Console(args) => console::run(&args),
             Self::Completions(args) => reference::completions(&args, Cli::command()),
             Self::Man(args) => reference::man(&args, Cli::command()),
         }

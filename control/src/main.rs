@@ -11,6 +11,7 @@
 mod carried_filter;
 mod check;
 mod cli;
+mod console;
 mod data_directory;
 mod destination;
 mod document;
@@ -35,6 +36,7 @@ mod render;
 mod run_directory;
 mod serve;
 mod signals;
+mod tell;
 mod terminal;
 
 mod up;

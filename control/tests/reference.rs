@@ -28,7 +28,7 @@ fn completions() {
         }
         for command in [
             "init", "check", "explain", "models", "prices", "rotate", "render", "filter", "serve",
-            "usage",
+            "console", "usage",
         ] {
             assert!(ran.out.contains(command), "{shell}: {command}");
         }

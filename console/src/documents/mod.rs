@@ -1,6 +1,6 @@
 //! The life of the configuration document: a draft is written, checked, published, and published again.
 //!
-//! [`check`] is the filter's own compiler, so what is published is what gateways take. Every version stays as it was, also in
+//! [`check()`] is the filter's own compiler, so what is published is what gateways take. Every version stays as it was, also in
 //! the form in which gateways got it. Nobody's change is lost: a draft is changed and published by its revision, and only while
 //! the version that it was begun from is still in force.
 

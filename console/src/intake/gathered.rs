@@ -6,6 +6,7 @@ use memchr::{memchr, memchr_iter};
 use rust_decimal::Decimal;
 use time::{Date, OffsetDateTime};
 
+use super::batch::LedgerBatch;
 use crate::ledger::{Inexact, LedgerRecord, Sum, Unread, UsageTotals};
 use crate::store::lines_aside::AsideLine;
 use crate::store::requests::RequestLine;
@@ -25,6 +26,8 @@ const MOST: Decimal = Decimal::from_parts(1_000_000_000, 0, 0, false, 0);
 /// What the lines of a batch add up to.
 #[derive(Debug, Default)]
 pub struct Gathered {
+    envoy: String,
+    file: String,
     /// The bytes that were read: to the end of the last whole line.
     pub read: usize,
     /// Whether that is within a line that is too long.
@@ -42,18 +45,18 @@ pub struct Gathered {
 }
 
 impl Gathered {
-    /// Reads the whole lines of some bytes, which are at `from` in their file. `skipping`: they begin within a line that is too
-    /// long. `ends`: the file has no more, so that its last line is one, whole or not.
+    /// Reads the whole lines of a batch. `skipping`: it begins within a line that is too long. If its file ends with it, the
+    /// last line is one, whole or not.
     ///
     /// # Errors
     /// A sum of charges cannot be held.
-    pub fn from_bytes(
-        bytes: &[u8],
-        from: i64,
-        skipping: bool,
-        ends: bool,
-    ) -> Result<Self, Inexact> {
-        let mut gathered = Self::default();
+    pub fn of(batch: &LedgerBatch<'_>, skipping: bool) -> Result<Self, Inexact> {
+        let (bytes, from, ends) = (batch.bytes(), batch.from(), batch.ends());
+        let mut gathered = Self {
+            envoy: batch.envoy().to_owned(),
+            file: batch.file().to_owned(),
+            ..Self::default()
+        };
         if skipping {
             match memchr(b'\n', bytes) {
                 Some(end) => gathered.read = end.saturating_add(1),
@@ -133,6 +136,8 @@ impl Gathered {
             text(record.currency()),
         ]);
         self.requests.push(RequestLine {
+            envoy_id: self.envoy.clone(),
+            file_id: self.file.clone(),
             position,
             at,
             key_id: text(record.key()),

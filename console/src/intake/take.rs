@@ -103,8 +103,7 @@ async fn take_in(
             position: before.position,
         });
     }
-    let gathered =
-        Gathered::from_bytes(batch.bytes(), batch.from(), before.skipping, batch.ends())?;
+    let gathered = Gathered::of(batch, before.skipping)?;
     let read = i64::try_from(gathered.read).unwrap_or(i64::MAX);
     let after = ledger_files::FilePosition {
         position: before.position.saturating_add(read),
@@ -115,7 +114,7 @@ async fn take_in(
     let taken_at = now.unix_timestamp().saturating_mul(1_000_000);
     ledger_files::set(transaction, envoy, file, after, taken_at).await?;
     lines_aside::insert(transaction, envoy, file, &gathered.aside, taken_at).await?;
-    requests::insert(transaction, envoy, file, now.date(), &gathered.requests).await?;
+    requests::insert(transaction, now.date(), &gathered.requests).await?;
     usage_hours::add(transaction, &gathered.hours).await?;
     spend::add(transaction, &gathered.charges).await?;
     spend::note_use(transaction, &gathered.used).await?;

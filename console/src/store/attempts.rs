@@ -47,7 +47,7 @@ impl Attempts {
 }
 
 /// Does a change in one transaction of a store, and again from its beginning where it lost against another change. Gives what
-/// the change gives: a `Result` whose error implements [`AsStoreError`]; then nothing is changed.
+/// the change gives: a `Result` whose error implements [`AsStoreError`](crate::store::AsStoreError); then nothing is changed.
 ///
 /// (A macro, because a function that takes an asynchronous closure gives a future that no other thread may have.)
 #[macro_export]

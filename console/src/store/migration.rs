@@ -3,6 +3,8 @@
 //! All of it is one transaction under a lock, so of consoles that start together one does it. A console of the release before
 //! goes on with tables of this one: a migration only adds, what the release before does not name has a default, and what is no
 //! longer used goes a release later.
+//!
+//! What a release has, stays as it is, comments included: a database whose migrations were others is refused.
 
 use std::borrow::Cow;
 

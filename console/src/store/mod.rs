@@ -1,8 +1,8 @@
 //! The database: SQLite for one machine, PostgreSQL for a fleet.
 //!
-//! A [`Store`] is opened at a [`DatabaseAddress`], which brings its tables up to date ([`migration`]). All else happens in a
+//! A [`Store`] is opened at a [`DatabaseAddress`], which brings its tables up to date (`migration.rs`). All else happens in a
 //! [`Transaction`]. Each concept has a file with its statements, which are the same for both engines wherever they can be: both
-//! number their parameters `$1`, and [`on_either!`](transaction) runs a statement on whichever there is.
+//! number their parameters `$1`, and `on_either!` runs a statement on whichever there is.
 //!
 //! What every table relies on:
 //!
@@ -35,6 +35,9 @@ use core::fmt;
 use core::str::FromStr as _;
 use core::sync::atomic::AtomicI32;
 use core::time::Duration;
+use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
 use std::sync::Arc;
 
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
@@ -91,8 +94,10 @@ impl Store {
     pub async fn open(address: &DatabaseAddress) -> Result<Self, StoreError> {
         let engine = match address {
             DatabaseAddress::Directory(directory) => {
+                let file = directory.join("console.db");
+                make_private(&file);
                 let options = SqliteConnectOptions::new()
-                    .filename(directory.join("console.db"))
+                    .filename(file)
                     .create_if_missing(true)
                     .journal_mode(SqliteJournalMode::Wal)
                     .synchronous(SqliteSynchronous::Full)
@@ -160,4 +165,11 @@ impl Store {
             Engine::Postgres { pool, .. } => pool.close().await,
         }
     }
+}
+
+/// Makes a file that only its owner reads, if there is none. SQLite gives the files beside it the same mode. If it cannot be
+/// made, SQLite says why.
+fn make_private(file: &Path) {
+    let mut options = File::options();
+    let _ = options.write(true).create_new(true).mode(0o600).open(file);
 }

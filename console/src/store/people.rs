@@ -9,7 +9,7 @@ pub struct Person {
     pub id: String,
     /// The name.
     pub name: String,
-    /// `admin`, `member` or `viewer`.
+    /// `admin`, `member`, `viewer` or `agent`.
     pub role: String,
     /// Whether nothing is allowed any more.
     pub disabled: bool,
@@ -100,22 +100,27 @@ pub async fn list(
     Ok(rows.into_iter().map(of).collect())
 }
 
-/// How many admins are not disabled. They are locked, so that none of them is gone before the transaction ends.
+/// Lets nobody else add or change people until the transaction ends.
 ///
 /// # Errors
 /// Those of the database.
-pub async fn lock_admins(transaction: &mut Transaction) -> Result<usize, StoreError> {
-    let admins: Vec<String> = match transaction {
-        Transaction::Sqlite(inner, _) => {
-            sqlx::query_scalar("SELECT id FROM people WHERE role = 'admin' AND NOT disabled")
-                .fetch_all(&mut **inner)
-                .await?
-        }
-        Transaction::Postgres(inner) => sqlx::query_scalar(
-            "SELECT id FROM people WHERE role = 'admin' AND NOT disabled ORDER BY id FOR UPDATE",
-        )
-        .fetch_all(&mut **inner)
-        .await?,
-    };
-    Ok(admins.len())
+pub async fn lock(transaction: &mut Transaction) -> Result<(), StoreError> {
+    if let Transaction::Postgres(inner) = transaction {
+        sqlx::query("LOCK TABLE people IN SHARE ROW EXCLUSIVE MODE")
+            .execute(&mut **inner)
+            .await?;
+    }
+    Ok(())
+}
+
+/// How many admins are not disabled.
+///
+/// # Errors
+/// Those of the database.
+pub async fn count_admins(transaction: &mut Transaction) -> Result<i64, StoreError> {
+    Ok(on_either!(transaction, connection => {
+        sqlx::query_scalar("SELECT count(*) FROM people WHERE role = 'admin' AND NOT disabled")
+            .fetch_one(connection)
+            .await?
+    }))
 }

@@ -2,6 +2,7 @@
 
 use core::sync::atomic::Ordering;
 
+use serde::{Deserialize, Serialize};
 use sqlx::AssertSqlSafe;
 use time::{Date, Duration};
 
@@ -11,6 +12,10 @@ use crate::in_transaction;
 /// A line, and what it is looked for by. Texts are empty where it has none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestLine {
+    /// The Envoy that wrote it.
+    pub envoy_id: String,
+    /// The file in which it stands.
+    pub file_id: String,
     /// Where it begins in its file.
     pub position: i64,
     /// When the request began, in microseconds since 1970.
@@ -88,8 +93,6 @@ fn partition(day: Date) -> String {
 /// Those of the database.
 pub async fn insert(
     transaction: &mut Transaction,
-    envoy: &str,
-    file: &str,
     today: Date,
     lines: &[RequestLine],
 ) -> Result<(), StoreError> {
@@ -102,8 +105,8 @@ pub async fn insert(
                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
                 )
                 .bind(&day)
-                .bind(envoy)
-                .bind(file)
+                .bind(&line.envoy_id)
+                .bind(&line.file_id)
                 .bind(line.position)
                 .bind(line.at)
                 .bind(&line.key_id)
@@ -120,12 +123,12 @@ pub async fn insert(
             let texts = |of: fn(&RequestLine) -> &str| lines.iter().map(of).collect::<Vec<_>>();
             sqlx::query(
                 "INSERT INTO requests (taken_on, envoy_id, file_id, position, at, key_id, owner, group_id, model, outcome, line) \
-                 SELECT $1, $2, $3, * FROM unnest($4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[], \
-                   $10::text[], $11::text[])",
+                 SELECT $1, * FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::text[], \
+                   $9::text[], $10::text[], $11::text[])",
             )
             .bind(&day)
-            .bind(envoy)
-            .bind(file)
+            .bind(texts(|line| &line.envoy_id))
+            .bind(texts(|line| &line.file_id))
             .bind(lines.iter().map(|line| line.position).collect::<Vec<_>>())
             .bind(lines.iter().map(|line| line.at).collect::<Vec<_>>())
             .bind(texts(|line| &line.key_id))
@@ -141,37 +144,84 @@ pub async fn insert(
     Ok(())
 }
 
-/// The latest lines of a key, or of all, that are older than `before` (microseconds since 1970).
+/// Where a line stands among all, by time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestPlace(i64, String, String, i64);
+
+impl RequestLine {
+    /// Where it stands among all.
+    pub fn place(&self) -> RequestPlace {
+        RequestPlace(
+            self.at,
+            self.envoy_id.clone(),
+            self.file_id.clone(),
+            self.position,
+        )
+    }
+}
+
+/// Which lines are asked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RequestQuery<'a> {
+    /// Of this key only.
+    pub key: Option<&'a str>,
+    /// Of this owner only.
+    pub owner: Option<&'a str>,
+    /// Before this place.
+    pub before: Option<&'a RequestPlace>,
+    /// At most so many.
+    pub limit: i64,
+}
+
+/// The latest lines.
 ///
 /// # Errors
 /// Those of the database.
 pub async fn recent(
     transaction: &mut Transaction,
-    key: Option<&str>,
-    before: i64,
-    limit: i64,
+    asked: &RequestQuery<'_>,
 ) -> Result<Vec<RequestLine>, StoreError> {
-    type Row = (i64, i64, String, String, String, String, String, String);
+    type Row = (
+        String,
+        String,
+        i64,
+        i64,
+        String,
+        String,
+        String,
+        String,
+        String,
+        String,
+    );
+    let first = RequestPlace(i64::MAX, String::new(), String::new(), 0);
+    let before = asked.before.unwrap_or(&first);
     let rows: Vec<Row> = on_either!(transaction, connection => {
         sqlx::query_as(
-            "SELECT position, at, key_id, owner, group_id, model, outcome, line FROM requests \
-             WHERE at < $1 AND ($2 IS NULL OR key_id = $2) ORDER BY at DESC LIMIT $3",
+            "SELECT envoy_id, file_id, position, at, key_id, owner, group_id, model, outcome, line FROM requests \
+             WHERE (at, envoy_id, file_id, position) < ($1, $2, $3, $4) AND ($5 IS NULL OR key_id = $5) \
+             AND ($6 IS NULL OR owner = $6) ORDER BY at DESC, envoy_id DESC, file_id DESC, position DESC LIMIT $7",
         )
-        .bind(before)
-        .bind(key)
-        .bind(limit)
+        .bind(before.0)
+        .bind(&before.1)
+        .bind(&before.2)
+        .bind(before.3)
+        .bind(asked.key)
+        .bind(asked.owner)
+        .bind(asked.limit)
         .fetch_all(connection)
         .await?
     });
     let lines = rows.into_iter().map(|row| RequestLine {
-        position: row.0,
-        at: row.1,
-        key_id: row.2,
-        owner: row.3,
-        group_id: row.4,
-        model: row.5,
-        outcome: row.6,
-        line: row.7,
+        envoy_id: row.0,
+        file_id: row.1,
+        position: row.2,
+        at: row.3,
+        key_id: row.4,
+        owner: row.5,
+        group_id: row.6,
+        model: row.7,
+        outcome: row.8,
+        line: row.9,
     });
     Ok(lines.collect())
 }

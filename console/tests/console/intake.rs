@@ -4,6 +4,7 @@ use time::Duration;
 use trilane_console::in_transaction;
 use trilane_console::intake::{IntakeError, LedgerBatch, TakenBatch, take};
 use trilane_console::store::keys::{self, StoredKey};
+use trilane_console::store::requests::RequestQuery;
 use trilane_console::store::{StoreError, ledger_files, lines_aside, requests, spend};
 
 use crate::database::on_both;
@@ -178,7 +179,7 @@ on_both! {
         }
         assert_eq!(stored(&consoles[0]).await, expected(&[bytes]));
         let mut transaction = consoles[1].read().await.unwrap();
-        let lines = requests::recent(&mut transaction, None, i64::MAX, 100).await.unwrap();
+        let lines = requests::recent(&mut transaction, &RequestQuery { limit: 100, ..RequestQuery::default() }).await.unwrap();
         assert_eq!(lines.len(), 20);
     }
 }
@@ -198,7 +199,7 @@ on_both! {
         assert_eq!(at, text.len());
         requests::forget(&store, (NOW + Duration::days(2)).date()).await.unwrap();
         let mut transaction = store.read().await.unwrap();
-        let lines = requests::recent(&mut transaction, None, i64::MAX, 100).await.unwrap();
+        let lines = requests::recent(&mut transaction, &RequestQuery { limit: 100, ..RequestQuery::default() }).await.unwrap();
         assert_eq!(lines.len(), 10);
         assert_eq!(stored(&store).await, expected(&[text.as_bytes()]));
     }

@@ -5,16 +5,22 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
+    clippy::print_stdout,
     reason = "a test may panic"
 )]
 
+mod api;
+mod authorization;
 mod broken_off;
 mod database;
 mod documents;
 mod feed;
+mod import;
 mod intake;
 mod ledger;
+mod lives;
 mod postgres;
 mod random_intake;
 mod rules;
+mod speed;
 mod upgrade;

@@ -3,11 +3,11 @@
 use time::{Duration, OffsetDateTime};
 use trilane::config::Document;
 use trilane::config::document::{KeyDocument, LimitsDocument};
+use trilane_console::secret::NewSecret;
 
 use super::args::KeyCreateArgs;
 use super::terms::{self, LimitArgs};
 use super::text::{DocumentText, Edit, KeyText};
-use super::value::NewKey;
 use crate::timestamp;
 
 /// The longest id, in bytes.
@@ -46,7 +46,7 @@ impl<'a> Opened<'a> {
         &self,
         args: &KeyCreateArgs,
         ends: Option<OffsetDateTime>,
-        new: &NewKey,
+        new: &NewSecret,
     ) -> Changed {
         let id = &args.one.id;
         if self.position(id).is_some() {
@@ -136,7 +136,7 @@ impl<'a> Opened<'a> {
         &self,
         id: &str,
         overlap: Option<Duration>,
-        new: &NewKey,
+        new: &NewSecret,
     ) -> Result<(Vec<u8>, Option<String>), String> {
         let There {
             position,

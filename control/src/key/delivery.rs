@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use super::value::NewKey;
+use trilane_console::secret::NewSecret;
 
 /// A file with a new key. It is removed again unless the key is in the document.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ impl Delivery {
     ///
     /// # Errors
     /// The file exists already, or cannot be written.
-    pub fn new(file: &Path, key: &NewKey) -> Result<Self, String> {
+    pub fn new(file: &Path, key: &NewSecret) -> Result<Self, String> {
         let failed = |error: io::Error| {
             let hint = if error.kind() == io::ErrorKind::AlreadyExists {
                 ": name one that is not there yet"
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn only_a_key_of_the_document_stays() {
         let files = tempfile::tempdir().unwrap();
-        let (file, key) = (files.path().join("key"), NewKey::draw().unwrap());
+        let (file, key) = (files.path().join("key"), NewSecret::key().unwrap());
         drop(Delivery::new(&file, &key).unwrap());
         assert!(!file.exists(), "it did not come into the document");
         Delivery::new(&file, &key).unwrap().keep();

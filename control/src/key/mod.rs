@@ -1,7 +1,7 @@
 //! `trilane key`: the API keys of a document.
 //!
 //! A subcommand locks the document's [`file`], edits its [`text`] in place ([`change`]), compiles the result with the
-//! gateway's own code, and only then replaces the file. A new [`value`] is printed once, or written to a file of its own
+//! gateway's own code, and only then replaces the file. A new value ([`NewSecret`]) is printed once, or written to a file of its own
 //! ([`delivery`]).
 
 mod args;
@@ -13,14 +13,13 @@ mod state;
 mod style;
 mod terms;
 mod text;
-mod value;
 
 pub use args::{KeyArgs, KeyCreateArgs};
 use args::{
     KeyCommand, KeyExpireArgs, KeyLimitArgs, KeyListArgs, KeyOutArgs, KeyRotateArgs, OneKeyArgs,
 };
 use change::Opened;
-use delivery::Delivery;
+pub use delivery::Delivery;
 pub use file::LockedDocument;
 use issued::{IssuedNotes, Note};
 use serde::Serialize;
@@ -28,7 +27,7 @@ use state::ListedKey;
 pub use terms::LimitArgs;
 use time::OffsetDateTime;
 use trilane::config::{Compiled, Document};
-use value::NewKey;
+use trilane_console::secret::NewSecret;
 
 use crate::document::{self, STDIN};
 use crate::failure::Failure;
@@ -111,7 +110,7 @@ pub fn create(args: &KeyCreateArgs) -> Result<(), Failure> {
         Some(span) => Some(timestamp::from_now(span).map_err(Failure::Usage)?),
         None => args.expires_at,
     };
-    let (one, new) = (&args.one, NewKey::draw().map_err(Failure::Data)?);
+    let (one, new) = (&args.one, NewSecret::key().map_err(Failure::Data)?);
     let note = Note {
         label: args.label.clone(),
         created_at: Some(timestamp::now()),
@@ -123,7 +122,7 @@ pub fn create(args: &KeyCreateArgs) -> Result<(), Failure> {
 }
 
 fn rotate(args: &KeyRotateArgs) -> Result<(), Failure> {
-    let (one, new) = (&args.one, NewKey::draw().map_err(Failure::Data)?);
+    let (one, new) = (&args.one, NewSecret::key().map_err(Failure::Data)?);
     with_new(one, &new, &args.shown, "rotated", None, |opened| {
         opened.rotate(&one.id, args.overlap, &new)
     })
@@ -210,7 +209,7 @@ fn simple(
 /// Makes a change with a new value, and perhaps a key for the old one.
 fn with_new(
     one: &OneKeyArgs,
-    new: &NewKey,
+    new: &NewSecret,
     shown: &KeyOutArgs,
     done: &'static str,
     note: Option<Note>,

@@ -8,9 +8,9 @@ use bytes::Bytes;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
-use super::tell::Teller;
 use super::watch::{FileState, ReloadableFile};
 use crate::document;
+use crate::tell::Teller;
 use crate::watched_files::WatchedFiles;
 
 /// The most that the gateway reads, in bytes (its `source.max_bytes`).

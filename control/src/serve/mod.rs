@@ -15,7 +15,7 @@ mod response;
 mod server;
 mod site;
 mod sqlite;
-mod tell;
+
 mod watch;
 
 use core::time::Duration;
@@ -27,13 +27,14 @@ use tokio::runtime::Builder;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
+use crate::tell::Teller;
 pub use args::ServeArgs;
 use document::Shelf;
 use feed::Feed;
 use keys_file::KeysFile;
+pub use server::bind;
 use site::Site;
 use sqlite::Database;
-use tell::Teller;
 use watch::FileWatch;
 
 use crate::failure::Failure;

@@ -8,7 +8,7 @@ use trilane_console::feed::PageError;
 
 use super::document::Shelf;
 use super::feed::Feed;
-use super::tell::Teller;
+use crate::tell::Teller;
 
 /// The most pages in memory, each of about 3 MB at most. Further readers wait.
 const PAGES: usize = 16;

@@ -14,7 +14,7 @@ fn a_database_of_an_earlier_form() {
     let at = directory.path();
     let program = program(at);
     program
-        .execute_batch(include_str!("../../src/serve/sqlite/schema.sql"))
+        .execute_batch(trilane_console::feed::sqlite::KEYS)
         .unwrap();
     insert(&program, 0..3);
     program

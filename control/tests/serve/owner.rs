@@ -17,8 +17,8 @@ fn a_database_of_0_1() {
     let at = directory.path();
     let program = program(at);
     let of_0_1 = [
-        include_str!("../../src/serve/sqlite/schema.sql"),
-        include_str!("../../src/serve/sqlite/limits.sql"),
+        trilane_console::feed::sqlite::KEYS,
+        trilane_console::feed::sqlite::LIMITS,
     ];
     program.execute_batch(&of_0_1.concat()).unwrap();
     insert(&program, 0..3);

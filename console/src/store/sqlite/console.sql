@@ -111,8 +111,9 @@ CREATE TABLE requests (
   line     TEXT NOT NULL,
   PRIMARY KEY (taken_on, envoy_id, file_id, position)
 );
-CREATE INDEX requests_by_time ON requests (at);
-CREATE INDEX requests_by_key ON requests (key_id, at);
+CREATE INDEX requests_by_time ON requests (at, envoy_id, file_id, position);
+CREATE INDEX requests_by_key ON requests (key_id, at, envoy_id, file_id, position);
+CREATE INDEX requests_by_owner ON requests (owner, at, envoy_id, file_id, position);
 
 -- Every published document, and which is in force: the greatest.
 CREATE TABLE documents (
@@ -146,7 +147,7 @@ CREATE TABLE drafts (
 CREATE TABLE people (
   id         TEXT NOT NULL PRIMARY KEY,
   name       TEXT NOT NULL,
-  role       TEXT NOT NULL CHECK (role IN ('admin', 'member', 'viewer')),
+  role       TEXT NOT NULL CHECK (role IN ('admin', 'member', 'viewer', 'agent')),
   disabled   BOOLEAN NOT NULL,
   created_at BIGINT NOT NULL
 ) WITHOUT ROWID;

@@ -18,8 +18,8 @@ use trilane_console::feed::{FeedVersions, PageError, PageRequest};
 
 use self::reading::ReadKeys;
 use self::store::Store;
-use super::tell::Teller;
 use super::watch::{FileState, ReloadableFile};
+use crate::tell::Teller;
 use crate::watched_files::WatchedFiles;
 
 /// How long a file that is written in place must be unchanged before its removals count.

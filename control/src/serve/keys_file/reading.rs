@@ -7,7 +7,7 @@ use std::path::Path;
 use hashbrown::HashMap;
 
 use super::key::{self, Digest, FileKey, Texts};
-use crate::serve::tell::MOST;
+use crate::tell::MOST;
 
 /// The longest line, in bytes. A key needs about 700 at most.
 const LONGEST: u64 = 64 * 1024;

@@ -1,4 +1,4 @@
-//! The value of a new key.
+//! The value of a new key or token.
 
 use std::fmt;
 
@@ -6,7 +6,9 @@ use hex::encode;
 use sha2::{Digest as _, Sha256};
 
 /// The prefix of every key, so that people and secret scanners recognize one.
-const PREFIX: &str = "tl-";
+const KEY: &str = "tl-";
+/// The prefix of every token of the console's API.
+const TOKEN: &str = "tlc-";
 /// Letters and digits only: a double click selects them all, and no shell or URL has to escape them.
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /// 62^43 is more than 2^256.
@@ -14,18 +16,30 @@ const LENGTH: usize = 43;
 /// The greatest multiple of 62 in a byte: bytes from it on would make some letters more likely.
 const FAIR: u8 = 248;
 
-/// A new key. `Debug` does not print it; [`reveal`](Self::reveal) shows it.
+/// A new key or token. `Debug` does not print it; [`reveal`](Self::reveal) shows it.
 #[derive(Clone)]
-pub struct NewKey(String);
+pub struct NewSecret(String);
 
-impl NewKey {
-    /// Draws one from the operating system's randomness.
+impl NewSecret {
+    /// Draws a key from the operating system's randomness.
     ///
     /// # Errors
     /// The system gives none.
-    pub fn draw() -> Result<Self, String> {
-        let mut key = PREFIX.to_owned();
-        let whole = PREFIX.len().saturating_add(LENGTH);
+    pub fn key() -> Result<Self, String> {
+        Self::draw(KEY)
+    }
+
+    /// Draws a token of the console's API.
+    ///
+    /// # Errors
+    /// The system gives no randomness.
+    pub fn token() -> Result<Self, String> {
+        Self::draw(TOKEN)
+    }
+
+    fn draw(prefix: &str) -> Result<Self, String> {
+        let mut key = prefix.to_owned();
+        let whole = prefix.len().saturating_add(LENGTH);
         let mut bytes = [0; 64];
         while key.len() < whole {
             getrandom::fill(&mut bytes)
@@ -48,13 +62,35 @@ impl NewKey {
 
     /// Its digest, as in a document.
     pub fn digest(&self) -> String {
-        encode(Sha256::digest(self.0.as_bytes()))
+        digest(&self.0)
+    }
+
+    /// Its last four characters, by which people tell theirs apart.
+    pub fn hint(&self) -> &str {
+        let start = self.0.len().saturating_sub(4);
+        self.0.get(start..).unwrap_or_default()
     }
 }
 
-impl fmt::Debug for NewKey {
+/// The digest of a key or token that somebody has sent.
+pub fn digest(secret: &str) -> String {
+    encode(Sha256::digest(secret.as_bytes()))
+}
+
+/// An id that nobody else has.
+///
+/// # Errors
+/// The system gives no randomness.
+pub fn new_id() -> Result<String, String> {
+    let mut bytes = [0; 12];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| format!("the system gives no randomness: {error}"))?;
+    Ok(encode(bytes))
+}
+
+impl fmt::Debug for NewSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("NewKey(..)")
+        f.write_str("NewSecret(..)")
     }
 }
 
@@ -66,7 +102,7 @@ mod tests {
 
     #[test]
     fn keys_are_of_the_form_and_all_different() {
-        let keys: Vec<NewKey> = (0..200).map(|_| NewKey::draw().unwrap()).collect();
+        let keys: Vec<NewSecret> = (0..200).map(|_| NewSecret::key().unwrap()).collect();
         for key in &keys {
             let letters = key.reveal().strip_prefix("tl-").unwrap();
             assert_eq!(letters.len(), 43);
@@ -74,7 +110,7 @@ mod tests {
             assert_eq!(key.digest().len(), 64);
             assert!(!format!("{key:?}").contains(letters));
         }
-        let different: HashSet<&str> = keys.iter().map(NewKey::reveal).collect();
+        let different: HashSet<&str> = keys.iter().map(NewSecret::reveal).collect();
         assert_eq!(different.len(), keys.len());
         let letters: HashSet<u8> = keys.iter().flat_map(|key| key.reveal().bytes()).collect();
         assert!(
@@ -86,8 +122,9 @@ mod tests {
 
     #[test]
     fn the_digest_is_that_of_the_gateway() {
-        let key = NewKey("abc".to_owned());
+        let key = NewSecret("abc".to_owned());
         let hex = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(key.digest(), hex);
+        assert_eq!(NewSecret("tl-abcd".to_owned()).hint(), "abcd");
     }
 }

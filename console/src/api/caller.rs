@@ -1,0 +1,53 @@
+//! Who sends a request.
+
+use axum::extract::FromRequestParts;
+use http::request::Parts;
+
+use super::problem::ApiProblem;
+use super::role::Role;
+use crate::store::audit::Actor;
+
+/// Who sends a request: found by [`sign_in`](super::sign_in).
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// The person's id.
+    pub id: String,
+    /// The person's name.
+    pub name: String,
+    /// What that person may do.
+    pub role: Role,
+    /// The id of the token.
+    pub token: String,
+    /// The address that the request comes from.
+    pub address: String,
+}
+
+impl Caller {
+    /// For the audit.
+    pub fn actor(&self) -> Actor {
+        Actor {
+            id: self.id.clone(),
+            address: self.address.clone(),
+        }
+    }
+
+    /// Whose objects are seen: everybody's (`None`), or one's own.
+    pub fn only_owner(&self) -> Option<&str> {
+        match self.role {
+            Role::Admin | Role::Viewer => None,
+            Role::Member | Role::Agent => Some(&self.id),
+        }
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Caller {
+    type Rejection = ApiProblem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiProblem> {
+        parts
+            .extensions
+            .get::<Self>()
+            .cloned()
+            .ok_or_else(ApiProblem::unauthorized)
+    }
+}

@@ -1,0 +1,148 @@
+//! Published documents.
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, StatusCode};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::caller::Caller;
+use super::paging::{ItemPage, PageParams};
+use super::parts::{Body, InPath, Params, etag, if_match};
+use super::problem::ApiProblem;
+use super::state::{ConsoleState, moment};
+use crate::documents as life;
+use crate::store::documents::{self, PublishedDocument};
+
+/// What is known of a published document, without its text.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct DocumentHead {
+    /// Its version, from 1. The greatest is in force.
+    version: i64,
+    /// The digest of what gateways get.
+    sha256: String,
+    /// Who published it.
+    author: String,
+    /// Why.
+    note: String,
+    /// The version that it publishes again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    again: Option<i64>,
+    /// When.
+    published_at: String,
+}
+
+/// A published document.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct DocumentView {
+    #[serde(flatten)]
+    head: DocumentHead,
+    /// Its text, as it was written.
+    body: String,
+}
+
+/// Why an older version is published again.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PublishAgainBody {
+    /// Why.
+    #[schema(max_length = 1000)]
+    note: String,
+}
+
+/// What is known of a document.
+pub fn head(document: &PublishedDocument) -> DocumentHead {
+    DocumentHead {
+        version: document.version,
+        sha256: document.etag.clone(),
+        author: document.author.clone(),
+        note: document.note.clone(),
+        again: document.again,
+        published_at: moment(document.published_at),
+    }
+}
+
+fn answer(document: PublishedDocument) -> Response {
+    let view = DocumentView {
+        head: head(&document),
+        body: document.body,
+    };
+    (etag(document.version), Json(view)).into_response()
+}
+
+/// Every version, the latest first, without its text.
+#[utoipa::path(get, operation_id = "list_documents", path = "/api/v1/documents", tag = "documents", params(PageParams),
+    responses((status = 200, body = ItemPage<DocumentHead>)))]
+pub async fn list(
+    State(state): State<ConsoleState>,
+    Params(page): Params<PageParams>,
+) -> Result<Json<ItemPage<DocumentHead>>, ApiProblem> {
+    let limit = page.limit()?;
+    let before: i64 = page.after()?.unwrap_or(i64::MAX);
+    let mut transaction = state.store.read().await?;
+    let history = documents::history(&mut transaction, before, limit.to_fetch()).await?;
+    transaction.rollback().await;
+    let page = limit.page(
+        history,
+        |document| document.version,
+        |document| head(&document),
+    );
+    Ok(Json(page))
+}
+
+/// The version in force.
+#[utoipa::path(get, operation_id = "get_current_document", path = "/api/v1/documents/current", tag = "documents",
+    responses((status = 200, body = DocumentView, headers(("etag" = String)))))]
+pub async fn current(State(state): State<ConsoleState>) -> Result<Response, ApiProblem> {
+    let mut transaction = state.store.read().await?;
+    let document = documents::current(&mut transaction).await?;
+    transaction.rollback().await;
+    document.map(answer).ok_or_else(ApiProblem::not_found)
+}
+
+/// One version.
+#[utoipa::path(get, operation_id = "get_document", path = "/api/v1/documents/{version}", tag = "documents", params(("version" = i64, Path)),
+    responses((status = 200, body = DocumentView, headers(("etag" = String)))))]
+pub async fn get(
+    State(state): State<ConsoleState>,
+    InPath(version): InPath<i64>,
+) -> Result<Response, ApiProblem> {
+    let mut transaction = state.store.read().await?;
+    let document = documents::find(&mut transaction, version).await?;
+    transaction.rollback().await;
+    document.map(answer).ok_or_else(ApiProblem::not_found)
+}
+
+/// Publishes an older version again: it is the newest then.
+#[utoipa::path(post, operation_id = "publish_document_again", path = "/api/v1/documents/{version}/publish", tag = "documents", request_body = PublishAgainBody,
+    params(("version" = i64, Path), ("If-Match" = String, Header, description = "the ETag of the version in force")),
+    responses((status = 201, body = DocumentHead)))]
+pub async fn publish_again(
+    State(state): State<ConsoleState>,
+    caller: Caller,
+    InPath(version): InPath<i64>,
+    headers: HeaderMap,
+    Body(body): Body<PublishAgainBody>,
+) -> Result<Response, ApiProblem> {
+    if body.note.len() > 1000 || body.note.contains('\0') {
+        return Err(ApiProblem::invalid(
+            "note",
+            "must be at most 1000 bytes, none of them zero",
+        ));
+    }
+    let current = if_match(&headers)?;
+    let (store, actor) = (&state.store, caller.actor());
+    let again = life::publish_again(store, version, current, &body.note, &actor, state.now());
+    let document = again.await.map_err(|error| match error {
+        // Its ETag was named.
+        error @ life::DocumentError::Outdated { .. } => ApiProblem::precondition(error.to_string()),
+        error => error.into(),
+    })?;
+    let answer = (
+        StatusCode::CREATED,
+        etag(document.version),
+        Json(head(&document)),
+    );
+    Ok(answer.into_response())
+}

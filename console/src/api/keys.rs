@@ -1,0 +1,400 @@
+//! API keys. Only their digests are known; a new key is shown once.
+
+use axum::Json;
+use axum::extract::State;
+use http::{HeaderMap, StatusCode};
+use serde::{Deserialize, Serialize};
+use trilane::config::document::{KeyDocument, LimitsDocument};
+use trilane::config::key::CheckedKey;
+use trilane::config::{Document, Problems, compile};
+use utoipa::{IntoParams, ToSchema};
+
+use super::caller::Caller;
+use super::fields;
+use super::once::{Once, OnceAnswer};
+use super::paging::{ItemPage, PageParams};
+use super::parts::{Body, InPath, Params};
+use super::problem::ApiProblem;
+use super::state::{ConsoleState, moment};
+use crate::in_transaction;
+use crate::secret::{self, NewSecret};
+use crate::store::keys::{self, KeyFilter, StoredKey};
+use crate::store::{Transaction, audit, documents, spend};
+
+/// An API key, as far as it may be seen.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct KeyView {
+    /// Its id.
+    id: String,
+    /// The id of its group.
+    group: String,
+    /// Whose it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner: Option<String>,
+    /// The issuer's name for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    label: Option<String>,
+    /// Its last characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+    /// When it expires.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_at: Option<String>,
+    /// Whether it is disabled.
+    disabled: bool,
+    /// Its limits, as in a document.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    limits: Option<LimitsDocument>,
+    /// When it was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    created_at: Option<String>,
+    /// Who made it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    created_by: Option<String>,
+    /// When it was last used, as far as lines of the ledger have come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_used_at: Option<String>,
+}
+
+impl From<StoredKey> for KeyView {
+    fn from(key: StoredKey) -> Self {
+        // Limits that no gateway takes, written past the console, are not shown as if they held.
+        let limits = key.limits.as_deref();
+        Self {
+            limits: limits.and_then(|limits| serde_json::from_str(limits).ok()),
+            id: key.id,
+            group: key.group_id,
+            owner: key.owner,
+            label: key.label,
+            hint: key.hint,
+            expires_at: key.expires_at,
+            disabled: key.disabled,
+            created_at: key.created_at,
+            created_by: key.created_by,
+            last_used_at: None,
+        }
+    }
+}
+
+/// A new key.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CreatedKey {
+    /// The key itself, shown this once. Missing where the request came again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<String>,
+    /// What is known of it from now on.
+    key: KeyView,
+}
+
+/// A key to be made.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewKeyBody {
+    /// Its id; one is made up unless it is given.
+    #[schema(min_length = 1, max_length = 64, pattern = "^[-A-Za-z0-9_.:]+$")]
+    id: Option<String>,
+    /// The id of its group.
+    #[schema(min_length = 1, max_length = 64, pattern = "^[-A-Za-z0-9_.:]+$")]
+    group: String,
+    /// Whose it is.
+    #[schema(min_length = 1, max_length = 128)]
+    owner: Option<String>,
+    /// A name for it.
+    #[schema(min_length = 1, max_length = 128)]
+    label: Option<String>,
+    /// When it expires: `2027-01-01T00:00:00Z`.
+    expires_at: Option<String>,
+    /// Whether it is disabled for now.
+    #[serde(default)]
+    disabled: bool,
+    /// Its limits, as in a document.
+    #[schema(value_type = Option<Object>)]
+    limits: Option<LimitsDocument>,
+}
+
+/// What is to be changed of a key: fields that are absent stay, `null` takes a value away.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KeyChangeBody {
+    /// Another group.
+    #[schema(min_length = 1, max_length = 64, pattern = "^[-A-Za-z0-9_.:]+$")]
+    group: Option<String>,
+    /// Whose it is.
+    #[serde(default, deserialize_with = "fields::given")]
+    #[schema(value_type = Option<String>)]
+    owner: Option<Option<String>>,
+    /// A name for it.
+    #[serde(default, deserialize_with = "fields::given")]
+    #[schema(value_type = Option<String>)]
+    label: Option<Option<String>>,
+    /// When it expires.
+    #[serde(default, deserialize_with = "fields::given")]
+    #[schema(value_type = Option<String>)]
+    expires_at: Option<Option<String>>,
+    /// Whether it is disabled.
+    disabled: Option<bool>,
+    /// Its limits: all of them, as in a document.
+    #[serde(default, deserialize_with = "fields::given")]
+    #[schema(value_type = Option<Object>)]
+    limits: Option<Option<LimitsDocument>>,
+}
+
+/// Which keys a list has.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(default)]
+pub struct KeyListParams {
+    /// Of this owner only.
+    owner: Option<String>,
+    /// Of this group only.
+    group: Option<String>,
+}
+
+/// Keys in the order of their ids. Members see their own.
+#[utoipa::path(get, operation_id = "list_keys", path = "/api/v1/keys", tag = "keys", params(KeyListParams, PageParams),
+    responses((status = 200, body = ItemPage<KeyView>)))]
+pub async fn list(
+    State(state): State<ConsoleState>,
+    caller: Caller,
+    Params(asked): Params<KeyListParams>,
+    Params(page): Params<PageParams>,
+) -> Result<Json<ItemPage<KeyView>>, ApiProblem> {
+    let limit = page.limit()?;
+    let after: String = page.after()?.unwrap_or_default();
+    if [&asked.owner, &asked.group]
+        .into_iter()
+        .flatten()
+        .any(|name| name.contains('\0'))
+    {
+        return Err(ApiProblem::bad("no name has a zero byte"));
+    }
+    if let (Some(only), Some(owner)) = (caller.only_owner(), &asked.owner)
+        && only != owner
+    {
+        return Err(ApiProblem::forbidden("members see their own keys"));
+    }
+    let filter = KeyFilter {
+        owner: caller.only_owner().or(asked.owner.as_deref()),
+        group: asked.group.as_deref(),
+        after: &after,
+        limit: limit.to_fetch(),
+    };
+    let mut transaction = state.store.read().await?;
+    let keys = keys::list(&mut transaction, &filter).await?;
+    transaction.rollback().await;
+    Ok(Json(limit.page(keys, |key| key.id.clone(), KeyView::from)))
+}
+
+/// One key. Members see their own.
+#[utoipa::path(get, operation_id = "get_key", path = "/api/v1/keys/{id}", tag = "keys", params(("id" = String, Path)),
+    responses((status = 200, body = KeyView)))]
+pub async fn get(
+    State(state): State<ConsoleState>,
+    caller: Caller,
+    InPath(id): InPath<String>,
+) -> Result<Json<KeyView>, ApiProblem> {
+    let mut transaction = state.store.read().await?;
+    let key = find(&mut transaction, &id).await?;
+    if caller
+        .only_owner()
+        .is_some_and(|only| key.owner.as_deref() != Some(only))
+    {
+        return Err(ApiProblem::not_found());
+    }
+    let used = spend::last_use(&mut transaction, &id).await?;
+    transaction.rollback().await;
+    Ok(Json(KeyView {
+        last_used_at: used.map(moment),
+        ..key.into()
+    }))
+}
+
+/// Makes a key, which is shown this once.
+#[utoipa::path(post, operation_id = "create_key", path = "/api/v1/keys", tag = "keys", request_body = NewKeyBody,
+    params(("Idempotency-Key" = Option<String>, Header, description = "done once under one of these")),
+    responses((status = 201, body = CreatedKey)))]
+pub async fn create(
+    State(state): State<ConsoleState>,
+    caller: Caller,
+    headers: HeaderMap,
+    Body(new): Body<NewKeyBody>,
+) -> Result<OnceAnswer, ApiProblem> {
+    let once = Once::new(&caller, &headers, "POST /api/v1/keys", &new)?;
+    let value = NewSecret::key().map_err(ApiProblem::internal)?;
+    let id = match &new.id {
+        Some(id) => id.clone(),
+        None => format!("key_{}", secret::new_id().map_err(ApiProblem::internal)?),
+    };
+    let now = state.now();
+    let key = StoredKey {
+        sha256: value.digest(),
+        id,
+        group_id: new.group.clone(),
+        owner: new.owner.clone(),
+        label: new.label.clone(),
+        expires_at: new.expires_at.clone(),
+        disabled: new.disabled,
+        limits: new.limits.as_ref().map(written),
+        created_at: Some(moment(now)),
+        created_by: Some(caller.id.clone()),
+        hint: Some(value.hint().to_owned()),
+    };
+    in_transaction!(state.store, transaction => {
+        if let Some(answer) = once.given(transaction).await? {
+            return Ok(answer);
+        }
+        check(transaction, &key).await?;
+        keys::insert(transaction, &key).await?;
+        let mut entry = caller.actor().entry(now, "key.create", &key.id);
+        entry.after = Some(told(&key));
+        audit::insert(transaction, &entry).await?;
+        let created = CreatedKey { value: Some(value.reveal().to_owned()), key: key.clone().into() };
+        once.answer(transaction, StatusCode::CREATED, &created, Some("value"), now).await
+    })
+}
+
+/// Changes a key. Gateways hear of it within seconds.
+#[utoipa::path(patch, operation_id = "change_key", path = "/api/v1/keys/{id}", tag = "keys", params(("id" = String, Path)), request_body = KeyChangeBody,
+    responses((status = 200, body = KeyView)))]
+pub async fn change(
+    State(state): State<ConsoleState>,
+    caller: Caller,
+    InPath(id): InPath<String>,
+    Body(change): Body<KeyChangeBody>,
+) -> Result<Json<KeyView>, ApiProblem> {
+    in_transaction!(state.store, transaction => {
+        let before = find(transaction, &id).await?;
+        let mut key = before.clone();
+        if let Some(group) = &change.group {
+            key.group_id.clone_from(group);
+        }
+        if let Some(disabled) = change.disabled {
+            key.disabled = disabled;
+        }
+        for (change, field) in [
+            (&change.owner, &mut key.owner),
+            (&change.label, &mut key.label),
+            (&change.expires_at, &mut key.expires_at),
+        ] {
+            if let Some(value) = change {
+                field.clone_from(value);
+            }
+        }
+        if let Some(limits) = &change.limits {
+            key.limits = limits.as_ref().map(written);
+        }
+        if key != before {
+            check(transaction, &key).await?;
+            if !keys::update(transaction, &key).await? {
+                return Err(ApiProblem::not_found());
+            }
+            let mut entry = caller.actor().entry(state.now(), "key.change", &id);
+            entry.before = Some(told(&before));
+            entry.after = Some(told(&key));
+            audit::insert(transaction, &entry).await?;
+        }
+        Ok(Json(KeyView::from(key)))
+    })
+}
+
+/// Removes a key. What it has used and spent stays.
+#[utoipa::path(delete, operation_id = "remove_key", path = "/api/v1/keys/{id}", tag = "keys", params(("id" = String, Path)),
+    responses((status = 204)))]
+pub async fn remove(
+    State(state): State<ConsoleState>,
+    caller: Caller,
+    InPath(id): InPath<String>,
+) -> Result<StatusCode, ApiProblem> {
+    in_transaction!(state.store, transaction => {
+        let before = find(transaction, &id).await?;
+        keys::remove(transaction, &id).await?;
+        let mut entry = caller.actor().entry(state.now(), "key.remove", &id);
+        entry.before = Some(told(&before));
+        audit::insert(transaction, &entry).await?;
+        Ok(StatusCode::NO_CONTENT)
+    })
+}
+
+async fn find(transaction: &mut Transaction, id: &str) -> Result<StoredKey, ApiProblem> {
+    // PostgreSQL has no text with a zero, so it cannot even look for one.
+    if id.contains('\0') {
+        return Err(ApiProblem::not_found());
+    }
+    let key = keys::find(transaction, id).await?;
+    key.ok_or_else(ApiProblem::not_found)
+}
+
+/// Limits as they are stored.
+fn written(limits: &LimitsDocument) -> String {
+    // Texts and numbers, into memory: it cannot fail.
+    serde_json::to_string(limits).unwrap_or_default()
+}
+
+/// A key for the audit: without its digest, by which nobody needs to find it there.
+fn told(key: &StoredKey) -> String {
+    serde_json::to_string(&KeyView::from(key.clone())).unwrap_or_default()
+}
+
+/// Checks a key as the gateway does: by itself, and together with the document in force, of which it needs the group, and with
+/// a budget the prices of all models.
+async fn check(transaction: &mut Transaction, key: &StoredKey) -> Result<(), ApiProblem> {
+    let limits = key.limits.as_deref().map(serde_json::from_str);
+    let mut written = KeyDocument {
+        id: Some(key.id.clone()),
+        sha256: Some(key.sha256.clone()),
+        group: Some(key.group_id.clone()),
+        owner: key.owner.clone(),
+        expires_at: key.expires_at.clone(),
+        limits: limits
+            .transpose()
+            .map_err(|_| ApiProblem::invalid("limits", "are not as in a document"))?,
+        ..KeyDocument::default()
+    };
+    let mut problems = Problems::default();
+    if let Some(label) = &key.label
+        && (label.is_empty() || label.len() > 128 || label.chars().any(char::is_control))
+    {
+        problems.push("label", "must be 1 to 128 bytes without control characters");
+    }
+    if let Some(expires_at) = &key.expires_at
+        && !is_stored_time(expires_at)
+    {
+        problems.push("expires_at", "must be a time such as 2027-01-01T00:00:00Z");
+        written.expires_at = None;
+    }
+    if let Err(Problems(more)) = CheckedKey::of(&written) {
+        problems.0.extend(more);
+    }
+    if !problems.is_empty() {
+        return Err(ApiProblem::of(problems));
+    }
+    let Some(current) = documents::current(transaction).await? else {
+        return Ok(());
+    };
+    let Ok(mut document) = Document::parse(current.served.as_bytes()) else {
+        return Ok(());
+    };
+    // Alone, so that every problem is this key's.
+    let place = "keys[0]";
+    document.keys = Some(vec![written]);
+    if let Err(Problems(found)) = compile(&document) {
+        let own = found.into_iter().filter_map(|problem| {
+            let path = problem.path.strip_prefix(place)?.trim_start_matches('.');
+            Some((path.to_owned(), problem.reason))
+        });
+        for (path, reason) in own {
+            problems.push(path, reason);
+        }
+    }
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(ApiProblem::of(problems))
+    }
+}
+
+/// Whether a time is of the one form that is stored.
+fn is_stored_time(text: &str) -> bool {
+    crate::timestamp::parse(text).is_some_and(|time| crate::timestamp::text(time) == text)
+}

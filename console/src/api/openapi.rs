@@ -1,0 +1,147 @@
+//! The router, and the OpenAPI document that comes with it.
+
+use axum::extract::{DefaultBodyLimit, State};
+use axum::response::IntoResponse as _;
+use axum::routing::get;
+use axum::{Json, Router, middleware};
+use http::StatusCode;
+use serde_json::json;
+use utoipa::openapi::path::Operation;
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::{
+    ComponentsBuilder, ContentBuilder, InfoBuilder, OpenApi, OpenApiBuilder, Ref, ResponseBuilder,
+};
+use utoipa::{PartialSchema as _, ToSchema as _};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::problem::{ApiProblem, PlacedProblem};
+use super::state::ConsoleState;
+use super::{
+    audit, documents, drafts, feed, keys, ledger, me, people, report, requests, sign_in, spend,
+    tokens, usage,
+};
+use crate::intake::LedgerBatch;
+use crate::store::key_feed;
+
+/// The longest document, as JSON text within JSON.
+const DOCUMENT: usize = 64 << 20;
+
+/// All that the console serves.
+pub fn router(state: ConsoleState) -> Router {
+    let (api, document) = parts();
+    let sign_in = middleware::from_fn_with_state(state.clone(), sign_in::sign_in);
+    let report = middleware::from_fn_with_state(state.clone(), report::report);
+    let document = Json(document);
+    api.route_layer(sign_in)
+        .route(
+            "/api/openapi.json",
+            get(move || async move { document.clone() }),
+        )
+        .route("/healthz", get(health))
+        .fallback(|| async { ApiProblem::not_found() })
+        .method_not_allowed_fallback(|| async {
+            let status = StatusCode::METHOD_NOT_ALLOWED;
+            ApiProblem::new(
+                status,
+                "/problems/method-not-allowed",
+                "this path has other methods",
+            )
+        })
+        .layer(report)
+        .with_state(state)
+}
+
+/// What the API is, for programs.
+pub fn openapi() -> OpenApi {
+    parts().1
+}
+
+async fn health(State(state): State<ConsoleState>) -> axum::response::Response {
+    let standing = async {
+        let mut transaction = state.store.read().await?;
+        let versions = key_feed::versions(&mut transaction).await?;
+        transaction.rollback().await;
+        Ok::<_, ApiProblem>(versions)
+    };
+    match standing.await {
+        Ok(versions) => Json(json!({"ok": true, "keys": versions.head})).into_response(),
+        Err(problem) => problem.into_response(),
+    }
+}
+
+fn parts() -> (Router<ConsoleState>, OpenApi) {
+    let security = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
+    let components = ComponentsBuilder::new()
+        .security_scheme("token", SecurityScheme::Http(security))
+        .schema(PlacedProblem::name(), PlacedProblem::schema())
+        .schema(ApiProblem::name(), ApiProblem::schema());
+    let no_scopes: [&str; 0] = [];
+    let security_of_all = SecurityRequirement::new("token", no_scopes);
+    let info = InfoBuilder::new()
+        .title("trilane console")
+        .version(env!("CARGO_PKG_VERSION"))
+        .description(Some(
+            "Keys, documents, usage and spend of trilane's gateways.",
+        ));
+    let document = OpenApiBuilder::new()
+        .info(info)
+        .components(Some(components.build()))
+        .security(Some([security_of_all]))
+        .build();
+    let documents = OpenApiRouter::<ConsoleState>::new()
+        .routes(routes!(documents::list))
+        .routes(routes!(documents::current))
+        .routes(routes!(documents::get))
+        .routes(routes!(documents::publish_again))
+        .routes(routes!(drafts::list, drafts::create))
+        .routes(routes!(drafts::get, drafts::change, drafts::remove))
+        .routes(routes!(drafts::check))
+        .routes(routes!(drafts::diff))
+        .routes(routes!(drafts::publish))
+        .layer(DefaultBodyLimit::max(DOCUMENT));
+    let ledger = OpenApiRouter::<ConsoleState>::new()
+        .routes(routes!(ledger::position, ledger::send))
+        .routes(routes!(ledger::aside))
+        .layer(DefaultBodyLimit::max(LedgerBatch::LONGEST));
+    let (router, mut document) = OpenApiRouter::<ConsoleState>::with_openapi(document)
+        .routes(routes!(me::me))
+        .routes(routes!(keys::list, keys::create))
+        .routes(routes!(keys::get, keys::change, keys::remove))
+        .routes(routes!(usage::list))
+        .routes(routes!(spend::get))
+        .routes(routes!(requests::list))
+        .routes(routes!(people::list, people::create))
+        .routes(routes!(people::change))
+        .routes(routes!(tokens::list, tokens::create))
+        .routes(routes!(tokens::remove))
+        .routes(routes!(audit::list))
+        .routes(routes!(feed::keys))
+        .routes(routes!(feed::document))
+        .merge(documents)
+        .merge(ledger)
+        .split_for_parts();
+    for item in document.paths.paths.values_mut() {
+        let operations = [
+            &mut item.get,
+            &mut item.post,
+            &mut item.put,
+            &mut item.patch,
+            &mut item.delete,
+        ];
+        for operation in operations.into_iter().flatten() {
+            may_be_a_problem(operation);
+        }
+    }
+    (router, document)
+}
+
+/// Whatever is wrong is told in one form.
+fn may_be_a_problem(operation: &mut Operation) {
+    let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(ApiProblem::name())));
+    let problem = ResponseBuilder::new()
+        .description("What is wrong.")
+        .content("application/problem+json", content.build());
+    let responses = &mut operation.responses.responses;
+    responses.insert("default".to_owned(), problem.build().into());
+}

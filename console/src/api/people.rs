@@ -1,0 +1,182 @@
+//! People.
+
+use axum::Json;
+use axum::extract::State;
+use http::{HeaderMap, StatusCode};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::caller::Caller;
+use super::once::{Once, OnceAnswer};
+use super::paging::{ItemPage, PageParams};
+use super::parts::{Body, InPath, Params};
+use super::problem::ApiProblem;
+use super::role::Role;
+use super::state::{ConsoleState, moment};
+use crate::feed::is_owner;
+use crate::in_transaction;
+use crate::store::audit;
+use crate::store::people::{self, Person};
+
+/// A person.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct PersonView {
+    /// The id, which is the owner of this person's keys. For an agent: the id of its Envoy.
+    id: String,
+    /// The name.
+    name: String,
+    /// `admin`, `member`, `viewer` or `agent`.
+    role: String,
+    /// Whether nothing is allowed any more.
+    disabled: bool,
+    /// Since when.
+    created_at: String,
+}
+
+/// A person to be added.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewPersonBody {
+    /// The id, which is the owner of this person's keys. For an agent: the id of its Envoy.
+    #[schema(min_length = 1, max_length = 128)]
+    id: String,
+    /// The name.
+    #[schema(max_length = 128)]
+    name: String,
+    /// What this person may do.
+    role: Role,
+}
+
+/// What is to be changed of a person.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PersonChangeBody {
+    /// Another name.
+    #[schema(max_length = 128)]
+    name: Option<String>,
+    /// Another role.
+    role: Option<Role>,
+    /// Whether nothing is allowed any more.
+    disabled: Option<bool>,
+}
+
+fn view(person: Person) -> PersonView {
+    PersonView {
+        id: person.id,
+        name: person.name,
+        role: person.role,
+        disabled: person.disabled,
+        created_at: moment(person.created_at),
+    }
+}
+
+fn told(person: &Person) -> String {
+    serde_json::to_string(&view(person.clone())).unwrap_or_default()
+}
+
+fn check_name(name: &str) -> Result<(), ApiProblem> {
+    if name.len() > 128 || name.chars().any(char::is_control) {
+        return Err(ApiProblem::invalid(
+            "name",
+            "must be at most 128 bytes without control characters",
+        ));
+    }
+    Ok(())
+}
+
+/// People in the order of their ids.
+#[utoipa::path(get, operation_id = "list_people", path = "/api/v1/people", tag = "people", params(PageParams),
+    responses((status = 200, body = ItemPage<PersonView>)))]
+pub async fn list(
+    State(state): State<ConsoleState>,
+    Params(page): Params<PageParams>,
+) -> Result<Json<ItemPage<PersonView>>, ApiProblem> {
+    let limit = page.limit()?;
+    let after: String = page.after()?.unwrap_or_default();
+    let mut transaction = state.store.read().await?;
+    let people = people::list(&mut transaction, &after, limit.to_fetch()).await?;
+    transaction.rollback().await;
+    Ok(Json(limit.page(people, |person| person.id.clone(), view)))
+}
+
+/// Adds a person.
+#[utoipa::path(post, operation_id = "create_person", path = "/api/v1/people", tag = "people", request_body = NewPersonBody,
+    params(("Idempotency-Key" = Option<String>, Header, description = "done once under one of these")),
+    responses((status = 201, body = PersonView)))]
+pub async fn create(
+    State(state): State<ConsoleState>,
+    caller: Caller,
+    headers: HeaderMap,
+    Body(new): Body<NewPersonBody>,
+) -> Result<OnceAnswer, ApiProblem> {
+    let once = Once::new(&caller, &headers, "POST /api/v1/people", &new)?;
+    check_name(&new.name)?;
+    if !is_owner(&new.id) {
+        return Err(ApiProblem::invalid(
+            "id",
+            "must be 1 to 128 bytes without control characters",
+        ));
+    }
+    let now = state.now();
+    let person = Person {
+        id: new.id.clone(),
+        name: new.name.clone(),
+        role: new.role.name().to_owned(),
+        disabled: false,
+        created_at: now,
+    };
+    in_transaction!(state.store, transaction => {
+        if let Some(answer) = once.given(transaction).await? {
+            return Ok(answer);
+        }
+        if people::find(transaction, &person.id).await?.is_some() {
+            return Err(ApiProblem::conflict("this id is another person's"));
+        }
+        people::insert(transaction, &person).await?;
+        let mut entry = caller.actor().entry(now, "person.create", &person.id);
+        entry.after = Some(told(&person));
+        audit::insert(transaction, &entry).await?;
+        once.answer(transaction, StatusCode::CREATED, &view(person.clone()), None, now).await
+    })
+}
+
+/// Changes a person. Whoever is disabled, or gets another role, is that from the next request on.
+#[utoipa::path(patch, operation_id = "change_person", path = "/api/v1/people/{id}", tag = "people", params(("id" = String, Path)),
+    request_body = PersonChangeBody, responses((status = 200, body = PersonView)))]
+pub async fn change(
+    State(state): State<ConsoleState>,
+    caller: Caller,
+    InPath(id): InPath<String>,
+    Body(change): Body<PersonChangeBody>,
+) -> Result<Json<PersonView>, ApiProblem> {
+    if let Some(name) = &change.name {
+        check_name(name)?;
+    }
+    if id.contains('\0') {
+        return Err(ApiProblem::not_found());
+    }
+    in_transaction!(state.store, transaction => {
+        people::lock(transaction).await?;
+        let before = people::find(transaction, &id).await?;
+        let before = before.ok_or_else(ApiProblem::not_found)?;
+        let mut person = before.clone();
+        if let Some(name) = &change.name {
+            person.name.clone_from(name);
+        }
+        if let Some(role) = change.role {
+            role.name().clone_into(&mut person.role);
+        }
+        if let Some(disabled) = change.disabled {
+            person.disabled = disabled;
+        }
+        people::update(transaction, &person).await?;
+        if people::count_admins(transaction).await? == 0 {
+            return Err(ApiProblem::conflict("this is the last admin: nobody could change anything any more"));
+        }
+        let mut entry = caller.actor().entry(state.now(), "person.change", &id);
+        entry.before = Some(told(&before));
+        entry.after = Some(told(&person));
+        audit::insert(transaction, &entry).await?;
+        Ok(Json(view(person)))
+    })
+}

@@ -1,0 +1,17 @@
+//! What has failed for no fault of the request's is told to whoever runs the console.
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+
+use super::problem::FailureReason;
+use super::state::ConsoleState;
+
+/// Reports the reason that a response has.
+pub async fn report(State(state): State<ConsoleState>, request: Request, next: Next) -> Response {
+    let response = next.run(request).await;
+    if let Some(FailureReason(reason)) = response.extensions().get() {
+        (state.reporter.0)(reason);
+    }
+    response
+}

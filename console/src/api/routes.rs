@@ -1,0 +1,85 @@
+//! Who may do what: the table that every request is compared with.
+
+use http::Method;
+
+use super::role::Role::{self, Admin, Agent, Member, Viewer};
+
+/// A route, and who may use it. Members see what is their own; the handlers see to that.
+#[derive(Debug, Clone)]
+pub struct ApiRoute {
+    /// The method.
+    pub method: Method,
+    /// The path.
+    pub path: &'static str,
+    /// The roles that may use it.
+    pub roles: &'static [Role],
+}
+
+const fn route(method: Method, path: &'static str, roles: &'static [Role]) -> ApiRoute {
+    ApiRoute {
+        method,
+        path,
+        roles,
+    }
+}
+
+/// Everybody with a token.
+const ALL: &[Role] = &[Admin, Member, Viewer, Agent];
+/// People.
+const PEOPLE: &[Role] = &[Admin, Member, Viewer];
+/// Those who see everything.
+const SEEING: &[Role] = &[Admin, Viewer];
+/// Those who change something.
+const ADMIN: &[Role] = &[Admin];
+/// What stands beside an Envoy.
+const ENVOY: &[Role] = &[Admin, Agent];
+
+/// Every route that wants a token.
+pub const ROUTES: &[ApiRoute] = &[
+    route(Method::GET, "/api/v1/me", ALL),
+    route(Method::GET, "/api/v1/keys", PEOPLE),
+    route(Method::POST, "/api/v1/keys", ADMIN),
+    route(Method::GET, "/api/v1/keys/{id}", PEOPLE),
+    route(Method::PATCH, "/api/v1/keys/{id}", ADMIN),
+    route(Method::DELETE, "/api/v1/keys/{id}", ADMIN),
+    route(Method::GET, "/api/v1/usage", PEOPLE),
+    route(Method::GET, "/api/v1/spend", PEOPLE),
+    route(Method::GET, "/api/v1/requests", PEOPLE),
+    route(Method::GET, "/api/v1/documents", SEEING),
+    route(Method::GET, "/api/v1/documents/current", SEEING),
+    route(Method::GET, "/api/v1/documents/{version}", SEEING),
+    route(Method::POST, "/api/v1/documents/{version}/publish", ADMIN),
+    route(Method::GET, "/api/v1/drafts", SEEING),
+    route(Method::POST, "/api/v1/drafts", ADMIN),
+    route(Method::GET, "/api/v1/drafts/{id}", SEEING),
+    route(Method::PUT, "/api/v1/drafts/{id}", ADMIN),
+    route(Method::DELETE, "/api/v1/drafts/{id}", ADMIN),
+    route(Method::GET, "/api/v1/drafts/{id}/check", SEEING),
+    route(Method::GET, "/api/v1/drafts/{id}/diff", SEEING),
+    route(Method::POST, "/api/v1/drafts/{id}/publish", ADMIN),
+    route(Method::GET, "/api/v1/people", SEEING),
+    route(Method::POST, "/api/v1/people", ADMIN),
+    route(Method::PATCH, "/api/v1/people/{id}", ADMIN),
+    route(Method::GET, "/api/v1/tokens", PEOPLE),
+    route(Method::POST, "/api/v1/tokens", PEOPLE),
+    route(Method::DELETE, "/api/v1/tokens/{id}", PEOPLE),
+    route(Method::GET, "/api/v1/audit", SEEING),
+    route(Method::GET, "/api/v1/ledger/{envoy}/{file}", ENVOY),
+    route(Method::POST, "/api/v1/ledger/{envoy}/{file}", ENVOY),
+    route(Method::GET, "/api/v1/ledger/{envoy}/{file}/aside", SEEING),
+    route(Method::GET, "/api/v1/feed/keys", ENVOY),
+    route(Method::GET, "/api/v1/feed/document", ENVOY),
+];
+
+/// Whether a role may use a route. What is not in the table is nobody's.
+pub fn allows(method: &Method, path: &str, role: Role) -> bool {
+    // HEAD is answered by the handler of GET.
+    let method = if method == Method::HEAD {
+        &Method::GET
+    } else {
+        method
+    };
+    ROUTES
+        .iter()
+        .any(|route| route.method == *method && route.path == path && route.roles.contains(&role))
+}

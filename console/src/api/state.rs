@@ -1,0 +1,43 @@
+//! What every request needs.
+
+use core::fmt;
+use std::sync::Arc;
+
+use time::OffsetDateTime;
+
+use crate::documents::PriceResolver;
+use crate::store::Store;
+
+/// What every request needs.
+#[derive(Debug, Clone)]
+pub struct ConsoleState {
+    /// The database.
+    pub store: Store,
+    /// Where the prices of documents come from that name the catalogue.
+    pub prices: PriceResolver,
+    /// Where it is told why a request failed for no fault of its own.
+    pub reporter: Reporter,
+}
+
+/// Tells whoever runs the console what has failed.
+#[derive(Clone)]
+pub struct Reporter(pub Arc<dyn Fn(&str) + Send + Sync>);
+
+impl fmt::Debug for Reporter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Reporter(..)")
+    }
+}
+
+impl ConsoleState {
+    /// The present time, in microseconds since 1970.
+    pub fn now(&self) -> i64 {
+        let nanoseconds = OffsetDateTime::now_utc().unix_timestamp_nanos();
+        i64::try_from(nanoseconds.saturating_div(1000)).unwrap_or(i64::MAX)
+    }
+}
+
+/// A moment in microseconds since 1970 as RFC 3339.
+pub fn moment(microseconds: i64) -> String {
+    crate::timestamp::unix_text(microseconds.div_euclid(1_000_000)).unwrap_or_default()
+}

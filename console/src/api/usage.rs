@@ -1,0 +1,190 @@
+//! Usage and charges.
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::caller::Caller;
+use super::paging::{ItemPage, PageParams};
+use super::parts::Params;
+use super::problem::ApiProblem;
+use super::state::ConsoleState;
+use crate::ledger::Measure;
+use crate::store::usage_hours::{self, UsageColumn, UsageQuery, UsageSums};
+
+/// What usage is asked for.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(default)]
+pub struct UsageParams {
+    /// What to group by, with commas between: hour, day, month, key, owner, group, source, account, model, entry, outcome.
+    #[param(pattern = "^[a-z,]*$")]
+    by: String,
+    /// From this hour on, by the beginning of requests, in UTC: `2026-11-24T17`, or a day.
+    since: Option<String>,
+    /// Before this hour.
+    until: Option<String>,
+    /// Of this key only.
+    key: Option<String>,
+    /// Of this owner only.
+    owner: Option<String>,
+    /// Of this group only.
+    group: Option<String>,
+    /// Of this model only.
+    model: Option<String>,
+}
+
+/// Usage with the same values, in one currency.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct UsageView {
+    /// The values that were asked for, by their names. Empty where requests have none.
+    values: BTreeMap<&'static str, String>,
+    /// The currency of the charges; empty if there are none.
+    currency: String,
+    /// The counts, by the names that `trilane usage` gives them.
+    counts: BTreeMap<&'static str, u64>,
+    /// The charges, exact.
+    charge: String,
+    /// The part of them that is estimated.
+    estimated_charge: String,
+}
+
+fn view(by: &[UsageColumn], sums: UsageSums) -> UsageView {
+    let names = by.iter().map(|column| column.name());
+    let measures = Measure::ALL.into_iter().map(Measure::name);
+    UsageView {
+        values: names.zip(sums.values).collect(),
+        currency: sums.currency,
+        counts: measures.zip(sums.counts).collect(),
+        charge: sums.charge.text(),
+        estimated_charge: sums.estimated_charge.text(),
+    }
+}
+
+fn columns(by: &str) -> Result<Vec<UsageColumn>, ApiProblem> {
+    let names = by.split(',').filter(|name| !name.is_empty());
+    let columns = names.map(|name| {
+        let mut all = UsageColumn::ALL.into_iter();
+        let known = all.find(|column| column.name() == name);
+        known.ok_or_else(|| ApiProblem::bad("by has a name that usage cannot be grouped by"))
+    });
+    let columns: Vec<_> = columns.collect::<Result<_, _>>()?;
+    let twice = (1..columns.len()).any(|place| {
+        let (before, after) = columns.split_at(place);
+        after.first().is_some_and(|column| before.contains(column))
+    });
+    if twice {
+        return Err(ApiProblem::bad("by has a name twice"));
+    }
+    Ok(columns)
+}
+
+/// The first hour of a period.
+fn hour(name: &str, text: Option<String>) -> Result<Option<String>, ApiProblem> {
+    let Some(text) = text else {
+        return Ok(None);
+    };
+    let whole = match text.len() {
+        10 => format!("{text}T00"),
+        _ => text,
+    };
+    let good = whole.len() == 13 && crate::timestamp::parse(&format!("{whole}:00:00Z")).is_some();
+    if !good {
+        return Err(ApiProblem::bad(format!(
+            "{name} must be an hour such as 2026-11-24T17, or a day"
+        )));
+    }
+    Ok(Some(whole))
+}
+
+/// Sums of usage and charges, as `trilane usage` adds them up. Members see their own.
+#[utoipa::path(get, operation_id = "list_usage", path = "/api/v1/usage", tag = "usage", params(UsageParams, PageParams),
+    responses((status = 200, body = ItemPage<UsageView>)))]
+pub async fn list(
+    State(state): State<ConsoleState>,
+    caller: Caller,
+    Params(asked): Params<UsageParams>,
+    Params(page): Params<PageParams>,
+) -> Result<Json<ItemPage<UsageView>>, ApiProblem> {
+    let limit = page.limit()?;
+    let by = columns(&asked.by)?;
+    let after: Option<Vec<String>> = page.after()?;
+    if after
+        .as_ref()
+        .is_some_and(|after| after.len() != by.len().saturating_add(1))
+    {
+        return Err(ApiProblem::bad(
+            "cursor is of a list that is grouped otherwise",
+        ));
+    }
+    if let (Some(only), Some(owner)) = (caller.only_owner(), &asked.owner)
+        && only != owner
+    {
+        return Err(ApiProblem::forbidden("members see their own usage"));
+    }
+    let names = [&asked.key, &asked.owner, &asked.group, &asked.model];
+    if names.into_iter().flatten().any(|name| name.contains('\0')) {
+        return Err(ApiProblem::bad("no name has a zero byte"));
+    }
+    let query = UsageQuery {
+        by: by.clone(),
+        since: hour("since", asked.since)?,
+        until: hour("until", asked.until)?,
+        key: asked.key,
+        owner: caller.only_owner().map(str::to_owned).or(asked.owner),
+        group: asked.group,
+        model: asked.model,
+        after,
+        limit: limit.to_fetch(),
+    };
+    let mut transaction = state.store.read().await?;
+    let sums = usage_hours::sums(&mut transaction, &query).await?;
+    transaction.rollback().await;
+    let place = |sums: &UsageSums| {
+        let mut place = sums.values.clone();
+        place.push(sums.currency.clone());
+        place
+    };
+    Ok(Json(limit.page(sums, place, |sums| view(&by, sums))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_to_group_by() {
+        let cases = [
+            ("", Some(0)),
+            ("key", Some(1)),
+            ("key,day", Some(2)),
+            ("key,day,", Some(2)),
+            ("key,key", None),
+            ("currency", None),
+            ("Key", None),
+        ];
+        for (by, want) in cases {
+            assert_eq!(columns(by).ok().map(|columns| columns.len()), want, "{by}");
+        }
+    }
+
+    #[test]
+    fn hours() {
+        let cases = [
+            ("2026-11-24", Some("2026-11-24T00")),
+            ("2026-11-24T17", Some("2026-11-24T17")),
+            ("2026-11-31", None),
+            ("2026-11-24T24", None),
+            ("2026-11", None),
+            ("2026-11-24T17:00:00Z", None),
+            ("", None),
+        ];
+        for (text, want) in cases {
+            let got = hour("since", Some(text.to_owned())).ok().flatten();
+            assert_eq!(got.as_deref(), want, "{text}");
+        }
+    }
+}

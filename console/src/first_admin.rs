@@ -1,0 +1,67 @@
+//! The first admin, who lets others in.
+
+use crate::in_transaction;
+use crate::secret::{self, NewSecret};
+use crate::store::api_tokens::{self, ApiToken};
+use crate::store::audit::{self, Actor};
+use crate::store::people::{self, Person};
+use crate::store::{Store, StoreError, Transaction};
+
+/// The id of the first admin.
+const ID: &str = "admin";
+
+/// Whether anybody is there.
+///
+/// # Errors
+/// Those of the database.
+pub async fn is_anybody_there(store: &Store) -> Result<bool, StoreError> {
+    let mut transaction = store.read().await?;
+    let people = people::list(&mut transaction, "", 1).await?;
+    transaction.rollback().await;
+    Ok(!people.is_empty())
+}
+
+/// Adds the first admin, with this token. False: somebody is there already, and nothing is changed.
+///
+/// # Errors
+/// Those of the database.
+pub async fn add(store: &Store, token: &NewSecret, now: i64) -> Result<bool, StoreError> {
+    let id = secret::new_id().map_err(StoreError::Other)?;
+    in_transaction!(store, transaction => add_in(transaction, &id, token, now).await)
+}
+
+async fn add_in(
+    transaction: &mut Transaction,
+    id: &str,
+    token: &NewSecret,
+    now: i64,
+) -> Result<bool, StoreError> {
+    people::lock(transaction).await?;
+    if !people::list(transaction, "", 1).await?.is_empty() {
+        return Ok(false);
+    }
+    let person = Person {
+        id: ID.to_owned(),
+        name: "First admin".to_owned(),
+        role: "admin".to_owned(),
+        disabled: false,
+        created_at: now,
+    };
+    people::insert(transaction, &person).await?;
+    let token = ApiToken {
+        id: format!("token_{id}"),
+        digest: token.digest(),
+        person_id: ID.to_owned(),
+        name: "first".to_owned(),
+        hint: token.hint().to_owned(),
+        expires_at: None,
+        created_at: now,
+    };
+    api_tokens::insert(transaction, &token).await?;
+    let actor = Actor {
+        id: ID.to_owned(),
+        address: String::new(),
+    };
+    audit::insert(transaction, &actor.entry(now, "person.create", ID)).await?;
+    Ok(true)
+}

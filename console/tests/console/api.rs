@@ -1,0 +1,197 @@
+//! The API, as its clients see it, without a network.
+
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::body::Body;
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderMap, Method, Request, StatusCode};
+use serde_json::Value;
+use time::OffsetDateTime;
+use tower::ServiceExt as _;
+use trilane::config::Problems;
+use trilane_console::api::{ConsoleState, Reporter, Role, router};
+use trilane_console::documents::{PriceResolver, ResolvedText};
+use trilane_console::in_transaction;
+use trilane_console::secret::NewSecret;
+use trilane_console::store::api_tokens::{self, ApiToken};
+use trilane_console::store::people::{self, Person};
+use trilane_console::store::{Store, StoreError, Transaction};
+
+use crate::database::TestDatabase;
+
+/// The API over a database.
+#[derive(Debug)]
+pub struct Api {
+    router: Router,
+    pub store: Store,
+    reported: Arc<Mutex<Vec<String>>>,
+}
+
+/// A response.
+#[derive(Debug)]
+pub struct Reply {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub text: String,
+}
+
+impl Reply {
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|_| panic!("{self:?}"))
+    }
+
+    /// The JSON of a response with this status.
+    pub fn expect(self, status: u16) -> Value {
+        assert_eq!(self.status.as_u16(), status, "{self:?}");
+        if self.text.is_empty() {
+            Value::Null
+        } else {
+            self.json()
+        }
+    }
+
+    /// The JSON of a problem with this status.
+    pub fn problem(self, status: u16) -> Value {
+        assert_eq!(
+            self.headers[CONTENT_TYPE], "application/problem+json",
+            "{self:?}"
+        );
+        let json = self.expect(status);
+        assert_eq!(json["status"], status, "{json}");
+        json
+    }
+}
+
+/// A person with a token.
+async fn add_person(
+    transaction: &mut Transaction,
+    id: &str,
+    role: Role,
+    token: &NewSecret,
+    expires_at: Option<i64>,
+) -> Result<(), StoreError> {
+    let person = Person {
+        id: id.to_owned(),
+        name: String::new(),
+        role: role.name().to_owned(),
+        disabled: false,
+        created_at: 0,
+    };
+    people::insert(transaction, &person).await?;
+    let token = ApiToken {
+        id: format!("token of {id}"),
+        digest: token.digest(),
+        person_id: id.to_owned(),
+        name: "test".to_owned(),
+        hint: token.hint().to_owned(),
+        expires_at,
+        created_at: 0,
+    };
+    api_tokens::insert(transaction, &token).await
+}
+
+impl Api {
+    pub async fn new(database: &TestDatabase) -> Self {
+        let store = database.open().await;
+        let reported = Arc::new(Mutex::new(Vec::new()));
+        let to = Arc::clone(&reported);
+        let state = ConsoleState {
+            store: store.clone(),
+            prices: PriceResolver(|text| ResolvedText {
+                text: text.to_vec(),
+                problems: Problems::default(),
+            }),
+            reporter: Reporter(Arc::new(move |reason: &str| {
+                to.lock().unwrap().push(reason.to_owned())
+            })),
+        };
+        Self {
+            router: router(state),
+            store,
+            reported,
+        }
+    }
+
+    /// A new person's token.
+    pub async fn person(&self, id: &str, role: Role) -> String {
+        self.person_until(id, role, None).await
+    }
+
+    pub async fn person_until(
+        &self,
+        id: &str,
+        role: Role,
+        expires_at: Option<OffsetDateTime>,
+    ) -> String {
+        let token = NewSecret::token().unwrap();
+        let expires_at = expires_at.map(|time| time.unix_timestamp() * 1_000_000);
+        in_transaction!(self.store, transaction => add_person(transaction, id, role, &token, expires_at).await).unwrap();
+        token.reveal().to_owned()
+    }
+
+    pub async fn send(&self, request: Request<Body>) -> Reply {
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        let (head, body) = response.into_parts();
+        let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
+        assert_ne!(head.status, StatusCode::INTERNAL_SERVER_ERROR);
+        Reply {
+            status: head.status,
+            headers: head.headers,
+            text: String::from_utf8(body.to_vec()).unwrap(),
+        }
+    }
+
+    /// A request with JSON.
+    pub async fn call(
+        &self,
+        token: &str,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &Value,
+    ) -> Reply {
+        let mut request = Request::builder().method(method).uri(path);
+        if !token.is_empty() {
+            request = request.header(AUTHORIZATION, format!("Bearer {token}"));
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let body = if body.is_null() {
+            Body::empty()
+        } else {
+            request = request.header(CONTENT_TYPE, "application/json");
+            Body::from(body.to_string())
+        };
+        self.send(request.body(body).unwrap()).await
+    }
+
+    pub async fn get(&self, token: &str, path: &str) -> Reply {
+        self.call(token, Method::GET, path, &[], &Value::Null).await
+    }
+
+    pub async fn post(&self, token: &str, path: &str, body: &Value) -> Reply {
+        self.call(token, Method::POST, path, &[], body).await
+    }
+
+    /// Bytes of a ledger file.
+    pub async fn ledger(&self, token: &str, path: &str, bytes: &str) -> Reply {
+        let request = Request::builder()
+            .method(Method::POST)
+            .uri(path)
+            .header(AUTHORIZATION, format!("Bearer {token}"))
+            .header(CONTENT_TYPE, "application/x-ndjson");
+        self.send(request.body(Body::from(bytes.to_owned())).unwrap())
+            .await
+    }
+
+    /// Nothing has failed for no fault of a request's.
+    pub fn was_well(&self) {
+        assert!(
+            self.reported.lock().unwrap().is_empty(),
+            "{:?}",
+            self.reported
+        );
+    }
+}

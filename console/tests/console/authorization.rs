@@ -1,0 +1,176 @@
+//! Who may do what: every route with every role, and the objects of others.
+
+use std::collections::BTreeSet;
+
+use http::Method;
+use serde_json::{Value, json};
+use time::{Duration, OffsetDateTime};
+use trilane_console::api::{ROUTES, Role, openapi};
+
+use crate::api::Api;
+use crate::database::on_both;
+use crate::ledger::line;
+
+/// A path of a route with something in the place of its parameters.
+fn some_path(path: &str) -> String {
+    let path = path
+        .replace("{envoy}", "agent")
+        .replace("{file}", "f")
+        .replace("{version}", "1");
+    path.replace("{id}", "some")
+}
+
+on_both! {
+    async fn every_route_with_every_role(database: &TestDatabase) {
+        let api = Api::new(database).await;
+        let mut tokens = Vec::new();
+        for role in Role::ALL {
+            tokens.push((role, api.person(role.name(), role).await));
+        }
+        for route in ROUTES {
+            let path = some_path(route.path);
+            let name = format!("{} {path}", route.method);
+            for token in ["", "tlc-wrong"] {
+                let reply = api.call(token, route.method.clone(), &path, &[], &Value::Null).await;
+                reply.problem(401);
+            }
+            for (role, token) in &tokens {
+                let reply = api.call(token, route.method.clone(), &path, &[], &Value::Null).await;
+                let refused = matches!(reply.status.as_u16(), 401 | 403);
+                assert_eq!(refused, !route.roles.contains(role), "{name} as {}: {reply:?}", role.name());
+            }
+        }
+        api.was_well();
+    }
+}
+
+/// A route that is not in the table is nobody's, and one that is in it is served and described.
+#[test]
+fn the_table_is_whole() {
+    let document = serde_json::to_value(openapi()).unwrap();
+    let described: BTreeSet<String> = document["paths"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .flat_map(|(path, item)| {
+            let methods = item.as_object().unwrap().keys();
+            methods.map(move |method| format!("{} {path}", method.to_uppercase()))
+        })
+        .collect();
+    let table = ROUTES
+        .iter()
+        .map(|route| format!("{} {}", route.method, route.path))
+        .collect();
+    assert_eq!(described, table);
+    for route in ROUTES {
+        let changes = route.method != Method::GET;
+        let own = ["/api/v1/tokens", "/api/v1/tokens/{id}"].contains(&route.path);
+        assert!(
+            !changes || own || !route.roles.contains(&Role::Viewer),
+            "{} {}",
+            route.method,
+            route.path
+        );
+        assert!(
+            !changes || own || !route.roles.contains(&Role::Member),
+            "{} {}",
+            route.method,
+            route.path
+        );
+    }
+}
+
+on_both! {
+    /// A member sees nothing of another one, by whatever id.
+    async fn what_is_not_ones_own(database: &TestDatabase) {
+        let api = Api::new(database).await;
+        let (admin, ann) = (api.person("root", Role::Admin).await, api.person("ann", Role::Member).await);
+        api.person("bob", Role::Member).await;
+        for (id, owner) in [("ka", "ann"), ("kb", "bob"), ("kc", "nobody")] {
+            api.post(&admin, "/api/v1/keys", &json!({"id": id, "group": "g", "owner": owner})).await.expect(201);
+        }
+        let at = "2026-11-24T11:00:00Z";
+        let lines = [line(at, "ka", "m", "1"), line(at, "kb", "m", "2")].concat();
+        let lines = lines.replace("owner of ka", "ann").replace("owner of kb", "bob");
+        api.ledger(&admin, "/api/v1/ledger/e/f?from=0", &lines).await.expect(200);
+
+        let ids = |list: &Value| list["items"].as_array().unwrap().iter().map(|item| item["id"].clone()).collect::<Vec<_>>();
+        assert_eq!(ids(&api.get(&ann, "/api/v1/keys").await.expect(200)), ["ka"]);
+        assert_eq!(ids(&api.get(&ann, "/api/v1/keys?owner=ann").await.expect(200)), ["ka"]);
+        api.get(&ann, "/api/v1/keys?owner=bob").await.problem(403);
+        api.get(&ann, "/api/v1/keys/ka").await.expect(200);
+        for id in ["kb", "kc", "no", "%00"] {
+            api.get(&ann, &format!("/api/v1/keys/{id}")).await.problem(404);
+        }
+        let usage = |list: Value| list["items"].as_array().unwrap().iter().map(|item| item["charge"].clone()).collect::<Vec<_>>();
+        assert_eq!(usage(api.get(&ann, "/api/v1/usage?by=key").await.expect(200)), ["1"]);
+        assert_eq!(usage(api.get(&ann, "/api/v1/usage?key=kb").await.expect(200)), Vec::<Value>::new());
+        assert_eq!(usage(api.get(&admin, "/api/v1/usage?by=key").await.expect(200)), ["1", "2"]);
+        api.get(&ann, "/api/v1/usage?owner=bob").await.problem(403);
+        for (kind, subject, own) in [("owner", "ann", true), ("owner", "bob", false), ("key", "ka", true), ("key", "kb", false), ("group", "g", false)] {
+            let reply = api.get(&ann, &format!("/api/v1/spend?kind={kind}&subject={subject}&period=2026-11")).await;
+            assert_eq!(reply.status == 200, own, "{kind} {subject}: {reply:?}");
+        }
+        let requests = api.get(&ann, "/api/v1/requests").await.expect(200);
+        assert_eq!(requests["items"].as_array().unwrap().len(), 1);
+        assert_eq!(requests["items"][0]["line"]["trilane.key.id"], "ka");
+        assert_eq!(api.get(&ann, "/api/v1/requests?key=kb").await.expect(200)["items"], json!([]));
+
+        // Tokens: one's own only.
+        api.post(&ann, "/api/v1/tokens", &json!({"name": "x", "person": "bob"})).await.problem(403);
+        let mine = api.post(&ann, "/api/v1/tokens", &json!({"name": "laptop"})).await.expect(201);
+        assert_eq!(api.get(&ann, "/api/v1/tokens").await.expect(200)["items"].as_array().unwrap().len(), 2);
+        assert_eq!(api.get(&admin, "/api/v1/tokens").await.expect(200)["items"].as_array().unwrap().len(), 4);
+        let remove = async |token: &str, id: &str| api.call(token, Method::DELETE, &format!("/api/v1/tokens/{id}"), &[], &Value::Null).await;
+        remove(&ann, "token%20of%20bob").await.problem(404);
+        let second = mine["value"].as_str().unwrap();
+        assert_eq!(api.get(second, "/api/v1/me").await.expect(200)["id"], "ann");
+        remove(&ann, mine["token"]["id"].as_str().unwrap()).await.expect(204);
+        api.get(second, "/api/v1/me").await.problem(401);
+        api.was_well();
+    }
+}
+
+on_both! {
+    /// An agent sends for its own Envoy.
+    async fn an_agent_is_of_one_envoy(database: &TestDatabase) {
+        let api = Api::new(database).await;
+        let agent = api.person("envoy-1", Role::Agent).await;
+        let text = line("2026-11-24T11:00:00Z", "k", "m", "1");
+        api.ledger(&agent, "/api/v1/ledger/envoy-1/f?from=0", &text).await.expect(200);
+        api.ledger(&agent, "/api/v1/ledger/envoy-2/f?from=0", &text).await.problem(403);
+        api.get(&agent, "/api/v1/ledger/envoy-2/f").await.problem(403);
+        let position = api.get(&agent, "/api/v1/ledger/envoy-1/f").await.expect(200);
+        assert_eq!(position, json!({"position": text.len(), "lines": 1, "aside": 0}));
+        api.was_well();
+    }
+}
+
+on_both! {
+    /// Whoever is disabled, gets another role, or whose token expires, is that from the next request on.
+    async fn what_is_taken_away(database: &TestDatabase) {
+        let api = Api::new(database).await;
+        let (admin, other) = (api.person("root", Role::Admin).await, api.person("other", Role::Admin).await);
+        let past = OffsetDateTime::now_utc() - Duration::MINUTE;
+        let expired = api.person_until("late", Role::Admin, Some(past)).await;
+        api.get(&expired, "/api/v1/me").await.problem(401);
+        let future = OffsetDateTime::now_utc() + Duration::HOUR;
+        let lasting = api.person_until("early", Role::Viewer, Some(future)).await;
+        api.get(&lasting, "/api/v1/me").await.expect(200);
+
+        let change = async |token: &str, id: &str, body: Value| api.call(token, Method::PATCH, &format!("/api/v1/people/{id}"), &[], &body).await;
+        change(&admin, "other", json!({"role": "viewer"})).await.expect(200);
+        api.post(&other, "/api/v1/people", &json!({"id": "x", "name": "", "role": "admin"})).await.problem(403);
+        api.get(&other, "/api/v1/people").await.expect(200);
+        change(&admin, "other", json!({"disabled": true})).await.expect(200);
+        api.get(&other, "/api/v1/people").await.problem(401);
+        // "late" is an admin too, though without a good token.
+        change(&admin, "late", json!({"role": "member"})).await.expect(200);
+        for last in [json!({"disabled": true}), json!({"role": "viewer"})] {
+            change(&admin, "root", last).await.problem(409);
+        }
+        change(&admin, "nobody", json!({})).await.problem(404);
+        api.get(&admin, "/api/v1/people").await.expect(200);
+        api.was_well();
+    }
+}

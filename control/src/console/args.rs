@@ -1,0 +1,68 @@
+//! The options of `trilane console`.
+
+use std::path::PathBuf;
+
+/// Serves the control plane's API: keys, documents, usage and spend of all gateways, in one database.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The database is a directory, in which SQLite keeps it, or PostgreSQL at a URL postgres://USER@HOST/NAME, which several \
+consoles may share. A URL with a password belongs into a file (--database-file) or into the environment (TRILANE_DATABASE): \
+everybody on this machine can read a command line.
+
+The API is at /api/v1, described by /api/openapi.json. Every request needs a token: Authorization: Bearer tlc-... The first \
+one is made by --admin-token-file, as long as nobody is there.
+
+/healthz responds with 200 while the database answers, else with 503.
+
+There is no TLS here. Listen on loopback, or let a proxy end TLS and say so with --behind-tls-proxy.
+
+Exit codes:
+  0  stopped by SIGTERM or SIGINT
+  1  cannot listen, or the database cannot be opened
+  2  wrong command line
+
+Examples:
+  trilane console --database /var/lib/trilane --admin-token-file admin.token
+  TRILANE_DATABASE=postgres://console:...@db/console trilane console
+  curl -H \"Authorization: Bearer $(cat admin.token)\" http://127.0.0.1:10092/api/v1/me")]
+pub struct ConsoleArgs {
+    /// Where the database is: a directory, or a URL without a password
+    #[arg(long, value_name = "DIR|URL", conflicts_with = "database_file")]
+    pub database: Option<String>,
+
+    /// A file in which that stands
+    #[arg(long, value_name = "FILE")]
+    pub database_file: Option<PathBuf>,
+
+    /// Where to listen; port 0 takes a free one, which is printed
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:10092")]
+    pub listen: String,
+
+    /// A proxy in front of this address ends TLS; without it only loopback is listened on
+    #[arg(long)]
+    pub behind_tls_proxy: bool,
+
+    /// Make the first admin, if nobody is there, and write that token into this new file
+    #[arg(long, value_name = "FILE")]
+    pub admin_token_file: Option<PathBuf>,
+
+    /// Copy the keys of this database of `trilane serve`, if there are none yet
+    #[arg(long, value_name = "FILE")]
+    pub import_keys: Option<PathBuf>,
+
+    /// Publish this document as the first version, if there is none yet
+    #[arg(long, value_name = "FILE")]
+    pub import_document: Option<PathBuf>,
+
+    /// How long lines of the ledger are kept; sums stay
+    #[arg(long, value_name = "DAYS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3650))]
+    pub keep_requests: u32,
+
+    /// How long the feed keeps removals; a gateway that was away for longer makes a full sync
+    #[arg(long, value_name = "DAYS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3650))]
+    pub keep_removals: u32,
+
+    /// Report everything on standard output, as one JSON object a line
+    #[arg(long)]
+    pub json: bool,
+}

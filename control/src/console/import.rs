@@ -1,0 +1,51 @@
+//! What was there before the console comes over once.
+
+use std::fs;
+
+use serde_json::json;
+use trilane_console::documents::PriceResolver;
+use trilane_console::import::{self, ImportError};
+use trilane_console::store::Store;
+use trilane_console::store::audit::Actor;
+
+use super::args::ConsoleArgs;
+use super::{now, with_prices};
+use crate::failure::Failure;
+use crate::tell::Teller;
+
+/// Copies the keys and the document that are named, unless there are some already.
+///
+/// # Errors
+/// They cannot be read, or are invalid.
+pub async fn run(store: &Store, args: &ConsoleArgs, teller: Teller) -> Result<(), Failure> {
+    let actor = Actor {
+        id: "command".to_owned(),
+        address: String::new(),
+    };
+    if let Some(file) = &args.import_document {
+        let name = file.display().to_string();
+        let failed =
+            |why: String| Failure::Data(format!("cannot import the document {name}: {why}"));
+        let body = fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
+        let prices = PriceResolver(with_prices);
+        let published = import::document(store, body, prices, &actor, now()).await;
+        if published.map_err(|error| failed(error.to_string()))? {
+            teller.news(
+                "document",
+                &format!("published {name}"),
+                json!({"file": name}),
+            );
+        }
+    }
+    if let Some(file) = &args.import_keys {
+        let name = file.display().to_string();
+        let failed =
+            |why: ImportError| Failure::Data(format!("cannot import the keys of {name}: {why}"));
+        let copied = import::keys_of_serve(store, file, &actor, now()).await;
+        if let Some(keys) = copied.map_err(failed)? {
+            let text = format!("keys of {name}: {keys} copied");
+            teller.news("keys", &text, json!({"file": name, "keys": keys}));
+        }
+    }
+    Ok(())
+}
