@@ -57,7 +57,7 @@ mod tests {
     fn all_else_is_a_directory() {
         let address = DatabaseAddress::parse("/var/lib/trilane");
         assert!(
-            matches!(address, DatabaseAddress::Directory(path) if path == PathBuf::from("/var/lib/trilane"))
+            matches!(address, DatabaseAddress::Directory(path) if path == std::path::Path::new("/var/lib/trilane"))
         );
     }
 }

@@ -3,6 +3,8 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
+    clippy::string_slice,
+    clippy::zombie_processes,
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
     clippy::print_stdout,
