@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import ssl
-import threading
 import urllib.parse
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Optional
+
+from loopback import Handler, LoopbackServer
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,8 +43,8 @@ class Answer:
     headers: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
-class VendorServer:
-    """A server; use it as a context manager. A stand-in overrides `answer`."""
+class VendorServer(LoopbackServer):
+    """A server. A stand-in overrides `answer`."""
 
     #: What stands before the paths of the vendor's own documentation.
     base = ""
@@ -71,51 +69,30 @@ class VendorServer:
         self.asked: list[Asked] = []
         stand_in = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
+        class Asks(Handler):
             def do_GET(self) -> None:
                 stand_in._serve(self)
 
             def do_POST(self) -> None:
                 stand_in._serve(self)
 
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer((host, 0), Handler)
-        self._server.daemon_threads = True
-        self._scheme, self._host = "http", host
-        if certificate:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(certificate / "server.crt", certificate / "server.key")
-            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
-            self._scheme = "https"
-            self._host = "localhost" if host == "127.0.0.1" else host
+        super().__init__(Asks, host=host, certificate=certificate)
+        self._scheme = "https" if certificate else "http"
+        self._name = "localhost" if certificate and host == "127.0.0.1" else host
 
     @property
     def url(self) -> str:
         """Its base address, as an account has it."""
-        return f"{self._scheme}://{self._host}:{self._server.server_address[1]}{self.base}"
+        return f"{self._scheme}://{self._name}:{self.port}{self.base}"
 
     def answer(self, asked: Asked) -> Answer:
         """The response to a request."""
         raise NotImplementedError
 
-    def __enter__(self):  # noqa: ANN204 (the subclass)
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-    def _serve(self, handler: BaseHTTPRequestHandler) -> None:
+    def _serve(self, handler: Handler) -> None:
         target = urllib.parse.urlsplit(handler.path)
         query = {name: values[0] for name, values in urllib.parse.parse_qs(target.query).items()}
-        body = handler.rfile.read(int(handler.headers.get("content-length") or 0))
+        body = handler.read_body()
         headers = {name.lower(): value for name, value in handler.headers.items()}
         asked = Asked(handler.command, urllib.parse.unquote(target.path), query, headers, body)
         self.asked.append(asked)
