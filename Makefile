@@ -5,7 +5,10 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
+# One thing after the other, but for the lanes of `make test`.
+ifndef BESIDE
 .NOTPARALLEL:
+endif
 .DELETE_ON_ERROR:
 
 CARGO ?= cargo
@@ -106,9 +109,24 @@ validate: build test-programs envoy ## let Envoy check its configuration
 
 # ---- Testing
 
+# What is built and fetched first goes in lanes beside each other: link-time optimisation keeps one core busy, installing waits
+# for the network, and each lane has a directory of Cargo's to itself, for Cargo lets one build at a time into it. What a
+# target has said is shown whole when it has ended.
+LANES := lane-native lane-filter lane-tools
+WHOLE := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 .PHONY: test
-test: lint unit wasm-test instructions validate operator-test e2e ## every check and test but the long ones
+test: rust wasm-target python ## every check and test but the long ones
+	@$(MAKE) --no-print-directory --jobs $(words $(LANES)) $(WHOLE) BESIDE=1 $(LANES)
+	@$(MAKE) --no-print-directory wasm-test validate operator-test e2e
 	$(call say,all tests passed)
+
+.PHONY: $(LANES)
+lane-native:
+	@$(MAKE) --no-print-directory BESIDE= lint-native unit
+lane-filter:
+	@$(MAKE) --no-print-directory BESIDE= lint-filter build instructions
+lane-tools:
+	@$(MAKE) --no-print-directory BESIDE= envoy venv node-modules
 
 # For the time between two edits. The filter is built without optimisation: no figure of it means anything.
 CHECK_WASM := $(abspath $(TARGET_DIR)/wasm32-wasip1/debug/trilane.wasm)
@@ -124,13 +142,20 @@ check: wasm-target test-programs envoy venv ## format, clippy, unit tests, the c
 		$(VENV)/bin/python -m pytest --quiet tests/e2e/request_table/test_request_table.py -k spec $(PYTEST_ARGS)
 
 .PHONY: lint
-lint: wasm-target python ## format, clippy (native and WebAssembly), documentation, layering
+lint: lint-native lint-filter ## format, clippy (native and WebAssembly), documentation, layering
+
+.PHONY: lint-filter
+lint-filter: wasm-target
+	$(call say,lint: the filter as WebAssembly)
+	@# In the release profile: procedural macros and the like are then those of the filter itself.
+	@$(CARGO) clippy $(LOCKED) --release --package trilane --package trilane-noop --lib --target wasm32-wasip1 -- -D warnings
+
+.PHONY: lint-native
+lint-native: rust python
 	$(call say,lint)
 	@$(CARGO) fmt --all --check
 	@$(CARGO) clippy $(LOCKED) --workspace --all-targets -- -D warnings
 	@$(CARGO) clippy $(LOCKED) --workspace --test wasm -- -D warnings
-	@# In the release profile: procedural macros and the like are then those of the filter itself.
-	@$(CARGO) clippy $(LOCKED) --release --package trilane --package trilane-noop --lib --target wasm32-wasip1 -- -D warnings
 	@RUSTDOCFLAGS='-D warnings' $(CARGO) doc $(LOCKED) --quiet --workspace --no-deps
 	@# Only these rooms may know Envoy: everything else is pure and runs natively, in tests and tools.
 	@if grep -rnE 'proxy_wasm|trilane_abi' src --include='*.rs' | grep -vE '^src/(filter/|entry\.rs:)'; then \
@@ -140,7 +165,7 @@ lint: wasm-target python ## format, clippy (native and WebAssembly), documentati
 	@if grep -rnE '\bf(32|64)\b' src control/src --include='*.rs'; then \
 		echo 'error: a float (above).' >&2; exit 1; \
 	fi
-	@find envoy release tests -name '*.py' -not -path '*/node_modules/*' -exec $(PYTHON) -m py_compile {} +
+	@find envoy release tests -name node_modules -prune -o -name '*.py' -exec $(PYTHON) -m py_compile {} +
 
 .PHONY: unit
 unit: rust ## unit and property tests (all binaries at once where cargo-nextest is there)
@@ -167,12 +192,12 @@ operator-test: venv ## alert rules, dashboard, Prometheus configuration (promtoo
 	@$(VENV)/bin/python envoy/manifests.py --check
 	@$(VENV)/bin/python -m pytest tests/release --ignore tests/release/test_reproducible.py -rs
 
-# Two at a time: the tests wait half of their time. A directory stays with one worker, since its tests share gateways.
-E2E_WORKERS ?= 2
+# More than there are cores: the tests wait half of their time. What shares a gateway stays with one worker (conftest.py there).
+E2E_WORKERS ?= 3
 e2e_pytest = TRILANE_PROGRAMS='$(TEST_PROGRAMS)' $(VENV)/bin/python -m pytest --numprocesses $(E2E_WORKERS) --dist loadgroup --no-loadscope-reorder
 
 .PHONY: e2e
-e2e: build test-programs envoy venv node-modules ## end-to-end tests on a real Envoy (PYTEST_ARGS='-k name' E2E_WORKERS=2)
+e2e: build test-programs envoy venv node-modules ## end-to-end tests on a real Envoy (PYTEST_ARGS='-k name' E2E_WORKERS=3)
 	$(call say,end-to-end tests)
 	@$(e2e_pytest) tests/e2e -m 'not long' $(PYTEST_ARGS)
 

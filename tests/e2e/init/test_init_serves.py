@@ -1,4 +1,7 @@
-"""From an empty directory to real requests: `trilane init` with each vendor's stand-in, the gateway with what it wrote."""
+"""From an empty directory to real requests: `trilane init` with each vendor's stand-in, the gateway with what it wrote.
+
+The SDKs are imported where they are used: each worker imports all modules before its first test, and they take seconds.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,9 @@ import json
 import subprocess
 from pathlib import Path
 
-import anthropic
-import openai
 import pytest
 from e2e.init.initialising import CREDENTIAL, NOWHERE, credential_file, curl, init, key, trilane
 from e2e.support import run_dir
-from google import genai
-from google.genai import errors as genai_errors
 from stack import SIMULATOR, Stack
 from vendors import AnthropicVendor, DeepSeekVendor, GeminiVendor, LocalServer, OpenAIVendor, OpenRouterVendor
 
@@ -63,6 +62,10 @@ def by_curl(base: str, secret: str) -> None:
 
 
 def by_sdk(base: str, secret: str) -> None:
+    import anthropic
+    import openai
+    from google import genai
+
     of_a = openai.OpenAI(base_url=f"{base}/v1", api_key=secret, max_retries=0)
     assert of_a.responses.create(model="gpt-6-luna", input="Hello", max_output_tokens=64).output_text == "pong"
     of_b = anthropic.Anthropic(base_url=base, api_key=secret, max_retries=0)
@@ -75,6 +78,11 @@ def by_sdk(base: str, secret: str) -> None:
 
 def runs_out(base: str, secret: str, vendor: AnthropicVendor) -> None:
     """One dear response, and the cent is gone for all three."""
+    import anthropic
+    import openai
+    from google import genai
+    from google.genai import errors as genai_errors
+
     vendor.output_tokens = 400
     of_b = anthropic.Anthropic(base_url=base, api_key=secret, max_retries=0)
     assert of_b.messages.create(model="claude-opus-4-8", max_tokens=64, messages=HELLO).content[0].text == "pong"
@@ -118,6 +126,8 @@ def test_openrouter_deepseek_and_a_server_of_ones_own_one_after_the_other(tmp_pa
 
 
 def test_an_authority_of_ones_own(tmp_path: Path) -> None:
+    import anthropic
+
     data, file, certificate = tmp_path / "data", credential_file(tmp_path), tmp_path / "certificate"
     certificate.mkdir()
     subprocess.run([str(SIMULATOR), "certificate", "--out", str(certificate)], check=True, capture_output=True)
