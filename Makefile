@@ -59,13 +59,13 @@ programs: build ## build the command line tool (target/release/trilane), the sim
 	@CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 TRILANE_EMBED_WASM='$(abspath $(WASM))' \
 		$(CARGO) build $(LOCKED) --release --package trilane-control --package trilane-upstream --package trilane-load
 
-# The command and the simulator as `cargo test` builds them, so that what the tests need is built once. Cargo builds a
-# program for each test of its package: one small test of each package will do.
+# The command and the simulator as `cargo test` builds them, so that what the tests need is built once: Cargo builds a program
+# for the tests of its package.
 TEST_PROGRAMS := $(abspath $(TARGET_DIR)/debug)
 .PHONY: test-programs
 test-programs: rust
 	$(call say,building the test programs: $(TEST_PROGRAMS))
-	@$(CARGO) test $(LOCKED) --workspace --no-run --test key --test command
+	@$(CARGO) test $(LOCKED) --workspace --no-run --test command --test simulator
 
 .PHONY: envoy
 envoy: python ## fetch Envoy 1.40 into target/ (37 MB, once)
