@@ -19,6 +19,8 @@ mod http;
 mod life;
 #[path = "serve/limits.rs"]
 mod limits;
+#[path = "serve/listing.rs"]
+mod listing;
 #[path = "serve/model.rs"]
 mod model;
 #[path = "serve/owner.rs"]
