@@ -5,6 +5,7 @@ mod file;
 mod http;
 mod life;
 mod limits;
+mod listing;
 mod model;
 mod owner;
 mod queries;

@@ -8,13 +8,13 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use rusqlite::types::FromSqlError;
+use rusqlite::types::{FromSqlError, ToSql};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use trilane::config::document::{KeyDocument, LimitsDocument};
 use trilane::config::key::CheckedKey;
 
 use self::database::Open;
-use super::cursor::FeedVersions;
+use super::cursor::{FeedVersions, PageRange};
 use super::feed_error::PageError;
 use super::feed_key::FeedKey;
 use super::page::PageWriter;
@@ -22,6 +22,11 @@ use super::page_request::PageRequest;
 
 /// The most removals in one compaction: other writers wait for it.
 const BATCH: u32 = 5000;
+
+/// The keys of a listing, after a digest.
+const LISTING: &str = "sha256 > ?1 AND removed_at IS NULL ORDER BY sha256";
+/// Changes after a version, removals only after another one.
+const CHANGES: &str = "version > ?1 AND (removed_at IS NULL OR version > ?2) ORDER BY version";
 
 /// The database.
 #[derive(Debug)]
@@ -52,7 +57,17 @@ impl Database {
             let standing = standing(&transaction)?;
             let range = standing.range(asked.cursor.as_ref())?;
             let mut page = PageWriter::new(asked);
-            fill(&mut page, &transaction, range.after, range.removals_after)?;
+            if let PageRange::Listing { after, .. } = &range {
+                fill(&mut page, &transaction, LISTING, &[after])?;
+            }
+            let range = page.after_listing(range);
+            if let PageRange::Changes {
+                after,
+                removals_after,
+            } = &range
+            {
+                fill(&mut page, &transaction, CHANGES, &[after, removals_after])?;
+            }
             Ok(page.finish(&standing, range))
         })
     }
@@ -122,14 +137,13 @@ fn standing(connection: &Connection) -> rusqlite::Result<FeedVersions> {
 fn fill(
     page: &mut PageWriter,
     transaction: &Transaction<'_>,
-    after: u64,
-    removals_after: u64,
+    which: &str,
+    bounds: &[&dyn ToSql],
 ) -> Result<(), PageError> {
-    let mut statement = transaction.prepare_cached(
-        "SELECT version, sha256, id, group_id, expires_at, disabled, limits, owner FROM key_changes \
-         WHERE version > ?1 AND (removed_at IS NULL OR version > ?2) ORDER BY version",
-    )?;
-    let mut rows = statement.query([after, removals_after])?;
+    let mut statement = transaction.prepare_cached(&format!(
+        "SELECT version, sha256, id, group_id, expires_at, disabled, limits, owner FROM key_changes WHERE {which}"
+    ))?;
+    let mut rows = statement.query(bounds)?;
     while let Some(row) = rows.next()? {
         if !page.has_room() {
             break;
