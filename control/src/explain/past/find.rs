@@ -72,8 +72,8 @@ fn found() -> Result<Vec<PathBuf>, Failure> {
     let own = DataArg::default().directory().ok();
     let runs = std::fs::read_dir(OF_RUNS).into_iter().flatten().flatten();
     let runs = runs.map(|run| DataDirectory::new(run.path()));
-    let ledgers = own.into_iter().chain(runs).map(|data| data.ledger());
-    let mut files: Vec<PathBuf> = ledgers.filter(|file| file.is_file()).collect();
+    let data = own.into_iter().chain(runs);
+    let mut files: Vec<PathBuf> = data.flat_map(|data| data.ledgers()).collect();
     files.sort();
     if files.is_empty() {
         return Err(Failure::Usage(format!(
