@@ -382,9 +382,9 @@ $(MUTANTS_TOOL)/bin/cargo-mutants:
 
 # Each check that keeps a tenant from using what nobody pays is taken out once, and its cases must fail.
 .PHONY: mutations
-mutations: build programs noop envoy venv ## the abuse suite against a filter without each of its checks
+mutations: build programs noop envoy venv ## abuse and failover suites against a filter without each of its checks
 	$(call say,mutations)
-	@PYTHONPATH=envoy:tests/runner $(VENV)/bin/python tests/e2e/abuse/mutations.py
+	@PYTHONPATH=envoy:tests/runner $(VENV)/bin/python tests/mutations/run.py
 
 # ---- Releasing (docs/release.md)
 

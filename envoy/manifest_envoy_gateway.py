@@ -89,9 +89,9 @@ def patch_policy(parts: Parts) -> str:
             for number, (name, value) in enumerate(parts.manager.items())
         ),
         *(
-            patch("Every answer has an id; compressed requests are inflated before the filter reads them." if not number else "",
+            patch("Compressed requests are inflated before the filter reads them. A route switches these on." if not number else "",
                   LISTENER, f"/http_filters/{number}", parts.filters[name], manager)
-            for number, name in enumerate(["answer_id", "gzip", "brotli", "zstd"])
+            for number, name in enumerate(["gzip", "brotli", "zstd"])
         ),
         patch("The router tells sources nothing of its own, not even where a ClientTrafficPolicy would let it.",
               LISTENER, "/typed_config", parts.router["typed_config"], http_filter(ROUTER)),

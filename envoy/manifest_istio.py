@@ -90,8 +90,7 @@ def envoy_filter(parts: Parts) -> str:
         *(
             patch(f"{why}", "HTTP_FILTER", router, "INSERT_BEFORE", parts.filters[name])
             for name, why in {
-                "answer_id": "Every answer has an id to ask about.",
-                "gzip": "Compressed requests are inflated first, so that the filter reads plain JSON.",
+                "gzip": "Compressed requests are inflated first, so that the filter reads plain JSON. A route switches these on.",
                 "brotli": "",
                 "zstd": "",
             }.items()

@@ -50,9 +50,10 @@ class Parts:
 def name_of(route: dict[str, Any]) -> str:
     """A name that says which requests a route is for."""
     headers = [each["name"] for each in route["match"].get("headers", [])]
-    several = "-accounts" if "x-trilane-cluster" in headers else ""
+    encoded = "-encoded" if "content-encoding" in headers else ""
+    several = "-accounts" if not encoded and "x-trilane-cluster" in headers else ""
     versioned = "-versioned" if "x-trilane-path" in headers else ""
-    return f"trilane{several}{versioned}"
+    return f"trilane{encoded}{several}{versioned}"
 
 
 # ---- Text

@@ -31,7 +31,7 @@ USER = 10001
 RUNTIME = {
     "type": "envoy_proxy",
     "abiVersions": ["0.2.1"],
-    "config": {"rootIds": ["config-loader", "gateway", "tries"]},
+    "config": {"rootIds": ["attempts", "config-loader", "gateway", "tries"]},
 }
 
 

@@ -4,8 +4,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::failure::Failure;
 use crate::{
-    check, envoy_config, envoy_program, explain, filter, key, models, reference, render, serve, up,
-    usage,
+    check, envoy_config, envoy_program, explain, filter, init, key, models, prices, reference,
+    render, serve, up, usage,
 };
 
 /// Tools for operating the trilane gateway.
@@ -22,12 +22,16 @@ pub struct Cli {
 pub enum TrilaneCommand {
     /// Run the gateway on this machine: Envoy, supervised, with the filter and the document
     Up(Box<up::UpArgs>),
+    /// Make a document, credentials and a first key for real vendors
+    Init(init::InitArgs),
     /// Check configuration documents and report every problem
     Check(check::CheckArgs),
     /// Explain what the gateway would do with a request, or what happened to one, and why
     Explain(explain::ExplainArgs),
     /// List the models that a key sees, as the gateway would respond
     Models(models::ModelsArgs),
+    /// List the price catalogue, and compare a document with it
+    Prices(prices::PricesArgs),
     /// Create, list, limit, disable, rotate and remove the API keys of a document
     Key(key::KeyArgs),
     /// Add up usage and charges from the gateway's ledger (its access log)
@@ -60,9 +64,11 @@ impl TrilaneCommand {
         match self {
             Self::Up(args) => up::run(*args),
             Self::BecomeEnvoy(args) => up::launch(&args),
+            Self::Init(args) => init::run(&args),
             Self::Check(args) => check::run(&args),
             Self::Explain(args) => explain::run(&args),
             Self::Models(args) => models::run(&args),
+            Self::Prices(args) => prices::run(&args),
             Self::Key(args) => key::run(&args),
             Self::Usage(args) => usage::run(&args),
             Self::Render(args) => render::run(&args),

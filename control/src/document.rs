@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use trilane::config::{Compiled, Document, Problems, compile};
 
 use crate::failure::Failure;
+use crate::prices::{PriceCatalogue, ResolvedPrices, resolve};
 use crate::terminal::{printable, say};
 
 /// The document that a subcommand is about.
@@ -23,6 +24,14 @@ pub struct DocumentArg {
 }
 
 impl DocumentArg {
+    /// The document of this file.
+    pub fn of(file: &Path) -> Self {
+        Self {
+            document: Some(file.to_owned()),
+            positional: None,
+        }
+    }
+
     /// Its file.
     pub fn path(&self) -> &Path {
         let named = self.document.as_deref().or(self.positional.as_deref());
@@ -70,9 +79,41 @@ pub fn judge(bytes: &[u8]) -> Result<Compiled, Problems> {
 /// # Errors
 /// Every problem.
 pub fn read_and_judge(bytes: &[u8]) -> Result<(Document, Compiled), Problems> {
-    let document = Document::parse(bytes)?;
-    let compiled = compile(&document)?;
-    Ok((document, compiled))
+    let resolved = resolve_and_judge(bytes)?;
+    Ok((resolved.document, resolved.compiled))
+}
+
+/// A valid document as the gateway gets it.
+#[derive(Debug)]
+pub struct ResolvedDocument {
+    /// Its text, with numbers wherever it asks for those of the price catalogue.
+    pub text: Vec<u8>,
+    /// It, read.
+    pub document: Document,
+    /// What the gateway makes of it.
+    pub compiled: Compiled,
+}
+
+/// Puts the prices of the catalogue in, and compiles the result as the gateway does.
+///
+/// # Errors
+/// Every problem.
+pub fn resolve_and_judge(bytes: &[u8]) -> Result<ResolvedDocument, Problems> {
+    let ResolvedPrices { text, problems } = resolve(bytes, &PriceCatalogue::embedded());
+    let judged = Document::parse(&text).and_then(|document| Ok((compile(&document)?, document)));
+    match judged {
+        Ok((compiled, document)) if problems.is_empty() => Ok(ResolvedDocument {
+            text: text.into_owned(),
+            document,
+            compiled,
+        }),
+        Ok(_) => Err(problems),
+        Err(Problems(others)) => {
+            let mut all = problems.0;
+            all.extend(others);
+            Err(Problems(all))
+        }
+    }
 }
 
 /// Reads and compiles a valid document.

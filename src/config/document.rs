@@ -272,6 +272,21 @@ mod tests {
     }
 
     #[test]
+    fn the_word_for_prices_of_the_catalogue_is_refused_in_a_clear_sentence() {
+        let group = |prices: &str| {
+            let model = format!(r#"{{"id": "m", "prices": {prices}}}"#);
+            format!(
+                r#"{{"groups": [{{"id": "g", "protocol": "A", "multiplier": "1", "cluster": "c", "models": [{model}]}}], "keys": []}}"#
+            )
+        };
+        let want = "groups[0].models[0].prices: must be an object of prices: \"catalogue\" is resolved by trilane render \
+            and trilane serve, which publish numbers";
+        for prices in [r#""catalogue""#, "7"] {
+            assert_eq!(problems(&group(prices)), [want], "{prices}");
+        }
+    }
+
+    #[test]
     fn text_that_is_not_json() {
         let cases = [
             ("empty", ""),

@@ -410,7 +410,8 @@ mod tests {
                 "prices",
                 "/groups/0/models/0/prices",
                 json!("1"),
-                "groups[0].models[0].prices: must be an object",
+                "groups[0].models[0].prices: must be an object of prices: \"catalogue\" is resolved by trilane render and \
+                trilane serve, which publish numbers",
             ),
             (
                 "a price",

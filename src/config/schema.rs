@@ -183,6 +183,10 @@ fn wanted(expected: &str) -> String {
         "a boolean" => return "true or false".to_owned(),
         "a sequence" => return "a list".to_owned(),
         "a map" => return "an object".to_owned(),
+        "struct PricesDocument" => {
+            return "an object of prices: \"catalogue\" is resolved by trilane render and trilane serve, which publish numbers"
+                .to_owned();
+        }
         struct_ if struct_.starts_with("struct ") => return "an object".to_owned(),
         other => return other.to_owned(),
     };

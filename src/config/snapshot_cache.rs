@@ -19,6 +19,8 @@ pub struct SnapshotCache {
     error: Option<String>,
     /// When the generation was read last, in microseconds of a steady clock.
     read_us: u64,
+    /// How often it was read.
+    readings: u64,
 }
 
 impl SnapshotCache {
@@ -40,6 +42,7 @@ impl SnapshotCache {
     ///
     /// A snapshot that cannot be read leaves the last valid policy in effect.
     pub fn refresh(&mut self, shared: &impl SharedData) -> Option<Rc<InForce>> {
+        self.readings = self.readings.wrapping_add(1);
         let generation = shared
             .get(snapshot::GENERATION)
             .0
@@ -53,6 +56,11 @@ impl SnapshotCache {
             }
         }
         self.in_force.clone()
+    }
+
+    /// A number that is another after each reading of the generation: what was read beside one is as old as it is.
+    pub fn reading(&self) -> u64 {
+        self.readings
     }
 
     /// Why the last snapshot could not be read, given once.

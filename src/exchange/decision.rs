@@ -157,7 +157,8 @@ fn health(in_force: Option<&InForce>, context: &ReplyContext) -> Result<Reply, R
         .filter(|policy| policy.is_ready())
         .ok_or(Rejection::NotReady)?;
     let body = json!({"status": "ok"});
-    Ok(Reply::json(200, &body, context.dialect, None))
+    let id = context.request_id.as_deref();
+    Ok(Reply::json(200, &body, context.dialect, id))
 }
 
 fn list(

@@ -24,6 +24,8 @@ pub trait Quotas {
     fn settle(&self, grant: Reservation, used: Consumption) -> Settlement;
     /// What is left.
     fn figures(&self, subjects: &[Subject]) -> Figures;
+    /// What is left after a reservation, as far as it knows: no counter is read again.
+    fn figures_after(&self, reservation: &Reservation) -> Figures;
     /// Whether this Envoy is configured to ask the limits service.
     fn reach_service(&self) -> bool {
         false

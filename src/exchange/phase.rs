@@ -138,7 +138,8 @@ impl Phase {
         match response_head::decide(head, &forwarded, environment) {
             ResponseDecision::Relay(mut response, mut edits) => {
                 response.ended = end;
-                local::add_to_response(&mut edits, &forwarded.caller, environment);
+                let reservation = forwarded.upstream.reservation.as_ref();
+                local::add_to_response(&mut edits, &forwarded.caller, reservation, environment);
                 (
                     Self::Relaying(forwarded, response),
                     Outcome::Continue(edits),
@@ -151,7 +152,8 @@ impl Phase {
             }
             ResponseDecision::Envoys(code) => {
                 let mut edits = Default::default();
-                local::add_to_response(&mut edits, &forwarded.caller, environment);
+                let reservation = forwarded.upstream.reservation.as_ref();
+                local::add_to_response(&mut edits, &forwarded.caller, reservation, environment);
                 let mut known = forwarded.into_record(UpstreamResult::None);
                 known.reply = Some(LocalReply::of_envoy(code));
                 (Self::Replied(known), Outcome::Continue(edits))
@@ -226,6 +228,7 @@ fn reject(
 }
 
 fn replied(known: Box<RecordBuilder>, mut reply: Reply, quotas: &impl Quotas) -> (Phase, Outcome) {
-    local::add_to_reply(&mut reply, known.caller.as_ref(), quotas);
+    let reservation = known.reservation();
+    local::add_to_reply(&mut reply, known.caller.as_ref(), reservation, quotas);
     (Phase::Replied(known), Outcome::Reply(reply))
 }

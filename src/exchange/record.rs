@@ -99,7 +99,12 @@ impl RecordBuilder {
         self.upstream.as_ref()?.several.as_deref()
     }
 
-    /// What is reserved of the caller's limits; to be settled by the record.
+    /// What is reserved of the caller's limits.
+    pub(super) fn reservation(&self) -> Option<&Reservation> {
+        self.upstream.as_ref()?.reservation.as_ref()
+    }
+
+    /// The same, taken: to be settled by the record.
     pub(super) fn take_reservation(&mut self) -> Option<Reservation> {
         self.upstream.as_mut()?.reservation.take()
     }

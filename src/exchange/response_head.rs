@@ -10,7 +10,7 @@ use crate::ledger::FailedAttempt;
 use crate::protocol::Protocol;
 use crate::reply::Rejection;
 
-/// Where clients of all protocols but B find the id of a response.
+/// Where clients of all protocols but B find the id of a response. Every response has it.
 const REQUEST_ID: &str = "x-request-id";
 /// Where clients of protocol B find it.
 const REQUEST_ID_B: &str = "request-id";
@@ -141,36 +141,45 @@ fn upstream_id(head: &impl ResponseHeaders, protocol: Protocol) -> Option<String
     head.header(first).or_else(|| head.header(second))
 }
 
-/// The id that the upstream gave the response, and the header by which a client of protocol B
-/// finds an id, where the upstream left that out. (Envoy's configuration sees to `x-request-id`.)
+/// The id that the upstream gave the response, and the headers in which a client finds an id, where the upstream left
+/// them out: `x-request-id` with the id of the request, for clients of protocol B also `request-id`.
 fn identify(head: &impl ResponseHeaders, forwarded: &Forwarded) -> (Option<String>, Edits) {
     let mut edits = Edits::default();
     let protocol = forwarded.caller.protocol;
+    let ours = forwarded.reply.request_id.as_deref();
+    let usual = head.header(REQUEST_ID);
+    if let (None, Some(id)) = (&usual, ours) {
+        edits
+            .headers
+            .push(HeaderEdit::Set(REQUEST_ID, id.as_bytes().to_vec()));
+    }
     if protocol != Protocol::B {
-        return (upstream_id(head, protocol), edits);
+        return (usual.or_else(|| head.header(REQUEST_ID_B)), edits);
     }
     if let Some(id) = head.header(REQUEST_ID_B) {
         return (Some(id), edits);
     }
-    let id = head.header(REQUEST_ID);
-    let ours = forwarded.reply.request_id.as_deref();
-    if let Some(id) = id.as_deref().or(ours) {
+    if let Some(id) = usual.as_deref().or(ours) {
         let id = id.as_bytes().to_vec();
         edits.headers.push(HeaderEdit::Set(REQUEST_ID_B, id));
     }
-    (id, edits)
+    (usual, edits)
 }
 
 /// Why an error that seems to be an account's is not: on the way to one of several accounts Envoy passes
 /// through itself, and its own responses there look like the account's.
 fn attempt_failure(status: u16, relayed: bool, forwarded: &Forwarded) -> Option<String> {
-    let attempts = forwarded.upstream.several.as_ref()?.attempts()?;
-    match attempts.failed().pop() {
+    match attempts(forwarded)?.failed().pop() {
         Some(last) if last.status == status => None,
         Some(last) if !last.reason.is_empty() => Some(last.reason),
         // The account's response would be the last that was noted.
         _ => relayed.then(|| "no_other_account".to_owned()),
     }
+}
+
+/// The attempts at several accounts.
+fn attempts(forwarded: &Forwarded) -> Option<&RequestAttempts> {
+    forwarded.upstream.several.as_ref()?.attempts()
 }
 
 /// Whether no account of the source could have done better than the one that answered, which refused its credential: it
@@ -179,12 +188,9 @@ fn every_account_refused(forwarded: &Forwarded) -> bool {
     let Some(several) = forwarded.upstream.route.source.alternatives() else {
         return true;
     };
-    let attempts = forwarded
-        .upstream
-        .several
-        .as_ref()
-        .and_then(|it| it.attempts());
-    let failed = attempts.map(RequestAttempts::failed).unwrap_or_default();
+    let failed = attempts(forwarded)
+        .map(RequestAttempts::failed)
+        .unwrap_or_default();
     let asked = |id: &str| failed.iter().any(|failed| failed.account == id);
     failed.iter().all(FailedAttempt::rejects_credential)
         && several.accounts.iter().all(|account| asked(&account.id))

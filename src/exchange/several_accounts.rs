@@ -18,7 +18,7 @@ use crate::ledger::FailedAttempt;
 /// A request to a source with several accounts.
 #[derive(Debug)]
 pub(super) struct SeveralAccounts {
-    /// The id that Envoy gave the request.
+    /// The id of the request, under which those who see its attempts find them; `None` where they do not.
     id: Option<String>,
     affinity: u64,
     path: Option<Vec<u8>>,
@@ -61,13 +61,16 @@ impl SeveralAccounts {
             path: self.path.clone(),
             bounds: bounds(accounts, began_us),
         }));
-        let dispatch = attempts.dispatch(&states, environment.now_us(), environment.has_hop());
-        // Where nobody could find the attempts of the request there are to be no more than the first.
-        let remembered = self
+        // An id that another request has, where Envoy lets clients choose them, leads to that one's attempts: this one
+        // must not come to the hop, make others, or end them.
+        self.id = self
             .id
-            .as_deref()
-            .is_some_and(|id| environment.begin_attempts(id, &attempts));
-        let retried = dispatch.as_ref().is_some_and(|it| it.retried) && remembered;
+            .take()
+            .filter(|id| environment.begin_attempts(id, &attempts));
+        let is_found = self.id.is_some();
+        let has_hop = is_found && environment.has_hop();
+        let dispatch = attempts.dispatch(&states, environment.now_us(), has_hop);
+        let retried = dispatch.as_ref().is_some_and(|it| it.retried) && is_found;
         let cluster = dispatch.map_or_else(|| source.cluster.clone(), |it| it.cluster);
         let mut headers = vec![
             HeaderEdit::Set(CLUSTER_HEADER, cluster.into_bytes()),

@@ -3,7 +3,7 @@
 use super::registry::Registry;
 use super::request::RequestAttempts;
 use super::states::{self, Event};
-use crate::config::account::HOP_CLUSTER;
+use crate::config::account::{HOP_CLUSTER, account_cluster};
 use crate::host::{Clocks, Stats};
 use crate::ledger::{AttemptFailure, FailedAttempt};
 use crate::shared_data::SharedData;
@@ -70,7 +70,13 @@ fn judge(
         }
         _ => report.flags != 0 && report.flags & CLIENT_GONE == 0,
     };
-    if !is_failed || report.is_by_hop() != attempts.by_hop() {
+    // Else it is of the attempt before, or of a request that has the same id.
+    let is_of_last = if attempts.by_hop() {
+        report.is_by_hop()
+    } else {
+        report.cluster == account_cluster(&attempts.source().group, &account.id)
+    };
+    if !is_failed || !is_of_last {
         return None;
     }
     let id = account.id.clone();
@@ -222,12 +228,15 @@ mod tests {
             assert_eq!(failed.as_ref().map(|it| it.kind), recorded, "{case}");
             assert!(failed.is_none_or(|it| it.account == "a1"), "{case}");
             // Of the attempt before, told late.
-            let other = if by_hop { "account/s/a0" } else { HOP_CLUSTER };
-            assert_eq!(
-                judge(&report(other), &attempts),
-                None,
-                "{case}: not the last attempt"
-            );
+            let others: &[&str] = if by_hop {
+                &["account/s/a0", "account/s/a1"]
+            } else {
+                &[HOP_CLUSTER, "account/s/a0", "account/other/a1"]
+            };
+            for other in others {
+                let got = judge(&report(other), &attempts);
+                assert_eq!(got, None, "{case}: of {other}, not the last attempt");
+            }
         }
     }
 }

@@ -34,6 +34,12 @@ impl Context for GatewayRoot {
         let (call, response) = host::fetched(token, headers, body);
         self.root.on_response(call, response.as_ref(), &Host);
     }
+
+    /// Comes when the last stream is over and the plugin is replaced or removed.
+    fn on_done(&mut self) -> bool {
+        self.stats.end(&Host);
+        true
+    }
 }
 
 impl RootContext for GatewayRoot {
@@ -44,6 +50,7 @@ impl RootContext for GatewayRoot {
 
     fn on_tick(&mut self) {
         self.root.on_tick(&Host);
+        self.stats.write(&Host);
     }
 
     fn create_http_context(&self, _context_id: u32) -> Option<Box<dyn HttpContext>> {

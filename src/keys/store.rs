@@ -7,7 +7,7 @@ use super::record::{KeyDigest, KeyRecord, StoredRecord, Unreadable};
 use crate::shared_data::SharedData;
 
 /// Where a record stands, and who writes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Namespace {
     /// The keys that the document names: a value each. They have precedence.
     Document,

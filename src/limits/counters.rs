@@ -146,6 +146,16 @@ impl Counters {
         self.leases.held_by_others(holder)
     }
 
+    /// The same without its leases, to be told of and never to be written.
+    #[must_use]
+    pub fn without_leases(&self) -> Self {
+        Self {
+            buckets: self.buckets,
+            spending: self.spending,
+            leases: Leases::default(),
+        }
+    }
+
     /// What was spent in the current day and month.
     pub fn spending(&self) -> CalendarSpending {
         self.spending

@@ -58,6 +58,20 @@ impl Purse {
 }
 
 impl Figures {
+    /// With the figures of another subject: of each limit the one that leaves less.
+    #[must_use]
+    pub fn tighter(self, other: Self) -> Self {
+        let budgets = self.budgets.into_iter().zip(other.budgets);
+        let mut tighter = budgets.map(|(a, b)| Purse::tighter(a, b));
+        Self {
+            requests: Gauge::tighter(self.requests, other.requests),
+            input_tokens: Gauge::tighter(self.input_tokens, other.input_tokens),
+            output_tokens: Gauge::tighter(self.output_tokens, other.output_tokens),
+            budgets: core::array::from_fn(|_| tighter.next().flatten()),
+            at_us: self.at_us,
+        }
+    }
+
     /// What is left of the budget of a window.
     pub fn budget(&self, window: Window) -> Option<Purse> {
         self.budgets.get(window as usize).copied().flatten()

@@ -9,9 +9,9 @@ use super::budget::{CalendarSpending, Window};
 use super::count::Count;
 use super::counters::{Counters, ReservedShares};
 use super::estimate::Estimate;
-use super::figures::{Figures, Gauge, Purse};
+use super::figures::Figures;
 use super::now::Now;
-use super::store::{load, update};
+use super::store::{VersionedCounters, load, update};
 use super::subject::{Scope, Subject};
 use super::violation::LimitViolation;
 use crate::money::Amount;
@@ -20,13 +20,46 @@ use crate::shared_data::{Conflict, SharedData};
 /// What an admitted request holds of its limits, until [`Limiter::settle`] takes it.
 #[derive(Debug)]
 #[must_use]
-pub struct Reservation(Vec<SubjectReservation>);
+pub struct Reservation {
+    subjects: Vec<SubjectReservation>,
+    /// When it was made.
+    at: Now,
+}
 
 /// What a request holds of one subject's limits.
 #[derive(Debug)]
 struct SubjectReservation {
     subject: Subject,
     shares: ReservedShares,
+    /// What was counted then, this request included.
+    counters: Counters,
+}
+
+impl Reservation {
+    /// What is left of the limits, as far as the admission knows it: a request that was admitted since is not in it. The
+    /// time is one of the steady clock, in microseconds.
+    pub fn figures(&self, steady_us: u64) -> Figures {
+        let elapsed_us = steady_us.saturating_sub(self.at.steady_us);
+        let now = Now {
+            wall_us: self.at.wall_us.saturating_add(elapsed_us),
+            steady_us,
+        };
+        let figures = self.subjects.iter().map(|reserved| {
+            let limits = &reserved.subject.limits;
+            let mut counters = reserved.counters.clone();
+            counters.advance(limits, now);
+            counters.figures(limits, now)
+        });
+        tightest(figures, now)
+    }
+}
+
+/// Of each limit of several subjects the one that leaves least.
+fn tightest(figures: impl Iterator<Item = Figures>, now: Now) -> Figures {
+    figures.reduce(Figures::tighter).unwrap_or(Figures {
+        at_us: now.wall_us,
+        ..Figures::default()
+    })
 }
 
 /// Why a request may not be forwarded.
@@ -110,16 +143,26 @@ impl Limiter {
         now: Now,
     ) -> Result<Reservation, AdmitError> {
         // Later subjects are checked first, so a rejected request never reserves quota of the first, not even for a
-        // moment in which another request may need it.
+        // moment in which another request may need it. Unless somebody is faster, their counters are as they were then
+        // when their turn comes.
         let later = subjects.get(1..).unwrap_or_default();
-        if let Some(violation) = self.hardest_violation(later, estimate, shared, now) {
+        let seen: Vec<_> = later.iter().map(|it| load(it, shared, now)).collect();
+        let violations = later
+            .iter()
+            .zip(&seen)
+            .filter_map(|(subject, seen)| self.violation(subject, &seen.counters, estimate, now));
+        if let Some(violation) = violations.reduce(LimitViolation::and) {
             let of_all = self.hardest_violation(subjects, estimate, shared, now);
             return Err(AdmitError::Violation(of_all.unwrap_or(violation)));
         }
-        let mut reservation = Reservation(Vec::with_capacity(subjects.len()));
-        for subject in subjects {
-            match self.reserve(subject, estimate, shared, now) {
-                Ok(reserved) => reservation.0.push(reserved),
+        let mut reservation = Reservation {
+            subjects: Vec::with_capacity(subjects.len()),
+            at: now,
+        };
+        let seen = core::iter::once(None).chain(seen.into_iter().map(Some));
+        for (subject, seen) in subjects.iter().zip(seen) {
+            match self.reserve(subject, estimate, seen, shared, now) {
+                Ok(reserved) => reservation.subjects.push(reserved),
                 Err(error) => {
                     self.refund(reservation, shared, now);
                     let of_all = self.hardest_violation(subjects, estimate, shared, now);
@@ -135,26 +178,33 @@ impl Limiter {
         &self,
         subject: &Subject,
         estimate: Estimate,
+        seen: Option<VersionedCounters>,
         shared: &impl SharedData,
         now: Now,
     ) -> Result<SubjectReservation, AdmitError> {
         let limits = &subject.limits;
         let held = self.held(subject);
-        let shares = update(&subject.name, ADMIT_ROUNDS, shared, |counters| {
+        let reserve = |counters: &mut Counters| {
             counters.advance(limits, now);
             match counters.violation(subject, estimate, (self.holder, held), now) {
                 Some(violation) => Err(AdmitError::Violation(violation)),
                 None => {
                     let slots = (self.holder, held.saturating_add(1));
-                    Ok(counters.reserve(limits, estimate, slots, now))
+                    let shares = counters.reserve(limits, estimate, slots, now);
+                    Ok((shares, counters.without_leases()))
                 }
             }
-        })?;
+        };
+        let (shares, counters) = update(&subject.name, ADMIT_ROUNDS, seen, shared, reserve)?;
         if subject.lends_slots() {
             self.set_held(subject, held.saturating_add(1));
         }
         let subject = subject.clone();
-        Ok(SubjectReservation { subject, shares })
+        Ok(SubjectReservation {
+            subject,
+            shares,
+            counters,
+        })
     }
 
     /// The violation of all subjects' limits together.
@@ -166,15 +216,30 @@ impl Limiter {
         now: Now,
     ) -> Option<LimitViolation> {
         let violations = subjects.iter().filter_map(|subject| {
-            let held = (self.holder, self.held(subject));
-            load(subject, shared, now).violation(subject, estimate, held, now)
+            let counters = load(subject, shared, now).counters;
+            self.violation(subject, &counters, estimate, now)
         });
         violations.reduce(LimitViolation::and)
     }
 
+    /// The violation of one subject's limits, given its counters as they are now.
+    fn violation(
+        &self,
+        subject: &Subject,
+        counters: &Counters,
+        estimate: Estimate,
+        now: Now,
+    ) -> Option<LimitViolation> {
+        let held = (self.holder, self.held(subject));
+        counters.violation(subject, estimate, held, now)
+    }
+
     /// Undoes a reservation: nothing was forwarded.
     fn refund(&self, reservation: Reservation, shared: &impl SharedData, now: Now) {
-        for SubjectReservation { subject, shares } in reservation.0 {
+        for SubjectReservation {
+            subject, shares, ..
+        } in reservation.subjects
+        {
             // Shares that cannot be refunded drain within a minute, slots run out with their lease.
             let _ = self.release(&subject, shared, now, |counters| counters.refund(shares));
         }
@@ -189,8 +254,14 @@ impl Limiter {
         now: Now,
     ) -> Settlement {
         let mut settlement = Settlement::default();
-        for SubjectReservation { subject, shares } in reservation.0 {
+        for SubjectReservation {
+            subject, shares, ..
+        } in reservation.subjects
+        {
             let limits = &subject.limits;
+            if !limits.count_ends() {
+                continue;
+            }
             let has_budget = limits.budget.is_set();
             let settled = self.release(&subject, shared, now, |counters| {
                 counters.settle(limits, shares, [used.input, used.output]);
@@ -220,7 +291,7 @@ impl Limiter {
         close: impl Fn(&mut Counters),
     ) -> Result<CalendarSpending, Conflict> {
         let held = self.give_back(subject);
-        update(&subject.name, SETTLE_ROUNDS, shared, |counters| {
+        update(&subject.name, SETTLE_ROUNDS, None, shared, |counters| {
             counters.catch_up(&subject.limits, now);
             close(counters);
             if let Some(held) = held {
@@ -232,24 +303,11 @@ impl Limiter {
 
     /// What is left of the limits of `subjects`, the tighter for each.
     pub fn figures(&self, subjects: &[Subject], shared: &impl SharedData, now: Now) -> Figures {
-        let mut tightest = Figures {
-            at_us: now.wall_us,
-            ..Figures::default()
-        };
-        for subject in subjects {
-            let figures = load(subject, shared, now).figures(&subject.limits, now);
-            for (tightest, own) in [
-                (&mut tightest.requests, figures.requests),
-                (&mut tightest.input_tokens, figures.input_tokens),
-                (&mut tightest.output_tokens, figures.output_tokens),
-            ] {
-                *tightest = Gauge::tighter(*tightest, own);
-            }
-            for (tightest, own) in tightest.budgets.iter_mut().zip(figures.budgets) {
-                *tightest = Purse::tighter(*tightest, own);
-            }
-        }
-        tightest
+        let figures = subjects.iter().map(|subject| {
+            let counters = load(subject, shared, now).counters;
+            counters.figures(&subject.limits, now)
+        });
+        tightest(figures, now)
     }
 
     /// Renews the leases of the slots that this VM holds; to be called every
@@ -264,7 +322,7 @@ impl Limiter {
             },
         );
         for (name, count) in held {
-            let _ = update(&name, SETTLE_ROUNDS, shared, |counters| {
+            let _ = update(&name, SETTLE_ROUNDS, None, shared, |counters| {
                 counters.hold((self.holder, count), now);
                 Ok::<_, Conflict>(())
             });

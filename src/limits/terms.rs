@@ -41,6 +41,16 @@ impl Limits {
         !self.has_rates() && self.concurrent_requests.is_none() && !self.budget.is_set()
     }
 
+    /// Whether the end of a request changes what is counted: of requests a minute one is one, however it ends.
+    pub fn count_ends(&self) -> bool {
+        let tokens = [Rate::InputTokens, Rate::OutputTokens];
+        self.budget.is_set()
+            || self.concurrent_requests.is_some()
+            || tokens
+                .into_iter()
+                .any(|rate| self.per_minute(rate).is_some())
+    }
+
     /// Appends the encoding: a byte of flags for those that are set, then their values.
     pub fn encode(&self, bytes: &mut Vec<u8>) {
         let counts = self.per_minute.iter().copied();

@@ -40,6 +40,7 @@ use feed_driver::FeedDriver;
 use lease::{Acquisition, Candidate, LoaderRole};
 use plugin_config::{DocumentSource, HttpSource, PluginConfig};
 use publisher::Superseded;
+pub use schedule::LONGEST_TICK_MS;
 use schedule::PollSchedule;
 use tenure::Tenure;
 

@@ -4,11 +4,9 @@
 //! |---|---|---|
 //! | before a first document, for a second | [`EAGER`] | a poll |
 //! | while the feed has more pages | [`PAGE_PERIOD`] | a page; a poll when one is due |
-//! | else | that of polls, or a part of it | a poll; lease renewals of limits between two |
+//! | else | that of polls, or a part of it | a poll; lease renewals of limits, and counters to be written, between two |
 
 use core::time::Duration;
-
-use crate::limits::lease::RENEWAL_MS;
 
 /// How often a new process polls for its first document, and for how long, in milliseconds: until it has one it rejects
 /// every request, and after a hot restart it has the sockets already. The source may be a listener of its own, which
@@ -18,6 +16,10 @@ const EAGER_MS: u64 = 1000;
 
 /// The least time between two pages of a feed that has more; [`Pace`](crate::feed::Pace) may want a longer one.
 const PAGE_PERIOD: Duration = Duration::from_millis(5);
+
+/// The longest time between two ticks of a root, in milliseconds: with its ticks a worker renews the leases of concurrent
+/// requests and writes its counters.
+pub const LONGEST_TICK_MS: u64 = 1000;
 
 /// When a loader polls.
 #[derive(Debug)]
@@ -93,9 +95,8 @@ impl PollSchedule {
         if self.is_eager() {
             return EAGER.min(self.every);
         }
-        // Leases of concurrent requests are renewed with the same ticks.
-        let renewals = self.every.as_millis().div_ceil(u128::from(RENEWAL_MS));
-        let parts = u32::try_from(renewals).unwrap_or(u32::MAX).max(1);
+        let parts = self.every.as_millis().div_ceil(u128::from(LONGEST_TICK_MS));
+        let parts = u32::try_from(parts).unwrap_or(u32::MAX).max(1);
         self.every.checked_div(parts).unwrap_or(self.every)
     }
 }
@@ -147,10 +148,11 @@ mod tests {
                 ("eager, nothing seen", 500, true, false, &[20, 40, 60]),
                 ("eager, seen", 500, true, true, &[20, 520, 1020]),
                 ("eager, short", 50, true, false, &[20, 40]),
-                // Leases are renewed in between.
-                ("long", 60_000, false, true, &[10_000, 70_000, 130_000]),
-                ("twice", 20_000, false, true, &[10_000, 30_000, 50_000]),
-                ("thrice", 30_000, false, true, &[10_000, 40_000, 70_000]),
+                // There are ticks in between.
+                ("long", 60_000, false, true, &[1000, 61_000, 121_000]),
+                ("twice", 2000, false, true, &[1000, 3000, 5000]),
+                ("thrice", 3000, false, true, &[1000, 4000, 7000]),
+                ("not a whole number", 1500, false, true, &[750, 2250, 3750]),
             ];
             for (case, period, eager, seen, want) in cases {
                 let mut schedule = PollSchedule::new(every(*period), *eager, START);

@@ -2,6 +2,7 @@
 
 use hashbrown::HashMap;
 
+use super::batch::{BatchedCounter, CounterBatch};
 use super::metric::Metric;
 use crate::host::Stats;
 use crate::ledger::{AttemptFailure, Record};
@@ -14,7 +15,7 @@ pub(super) struct AccountStats(HashMap<String, SourceSeries>);
 #[derive(Debug, Default)]
 struct SourceSeries {
     /// Requests that no account answered, by how the last attempt failed.
-    failed: [Metric; AttemptFailure::ALL.len()],
+    failed: [BatchedCounter; AttemptFailure::ALL.len()],
     /// By the account's id.
     accounts: HashMap<String, AccountSeries>,
 }
@@ -22,14 +23,14 @@ struct SourceSeries {
 /// The stats of one account.
 #[derive(Debug, Default)]
 struct AccountSeries {
-    answered: Metric,
-    failed: [Metric; AttemptFailure::ALL.len()],
+    answered: BatchedCounter,
+    failed: [BatchedCounter; AttemptFailure::ALL.len()],
     first_token: Metric,
 }
 
 impl AccountStats {
     /// Counts the attempts of one exchange.
-    pub(super) fn count(&mut self, record: &Record, stats: &impl Stats) {
+    pub(super) fn count(&mut self, record: &Record, batch: &mut CounterBatch, stats: &impl Stats) {
         let (Some(attempts), Some(route)) = (&record.attempts, &record.route) else {
             return;
         };
@@ -41,19 +42,20 @@ impl AccountStats {
             let account = failed.account.as_str();
             let outcome = || format!("outcome={};", failed.kind.name());
             let series = self.series(source, account);
-            if let Some(metric) = series.failed.get_mut(failed.kind as usize) {
-                metric.add(1, || name(account, "tries_total", &outcome()), stats);
+            if let Some(counter) = series.failed.get_mut(failed.kind as usize) {
+                let name = || name(account, "tries_total", &outcome());
+                batch.add(counter, 1, name, stats);
             }
         }
         if !attempts.answered
             && let Some(last) = attempts.failed.last()
         {
             let failed = &mut self.0.entry_ref(source).or_default().failed;
-            if let Some(metric) = failed.get_mut(last.kind as usize) {
+            if let Some(counter) = failed.get_mut(last.kind as usize) {
                 let outcome = last.kind.name();
                 let name =
                     || format!("trilane_source_failures_total;source={source};outcome={outcome};");
-                metric.add(1, name, stats);
+                batch.add(counter, 1, name, stats);
             }
         }
         let Some(account) = attempts.last.as_deref().filter(|_| attempts.answered) else {
@@ -61,7 +63,7 @@ impl AccountStats {
         };
         let series = self.series(source, account);
         let answered = || name(account, "tries_total", "outcome=answered;");
-        series.answered.add(1, answered, stats);
+        batch.add(&mut series.answered, 1, answered, stats);
         // The time that failed attempts of other accounts took is not this account's.
         if let Some(time) = record
             .first_token_us()

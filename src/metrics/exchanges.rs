@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use hashbrown::{Equivalent, HashMap};
 
 use super::accounts::AccountStats;
+use super::batch::{BatchedCounter, CounterBatch};
 use super::limits::LimitStats;
 use super::metric::Metric;
 use crate::host::{Clocks, Log, Stats};
@@ -22,9 +23,10 @@ pub struct ExchangeStats(RefCell<Tables>);
 #[derive(Debug, Default)]
 struct Tables {
     series: HashMap<Labels<String>, ExchangeSeries>,
-    rejections: HashMap<(String, String), Metric>,
+    rejections: HashMap<(String, String), BatchedCounter>,
     accounts: AccountStats,
     limits: LimitStats,
+    batch: CounterBatch,
     rejection_log: RejectionLog,
 }
 
@@ -46,21 +48,21 @@ impl Equivalent<Labels<String>> for Labels<&str> {
 /// The series with the same labels, each defined when it is first needed.
 #[derive(Debug, Default)]
 struct ExchangeSeries {
-    requests: [Metric; Ending::ALL.len()],
-    records: [Metric; UsageStatus::ALL.len()],
-    tokens: [Metric; Kind::ALL.len()],
-    images: Metric,
-    calls: [Metric; Call::ALL.len()],
-    charge: Metric,
-    estimated_charge: Metric,
-    uncovered: [Metric; Gap::ALL.len()],
-    unread: Metric,
+    requests: [BatchedCounter; Ending::ALL.len()],
+    records: [BatchedCounter; UsageStatus::ALL.len()],
+    tokens: [BatchedCounter; Kind::ALL.len()],
+    images: BatchedCounter,
+    calls: [BatchedCounter; Call::ALL.len()],
+    charge: BatchedCounter,
+    estimated_charge: BatchedCounter,
+    uncovered: [BatchedCounter; Gap::ALL.len()],
+    unread: BatchedCounter,
     first_token: Metric,
     per_token: Metric,
 }
 
 impl ExchangeStats {
-    /// Counts one exchange.
+    /// Counts one exchange. Values of histograms go to Envoy at once, counters when they are [written](Self::write).
     pub fn count(&self, record: &Record, host: &(impl Stats + Clocks + Log)) {
         // Held for this call only, and nothing that it calls comes back here.
         let Ok(mut tables) = self.0.try_borrow_mut() else {
@@ -68,12 +70,26 @@ impl ExchangeStats {
         };
         tables.count(record, host);
     }
+
+    /// Writes what the counters have gathered, as much of it as a tick may.
+    pub fn write(&self, stats: &impl Stats) {
+        if let Ok(mut tables) = self.0.try_borrow_mut() {
+            tables.batch.write(stats);
+        }
+    }
+
+    /// Writes all that the counters have gathered: there will be no more ticks.
+    pub fn end(&self, stats: &impl Stats) {
+        if let Ok(mut tables) = self.0.try_borrow_mut() {
+            tables.batch.end(stats);
+        }
+    }
 }
 
 impl Tables {
     fn count(&mut self, record: &Record, host: &(impl Stats + Clocks + Log)) {
-        self.accounts.count(record, host);
-        self.limits.count(record, host);
+        self.accounts.count(record, &mut self.batch, host);
+        self.limits.count(record, &mut self.batch, host);
         for rejection in record.account_rejections() {
             if self.rejection_log.is_due(&rejection, host.steady_us()) {
                 host.log(log::Level::Warn, format_args!("{rejection}"));
@@ -89,7 +105,7 @@ impl Tables {
             model: record.model.as_deref().unwrap_or_default(),
         };
         if let Some(series) = self.series.get_mut(&labels) {
-            series.count(record, labels, host);
+            series.count(record, labels, &mut self.batch, host);
             return;
         }
         let owned = Labels {
@@ -98,19 +114,25 @@ impl Tables {
             model: labels.model.to_owned(),
         };
         let series = self.series.entry(owned).or_default();
-        series.count(record, labels, host);
+        series.count(record, labels, &mut self.batch, host);
     }
 
     fn count_rejection(&mut self, group: &str, reason: &str, stats: &impl Stats) {
         let key = (group.to_owned(), reason.to_owned());
-        let metric = self.rejections.entry(key).or_default();
+        let counter = self.rejections.entry(key).or_default();
         let name = || format!("trilane_rejections_total;group={group};reason={reason};");
-        metric.add(1, name, stats);
+        self.batch.add(counter, 1, name, stats);
     }
 }
 
 impl ExchangeSeries {
-    fn count(&mut self, record: &Record, labels: Labels<&str>, stats: &impl Stats) {
+    fn count(
+        &mut self,
+        record: &Record,
+        labels: Labels<&str>,
+        batch: &mut CounterBatch,
+        stats: &impl Stats,
+    ) {
         let Labels {
             group,
             entry,
@@ -121,11 +143,12 @@ impl ExchangeSeries {
         };
         let plain =
             |metric: &str| format!("trilane_{metric};group={group};entry={entry};model={model};");
-        let count = |metric: Option<&mut Metric>, name: &dyn Fn() -> String, by: u64| {
-            if let Some(metric) = metric.filter(|_| by > 0) {
-                metric.add(by, name, stats);
-            }
-        };
+        let mut count =
+            |counter: Option<&mut BatchedCounter>, name: &dyn Fn() -> String, by: u64| {
+                if let Some(counter) = counter.filter(|_| by > 0) {
+                    batch.add(counter, by, name, stats);
+                }
+            };
         let ending = record.ending;
         let requests = self.requests.get_mut(ending as usize);
         count(
@@ -171,10 +194,10 @@ impl ExchangeSeries {
                 );
             }
         }
-        for (metric, gap) in self.uncovered.iter_mut().zip(Gap::ALL) {
+        for (counter, gap) in self.uncovered.iter_mut().zip(Gap::ALL) {
             let by = u64::from(record.uncovered.contains(gap));
             let name = || name("uncovered_total", "reason", gap.name());
-            count(Some(metric), &name, by);
+            count(Some(counter), &name, by);
         }
         let unread = u64::from(record.reading.unreadable);
         count(

@@ -4,8 +4,8 @@
 
 use hashbrown::HashMap;
 
-use super::metric::Metric;
-use crate::host::{StatKind, Stats};
+use super::batch::{BatchedCounter, CounterBatch};
+use crate::host::Stats;
 use crate::ledger::Record;
 use crate::limits::{Limit, Scope};
 
@@ -13,18 +13,18 @@ use crate::limits::{Limit, Scope};
 #[derive(Debug, Default)]
 pub(super) struct LimitStats {
     /// By the group's id: the limits that a document names, so there are never many.
-    limited: HashMap<String, HashMap<(Scope, Limit), Metric>>,
-    lost: Metric,
+    limited: HashMap<String, HashMap<(Scope, Limit), BatchedCounter>>,
+    lost: BatchedCounter,
 }
 
 impl LimitStats {
     /// Counts what limits did to one exchange.
-    pub(super) fn count(&mut self, record: &Record, stats: &impl Stats) {
+    pub(super) fn count(&mut self, record: &Record, batch: &mut CounterBatch, stats: &impl Stats) {
         // Defined before its first event: a counter that begins with one shows no increase.
         let name = || "trilane_limit_lost_total".to_owned();
-        let lost = self.lost.define(StatKind::Counter, name, stats);
+        batch.define(&mut self.lost, name, stats);
         if record.settled.lost {
-            stats.add(lost, 1);
+            batch.add(&mut self.lost, 1, name, stats);
         }
         let Some((scope, limit)) = record.limit else {
             return;
@@ -32,11 +32,11 @@ impl LimitStats {
         let group = record.group.as_deref().unwrap_or_default();
         // By what is borrowed: an id is copied only when it is new.
         let limits = self.limited.entry_ref(group).or_default();
-        let metric = limits.entry((scope, limit)).or_default();
+        let counter = limits.entry((scope, limit)).or_default();
         let name = || {
             let (limit, scope) = (limit.name(), scope.name());
             format!("trilane_limited_total;group={group};limit={limit};scope={scope};")
         };
-        metric.add(1, name, stats);
+        batch.add(counter, 1, name, stats);
     }
 }

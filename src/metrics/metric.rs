@@ -1,4 +1,4 @@
-//! One Envoy stat.
+//! One gauge or histogram of Envoy's. Counters have [a file of their own](super::batch).
 
 use crate::host::{StatId, StatKind, Stats};
 
@@ -8,7 +8,7 @@ pub(super) struct Metric(StatId);
 
 impl Metric {
     /// Defines it under this name, if it is not yet.
-    pub(super) fn define(
+    fn define(
         &mut self,
         kind: StatKind,
         name: impl FnOnce() -> String,
@@ -18,12 +18,6 @@ impl Metric {
             self.0 = stats.define(kind, &name());
         }
         self.0
-    }
-
-    /// Adds to a counter of this name.
-    pub(super) fn add(&mut self, count: u64, name: impl FnOnce() -> String, stats: &impl Stats) {
-        let id = self.define(StatKind::Counter, name, stats);
-        stats.add(id, count);
     }
 
     /// Sets a gauge of this name.

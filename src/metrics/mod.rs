@@ -4,6 +4,7 @@
 //! never expire, so nothing that a client can choose is ever a label.
 
 mod accounts;
+mod batch;
 mod configuration;
 mod ejections;
 mod exchanges;

@@ -9,7 +9,7 @@ use crate::config::account::Accounts;
 use crate::config::snapshot::InForce;
 use crate::exchange::{AccountStates, Clock, Quotas};
 use crate::failover::{self, Event, RequestAttempts, States};
-use crate::keys::{self, KeyDigest, Namespace};
+use crate::keys::{KeyDigest, Namespace};
 use crate::limits::{
     AdmitError, Consumption, Estimate, Figures, Now, Reservation, Settlement, Subject,
 };
@@ -54,7 +54,7 @@ impl<'a, H: WorkerHost> RequestEnvironment<'a, H> {
 
 impl<H: WorkerHost> KeyStore for RequestEnvironment<'_, H> {
     fn record(&self, namespace: Namespace, digest: &KeyDigest) -> Option<Vec<u8>> {
-        keys::read(namespace, digest, self.host)
+        self.worker.key_record(namespace, digest, self.host)
     }
 
     fn now(&self) -> i64 {
@@ -81,6 +81,10 @@ impl<H: WorkerHost> Quotas for RequestEnvironment<'_, H> {
     fn figures(&self, subjects: &[Subject]) -> Figures {
         let limiter = &self.worker.limiter;
         limiter.figures(subjects, self.host, self.time())
+    }
+
+    fn figures_after(&self, reservation: &Reservation) -> Figures {
+        reservation.figures(self.now_us())
     }
 
     fn reach_service(&self) -> bool {

@@ -10,20 +10,21 @@ use crate::config::snapshot::InForce;
 use crate::config::snapshot_cache::SnapshotCache;
 use crate::failover::{self, Registry};
 use crate::host::{CallId, Clocks, FetchResponse, Log, Stats};
+use crate::keys::{self, KeyDigest, Namespace};
 use crate::limits::lease::RENEWAL_MS;
 use crate::limits::{Limiter, Now};
 use crate::loader::lease::LoaderRole;
 use crate::loader::plugin_config::PluginConfig;
-use crate::loader::{Loader, LoaderHost};
+use crate::loader::{LONGEST_TICK_MS, Loader, LoaderHost};
 use crate::metrics::EjectionStats;
 use crate::shared_data::SharedData;
 
 mod environment;
+mod key_cache;
 
 pub use environment::RequestEnvironment;
 
-/// The period of a root that has nothing to load.
-const TICK_MS: u64 = 1000;
+use key_cache::KeyCache;
 
 /// What requests need of their host.
 pub trait WorkerHost: SharedData + Clocks + Log + Stats {}
@@ -34,6 +35,7 @@ impl<T: SharedData + Clocks + Log + Stats> WorkerHost for T {}
 #[derive(Debug)]
 pub struct Worker {
     snapshots: RefCell<SnapshotCache>,
+    keys: RefCell<KeyCache>,
     limiter: Limiter,
     /// The requests to sources with several accounts.
     requests: Rc<Registry>,
@@ -46,6 +48,7 @@ impl Worker {
     pub fn new(id: u64, requests: Rc<Registry>) -> Self {
         Self {
             snapshots: RefCell::default(),
+            keys: RefCell::default(),
             limiter: Limiter::new(id),
             requests,
             limits_service: Cell::new(false),
@@ -68,6 +71,23 @@ impl Worker {
             {
                 failover::tell_ejections(&source.group, accounts, stats, host);
             }
+        }
+    }
+
+    /// The bytes of a key's record, or those of ten milliseconds before at the most.
+    fn key_record(
+        &self,
+        namespace: Namespace,
+        digest: &KeyDigest,
+        host: &impl SharedData,
+    ) -> Option<Vec<u8>> {
+        let read = || keys::read(namespace, digest, host);
+        // Held for this call only, and nothing that it calls comes back here.
+        match (self.snapshots.try_borrow(), self.keys.try_borrow_mut()) {
+            (Ok(snapshots), Ok(mut cache)) => {
+                cache.record(snapshots.reading(), namespace, digest, read)
+            }
+            _ => read(),
         }
     }
 
@@ -123,7 +143,7 @@ impl WorkerRoot {
         let accepted = loader.is_ok();
         self.loader = loader.unwrap_or_default();
         if self.loader.is_none() {
-            host.tick_every(Duration::from_millis(TICK_MS));
+            host.tick_every(Duration::from_millis(LONGEST_TICK_MS));
         }
         accepted
     }

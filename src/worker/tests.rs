@@ -1,8 +1,12 @@
+use proptest::prelude::*;
+
 use super::*;
 use crate::auth::KeyStore;
-use crate::config::snapshot;
+use crate::config::Document;
+use crate::config::snapshot::{self, Edition};
 use crate::exchange::{Clock, Quotas};
 use crate::host::fake::{FakeHost, FakeProcess};
+use crate::keys::bucket;
 
 fn root(configuration: &str, host: &FakeHost) -> WorkerRoot {
     let mut root = WorkerRoot::new(1, Rc::default());
@@ -19,18 +23,23 @@ fn a_configuration_is_accepted_or_not() {
     let valid = format!(r#"{{"inline": {{"groups": [{group}], "keys": []}}}}"#);
     // (configuration, whether it is accepted, whether the limits service is asked, the period in milliseconds)
     let cases = [
-        ("", true, false, TICK_MS),
-        (r#"{"limits_service": true}"#, true, true, TICK_MS),
+        ("", true, false, LONGEST_TICK_MS),
+        (r#"{"limits_service": true}"#, true, true, LONGEST_TICK_MS),
         (r#"{"source": {"cluster": "c"}}"#, true, false, 500),
         (
             r#"{"source": {"cluster": "c"}, "tick_ms": 60000}"#,
             true,
             false,
-            RENEWAL_MS,
+            LONGEST_TICK_MS,
         ),
         (valid.as_str(), true, false, 20),
-        (r#"{"inline": {"groups": [{}]}}"#, false, false, TICK_MS),
-        ("{", false, false, TICK_MS),
+        (
+            r#"{"inline": {"groups": [{}]}}"#,
+            false,
+            false,
+            LONGEST_TICK_MS,
+        ),
+        ("{", false, false, LONGEST_TICK_MS),
     ];
     for (configuration, accepted, service, period) in cases {
         let process = FakeProcess::start();
@@ -73,4 +82,111 @@ fn a_callback_has_one_time() {
     let later = root.worker.environment(&host);
     assert_eq!(later.now_us(), steady + 5_000_000);
     assert_eq!(later.now(), wall + 5);
+}
+
+/// What happens around a worker, in the order in which it happens.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    /// Milliseconds pass.
+    Pass(u64),
+    /// A page of the feed changes the key.
+    Feed,
+    /// A document that changes the key is published: the record, the policy, its generation.
+    Publish,
+    /// Only its record is written as yet.
+    PublishRecord,
+    /// One of two workers has a request with the key.
+    Request(usize),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        3 => (0..8_u64).prop_map(Step::Pass),
+        1 => Just(Step::Pass(10)),
+        2 => Just(Step::Feed),
+        1 => Just(Step::Publish),
+        1 => Just(Step::PublishRecord),
+        6 => (0..2_usize).prop_map(Step::Request),
+    ];
+    prop::collection::vec(step, 1..60)
+}
+
+/// The state of a key, one number for each change, and when it was the last.
+#[derive(Debug, Default)]
+struct Changes(Vec<u64>);
+
+impl Changes {
+    fn last(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether this state was the last one not more than ten milliseconds before.
+    fn was_of_late(&self, state: usize, now_us: u64) -> bool {
+        self.0
+            .get(state)
+            .is_none_or(|ended| now_us - ended <= 10_000)
+    }
+}
+
+proptest! {
+    #![proptest_config(crate::seeds_beside_source())]
+
+    /// A change of a key is seen by every worker ten milliseconds later, and with its own policy or a later one.
+    #[test]
+    fn a_key_is_never_older_than_its_policy_nor_than_ten_milliseconds(steps in steps()) {
+        let process = FakeProcess::start();
+        let host = FakeHost::of(&process);
+        let roots = [root("{}", &host), root("{}", &host)];
+        let digest = KeyDigest::of(b"key");
+        let group = r#"{"id": "g", "protocol": "A", "multiplier": "1", "cluster": "c"}"#;
+        let text = format!(r#"{{"groups": [{group}]}}"#);
+        let document = Document::parse(text.as_bytes()).unwrap();
+        let (mut fed, mut named) = (Changes::default(), Changes::default());
+        let number = |state: usize| u64::try_from(state).unwrap().to_le_bytes();
+        let mut name = String::new();
+        bucket::write_name(bucket::of(&digest), &mut name);
+        for step in steps {
+            let now_us = process.steady_us.get();
+            match step {
+                Step::Pass(milliseconds) => process.pass_ms(milliseconds),
+                Step::Feed => {
+                    fed.0.push(now_us);
+                    let mut bytes = Vec::new();
+                    bucket::put(&[], None, &digest, &number(fed.last()), &mut bytes);
+                    host.set(&name, &bytes, None).unwrap();
+                }
+                Step::Publish | Step::PublishRecord => {
+                    named.0.push(now_us);
+                    host.set(&digest.shared_name(), &number(named.last()), None).unwrap();
+                    if matches!(step, Step::Publish) {
+                        let edition = Edition {
+                            generation: u64::try_from(named.last()).unwrap(),
+                            ..Edition::default()
+                        };
+                        let policy = snapshot::encode(&document, edition, None);
+                        host.set(snapshot::POLICY, &policy, None).unwrap();
+                        host.set(snapshot::GENERATION, &number(named.last()), None).unwrap();
+                    }
+                }
+                Step::Request(worker) => {
+                    let environment = roots[worker].worker.environment(&host);
+                    let in_force = environment.in_force();
+                    let state = |namespace| {
+                        let bytes = environment.record(namespace, &digest);
+                        bytes.map_or(0, |bytes| {
+                            usize::try_from(u64::from_le_bytes(bytes.try_into().unwrap())).unwrap()
+                        })
+                    };
+                    let (by_feed, by_document) = (state(Namespace::Feed), state(Namespace::Document));
+                    prop_assert!(fed.was_of_late(by_feed, now_us), "feed: {}", by_feed);
+                    prop_assert!(named.was_of_late(by_document, now_us), "document: {}", by_document);
+                    let seen = in_force.map_or(0, |in_force| in_force.generation);
+                    prop_assert!(u64::try_from(by_document).unwrap() >= seen, "{} under {}", by_document, seen);
+                    if fed.last() == 1 {
+                        prop_assert_eq!(by_feed, 1, "a new key is valid at once");
+                    }
+                }
+            }
+        }
+    }
 }

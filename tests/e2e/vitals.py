@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import quote
 
+from e2e.ledger_reader import Ledger
 from e2e.raw import Http1
 from e2e.support import bearer
 from stack import Stack
@@ -22,6 +24,18 @@ def stats(stack: Stack, pattern: str) -> dict[str, int]:
     assert answer.status == 200 and answer.complete, answer
     pairs = (line.rsplit(": ", 1) for line in answer.body.decode().splitlines() if ": " in line)
     return {name: int(value) for name, value in pairs if value.isdigit()}
+
+
+def counters(stack: Stack, ledger: Ledger, pattern: str) -> dict[str, int]:
+    """The filter's counters whose names match, once every request that has a line is in them: it writes them every second."""
+    deadline = time.monotonic() + 20
+    while True:
+        counted = sum(stats(stack, r"trilane_requests_total").values())
+        lines = sum("trilane.outcome" in record for record in ledger.now())
+        if counted == lines:
+            return stats(stack, pattern)
+        assert time.monotonic() < deadline, f"{counted} of {lines} requests are counted"
+        time.sleep(0.05)
 
 
 def machines(stack: Stack) -> dict[str, int]:

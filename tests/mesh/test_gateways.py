@@ -230,6 +230,10 @@ def test_a_document_takes_effect_on_every_worker(gateway: Gateway) -> None:
 
 
 def test_metrics_have_labels(gateway: Gateway) -> None:
-    text = httpx.get(f"{gateway.stack.admin_url}/stats/prometheus", timeout=10, trust_env=False).text
-    assert 'trilane_account_tries_total{source="a-official"' in text, "stats_tags"
+    def scraped() -> str:
+        return httpx.get(f"{gateway.stack.admin_url}/stats/prometheus", timeout=10, trust_env=False).text
+
+    # The filter writes its counters every second.
+    until(lambda: 'trilane_account_tries_total{source="a-official"' in scraped())  # stats_tags
+    text = scraped()
     assert "trilane_config_generation" in text

@@ -107,11 +107,11 @@ def test_every_patch_of_ours_changes_something() -> None:
         each["name"]
         for each in proxy.listeners[0]["filter_chains"][0]["filters"][0]["typed_config"]["http_filters"]
     ]
-    assert filters[-6:] == ["answer_id", "gzip", "brotli", "zstd", "trilane", "envoy.filters.http.router"]
+    assert filters[-5:] == ["gzip", "brotli", "zstd", "trilane", "envoy.filters.http.router"]
     *routes, closed = proxy.routes[0]["virtual_hosts"][0]["routes"]
     (host,) = PARTS.listeners["gateway"]["filter_chains"][0]["filters"][0]["typed_config"]["route_config"]["virtual_hosts"]
     assert [each["match"] for each in routes] == [each["match"] for each in host["routes"]], "in the order of envoy.yaml"
-    names = ["trilane-accounts-versioned", "trilane-accounts", "trilane-versioned", "trilane"]
+    names = ["trilane-encoded", "trilane-accounts-versioned", "trilane-accounts", "trilane-versioned", "trilane"]
     assert [each["name"] for each in routes] == names
     assert "direct_response" in closed
     for place in "istio.alpn", "envoy.filters.http.router":

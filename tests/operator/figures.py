@@ -2,9 +2,10 @@
 
     98 µs<!-- bench 1k-first trilane us -->
 
-A mark names a case, a contestant and a figure of it (`us`, `ratio`, `per_second`, `p50`, `added_p50`, `added_delay_p50`, `added_delay_p99`), or two
-contestants (`1k-first accounts minus trilane us`), or `row TABLE ROW COLUMN`. A table of a page between
-`<!-- bench table cases -->` (or `limits`) and `<!-- bench end -->` is written as a whole.
+A mark names a case, a contestant and a figure of it (`us`, `open_us` at half load, `ratio`, `to_plain` for the ratio to plain Envoy,
+`per_second`, `p50`, `added_p50`, `added_delay_p50`, `added_delay_p99`), or two contestants (`1k-first accounts minus trilane us`), or
+`row TABLE ROW COLUMN`. A table of a page between `<!-- bench table cases -->` (or `limits`) and `<!-- bench end -->` is
+written as a whole.
 
 `python tests/operator/figures.py` writes every figure anew after `make bench BENCH_ARGS=--publish`; the operator tests compare.
 """
@@ -25,6 +26,8 @@ TABLE = re.compile(r"(<!-- bench table (\w+) -->\n).*?(<!-- bench end -->)", re.
 FIGURES = {
     "us": ("cpu_us",),
     "ratio": ("cpu_us", "ratio"),
+    "to_plain": ("cpu_us", "to_plain"),
+    "open_us": ("open_cpu_us",),
     "per_second": ("per_second",),
     "p50": ("p50_us",),
     "added_p50": ("added_p50_us",),
@@ -89,19 +92,22 @@ class Benchmarks:
             found = found[step]
         return dict(found)
 
-    def ratio(self, case: str, contestant: str) -> str:
+    def ratio(self, case: str, contestant: str, to: str = "ratio") -> str:
         """A ratio with its middle half, as a cell of a table."""
-        spread = self._spread(case, contestant, "ratio")
+        spread = self._spread(case, contestant, to)
         return f"{spread['median']:.2f} ({spread['q1']:.2f}–{spread['q3']:.2f})"
 
     def table(self, name: str) -> Iterator[str]:
         """The rows of a table in Markdown."""
         if name == "cases":
-            yield "| case | empty filter | its host calls alone | trilane | trilane, two accounts | Envoy's AI filters |"
-            yield "|---|---|---|---|---|---|"
+            plain = "plain" in self._all["cases"]["1k-first"]["contestants"]
+            against = " trilane, against plain Envoy |" if plain else ""
+            yield f"| case | empty filter | its host calls alone | trilane | trilane, two accounts | Envoy's AI filters |{against}"
+            yield "|---|---|---|---|---|---|" + ("---|" if plain else "")
             for case, title in CASES.items():
-                yield f"| {title} | {' | '.join(self.ratio(case, each) for each in CONTESTANTS)} |"
-            yield f"| 1 000 000 keys by feed, against 10 | | | {self.ratio('keys_feed', 'fed-1000000')} | | |"
+                against = f" {self.ratio(case, 'trilane', 'to_plain')} |" if plain else ""
+                yield f"| {title} | {' | '.join(self.ratio(case, each) for each in CONTESTANTS)} |{against}"
+            yield f"| 1 000 000 keys by feed, against 10 | | | {self.ratio('keys_feed', 'fed-1000000')} | | |" + (" |" if plain else "")
         elif name == "limits":
             yield "| limits of the key | µs a request | against none |"
             yield "|---|---|---|"

@@ -199,7 +199,8 @@ class Soak:
             if whole and now == previous:
                 return
             previous = now
-            await asyncio.sleep(1.0)
+            # The filter writes its counters every second.
+            await asyncio.sleep(1.5)
 
 
 def soak(seconds: float, seed: int, clients: int, run_dir: Path) -> int:

@@ -79,6 +79,7 @@ fn define_wasi(linker: &mut Linker<Host>) -> Result<(), wasmi::errors::LinkerErr
         wasi,
         "clock_time_get",
         |mut guest: Guest<'_>, clock: i32, _: i64, at: i32| {
+            guest.data_mut().note("clock", clock.to_string().as_bytes());
             let nanoseconds = {
                 let shared = guest.data().process.lock();
                 match clock {
@@ -123,6 +124,7 @@ fn define_wasi(linker: &mut Linker<Host>) -> Result<(), wasmi::errors::LinkerErr
 // ---- Logs, time, chance
 
 fn log(mut guest: Guest<'_>, level: i32, at: i32, size: i32) -> Status {
+    guest.data_mut().note("log", b"");
     let text = load(&guest, at, size)?;
     let line = String::from_utf8_lossy(&text).into_owned();
     guest.data_mut().logs.push((level, line));
@@ -130,11 +132,13 @@ fn log(mut guest: Guest<'_>, level: i32, at: i32, size: i32) -> Status {
 }
 
 fn now(mut guest: Guest<'_>, at: i32) -> Status {
+    guest.data_mut().note("get_current_time", b"");
     let nanoseconds = guest.data().process.lock().now_ms * 1_000_000;
     store(&mut guest, at, &nanoseconds.to_le_bytes())
 }
 
 fn set_tick(mut guest: Guest<'_>, period: i32) -> Status {
+    guest.data_mut().note("set_tick_period", b"");
     guest.data_mut().tick_ms = Some(u32::try_from(period).unwrap());
     Ok(OK)
 }
@@ -159,6 +163,7 @@ fn get_buffer(
     data: i32,
     size: i32,
 ) -> Status {
+    guest.data_mut().note("get_buffer", b"");
     let scope = &guest.data().scope;
     let buffer = match kind {
         REQUEST_BODY => scope.request_body.as_deref(),
@@ -198,6 +203,7 @@ fn set_buffer(
     at: i32,
     size: i32,
 ) -> Status {
+    guest.data_mut().note("set_buffer", b"");
     let bytes = load(&guest, at, size)?;
     let (start, length) = (
         usize::try_from(start).unwrap(),
@@ -251,6 +257,7 @@ fn map<'a>(guest: &'a mut Guest<'_>, kind: i32) -> Option<&'a mut Headers> {
 }
 
 fn get_headers(mut guest: Guest<'_>, kind: i32, data: i32, size: i32) -> Status {
+    guest.data_mut().note("get_headers", b"");
     let Some(headers) = map(&mut guest, kind) else {
         return Ok(BAD_ARGUMENT);
     };
@@ -267,6 +274,7 @@ fn get_header(
     size: i32,
 ) -> Status {
     let name = load(&guest, name, name_size)?;
+    guest.data_mut().note("get_header", &name);
     let Some(headers) = map(&mut guest, kind) else {
         return Ok(BAD_ARGUMENT);
     };
@@ -289,6 +297,7 @@ fn set_header(
 ) -> Status {
     let name = load(&guest, name, name_size)?;
     let value = load(&guest, value, value_size)?;
+    guest.data_mut().note("set_header", &name);
     let Some(headers) = map(&mut guest, kind) else {
         return Ok(BAD_ARGUMENT);
     };
@@ -299,6 +308,7 @@ fn set_header(
 
 fn remove_header(mut guest: Guest<'_>, kind: i32, name: i32, name_size: i32) -> Status {
     let name = load(&guest, name, name_size)?;
+    guest.data_mut().note("remove_header", &name);
     let Some(headers) = map(&mut guest, kind) else {
         return Ok(BAD_ARGUMENT);
     };
@@ -337,6 +347,7 @@ fn decode_headers(bytes: &[u8]) -> Headers {
 
 fn get_property(mut guest: Guest<'_>, at: i32, path_size: i32, data: i32, size: i32) -> Status {
     let path = load(&guest, at, path_size)?;
+    guest.data_mut().note("get_property", &path);
     let value = match path.as_slice() {
         b"plugin_root_id" => Some(guest.data().root_id.as_bytes().to_vec()),
         b"response\0code_details" => guest.data().scope.code_details.clone(),
@@ -361,6 +372,7 @@ fn set_property(
 ) -> Status {
     let path = load(&guest, at, path_size)?;
     let value = load(&guest, value, value_size)?;
+    guest.data_mut().note("set_property", &path);
     if path != b"ledger" || guest.data().scope.callback != "proxy_on_log" {
         return Err(fault(&guest, "set a property that it may not set"));
     }
@@ -377,6 +389,7 @@ fn get_shared(
     cas: i32,
 ) -> Status {
     let name = text(&guest, name, name_size)?;
+    guest.data_mut().note("get_shared", name.as_bytes());
     let found = guest.data().process.lock().data.get(&name).cloned();
     let Some((value, version)) = found else {
         return Ok(NOT_FOUND);
@@ -386,7 +399,7 @@ fn get_shared(
 }
 
 fn set_shared(
-    guest: Guest<'_>,
+    mut guest: Guest<'_>,
     name: i32,
     name_size: i32,
     value: i32,
@@ -395,6 +408,7 @@ fn set_shared(
 ) -> Status {
     let name = text(&guest, name, name_size)?;
     let value = load(&guest, value, value_size)?;
+    guest.data_mut().note("set_shared", name.as_bytes());
     let done = guest
         .data()
         .process
@@ -404,6 +418,7 @@ fn set_shared(
 }
 
 fn define_metric(mut guest: Guest<'_>, _kind: i32, name: i32, name_size: i32, id: i32) -> Status {
+    guest.data_mut().note("define_metric", b"");
     let name = text(&guest, name, name_size)?;
     let index = {
         let metrics = &mut guest.data().process.lock().metrics;
@@ -418,13 +433,15 @@ fn define_metric(mut guest: Guest<'_>, _kind: i32, name: i32, name_size: i32, id
     store(&mut guest, id, &u32::try_from(index).unwrap().to_le_bytes())
 }
 
-fn record_metric(guest: Guest<'_>, id: i32, value: i64) -> Status {
+fn record_metric(mut guest: Guest<'_>, id: i32, value: i64) -> Status {
+    guest.data_mut().note("record_metric", b"");
     let metrics = &mut guest.data().process.lock().metrics;
     metrics[usize::try_from(id).unwrap()].1 = value.cast_unsigned();
     Ok(OK)
 }
 
-fn increment_metric(guest: Guest<'_>, id: i32, by: i64) -> Status {
+fn increment_metric(mut guest: Guest<'_>, id: i32, by: i64) -> Status {
+    guest.data_mut().note("increment_metric", b"");
     let metrics = &mut guest.data().process.lock().metrics;
     metrics[usize::try_from(id).unwrap()].1 += by.cast_unsigned();
     Ok(OK)
@@ -444,6 +461,7 @@ fn send_reply(
     headers_size: i32,
     _grpc: i32,
 ) -> Status {
+    guest.data_mut().note("send_reply", b"");
     let reply = LocalReply {
         status: u32::try_from(status).unwrap(),
         headers: decode_headers(&load(&guest, headers, headers_size)?),
@@ -473,6 +491,7 @@ fn http_call(
     timeout: i32,
     token: i32,
 ) -> Status {
+    guest.data_mut().note("http_call", b"");
     let cluster = text(&guest, cluster, cluster_size)?;
     let headers = decode_headers(&load(&guest, headers, headers_size)?);
     if !guest.data().cluster_known {

@@ -211,6 +211,18 @@ pub struct Host {
     pub cluster_known: bool,
     /// The memory behind the request body of the stream at hand.
     pub layout: Layout,
+    /// The host calls since somebody wanted to know them: each with what it is about.
+    pub noted: Option<Vec<String>>,
+}
+
+impl Host {
+    /// Notes a host call, where somebody wants to know.
+    pub fn note(&mut self, call: &str, about: &[u8]) {
+        if let Some(noted) = &mut self.noted {
+            let about = String::from_utf8_lossy(about).replace('\0', ".");
+            noted.push(format!("{call} {about}").trim_end().to_owned());
+        }
+    }
 }
 
 /// One VM with one root context.
@@ -239,6 +251,7 @@ impl Vm {
             records: Vec::new(),
             cluster_known: true,
             layout: Layout::default(),
+            noted: None,
         };
         let mut store = Store::new(engine, host);
         let mut linker = Linker::new(engine);
@@ -301,6 +314,21 @@ impl Vm {
 
     pub fn tick(&mut self) {
         self.call::<_, ()>("proxy_on_tick", ROOT, Scope::default())
+            .unwrap();
+    }
+
+    /// The host calls that `act` makes.
+    pub fn noted(&mut self, act: impl FnOnce(&mut Self)) -> Vec<String> {
+        self.host().noted = Some(Vec::new());
+        act(self);
+        self.host().noted.take().unwrap()
+    }
+
+    /// The root is over, as when Envoy replaces the plugin.
+    pub fn end(&mut self) {
+        let done: i32 = self.call("proxy_on_done", ROOT, Scope::default()).unwrap();
+        assert_eq!(done, 1, "nothing is left to wait for");
+        self.call::<_, ()>("proxy_on_delete", ROOT, Scope::default())
             .unwrap();
     }
 

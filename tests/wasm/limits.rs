@@ -52,6 +52,7 @@ fn what_a_limit_refuses_is_counted() {
         assert_eq!(record["trilane.limit"], limit, "{case}");
         assert_eq!(record["trilane.limit.scope"], scope, "{case}");
         first.end(&mut vm).unwrap();
+        vm.tick();
         let name = format!("trilane_limited_total;group=a;limit={limit};scope={scope};");
         assert_eq!(process.metric(&name), Some(1), "{case}");
         assert_eq!(process.metric(LOST), Some(0), "{case}");
@@ -74,6 +75,8 @@ fn what_cannot_be_counted_is_refused_or_told() {
         process.lock().contended = later.then_some(COUNTERS);
         let record = stream.end(&mut vm).unwrap().unwrap();
         assert_eq!(record.get("trilane.limit"), None, "{case}: {record}");
+        process.lock().contended = None;
+        vm.tick();
         assert_eq!(process.metric(LOST), Some(lost), "{case}: once an exchange");
     }
 }

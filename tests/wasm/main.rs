@@ -18,6 +18,7 @@
 )]
 
 mod abi;
+mod calls;
 mod chaos;
 mod damage;
 mod documents;

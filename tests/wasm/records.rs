@@ -40,6 +40,7 @@ fn an_answer_is_metered_in_any_pieces() {
         let process = Process::new();
         let mut vm = gateway(&process);
         let record = answered(&mut vm, "200", answer, size);
+        vm.tick();
         for (name, want) in [
             ("trilane.outcome", json!("finished")),
             ("trilane.usage.status", json!("complete")),
@@ -84,11 +85,13 @@ fn every_exchange_is_counted_once() {
         exchange(&mut vm, chat("key-a", None), br#"{"model": "made-up"}"#);
         exchange(&mut vm, chat("nobody", None), br#"{"model": "gpt-x"}"#);
     }
-    let metrics = process.lock().metrics.clone();
     let sum = |start: &str| -> u64 {
+        let metrics = &process.lock().metrics;
         let named = metrics.iter().filter(|(name, _)| name.starts_with(start));
         named.map(|(_, value)| value).sum()
     };
+    assert_eq!(sum("trilane_requests_total;"), 0, "written with the tick");
+    vm.tick();
     assert_eq!(sum("trilane_requests_total;"), 12);
     assert_eq!(sum("trilane_usage_records_total;"), 12);
     for (name, want) in [
@@ -100,8 +103,26 @@ fn every_exchange_is_counted_once() {
     ] {
         assert_eq!(metric(&process, name), Some(want), "{name}");
     }
+    let metrics = process.lock().metrics.clone();
     let made_up = metrics.iter().find(|(name, _)| name.contains("made-up"));
     assert_eq!(made_up, None, "a name that a client made up is no label");
+}
+
+/// Envoy ends the root of a replaced plugin when its last stream is over: no tick follows.
+#[test]
+fn nothing_counted_is_lost_when_the_plugin_is_replaced() {
+    const COUNTED: &str = "trilane_requests_total;group=a;entry=responses;model=gpt-x;outcome=";
+    let process = Process::new();
+    let [mut former, mut latter] = [(), ()].map(|()| gateway(&process));
+    answered(&mut former, "200", ANSWER, 100);
+    answered(&mut latter, "200", ANSWER, 100);
+    former.end();
+    let counted = |process: &Process| metric(process, &format!("{COUNTED}finished;"));
+    assert_eq!(counted(&process), Some(1));
+    latter.tick();
+    assert_eq!(counted(&process), Some(2));
+    latter.end();
+    assert_eq!(counted(&process), Some(2), "once");
 }
 
 /// The prices of an exchange are those in force when it was admitted.

@@ -274,6 +274,8 @@ fn a_policy_changes_under_way() {
     let mut other = without_key("ka");
     other["groups"].as_array_mut().unwrap().remove(0);
     loader.load(CallAnswer::ok(other.to_string()));
+    // So long policy and records are used that were read.
+    process.pass(10);
     let meanwhile = exchange(&mut vm, chat("key-a", None), br#"{"model": "gpt-x"}"#);
     assert_eq!(meanwhile.status(), 401);
 
@@ -286,6 +288,7 @@ fn a_policy_changes_under_way() {
     stream.end(&mut vm).unwrap();
 
     loader.load(CallAnswer::ok(sample().to_string()));
+    process.pass(10);
     let back = exchange(&mut vm, chat("key-a", None), br#"{"model": "gpt-x"}"#);
     assert!(back.upstream.complete, "{back:?}");
 }

@@ -98,6 +98,10 @@ impl Quotas for World {
         self.limiter.figures(subjects, &self.shared, self.time())
     }
 
+    fn figures_after(&self, reservation: &Reservation) -> Figures {
+        reservation.figures(self.time().steady_us)
+    }
+
     /// Envoy's configuration is not read here: it is assumed to be right.
     fn reach_service(&self) -> bool {
         true

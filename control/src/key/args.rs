@@ -1,6 +1,6 @@
 //! The options of `trilane key`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use time::{Duration, OffsetDateTime};
 
@@ -93,6 +93,34 @@ pub struct KeyCreateArgs {
 
     #[command(flatten)]
     pub shown: KeyOutArgs,
+}
+
+impl KeyCreateArgs {
+    /// Those for a key in a new file, reported for people.
+    pub fn first(
+        document: &Path,
+        id: String,
+        group: String,
+        terms: LimitArgs,
+        key_out: PathBuf,
+    ) -> Self {
+        Self {
+            one: OneKeyArgs {
+                document: DocumentArg::of(document),
+                id,
+                format: FormatArgs::TABLE,
+            },
+            group,
+            expires_at: None,
+            expires_in: None,
+            owner: None,
+            label: None,
+            terms,
+            shown: KeyOutArgs {
+                key_out: Some(key_out),
+            },
+        }
+    }
 }
 
 /// `trilane key limit`.

@@ -15,17 +15,17 @@ mod terms;
 mod text;
 mod value;
 
-pub use args::KeyArgs;
+pub use args::{KeyArgs, KeyCreateArgs};
 use args::{
-    KeyCommand, KeyCreateArgs, KeyExpireArgs, KeyLimitArgs, KeyListArgs, KeyOutArgs, KeyRotateArgs,
-    OneKeyArgs,
+    KeyCommand, KeyExpireArgs, KeyLimitArgs, KeyListArgs, KeyOutArgs, KeyRotateArgs, OneKeyArgs,
 };
 use change::Opened;
 use delivery::Delivery;
-use file::LockedDocument;
+pub use file::LockedDocument;
 use issued::{IssuedNotes, Note};
 use serde::Serialize;
 use state::ListedKey;
+pub use terms::LimitArgs;
 use time::OffsetDateTime;
 use trilane::config::{Compiled, Document};
 use value::NewKey;
@@ -33,6 +33,7 @@ use value::NewKey;
 use crate::document::{self, STDIN};
 use crate::failure::Failure;
 use crate::output::{self, OutputColumn, OutputFormat, OutputTable};
+use crate::prices::{PriceCatalogue, resolve};
 use crate::terminal::say;
 use crate::timestamp;
 
@@ -101,7 +102,11 @@ impl KeyChange<'_> {
     }
 }
 
-fn create(args: &KeyCreateArgs) -> Result<(), Failure> {
+/// Creates a key.
+///
+/// # Errors
+/// The document was not changed.
+pub fn create(args: &KeyCreateArgs) -> Result<(), Failure> {
     let ends = match args.expires_in {
         Some(span) => Some(timestamp::from_now(span).map_err(Failure::Usage)?),
         None => args.expires_at,
@@ -262,7 +267,8 @@ fn edited<T>(
     held: &LockedDocument,
     edit: impl FnOnce(&Opened<'_>) -> Result<T, String>,
 ) -> Result<T, Failure> {
-    let document = Document::parse(&held.bytes).map_err(|problems| {
+    let resolved = resolve(&held.bytes, &PriceCatalogue::embedded());
+    let document = Document::parse(&resolved.text).map_err(|problems| {
         document::tell(&problems);
         Failure::Data(
             "nothing was changed: the document has another form than it must have".to_owned(),

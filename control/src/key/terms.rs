@@ -1,13 +1,12 @@
 //! Limits and budgets, on the command line and in a document.
 
 use core::convert::identity;
-use std::io;
 
-use serde::Serialize;
-use serde_json::ser::Formatter;
 use trilane::config::document::{BudgetDocument, LimitsDocument};
 use trilane::limits::Limits;
 use trilane::money::Amount;
+
+use crate::json_line::json_line;
 
 /// Limits and budgets; those that are not given stay.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -79,6 +78,23 @@ impl LimitArgs {
         !given.into_iter().any(identity)
     }
 
+    /// Whether a budget is given.
+    pub fn has_budget(&self) -> bool {
+        let budgets = [&self.budget_day, &self.budget_month];
+        let amounts = budgets.into_iter().flatten();
+        amounts
+            .into_iter()
+            .any(|LimitChange(amount)| amount.is_some())
+    }
+
+    /// The same with a budget a day.
+    pub fn with_budget_of_day(self, amount: String) -> Self {
+        Self {
+            budget_day: Some(LimitChange(Some(amount))),
+            ..self
+        }
+    }
+
     /// The new limits of a key with these limits; `None` for no limits.
     pub fn apply(&self, limits: Option<&LimitsDocument>) -> Option<LimitsDocument> {
         let mut limits = limits.cloned().unwrap_or_default();
@@ -140,31 +156,10 @@ pub fn shown_budget(budget: &BudgetDocument) -> String {
 
 /// Limits as they are written into a document, in one line.
 pub fn written(limits: &LimitsDocument, compact: bool) -> String {
-    let mut bytes = Vec::new();
-    // Writing strings and numbers to memory cannot fail.
-    let _ = if compact {
-        serde_json::to_writer(&mut bytes, limits)
+    if compact {
+        // Texts and numbers, into memory: it cannot fail.
+        serde_json::to_string(limits).unwrap_or_default()
     } else {
-        limits.serialize(&mut serde_json::Serializer::with_formatter(
-            &mut bytes, Blanks,
-        ))
-    };
-    String::from_utf8(bytes).unwrap_or_default()
-}
-
-/// A line with blanks behind commas and colons.
-struct Blanks;
-
-impl Formatter for Blanks {
-    fn begin_object_key<W: ?Sized + io::Write>(
-        &mut self,
-        to: &mut W,
-        first: bool,
-    ) -> io::Result<()> {
-        to.write_all(if first { b"" } else { b", " })
-    }
-
-    fn begin_object_value<W: ?Sized + io::Write>(&mut self, to: &mut W) -> io::Result<()> {
-        to.write_all(b": ")
+        json_line(limits)
     }
 }

@@ -5,7 +5,7 @@ mod table;
 
 use std::path::Path;
 
-pub use args::ModelsArgs;
+pub use args::{ClientProtocol, ModelsArgs};
 use serde_json::Value;
 use trilane::head::Head;
 use trilane::protocol::Protocol;

@@ -35,6 +35,12 @@ pub struct FormatArgs {
 }
 
 impl FormatArgs {
+    /// For people.
+    pub const TABLE: Self = Self {
+        format: OutputFormat::Table,
+        json: false,
+    };
+
     /// The format that is asked for.
     pub fn format(self) -> OutputFormat {
         if self.json {

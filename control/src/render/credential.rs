@@ -46,7 +46,8 @@ pub fn inspect(file: &Path) -> CredentialState {
     }
 }
 
-fn of_value(value: &[u8]) -> CredentialState {
+/// Checks a credential, with or without an end of line.
+pub fn of_value(value: &[u8]) -> CredentialState {
     if value.len() > LONGEST {
         return CredentialState::Invalid("is longer than 8192 bytes");
     }

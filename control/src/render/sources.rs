@@ -6,10 +6,10 @@ use std::rc::Rc;
 
 use trilane::config::account::Accounts;
 use trilane::config::policy::GroupKind;
-use trilane::config::{Document, compile};
 
 use super::findings::Findings;
 use crate::destination::Destination;
+use crate::document;
 use crate::watched_files::WatchedFiles;
 
 /// A source group with accounts.
@@ -32,21 +32,21 @@ impl SourceGroup {
     }
 }
 
-/// Reads a document as the gateway does, and returns its sources and its bytes. Problems go to `findings`.
+/// Reads a document as the gateway does, and returns its sources and its bytes, with the catalogue's prices in them. Problems go to `findings`.
 ///
 /// `aliases` are authorities of accounts, and others that stand in for them.
 pub fn read(
-    document: &Path,
+    file: &Path,
     aliases: &[(String, String)],
     findings: &mut Findings,
     seen: &mut WatchedFiles,
 ) -> (Vec<SourceGroup>, Vec<u8>) {
-    seen.note(document);
-    let name = document.display();
-    match fs::read(document) {
+    seen.note(file);
+    let name = file.display();
+    match fs::read(file) {
         Ok(bytes) => {
             let bytes = with_aliases(bytes, aliases);
-            (of_document(&bytes, &name.to_string(), findings), bytes)
+            of_document(&bytes, &name.to_string(), findings)
         }
         Err(error) => {
             let problem = format!("cannot read the document {name}: {error}");
@@ -75,9 +75,9 @@ fn with_aliases(bytes: Vec<u8>, aliases: &[(String, String)]) -> Vec<u8> {
     text.into_bytes()
 }
 
-fn of_document(bytes: &[u8], name: &str, findings: &mut Findings) -> Vec<SourceGroup> {
-    let compiled = match Document::parse(bytes).and_then(|document| compile(&document)) {
-        Ok(compiled) => compiled,
+fn of_document(bytes: &[u8], name: &str, findings: &mut Findings) -> (Vec<SourceGroup>, Vec<u8>) {
+    let resolved = match document::resolve_and_judge(bytes) {
+        Ok(resolved) => resolved,
         Err(problems) => {
             let whole = |path: &str| matches!(path, "" | ".");
             let said = problems.0.iter().map(|problem| match problem {
@@ -85,9 +85,10 @@ fn of_document(bytes: &[u8], name: &str, findings: &mut Findings) -> Vec<SourceG
                 of_part => of_part.to_string(),
             });
             findings.problems.extend(said);
-            return Vec::new();
+            return (Vec::new(), Vec::new());
         }
     };
+    let compiled = resolved.compiled;
     let notes = compiled.warnings.iter().map(ToString::to_string);
     findings.notes.extend(notes);
     let mut sources = Vec::new();
@@ -104,5 +105,5 @@ fn of_document(bytes: &[u8], name: &str, findings: &mut Findings) -> Vec<SourceG
             });
         }
     }
-    sources
+    (sources, resolved.text)
 }

@@ -7,10 +7,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 use bytes::Bytes;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
-use trilane::config::{Document, compile};
 
 use super::tell::Teller;
 use super::watch::{FileState, ReloadableFile};
+use crate::document;
 use crate::watched_files::WatchedFiles;
 
 /// The most that the gateway reads, in bytes (its `source.max_bytes`).
@@ -19,7 +19,7 @@ const MAX_BYTES: usize = 31_000_000;
 /// A valid document.
 #[derive(Debug)]
 pub struct Served {
-    /// Its bytes, as they are in the file.
+    /// Its bytes, as they are in the file but for prices of the catalogue.
     pub bytes: Bytes,
     /// Their digest, in quotes.
     pub etag: String,
@@ -54,20 +54,26 @@ impl Shelf {
     fn read(&self) -> Result<(Served, [usize; 2], Vec<String>), Vec<String>> {
         let bytes =
             fs::read(&self.file).map_err(|error| vec![format!("cannot be read: {error}")])?;
-        if bytes.len() > MAX_BYTES {
+        let too_long = |bytes: &[u8]| {
             let problem =
                 format!("is longer than {MAX_BYTES} bytes, which is all that the gateway reads");
-            return Err(vec![problem]);
+            (bytes.len() > MAX_BYTES).then(|| vec![problem])
+        };
+        if let Some(problem) = too_long(&bytes) {
+            return Err(problem);
         }
-        let compiled = Document::parse(&bytes)
-            .and_then(|document| compile(&document))
-            .map_err(|problems| {
-                problems
-                    .0
-                    .iter()
-                    .map(ToString::to_string)
-                    .collect::<Vec<_>>()
-            })?;
+        let resolved = document::resolve_and_judge(&bytes).map_err(|problems| {
+            problems
+                .0
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+        })?;
+        let (compiled, bytes) = (resolved.compiled, resolved.text);
+        // With its prices it may have become so.
+        if let Some(problem) = too_long(&bytes) {
+            return Err(problem);
+        }
         let etag = format!("\"{}\"", hex::encode(Sha256::digest(&bytes)));
         let sizes = [compiled.policy.groups().len(), compiled.keys.len()];
         let notes = compiled.warnings.iter().map(ToString::to_string).collect();

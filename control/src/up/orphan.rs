@@ -71,17 +71,21 @@ mod tests {
     /// A process with these arguments that ignores SIGTERM or not.
     fn process(file: &Path, ignores: bool) -> Child {
         let trap = if ignores { "trap '' TERM; " } else { "" };
-        // It ends by itself, should a test fail.
-        let script = format!("{trap}echo; for i in $(seq 400); do sleep 0.05; done");
+        // It waits without a process of its own: that would have these arguments too, for a moment. It ends when its
+        // standard input does, which is when the test does.
+        let script = format!("{trap}echo; while read -r _; do :; done");
         let mut child = Command::new("sh")
             .args(["-c", &script, "envoy", "--config-path"])
             .arg(file)
+            .stdin(std::process::Stdio::piped())
             .stdout(std::process::Stdio::piped())
             .spawn()
             .unwrap();
         // Its first line comes when the trap is set.
         let mut line = [0];
         std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut line).unwrap();
+        // To wait for it would close this, and it would end by itself.
+        std::mem::forget(child.stdin.take());
         child
     }
 

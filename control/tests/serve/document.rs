@@ -127,3 +127,20 @@ fn none_yet() {
     assert_eq!(serve.get("/gateway.json").status, 404);
     assert_eq!(serve.get("/keys").status, 404, "no feed was asked for");
 }
+
+#[test]
+fn prices_of_the_catalogue_are_served_as_numbers() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("gateway.json");
+    let text = |prices: &str| {
+        GOOD.replace(
+            r#""cluster": "c""#,
+            &format!(r#""cluster": "c", "models": [{{"id": "gpt-5-nano", "prices": {prices}}}]"#),
+        )
+    };
+    fs::write(&file, text("\"catalogue\"")).unwrap();
+    let serve = Serve::new(directory.path(), &["--document", "gateway.json"]);
+    let served = serve.get("/gateway.json");
+    let want = text(r#"{"input":"0.05","cache_read":"0.005","output":"0.4"}"#);
+    assert_eq!(String::from_utf8(served.body).unwrap(), want);
+}

@@ -40,7 +40,8 @@ fn what_is_refused() {
     desk.write("text.wasm", "text");
     desk.write("broken.json", "{");
     // (case, version of Envoy, arguments, exit code, what is told)
-    let cases: [(&str, &str, &[&str], i32, &[&str]); 9] = [
+    type Case<'a> = (&'a str, &'a str, &'a [&'a str], i32, &'a [&'a str]);
+    let cases: [Case<'_>; 9] = [
         (
             "an older Envoy",
             "1.39.9",

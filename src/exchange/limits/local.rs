@@ -81,30 +81,36 @@ pub(in crate::exchange) fn tokens(reading: &Reading, status: UsageStatus) -> [Co
     }
 }
 
-/// Adds to a local reply what is left of the caller's limits.
+/// Adds to a local reply what is left of the caller's limits; `reservation` is what the request holds of them.
 pub(in crate::exchange) fn add_to_reply(
     reply: &mut Reply,
     caller: Option<&Caller>,
+    reservation: Option<&Reservation>,
     quotas: &impl Quotas,
 ) {
-    reply
-        .headers
-        .extend(caller.into_iter().flat_map(|it| left(it, quotas)));
+    let left = |it| left(it, reservation, quotas);
+    reply.headers.extend(caller.into_iter().flat_map(left));
 }
 
-/// Adds to an upstream's response what is left of the caller's limits.
+/// Adds to an upstream's response what is left of the caller's limits; `reservation` is what the request holds of them.
 pub(in crate::exchange) fn add_to_response(
     edits: &mut Edits,
     caller: &Caller,
+    reservation: Option<&Reservation>,
     quotas: &impl Quotas,
 ) {
-    let headers = left(caller, quotas).into_iter();
+    let headers = left(caller, reservation, quotas).into_iter();
     let edits_of = |(name, value): (_, String)| HeaderEdit::Set(name, value.into_bytes());
     edits.headers.extend(headers.map(edits_of));
 }
 
-/// The headers that say what is left. The counters are read only where there is something to say.
-fn left(caller: &Caller, quotas: &impl Quotas) -> Vec<(&'static str, String)> {
+/// The headers that say what is left. The counters are read only where there is something to say, and where the admission
+/// has not read them.
+fn left(
+    caller: &Caller,
+    reservation: Option<&Reservation>,
+    quotas: &impl Quotas,
+) -> Vec<(&'static str, String)> {
     let protocol = caller.protocol;
     let mut limits = caller.subjects.iter().map(|subject| &subject.limits);
     // Protocol C has no words for rates.
@@ -113,6 +119,9 @@ fn left(caller: &Caller, quotas: &impl Quotas) -> Vec<(&'static str, String)> {
     if !limits.any(has) {
         return Vec::new();
     }
-    let figures = quotas.figures(&caller.subjects);
+    let figures = reservation.map_or_else(
+        || quotas.figures(&caller.subjects),
+        |reservation| quotas.figures_after(reservation),
+    );
     headers::of(protocol, &figures, caller.currency.as_deref())
 }

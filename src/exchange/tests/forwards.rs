@@ -345,6 +345,39 @@ fn a_hop_of_another_vm() {
     }
 }
 
+/// Where Envoy lets clients choose ids, two requests may have the same. The second one leaves the first one's attempts alone:
+/// it asks one account, directly, and never comes to the hop, where it would be taken for the first.
+#[test]
+fn two_requests_with_one_id() {
+    let (in_force, mut world) = setting();
+    world.accounts = FakeAccounts(Some(FakeHost::of(&FakeProcess::start())));
+    let head = head("POST /v1/messages", &["x-api-key: k-b-accounts", V]);
+    let forward = || {
+        let mut exchange = Exchange::default();
+        exchange.on_request_head(&head, false, Some(&in_force), &world);
+        let outcome = exchange.on_request_body(br#"{"model":"claude-z-2"}"#, true, &world);
+        let Outcome::Continue(edits) = outcome else {
+            panic!("{outcome:?}");
+        };
+        let value = |name| set(&edits, name).map(str::to_owned);
+        (
+            exchange,
+            value("x-trilane-cluster").unwrap(),
+            value("x-envoy-max-retries"),
+        )
+    };
+    let (mut first, cluster, retries) = forward();
+    assert_eq!((cluster.as_str(), retries), ("account/hop", None));
+    let of_first = world.attempts();
+    let (mut second, cluster, retries) = forward();
+    assert!(cluster.starts_with("account/b-accounts/"), "{cluster}");
+    assert_eq!(retries.as_deref(), Some("0"));
+    second.on_done(&FakeEnd(""), &world).expect("a record");
+    assert!(Rc::ptr_eq(&of_first, &world.attempts()), "the first one's");
+    first.on_done(&FakeEnd(""), &world).expect("a record");
+    assert!(world.requests.find(b"req-1").is_none(), "both are over");
+}
+
 /// A group with accounts of these URLs, and what its requests bring along in `x-trilane-path`.
 fn path_for(protocol: &str, urls: &[&str], request: &str, body: &[u8]) -> Option<String> {
     let mut document = document();

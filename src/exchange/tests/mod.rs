@@ -9,6 +9,7 @@ mod lists;
 mod records;
 mod refusals;
 mod refused_accounts;
+mod response_ids;
 mod service;
 mod wire;
 
@@ -172,6 +173,10 @@ impl Quotas for Unlimited {
     fn figures(&self, subjects: &[Subject]) -> Figures {
         panic!("looked at: {subjects:?}");
     }
+
+    fn figures_after(&self, reservation: &Reservation) -> Figures {
+        panic!("looked at: {reservation:?}");
+    }
 }
 
 impl Quotas for FakeWorld {
@@ -185,6 +190,10 @@ impl Quotas for FakeWorld {
 
     fn figures(&self, subjects: &[Subject]) -> Figures {
         Unlimited.figures(subjects)
+    }
+
+    fn figures_after(&self, reservation: &Reservation) -> Figures {
+        Unlimited.figures_after(reservation)
     }
 
     fn reach_service(&self) -> bool {

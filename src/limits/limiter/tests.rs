@@ -80,7 +80,7 @@ fn left(subjects: &[Subject], shared: &impl SharedData, now: Now) -> [Option<u64
 }
 
 fn slots(subject: &Subject, shared: &impl SharedData, now: Now) -> u64 {
-    load(subject, shared, now).held_by_others(0)
+    load(subject, shared, now).counters.held_by_others(0)
 }
 
 #[test]
@@ -592,4 +592,161 @@ fn the_wall_clock_tells_the_day() {
     );
     let figures = limiter.figures(&subject, &shared, tomorrow);
     assert_eq!(figures.at_us, tomorrow.wall_us);
+}
+
+/// Shared data that counts what is asked of it: each is a host call.
+#[derive(Debug, Default)]
+struct Counted {
+    shared: FakeSharedData,
+    reads: std::cell::Cell<usize>,
+    writes: std::cell::Cell<usize>,
+}
+
+impl Counted {
+    /// Reads and writes since this was asked last.
+    fn take(&self) -> [usize; 2] {
+        [self.reads.take(), self.writes.take()]
+    }
+}
+
+impl SharedData for Counted {
+    fn get(&self, name: &str) -> (Option<Vec<u8>>, Option<u32>) {
+        self.reads.set(self.reads.get() + 1);
+        self.shared.get(name)
+    }
+
+    fn set(&self, name: &str, value: &[u8], version: Option<u32>) -> Result<(), Conflict> {
+        self.writes.set(self.writes.get() + 1);
+        self.shared.set(name, value, version)
+    }
+}
+
+#[test]
+fn a_request_reads_and_writes_each_counter_once_at_either_end() {
+    let rates = limits(9, 0, 0, 0);
+    let tokens_too = limits(9, 9_000, 0, 0);
+    // (case, subjects, reads and writes when it comes, when its response comes, when it is over)
+    let cases = [
+        (
+            "key and group",
+            vec![key(tokens_too), group(tokens_too)],
+            [2, 2],
+            [2, 2],
+        ),
+        ("key", vec![key(tokens_too)], [1, 1], [1, 1]),
+        (
+            "slots",
+            vec![key(limits(0, 0, 0, 2)), group(limits(0, 0, 0, 2))],
+            [2, 2],
+            [2, 2],
+        ),
+        (
+            "budgets",
+            vec![key(budget("1", "")), group(budget("", "1"))],
+            [2, 2],
+            [2, 2],
+        ),
+        // One request is one, however it ends.
+        (
+            "requests alone",
+            vec![key(rates), group(rates)],
+            [2, 2],
+            [0, 0],
+        ),
+        (
+            "requests, and slots",
+            vec![key(rates), group(limits(0, 0, 0, 2))],
+            [2, 2],
+            [1, 1],
+        ),
+    ];
+    for (case, subjects, admission, end) in cases {
+        let shared = Counted::default();
+        let limiter = Limiter::new(1);
+        for round in 0..2 {
+            let now = NOON + round * SECOND;
+            let reservation = limiter
+                .admit(&subjects, tokens(9, 9), &shared, now)
+                .unwrap();
+            assert_eq!(shared.take(), admission, "{case}: admission");
+            let after = reservation.figures((now + SECOND).steady_us);
+            assert_eq!(shared.take(), [0, 0], "{case}: figures");
+            let read = limiter.figures(&subjects, &shared, now + SECOND);
+            assert_eq!(after, read, "{case}: as if they were read");
+            shared.take();
+            limiter.settle(reservation, used(9, 9, "0.1"), &shared, now + SECOND);
+            assert_eq!(shared.take(), end, "{case}: end");
+        }
+    }
+}
+
+/// What others have used since the admission is told with the next response.
+#[test]
+fn figures_after_an_admission_are_those_of_the_admission() {
+    let shared = FakeSharedData::default();
+    let limiter = Limiter::new(1);
+    let subjects = [key(limits(9, 0, 0, 0))];
+    let admit = || {
+        limiter
+            .admit(&subjects, tokens(0, 0), &shared, NOON)
+            .unwrap()
+    };
+    let remaining = |reservation: &Reservation, steady_us| {
+        reservation.figures(steady_us).requests.unwrap().remaining
+    };
+    let [first, second] = [admit(), admit()];
+    assert_eq!(remaining(&first, NOON.steady_us), 8);
+    assert_eq!(remaining(&second, NOON.steady_us), 7);
+    assert_eq!(
+        remaining(&second, (NOON + 60 * SECOND).steady_us),
+        9,
+        "time passes"
+    );
+    assert_eq!(remaining(&second, 0), 7, "no clock goes back");
+}
+
+/// The counters of a later subject are read before those of the first are written. Whoever changes them in between is counted.
+#[test]
+fn a_change_between_the_look_and_the_reservation_is_not_lost() {
+    /// Shared data in which another VM reserves of the group whenever the key's counters are written.
+    struct Overtaken(FakeSharedData, Limiter, Subject);
+
+    impl SharedData for Overtaken {
+        fn get(&self, name: &str) -> (Option<Vec<u8>>, Option<u32>) {
+            self.0.get(name)
+        }
+
+        fn set(&self, name: &str, value: &[u8], version: Option<u32>) -> Result<(), Conflict> {
+            let done = self.0.set(name, value, version);
+            if name.contains("/key/") {
+                let other =
+                    self.1
+                        .admit(core::slice::from_ref(&self.2), tokens(0, 0), &self.0, NOON);
+                core::mem::forget(other);
+            }
+            done
+        }
+    }
+
+    let subjects = [key(limits(9, 0, 0, 0)), group(limits(2, 0, 0, 0))];
+    let shared = Overtaken(
+        FakeSharedData::default(),
+        Limiter::new(2),
+        subjects[1].clone(),
+    );
+    let limiter = Limiter::new(1);
+    let first = limiter
+        .admit(&subjects, tokens(0, 0), &shared, NOON)
+        .unwrap();
+    assert_eq!(
+        left(&subjects, &shared, NOON)[0],
+        Some(0),
+        "both are counted"
+    );
+    drop(first);
+    let second = limiter.admit(&subjects, tokens(0, 0), &shared, NOON);
+    assert!(
+        matches!(second, Err(AdmitError::Violation(_))),
+        "{second:?}"
+    );
 }

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from agents import agent, image, languages
 from bodies import chat
 from contestants import WRONG_KEY
 from driving import Call, Driven
 
 CHAT = "/v1/chat/completions"
+#: The mock's headers for an answer with all that a vendor sends, and for one of so many bytes.
+VENDORS_HEADERS = "x-bench-vendors-headers: 1"
+ANSWER_BYTES = "x-bench-answer-bytes: {}"
 LIST = "/v1/models"
 #: Events of a stream.
 EVENTS = 200
@@ -48,6 +52,11 @@ def all_cases() -> list[Case]:
             cases.append(Case(f"{name}-{place}", f"{title}, model {place}", Call(CHAT, body), connections, latency=True))
     asked = chat(1024, model_first=True, stream=True)
     cases += [
+        Case("vendors-headers", "1 KB, the answer with a vendor's 25 headers", Call(CHAT, chat(1024, model_first=True), headers=(VENDORS_HEADERS,)), 16),
+        Case("agent", "64 KB of an agent: 18 tools, calls, results", Call(CHAT, agent(64 * 1024)), 8),
+        Case("languages", "30 KB of Chinese, Japanese, Korean, Russian", Call(CHAT, languages(32 * 1024)), 8),
+        Case("escapes", "30 KB of the same in escapes", Call(CHAT, languages(32 * 1024, escaped=True)), 8),
+        Case("image", "an image of 1 MB as base64", Call(CHAT, image()), 4),
         Case("sse-unpaced", f"stream of {EVENTS} events at once", Call(CHAT, asked, events=EVENTS), 8),
         Case(
             "sse-paced",
@@ -72,6 +81,12 @@ def all_cases() -> list[Case]:
 def keys_case() -> Case:
     """The smallest request, a different key each time; for contestants with many keys."""
     return Case("keys", "1 KB, model first, by number of keys", Call(CHAT, chat(1024, model_first=True)), 16, latency=True)
+
+
+def ledger_file_case() -> Case:
+    """As somebody measures who has just installed it: more connections, an ordinary answer, the ledger on disk."""
+    call = Call(CHAT, chat(1024, model_first=True), headers=(ANSWER_BYTES.format(800),))
+    return Case("ledger-file", "1 KB over 32 connections, an answer of 0.8 KB, ledger to a file", call, 32, latency=True)
 
 
 def credential_case() -> Case:

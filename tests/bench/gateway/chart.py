@@ -25,6 +25,7 @@ PANELS = {
 }
 ROWS = {
     "bare": "bare Envoy",
+    "plain": "plain Envoy",
     "noop": "empty wasm filter",
     "floor": "its host calls alone",
     "trilane": "trilane",
@@ -66,13 +67,13 @@ text { font: 12px system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-s
 .small, .said .of { font-size: 11px; font-weight: 400; fill: #59636e }
 .said { paint-order: stroke; stroke: #ffffff; stroke-width: 3px; stroke-linejoin: round } .strong { font-weight: 600 }
 .grid { stroke: #d1d9e0 } .one { stroke: #818b98 } .spread { stroke: #1f2328; stroke-opacity: .55; fill: none }
-.bare { fill: #b3bcc6 } .noop { fill: #8c96a1 } .floor { fill: #6e7781 }
+.plain { fill: #d3dae1 } .bare { fill: #b3bcc6 } .noop { fill: #8c96a1 } .floor { fill: #6e7781 }
 .trilane { fill: #0b7d69 } .accounts { fill: #5fb8a5 } .native { fill: #c4703a }
 .cut { stroke: #ffffff; stroke-width: 2.5; fill: none }
 @media (prefers-color-scheme: dark) {
   .paper { fill: #0d1117; stroke: #3d444d } text { fill: #f0f6fc } .small, .said .of { fill: #9198a1 }
   .said, .cut { stroke: #0d1117 } .grid { stroke: #2f363e } .one { stroke: #6e7681 } .spread { stroke: #f0f6fc; stroke-opacity: .6 }
-  .bare { fill: #59636e } .noop { fill: #7d8791 } .floor { fill: #9da7b1 }
+  .plain { fill: #3f4750 } .bare { fill: #59636e } .noop { fill: #7d8791 } .floor { fill: #9da7b1 }
   .trilane { fill: #2fbf9f } .accounts { fill: #1f7a67 } .native { fill: #d98a55 }
 }
 """

@@ -1,7 +1,8 @@
-"""Who competes: one Envoy each, all from the `envoy.yaml` that is shipped, with another filter in it or none.
+"""Who competes: one Envoy each, all but one from the `envoy.yaml` that is shipped, with another filter in it or none.
 
-Every one of them puts the source's credential into what it forwards (Envoy's `credential_injector`), since no source
-takes requests without: what trilane costs is its difference to the same Envoy that has to do that too.
+Every one of these puts the source's credential into what it forwards (Envoy's `credential_injector`), since no source
+takes requests without: what trilane costs is its difference to the same Envoy that has to do that too. The other one is
+an Envoy that does nothing but forward (`plain.yaml`): against it stands the cost of the whole gateway.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ from configuration import (
 from machine import Cores, pinned, resident
 from stack import SAMPLE_DOCUMENT, SOURCES, TARGET, WASM, Stack, StackError
 
+#: The configuration of the Envoy that does nothing but forward.
+PLAIN_YAML = Path(__file__).with_name("plain.yaml")
 NOOP_WASM = TARGET / "wasm32-wasip1" / "release" / "trilane_noop.wasm"
 
 #: Digits of a key's number. The load generator fills them in where its header has as many `#`.
@@ -78,6 +81,8 @@ class Contestant(Stack):
     injects = True
     #: What stands where the configuration has the filter.
     filter_file = WASM
+    #: Whether Envoy writes the ledger to a file itself, as `make run LEDGER=file` does, instead of to its output.
+    has_ledger_file = False
 
     def __init__(self, name: str, title: str, run_dir: Path, mock: str, cores: Cores, keys: int, accounts: int = 0) -> None:
         """`keys` is how many keys it knows, `accounts` how many upstream accounts of the document it has."""
@@ -88,6 +93,7 @@ class Contestant(Stack):
             concurrency=1,
             envoy_log_level="error",
             wasm=self.filter_file,
+            ledger=run_dir / name / "ledger.jsonl" if self.has_ledger_file else None,
         )
         self.name = name
         self.title = title
@@ -154,6 +160,12 @@ class Trilane(Contestant):
         return text
 
 
+class TrilaneToFile(Trilane):
+    """The same with the ledger in a file."""
+
+    has_ledger_file = True
+
+
 class Floor(Trilane):
     """The same with a filter in it that makes trilane's host calls and decides nothing."""
 
@@ -207,10 +219,30 @@ class Bare(Contestant):
         ]
 
 
-class Plain(Bare):
+class BareToFile(Bare):
+    """Bare Envoy with its access log in a file."""
+
+    has_ledger_file = True
+
+
+class Uncredentialed(Bare):
     """Bare Envoy that forwards without a credential: what putting it in costs by itself."""
 
     injects = False
+
+
+class Plain(Bare):
+    """An Envoy that does nothing but forward, from a configuration of its own. It has the direct responses of `Bare`."""
+
+    injects = False
+
+    def configured(self, text: str) -> str:
+        host, port, _ = self._source_address(CLUSTER)
+        plain = PLAIN_YAML.read_text(encoding="utf-8")
+        routes = [*self.routes(), {"match": {"prefix": "/"}, "route": {"cluster": "source"}}]
+        plain = replaced(plain, "port_value: PORT}", f"port_value: {self._ports['PORT']}}}")
+        plain = replaced(plain, "socket_address: SOURCE}", f"socket_address: {yaml({'address': host, 'port_value': port})}}}")
+        return replaced(plain, "routes: ROUTES\n", f"routes: {yaml(routes)}\n")
 
 
 class Noop(Bare):
@@ -309,12 +341,15 @@ FEW = 10
 #: The classes of contestants, and what they are called.
 KINDS: dict[str, tuple[type[Contestant], str]] = {
     "bare": (Bare, "bare Envoy"),
+    "plain": (Plain, "plain Envoy"),
     "noop": (Noop, "no-op wasm filter"),
     "floor": (Floor, "trilane's host calls alone"),
     "trilane": (Trilane, "trilane"),
     "accounts": (Accounts, "trilane, two accounts"),
     "native": (Native, "Envoy's AI filters"),
-    "plain": (Plain, "bare Envoy without credential"),
+    "bare-file": (BareToFile, "bare Envoy, log to a file"),
+    "trilane-file": (TrilaneToFile, "trilane, ledger to a file"),
+    "uncredentialed": (Uncredentialed, "bare Envoy without credential"),
 }
 
 

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from cases import all_cases, credential_case
+from cases import all_cases, credential_case, ledger_file_case
 from house import House
 
 
 def run(house: House) -> None:
-    """All cases that compare everybody with bare Envoy, and what the credential alone costs that one."""
+    """All cases that compare everybody with bare Envoy, one with the ledger in a file, and what the credential alone costs."""
     cases = [case for case in all_cases() if house.wanted(case.name)]
     if cases:
         contestants = house.lineup()
         house.rounds.warm([case for case in cases if not case.paced], contestants)
         for case in cases:
             house.rounds.case(case, contestants, "trilane")
+    case = ledger_file_case()
+    if house.wanted(case.name):
+        names = ("bare-file", "plain", "trilane-file")
+        bare, plain, trilane = (house.contestant(name) for name in names)
+        house.rounds.warm([case], [bare, plain, trilane])
+        house.rounds.case(case, [bare, plain, trilane], trilane.name)
+        house.stop(bare)
+        house.stop(trilane)
     case = credential_case()
     if house.wanted(case.name):
-        plain, bare = house.contestant("plain"), house.contestant("bare")
-        house.rounds.case(case, [plain, bare], "bare")
-        house.stop(plain)
+        without, bare = house.contestant("uncredentialed"), house.contestant("bare")
+        house.rounds.case(case, [without, bare], "bare")
+        house.stop(without)

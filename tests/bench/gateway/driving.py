@@ -29,6 +29,8 @@ class Call(NamedTuple):
     gap_us: int = 0
     #: Further statuses that are as good as the one expected.
     also: tuple[int, ...] = ()
+    #: Further headers, each as `name: value`.
+    headers: tuple[str, ...] = ()
 
 
 class Driven(Protocol):
@@ -86,6 +88,8 @@ class Driver:
         command += ["--seconds", f"{seconds:.3f}", "--warmup", f"{warmup:.3f}", "--keys", str(to.keys)]
         command += ["--expect", str(call.expect), "--header", f"authorization: Bearer {call.key}"]
         command += ["--header", "user-agent: bench/1.0", "--header", "accept: */*"]
+        for header in call.headers:
+            command += ["--header", header]
         for status in call.also:
             command += ["--also", str(status)]
         command += ["--cpu", f"gateway={to.pid}", "--cpu", f"mock={self.mock_pid}"]

@@ -17,7 +17,7 @@ from rounds import Rounds
 from stack import StackError
 
 #: In the order in which they are shown. The first is what the others are compared with.
-LINEUP = ("bare", "noop", "floor", "trilane", "accounts", "native")
+LINEUP = ("bare", "plain", "noop", "floor", "trilane", "accounts", "native")
 
 
 class House:

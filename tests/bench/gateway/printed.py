@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Optional
 
-from results import BUSY, FIGURES, RATIOS, Results
+from results import BUSY, FIGURES, PLAIN, RATIOS, Results
 
 #: A ratio of which half the pairs differ by more than this share says little.
 WIDE = 0.1
@@ -17,13 +17,15 @@ def lines(results: Results) -> Iterator[str]:
     yield f"{about['envoy']} on one core of {about['cores']} ({about['cpu']}), load and mock on another" + (
         "" if about["pinned"] else ": NOT PINNED"
     )
-    yield f"{about['pairs']} pairs of {about['seconds']:g} s: medians (the middle half of the pairs); × is the ratio to the first row in the same pair."
+    yield f"{about['pairs']} pairs of {about['seconds']:g} s: medians (the middle half of the pairs); × is the ratio to the first row in the same pair, × plain that to plain Envoy."
     for case, told in results.cases.items():
         rows = [name for name in results.contestants if (case, name) in results.values]
+        rows.sort(key=lambda name: name != told["baseline"])
         shown = [figure for figure in FIGURES if figure != "busy" and any(results.figure(case, row, figure) for row in rows)]
+        ratios = {"×": "ratio", **({"× plain": "to_plain"} if PLAIN in rows else {})}
         heads: list[str] = []
         for figure in shown:
-            heads += [FIGURES[figure], "×"] if figure in RATIOS else [FIGURES[figure]]
+            heads += [FIGURES[figure], *ratios] if figure in RATIOS else [FIGURES[figure]]
         table = [["", *heads]]
         for row in rows:
             cells = [results.contestants[row]]
@@ -31,7 +33,7 @@ def lines(results: Results) -> Iterator[str]:
                 found = results.figure(case, row, figure)
                 cells.append(_cell(found))
                 if figure in RATIOS:
-                    cells.append(_ratio(found))
+                    cells += [_ratio(found, ratio) for ratio in ratios.values()]
             table.append(cells)
         yield ""
         rate = told.get("rate")
@@ -100,8 +102,8 @@ def _cell(figure: Optional[dict[str, Any]]) -> str:
     return _spread(figure, number)
 
 
-def _ratio(figure: Optional[dict[str, Any]]) -> str:
-    ratio = (figure or {}).get("ratio")
+def _ratio(figure: Optional[dict[str, Any]], name: str) -> str:
+    ratio = (figure or {}).get(name)
     return _spread(ratio, "{:.2f}".format) if ratio else "-"
 
 

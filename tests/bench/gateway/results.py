@@ -12,6 +12,7 @@ FIGURES = {
     "cpu_us": "CPU µs",
     "per_second": "requests/s",
     "events_per_second": "events/s",
+    "open_cpu_us": "CPU µs at that rate",
     "p50_us": "p50 µs",
     "p99_us": "p99 µs",
     "p99.9_us": "p99.9 µs",
@@ -24,11 +25,13 @@ FIGURES = {
 #: Figures that are the difference to the baseline in the same pair, with what they are the difference of.
 ADDED = {"added_p50_us": "p50_us", "added_delay_p50_us": "delay_p50_us", "added_delay_p99_us": "delay_p99_us"}
 #: Figures of the open loop, which say nothing where it was not kept up with.
-LATENCIES = ("p50_us", "p99_us", "p99.9_us", "added_p50_us")
+LATENCIES = ("open_cpu_us", "p50_us", "p99_us", "p99.9_us", "added_p50_us")
 #: A gateway that is busy for less than this in a closed loop waits for the load generator, and could do more.
 BUSY = 0.9
 #: Figures of which a ratio says something.
 RATIOS = ("cpu_us", "per_second", "events_per_second")
+#: The contestant that the whole gateway is compared with, in cases where it competes, beside the baseline of the case.
+PLAIN = "plain"
 
 
 class Table(NamedTuple):
@@ -95,6 +98,8 @@ class Results:
             figures["delay_p50_us"], figures["delay_p99_us"] = delay["p50"], delay["p99"]
             figures["cpu_us"] = report["cpu_us"]["gateway"] / report["requests"]
         else:
+            # More than in the closed loop: whoever waits in between finds colder caches.
+            figures["open_cpu_us"] = report["cpu_us"]["gateway"] / report["requests"]
             figures["p50_us"], figures["p99_us"], figures["p99.9_us"] = latency["p50"], latency["p99"], latency["p99.9"]
         known = self.values.setdefault((case, contestant), {})
         for figure, value in figures.items():
@@ -130,14 +135,16 @@ class Results:
         return min(pairs.values()) if pairs and len(pairs) >= len(kept_up) else ""
 
     def figure(self, case: str, contestant: str, name: str) -> Optional[dict[str, Any]]:
-        """Median, spread and all values of a figure, with the ratio to the baseline; `None` where there is none."""
+        """Median, spread and all values of a figure, with the ratios to the baseline (`ratio`) and to plain Envoy
+        (`to_plain`); `None` where there is none."""
         values = self._pairs(case, contestant, name)
         if not values or (name in LATENCIES and self.overloaded(case, contestant)):
             return None
         found: dict[str, Any] = spread(list(values.values()))
-        base = self._pairs(case, self.cases[case]["baseline"], name)
-        if name in RATIOS and base:
-            found["ratio"] = spread([value / base[pair] for pair, value in values.items() if base.get(pair)])
+        for ratio, other in (("ratio", self.cases[case]["baseline"]), ("to_plain", PLAIN)):
+            base = self._pairs(case, other, name)
+            if name in RATIOS and base:
+                found[ratio] = spread([value / base[pair] for pair, value in values.items() if base.get(pair)])
         return found
 
     def _pairs(self, case: str, contestant: str, name: str) -> dict[int, float]:

@@ -16,24 +16,28 @@ BENCH = Path("tests/bench/gateway/bench.py")
 #: Of each turn: enough for some answers of the slowest contestant to the largest request.
 SECONDS = "0.2"
 
-EVERYBODY = {"bare", "noop", "floor", "trilane", "accounts", "native"}
+EVERYBODY = {"bare", "plain", "noop", "floor", "trilane", "accounts", "native"}
 FED = {"fed-10", "fed-20000"}
 CROWD = {"trilane", "native", "trilane-10000", "native-10000"}
 #: By whom the credential is put in, and by whom not.
-CREDENTIAL = {"plain", "bare"}
+CREDENTIAL = {"uncredentialed", "bare"}
+#: Who writes the ledger to a file, and plain Envoy.
+LEDGER_FILE = {"bare-file", "plain", "trilane-file"}
 _LIMITS = ("requests", "input-tokens", "output-tokens", "concurrent-requests", "budget", "all-of-these")
 LIMITED = {f"limits-{whose}-{kind}" for whose in ("key", "group") for kind in _LIMITS} | {"limits-none", "limits-both-all"}
 CLOSED = {"busy", "cpu_us", "per_second"}
-OPEN = {"p50_us", "p99_us", "p99.9_us", "added_p50_us"}
+OPEN = {"open_cpu_us", "p50_us", "p99_us", "p99.9_us", "added_p50_us"}
 PACED = {"cpu_us", "delay_p50_us", "delay_p99_us", "added_delay_p50_us", "added_delay_p99_us"}
 ADDED = {"added_p50_us", "added_delay_p50_us", "added_delay_p99_us"}
 CASES = {
     **{f"{size}-{place}": (EVERYBODY, CLOSED | OPEN) for size in ("1k", "100k", "1m") for place in ("first", "last")},
+    **{name: (EVERYBODY, CLOSED) for name in ("vendors-headers", "agent", "languages", "escapes", "image")},
     "sse-unpaced": (EVERYBODY, CLOSED | {"events_per_second"}),
     "sse-paced": (EVERYBODY, PACED),
     "list": (EVERYBODY, CLOSED),
     "rejected": (EVERYBODY, CLOSED),
     "rejected-body": (EVERYBODY, CLOSED),
+    "ledger-file": (LEDGER_FILE, CLOSED | OPEN),
     "credential": (CREDENTIAL, CLOSED),
     "keys": (CROWD, CLOSED | OPEN),
     "keys_feed": (FED, CLOSED),
@@ -58,7 +62,7 @@ def out() -> Path:
     command = [sys.executable, str(BENCH), "--short", "--seconds", SECONDS, "--out", str(directory)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1500)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    for title in ("bare Envoy", "no-op wasm filter", "trilane", "Envoy's AI filters", "Resident memory"):
+    for title in ("bare Envoy", "plain Envoy", "× plain", "no-op wasm filter", "trilane", "Envoy's AI filters", "Resident memory"):
         assert title in done.stdout, f"{title}\n{done.stdout}"
     return directory
 
@@ -71,6 +75,8 @@ def test_every_figure_is_there_and_no_request_failed(out: Path) -> None:
     for case, (contestants, figures) in CASES.items():
         rows = results["cases"][case]["contestants"]
         assert rows.keys() == contestants, case
+        against_plain = {name for name, row in rows.items() if "to_plain" in row.get("cpu_us", {})}
+        assert against_plain == (contestants if "plain" in contestants else set()), case
         for contestant, row in rows.items():
             # Whoever cannot do half of what trilane does has no latency at that rate.
             wanted = figures - OPEN | {"overloaded"} if "overloaded" in row else figures
@@ -80,7 +86,7 @@ def test_every_figure_is_there_and_no_request_failed(out: Path) -> None:
             turns += ("busy" in row) + bool({"p50_us", "delay_p50_us"} & row.keys())
     assert results["noise"]["turns"] >= turns, "every turn is watched"
     assert "p50_us" in results["cases"]["1k-first"]["contestants"]["bare"], "which can do half of what trilane does"
-    assert results["resident_bytes"].keys() == EVERYBODY | CREDENTIAL | CROWD | FED
+    assert results["resident_bytes"].keys() == EVERYBODY | CREDENTIAL | LEDGER_FILE | CROWD | FED
     assert [row[0] for row in results["tables"]["keys_feed"]["rows"]] == [10, 20_000]
     (reading,) = results["tables"]["keys_reading"]["rows"]
     assert reading[0] == 20_000 and reading[1] > 0, reading

@@ -97,5 +97,6 @@ def test_the_summary_has_what_the_chart_shows(tmp_path: Path) -> None:
     assert told["cases"]["list"]["contestants"]["trilane"]["cpu_us"] == {
         "median": 120.0, "q1": 115.0, "q3": 125.0, "min": 110.0, "max": 130.0,
         "ratio": {"median": 1.2, "q1": 1.15, "q3": 1.25, "min": 1.1, "max": 1.3},
+        "to_plain": {"median": 1.143, "q1": 1.095, "q3": 1.19, "min": 1.048, "max": 1.238},
     }  # fmt: skip
     assert told["tables"]["drill"]["rows"] == [["reload", 0]]

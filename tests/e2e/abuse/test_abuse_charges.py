@@ -232,10 +232,10 @@ def test_a_tool_that_is_declared_costs_nothing(classes_desk: Desk, group: str) -
 
 def test_what_no_price_covers_is_counted(classes_desk: Desk) -> None:
     """In a metric that has an alert."""
-    from e2e.vitals import stats
+    from e2e.vitals import counters
 
     def count() -> int:
-        return sum(stats(classes_desk.stack, r"trilane_uncovered").values())
+        return sum(counters(classes_desk.stack, classes_desk.ledger, r"trilane_uncovered").values())
 
     before = count()
     path, body, script = TIERS["chat"]("priority")

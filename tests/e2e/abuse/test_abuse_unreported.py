@@ -44,7 +44,7 @@ from e2e.abuse.abuse_desk import (
 )
 from e2e.abuse.recorder import Reset, Script, head, stream, whole
 from e2e.raw import Http1
-from e2e.vitals import stats
+from e2e.vitals import counters
 
 WAIT = threading.Event
 
@@ -268,7 +268,7 @@ def test_images_are_no_text(desk: Desk) -> None:
 
 
 def unread(desk: Desk) -> int:
-    return sum(stats(desk.stack, r"trilane_unread_answers_total").values())
+    return sum(counters(desk.stack, desk.ledger, r"trilane_unread_answers_total").values())
 
 
 GZIP = ("content-encoding: gzip",)

@@ -77,7 +77,10 @@ WITHHELD = [
     *("x-envoy-upstream-service-time", "x-envoy-overloaded", "x-envoy-ratelimited", "x-envoy-attempt-count"),
     *("x-envoy-decorator-operation", "x-trilane-again", "x-trilane-hop", "x-trilane-cluster", "x-trilane-anything"),
     *("x-trilane-error", "set-cookie", "set-cookie2", "x-api-key", "authorization", "x-auth-token", "x-amz-security-token"),
-    *("x-ratelimit-remaining-tokens", "anthropic-ratelimit-requests-limit"),
+    *("x-ratelimit-limit-requests", "x-ratelimit-limit-tokens", "x-ratelimit-remaining-requests", "x-ratelimit-remaining-tokens"),
+    *("x-ratelimit-reset-requests", "x-ratelimit-reset-tokens", "x-ratelimit-limit-project-tokens", "x-ms-ratelimit-remaining-tokens"),
+    *("anthropic-ratelimit-requests-limit", "anthropic-ratelimit-input-tokens-remaining", "anthropic-ratelimit-tokens-reset"),
+    *("anthropic-priority-input-tokens-limit", "ratelimit", "ratelimit-policy", "ratelimit-limit"),
 ]
 RELAYED = ["openai-processing-ms", "x-codex-plan-type", "retry-after", "x-should-retry", "server-timing", "cf-ray"]
 

@@ -21,7 +21,7 @@ from e2e.accounts.document import CREDENTIAL_HEADERS, Credentials
 from e2e.accounts.operations import is_native_error
 from e2e.accounts.own_groups import USUAL, Group, credential_of, document_of, group_of, headers_of, secret_headers
 from e2e.support import run_dir
-from e2e.vitals import machines, stats
+from e2e.vitals import counters, machines, stats
 from stack import COMMAND
 
 #: How a credential is written, by the name in documents.
@@ -104,7 +104,7 @@ class Safe:
     def counted(self, group: str, account: str) -> int:
         """The same in the filter's metrics."""
         wanted = f"trilane_account_tries_total;source={group};account={account};outcome=no_credential;"
-        found = stats(self.stack, "trilane_account_tries_total")
+        found = counters(self.stack, self.desk.ledger, "trilane_account_tries_total")
         return next((count for name, count in found.items() if name.endswith(wanted)), 0)
 
     def log_level(self, level: str) -> None:

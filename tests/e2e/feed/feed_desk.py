@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import itertools
 import urllib.request
 from pathlib import Path
@@ -9,7 +10,18 @@ from typing import Any, Optional
 
 from e2e.feed.feed_service import PATH, FeedService
 from e2e.feed.feed_watch import Watch, Workers
-from e2e.loading.variants import PATIENCE, Edit, Variant, generation, loader_log, sample, tick, until
+from e2e.loading.variants import (
+    PATIENCE,
+    WORKERS_LAG,
+    Edit,
+    Variant,
+    generation,
+    loader_log,
+    sample,
+    tick,
+    until,
+    wait_generation,
+)
 
 #: The loader's pace here: what takes ticks then takes little time.
 TICK_MS = 50
@@ -116,6 +128,7 @@ class Desk:
             return told is not None and len(asked) > told + 1
 
         until(settled, self.stack.check)
+        time.sleep(WORKERS_LAG)
 
     def wait_asked(self, more: int, timeout: float = PATIENCE) -> None:
         target = len(self.service.asked) + more
@@ -132,7 +145,7 @@ class Desk:
         before = generation(self.stack)
         self.document = changed
         self.stack.publish(changed)
-        until(lambda: generation(self.stack) > before, self.stack.check)
+        wait_generation(self.stack, before)
 
     # ---- What the gateway says
 

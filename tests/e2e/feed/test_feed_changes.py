@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import time
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -180,7 +181,10 @@ def test_a_document_without_the_feed_and_with_it_again(desk: Desk) -> None:
         # Named again: nothing of what was known counts until it is said anew.
         desk.service.go.clear()
         desk.publish(document())
-        assert desk.statuses(kept, gone, unknown) == [{503}] * 3
+        # A worker may be at the document of before for 10 ms.
+        soon = time.monotonic() + 2
+        while (found := desk.statuses(kept, gone, unknown)) != [{503}] * 3:
+            assert set().union(*found) <= {401, 503} and time.monotonic() < soon, found
         assert len(desk.service.asked) <= quiet + 2, "nobody asks for a feed that is not named"
         desk.service.go.set()
         desk.settle()

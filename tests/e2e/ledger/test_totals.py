@@ -16,6 +16,7 @@ from e2e.ledger.ledger_calls import CALLS, charge, kinds_of, prices_of, route_of
 from e2e.ledger.ledger_desk import Desk
 from e2e.ledger.ledger_document import FREE, SECRET
 from e2e.ledger_reader import Record
+from e2e.vitals import counters
 from stack import COMMAND
 
 _LINE = re.compile(r"(\w+)(?:\{(.*)\})? (\S+)")
@@ -50,6 +51,7 @@ class Both:
         self.sent = sum(desk.sent.values()) + desk.unkeyed
         self.records = desk.ledger.settle(self.sent)
         self.series: Counter[tuple[str, frozenset[tuple[str, str]]]] = Counter()
+        counters(desk.stack, desk.ledger, "")
         text = httpx.get(f"{desk.stack.admin_url}/stats/prometheus", trust_env=False, timeout=30).text
         for line in text.splitlines():
             if line.startswith("trilane_"):

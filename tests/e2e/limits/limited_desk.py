@@ -14,7 +14,7 @@ from typing import Any, Optional, Union
 
 from e2e.ledger_reader import Ledger, Record
 from e2e.limits.limited_document import MODELS, Book, Key
-from e2e.loading.variants import Edit, Variant, generation, tick, until
+from e2e.loading.variants import Edit, Variant, generation, tick, until, wait_generation
 from e2e.raw import Answer, Header, Http1, Http2
 from e2e.simulator import Simulator
 from e2e.stacks import PromptStack
@@ -204,7 +204,7 @@ class Desk:
         """The book as it is now; returns when the loader has it in force."""
         before = generation(self.stack)
         self.stack.publish(self.book.document())
-        until(lambda: generation(self.stack) > before, self.stack.check)
+        wait_generation(self.stack, before)
 
 
 # ---- What a client is told

@@ -27,6 +27,7 @@ from e2e.loading.variants import (
     stats,
     tick,
     until,
+    wait_generation,
     wait_polls,
 )
 from e2e.support import Answer, Gateway, bearer, run_dir, x_api_key
@@ -64,7 +65,7 @@ def put(stack: Stack, document: Any) -> None:
         return
     before = generation(stack)
     stack.publish(document)
-    until(lambda: generation(stack) > before, stack.check)
+    wait_generation(stack, before)
 
 
 def key(identifier: str, group: str) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from e2e.loading.variants import (
     stats,
     tick,
     until,
+    wait_generation,
 )
 from e2e.support import bearer, run_dir
 from stack import Stack, StackError
@@ -63,7 +64,7 @@ def well_again(request: pytest.FixtureRequest) -> Iterator[None]:
     before = generation(stack)
     # Unlike every document before, so that it is known when it has come.
     told.document({**sample(), "max_body": 2_000_000 + next(restored)})
-    until(lambda: generation(stack) > before, stack.check)
+    wait_generation(stack, before)
     assert all_pass(stack)
 
 
@@ -86,7 +87,7 @@ def test_etags(remote: tuple[Variant, Service]) -> None:
     for number, etag in enumerate(['"one"', 'W/"two"', '"three"'], 1):
         before = generation(stack)
         told.document(changed(number), etag)
-        until(lambda: generation(stack) > before, stack.check)
+        wait_generation(stack, before)
         counted = told.not_modified
         until(lambda: told.not_modified >= counted + 3, stack.check)
         assert told.asked[-1].if_none_match == etag, etag
@@ -97,7 +98,7 @@ def test_etags(remote: tuple[Variant, Service]) -> None:
     # A source that no longer gives one is not asked by an old one.
     before = generation(stack)
     told.document(changed(8))
-    until(lambda: generation(stack) > before, stack.check)
+    wait_generation(stack, before)
     told.wait_asked(2)
     assert told.asked[-1].if_none_match is None
 
@@ -146,7 +147,7 @@ def test_a_source_in_trouble(remote: tuple[Variant, Service], trouble: Trouble, 
     # Well again.
     told.status = 200
     told.document(changed(3))
-    until(lambda: generation(stack) > before, stack.check)
+    wait_generation(stack, before)
     assert CALLS["A"].send(client(stack)).status == 401
     until(lambda: stats(stack)["trilane_config_age_seconds{}"] == 0, stack.check)
 
@@ -271,7 +272,7 @@ def test_the_filters_load_where_nobody_else_does() -> None:
             assert each > 0.15, f"asked every {each * 1000:.0f} ms at a tick of 200 ms"
             before = generation(stack)
             told.document(changed(1))
-            until(lambda: generation(stack) > before, stack.check)
+            wait_generation(stack, before)
             gateway = client(stack)
             call = CALLS["A"]
             for attempt in range(30):

@@ -100,7 +100,12 @@ def by_another_vm(first: dict[str, Any], port: int) -> Iterator[tuple[Stack, Put
         yield stack, put
 
 
-WAYS = [by_listener, by_discovery, by_another_vm]
+#: Each waits for leases: one of them at each run, all of them before a release.
+WAYS = [
+    pytest.param(by_listener, marks=pytest.mark.long),
+    by_discovery,
+    pytest.param(by_another_vm, marks=pytest.mark.long),
+]
 
 
 class OpenStream:

@@ -143,6 +143,16 @@ def generation(stack: Stack) -> float:
     return stats(stack).get("trilane_config_generation{}", 0)
 
 
+#: A worker looks for what is new every 10 ms at most.
+WORKERS_LAG = 0.02
+
+
+def wait_generation(stack: Stack, before: float) -> None:
+    """Waits until a document after that generation is in force on every worker."""
+    until(lambda: generation(stack) > before, stack.check)
+    time.sleep(WORKERS_LAG)
+
+
 def polls(stack: Stack) -> float:
     """How often the document was asked for, with an answer."""
     return stats(stack).get('envoy_cluster_upstream_rq_completed{envoy_cluster_name="config_source"}', 0)

@@ -181,7 +181,7 @@ def test_a_ledger_that_is_another_users(tmp_path: Path) -> None:
     ledger = tmp_path / "theirs"
     ledger.mkdir(mode=0o700)
     data.mkdir()
-    for place in (data, *list(tmp_path.parents)[:2], tmp_path):
+    for place in (data, *list(tmp_path.parents)[:3], tmp_path):
         if place.owner() == "root" and place != Path("/tmp"):
             place.chmod(0o755)
     os.chown(data, 65534, 65534)

@@ -82,8 +82,8 @@ fn prepare(connection: &mut Connection) -> Result<(), OpenProblem> {
             "SQLite cannot keep a write-ahead log there; put the database on a disk of this machine",
         ));
     }
-    // Without a lock at first: another writer may take long.
-    if form(connection)? != SchemaForm::Current {
+    // Without a lock at first: another writer may take long. In one transaction: it may be making these tables.
+    if form(&*connection.transaction()?)? != SchemaForm::Current {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         match form(&transaction)? {
             SchemaForm::None => transaction.execute_batch(&[SCHEMA, LIMITS, OWNER].concat())?,

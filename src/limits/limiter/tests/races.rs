@@ -205,7 +205,7 @@ impl Host {
             ];
             assert_eq!(left(core::slice::from_ref(subject), &self.data, NOON), want);
             assert_eq!(slots(subject, &self.data, NOON), counted.slots);
-            let spent = counters.spending().of(Window::Day).to_bytes();
+            let spent = counters.counters.spending().of(Window::Day).to_bytes();
             assert_eq!(
                 u128::from_le_bytes(spent),
                 counted.spent,
@@ -430,7 +430,10 @@ fn threads_share_slots_and_spend_to_the_last_digit() {
         .sum();
     for subject in [key(limits), group(limits)] {
         assert_eq!(slots(&subject, &shared, NOON), 0, "{:?}", subject.scope);
-        let spent = load(&subject, &shared, NOON).spending().of(Window::Month);
+        let spent = load(&subject, &shared, NOON)
+            .counters
+            .spending()
+            .of(Window::Month);
         assert_eq!(
             spent.to_string(),
             amount(&format!("0.{sum:020}")).to_string()

@@ -228,6 +228,10 @@ impl Quotas for Memory {
     fn figures(&self, _: &[Subject]) -> Figures {
         Figures::default()
     }
+
+    fn figures_after(&self, _: &Reservation) -> Figures {
+        Figures::default()
+    }
 }
 
 /// Every account has answered before.

@@ -18,7 +18,8 @@ Usage:
   trilane-load mix --to IP:PORT --requests N --every N --connections N FILE
 
 mock  a model source that answers from memory; prints `listening ADDR`. The request header `x-bench-events: N` asks
-      for a stream of N events instead of JSON, `x-bench-gap-us: T` for T microseconds between two of them. `GET
+      for a stream of N events instead of JSON, `x-bench-gap-us: T` for T microseconds between two of them,
+      `x-bench-answer-bytes: N` for JSON of N bytes, `x-bench-vendors-headers: 1` for the headers of a vendor. `GET
       /bench/seen` tells how many requests it has had since it was last asked, and how many at once at the most
 load  keeps a gateway busy and prints one JSON object; `--to @FILE` reads the address from a file for each connection:
   --method NAME            POST with a body, else GET

@@ -16,6 +16,7 @@ mod cli;
 mod client;
 mod clock;
 mod cpu;
+mod json_answer;
 mod latency;
 mod load;
 mod mix;

@@ -11,27 +11,13 @@ use tokio::task::spawn_local;
 
 use crate::body::{Body, Framing};
 use crate::clock::{self, Timer};
+use crate::json_answer::{JsonAnswer, json_answer};
 use crate::sse;
 
 /// How much is read at once.
 const BUFFER: usize = 256 * 1024;
 /// More headers than any request here has.
 const HEADERS: usize = 64;
-
-/// A chat answer; `content` makes it 1 KB in all.
-const ANSWER: (&str, &str) = (
-    concat!(
-        r#"{"id":"chatcmpl-9k2","object":"chat.completion","created":1763700000,"model":"gpt-5.1-2025-11-13","#,
-        r#""choices":[{"index":0,"message":{"role":"assistant","content":""#
-    ),
-    concat!(
-        r#"","refusal":null,"annotations":[]},"logprobs":null,"finish_reason":"stop"}],"#,
-        r#""usage":{"prompt_tokens":212,"completion_tokens":98,"total_tokens":310,"#,
-        r#""prompt_tokens_details":{"cached_tokens":128,"audio_tokens":0},"#,
-        r#""completion_tokens_details":{"reasoning_tokens":0,"audio_tokens":0}},"#,
-        r#""service_tier":"default","system_fingerprint":null}"#
-    ),
-);
 
 /// What a request asks for.
 #[derive(Debug, Clone, Copy, Default)]
@@ -40,6 +26,8 @@ struct Asked {
     events: Option<usize>,
     /// Nanoseconds between two of them.
     gap: u64,
+    /// Which JSON, where it is no stream.
+    json: JsonAnswer,
     /// No answer of a model, but what was seen.
     seen: bool,
 }
@@ -103,7 +91,8 @@ pub async fn serve(listen: SocketAddr) -> Result<(), String> {
 }
 
 async fn connection(mut stream: TcpStream, seen: &Seen) -> Result<(), String> {
-    let json = json_answer();
+    let mut asked_for = JsonAnswer::default();
+    let mut json = json_answer(asked_for);
     let timer = Timer::new().map_err(text)?;
     let mut buffer = vec![0; BUFFER];
     let mut end = 0;
@@ -139,7 +128,13 @@ async fn connection(mut stream: TcpStream, seen: &Seen) -> Result<(), String> {
             end += count;
         }
         match asked.events {
-            None => stream.write_all(&json).await.map_err(text)?,
+            None => {
+                if asked.json != asked_for {
+                    asked_for = asked.json;
+                    json = json_answer(asked_for);
+                }
+                stream.write_all(&json).await.map_err(text)?;
+            }
             Some(events) if asked.gap == 0 => {
                 stream.write_all(&at_once(events)).await.map_err(text)?;
             }
@@ -168,6 +163,10 @@ fn head(bytes: &[u8]) -> Result<Option<(usize, Asked, Body)>, String> {
             let asked = Asked {
                 events: number("x-bench-events"),
                 gap: number("x-bench-gap-us").map_or(0, |gap| gap as u64 * 1000),
+                json: JsonAnswer {
+                    bytes: number("x-bench-answer-bytes").unwrap_or(JsonAnswer::BYTES),
+                    vendors_headers: number("x-bench-vendors-headers").is_some(),
+                },
                 seen: request.path == Some("/bench/seen"),
             };
             Ok(Some((
@@ -178,15 +177,6 @@ fn head(bytes: &[u8]) -> Result<Option<(usize, Asked, Body)>, String> {
         }
         Err(error) => Err(error.to_string()),
     }
-}
-
-/// 1 KB of JSON with its head.
-fn json_answer() -> Vec<u8> {
-    let (before, after) = ANSWER;
-    let prose = "The quick brown fox jumps over the lazy dog. ".repeat(24);
-    let content = &prose[..1024 - before.len() - after.len()];
-    let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nx-request-id: req_mock\r\ncontent-length: 1024\r\n\r\n";
-    format!("{head}{before}{content}{after}").into_bytes()
 }
 
 const STREAM_HEAD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n\
@@ -259,13 +249,5 @@ mod tests {
         drop(first);
         assert_eq!(told(&seen), r#"{"requests":0,"most_at_once":1}"#);
         assert_eq!(told(&seen), r#"{"requests":0,"most_at_once":0}"#);
-    }
-
-    #[test]
-    fn the_answer_is_json_of_1024_bytes() {
-        let answer = json_answer();
-        let body = &answer[answer.len() - 1024..];
-        let value: serde_json::Value = serde_json::from_slice(body).unwrap();
-        assert_eq!(value["usage"]["total_tokens"], 310);
     }
 }

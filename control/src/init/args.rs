@@ -1,0 +1,135 @@
+//! The options of `trilane init`.
+
+use std::path::PathBuf;
+
+use super::credential::CredentialSource;
+use super::own_price::OwnPrice;
+use super::vendor::VendorArg;
+use crate::data_directory::DataArg;
+use crate::key::LimitArgs;
+use crate::models::ClientProtocol;
+
+/// Makes a document, credentials and a first key for real vendors.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Without --vendor it asks. With --vendor it asks nothing, for scripts.
+
+It tests each credential with one request that costs nothing, for the vendor's list of models, and says what came back. \
+Prices come from the catalogue (`trilane prices list`), from OpenRouter's own list, from --price, or from you; none is \
+invented. A model without a \
+price can be used, but what it costs is not counted, and no key that may use it can have a budget.
+
+Written are DIR/gateway.json, DIR/credentials/ (directory 0700, files 0400) and the first key in DIR. A document that is \
+there stays, unless --add or --force says otherwise. The environment's HTTPS_PROXY and NO_PROXY are respected, and the \
+proxy is written into the account.
+
+Exit codes:
+  0  done
+  1  not done: the vendor did not give its list, something is there already, or a file cannot be written
+  2  wrong command line
+
+Examples:
+  trilane init
+  trilane init --data ~/trilane --vendor anthropic --credential-file key.txt --budget-day 10
+  trilane init --vendor openai --vendor anthropic   # credentials in OPENAI_API_KEY and ANTHROPIC_API_KEY
+  trilane init --vendor compatible=http://127.0.0.1:11434/v1 --group ollama --no-credential --free
+  trilane init --add --vendor gemini --key-id gemini")]
+pub struct InitArgs {
+    #[command(flatten)]
+    pub data: DataArg,
+
+    /// A vendor: openai, anthropic, gemini, openrouter, deepseek, or compatible=URL; NAME=URL for another address
+    #[arg(long = "vendor", value_name = "NAME[=URL]", value_parser = VendorArg::parse)]
+    pub vendors: Vec<VendorArg>,
+
+    /// The protocol of a compatible address: A (OpenAI-style), B (Anthropic-style), C (Gemini-style) [default: A]
+    #[arg(long, value_name = "PROTOCOL", requires = "vendors")]
+    pub protocol: Option<ClientProtocol>,
+
+    /// The id of the vendor's group [default: the vendor's name]
+    #[arg(long, value_name = "ID", requires = "vendors")]
+    pub group: Option<String>,
+
+    #[command(flatten)]
+    pub credential: CredentialArgs,
+
+    /// The models to take, or `all` [default: those with a price in the catalogue; all if there is none]
+    #[arg(long, value_name = "ID", value_delimiter = ',', requires = "vendors")]
+    pub models: Vec<String>,
+
+    /// The price of a model that the catalogue does not know: MODEL=INPUT/OUTPUT, dollars for a million tokens
+    #[arg(long = "price", value_name = "MODEL=INPUT/OUTPUT", value_parser = OwnPrice::parse, requires = "vendors")]
+    pub prices: Vec<OwnPrice>,
+
+    /// Models without a known price cost nothing: your own server
+    #[arg(long, requires = "vendors")]
+    pub free: bool,
+
+    /// The certificate authorities of the vendor's address, where they are not the system's
+    #[arg(long, value_name = "FILE", requires = "vendors")]
+    pub ca: Option<PathBuf>,
+
+    /// The system's certificate authorities, which Envoy will trust too
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "/etc/ssl/certs/ca-certificates.crt"
+    )]
+    pub system_ca: PathBuf,
+
+    /// The id of the first key
+    #[arg(long, value_name = "ID", default_value = "first")]
+    pub key_id: String,
+
+    /// Write the first key to this new file [default: its id, .key, in the data directory]
+    #[arg(long, value_name = "FILE")]
+    pub key_out: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub terms: LimitArgs,
+
+    /// Add the vendors to the document that is there, and a key for the first of them
+    #[arg(long, conflicts_with = "force")]
+    pub add: bool,
+
+    /// Replace the document that is there; it stays as gateway.json.before
+    #[arg(long)]
+    pub force: bool,
+
+    /// Where clients will reach the gateway, for the printed lines
+    #[arg(
+        long,
+        value_name = "URL",
+        default_value = "http://127.0.0.1:10000",
+        env = "TRILANE_GATEWAY"
+    )]
+    pub gateway: String,
+}
+
+/// Where the credential is. With several vendors each is in the vendor's usual environment variable.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[group(multiple = false)]
+pub struct CredentialArgs {
+    /// The file with the vendor's credential
+    #[arg(long, value_name = "FILE", requires = "vendors")]
+    pub credential_file: Option<PathBuf>,
+
+    /// The environment variable with the vendor's credential [default: the one that its own tools use]
+    #[arg(long, value_name = "NAME", requires = "vendors")]
+    pub credential_env: Option<String>,
+
+    /// The address asks for no credential
+    #[arg(long, requires = "vendors")]
+    pub no_credential: bool,
+}
+
+impl CredentialArgs {
+    /// The place that is named, if one is.
+    pub fn source(&self) -> Option<CredentialSource> {
+        if self.no_credential {
+            return Some(CredentialSource::None);
+        }
+        let file = self.credential_file.clone().map(CredentialSource::File);
+        file.or_else(|| self.credential_env.clone().map(CredentialSource::Variable))
+    }
+}

@@ -1,0 +1,79 @@
+//! The same in a dialogue.
+
+use super::args::InitArgs;
+use super::chosen::{self, ChosenModel};
+use super::dialogue::Dialogue;
+use super::finish::finish;
+use super::listing::{self, ListSentence};
+use super::present::{self, FirstKey, PresentDocument};
+use super::tested::{self, TestedVendor};
+use crate::data_directory::DataDirectory;
+use crate::failure::Failure;
+use crate::prices::PriceCatalogue;
+use crate::terminal::{printable, say};
+
+/// Asks for the vendors, tests them, and writes.
+///
+/// # Errors
+/// There is nobody to ask, something is in the way, or cannot be written.
+pub fn run(args: &InitArgs, data: &DataDirectory, mut key: FirstKey) -> Result<(), Failure> {
+    let dialogue = Dialogue::new()?;
+    let document = data.document();
+    let mut present = PresentDocument::of(args);
+    if present == PresentDocument::None && document.exists() {
+        let name = document.display().to_string();
+        match dialogue.present(&printable(&name))? {
+            Some(chosen) => present = chosen,
+            None => return Ok(()),
+        }
+    }
+    while present == PresentDocument::Added && present::is_taken(data, &key) {
+        key.id = dialogue.key_id(&key.id)?;
+        key.file = present::key_file(args, data, &key.id)?;
+    }
+    present::ensure_free(data, present, &key)?;
+    let mut vendors = Vec::new();
+    loop {
+        if let Some(one) = of_dialogue(args, &dialogue)? {
+            vendors.push(one);
+        }
+        if !dialogue.another()? {
+            break;
+        }
+    }
+    if vendors.is_empty() {
+        return Err(Failure::Data("no vendor: nothing was written".to_owned()));
+    }
+    let priced = vendors
+        .iter()
+        .all(|one| one.group.models.iter().all(ChosenModel::is_priced));
+    if priced && !key.terms.has_budget() {
+        key.terms = match dialogue.budget()? {
+            Some(amount) => key.terms.with_budget_of_day(amount),
+            None => key.terms,
+        };
+    }
+    finish(args, data, present, vendors, key)
+}
+
+/// `None` where its list was not to be had, and nobody wants to try again.
+fn of_dialogue(args: &InitArgs, dialogue: &Dialogue) -> Result<Option<TestedVendor>, Failure> {
+    let vendor = dialogue.vendor()?;
+    let (credential, is_one, listed) = loop {
+        let (credential, is_one) = dialogue.credential(&vendor)?;
+        match listing::list(&vendor, &credential, &tested::reach(args)) {
+            Ok(listed) => break (credential, is_one, listed),
+            Err(failure) => {
+                say(&printable(&ListSentence(&vendor, &failure).to_string()));
+                if !dialogue.again()? {
+                    return Ok(None);
+                }
+            }
+        }
+    };
+    say(&tested::works(&vendor, is_one, listed.len()));
+    let offered = chosen::offer(&vendor, listed, &PriceCatalogue::embedded());
+    let models = dialogue.models(offered)?;
+    let group = tested::group(args, vendor, models)?;
+    Ok(Some(TestedVendor { group, credential }))
+}

@@ -1,0 +1,110 @@
+//! What the options say, for scripts: nothing is asked.
+
+use super::args::InitArgs;
+use super::chosen;
+use super::credential::CredentialSource;
+use super::finish::finish;
+use super::listed::ListedModel;
+use super::listing::{self, ListFailure, ListSentence};
+use super::present::{self, FirstKey, PresentDocument};
+use super::tested::{self, TestedVendor};
+use super::vendor::{Vendor, VendorArg};
+use crate::data_directory::DataDirectory;
+use crate::failure::Failure;
+use crate::prices::PriceCatalogue;
+use crate::terminal::{printable, say};
+
+/// Tests the vendors that the options name, and writes.
+///
+/// # Errors
+/// A vendor did not give its list, something is in the way, or cannot be written.
+pub fn run(args: &InitArgs, data: &DataDirectory, key: FirstKey) -> Result<(), Failure> {
+    let present = PresentDocument::of(args);
+    present::ensure_free(data, present, &key)?;
+    if args.vendors.len() > 1 {
+        ensure_of_one(args)?;
+    }
+    let mut vendors = Vec::new();
+    for arg in &args.vendors {
+        vendors.push(of_options(args, arg)?);
+    }
+    finish(args, data, present, vendors, key)
+}
+
+/// Refuses options that can be meant for one vendor only.
+fn ensure_of_one(args: &InitArgs) -> Result<(), Failure> {
+    let options = [
+        ("--protocol", args.protocol.is_some()),
+        ("--group", args.group.is_some()),
+        ("--credential-…", args.credential.source().is_some()),
+        ("--models", !args.models.is_empty()),
+        ("--price", !args.prices.is_empty()),
+        ("--ca", args.ca.is_some()),
+    ];
+    match options.into_iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((option, _)) => Err(Failure::Usage(format!(
+            "{option} is for one vendor: add the others by a run of their own, with --add"
+        ))),
+    }
+}
+
+fn of_options(args: &InitArgs, arg: &VendorArg) -> Result<TestedVendor, Failure> {
+    let protocol = args.protocol.map(Into::into);
+    let vendor = Vendor::new(
+        arg.preset,
+        arg.url.as_deref(),
+        protocol,
+        args.group.as_deref(),
+    );
+    let vendor = vendor.map_err(Failure::Usage)?;
+    let usual = || {
+        let variable = vendor.preset.variable;
+        (!variable.is_empty()).then(|| CredentialSource::Variable(variable.to_owned()))
+    };
+    let source = args.credential.source().or_else(usual).ok_or_else(|| {
+        let why = "say where the credential is: --credential-file FILE, --credential-env NAME or --no-credential";
+        Failure::Usage(why.to_owned())
+    })?;
+    let credential = source.read().map_err(Failure::Data)?;
+    let listed = match listing::list(&vendor, &credential, &tested::reach(args)) {
+        Ok(listed) => {
+            let is_one = source != CredentialSource::None;
+            say(&tested::works(&vendor, is_one, listed.len()));
+            listed
+        }
+        Err(failure) => named_instead(args, &vendor, &failure)?,
+    };
+    let offered = chosen::offer(&vendor, listed, &PriceCatalogue::embedded());
+    let mut models = chosen::select(&vendor, offered, &args.models).map_err(Failure::Data)?;
+    chosen::price(&vendor, &mut models, &args.prices, args.free).map_err(Failure::Data)?;
+    Ok(TestedVendor {
+        group: tested::group(args, vendor, models)?,
+        credential,
+    })
+}
+
+/// The models that the command line names, where the address has no list.
+fn named_instead(
+    args: &InitArgs,
+    vendor: &Vendor,
+    failure: &ListFailure,
+) -> Result<Vec<ListedModel>, Failure> {
+    let sentence = printable(&ListSentence(vendor, failure).to_string());
+    let has_none = matches!(
+        failure,
+        ListFailure::Status(404 | 405) | ListFailure::NotAList
+    );
+    if !has_none || args.models.is_empty() || args.models == ["all"] {
+        return Err(Failure::Data(sentence));
+    }
+    say(&format!(
+        "warning: {sentence} The models are taken as you name them, and the credential is not tested"
+    ));
+    let model = |id: &String| ListedModel {
+        id: id.clone(),
+        display_name: None,
+        prices: None,
+    };
+    Ok(args.models.iter().map(model).collect())
+}

@@ -1,0 +1,147 @@
+//! The text of a document: a new one, and one with further groups.
+
+use serde_json::json;
+use trilane::protocol::{Entry, Protocol};
+
+use super::chosen::ChosenModel;
+use super::vendor::Vendor;
+use crate::json_span;
+
+/// The id of the group that serves several vendors to one key.
+pub const MIXED: &str = "all";
+/// How far the members of a group in `groups` are from the margin.
+const INDENT: &str = "      ";
+
+/// A vendor with its models: a group of the document.
+#[derive(Debug)]
+pub struct VendorGroup {
+    /// The vendor.
+    pub vendor: Vendor,
+    /// The models.
+    pub models: Vec<ChosenModel>,
+    /// The proxy of its account.
+    pub proxy: Option<String>,
+    /// The file of certificate authorities of its account, absolute.
+    pub ca: Option<String>,
+}
+
+impl VendorGroup {
+    /// It as an element of `groups`, indented as in [`new`]; its first line is not.
+    pub fn text(&self) -> String {
+        let vendor = &self.vendor;
+        let mut account = vec![
+            ("id", json!(vendor.account())),
+            ("url", json!(vendor.url)),
+            ("credential", json!(vendor.account())),
+        ];
+        account.extend(self.ca.as_ref().map(|file| ("ca", json!(file))));
+        account.extend(self.proxy.as_ref().map(|proxy| ("proxy", json!(proxy))));
+        let account = account
+            .into_iter()
+            .map(|(name, value)| format!("\"{name}\": {value}"));
+        let account = account.collect::<Vec<_>>().join(", ");
+        let mut members = vec![
+            ("id", json!(vendor.group).to_string()),
+            ("protocol", json!(vendor.protocol.to_string()).to_string()),
+            ("clients", json!("current").to_string()),
+            ("multiplier", json!("1.0000").to_string()),
+        ];
+        if vendor.protocol == Protocol::B && vendor.preset.counts_tokens {
+            members.push(("count_tokens", json!(true).to_string()));
+        }
+        members.push(("accounts", format!("[{{{account}}}]")));
+        members.push(("models", list(self.models.iter().map(ChosenModel::json))));
+        object(&members)
+    }
+}
+
+/// A group that serves the first vendor of each protocol to one key. `None` unless there are several protocols and B is
+/// one of them, without which a Mixed group is warned of.
+fn mixed(groups: &[VendorGroup]) -> Option<String> {
+    let mut entries = Vec::new();
+    let mut models: Vec<(&str, Entry)> = Vec::new();
+    for protocol in [Protocol::A, Protocol::B, Protocol::C] {
+        let first = groups
+            .iter()
+            .find(|group| group.vendor.protocol == protocol);
+        let Some(group) = first else {
+            continue;
+        };
+        let entry = protocol.entry();
+        let source = json!(group.vendor.group);
+        let source = format!("{{\"source\": {source}, \"extra_multiplier\": \"1.0000\"}}");
+        entries.push((entry.name(), source));
+        for model in &group.models {
+            if !models.iter().any(|(id, _)| *id == model.id) {
+                models.push((&model.id, entry));
+            }
+        }
+    }
+    let has_b = groups
+        .iter()
+        .any(|group| group.vendor.protocol == Protocol::B);
+    let taken = groups.iter().any(|group| group.vendor.group == MIXED);
+    if entries.len() < 2 || !has_b || taken {
+        return None;
+    }
+    let entries = entries
+        .iter()
+        .map(|(name, source)| format!("{INDENT}  \"{name}\": {source}"));
+    let entries = entries.collect::<Vec<_>>().join(",\n");
+    let models = models
+        .into_iter()
+        .map(|(id, entry)| format!("{{\"id\": {}, \"entry\": \"{}\"}}", json!(id), entry.name()));
+    Some(object(&[
+        ("id", json!(MIXED).to_string()),
+        ("protocol", json!("Mixed").to_string()),
+        ("clients", json!("current").to_string()),
+        ("entries", format!("{{\n{entries}\n{INDENT}}}")),
+        ("models", list(models)),
+    ]))
+}
+
+fn list(elements: impl Iterator<Item = String>) -> String {
+    let lines = elements.map(|element| format!("{INDENT}  {element}"));
+    format!("[\n{}\n{INDENT}]", lines.collect::<Vec<_>>().join(",\n"))
+}
+
+fn object(members: &[(&str, String)]) -> String {
+    let lines = members
+        .iter()
+        .map(|(name, value)| format!("{INDENT}\"{name}\": {value}"));
+    format!("{{\n{}\n    }}", lines.collect::<Vec<_>>().join(",\n"))
+}
+
+/// A document with these groups, and the group that its first key is for.
+pub fn new(groups: &[VendorGroup]) -> (String, String) {
+    let mut texts: Vec<String> = groups.iter().map(VendorGroup::text).collect();
+    let first = groups.first().map(|group| group.vendor.group.clone());
+    let mut of_key = first.unwrap_or_default();
+    if let Some(mixed) = mixed(groups) {
+        texts.push(mixed);
+        of_key = MIXED.to_owned();
+    }
+    let text = format!(
+        "{{\n  \"currency\": \"USD\",\n  \"groups\": [\n    {}\n  ],\n  \"keys\": []\n}}\n",
+        texts.join(",\n    ")
+    );
+    (text, of_key)
+}
+
+/// A document with these groups behind its own. `None` where it has no list of groups.
+pub fn added(document: &[u8], groups: &[VendorGroup]) -> Option<Vec<u8>> {
+    let members = json_span::members(document, &json_span::root(document)?)?;
+    let list = members.into_iter().find(|member| member.name == "groups")?;
+    let elements = json_span::elements(document, &list.value)?;
+    let texts = groups.iter().map(VendorGroup::text).collect::<Vec<_>>();
+    let texts = texts.join(",\n    ");
+    let (at, with) = match elements.last() {
+        Some(last) => (last.end, format!(",\n    {texts}")),
+        None => (
+            list.value.start.checked_add(1)?,
+            format!("\n    {texts}\n  "),
+        ),
+    };
+    let (before, behind) = document.split_at_checked(at)?;
+    Some([before, with.as_bytes(), behind].concat())
+}

@@ -1,0 +1,47 @@
+//! `trilane init`: from nothing to a document for real vendors.
+//!
+//! For each [`vendor`] it takes a [`credential`], tests it by the vendor's own [list](listing) of models
+//! ([`listed`]), and chooses models with their prices ([`chosen`]): [by options](by_options), or [by a
+//! dialogue](by_dialogue) with a person ([`dialogue`]). What is there already stays, unless somebody says otherwise
+//! ([`present`]). In the end ([`finish`]) it makes the document's [text](group_text), writes document, credentials and a
+//! first key ([`writing`]), and says what to set in [`clients`].
+
+mod args;
+mod by_dialogue;
+mod by_options;
+mod chosen;
+mod clients;
+mod credential;
+mod dialogue;
+mod finish;
+mod group_text;
+mod listed;
+mod listing;
+mod own_price;
+mod present;
+mod tested;
+mod vendor;
+mod writing;
+
+pub use args::InitArgs;
+use present::FirstKey;
+
+use crate::failure::Failure;
+
+/// Asks, or takes the options; tests, and writes.
+///
+/// # Errors
+/// A vendor did not give its list, something is in the way, or cannot be written.
+pub fn run(args: &InitArgs) -> Result<(), Failure> {
+    let data = args.data.directory()?;
+    let key = FirstKey {
+        id: args.key_id.clone(),
+        file: present::key_file(args, &data, &args.key_id)?,
+        terms: args.terms.clone(),
+    };
+    if args.vendors.is_empty() {
+        by_dialogue::run(args, &data, key)
+    } else {
+        by_options::run(args, &data, key)
+    }
+}

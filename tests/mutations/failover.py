@@ -1,0 +1,115 @@
+"""What keeps failover's promises: every account once at most, its own credential, bounds, order, ejection."""
+
+from __future__ import annotations
+
+from mutation import Mutation
+
+_request = "src/failover/request.rs"
+_order = "src/failover/order.rs"
+_states = "src/failover/states.rs"
+_report = "src/failover/report.rs"
+_attempt = "src/failover/attempt.rs"
+_several = "src/exchange/several_accounts.rs"
+_direct = "accounts/test_direct.py::"
+_aside = "accounts/test_set_aside.py::"
+
+_CREDENTIALS = ("{remove: authorization}", "{remove: x-api-key}", "{remove: x-goog-api-key}")
+_PRIVATE = "{remove_on_match: {key_matcher: {prefix: x-envoy-, ignore_case: true}}}"
+
+FAILOVER: tuple[Mutation, ...] = (
+    # ---- Which account
+    Mutation(
+        "an account is asked twice",
+        _request,
+        "let fresh = |index| !progress.asked.contains(&index);",
+        "let fresh = |_| true;",
+        (_direct + "test_all_ejected", "accounts/test_all_fail.py::test_last_answer"),
+    ),
+    Mutation(
+        "an ejected account is asked first",
+        _order,
+        "(self.ejected, self.priority, self.draw, self.index)",
+        "(false, self.priority, self.draw, self.index)",
+        (_aside + "test_aside_and_back", _aside + "test_next_tier_only_without_the_first"),
+    ),
+    Mutation(
+        "priorities do not count",
+        _order,
+        "(self.ejected, self.priority, self.draw, self.index)",
+        "(self.ejected, 0, self.draw, self.index)",
+        (_aside + "test_next_tier_only_without_the_first",),
+    ),
+    Mutation(
+        "weights do not count",
+        _order,
+        "weight: u64::from(weight.max(1)),",
+        "weight: u64::from(weight.clamp(1, 1)),",
+        ("accounts/test_affinity.py::test_weights",),
+    ),
+    Mutation(
+        "conversations wander",
+        _order,
+        "numerator: negative_log2(mix(affinity ^ marks.id)),",
+        "numerator: negative_log2(mix(marks.id)),",
+        ("accounts/test_affinity.py::test_a_conversation_stays_with_its_account",),
+    ),
+    # ---- Within which bounds
+    Mutation(
+        "`tries` does not bound",
+        _request,
+        "if progress.asked.len() >= self.plan.bounds.attempts {",
+        "if progress.asked.len() > 40 {",
+        ("accounts/test_time.py::test_tries",),
+    ),
+    Mutation(
+        "`total_seconds` does not bound",
+        _several,
+        "until_us: began_us.saturating_add(total_us),",
+        "until_us: began_us.saturating_add(total_us).max(u64::MAX),",
+        ("accounts/test_time.py::test_total_time",),
+    ),
+    Mutation(
+        "an error of the request is taken elsewhere",
+        _attempt,
+        "kind == AttemptFailure::Request\n            || next",
+        "next",
+        ("accounts/test_not_again.py::test_faults_of_the_request",),
+    ),
+    # ---- Whose credential, and by which way
+    Mutation(
+        "the hop keeps the credential of the account before",
+        "envoy/envoy.yaml",
+        "".join(f"{' ' * 20}- {each}\n" for each in (*_CREDENTIALS, _PRIVATE)),
+        f"{' ' * 20}- {_PRIVATE}\n",
+        (_direct + "test_a_direct_attempt_fails[429-chat]",),
+    ),
+    Mutation(
+        "every attempt passes the hop",
+        _request,
+        "let direct = states.has_answered(marks) || !has_hop;",
+        "let direct = !has_hop;",
+        (_direct + "test_a_direct_attempt_fails[429-chat]",),
+    ),
+    # ---- What ejects
+    Mutation(
+        "a failed direct attempt counts against nobody",
+        _report,
+        "        states::note(Event::Failed, source, accounts, index, host);",
+        "        let _ = (source, accounts, index, host);",
+        (_direct + "test_a_direct_attempt_fails[429-chat]", _aside + "test_what_sets_aside"),
+    ),
+    Mutation(
+        "an answer does not wipe out failures",
+        _states,
+        "entry.ejection.on_answer();",
+        "",
+        (_aside + "test_only_after_so_many_failures",),
+    ),
+    Mutation(
+        "ejections survive a change of their terms",
+        _states,
+        "(entry.terms == marks.terms).then_some(&entry.ejection)",
+        "Some(&entry.ejection)",
+        (_aside + "test_what_sets_aside",),
+    ),
+)

@@ -1,0 +1,154 @@
+"""OpenAI, and vendors whose own pages call their interface OpenAI's.
+
+- OpenAI: requests of the official SDKs (`GET /v1/models`, `POST /v1/responses`, `POST /v1/chat/completions`, all with
+  `Authorization: Bearer`), and the bodies that these SDKs parse: lists, responses, errors
+  (`{"error": {message, type, param, code}}`; 401 `invalid_api_key`, 404 `model_not_found`).
+- DeepSeek: https://api-docs.deepseek.com/zh-cn/api/list-models (`GET /models`, members `id`, `object`, `owned_by` and no
+  others) and https://api-docs.deepseek.com/quick_start/pricing (base addresses, models, Chat Completions and Responses).
+- OpenRouter: https://www.openrouter.ai/docs/api/api-reference/models/list-models-filtered-by-user-provider-preferences-privacy-settings-and-guardrails
+  (`GET https://openrouter.ai/api/v1/models/user` with a bearer token). `GET /api/v1/models` needs none.
+  https://www.openrouter.ai/docs/client-sdks/typescript/models/publicpricing.md: `pricing` has `prompt` and `completion`, US
+  dollars for a token in strings. The shape of its errors was not read: only the status counts.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from .vendor_server import Answer, Asked, VendorServer
+
+
+def error(status: int, message: str, code: Optional[str] = None, param: Optional[str] = None) -> Answer:
+    """An error in OpenAI's shape."""
+    body = {"message": message, "type": "invalid_request_error", "param": param, "code": code}
+    return Answer(status, {"error": body}, {"x-request-id": "req_1"})
+
+
+class OpenAIVendor(VendorServer):
+    """OpenAI."""
+
+    base = "/v1"
+    models = ("gpt-6-luna", "gpt-6.2-sol", "text-embedding-3-small")
+    owner = "openai"
+    #: The path of the list that needs the credential.
+    list_path = "/v1/models"
+    #: The paths of the endpoints that write answers.
+    chat_path: Optional[str] = "/v1/chat/completions"
+    responses_path: Optional[str] = "/v1/responses"
+
+    def answer(self, asked: Asked) -> Answer:
+        known = {("GET", self.list_path), ("POST", self.chat_path), ("POST", self.responses_path)}
+        if (asked.method, asked.path) not in known:
+            return error(404, f"Invalid URL ({asked.method} {asked.path})")
+        if asked.headers.get("authorization") != f"Bearer {self.credential}":
+            if "authorization" not in asked.headers:
+                return error(401, "You didn't provide an API key.")
+            return error(401, "Incorrect API key provided", "invalid_api_key")
+        if asked.path == self.list_path:
+            return Answer(200, {"object": "list", "data": [self.listed(name) for name in self.models]})
+        body = asked.json()
+        if body is None:
+            return error(400, "We could not parse the JSON body of your request.")
+        if not isinstance(body.get("model"), str):
+            return error(400, "you must provide a model parameter")
+        if body["model"] not in self.models:
+            message = f"The model `{body['model']}` does not exist or you do not have access to it."
+            return error(404, message, "model_not_found", "model")
+        if body.get("stream"):
+            return error(501, "this stand-in has no streams")
+        if asked.path == self.chat_path:
+            return self._chat(body)
+        return self._response(body)
+
+    def listed(self, name: str) -> dict[str, Any]:
+        """An element of the list."""
+        return {"id": name, "object": "model", "created": 1763700000, "owned_by": self.owner}
+
+    def _chat(self, body: dict[str, Any]) -> Answer:
+        if not isinstance(body.get("messages"), list):
+            return error(400, "Missing required parameter: 'messages'.", "missing_required_parameter", "messages")
+        message = {"role": "assistant", "content": "pong", "refusal": None, "annotations": []}
+        usage = {
+            "prompt_tokens": 12,
+            "completion_tokens": self.output_tokens,
+            "total_tokens": 12 + self.output_tokens,
+            "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 0},
+            "completion_tokens_details": {"reasoning_tokens": 0, "audio_tokens": 0},
+        }
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
+        return Answer(
+            200,
+            {
+                "id": "chatcmpl-1",
+                "created": 1763700000,
+                "model": body["model"],
+                "object": "chat.completion",
+                "choices": [choice],
+                "usage": usage,
+                "service_tier": "default",
+            },
+        )
+
+    def _response(self, body: dict[str, Any]) -> Answer:
+        if "input" not in body:
+            return error(400, "Missing required parameter: 'input'.", "missing_required_parameter", "input")
+        text = {"type": "output_text", "text": "pong", "annotations": [], "logprobs": []}
+        message = {"id": "msg_1", "type": "message", "status": "completed", "role": "assistant", "content": [text]}
+        usage = {
+            "input_tokens": 12,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": self.output_tokens,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": 12 + self.output_tokens,
+        }
+        return Answer(
+            200,
+            {
+                "id": "resp_1",
+                "object": "response",
+                "created_at": 1763700000,
+                "status": "completed",
+                "error": None,
+                "incomplete_details": None,
+                "instructions": None,
+                "metadata": {},
+                "model": body["model"],
+                "output": [message],
+                "parallel_tool_calls": True,
+                "service_tier": "default",
+                "temperature": 1.0,
+                "tool_choice": "auto",
+                "tools": [],
+                "top_p": 1.0,
+                "usage": usage,
+            },
+        )
+
+
+class DeepSeekVendor(OpenAIVendor):
+    """DeepSeek, by its base address with `/v1`."""
+
+    models = ("deepseek-flash", "deepseek-v4-pro")
+    owner = "deepseek"
+
+    def listed(self, name: str) -> dict[str, Any]:
+        return {"id": name, "object": "model", "owned_by": self.owner}
+
+
+class OpenRouterVendor(OpenAIVendor):
+    """OpenRouter. Only Chat Completions stands in."""
+
+    base = "/api/v1"
+    models = ("openai/gpt-6-luna", "meta-llama/llama-4-maverick:free")
+    list_path = "/api/v1/models/user"
+    chat_path = "/api/v1/chat/completions"
+    responses_path = None
+
+    def listed(self, name: str) -> dict[str, Any]:
+        price = "0" if name.endswith(":free") else "0.0000001"
+        return {"id": name, "name": name, "pricing": {"prompt": price, "completion": price}}
+
+    def answer(self, asked: Asked) -> Answer:
+        if (asked.method, asked.path) == ("GET", "/api/v1/models"):
+            return Answer(200, {"data": [self.listed(name) for name in (*self.models, "everybody/sees-this")]})
+        return super().answer(asked)

@@ -1,0 +1,129 @@
+"""What all stand-ins have in common: a server on loopback, perhaps with TLS."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import ssl
+import threading
+import urllib.parse
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Optional
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """A request."""
+
+    method: str
+    path: str
+    #: The first value of each query parameter.
+    query: dict[str, str]
+    #: By names in lower case.
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self) -> Optional[dict[str, Any]]:
+        """The body, where it is an object of JSON and said to be."""
+        if not self.headers.get("content-type", "").startswith("application/json"):
+            return None
+        try:
+            body = json.loads(self.body)
+        except ValueError:
+            return None
+        return body if isinstance(body, dict) else None
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """A response: a status and a body of JSON."""
+
+    status: int
+    body: dict[str, Any]
+    headers: dict[str, str] = dataclasses.field(default_factory=dict)
+
+
+class VendorServer:
+    """A server; use it as a context manager. A stand-in overrides `answer`."""
+
+    #: What stands before the paths of the vendor's own documentation.
+    base = ""
+
+    def __init__(
+        self,
+        credential: str,
+        *,
+        certificate: Optional[Path] = None,
+        host: str = "127.0.0.1",
+        output_tokens: int = 56,
+    ) -> None:
+        """`certificate` is a directory with `server.crt` and `server.key`: then it speaks TLS.
+
+        `host` is an address of the loopback interface; with TLS, `127.0.0.1` is called `localhost`.
+
+        `output_tokens` is what each of its responses reports.
+        """
+        self.credential = credential
+        self.output_tokens = output_tokens
+        #: The requests that it got, oldest first.
+        self.asked: list[Asked] = []
+        stand_in = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                stand_in._serve(self)
+
+            def do_POST(self) -> None:
+                stand_in._serve(self)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer((host, 0), Handler)
+        self._server.daemon_threads = True
+        self._scheme, self._host = "http", host
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate / "server.crt", certificate / "server.key")
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+            self._scheme = "https"
+            self._host = "localhost" if host == "127.0.0.1" else host
+
+    @property
+    def url(self) -> str:
+        """Its base address, as an account has it."""
+        return f"{self._scheme}://{self._host}:{self._server.server_address[1]}{self.base}"
+
+    def answer(self, asked: Asked) -> Answer:
+        """The response to a request."""
+        raise NotImplementedError
+
+    def __enter__(self):  # noqa: ANN204 (the subclass)
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def _serve(self, handler: BaseHTTPRequestHandler) -> None:
+        target = urllib.parse.urlsplit(handler.path)
+        query = {name: values[0] for name, values in urllib.parse.parse_qs(target.query).items()}
+        body = handler.rfile.read(int(handler.headers.get("content-length") or 0))
+        headers = {name.lower(): value for name, value in handler.headers.items()}
+        asked = Asked(handler.command, urllib.parse.unquote(target.path), query, headers, body)
+        self.asked.append(asked)
+        answer = self.answer(asked)
+        content = json.dumps(answer.body).encode()
+        handler.send_response(answer.status)
+        for name, value in {"content-type": "application/json", **answer.headers}.items():
+            handler.send_header(name, value)
+        handler.send_header("content-length", str(len(content)))
+        handler.end_headers()
+        handler.wfile.write(content)
