@@ -36,12 +36,18 @@ pub fn apply(config: &mut Value, settings: &EnvoySettings) -> Result<(), String>
     if let Some(service) = &settings.limits_service {
         limits_service::add(config, service)?;
     }
-    let filter = text(&settings.filter)?;
-    let filters = set_filter(config, filter)?;
-    if filters == 0 {
-        return Err(missing(&["vm_config"]).to_string());
+    filter(config, &settings.filter)
+}
+
+/// Sets the filter's file wherever it runs.
+///
+/// # Errors
+/// It runs nowhere, or the path is no text.
+pub fn filter(config: &mut Value, file: &Path) -> Result<(), String> {
+    match set_filter(config, text(file)?)? {
+        0 => Err(missing(&["vm_config"]).to_string()),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// The file from which Envoy takes the clusters of the document's accounts.
