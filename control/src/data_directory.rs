@@ -27,7 +27,7 @@ use crate::failure::Failure;
 const NAME: &str = "trilane";
 
 /// The variable that names the directory.
-const VARIABLE: &str = "TRILANE_DATA";
+pub const VARIABLE: &str = "TRILANE_DATA";
 
 /// The option `--data`.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -96,19 +96,6 @@ impl DataDirectory {
     /// The ledger's file. Rotated ones are beside it.
     pub fn ledger(&self) -> PathBuf {
         self.0.join("ledger").join("ledger.jsonl")
-    }
-
-    /// The ledger's file and the rotated ones beside it, those that are there, in the order of their names.
-    pub fn ledgers(&self) -> Vec<PathBuf> {
-        let directory = self.0.join("ledger");
-        let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-        let is_ledger = |file: &PathBuf| file.extension().is_some_and(|end| end == "jsonl");
-        let mut found: Vec<PathBuf> = entries
-            .map(|entry| entry.path())
-            .filter(is_ledger)
-            .collect();
-        found.sort();
-        found
     }
 
     /// The certificate of the TLS listener: `server.crt` and `server.key`, and perhaps the `ca.crt` that clients trust.

@@ -26,6 +26,7 @@ pub fn read(data: &DataDirectory) -> Result<UpSettings, Failure> {
     for (setting, text) in [
         ("ledger-max-age", &settings.ledger_max_age),
         ("drain", &settings.drain),
+        ("unresponsive-after", &settings.unresponsive_after),
     ] {
         if let Some(Err(why)) = text.as_deref().map(parse_duration) {
             return Err(wrong(&format!("{setting}: {why}")));

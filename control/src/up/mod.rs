@@ -6,7 +6,7 @@
 //! For a demonstration there is a [`sample`] document and [simulators](demo).
 //!
 //! A [`supervisor`] starts the [Envoy process](envoy_process) by way of a [`launcher`], waits until it is ready, starts it again when it ends
-//! ([`back_off`]), and drains it at the end through its [admin interface](admin). Meanwhile a document that is saved is put in force
+//! ([`back_off`]) or hangs ([`watchdog`]), and drains it at the end through its [admin interface](admin). Meanwhile a document that is saved is put in force
 //! (`crate::render`), the [`ledger`] is rotated, and what [Envoy's log](log) says about vendors that refuse an account is
 //! printed. The [`overview`] says what is where.
 
@@ -29,6 +29,7 @@ mod sample;
 mod settings;
 mod size;
 mod supervisor;
+mod watchdog;
 
 use tokio::runtime::Builder;
 

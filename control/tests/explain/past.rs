@@ -398,7 +398,15 @@ fn where_it_is_found() {
         (output.status.code().unwrap(), text.matches(ID).count())
     };
     assert_eq!(unnamed(None), (2, 0), "nowhere to look");
-    assert_eq!(unnamed(Some("plain.jsonl:old.jsonl.gz")), (0, 2));
+    assert_eq!(unnamed(Some("plain.jsonl")), (0, 1));
+    desk.write("plain-20261123T120000Z.jsonl", &both);
+    desk.write("plain-notes.jsonl", &both);
+    assert_eq!(
+        unnamed(Some("plain.jsonl")),
+        (0, 2),
+        "with what was set aside"
+    );
+    assert_eq!(unnamed(Some("missing.jsonl")).0, 1, "it is not there");
     for (count, data, name, whose) in [
         (1, "target/run/10000", "ledger.jsonl", "that of `make run`"),
         (

@@ -1,0 +1,135 @@
+//! Notices an Envoy that is there and answers nothing.
+//!
+//! Two things are asked: the admin interface, which Envoy's main thread serves, and the gateway's health check, which its workers do.
+//! Without an answer of the first no document takes effect and nothing is drained; without one of the second no request is served.
+//! An Envoy that is only overloaded answers both, be it by a closed connection, and is left alone.
+
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::time::{Duration, Instant};
+
+use tokio::time::{sleep, timeout};
+
+use super::admin::{self, Admin};
+use crate::host_port::HostPort;
+
+/// How often Envoy is asked, at most.
+const EVERY: Duration = Duration::from_secs(5);
+/// How long an answer may take, at most.
+const ANSWER: Duration = Duration::from_secs(2);
+/// How often in a row it must have been asked in vain: this process may have been stopped meanwhile.
+const TIMES: u32 = 2;
+/// How long an Envoy that was started again may take until it answers.
+const START: Duration = Duration::from_secs(60);
+
+/// Ends when Envoy hangs.
+pub type Hang = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// What is asked of an Envoy.
+#[derive(Debug, Clone)]
+pub struct Watchdog {
+    /// Where clients connect.
+    pub gateway: HostPort,
+    /// The file with the address of the admin interface.
+    pub admin_address: PathBuf,
+    /// How long it may answer nothing.
+    pub patience: Duration,
+}
+
+impl Watchdog {
+    /// Waits until an Envoy that has been started, and perhaps has been ready already, answers nothing any more.
+    pub fn hang(self, was_ready: bool) -> Hang {
+        Box::pin(async move {
+            let mut patience = if was_ready {
+                self.patience
+            } else {
+                self.patience.max(START)
+            };
+            let every = EVERY.min(self.patience / 4);
+            let mut heard = Instant::now();
+            let mut in_vain: u32 = 0;
+            while in_vain < TIMES || heard.elapsed() < patience {
+                sleep(every).await;
+                if self.answers().await {
+                    heard = Instant::now();
+                    in_vain = 0;
+                    patience = self.patience;
+                } else {
+                    in_vain = in_vain.saturating_add(1);
+                }
+            }
+        })
+    }
+
+    async fn answers(&self) -> bool {
+        let within = ANSWER.min(self.patience);
+        let admin = async { Admin::at(&self.admin_address)?.answers().await };
+        let admin = timeout(within, admin);
+        let gateway = timeout(within, admin::ready(&self.gateway));
+        let (admin, gateway) = tokio::join!(admin, gateway);
+        matches!(admin, Ok(Ok(()))) && gateway.is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncWriteExt as _;
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// What a listener does with each connection.
+    #[derive(Clone, Copy)]
+    enum Does {
+        Answer,
+        Close,
+        Nothing,
+    }
+
+    async fn listener(does: Does) -> HostPort {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            let mut held = Vec::new();
+            loop {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                match does {
+                    Does::Answer => {
+                        let text = b"HTTP/1.1 503 Busy\r\ncontent-length: 0\r\n\r\n";
+                        stream.write_all(text).await.unwrap();
+                        held.push(stream);
+                    }
+                    Does::Close => drop(stream),
+                    Does::Nothing => held.push(stream),
+                }
+            }
+        });
+        HostPort::loopback(port)
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn what_is_a_hang() {
+        let place = tempfile::tempdir().unwrap();
+        let mut cases = Vec::new();
+        for (case, admin, gateway, want) in [
+            ("it is well", Does::Answer, Does::Answer, false),
+            ("it is overloaded", Does::Answer, Does::Close, false),
+            ("its workers hang", Does::Answer, Does::Nothing, true),
+            ("its main thread hangs", Does::Nothing, Does::Answer, true),
+            ("it has no admin interface", Does::Close, Does::Answer, true),
+        ] {
+            let admin_address = place.path().join(case);
+            std::fs::write(&admin_address, listener(admin).await.to_string()).unwrap();
+            let watchdog = Watchdog {
+                gateway: listener(gateway).await,
+                admin_address,
+                patience: Duration::from_millis(300),
+            };
+            let seen = tokio::spawn(timeout(Duration::from_secs(2), watchdog.hang(true)));
+            cases.push((case, seen, want));
+        }
+        for (case, seen, want) in cases {
+            assert_eq!(seen.await.unwrap().is_ok(), want, "{case}");
+        }
+    }
+}
