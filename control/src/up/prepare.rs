@@ -9,7 +9,7 @@ use super::ledger::LedgerFile;
 use super::lock::DirectoryLock;
 use super::plan::Plan;
 use super::port::{self, HeldPort};
-use super::{orphan, sample, tell};
+use super::{orphan, readable, sample, tell};
 use crate::carried_filter::carried_filter;
 use crate::envoy_config::{self, EnvoySettings, LedgerPlace, StaticUpstreams, TlsListener};
 use crate::failure::Failure;
@@ -151,6 +151,9 @@ impl Prepared {
                 findings
                     .iter()
                     .for_each(|line| tell(&format!("document: {line}")));
+                readable::warnings(&plan.document, &plan.credentials)
+                    .iter()
+                    .for_each(|line| tell(line));
                 self.put(&plan.run.published_from(), source.as_bytes())
             }
             Err(problems) => {
