@@ -134,9 +134,11 @@ impl Prepared {
             })?,
         };
         if !filter.starts_with(b"\0asm") {
-            return Err(Failure::Data(
-                "--filter: this is no WebAssembly module".to_owned(),
-            ));
+            let from = self.plan.filter.as_deref().unwrap_or(&file);
+            return Err(Failure::Data(format!(
+                "--filter: this is no WebAssembly module: {}. Choose another with --filter FILE",
+                from.display()
+            )));
         }
         self.put(&file, filter)
     }
@@ -234,15 +236,5 @@ fn write_sample(plan: &Plan) -> Result<(), Failure> {
 
 /// A failure of the system, with the way out.
 fn cannot(what: &str, path: &Path, error: &io::Error, option: &str) -> Failure {
-    let advice = match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "Free some space, or choose another place with"
-        }
-        io::ErrorKind::PermissionDenied => "Let this user do so, or choose another place with",
-        _ => "Choose another with",
-    };
-    Failure::Data(format!(
-        "cannot {what} {}: {error}. {advice} {option}",
-        path.display()
-    ))
+    Failure::at_place(&format!("{what} {}", path.display()), error, option)
 }

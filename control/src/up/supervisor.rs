@@ -132,7 +132,7 @@ async fn first_ready(gateway: &Prepared, envoy: &mut EnvoyProcess) -> Result<Adm
                 ""
             };
             return Err(Failure::Data(format!(
-                "Envoy ended at its start ({status}).{why}\n{end}"
+                "Envoy ended at its start ({status}).{why} Its log says the rest, and more with --log-level debug.\n{end}"
             )));
         }
         let last = match ready(gateway).await {
