@@ -36,6 +36,12 @@ pub fn apply(config: &mut Value, settings: &EnvoySettings) -> Result<(), String>
     if let Some(service) = &settings.limits_service {
         limits_service::add(config, service)?;
     }
+    if let Some(hang) = settings.worker_hang {
+        let kill =
+            Mapping::from_iter([("kill_timeout".into(), format!("{}s", hang.as_secs()).into())]);
+        let watchdogs = Mapping::from_iter([("worker_watchdog".into(), kill.into())]);
+        place::mapping(config, &[])?.insert("watchdogs".into(), watchdogs.into());
+    }
     filter(config, &settings.filter)
 }
 

@@ -72,6 +72,7 @@ impl Mode {
             ledger: LedgerPlace::StandardOutput,
             static_upstreams: StaticUpstreams::None,
             limits_service: None,
+            worker_hang: None,
         };
         match self {
             Self::Laptop => {

@@ -199,6 +199,7 @@ impl Prepared {
                 false => StaticUpstreams::At(stand_ins),
             },
             limits_service: plan.limits_service.clone(),
+            worker_hang: Some(plan.unresponsive_after),
         };
         let text = envoy_config::text(None, &settings)?;
         self.put(&plan.run.envoy_yaml(), text.as_bytes())

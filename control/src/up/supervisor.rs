@@ -177,7 +177,6 @@ struct Supervisor {
 
 fn watchdog(gateway: &Prepared) -> Watchdog {
     Watchdog {
-        gateway: gateway.plan.reached_at(gateway.port.number),
         admin_address: gateway.plan.run.admin_address(),
         patience: gateway.plan.unresponsive_after,
     }
