@@ -42,7 +42,7 @@ impl Watchdog {
             } else {
                 self.patience.max(START)
             };
-            let every = EVERY.min(self.patience / 4);
+            let every = EVERY.min(self.patience.checked_div(4).unwrap_or(EVERY));
             let mut heard = Instant::now();
             let mut in_vain: u32 = 0;
             while in_vain < TIMES || heard.elapsed() < patience {
