@@ -4,11 +4,11 @@ use std::path::Path;
 
 use clap::ValueEnum;
 
-use super::mesh::ControlPlaneMode;
 use super::settings::{EnvoySettings, LedgerPlace, TlsListener};
 use super::upstreams::StaticUpstreams;
 use crate::data_directory::DataDirectory;
 use crate::host_port::HostPort;
+use crate::render::ControlPlane;
 use crate::run_directory::RunDirectory;
 
 /// Where Envoy runs.
@@ -36,10 +36,10 @@ const DOCUMENT_PORT: u16 = 10090;
 
 impl Mode {
     /// The control plane that generates Envoy's configuration in this mode.
-    pub const fn control_plane(self) -> Option<ControlPlaneMode> {
+    pub const fn control_plane(self) -> Option<ControlPlane> {
         match self {
-            Self::Istio => Some(ControlPlaneMode::Istio),
-            Self::EnvoyGateway => Some(ControlPlaneMode::EnvoyGateway),
+            Self::Istio => Some(ControlPlane::Istio),
+            Self::EnvoyGateway => Some(ControlPlane::EnvoyGateway),
             Self::Laptop | Self::Sidecar | Self::Compose | Self::Helm => None,
         }
     }

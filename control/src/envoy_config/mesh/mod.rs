@@ -16,27 +16,19 @@ use yaml_serde::Value;
 
 use self::parts::Parts;
 use super::change;
+use crate::render::ControlPlane;
 
 /// A control plane, and what the names in its resources are.
 #[derive(Debug, Clone)]
 pub struct MeshSettings {
     /// Which control plane.
-    pub control_plane: ControlPlaneMode,
+    pub control_plane: ControlPlane,
     /// Which of its resources.
     pub part: Part,
     /// The image of the filter, without a scheme.
     pub image: String,
     /// The filter as a file of the pods, if it is elsewhere than in the original.
     pub filter: Option<PathBuf>,
-}
-
-/// A control plane for whose gateways there are resources.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ControlPlaneMode {
-    /// Istio.
-    Istio,
-    /// Envoy Gateway.
-    EnvoyGateway,
 }
 
 /// One of a control plane's resources.
@@ -60,11 +52,11 @@ pub fn text(mut config: Value, settings: &MeshSettings) -> Result<String, String
     }
     let parts = Parts::of(config)?;
     match (settings.control_plane, settings.part) {
-        (ControlPlaneMode::Istio, Part::Gateway) => istio::gateway(&parts, &settings.image),
-        (ControlPlaneMode::Istio, Part::Failover) => istio::failover(&parts),
-        (ControlPlaneMode::Istio, Part::Bootstrap) => istio::bootstrap(&parts),
-        (ControlPlaneMode::EnvoyGateway, Part::Gateway) => envoy_gateway::gateway(&parts),
-        (ControlPlaneMode::EnvoyGateway, Part::Failover) => envoy_gateway::failover(&parts),
-        (ControlPlaneMode::EnvoyGateway, Part::Bootstrap) => envoy_gateway::bootstrap(&parts),
+        (ControlPlane::Istio, Part::Gateway) => istio::gateway(&parts, &settings.image),
+        (ControlPlane::Istio, Part::Failover) => istio::failover(&parts),
+        (ControlPlane::Istio, Part::Bootstrap) => istio::bootstrap(&parts),
+        (ControlPlane::EnvoyGateway, Part::Gateway) => envoy_gateway::gateway(&parts),
+        (ControlPlane::EnvoyGateway, Part::Failover) => envoy_gateway::failover(&parts),
+        (ControlPlane::EnvoyGateway, Part::Bootstrap) => envoy_gateway::bootstrap(&parts),
     }
 }
