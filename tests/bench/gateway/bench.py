@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import os
 import subprocess
 import sys
 import time
@@ -54,6 +55,7 @@ def measure(options: argparse.Namespace) -> Results:
     about = {
         "date": datetime.date.today().isoformat(),
         "commit": commit(),
+        "load": os.getloadavg()[0],
         **description(),
         "envoy": f"Envoy {version.rpartition('version:')[2].split('/')[1]}",
         "pinned": cores.gateway is not None,

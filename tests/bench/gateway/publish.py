@@ -38,7 +38,9 @@ def publish_tables(results: Results, directory: Path = DOCS) -> list[Path]:
     summary = directory / "benchmarks.json"
     published = json.loads(summary.read_text(encoding="utf-8"))
     for name, table in summarised(results)["tables"].items():
-        measured = f"Measured by itself, on {results.about['date']} at {results.about['commit']}."
+        about = results.about
+        load = f"the load average of the machine was {about['load']:.1f} on {about['cores']} cores"
+        measured = f"Measured by itself, on {about['date']} at {about['commit']}; {load} when it began."
         published["tables"][name] = {**table, "note": f"{table['note']} {measured}"}
     summary.write_text(json.dumps(published, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return [summary]
