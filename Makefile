@@ -410,10 +410,10 @@ image: rust python ## container images of the filter and the command, without Do
 
 # The chart is packed as it stands; it leaves its archive in target/chart.
 .PHONY: release
-release: rust python ## everything that is released: target/dist/trilane-<version> and an archive of it (ARM64=1)
+release: rust python ## everything that is released: target/dist/trilane-<version> and an archive of it
 	$(call say,release)
 	@$(MAKE) --no-print-directory packed-chart
-	@PYTHON='$(PYTHON)' ARM64='$(ARM64)' CHARTS="$$(ls $(TARGET_DIR)/chart/*.tgz 2>/dev/null | tr '\n' ' ' || true)" release/release.sh release
+	@PYTHON='$(PYTHON)' CHARTS="$$(ls $(TARGET_DIR)/chart/*.tgz 2>/dev/null | tr '\n' ' ' || true)" release/release.sh release
 
 # Not part of `test`: it builds everything twice. RELEASE_TEST_ARGS='-k "not two_clones"' leaves that out.
 .PHONY: release-test

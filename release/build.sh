@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# build.sh filter|command|command-arm64 ...: builds what is released, the same bytes wherever it is built.
+# build.sh filter|command ...: builds what is released, the same bytes wherever it is built.
 #
-#   filter          target/wasm32-wasip1/release/trilane.wasm, as `make build` does
-#   command         with that filter in it: target/x86_64-unknown-linux-musl/release/trilane: the `trilane` command, one static binary, with musl's C library
-#   command-arm64   the same for arm64, cross-built: target/aarch64-unknown-linux-musl/release/trilane. Nobody has run it
+#   filter    target/wasm32-wasip1/release/trilane.wasm, as `make build` does
+#   command   with that filter in it: target/x86_64-unknown-linux-musl/release/trilane: the `trilane` command, one static binary, with musl's C library
 #
 # The compiler is that of rust-toolchain.toml beside this file. What a build would otherwise remember of the machine is taken
 # out: paths of sources, crates, build directory and compiler are replaced, and no variable of the environment adds a flag.
@@ -14,7 +13,6 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/.." && pwd)
 cargo=${CARGO:-cargo}
 command_target=x86_64-unknown-linux-musl
-arm64_target=aarch64-unknown-linux-musl
 
 die() {
     printf 'error: %s\n' "$*" >&2
@@ -72,12 +70,7 @@ cargo_for() { # cargo_for TARGET COMMAND...
     "$cargo" --config "target.$triple.rustflags=[$rust_flags]" "$@" --locked --release --target "$triple"
 }
 
-wasm=$target/wasm32-wasip1/release/trilane.wasm
-needs_filter() {
-    test -e "$wasm" || die 'the command carries the filter: build that first (build.sh filter command).'
-}
-
-test $# -gt 0 || die 'say what to build: filter, command, command-arm64.'
+test $# -gt 0 || die 'say what to build: filter, command.'
 for what; do
     case $what in
     filter)
@@ -86,20 +79,11 @@ for what; do
         ;;
     command)
         needs_target $command_target
-        needs_filter
+        wasm=$target/wasm32-wasip1/release/trilane.wasm
+        test -e "$wasm" || die 'the command carries the filter: build that first (build.sh filter command).'
         command -v musl-gcc >/dev/null || die 'musl-gcc is not there, which compiles SQLite (Debian: apt install musl-tools).'
         CFLAGS_x86_64_unknown_linux_musl="${c_flags# }" TRILANE_EMBED_WASM=$wasm cargo_for $command_target build --package trilane-control
         ;;
-    command-arm64)
-        needs_target $arm64_target
-        needs_filter
-        command -v aarch64-linux-gnu-gcc >/dev/null ||
-            die 'aarch64-linux-gnu-gcc is not there, which compiles SQLite (Debian: apt install gcc-aarch64-linux-gnu).'
-        # Its headers are those of another C library: nothing of that one may be called, such as the checks of _FORTIFY_SOURCE.
-        CC_aarch64_unknown_linux_musl=aarch64-linux-gnu-gcc AR_aarch64_unknown_linux_musl=aarch64-linux-gnu-ar \
-            CFLAGS_aarch64_unknown_linux_musl="-U_FORTIFY_SOURCE${c_flags}" TRILANE_EMBED_WASM=$wasm \
-            cargo_for $arm64_target --config "target.$arm64_target.linker='rust-lld'" build --package trilane-control
-        ;;
-    *) die "there is nothing called $what to build: filter, command, command-arm64." ;;
+    *) die "there is nothing called $what to build: filter, command." ;;
     esac
 done

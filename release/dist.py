@@ -41,8 +41,6 @@ def assemble(args: argparse.Namespace, out: Path) -> list[str]:
     left_out = []
     put(out / "trilane.wasm", args.wasm.read_bytes())
     put(out / "bin/trilane", args.binary.read_bytes(), executable=True)
-    if args.binary_arm64:
-        put(out / "bin/trilane-arm64", args.binary_arm64.read_bytes(), executable=True)
     for source, place in COPIED.items():
         put(out / place, (ROOT / source).read_bytes())
     compose = (HERE / "compose/docker-compose.yaml").read_text().replace("@VERSION@", args.version)
@@ -157,7 +155,6 @@ def main() -> int:
     parser.add_argument("--time", type=int, required=True, help="of the commit, seconds since 1970; the archive's files have it")
     parser.add_argument("--wasm", type=Path, required=True, metavar="FILE")
     parser.add_argument("--binary", type=Path, required=True, metavar="FILE")
-    parser.add_argument("--binary-arm64", type=Path, metavar="FILE", help="the command for another machine, which is not run here")
     parser.add_argument("--images", type=Path, nargs="*", default=[], metavar="FILE")
     parser.add_argument("--charts", type=Path, nargs="*", default=[], metavar="FILE")
     parser.add_argument("--authorities", type=Path, default=Path("/etc/ssl/certs/ca-certificates.crt"), metavar="FILE")

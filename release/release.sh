@@ -2,7 +2,6 @@
 # release.sh image|release: builds filter and command, and puts them into images, or into a whole release, under target/dist.
 #
 #   CHARTS    files of the chart to put into the release, if any
-#   ARM64     if it is not empty, the release also has the command for arm64, which nobody has run
 #   PYTHON    the Python to use
 set -euo pipefail
 
@@ -33,11 +32,6 @@ rm -rf "$images"
 "$python" "$here/images.py" command --wasm "$wasm" --binary "$command" --version "$version" --revision "$revision" --out "$images"
 test "${1-}" = release || exit 0
 
-arm64=()
-if test -n "${ARM64-}"; then
-    "$here/build.sh" command-arm64
-    arm64=(--binary-arm64 "$target/aarch64-unknown-linux-musl/release/trilane")
-fi
 read -ra charts <<<"${CHARTS-}"
 "$python" "$here/dist.py" --version "$version" --revision "$revision" --time "${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}" \
-    --wasm "$wasm" --binary "$command" "${arm64[@]}" --images "$images"/*.tar --charts "${charts[@]}" --out "$dist"
+    --wasm "$wasm" --binary "$command" --images "$images"/*.tar --charts "${charts[@]}" --out "$dist"
