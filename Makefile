@@ -186,10 +186,9 @@ wasm-test: build ## the built filter in a small WebAssembly host
 	@TRILANE_WASM='$(abspath $(WASM))' $(CARGO) test $(LOCKED) --workspace --test wasm
 
 .PHONY: operator-test
-operator-test: venv ## alert rules, dashboard, Prometheus configuration (promtool; skipped with a warning without it); manifests, pages, images
+operator-test: venv ## alert rules, dashboard, Prometheus configuration (promtool; skipped with a warning without it); pages, images
 	$(call say,operator tests)
 	@$(VENV)/bin/python -m pytest tests/operator -rs
-	@$(VENV)/bin/python envoy/manifests.py --check
 	@$(VENV)/bin/python -m pytest tests/release --ignore tests/release/test_reproducible.py -rs
 
 # More than there are cores: the tests wait half of their time. What shares a gateway stays with one worker (conftest.py there).
@@ -245,13 +244,29 @@ compose-test: venv ## docker-compose.yaml, built and run by the commands of docs
 	$(call say,compose test)
 	@PYTHON='$(abspath $(VENV))/bin/python' tests/compose/run.sh $(COMPOSE_TEST_ARGS)
 
-# Not part of `test`: it takes a minute and a half. PyYAML, and Helm as a library, in an environment of their own.
+# Not part of `test`: it takes a minute and a half. Helm as a library, in an environment of its own.
 MESH_VENV := $(TARGET_DIR)/venv-mesh
 MESH_STAMP := $(MESH_VENV)/installed-$(call hash,tests/mesh/requirements.txt)
+# A mode of `trilane envoy-config`, and the file in envoy/. A unit test fails while one of them is stale.
+written = $(TEST_PROGRAMS)/trilane envoy-config --mode $(1) --out envoy/$(2)
 .PHONY: chart
-chart: python $(MESH_STAMP) ## write the manifests for Istio and Envoy Gateway anew from envoy.yaml; pack the Helm chart
-	$(call say,manifests and chart)
-	@$(MESH_VENV)/bin/python envoy/manifests.py
+chart: manifests packed-chart ## write the manifests for Istio and Envoy Gateway and the chart's envoy.yaml anew from envoy.yaml; pack the Helm chart
+
+.PHONY: manifests
+manifests: rust
+	$(call say,manifests)
+	@$(CARGO) build $(LOCKED) --quiet --package trilane-control
+	@$(call written,istio --part gateway,istio/envoyfilter.yaml)
+	@$(call written,istio --part failover,istio/failover.yaml)
+	@$(call written,istio --part bootstrap,istio/bootstrap.yaml)
+	@$(call written,envoy-gateway --part gateway,envoy-gateway/envoypatchpolicy.yaml)
+	@$(call written,envoy-gateway --part failover,envoy-gateway/failover.yaml)
+	@$(call written,envoy-gateway --part bootstrap,envoy-gateway/envoyproxy.yaml)
+	@$(call written,helm,helm/trilane/files/envoy.yaml)
+
+.PHONY: packed-chart
+packed-chart: python $(MESH_STAMP)
+	$(call say,chart)
 	@mkdir -p $(TARGET_DIR)/chart
 	@$(MESH_VENV)/bin/python -c 'import helm_python, sys; print(helm_python.package("envoy/helm/trilane", destination=sys.argv[1]))' $(TARGET_DIR)/chart
 
@@ -418,11 +433,11 @@ image: rust python ## container images of the filter and the command, without Do
 	$(call say,images)
 	@PYTHON='$(PYTHON)' release/release.sh image
 
-# The chart is packed where there is a target for it; it leaves its archive in target/chart.
+# The chart is packed as it stands; it leaves its archive in target/chart.
 .PHONY: release
 release: rust python ## everything that is released: target/dist/trilane-<version> and an archive of it
 	$(call say,release)
-	@if $(MAKE) --no-print-directory --dry-run chart >/dev/null 2>&1; then $(MAKE) --no-print-directory chart; fi
+	@$(MAKE) --no-print-directory packed-chart
 	@PYTHON='$(PYTHON)' CHARTS="$$(ls $(TARGET_DIR)/chart/*.tgz 2>/dev/null | tr '\n' ' ' || true)" release/release.sh release
 
 # Not part of `test`: it builds everything twice. RELEASE_TEST_ARGS='-k "not two_clones"' leaves that out.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import urllib.parse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Optional
 
@@ -36,11 +37,13 @@ class Asked:
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """A response: a status and a body of JSON."""
+    """A response: a status and a body of JSON, or a stream of events."""
 
     status: int
     body: dict[str, Any]
     headers: dict[str, str] = dataclasses.field(default_factory=dict)
+    #: Sent one after the other, instead of the body.
+    events: Sequence[str] = ()
 
 
 class VendorServer(LoopbackServer):
@@ -97,6 +100,9 @@ class VendorServer(LoopbackServer):
         asked = Asked(handler.command, urllib.parse.unquote(target.path), query, headers, body)
         self.asked.append(asked)
         answer = self.answer(asked)
+        if answer.events:
+            self._stream(handler, answer)
+            return
         content = json.dumps(answer.body).encode()
         handler.send_response(answer.status)
         for name, value in {"content-type": "application/json", **answer.headers}.items():
@@ -104,3 +110,15 @@ class VendorServer(LoopbackServer):
         handler.send_header("content-length", str(len(content)))
         handler.end_headers()
         handler.wfile.write(content)
+
+    def _stream(self, handler: Handler, answer: Answer) -> None:
+        handler.send_response(answer.status)
+        stream = {"content-type": "text/event-stream; charset=utf-8", "transfer-encoding": "chunked"}
+        for name, value in {**stream, **answer.headers}.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        for event in answer.events:
+            content = event.encode()
+            handler.wfile.write(b"%x\r\n%s\r\n" % (len(content), content))
+            handler.wfile.flush()
+        handler.wfile.write(b"0\r\n\r\n")

@@ -1,10 +1,30 @@
 //! `trilane envoy-config`: what differs from envoy.yaml in each mode, and nothing else.
 
+mod mesh;
+
+use std::fs;
+use std::path::Path;
+
+use serde::Deserialize as _;
 use yaml_serde::Value;
 
 use crate::desk::Desk;
 
 const ORIGINAL: &str = include_str!("../../../envoy/envoy.yaml");
+/// The clusters that lead to simulators, and their host.
+const OF_THE_DEMO: [&str; 5] = [
+    "a_official",
+    "b_official",
+    "b_low_rate",
+    "c_official",
+    "upstream",
+];
+
+/// A file of `envoy/`.
+fn kept(file: &str) -> String {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../envoy");
+    fs::read_to_string(directory.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
 
 fn config(desk: &Desk, args: &[&str]) -> Value {
     let ran = desk.run(&[&["envoy-config"], args].concat());
@@ -50,20 +70,61 @@ fn a_container_with_simulators_has_the_original() {
     assert_eq!(config(&desk, &["--mode", "compose", "--demo"]), original);
 }
 
-#[test]
-fn no_mode_has_the_clusters_of_simulators_by_itself() {
-    let desk = Desk::new();
-    for mode in ["laptop", "sidecar", "compose", "helm"] {
-        let config = config(&desk, &["--mode", mode, "--data", "/data"]);
-        assert_eq!(
-            names(&config, "clusters"),
-            ["config_source", "account/hop"],
-            "{mode}"
-        );
-        let mut addresses = Vec::new();
-        values(&config, "address", &mut addresses);
-        assert!(!addresses.contains(&"upstream"), "{mode}");
+/// Every text in a value, names of members too.
+fn texts<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+    match value {
+        Value::String(text) => found.push(text),
+        Value::Mapping(members) => members.iter().for_each(|(name, member)| {
+            texts(name, found);
+            texts(member, found);
+        }),
+        Value::Sequence(elements) => elements.iter().for_each(|each| texts(each, found)),
+        _ => {}
     }
+}
+
+/// What of the demo is in a text of YAML documents.
+fn of_the_demo(text: &str) -> Vec<&'static str> {
+    let documents = yaml_serde::Deserializer::from_str(text);
+    let documents: Vec<Value> = documents
+        .map(|document| Value::deserialize(document).unwrap())
+        .collect();
+    let mut found = Vec::new();
+    documents.iter().for_each(|each| texts(each, &mut found));
+    let is_there = |name: &&str| found.contains(name);
+    OF_THE_DEMO.into_iter().filter(is_there).collect()
+}
+
+#[test]
+fn nothing_of_the_demo_is_in_production() {
+    let desk = Desk::new();
+    let print = |args: &[&str]| {
+        let ran = desk.run(&[&["envoy-config", "--data", "/data", "--mode"], args].concat());
+        assert_eq!(ran.code, 0, "{args:?}: {}", ran.err);
+        ran.out
+    };
+    for mode in ["laptop", "sidecar", "compose", "helm"] {
+        let limits = ["--limits-service", "limits:8081"];
+        for args in [&[mode][..], &[&[mode], &limits[..]].concat()] {
+            assert_eq!(of_the_demo(&print(args)), [""; 0], "{args:?}");
+        }
+        let demo = of_the_demo(&print(&[mode, "--demo"]));
+        assert_eq!(demo, OF_THE_DEMO, "{mode}: they would be found");
+    }
+    for (mode, part, file) in mesh::RESOURCES {
+        let printed = print(&[mode, "--part", part]);
+        assert_eq!(of_the_demo(&printed), [""; 0], "{mode} {part}");
+        assert_eq!(of_the_demo(&kept(file)), [""; 0], "{file}");
+    }
+    let chart = kept("helm/trilane/files/envoy.yaml");
+    assert_eq!(of_the_demo(&chart), [""; 0], "the chart");
+}
+
+#[test]
+fn the_charts_configuration_is_what_is_printed() {
+    let ran = Desk::new().run(&["envoy-config", "--mode", "helm"]);
+    let chart = kept("helm/trilane/files/envoy.yaml");
+    assert!(ran.out == chart, "run `make chart`");
 }
 
 #[test]

@@ -10,6 +10,7 @@
     reason = "a test may panic"
 )]
 
+mod bad_input;
 mod check;
 mod desk;
 mod envoy_config;

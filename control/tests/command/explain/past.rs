@@ -398,13 +398,32 @@ fn where_it_is_found() {
         (output.status.code().unwrap(), text.matches(ID).count())
     };
     assert_eq!(unnamed(None), (2, 0), "nowhere to look");
-    assert_eq!(unnamed(Some("plain.jsonl:old.jsonl.gz")), (0, 2));
-    for (count, data, whose) in [
-        (1, "target/run/10000", "that of `make run`"),
-        (2, "home/.local/share/trilane", "that of `trilane up`, too"),
+    assert_eq!(unnamed(Some("plain.jsonl")), (0, 1));
+    desk.write("plain-20261123T120000Z.jsonl", &both);
+    desk.write("plain-notes.jsonl", &both);
+    assert_eq!(
+        unnamed(Some("plain.jsonl")),
+        (0, 2),
+        "with what was set aside"
+    );
+    assert_eq!(unnamed(Some("missing.jsonl")).0, 1, "it is not there");
+    for (count, data, name, whose) in [
+        (1, "target/run/10000", "ledger.jsonl", "that of `make run`"),
+        (
+            2,
+            "home/.local/share/trilane",
+            "ledger.jsonl",
+            "that of `trilane up`, too",
+        ),
+        (
+            3,
+            "home/.local/share/trilane",
+            "ledger-20261123T120000Z.jsonl",
+            "a rotated one",
+        ),
     ] {
         std::fs::create_dir_all(desk.path(data).join("ledger")).unwrap();
-        desk.write(&format!("{data}/ledger/ledger.jsonl"), &both);
+        desk.write(&format!("{data}/ledger/{name}"), &both);
         assert_eq!(unnamed(None), (0, count), "{whose}");
     }
 }

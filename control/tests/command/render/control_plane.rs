@@ -46,7 +46,8 @@ fn the_resource_has_the_clusters_of_the_file() {
         let ran = site.render(&options);
         assert!(ran.code == 0 && ran.out.contains(&line), "{ran:?}");
         let several = format!(
-            "note: a group has several accounts: its requests get 502 until the gateway has envoy/{plane}/failover.yaml"
+            "note: a group has several accounts: a request whose first account fails gets 502 until the gateway has \
+             envoy/{plane}/failover.yaml"
         );
         assert!(ran.err.contains(&several), "{ran:?}");
         assert_eq!(
