@@ -111,22 +111,24 @@ validate: build test-programs envoy ## let Envoy check its configuration
 
 # What is built and fetched first goes in lanes beside each other: link-time optimisation keeps one core busy, installing waits
 # for the network, and each lane has a directory of Cargo's to itself, for Cargo lets one build at a time into it. What a
-# target has said is shown whole when it has ended.
+# command has said is shown whole when it has ended.
 LANES := lane-native lane-filter lane-tools
-WHOLE := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+WHOLE := $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
 .PHONY: test
 test: rust wasm-target python ## every check and test but the long ones
 	@$(MAKE) --no-print-directory --jobs $(words $(LANES)) $(WHOLE) BESIDE=1 $(LANES)
 	@$(MAKE) --no-print-directory wasm-test validate operator-test e2e
 	$(call say,all tests passed)
 
+# Make's job server is not passed on to Cargo, which would complain that it is not there.
+ALONE = MAKEFLAGS="$$(sed -E 's/(^| )-j[0-9]*//g; s/ ?--jobserver[^ ]*//g' <<< "$$MAKEFLAGS")"
 .PHONY: $(LANES)
 lane-native:
-	@$(MAKE) --no-print-directory BESIDE= lint-native unit
+	@$(ALONE) $(MAKE) --no-print-directory BESIDE= lint-native unit
 lane-filter:
-	@$(MAKE) --no-print-directory BESIDE= lint-filter build instructions
+	@$(ALONE) $(MAKE) --no-print-directory BESIDE= lint-filter build instructions
 lane-tools:
-	@$(MAKE) --no-print-directory BESIDE= envoy venv node-modules
+	@$(ALONE) $(MAKE) --no-print-directory BESIDE= envoy venv node-modules
 
 # For the time between two edits. The filter is built without optimisation: no figure of it means anything.
 CHECK_WASM := $(abspath $(TARGET_DIR)/wasm32-wasip1/debug/trilane.wasm)
