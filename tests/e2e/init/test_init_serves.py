@@ -80,6 +80,10 @@ def by_sdk(base: str, secret: str) -> None:
 
 def by_stream(base: str, secret: str) -> None:
     """Each protocol's stream, and both of OpenAI's."""
+    import anthropic
+    import openai
+    from google import genai
+
     of_a = openai.OpenAI(base_url=f"{base}/v1", api_key=secret, max_retries=0)
     options = {"include_usage": True}
     chunks = list(of_a.chat.completions.create(model="gpt-6-luna", messages=HELLO, stream=True, stream_options=options, max_completion_tokens=64))
@@ -116,6 +120,8 @@ def runs_out(base: str, secret: str, vendor: AnthropicVendor) -> None:
 
 
 def test_openrouter_deepseek_and_a_server_of_ones_own_one_after_the_other(tmp_path: Path) -> None:
+    import openai
+
     data, file = tmp_path / "data", credential_file(tmp_path)
     with OpenRouterVendor(CREDENTIAL) as router, DeepSeekVendor(CREDENTIAL) as deepseek, LocalServer("any") as local:
         steps = [
