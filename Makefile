@@ -5,7 +5,10 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
+# One thing after the other, but for the lanes of `make test`.
+ifndef BESIDE
 .NOTPARALLEL:
+endif
 .DELETE_ON_ERROR:
 
 CARGO ?= cargo
@@ -56,13 +59,13 @@ programs: build ## build the command line tool (target/release/trilane), the sim
 	@CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 TRILANE_EMBED_WASM='$(abspath $(WASM))' \
 		$(CARGO) build $(LOCKED) --release --package trilane-control --package trilane-upstream --package trilane-load
 
-# The command and the simulator as `cargo test` builds them, so that what the tests need is built once. Cargo builds a
-# program for each test of its package: one small test of each package will do.
+# The command and the simulator as `cargo test` builds them, so that what the tests need is built once: Cargo builds a program
+# for the tests of its package.
 TEST_PROGRAMS := $(abspath $(TARGET_DIR)/debug)
 .PHONY: test-programs
 test-programs: rust
 	$(call say,building the test programs: $(TEST_PROGRAMS))
-	@$(CARGO) test $(LOCKED) --workspace --no-run --test key --test command
+	@$(CARGO) test $(LOCKED) --workspace --no-run --test command --test simulator
 
 .PHONY: envoy
 envoy: python ## fetch Envoy 1.40 into target/ (37 MB, once)
@@ -110,9 +113,26 @@ validate: build test-programs envoy ## let Envoy check its configuration
 
 # ---- Testing
 
+# What is built and fetched first goes in lanes beside each other: link-time optimisation keeps one core busy, installing waits
+# for the network, and each lane has a directory of Cargo's to itself, for Cargo lets one build at a time into it. What a
+# command has said is shown whole when it has ended.
+LANES := lane-native lane-filter lane-tools
+WHOLE := $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
 .PHONY: test
-test: lint unit wasm-test instructions validate operator-test e2e ## every check and test but the long ones
+test: rust wasm-target python ## every check and test but the long ones
+	@$(MAKE) --no-print-directory --jobs $(words $(LANES)) $(WHOLE) BESIDE=1 $(LANES)
+	@$(MAKE) --no-print-directory wasm-test validate operator-test e2e
 	$(call say,all tests passed)
+
+# Make's job server is not passed on to Cargo, which would complain that it is not there.
+ALONE = MAKEFLAGS="$$(sed -E 's/(^| )-j[0-9]*//g; s/ ?--jobserver[^ ]*//g' <<< "$$MAKEFLAGS")"
+.PHONY: $(LANES)
+lane-native:
+	@$(ALONE) $(MAKE) --no-print-directory BESIDE= lint-native unit
+lane-filter:
+	@$(ALONE) $(MAKE) --no-print-directory BESIDE= lint-filter build instructions
+lane-tools:
+	@$(ALONE) $(MAKE) --no-print-directory BESIDE= envoy venv node-modules
 
 # For the time between two edits. The filter is built without optimisation: no figure of it means anything.
 CHECK_WASM := $(abspath $(TARGET_DIR)/wasm32-wasip1/debug/trilane.wasm)
@@ -128,13 +148,20 @@ check: wasm-target test-programs envoy venv ## format, clippy, unit tests, the c
 		$(VENV)/bin/python -m pytest --quiet tests/e2e/request_table/test_request_table.py -k spec $(PYTEST_ARGS)
 
 .PHONY: lint
-lint: wasm-target python ## format, clippy (native and WebAssembly), documentation, layering
+lint: lint-native lint-filter ## format, clippy (native and WebAssembly), documentation, layering
+
+.PHONY: lint-filter
+lint-filter: wasm-target
+	$(call say,lint: the filter as WebAssembly)
+	@# In the release profile: procedural macros and the like are then those of the filter itself.
+	@$(CARGO) clippy $(LOCKED) --release --package trilane --package trilane-noop --lib --target wasm32-wasip1 -- -D warnings
+
+.PHONY: lint-native
+lint-native: rust python
 	$(call say,lint)
 	@$(CARGO) fmt --all --check
 	@$(CARGO) clippy $(LOCKED) --workspace --all-targets -- -D warnings
 	@$(CARGO) clippy $(LOCKED) --workspace --test wasm -- -D warnings
-	@# In the release profile: procedural macros and the like are then those of the filter itself.
-	@$(CARGO) clippy $(LOCKED) --release --package trilane --package trilane-noop --lib --target wasm32-wasip1 -- -D warnings
 	@RUSTDOCFLAGS='-D warnings' $(CARGO) doc $(LOCKED) --quiet --workspace --no-deps
 	@# Only these rooms may know Envoy: everything else is pure and runs natively, in tests and tools.
 	@if grep -rnE 'proxy_wasm|trilane_abi' src --include='*.rs' | grep -vE '^src/(filter/|entry\.rs:)'; then \
@@ -144,7 +171,7 @@ lint: wasm-target python ## format, clippy (native and WebAssembly), documentati
 	@if grep -rnE '\bf(32|64)\b' src control/src console/src --include='*.rs'; then \
 		echo 'error: a float (above).' >&2; exit 1; \
 	fi
-	@find envoy release tests -name '*.py' -not -path '*/node_modules/*' -exec $(PYTHON) -m py_compile {} +
+	@find envoy release tests -name node_modules -prune -o -name '*.py' -exec $(PYTHON) -m py_compile {} +
 
 .PHONY: unit
 unit: rust postgres ## unit and property tests (all binaries at once where cargo-nextest is there)
@@ -165,18 +192,17 @@ wasm-test: build ## the built filter in a small WebAssembly host
 	@TRILANE_WASM='$(abspath $(WASM))' $(CARGO) test $(LOCKED) --workspace --test wasm
 
 .PHONY: operator-test
-operator-test: venv ## alert rules, dashboard, Prometheus configuration (promtool; skipped with a warning without it); manifests, pages, images
+operator-test: venv ## alert rules, dashboard, Prometheus configuration (promtool; skipped with a warning without it); pages, images
 	$(call say,operator tests)
 	@$(VENV)/bin/python -m pytest tests/operator -rs
-	@$(VENV)/bin/python envoy/manifests.py --check
 	@$(VENV)/bin/python -m pytest tests/release --ignore tests/release/test_reproducible.py -rs
 
-# Two at a time: the tests wait half of their time. A directory stays with one worker, since its tests share gateways.
-E2E_WORKERS ?= 2
+# More than there are cores: the tests wait half of their time. What shares a gateway stays with one worker (conftest.py there).
+E2E_WORKERS ?= 3
 e2e_pytest = TRILANE_PROGRAMS='$(TEST_PROGRAMS)' $(VENV)/bin/python -m pytest --numprocesses $(E2E_WORKERS) --dist loadgroup --no-loadscope-reorder
 
 .PHONY: e2e
-e2e: build test-programs envoy venv node-modules ## end-to-end tests on a real Envoy (PYTEST_ARGS='-k name' E2E_WORKERS=2)
+e2e: build test-programs envoy venv node-modules ## end-to-end tests on a real Envoy (PYTEST_ARGS='-k name' E2E_WORKERS=3)
 	$(call say,end-to-end tests)
 	@$(e2e_pytest) tests/e2e -m 'not long' $(PYTEST_ARGS)
 
@@ -224,13 +250,29 @@ compose-test: venv ## docker-compose.yaml, built and run by the commands of docs
 	$(call say,compose test)
 	@PYTHON='$(abspath $(VENV))/bin/python' tests/compose/run.sh $(COMPOSE_TEST_ARGS)
 
-# Not part of `test`: it takes a minute and a half. PyYAML, and Helm as a library, in an environment of their own.
+# Not part of `test`: it takes a minute and a half. Helm as a library, in an environment of its own.
 MESH_VENV := $(TARGET_DIR)/venv-mesh
 MESH_STAMP := $(MESH_VENV)/installed-$(call hash,tests/mesh/requirements.txt)
+# A mode of `trilane envoy-config`, and the file in envoy/. A unit test fails while one of them is stale.
+written = $(TEST_PROGRAMS)/trilane envoy-config --mode $(1) --out envoy/$(2)
 .PHONY: chart
-chart: python $(MESH_STAMP) ## write the manifests for Istio and Envoy Gateway anew from envoy.yaml; pack the Helm chart
-	$(call say,manifests and chart)
-	@$(MESH_VENV)/bin/python envoy/manifests.py
+chart: manifests packed-chart ## write the manifests for Istio and Envoy Gateway and the chart's envoy.yaml anew from envoy.yaml; pack the Helm chart
+
+.PHONY: manifests
+manifests: rust
+	$(call say,manifests)
+	@$(CARGO) build $(LOCKED) --quiet --package trilane-control
+	@$(call written,istio --part gateway,istio/envoyfilter.yaml)
+	@$(call written,istio --part failover,istio/failover.yaml)
+	@$(call written,istio --part bootstrap,istio/bootstrap.yaml)
+	@$(call written,envoy-gateway --part gateway,envoy-gateway/envoypatchpolicy.yaml)
+	@$(call written,envoy-gateway --part failover,envoy-gateway/failover.yaml)
+	@$(call written,envoy-gateway --part bootstrap,envoy-gateway/envoyproxy.yaml)
+	@$(call written,helm,helm/trilane/files/envoy.yaml)
+
+.PHONY: packed-chart
+packed-chart: python $(MESH_STAMP)
+	$(call say,chart)
 	@mkdir -p $(TARGET_DIR)/chart
 	@$(MESH_VENV)/bin/python -c 'import helm_python, sys; print(helm_python.package("envoy/helm/trilane", destination=sys.argv[1]))' $(TARGET_DIR)/chart
 
@@ -397,11 +439,11 @@ image: rust python ## container images of the filter and the command, without Do
 	$(call say,images)
 	@PYTHON='$(PYTHON)' release/release.sh image
 
-# The chart is packed where there is a target for it; it leaves its archive in target/chart.
+# The chart is packed as it stands; it leaves its archive in target/chart.
 .PHONY: release
 release: rust python ## everything that is released: target/dist/trilane-<version> and an archive of it
 	$(call say,release)
-	@if $(MAKE) --no-print-directory --dry-run chart >/dev/null 2>&1; then $(MAKE) --no-print-directory chart; fi
+	@$(MAKE) --no-print-directory packed-chart
 	@PYTHON='$(PYTHON)' CHARTS="$$(ls $(TARGET_DIR)/chart/*.tgz 2>/dev/null | tr '\n' ' ' || true)" release/release.sh release
 
 # Not part of `test`: it builds everything twice. RELEASE_TEST_ARGS='-k "not two_clones"' leaves that out.

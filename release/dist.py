@@ -45,6 +45,7 @@ def assemble(args: argparse.Namespace, out: Path) -> list[str]:
         put(out / place, (ROOT / source).read_bytes())
     compose = (HERE / "compose/docker-compose.yaml").read_text().replace("@VERSION@", args.version)
     put(out / "compose/docker-compose.yaml", compose.encode())
+    put(out / "compose/envoy.yaml", printed(args.binary, "envoy-config", "--mode", "compose"))
     for what, artifact in {"filter": args.wasm, "command": args.binary}.items():
         put(out / f"sbom/trilane-{what}.cdx.json", script("sbom.py", what, "--artifact", str(artifact)))
     put(out / "NOTICES", script("notices.py"))
@@ -82,6 +83,11 @@ def build(args: argparse.Namespace) -> bytes:
         "ca_certificates": hashlib.sha256(args.authorities.read_bytes()).hexdigest(),
     }
     return json.dumps(made_of, indent=2).encode() + b"\n"
+
+
+def printed(binary: Path, *arguments: str) -> bytes:
+    """What the command prints."""
+    return subprocess.run([str(binary), *arguments], capture_output=True, check=True).stdout
 
 
 def completions(binary: Path, out: Path) -> list[str]:

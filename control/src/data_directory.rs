@@ -27,7 +27,7 @@ use crate::failure::Failure;
 const NAME: &str = "trilane";
 
 /// The variable that names the directory.
-const VARIABLE: &str = "TRILANE_DATA";
+pub const VARIABLE: &str = "TRILANE_DATA";
 
 /// The option `--data`.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -118,6 +118,19 @@ impl DataDirectory {
         self.0.join("trilane.toml")
     }
 
+    /// Checks that there is no other file in its place.
+    ///
+    /// # Errors
+    /// There is.
+    pub fn check(&self) -> Result<(), Failure> {
+        if self.0.exists() && !self.0.is_dir() {
+            let name = self.0.display();
+            let text = format!("{name} is no directory. Choose another with --data DIR");
+            return Err(Failure::Data(text));
+        }
+        Ok(())
+    }
+
     /// Makes the directory and those in it, where they are missing. What is there stays as it is.
     ///
     /// # Errors
@@ -158,10 +171,8 @@ fn create_private(directory: &Path) -> Result<(), Failure> {
     let mut builder = DirBuilder::new();
     let made = builder.recursive(true).mode(0o700).create(directory);
     made.map_err(|error| {
-        let name = directory.display();
-        Failure::Data(format!(
-            "cannot make the directory {name}: {error}. Choose another data directory with --data DIR"
-        ))
+        let what = format!("make the directory {}", directory.display());
+        Failure::at_place(&what, &error, "--data DIR")
     })
 }
 

@@ -21,6 +21,19 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// A failure of the system at something that is a matter of where: what could not be done, why, and the option that names
+    /// another place.
+    pub fn at_place(what: &str, error: &io::Error, option: &str) -> Self {
+        let advice = match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                "Free some space, or choose another place with"
+            }
+            io::ErrorKind::PermissionDenied => "Let this user do so, or choose another place with",
+            _ => "Choose another with",
+        };
+        Self::Data(format!("cannot {what}: {error}. {advice} {option}"))
+    }
+
     /// What a failure to write the output means.
     pub fn of_output(error: &io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {

@@ -28,6 +28,7 @@ mod ink;
 mod json_line;
 mod json_span;
 mod key;
+mod ledger_files;
 mod models;
 mod output;
 mod prices;

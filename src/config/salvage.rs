@@ -159,13 +159,15 @@ impl Salvage {
         name: &str,
         written: &RawValue,
     ) -> Option<Vec<T>> {
-        let Ok(elements) = serde_json::from_str::<Option<Vec<&RawValue>>>(written.get()) else {
+        // From bytes, as in `parse`: for another kind of reader all types would be compiled once more, here and by each Envoy.
+        let written = written.get().as_bytes();
+        let Ok(elements) = serde_json::from_slice::<Option<Vec<&RawValue>>>(written) else {
             self.problems.push(name, "must be a list");
             return None;
         };
         let elements = elements?;
         let each = elements.iter().enumerate().map(|(position, written)| {
-            let good = serde_json::from_str(written.get());
+            let good = serde_json::from_slice(written.get().as_bytes());
             good.unwrap_or_else(|_| {
                 let path = format!("{name}[{position}]");
                 self.part(&path, written.get()).unwrap_or_default()

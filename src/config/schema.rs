@@ -47,17 +47,20 @@ pub(crate) fn repaired<T: DeserializeOwned + 'static>(text: &str) -> (Option<T>,
     impl<T: DeserializeOwned + 'static> Schema for Owned<T> {
         type Read<'a> = T;
     }
-    let Ok(mut value) = serde_json::from_str::<Value>(text) else {
+    let bytes = text.as_bytes();
+    let Ok(mut value) = serde_json::from_slice::<Value>(bytes) else {
         let mut problems = Problems::default();
         problems.push("", "is not valid JSON");
         return (None, problems);
     };
-    let mut reader = serde_json::Deserializer::from_str(text);
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
     match serde_path_to_error::deserialize::<_, T>(&mut reader) {
         Ok(good) => (Some(good), Problems::default()),
         Err(first) => {
             let problems = mismatches::<Owned<T>>(&mut value, &first);
-            (T::deserialize(&value).ok(), problems)
+            // By the reader that has found them: for another one all types would be compiled once more, here and by each Envoy.
+            let rest = serde_path_to_error::deserialize(&value).ok();
+            (rest, problems)
         }
     }
 }

@@ -59,14 +59,8 @@ impl FeedSync {
     /// the next compaction.
     pub(super) fn compact_bucket(&mut self, bucket: u16, shared: &impl SharedData) {
         let watermark = self.state.watermark;
-        bucket::write_name(bucket, &mut self.name);
-        let (Some(old), version) = shared.get(&self.name) else {
-            return;
-        };
         // What cannot be read may be a key.
         let keep = |record: &[u8]| Stamp::peek(record).is_none_or(|stamp| stamp.epoch >= watermark);
-        if bucket::retain(&old, keep, &mut self.bucket).is_ok_and(|dropped| dropped > 0) {
-            let _ = shared.set(&self.name, &self.bucket, version);
-        }
+        self.buckets.retain(bucket, keep, shared);
     }
 }

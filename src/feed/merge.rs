@@ -47,6 +47,13 @@ pub(super) enum MergeResult {
     },
 }
 
+impl MergeResult {
+    /// Whether the key's record is written.
+    pub(super) fn writes(self) -> bool {
+        matches!(self, Self::Taken | Self::Confirmed)
+    }
+}
+
 impl MergeContext {
     /// Whether a record is above the watermark.
     pub(super) fn is_live(&self, stored: Option<Stamp>) -> bool {

@@ -29,6 +29,7 @@
 //! | keys come and go for as long as Envoy runs | what is stored is bounded by the keys there are at a time | `thirty_days_of_short_lived_keys_leave_the_store_as_it_was` |
 
 mod apply;
+mod bucket_writer;
 mod compact;
 mod merge;
 mod outcome;

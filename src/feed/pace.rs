@@ -11,7 +11,7 @@ pub struct Pace {
 }
 
 /// For so many times as long as a page took, no other is read. To ask for one takes Envoy as long again.
-const REST: u64 = 19;
+const REST: u64 = 14;
 /// It is never longer, in microseconds: a page that took longer than a few milliseconds was held up by something else.
 const LONGEST_US: u64 = 50_000;
 
@@ -41,8 +41,8 @@ mod tests {
         // How long a page takes, and how long no other is asked for then.
         let cases = [
             ("no time at all", 0, 0),
-            ("half a millisecond", 500, 9_500),
-            ("the longest rest", 2_632, 50_000),
+            ("half a millisecond", 500, 7_000),
+            ("the longest rest", 3_572, 50_000),
             ("the machine stood still", 400_000, 50_000),
         ];
         for (case, took, rest) in cases {

@@ -25,6 +25,7 @@ use core::fmt::Write;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sha2::{Digest, Sha256};
 
+use super::bucket_writer::BucketWriter;
 use super::merge::SyncKind;
 use super::page::Page;
 use super::state::{FeedState, Mode, TOMBSTONES};
@@ -76,10 +77,7 @@ pub struct FeedSync {
     pub(super) in_between: bool,
     /// Up to so many tombstones nothing is compacted.
     pub(super) tombstone_limit: u64,
-    /// Used again and again: a bucket's name, a record's bytes, a bucket's.
-    pub(super) name: String,
-    pub(super) bytes: Vec<u8>,
-    pub(super) bucket: Vec<u8>,
+    pub(super) buckets: BucketWriter,
 }
 
 impl FeedSync {
@@ -93,9 +91,7 @@ impl FeedSync {
             refused: None,
             in_between: false,
             tombstone_limit: TOMBSTONES,
-            name: String::new(),
-            bytes: Vec::new(),
-            bucket: Vec::new(),
+            buckets: BucketWriter::default(),
         }
     }
 

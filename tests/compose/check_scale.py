@@ -102,7 +102,7 @@ def _patience() -> None:
     made = CHECKOUT / "envoy" / "envoy-limits.yaml"
     text = made.read_text(encoding="utf-8")
     check(
-        "the page's command made a configuration that asks the service",
-        text.count("timeout: 0.02s") == 2 and "address: ratelimit" in text,
+        "the page's command made a configuration that asks the service, on both listeners",
+        text.count("timeout: 0.02s") == 4 and "address: ratelimit" in text,
     )
     made.write_text(text.replace("timeout: 0.02s", "timeout: 1s"), encoding="utf-8")

@@ -1,86 +1,58 @@
-"""One stack for all tests that can share it: the sample's groups of both kinds, a simulator, an Envoy with two workers."""
+"""How the end-to-end tests are spread over workers, and what their gateways may hold."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Optional
 
 import pytest
-from e2e.both_kinds import both_kinds
-from e2e.support import Gateway, by_hand, run_dir
-from e2e.vitals import answers, machines, unharmed
-from stack import Stack
 
-#: Of the 128 inotify instances that Linux grants a user, how many the gateways of one worker of two may hold at a time.
-INOTIFY_BUDGET = 64
-#: Of these, how many the gateways of the whole session take. Which of a worker's tests start them is chance: they count
-#: from the start, so that a directory is within the budget in every order or in none.
-INOTIFY_OF_SESSION = 22
-#: Their directories.
-SESSION_STACKS = ("shared", "by-hand")
-#: Directories that take minutes: no worker is to be left with one of them at the end.
-LONGEST = ("accounts", "feed", "limits", "loading")
-
-
-@pytest.fixture(scope="session")
-def stack() -> Iterator[Stack]:
-    """The sample's groups of both kinds on a real Envoy. Tests that publish another document start a stack of their own."""
-    with Stack(run_dir(SESSION_STACKS[0]), document=both_kinds()) as running:
-        yield running
-
-
-@pytest.fixture(scope="session")
-def gateway(stack: Stack) -> Gateway:
-    """The shared stack as a client sees it, and its simulator as an eavesdropper does."""
-    return Gateway(stack)
-
-
-@pytest.fixture(scope="session")
-def stack_by_hand() -> Iterator[Stack]:
-    """The sample's groups of both kinds with one upstream a source, where nothing is tried twice."""
-    with Stack(run_dir(SESSION_STACKS[1]), document=by_hand()) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def filter_lives(stack: Stack) -> Iterator[None]:
-    """For modules that send what could do harm: at their end the shared gateway is as whole as before."""
-    with unharmed(stack):
-        yield
-
-
-@pytest.fixture
-def requests_go_on(stack: Stack) -> Iterator[None]:
-    """The same after each case, so that the one that did the harm is the one that fails."""
-    before = machines(stack)
-    yield
-    answers(stack, 4)
-    assert machines(stack) == before
+#: Of the 128 inotify instances that Linux grants a user, how many the gateways of one worker of three may hold at a time.
+INOTIFY_BUDGET = 42
+#: Directories that take longest, first: no worker is to be left with one of them at the end.
+LONGEST = ("accounts", "sdk", "up", "loading", "streaming", "limits", "abuse")
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks at the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A directory's tests stay with one worker, since they share gateways. The long ones come first."""
-    items.sort(key=lambda item: item.path.parent.name not in LONGEST)
+    """A module is one worker's, and so are all modules of a directory that share its gateways.
+
+    Those come after the others of their directory, or a worker could have a module's own gateway beside them, and a user's
+    inotify instances do not suffice for both. The longest directories come first.
+    """
+    sharing = {item.path for item in items if shares_with_directory(item)}
+    length = {name: number for number, name in enumerate(LONGEST)}
+    place: dict[Path, int] = {}
     for item in items:
-        item.add_marker(pytest.mark.xdist_group(item.path.parent.name))
+        place.setdefault(item.path.parent, len(place))
+
+    def turn(item: pytest.Item) -> tuple[int, int, bool]:
+        directory = item.path.parent
+        return length.get(directory.name, len(LONGEST)), place[directory], item.path in sharing
+
+    items.sort(key=turn)
+    for item in items:
+        directory = item.path.parent.name
+        item.add_marker(pytest.mark.xdist_group(directory if item.path in sharing else f"{directory}/{item.path.stem}"))
+
+
+def shares_with_directory(item: pytest.Item) -> bool:
+    """Whether the test has a fixture that lives as long as its directory's tests."""
+    fixtures = item._fixtureinfo.name2fixturedefs  # pytest tells scopes in no other way
+    return any(defined[-1].scope == "package" for defined in fixtures.values())
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: Optional[pytest.Item]) -> Generator[None, None, None]:
-    """A module whose gateways take the session beyond its budget of inotify instances fails at its end."""
+    """A module whose gateways take the worker beyond its budget of inotify instances fails at its end."""
     module_ends = nextitem is None or nextitem.path != item.path
     held = inotify_instances() if module_ends else {}
     yield
-    kept = tuple(f"/{name}/envoy.yaml" for name in SESSION_STACKS)
-    of_session = {who: count for who, count in held.items() if any(name in who for name in kept)}
-    assert sum(of_session.values()) <= INOTIFY_OF_SESSION, of_session
-    taken = sum(held.values()) - sum(of_session.values()) + INOTIFY_OF_SESSION
-    if taken > INOTIFY_BUDGET:
+    if (taken := sum(held.values())) > INOTIFY_BUDGET:
         pytest.fail(
-            f"With those of the whole session, {taken} inotify instances are held; {INOTIFY_BUDGET} are a worker's share of"
+            f"{taken} inotify instances are held; {INOTIFY_BUDGET} are a worker's share of"
             " the user's 128. End gateways with their module or directory, or let them have fewer accounts:\n"
             + "\n".join(f"  {count} by {command}" for command, count in held.items()),
             pytrace=False,

@@ -1,4 +1,4 @@
-"""The tests of the manifests find what writes them, the tests' runner, and the helpers of the end-to-end tests."""
+"""The tests of the manifests find the tests' runner and the helpers of the end-to-end tests."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 from chart import CHART, one, rendered
-from stack import COMMAND, ENVOY_YAML, HERE, Stack
+from stack import COMMAND, HERE, Stack
 from e2e.support import Gateway, run_dir, x_api_key
 
 ROOT = HERE.parent
@@ -74,7 +74,7 @@ def test_the_filter_gets_to_envoy(source: str, tmp_path: Path) -> None:
     mounts = {each["name"]: each["mountPath"] for each in init["volumeMounts"]}
     assert mounts == {"filter": "/filter", **({"filter-image": "/image"} if source == "image" else {})}
     assert {"name": "filter", "mountPath": "/etc/trilane/filter", "readOnly": True} in envoy["volumeMounts"]
-    assert "filename: /etc/trilane/filter/trilane.wasm" in ENVOY_YAML.read_text()
+    assert "filename: /etc/trilane/filter/trilane.wasm" in (CHART / "files" / "envoy.yaml").read_text()
 
 
 def get(stack: ChartStack, method: str, path: str) -> httpx.Response:

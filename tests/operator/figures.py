@@ -119,11 +119,11 @@ class Benchmarks:
 
 
 def as_precise_as(text: str, value: float) -> str:
-    """`value` with as many digits as `text` has: `1.58` has two behind the point, `10 000` one that counts."""
+    """`value` with as many digits as `text` has: `1.58` has two behind the point, `31 000` two that count. Fewer than two never do."""
     if "." in text:
         return f"{value:.{len(text.split('.')[1])}f}"
     digits = text.replace(" ", "")
-    zeros = len(digits) - len(digits.rstrip("0"))
+    zeros = min(len(digits) - len(digits.rstrip("0")), max(len(f"{value:.0f}") - 2, 0))
     rounded = f"{round(value / 10**zeros) * 10**zeros}"
     grouped = f"{int(rounded):,}"
     return grouped.replace(",", " ") if len(digits) > 4 or " " in text else rounded

@@ -179,6 +179,9 @@ def test_the_compose_bundle_fits_the_release() -> None:
     placed = {*dist.COPIED.values(), "trilane.wasm"}
     mounted = [volume.split(":")[0][3:] for volume in words(envoy, "volumes") if volume.startswith("../")]
     assert mounted and set(mounted) <= placed
+    # As the command prints it, without clusters of the demo: those are in the annotated original.
+    assert "./envoy.yaml:/etc/trilane/envoy.yaml:ro" in [volume.split(" #")[0] for volume in words(envoy, "volumes")]
+    assert not any("envoy/envoy.yaml" in volume for volume in words(envoy, "volumes"))
     ours = service((ROOT / "docker-compose.yaml").read_text(), "envoy")
     health = re.compile(r"^    healthcheck:.*\n(?:      .*\n)+", re.MULTILINE)
     assert health.findall(envoy) == health.findall(ours) != []

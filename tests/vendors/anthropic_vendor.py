@@ -9,9 +9,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from typing import Any
 
+from . import streams
 from .vendor_server import Answer, Asked, VendorServer
 
 _DATE = re.compile(r"-20\d{6}$")
@@ -53,9 +55,8 @@ class AnthropicVendor(VendorServer):
             return error(404, "not_found_error", f"model: {body['model']}")
         if asked.path.endswith("/count_tokens"):
             return Answer(200, {"input_tokens": 12})
-        if body.get("stream"):
-            return error(501, "api_error", "this stand-in has no streams")
-        return self._message(body)
+        answer = self._message(body)
+        return dataclasses.replace(answer, events=list(streams.message(answer.body))) if body.get("stream") else answer
 
     def _list(self, query: dict[str, str]) -> Answer:
         limit = int(query.get("limit", "20"))

@@ -2,16 +2,21 @@
 
 - The credential is `x-goog-api-key`, or `?key=`. Without one it is 403, a wrong one is 400 with `API_KEY_INVALID`: that is
   general knowledge of Google's interfaces, and was not read on a page.
-- Paths are `/v1beta/models/{model}:{method}` (older SDKs, Gemini CLI) and `/v1/…` (SDKs of today).
+- Paths are `/v1beta/models/{model}:{method}` (older SDKs, Gemini CLI) and `/v1/…` (SDKs of today). All of them stream with
+  `streamGenerateContent?alt=sse`.
 - Models have `supportedGenerationMethods`; lists have `nextPageToken`.
 - Errors are `{"error": {code, message, status, details}}`.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
+from . import streams
 from .vendor_server import Answer, Asked, VendorServer
+
+METHODS = ("generateContent", "streamGenerateContent")
 
 
 def error(code: int, status: str, message: str, reason: str = "") -> Answer:
@@ -42,7 +47,7 @@ class GeminiVendor(VendorServer):
         if asked.method == "GET" and rest == "models":
             return self._list(asked.query)
         model, _, method = rest.removeprefix("models/").partition(":")
-        if asked.method != "POST" or method != "generateContent" or model not in self.models:
+        if asked.method != "POST" or method not in METHODS or model not in self.models:
             message = f"models/{model} is not found for API version {version}, or is not supported for {method}."
             return error(404, "NOT_FOUND", message)
         body = asked.json()
@@ -50,7 +55,12 @@ class GeminiVendor(VendorServer):
             return error(400, "INVALID_ARGUMENT", "Invalid JSON payload received.")
         if not isinstance(body.get("contents"), list):
             return error(400, "INVALID_ARGUMENT", "* GenerateContentRequest.contents: contents is not specified")
-        return self._content(model)
+        answer = self._content(model)
+        if method == "generateContent":
+            return answer
+        if asked.query.get("alt") != "sse":
+            return error(501, "UNIMPLEMENTED", "this stand-in streams events only, not an array")
+        return dataclasses.replace(answer, events=list(streams.content(answer.body)))
 
     def _list(self, query: dict[str, str]) -> Answer:
         names = [("embedding-001", "embedContent"), *((name, "generateContent") for name in self.models)]

@@ -13,8 +13,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, Optional
 
+from . import streams
 from .vendor_server import Answer, Asked, VendorServer
 
 
@@ -54,11 +56,16 @@ class OpenAIVendor(VendorServer):
         if body["model"] not in self.models:
             message = f"The model `{body['model']}` does not exist or you do not have access to it."
             return error(404, message, "model_not_found", "model")
-        if body.get("stream"):
-            return error(501, "this stand-in has no streams")
-        if asked.path == self.chat_path:
-            return self._chat(body)
-        return self._response(body)
+        if "stream_options" in body and not body.get("stream"):
+            message = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
+            return error(400, message, None, "stream_options")
+        is_chat = asked.path == self.chat_path
+        answer = self._chat(body) if is_chat else self._response(body)
+        if answer.status != 200 or not body.get("stream"):
+            return answer
+        with_usage = bool((body.get("stream_options") or {}).get("include_usage"))
+        events = streams.chat(answer.body, with_usage) if is_chat else streams.response(answer.body)
+        return dataclasses.replace(answer, events=list(events))
 
     def listed(self, name: str) -> dict[str, Any]:
         """An element of the list."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import ssl
-import threading
 import urllib.parse
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Optional
+
+from loopback import Handler, LoopbackServer
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,15 +37,17 @@ class Asked:
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """A response: a status and a body of JSON."""
+    """A response: a status and a body of JSON, or a stream of events."""
 
     status: int
     body: dict[str, Any]
     headers: dict[str, str] = dataclasses.field(default_factory=dict)
+    #: Sent one after the other, instead of the body.
+    events: Sequence[str] = ()
 
 
-class VendorServer:
-    """A server; use it as a context manager. A stand-in overrides `answer`."""
+class VendorServer(LoopbackServer):
+    """A server. A stand-in overrides `answer`."""
 
     #: What stands before the paths of the vendor's own documentation.
     base = ""
@@ -71,55 +72,37 @@ class VendorServer:
         self.asked: list[Asked] = []
         stand_in = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
+        class Asks(Handler):
             def do_GET(self) -> None:
                 stand_in._serve(self)
 
             def do_POST(self) -> None:
                 stand_in._serve(self)
 
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer((host, 0), Handler)
-        self._server.daemon_threads = True
-        self._scheme, self._host = "http", host
-        if certificate:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(certificate / "server.crt", certificate / "server.key")
-            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
-            self._scheme = "https"
-            self._host = "localhost" if host == "127.0.0.1" else host
+        super().__init__(Asks, host=host, certificate=certificate)
+        self._scheme = "https" if certificate else "http"
+        self._name = "localhost" if certificate and host == "127.0.0.1" else host
 
     @property
     def url(self) -> str:
         """Its base address, as an account has it."""
-        return f"{self._scheme}://{self._host}:{self._server.server_address[1]}{self.base}"
+        return f"{self._scheme}://{self._name}:{self.port}{self.base}"
 
     def answer(self, asked: Asked) -> Answer:
         """The response to a request."""
         raise NotImplementedError
 
-    def __enter__(self):  # noqa: ANN204 (the subclass)
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-    def _serve(self, handler: BaseHTTPRequestHandler) -> None:
+    def _serve(self, handler: Handler) -> None:
         target = urllib.parse.urlsplit(handler.path)
         query = {name: values[0] for name, values in urllib.parse.parse_qs(target.query).items()}
-        body = handler.rfile.read(int(handler.headers.get("content-length") or 0))
+        body = handler.read_body()
         headers = {name.lower(): value for name, value in handler.headers.items()}
         asked = Asked(handler.command, urllib.parse.unquote(target.path), query, headers, body)
         self.asked.append(asked)
         answer = self.answer(asked)
+        if answer.events:
+            self._stream(handler, answer)
+            return
         content = json.dumps(answer.body).encode()
         handler.send_response(answer.status)
         for name, value in {"content-type": "application/json", **answer.headers}.items():
@@ -127,3 +110,15 @@ class VendorServer:
         handler.send_header("content-length", str(len(content)))
         handler.end_headers()
         handler.wfile.write(content)
+
+    def _stream(self, handler: Handler, answer: Answer) -> None:
+        handler.send_response(answer.status)
+        stream = {"content-type": "text/event-stream; charset=utf-8", "transfer-encoding": "chunked"}
+        for name, value in {**stream, **answer.headers}.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        for event in answer.events:
+            content = event.encode()
+            handler.wfile.write(b"%x\r\n%s\r\n" % (len(content), content))
+            handler.wfile.flush()
+        handler.wfile.write(b"0\r\n\r\n")

@@ -195,7 +195,7 @@ fn keys_come_change_and_go() {
 fn a_reading_rests_for_as_long_as_its_pages_take() {
     let process = Process::new();
     let (mut loader, call) = begun(&process, "config-loader");
-    // Its bucket, and how far the reading is: two writes, 2 ms, after which it rests for 38.
+    // Its bucket, and how far the reading is: two writes, 2 ms, after which it rests for 28.
     process.lock().write_ms = 1;
     let answer = page(1, true, &["one>a"]);
     loader.answer(call.token, answer).unwrap();
@@ -209,7 +209,7 @@ fn a_reading_rests_for_as_long_as_its_pages_take() {
         }
     }
     let next = "/keys?limit=100&cursor=c%2F1".to_owned();
-    assert_eq!(asked, [(40, next)]);
+    assert_eq!(asked, [(30, next)]);
 }
 
 #[test]

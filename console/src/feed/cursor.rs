@@ -1,17 +1,24 @@
 //! Cursors: the position of a reader in the feed.
 //!
-//! A cursor is `<feed>.<at>`, or within a full sync `<feed>.<at>.<since>`: the reader got every change up to version `at`,
-//! but of removals only those above `since`, the head when the full sync began. An earlier removal concerns a key that the
-//! reader never got, so it may be compacted while the reader is still below it.
+//! A full sync is a listing, then changes. The listing has every key that exists, in the order of digests, so that a gateway
+//! finds those that it stores together in one page; its cursors are `<feed>.<digest>.<since>`, the last digest listed and the
+//! head when the sync began. What has changed since follows, and all that comes later: `<feed>.<at>`, the version of
+//! the last change. A removal up to `since` concerns a key that the reader never got, so it may be compacted while the reader is
+//! still in the listing.
+//!
+//! Releases up to 0.1 gave changes from the beginning, without removals up to `since`, under `<feed>.<at>.<since>`. A reader that
+//! comes with such a cursor goes on so.
 
 use core::fmt;
+
+/// The length of a digest in hexadecimal digits.
+const DIGEST: usize = 64;
 
 /// The position of a reader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedCursor {
     feed: String,
-    at: u64,
-    since: Option<u64>,
+    range: PageRange,
 }
 
 /// The versions of a feed.
@@ -25,13 +32,32 @@ pub struct FeedVersions {
     pub compacted: u64,
 }
 
-/// The versions that a page covers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PageRange {
-    /// Changes above this version …
-    pub after: u64,
-    /// … but removals only above this one.
-    pub removals_after: u64,
+/// What a page covers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PageRange {
+    /// Keys that exist, in the order of their digests.
+    Listing {
+        /// Those after this digest; all of them after an empty one.
+        after: String,
+        /// The head when the sync began: changes above it follow the listing.
+        since: u64,
+    },
+    /// Changes, in the order of their versions.
+    Changes {
+        /// Those above this version …
+        after: u64,
+        /// … but removals only above this one.
+        removals_after: u64,
+    },
+}
+
+/// What a page ends with, where more of its range follows.
+#[derive(Debug, Clone, Copy)]
+pub struct LastGiven<'a> {
+    /// Its version.
+    pub version: u64,
+    /// Its digest.
+    pub sha256: &'a str,
 }
 
 /// Why a cursor is invalid: the reader needs a full sync.
@@ -74,17 +100,37 @@ impl FeedCursor {
             return Err(Gone::Malformed);
         };
         let since = since.map(version).transpose()?;
-        let at = version(at)?;
         let visible = feed.bytes().all(|byte| byte.is_ascii_graphic());
-        if feed.is_empty() || !visible || since.is_some_and(|since| since <= at) {
+        if feed.is_empty() || !visible {
             return Err(Gone::Malformed);
         }
+        let range = match since {
+            Some(since) if is_digest(at) => PageRange::Listing {
+                after: at.to_owned(),
+                since,
+            },
+            _ => {
+                let at = version(at)?;
+                if since.is_some_and(|since| since <= at) {
+                    return Err(Gone::Malformed);
+                }
+                PageRange::Changes {
+                    after: at,
+                    removals_after: since.unwrap_or(at),
+                }
+            }
+        };
         Ok(Self {
             feed: feed.to_owned(),
-            at,
-            since,
+            range,
         })
     }
+}
+
+/// Whether this is a digest in its only spelling. No version is as long.
+fn is_digest(text: &str) -> bool {
+    let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    text.len() == DIGEST && text.bytes().all(is_digit)
 }
 
 /// A version in its only spelling. SQLite's integers end at `i64::MAX`.
@@ -98,43 +144,81 @@ fn version(text: &str) -> Result<u64, Gone> {
 
 impl fmt::Display for FeedCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.feed, self.at)?;
-        self.since.map_or(Ok(()), |since| write!(f, ".{since}"))
+        let feed = &self.feed;
+        match &self.range {
+            PageRange::Listing { after, since } => write!(f, "{feed}.{after}.{since}"),
+            PageRange::Changes {
+                after,
+                removals_after,
+            } if after == removals_after => write!(f, "{feed}.{after}"),
+            PageRange::Changes {
+                after,
+                removals_after,
+            } => write!(f, "{feed}.{after}.{removals_after}"),
+        }
+    }
+}
+
+impl PageRange {
+    /// What follows a listing that is complete; of changes, the same.
+    pub fn after_listing(self) -> Self {
+        match self {
+            Self::Listing { since, .. } => Self::Changes {
+                after: since,
+                removals_after: since,
+            },
+            changes @ Self::Changes { .. } => changes,
+        }
+    }
+
+    /// The version up to which removals need not be told.
+    fn since(&self) -> u64 {
+        match self {
+            Self::Listing { since, .. } => *since,
+            Self::Changes { removals_after, .. } => *removals_after,
+        }
     }
 }
 
 impl FeedVersions {
-    /// The versions for a reader at this position.
+    /// What to give a reader at this position.
     ///
     /// # Errors
     /// Why it needs a full sync.
     pub fn range(&self, cursor: Option<&FeedCursor>) -> Result<PageRange, Gone> {
         let Some(cursor) = cursor else {
-            return Ok(PageRange {
-                after: 0,
-                removals_after: self.head,
+            return Ok(PageRange::Listing {
+                after: String::new(),
+                since: self.head,
             });
         };
-        let complete = cursor.since.unwrap_or(cursor.at);
+        let since = cursor.range.since();
         match cursor {
             _ if cursor.feed != self.feed => Err(Gone::OtherFeed),
-            _ if complete > self.head => Err(Gone::Ahead),
-            _ if complete < self.compacted => Err(Gone::Compacted),
-            _ => Ok(PageRange {
-                after: cursor.at,
-                removals_after: complete,
-            }),
+            _ if since > self.head => Err(Gone::Ahead),
+            _ if since < self.compacted => Err(Gone::Compacted),
+            _ => Ok(cursor.range.clone()),
         }
     }
 
-    /// The cursor after a page of `range` whose last change has version `last`; `None` if no more changes follow.
-    pub fn next(&self, range: PageRange, last: Option<u64>) -> FeedCursor {
-        let at = last.unwrap_or(self.head);
-        FeedCursor {
-            feed: self.feed.clone(),
-            at,
-            since: Some(range.removals_after).filter(|since| *since > at),
-        }
+    /// The cursor after a page of `range`. `last` is what the page ends with, where more of the range follows.
+    pub fn next(&self, range: PageRange, last: Option<LastGiven<'_>>) -> FeedCursor {
+        let range = match (range, last) {
+            (PageRange::Listing { since, .. }, Some(last)) => PageRange::Listing {
+                after: last.sha256.to_owned(),
+                since,
+            },
+            (range @ PageRange::Listing { .. }, None) => range.after_listing(),
+            (PageRange::Changes { removals_after, .. }, last) => {
+                let after = last.map_or(self.head, |last| last.version);
+                PageRange::Changes {
+                    after,
+                    removals_after: after.max(removals_after),
+                }
+            }
+        };
+        let feed = self.feed.clone();
+        FeedCursor { feed, range }
     }
 }
 
@@ -154,15 +238,25 @@ mod tests {
 
     #[test]
     fn where_cursors_lead() {
-        let range = |after, removals_after| PageRange {
+        let range = |after, removals_after| PageRange::Changes {
             after,
             removals_after,
         };
+        let listing = |after: &str, since| PageRange::Listing {
+            after: after.to_owned(),
+            since,
+        };
+        let digest = "0a".repeat(32);
+        let cursor = |since| format!("f.{digest}.{since}");
+        let (in_listing, too_old, ahead) = (cursor(60), cursor(49), cursor(101));
         let cases = [
             ("f.100", Ok(range(100, 100))),
             ("f.50", Ok(range(50, 50))),
             ("f.49", Err(Gone::Compacted)),
-            // A full sync that began at 50 got no earlier removals.
+            (in_listing.as_str(), Ok(listing(&digest, 60))),
+            (too_old.as_str(), Err(Gone::Compacted)),
+            (ahead.as_str(), Err(Gone::Ahead)),
+            // A full sync of 0.1 that began at 50 got no earlier removals.
             ("f.1.50", Ok(range(1, 50))),
             ("f.1.49", Err(Gone::Compacted)),
             ("f.101", Err(Gone::Ahead)),
@@ -173,30 +267,59 @@ mod tests {
             let cursor = FeedCursor::parse(text).unwrap();
             assert_eq!(standing().range(Some(&cursor)), want, "{text}");
         }
-        assert_eq!(standing().range(None), Ok(range(0, 100)));
+        assert_eq!(standing().range(None), Ok(listing("", 100)));
     }
 
     #[test]
     fn cursors_of_others() {
         let long = format!("f.{}", u64::MAX);
+        let [no_since, upper, short] = ["0a".repeat(32), "0A".repeat(32), "0a".repeat(31)];
+        let of_digests = [
+            format!("f.{no_since}"),
+            format!("f.{upper}.1"),
+            format!("f.{short}.1"),
+            format!("f.1.{no_since}"),
+        ];
         for text in [
             "", ".", "f", "f.", ".1", "f.x", "f.-1", "f.+1", "f.01", "f.1.", "f.1.1", "f.2.1",
             "f.1.2.3", "f .1", "f\n.1", "ä.1", &long,
         ] {
             assert_eq!(FeedCursor::parse(text), Err(Gone::Malformed), "{text:?}");
         }
+        for text in of_digests {
+            assert_eq!(FeedCursor::parse(&text), Err(Gone::Malformed), "{text:?}");
+        }
     }
 
     proptest! {
         #[test]
-        fn every_cursor_given_is_taken(head in 1u64..1000, began in 0u64..1000, last in proptest::option::of(0u64..1000)) {
-            let standing = FeedVersions { head: head.max(began).max(last.unwrap_or(0)), compacted: 0, ..standing() };
-            let range = PageRange { after: 0, removals_after: began };
-            let cursor = standing.next(range, last);
+        fn every_cursor_given_is_taken(
+            head in 1u64..1000,
+            began in 0u64..1000,
+            last in proptest::option::of((0u64..1000, "[0-9a-f]{64}")),
+            lists in any::<bool>(),
+        ) {
+            let version = last.as_ref().map_or(0, |(version, _)| *version);
+            let standing = FeedVersions { head: head.max(began).max(version), compacted: 0, ..standing() };
+            let range = if lists {
+                PageRange::Listing { after: String::new(), since: began }
+            } else {
+                PageRange::Changes { after: 0, removals_after: began }
+            };
+            let given = last.as_ref().map(|(version, sha256)| LastGiven { version: *version, sha256 });
+            let cursor = standing.next(range, given);
             prop_assert_eq!(FeedCursor::parse(&cursor.to_string()), Ok(cursor.clone()));
             let next = standing.range(Some(&cursor)).unwrap();
-            prop_assert_eq!(next.after, last.unwrap_or(standing.head));
-            prop_assert!(next.removals_after >= began, "{next:?}");
+            prop_assert!(next.since() >= began, "{:?}", next);
+            let want = match (&last, lists) {
+                (Some((_, sha256)), true) => PageRange::Listing { after: sha256.clone(), since: began },
+                (None, true) => PageRange::Changes { after: began, removals_after: began },
+                (Some((version, _)), false) => {
+                    PageRange::Changes { after: *version, removals_after: began.max(*version) }
+                }
+                (None, false) => PageRange::Changes { after: standing.head, removals_after: standing.head },
+            };
+            prop_assert_eq!(next, want);
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The feed of keys: the protocol that docs/keys-feed.md describes, without the source of its changes.
 //!
 //! A reader sends a [`PageRequest`], perhaps with a [`FeedCursor`]. The source of the feed knows its [`FeedVersions`], gets from
-//! them the [`PageRange`] that the page covers, and fills a [`PageWriter`] in the order of versions.
+//! them the [`PageRange`] that the page covers, and fills a [`PageWriter`] with it: with what is left of a listing, then with
+//! changes in the order of versions.
 
 mod cursor;
 mod format;
@@ -12,7 +13,7 @@ mod request;
 pub mod sqlite;
 mod stored;
 
-pub use cursor::{FeedCursor, FeedVersions, Gone, PageRange};
+pub use cursor::{FeedCursor, FeedVersions, Gone, LastGiven, PageRange};
 pub use format::FeedFormat;
 pub use key::FeedKey;
 pub use page::PageWriter;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::cursor::{FeedVersions, PageRange};
+use super::cursor::{FeedVersions, LastGiven, PageRange};
 use super::format::FeedFormat;
 use super::key::FeedKey;
 use super::request::PageRequest;
@@ -22,7 +22,8 @@ pub struct PageWriter {
     given: u32,
     limit: u32,
     format: FeedFormat,
-    last: u64,
+    last_version: u64,
+    last_sha256: String,
     more: bool,
 }
 
@@ -34,15 +35,29 @@ impl PageWriter {
             given: 0,
             limit: asked.limit,
             format: asked.format,
-            last: 0,
+            last_version: 0,
+            last_sha256: String::new(),
             more: false,
         }
     }
 
-    /// Whether another change fits. If not, the page says that there are more.
+    /// Whether another key or change fits. If not, the page says that there are more.
     pub fn has_room(&mut self) -> bool {
         self.more = self.given >= self.limit;
         !self.more
+    }
+
+    /// Goes on with the changes after a listing, if the page has the rest of it.
+    pub fn after_listing(&mut self, range: PageRange) -> PageRange {
+        if self.more {
+            return range;
+        }
+        let range = range.after_listing();
+        // Where not even the first change fits the next page begins with it, and not after the last key listed.
+        if let PageRange::Changes { after, .. } = range {
+            self.last_version = after;
+        }
+        range
     }
 
     /// Adds a key with its version.
@@ -80,7 +95,9 @@ impl PageWriter {
         json(&mut self.changes, &version);
         self.member("sha256", sha256);
         self.given = self.given.saturating_add(1);
-        self.last = version;
+        self.last_version = version;
+        self.last_sha256.clear();
+        self.last_sha256.push_str(sha256);
     }
 
     fn member(&mut self, name: &str, value: &str) {
@@ -96,7 +113,11 @@ impl PageWriter {
 
     /// The page's bytes.
     pub fn finish(self, standing: &FeedVersions, range: PageRange) -> Vec<u8> {
-        let cursor = standing.next(range, self.more.then_some(self.last));
+        let last = LastGiven {
+            version: self.last_version,
+            sha256: &self.last_sha256,
+        };
+        let cursor = standing.next(range, self.more.then_some(last));
         let head = PageHead {
             feed: &standing.feed,
             version: standing.head,

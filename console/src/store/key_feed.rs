@@ -9,9 +9,9 @@ use sqlx::AssertSqlSafe;
 use time::OffsetDateTime;
 
 use super::{Store, StoreError, Transaction, on_either};
-use crate::feed::sqlite::CHANGES;
+use crate::feed::sqlite::{CHANGES, LISTING};
 use crate::feed::{
-    FeedKey, FeedVersions, PageError, PageRequest, PageWriter, is_owner, stored_limits,
+    FeedKey, FeedVersions, PageError, PageRange, PageRequest, PageWriter, is_owner, stored_limits,
 };
 use crate::in_transaction;
 
@@ -50,31 +50,68 @@ pub async fn versions(transaction: &mut Transaction) -> Result<FeedVersions, Sto
 /// # Errors
 /// Why there is none.
 pub async fn page(store: &Store, asked: &PageRequest) -> Result<Vec<u8>, PageError> {
-    // One state of the database for both queries.
+    // One state of the database for all queries.
     let mut transaction = store.read().await?;
     let versions = versions(&mut transaction).await?;
     let range = versions.range(asked.cursor.as_ref())?;
     // One more than fits, so that the page says whether there are more.
     let limit = i64::from(asked.limit).saturating_add(1);
-    let bound = |version: u64| i64::try_from(version).unwrap_or(i64::MAX);
-    let rows: Result<Vec<Row>, sqlx::Error> = on_either!(&mut transaction, connection => {
-        sqlx::query_as(AssertSqlSafe(format!("{CHANGES} LIMIT $3")))
-            .bind(bound(range.after))
-            .bind(bound(range.removals_after))
+    let mut page = PageWriter::new(asked);
+    if let PageRange::Listing { after, .. } = &range {
+        fill(&mut page, &listing(&mut transaction, after, limit).await?)?;
+    }
+    let range = page.after_listing(range);
+    if let PageRange::Changes {
+        after,
+        removals_after,
+    } = range
+    {
+        let rows = changes(&mut transaction, after, removals_after, limit).await?;
+        fill(&mut page, &rows)?;
+    }
+    transaction.rollback().await;
+    Ok(page.finish(&versions, range))
+}
+
+async fn listing(
+    transaction: &mut Transaction,
+    after: &str,
+    limit: i64,
+) -> Result<Vec<Row>, StoreError> {
+    on_either!(transaction, connection => {
+        Ok(sqlx::query_as(AssertSqlSafe(format!("{LISTING} LIMIT $2")))
+            .bind(after)
             .bind(limit)
             .fetch_all(connection)
-            .await
-    });
-    let rows = rows.map_err(StoreError::from)?;
-    transaction.rollback().await;
-    let mut page = PageWriter::new(asked);
-    for row in &rows {
+            .await?)
+    })
+}
+
+async fn changes(
+    transaction: &mut Transaction,
+    after: u64,
+    removals_after: u64,
+    limit: i64,
+) -> Result<Vec<Row>, StoreError> {
+    let bound = |version: u64| i64::try_from(version).unwrap_or(i64::MAX);
+    on_either!(transaction, connection => {
+        Ok(sqlx::query_as(AssertSqlSafe(format!("{CHANGES} LIMIT $3")))
+            .bind(bound(after))
+            .bind(bound(removals_after))
+            .bind(limit)
+            .fetch_all(connection)
+            .await?)
+    })
+}
+
+fn fill(page: &mut PageWriter, rows: &[Row]) -> Result<(), PageError> {
+    for row in rows {
         if !page.has_room() {
             break;
         }
-        write(&mut page, row)?;
+        write(page, row)?;
     }
-    Ok(page.finish(&versions, range))
+    Ok(())
 }
 
 fn write(page: &mut PageWriter, row: &Row) -> Result<(), PageError> {

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::mesh::{MeshSettings, Part};
 use super::mode::Mode;
 use super::settings::{EnvoySettings, LedgerPlace, TlsListener};
 use super::upstreams::StaticUpstreams;
@@ -16,6 +17,8 @@ The program carries the annotated envoy.yaml. This reads it as YAML and changes 
 clusters. The rest is as it stands there; its remarks, and the names that YAML gives to parts, are not in the result. \
 `trilane up` makes the same configuration for itself.
 
+With --mode istio and --mode envoy-gateway it prints what their control plane lacks, as a resource for `kubectl apply`: each --part is one of those in envoy/istio and envoy/envoy-gateway.
+
 The clusters of the sample document, which lead to simulators, are left out unless --demo asks for them: upstreams come \
 from the document's accounts, by `trilane render`.
 
@@ -27,7 +30,8 @@ Exit codes:
 Examples:
   trilane envoy-config --mode sidecar --out /etc/trilane/envoy.yaml
   trilane envoy-config --mode compose --limits-service ratelimit:8081 > envoy-limits.yaml
-  trilane envoy-config --mode helm | envoy --mode validate --config-path /dev/stdin")]
+  trilane envoy-config --mode helm | envoy --mode validate --config-path /dev/stdin
+  trilane envoy-config --mode istio --image registry.example/trilane/filter:0.1.0 | kubectl apply --filename=-")]
 pub struct EnvoyConfigArgs {
     /// Where Envoy runs
     #[arg(long, value_enum)]
@@ -84,6 +88,14 @@ pub struct EnvoyConfigArgs {
     #[arg(long)]
     pub demo: bool,
 
+    /// With istio and envoy-gateway: which of the resources [default: gateway]
+    #[arg(long, value_enum)]
+    pub part: Option<Part>,
+
+    /// With istio: the filter's image [default: registry.example/trilane/filter:0.1.0]
+    #[arg(long, value_name = "NAME")]
+    pub image: Option<String>,
+
     /// Begin with this file instead of the envoy.yaml of this release
     #[arg(long, value_name = "FILE")]
     pub original: Option<PathBuf>,
@@ -93,7 +105,64 @@ pub struct EnvoyConfigArgs {
     pub out: Option<PathBuf>,
 }
 
+/// The filter's image where none is named: to be replaced by one's own.
+const IMAGE: &str = concat!(
+    "registry.example/trilane/filter:",
+    env!("CARGO_PKG_VERSION")
+);
+
 impl EnvoyConfigArgs {
+    /// What to write for a control plane, in the modes that have one.
+    ///
+    /// # Errors
+    /// An option that has no meaning in the mode.
+    pub fn mesh(&self) -> Result<Option<MeshSettings>, Failure> {
+        let Some(control_plane) = self.mode.control_plane() else {
+            let of_a_mesh = [
+                ("--part", self.part.is_some()),
+                ("--image", self.image.is_some()),
+            ];
+            return self.without(&of_a_mesh).map(|()| None);
+        };
+        let image_is_named_elsewhere = self.mode != Mode::Istio || self.part() != Part::Gateway;
+        self.without(&[
+            ("--listen", self.listen.is_some()),
+            ("--tls-listen", self.tls_listen.is_some()),
+            ("--no-tls", self.no_tls),
+            ("--admin", self.admin.is_some()),
+            ("--document-listen", self.document_listen.is_some()),
+            ("--document", self.document.is_some()),
+            ("--upstreams", self.upstreams.is_some()),
+            ("--certs", self.certs.is_some()),
+            ("--ledger", self.ledger.is_some()),
+            ("--limits-service", self.limits_service.is_some()),
+            ("--demo", self.demo),
+            ("--image", self.image.is_some() && image_is_named_elsewhere),
+        ])?;
+        Ok(Some(MeshSettings {
+            control_plane,
+            part: self.part(),
+            image: self.image.clone().unwrap_or_else(|| IMAGE.to_owned()),
+            filter: self.filter.clone(),
+        }))
+    }
+
+    fn part(&self) -> Part {
+        self.part.unwrap_or(Part::Gateway)
+    }
+
+    /// Refuses options that have no meaning in the mode: their names, and whether they are given.
+    fn without(&self, options: &[(&str, bool)]) -> Result<(), Failure> {
+        let Some((name, _)) = options.iter().find(|(_, given)| *given) else {
+            return Ok(());
+        };
+        let mode = clap::ValueEnum::to_possible_value(&self.mode);
+        let mode = mode.as_ref().map_or("this", |mode| mode.get_name());
+        Err(Failure::Usage(format!(
+            "{name} has no effect on what --mode {mode} prints here. Leave it out"
+        )))
+    }
+
     /// The settings of the mode, with what the command line says instead.
     ///
     /// # Errors

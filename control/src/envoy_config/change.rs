@@ -36,12 +36,24 @@ pub fn apply(config: &mut Value, settings: &EnvoySettings) -> Result<(), String>
     if let Some(service) = &settings.limits_service {
         limits_service::add(config, service)?;
     }
-    let filter = text(&settings.filter)?;
-    let filters = set_filter(config, filter)?;
-    if filters == 0 {
-        return Err(missing(&["vm_config"]).to_string());
+    if let Some(hang) = settings.worker_hang {
+        let kill =
+            Mapping::from_iter([("kill_timeout".into(), format!("{}s", hang.as_secs()).into())]);
+        let watchdogs = Mapping::from_iter([("worker_watchdog".into(), kill.into())]);
+        place::mapping(config, &[])?.insert("watchdogs".into(), watchdogs.into());
     }
-    Ok(())
+    filter(config, &settings.filter)
+}
+
+/// Sets the filter's file wherever it runs.
+///
+/// # Errors
+/// It runs nowhere, or the path is no text.
+pub fn filter(config: &mut Value, file: &Path) -> Result<(), String> {
+    match set_filter(config, text(file)?)? {
+        0 => Err(missing(&["vm_config"]).to_string()),
+        _ => Ok(()),
+    }
 }
 
 /// The file from which Envoy takes the clusters of the document's accounts.

@@ -2,11 +2,13 @@
 //!
 //! The annotated [`original`] is read as YAML. [`settings`] say what differs where it runs, and [`change`] sets exactly that at
 //! named [`place`]s: an original without one of them is refused. The [`mode`] on the command line has settings of its own,
-//! which [`args`] adjust. The [`limits_service`] is a part that is added.
+//! which [`args`] adjust. The [`limits_service`] is a part that is added. Where a control plane generates the configuration,
+//! [`mesh`] takes from the original what that lacks.
 
 mod args;
 mod change;
 mod limits_service;
+mod mesh;
 mod mode;
 mod original;
 mod place;
@@ -27,7 +29,14 @@ use crate::{files, output};
 /// # Errors
 /// The original lacks a place, a path cannot be written in YAML, or the file cannot be written.
 pub fn run(args: &EnvoyConfigArgs) -> Result<(), Failure> {
-    let text = text(args.original.as_deref(), &args.settings()?)?;
+    let original = args.original.as_deref();
+    let text = match args.mesh()? {
+        Some(mesh) => {
+            let config = original::read(original)?;
+            mesh::text(config, &mesh).map_err(|problem| of(original, &problem))?
+        }
+        None => text(original, &args.settings()?)?,
+    };
     match &args.out {
         None => output::print(|out| out.write_all(text.as_bytes())),
         Some(file) => files::put(file, text.as_bytes())
@@ -42,12 +51,15 @@ pub fn run(args: &EnvoyConfigArgs) -> Result<(), Failure> {
 /// The original cannot be read or lacks a place, or a path cannot be written in YAML.
 pub fn text(original: Option<&Path>, settings: &EnvoySettings) -> Result<String, Failure> {
     let mut config = original::read(original)?;
-    change::apply(&mut config, settings).map_err(|problem| {
-        let name = original.map_or_else(
-            || original::NAME.to_owned(),
-            |file| file.display().to_string(),
-        );
-        Failure::Data(format!("{name}: {problem}"))
-    })?;
+    change::apply(&mut config, settings).map_err(|problem| of(original, &problem))?;
     original::write(&config)
+}
+
+/// The problem of an original.
+fn of(original: Option<&Path>, problem: &str) -> Failure {
+    let name = original.map_or_else(
+        || original::NAME.to_owned(),
+        |file| file.display().to_string(),
+    );
+    Failure::Data(format!("{name}: {problem}"))
 }

@@ -8,6 +8,7 @@ use super::settings::{EnvoySettings, LedgerPlace, TlsListener};
 use super::upstreams::StaticUpstreams;
 use crate::data_directory::DataDirectory;
 use crate::host_port::HostPort;
+use crate::render::ControlPlane;
 use crate::run_directory::RunDirectory;
 
 /// Where Envoy runs.
@@ -21,6 +22,10 @@ pub enum Mode {
     Compose,
     /// In the chart's pods: as in a container
     Helm,
+    /// A gateway of Istio: a resource for `kubectl apply`, see --part
+    Istio,
+    /// A Gateway of Envoy Gateway: the same
+    EnvoyGateway,
 }
 
 /// The ports of the original.
@@ -30,7 +35,16 @@ const ADMIN_PORT: u16 = 9901;
 const DOCUMENT_PORT: u16 = 10090;
 
 impl Mode {
-    /// Its settings. `data` is asked for in the modes that have a data directory.
+    /// The control plane that generates Envoy's configuration in this mode.
+    pub const fn control_plane(self) -> Option<ControlPlane> {
+        match self {
+            Self::Istio => Some(ControlPlane::Istio),
+            Self::EnvoyGateway => Some(ControlPlane::EnvoyGateway),
+            Self::Laptop | Self::Sidecar | Self::Compose | Self::Helm => None,
+        }
+    }
+
+    /// Its settings, where the whole configuration is ours. `data` is asked for in the modes that have a data directory.
     ///
     /// # Errors
     /// As `data` gives them.
@@ -42,7 +56,7 @@ impl Mode {
         let installed = Path::new("/etc/trilane");
         let host = match self {
             Self::Laptop | Self::Sidecar => "127.0.0.1",
-            Self::Compose | Self::Helm => "0.0.0.0",
+            Self::Compose | Self::Helm | Self::Istio | Self::EnvoyGateway => "0.0.0.0",
         };
         let mut settings = EnvoySettings {
             gateway: HostPort::new(host, PORT),
@@ -58,6 +72,7 @@ impl Mode {
             ledger: LedgerPlace::StandardOutput,
             static_upstreams: StaticUpstreams::None,
             limits_service: None,
+            worker_hang: None,
         };
         match self {
             Self::Laptop => {
@@ -70,7 +85,7 @@ impl Mode {
                 settings.ledger = LedgerPlace::File(data.ledger());
             }
             Self::Sidecar => settings.tls = None,
-            Self::Compose | Self::Helm => {}
+            Self::Compose | Self::Helm | Self::Istio | Self::EnvoyGateway => {}
         }
         Ok(settings)
     }

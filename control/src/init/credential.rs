@@ -34,9 +34,9 @@ impl VendorCredential {
         let value = value.trim_end_matches(['\r', '\n']);
         match credential_state(value.as_bytes()) {
             CredentialState::Valid => Ok(Self(value.to_owned())),
-            CredentialState::Unavailable(what) | CredentialState::Invalid(what) => {
-                Err(format!("the credential {of} {what}"))
-            }
+            CredentialState::Unavailable(what) | CredentialState::Invalid(what) => Err(format!(
+                "the credential {of} {what}: give it alone, on one line"
+            )),
             CredentialState::NoDirectory => Err(format!("the credential {of} is missing")),
         }
     }
@@ -64,7 +64,9 @@ impl CredentialSource {
                 let name = file.display();
                 let text = fs::read_to_string(file);
                 let text =
-                    text.map_err(|error| format!("cannot read the credential in {name}: {error}"))?;
+                    text.map_err(|error| {
+                        format!("cannot read the credential in {name}: {error}. Name its file with --credential-file FILE")
+                    })?;
                 VendorCredential::new(&format!("in {name}"), &text)
             }
             Self::Variable(name) => {

@@ -34,6 +34,7 @@ use crate::failure::Failure;
 /// A vendor did not give its list, something is in the way, or cannot be written.
 pub fn run(args: &InitArgs) -> Result<(), Failure> {
     let data = args.data.directory()?;
+    data.check()?;
     let key = FirstKey {
         id: args.key_id.clone(),
         file: present::key_file(args, &data, &args.key_id)?,

@@ -29,8 +29,8 @@ impl ControlPlane {
             Self::EnvoyGateway => "envoy-gateway",
         };
         format!(
-            "a group has several accounts: its requests get 502 until the gateway has envoy/{directory}/failover.yaml too, \
-             and the filter as a file"
+            "a group has several accounts: a request whose first account fails gets 502 until the gateway has \
+             envoy/{directory}/failover.yaml too, and the filter as a file"
         )
     }
 

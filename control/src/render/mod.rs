@@ -35,6 +35,7 @@ mod writing;
 use std::io::{self, Write as _};
 
 pub use args::Args;
+pub use control_plane::ControlPlane;
 pub use credential::{CredentialState, of_value as credential_state};
 use paths::Paths;
 pub use process::{Follower, publish};

@@ -58,6 +58,14 @@ impl Admin {
         self.post("/reopen_logs").await
     }
 
+    /// Whether Envoy's main thread does its work.
+    ///
+    /// # Errors
+    /// Envoy does not answer.
+    pub async fn answers(&self) -> io::Result<()> {
+        request(Method::GET, &self.0, "/ready").await.map(drop)
+    }
+
     /// How many requests are in flight.
     ///
     /// # Errors

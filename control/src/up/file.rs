@@ -13,19 +13,25 @@ use crate::timestamp::parse_duration;
 /// # Errors
 /// It cannot be read, or has what is no setting.
 pub fn read(data: &DataDirectory) -> Result<UpSettings, Failure> {
+    data.check()?;
     let file = data.options();
     let name = file.display();
     let text = match std::fs::read_to_string(&file) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(UpSettings::default()),
-        Err(error) => return Err(Failure::Unreadable(format!("cannot read {name}: {error}"))),
+        Err(error) => {
+            return Err(Failure::Unreadable(format!(
+                "cannot read {name}: {error}. Let this user read it, or choose another data directory with --data DIR"
+            )));
+        }
     };
     let wrong = |why: &dyn std::fmt::Display| Failure::Usage(format!("{name}: {why}"));
     let mut settings: UpSettings =
-        toml::from_str(&text).map_err(|error| wrong(&error.to_string().trim()))?;
+        toml::from_str(&text).map_err(|error| wrong(&in_words(&error, &text)))?;
     for (setting, text) in [
         ("ledger-max-age", &settings.ledger_max_age),
         ("drain", &settings.drain),
+        ("unresponsive-after", &settings.unresponsive_after),
     ] {
         if let Some(Err(why)) = text.as_deref().map(parse_duration) {
             return Err(wrong(&format!("{setting}: {why}")));
@@ -41,6 +47,19 @@ pub fn read(data: &DataDirectory) -> Result<UpSettings, Failure> {
         *path = path.take().map(|path| within(data.root(), path));
     }
     Ok(settings)
+}
+
+/// A mistake in one line: which line, what stands there, and what is wrong with it.
+fn in_words(error: &toml::de::Error, text: &str) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start));
+    let number = before.unwrap_or_default().matches('\n').count();
+    let line = text.lines().nth(number).unwrap_or_default();
+    let what = error.message().replace('\n', ", ");
+    format!(
+        "line {}, `{}`: {what}",
+        number.saturating_add(1),
+        line.trim()
+    )
 }
 
 /// A path that begins in a directory.

@@ -1,15 +1,14 @@
 //! The ledger's file: rotated by size and age, while Envoy writes to it.
 
 use std::fs::{self, File};
-use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
 use time::OffsetDateTime;
-use time::macros::format_description;
 
-use crate::timestamp;
+use crate::{ledger_files, timestamp};
 
 /// More of a line than its time takes, in bytes.
 const HEAD: u64 = 4096;
@@ -53,6 +52,30 @@ impl LedgerFile {
             .map(drop)
     }
 
+    /// Ends a last line that was cut off, so that the next one stands on a line of its own. Only while no Envoy writes to it.
+    /// Returns whether it had to.
+    ///
+    /// # Errors
+    /// As the system gives them.
+    pub fn end_last_line(&self) -> io::Result<bool> {
+        let mut file = match File::options().read(true).append(true).open(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            opened => opened?,
+        };
+        let found = file.metadata()?;
+        if !found.is_file() || found.len() == 0 {
+            return Ok(false);
+        }
+        let mut last = [0];
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)?;
+        if last == *b"\n" {
+            return Ok(false);
+        }
+        file.write_all(b"\n")?;
+        Ok(true)
+    }
+
     /// Whether another file is due at this time.
     pub fn is_due(&self, now: OffsetDateTime) -> bool {
         let size = fs::metadata(&self.path).map_or(0, |found| found.len());
@@ -69,17 +92,7 @@ impl LedgerFile {
     /// # Errors
     /// As the system gives them.
     pub fn set_aside(&self, now: OffsetDateTime) -> io::Result<PathBuf> {
-        let format = format_description!("[year][month][day]T[hour][minute][second]Z");
-        let time = now.format(&format).map_err(io::Error::other)?;
-        let (stem, extension) = self.name();
-        // Several within a second are told apart by a number.
-        let names = (0u32..).map(|number| match number {
-            0 => format!("{stem}-{time}{extension}"),
-            _ => format!("{stem}-{time}.{number}{extension}"),
-        });
-        let mut paths = names.map(|name| self.path.with_file_name(name));
-        let aside = paths.find(|path| !path.exists());
-        let aside = aside.ok_or(io::ErrorKind::AlreadyExists)?;
+        let aside = ledger_files::aside_at(&self.path, now)?;
         fs::rename(&self.path, &aside)?;
         Ok(aside)
     }
@@ -92,49 +105,10 @@ impl LedgerFile {
         let Some(keep) = self.rotation.keep else {
             return Ok(Vec::new());
         };
-        let mut aside = self.aside()?;
+        let mut aside = ledger_files::aside(&self.path)?;
         aside.truncate(aside.len().saturating_sub(keep));
         aside.iter().try_for_each(fs::remove_file)?;
         Ok(aside)
-    }
-
-    /// The files that were set aside, the oldest first.
-    fn aside(&self) -> io::Result<Vec<PathBuf>> {
-        let (stem, extension) = self.name();
-        // The time, and the number within a second.
-        let is_aside = |name: &str| {
-            let marks = name
-                .strip_prefix(&stem)?
-                .strip_suffix(&extension)?
-                .strip_prefix('-')?;
-            let (time, number) = marks.split_once('.').unwrap_or((marks, "0"));
-            let is_time = time
-                .bytes()
-                .all(|byte| byte.is_ascii_digit() || b"TZ".contains(&byte));
-            Some((time.to_owned(), number.parse::<u32>().ok()?))
-                .filter(|_| is_time && time.len() == 16)
-        };
-        let directory = self.path.parent().unwrap_or(Path::new("."));
-        let mut found = Vec::new();
-        for entry in fs::read_dir(directory)? {
-            let entry = entry?;
-            if let Some(mark) = entry.file_name().to_str().and_then(is_aside) {
-                found.push((mark, entry.path()));
-            }
-        }
-        found.sort();
-        Ok(found.into_iter().map(|(_, path)| path).collect())
-    }
-
-    fn name(&self) -> (String, String) {
-        let text = |part: Option<&std::ffi::OsStr>| {
-            part.unwrap_or_default().to_string_lossy().into_owned()
-        };
-        let extension = self
-            .path
-            .extension()
-            .map(|extension| format!(".{}", text(Some(extension))));
-        (text(self.path.file_stem()), extension.unwrap_or_default())
     }
 }
 
@@ -220,6 +194,27 @@ mod tests {
     }
 
     #[test]
+    fn a_line_that_was_cut_off_is_ended() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("ledger.jsonl");
+        let of_file = ledger(place.path(), NEVER);
+        assert!(!of_file.end_last_line().unwrap(), "there is none");
+        assert!(!file.exists());
+        for (before, after) in [
+            ("", ""),
+            ("{}\n", "{}\n"),
+            ("{}\n{\"timestamp\":\"2026-", "{}\n{\"timestamp\":\"2026-\n"),
+            ("{", "{\n"),
+        ] {
+            fs::write(&file, before).unwrap();
+            assert_eq!(of_file.end_last_line().unwrap(), before != after);
+            assert_eq!(fs::read_to_string(&file).unwrap(), after);
+        }
+        let device = LedgerFile::new("/dev/null".into(), NEVER);
+        assert!(!device.end_last_line().unwrap());
+    }
+
+    #[test]
     fn nothing_is_lost_and_the_oldest_go() {
         let place = tempfile::tempdir().unwrap();
         let keeps_two = ledger(
@@ -258,14 +253,14 @@ mod tests {
             "ledger-20261123T120000Z.1.jsonl",
             "ledger-20261123T120001Z.jsonl",
         ];
-        assert_eq!(names(keeps_two.aside().unwrap()), all);
+        assert_eq!(names(ledger_files::aside(&file).unwrap()), all);
         assert_eq!(
             ledger(place.path(), NEVER).remove_old().unwrap(),
             Vec::<PathBuf>::new(),
             "all are kept by default"
         );
         assert_eq!(names(keeps_two.remove_old().unwrap()), all[..1]);
-        assert_eq!(keeps_two.aside().unwrap().len(), 2);
+        assert_eq!(ledger_files::aside(&file).unwrap().len(), 2);
         assert!(
             place.path().join("ledger-notes.jsonl").exists(),
             "what else is there stays"

@@ -21,10 +21,8 @@ impl DirectoryLock {
     pub fn take(data: &DataDirectory) -> Result<Self, Failure> {
         let path = RunDirectory::of(data).lock();
         let cannot = |error: std::io::Error| {
-            Failure::Data(format!(
-                "cannot lock the data directory: {}: {error}. Choose another with --data DIR",
-                path.display()
-            ))
+            let what = format!("lock the data directory by {}", path.display());
+            Failure::at_place(&what, &error, "--data DIR")
         };
         let mut file = OpenOptions::new()
             .read(true)

@@ -6,13 +6,14 @@
 //! For a demonstration there is a [`sample`] document and [simulators](demo).
 //!
 //! A [`supervisor`] starts the [Envoy process](envoy_process) by way of a [`launcher`], waits until it is ready, starts it again when it ends
-//! ([`back_off`]), and drains it at the end through its [admin interface](admin). Meanwhile a document that is saved is put in force
+//! ([`back_off`]) or hangs ([`watchdog`]), and drains it at the end through its [admin interface](admin). Meanwhile a document that is saved is put in force
 //! (`crate::render`), the [`ledger`] is rotated, and what [Envoy's log](log) says about vendors that refuse an account is
-//! printed. The [`overview`] says what is where.
+//! printed. The [`overview`] says what is where, and credentials that others can [read](readable) are named.
 
 mod admin;
 mod back_off;
 mod demo;
+mod document;
 mod envoy_process;
 mod file;
 mod launcher;
@@ -24,11 +25,13 @@ mod overview;
 mod plan;
 mod port;
 mod prepare;
+mod readable;
 mod refusal;
 mod sample;
 mod settings;
 mod size;
 mod supervisor;
+mod watchdog;
 
 use tokio::runtime::Builder;
 

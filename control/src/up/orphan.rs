@@ -71,8 +71,9 @@ mod tests {
     /// A process with these arguments that ignores SIGTERM or not.
     fn process(file: &Path, ignores: bool) -> Child {
         let trap = if ignores { "trap '' TERM; " } else { "" };
-        // It waits without a process of its own: that would have these arguments too, for a moment.
-        let script = format!("{trap}echo; while :; do read -r _; done");
+        // It waits without a process of its own: that would have these arguments too, for a moment. It ends when its
+        // standard input does, which is when the test does.
+        let script = format!("{trap}echo; while read -r _; do :; done");
         let mut child = Command::new("sh")
             .args(["-c", &script, "envoy", "--config-path"])
             .arg(file)
@@ -83,7 +84,7 @@ mod tests {
         // Its first line comes when the trap is set.
         let mut line = [0];
         std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut line).unwrap();
-        // To wait for it would close this, and it would read without end.
+        // To wait for it would close this, and it would end by itself.
         std::mem::forget(child.stdin.take());
         child
     }

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use serde::Deserialize;
-
+use super::document::{ToldDocument, ToldGroup};
 use super::prepare::Prepared;
 use super::sample;
 use crate::host_port::HostPort;
@@ -80,27 +79,7 @@ pub fn lines(gateway: &Prepared, admin: &HostPort, envoy: u32) -> Vec<String> {
 
 /// A line for each source: its accounts in the order of their priorities.
 fn accounts(document: &Path) -> Vec<String> {
-    #[derive(Deserialize)]
-    struct Document {
-        groups: Vec<Group>,
-    }
-    #[derive(Deserialize)]
-    struct Group {
-        id: String,
-        #[serde(default)]
-        accounts: Vec<Account>,
-    }
-    #[derive(Deserialize)]
-    struct Account {
-        id: String,
-        #[serde(default)]
-        priority: u32,
-    }
-    let text = std::fs::read(document).unwrap_or_default();
-    let Ok(document) = serde_json::from_slice::<Document>(&text) else {
-        return Vec::new();
-    };
-    let line = |group: &Group| {
+    let line = |group: &ToldGroup| {
         let tiers: BTreeSet<u32> = group.accounts.iter().map(|each| each.priority).collect();
         let tier = |tier: &u32| {
             let of_tier = group.accounts.iter().filter(|each| each.priority == *tier);
@@ -108,9 +87,9 @@ fn accounts(document: &Path) -> Vec<String> {
             ids.join(", ")
         };
         let tiers: Vec<String> = tiers.iter().map(tier).collect();
-        (!tiers.is_empty()).then(|| format!("{}: {}", group.id, tiers.join(", then ")))
+        format!("{}: {}", group.id, tiers.join(", then "))
     };
-    document.groups.iter().filter_map(line).collect()
+    ToldDocument::read(document).groups().map(line).collect()
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ const TLS_PORT: u16 = 10443;
 const ADMIN_PORT: u16 = 9901;
 const CONCURRENCY: u32 = 2;
 const DRAIN: Duration = Duration::from_secs(60);
+const UNRESPONSIVE_AFTER: Duration = Duration::from_secs(30);
 const LEDGER_SIZE: FileSize = FileSize(256 << 20);
 
 /// The plan of one run. Paths are absolute.
@@ -56,6 +57,8 @@ pub struct Plan {
     pub concurrency: u32,
     /// How long requests may take to end.
     pub drain: Duration,
+    /// How long Envoy may answer nothing.
+    pub unresponsive_after: Duration,
     /// The Envoy to run.
     pub envoy: EnvoyProgram,
     /// A filter other than the one in this program.
@@ -120,6 +123,10 @@ impl Plan {
             limits_service: settings.limits_service,
             concurrency: settings.concurrency.unwrap_or(CONCURRENCY).max(1),
             drain: settings.drain.as_deref().map_or(Ok(DRAIN), duration)?,
+            unresponsive_after: settings
+                .unresponsive_after
+                .as_deref()
+                .map_or(Ok(UNRESPONSIVE_AFTER), duration)?,
             envoy,
             filter: settings.filter,
             log_level: settings.log_level.unwrap_or_else(|| "info".to_owned()),

@@ -25,9 +25,21 @@ impl HeldPort {
     /// It is taken, and `option` chooses another.
     pub fn take(host: &str, port: u16, option: &str) -> Result<Self, Failure> {
         let taken = |error: io::Error| {
-            Failure::Data(format!(
-                "port {port} of {host} cannot be used: {error}. Choose another with {option} PORT, or end who has it"
-            ))
+            Failure::Data(match error.kind() {
+                io::ErrorKind::AddrNotAvailable => {
+                    format!(
+                        "this machine has no address {host}. Name one that it has with --host ADDRESS, such as 0.0.0.0 for all"
+                    )
+                }
+                io::ErrorKind::PermissionDenied => {
+                    format!(
+                        "port {port} of {host} cannot be used: {error}. Choose one above 1023 with {option} PORT"
+                    )
+                }
+                _ => format!(
+                    "port {port} of {host} cannot be used: {error}. Choose another with {option} PORT, or end who has it"
+                ),
+            })
         };
         let host: IpAddr = host
             .parse()

@@ -9,7 +9,7 @@ use super::ledger::LedgerFile;
 use super::lock::DirectoryLock;
 use super::plan::Plan;
 use super::port::{self, HeldPort};
-use super::{orphan, sample, tell};
+use super::{orphan, readable, sample, tell};
 use crate::carried_filter::carried_filter;
 use crate::envoy_config::{self, EnvoySettings, LedgerPlace, StaticUpstreams, TlsListener};
 use crate::failure::Failure;
@@ -134,9 +134,11 @@ impl Prepared {
             })?,
         };
         if !filter.starts_with(b"\0asm") {
-            return Err(Failure::Data(
-                "--filter: this is no WebAssembly module".to_owned(),
-            ));
+            let from = self.plan.filter.as_deref().unwrap_or(&file);
+            return Err(Failure::Data(format!(
+                "--filter: this is no WebAssembly module: {}. Choose another with --filter FILE",
+                from.display()
+            )));
         }
         self.put(&file, filter)
     }
@@ -151,6 +153,9 @@ impl Prepared {
                 findings
                     .iter()
                     .for_each(|line| tell(&format!("document: {line}")));
+                readable::warnings(&plan.document, &plan.credentials)
+                    .iter()
+                    .for_each(|line| tell(line));
                 self.put(&plan.run.published_from(), source.as_bytes())
             }
             Err(problems) => {
@@ -194,6 +199,7 @@ impl Prepared {
                 false => StaticUpstreams::At(stand_ins),
             },
             limits_service: plan.limits_service.clone(),
+            worker_hang: Some(plan.unresponsive_after),
         };
         let text = envoy_config::text(None, &settings)?;
         self.put(&plan.run.envoy_yaml(), text.as_bytes())
@@ -231,15 +237,5 @@ fn write_sample(plan: &Plan) -> Result<(), Failure> {
 
 /// A failure of the system, with the way out.
 fn cannot(what: &str, path: &Path, error: &io::Error, option: &str) -> Failure {
-    let advice = match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "Free some space, or choose another place with"
-        }
-        io::ErrorKind::PermissionDenied => "Let this user do so, or choose another place with",
-        _ => "Choose another with",
-    };
-    Failure::Data(format!(
-        "cannot {what} {}: {error}. {advice} {option}",
-        path.display()
-    ))
+    Failure::at_place(&format!("{what} {}", path.display()), error, option)
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use serde::Deserialize;
+use super::document::ToldDocument;
 
 /// What stands before a line of the filter in Envoy's log, of its half that handles requests.
 const GATEWAY: &str = " wasm log trilane gateway trilane: ";
@@ -66,30 +66,9 @@ impl<'a> Refusal<'a> {
 
     /// The file of its credential, as the document names it.
     fn credential(&self, document: &Path) -> Option<String> {
-        #[derive(Deserialize)]
-        struct Document {
-            groups: Vec<Group>,
-        }
-        #[derive(Deserialize)]
-        struct Group {
-            id: String,
-            #[serde(default)]
-            accounts: Vec<Account>,
-        }
-        #[derive(Deserialize)]
-        struct Account {
-            id: String,
-            credential: String,
-        }
-        let text = std::fs::read(document).ok()?;
-        let document: Document = serde_json::from_slice(&text).ok()?;
-        let mut groups = document.groups.into_iter();
-        let mut accounts = groups
-            .find(|group| group.id == self.source)?
-            .accounts
-            .into_iter();
-        let account = accounts.find(|account| Some(account.id.as_str()) == self.account)?;
-        Some(account.credential)
+        let document = ToldDocument::read(document);
+        let credential = document.credential(self.source, self.account?);
+        credential.map(str::to_owned)
     }
 }
 

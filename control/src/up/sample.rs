@@ -1,12 +1,11 @@
 //! The sample document, its credentials, and keys that work with it.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
-use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
+use super::document::ToldDocument;
 use crate::data_directory::DataDirectory;
 use crate::host_port::HostPort;
 
@@ -107,23 +106,7 @@ pub struct SampleKey {
 
 /// Those that are valid in a document.
 pub fn keys(document: &Path) -> Vec<SampleKey> {
-    #[derive(Deserialize)]
-    struct Document {
-        #[serde(default)]
-        keys: Vec<Key>,
-    }
-    #[derive(Deserialize)]
-    struct Key {
-        sha256: String,
-        group: String,
-        #[serde(default)]
-        disabled: bool,
-        expires_at: Option<String>,
-    }
-    let text = fs::read(document).unwrap_or_default();
-    let Ok(document) = serde_json::from_slice::<Document>(&text) else {
-        return Vec::new();
-    };
+    let document = ToldDocument::read(document);
     let valid = |value: &&'static str| {
         let digest = hex::encode(Sha256::digest(value.as_bytes()));
         let mut keys = document.keys.iter();
@@ -172,6 +155,8 @@ pub fn requests(keys: &[SampleKey], gateway: &HostPort, simulated: bool) -> Opti
 
 #[cfg(all(test, feature = "demo"))]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

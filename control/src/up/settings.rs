@@ -19,7 +19,7 @@ server.key in certs/ there is a listener for TLS. `trilane init` makes a directo
 without a vendor, with simulators, a sample document and keys that are printed.
 
 While it runs:
-  - Envoy is started again when it ends, at once and then ever later, up to every 30 s
+  - Envoy is started again when it ends, at once and then ever later, up to every 30 s, and it is ended when it hangs
   - the document takes effect when it is saved, and so does a credential that is renamed into its place; a document \
 with a mistake changes nothing, and every problem is printed
   - the ledger is rotated by size and age; nothing is removed unless --ledger-keep says so
@@ -117,6 +117,10 @@ pub struct UpSettings {
     #[arg(long, value_name = "DURATION", env = "TRILANE_DRAIN", value_parser = duration)]
     pub drain: Option<String>,
 
+    /// End an Envoy that has answered nothing for so long, and start it again [default: 30s]
+    #[arg(long, value_name = "DURATION", env = "TRILANE_UNRESPONSIVE_AFTER", value_parser = duration)]
+    pub unresponsive_after: Option<String>,
+
     /// The Envoy to run [default: $ENVOY, else that of `trilane envoy install`, else the one in PATH]
     #[arg(long, value_name = "FILE", env = "TRILANE_ENVOY")]
     pub envoy: Option<PathBuf>,
@@ -150,6 +154,7 @@ impl UpSettings {
             limits_service: self.limits_service.or(other.limits_service),
             concurrency: self.concurrency.or(other.concurrency),
             drain: self.drain.or(other.drain),
+            unresponsive_after: self.unresponsive_after.or(other.unresponsive_after),
             envoy: self.envoy.or(other.envoy),
             filter: self.filter.or(other.filter),
             log_level: self.log_level.or(other.log_level),

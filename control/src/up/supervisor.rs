@@ -1,6 +1,7 @@
 //! Runs Envoy until a signal.
 
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,7 @@ use super::log::{self, LogReader};
 use super::plan::Plan;
 use super::prepare::Prepared;
 use super::refusal::Refusals;
+use super::watchdog::{Hang, Watchdog};
 use super::{overview, tell};
 use crate::failure::Failure;
 use crate::render::Follower;
@@ -96,7 +98,17 @@ async fn check(plan: Plan) -> Result<(), Failure> {
 }
 
 fn start(gateway: &Prepared) -> Result<EnvoyProcess, Failure> {
-    EnvoyProcess::start(&gateway.plan).map_err(|error| cannot_start(&gateway.plan, &error))
+    started(gateway).map_err(|error| cannot_start(&gateway.plan, &error))
+}
+
+/// Starts an Envoy where none runs.
+fn started(gateway: &Prepared) -> io::Result<EnvoyProcess> {
+    match gateway.ledger.end_last_line() {
+        Ok(false) => {}
+        Ok(true) => tell("ledger: the last line was cut off when Envoy was killed"),
+        Err(error) => tell(&format!("ledger: its end cannot be read: {error}")),
+    }
+    EnvoyProcess::start(&gateway.plan)
 }
 
 fn cannot_start(plan: &Plan, error: &io::Error) -> Failure {
@@ -120,7 +132,7 @@ async fn first_ready(gateway: &Prepared, envoy: &mut EnvoyProcess) -> Result<Adm
                 ""
             };
             return Err(Failure::Data(format!(
-                "Envoy ended at its start ({status}).{why}\n{end}"
+                "Envoy ended at its start ({status}).{why} Its log says the rest, and more with --log-level debug.\n{end}"
             )));
         }
         let last = match ready(gateway).await {
@@ -148,20 +160,33 @@ async fn ready(gateway: &Prepared) -> Result<Admin, String> {
 struct Supervisor {
     gateway: Prepared,
     envoy: EnvoyProcess,
+    hang: Hang,
     started: Instant,
     /// Whether the Envoy of now was ready already.
     was_ready: bool,
     back_off: BackOff,
     log: LogReader,
     refusals: Refusals,
+    /// A ledger file that was set aside and to which Envoy still writes.
+    aside: Option<PathBuf>,
+    /// Why the last rotation did not succeed.
+    not_rotated: String,
     /// How many lines of the ledger were lost, and when that was counted.
     lost: (u64, Instant),
+}
+
+fn watchdog(gateway: &Prepared) -> Watchdog {
+    Watchdog {
+        admin_address: gateway.plan.run.admin_address(),
+        patience: gateway.plan.unresponsive_after,
+    }
 }
 
 impl Supervisor {
     fn new(gateway: Prepared, envoy: EnvoyProcess) -> Self {
         let log = LogReader::from_end(gateway.plan.run.envoy_log());
         Self {
+            hang: watchdog(&gateway).hang(true),
             gateway,
             envoy,
             started: Instant::now(),
@@ -169,6 +194,8 @@ impl Supervisor {
             back_off: BackOff::new(),
             log,
             refusals: Refusals::default(),
+            aside: None,
+            not_rotated: String::new(),
             lost: (0, Instant::now()),
         }
     }
@@ -180,6 +207,7 @@ impl Supervisor {
         loop {
             let ended = tokio::select! {
                 ended = self.envoy.ended() => ended,
+                () = &mut self.hang => self.end_hanging().await,
                 signal = signals.received() => return signal,
                 _ = chores.tick() => {
                     self.chores().await;
@@ -190,6 +218,17 @@ impl Supervisor {
                 return signal;
             }
         }
+    }
+
+    /// Ends an Envoy that hangs.
+    async fn end_hanging(&mut self) -> io::Result<ExitStatus> {
+        tell(&format!(
+            "Envoy (process {}) has answered nothing for {} s; it is ended",
+            self.envoy.pid,
+            self.gateway.plan.unresponsive_after.as_secs()
+        ));
+        self.envoy.stop(LAST).await;
+        self.envoy.ended().await
     }
 
     /// Starts Envoy again, after a while, or returns the signal that came meanwhile.
@@ -212,9 +251,10 @@ impl Supervisor {
             self.started = Instant::now();
             self.was_ready = false;
             self.lost.0 = 0;
-            match EnvoyProcess::start(&self.gateway.plan) {
+            match started(&self.gateway) {
                 Ok(envoy) => {
                     self.envoy = envoy;
+                    self.hang = watchdog(&self.gateway).hang(false);
                     return None;
                 }
                 Err(error) => ended = Err(error),
@@ -238,22 +278,30 @@ impl Supervisor {
                 self.envoy.pid
             ));
         }
-        if let Err(error) = self.rotate().await {
-            tell(&format!("ledger: cannot be rotated: {error}"));
+        let rotated = self.rotate().await;
+        let why = rotated.map_or_else(|error| error.to_string(), |()| String::new());
+        if !why.is_empty() && why != self.not_rotated {
+            tell(&format!("ledger: cannot be rotated: {why}"));
         }
+        self.not_rotated = why;
         self.count_lost().await;
     }
 
     /// Begins another ledger file, if it is due.
-    async fn rotate(&self) -> io::Result<()> {
+    async fn rotate(&mut self) -> io::Result<()> {
         let now = OffsetDateTime::now_utc();
-        if !self.gateway.ledger.is_due(now) {
+        if self.aside.is_none() && !self.gateway.ledger.is_due(now) {
             return Ok(());
         }
         // Without an Envoy that opens the file again its lines would go on going to the old one.
         let admin = Admin::at(&self.gateway.plan.run.admin_address())?;
-        let aside = self.gateway.ledger.set_aside(now)?;
+        let aside = match self.aside.clone() {
+            Some(aside) => aside,
+            None => self.gateway.ledger.set_aside(now)?,
+        };
+        self.aside = Some(aside.clone());
         admin.reopen_logs().await?;
+        self.aside = None;
         tell(&format!("ledger: {} is complete", aside.display()));
         for removed in self.gateway.ledger.remove_old()? {
             tell(&format!("ledger: removed {}", removed.display()));

@@ -99,8 +99,8 @@ fn the_next_page_waits_for_the_pace() {
     // (case, when the next page is requested, milliseconds after the last one, requests)
     let cases = [
         ("more, at once", NextPage::AtPace, 0, 0),
-        ("more, after a rest", NextPage::AtPace, 19, 1),
-        ("no more", NextPage::WithPoll, 19, 0),
+        ("more, after a rest", NextPage::AtPace, 14, 1),
+        ("no more", NextPage::WithPoll, 14, 0),
     ];
     for (case, next, after_ms, requests) in cases {
         let process = FakeProcess::start();

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import os
 import subprocess
 import sys
 import time
@@ -26,10 +27,11 @@ import keys
 import keys_feed
 import limits_costs
 import limits_kept
+import time_to_ready
 from chart import svg
 from house import House
 from machine import choose_cores, description
-from publish import commit, publish, refused
+from publish import commit, publish, publish_tables, refused
 from results import Results
 from stack import TARGET, StackError
 from printed import lines
@@ -37,7 +39,10 @@ from printed import lines
 #: What is measured, in this order. Each section asks the house for whom it needs (`House.lineup`, `contestant`, `make`),
 #: whether its cases are wanted (`House.wanted`), and leaves its figures in `House.results`: cases by way of
 #: `House.rounds`, anything else as a `Table` in `results.tables`.
-SECTIONS: list[Callable[[House], None]] = [costs.run, keys.run, keys_feed.run, limits_costs.run, limits_kept.run]
+SECTIONS: list[Callable[[House], None]] = [time_to_ready.run, costs.run, keys.run, keys_feed.run, limits_costs.run, limits_kept.run]
+
+#: The cases whose figures are a table and no part of the chart: they may be measured and published by themselves.
+TABLES = {time_to_ready.NAME}
 
 
 def measure(options: argparse.Namespace) -> Results:
@@ -50,6 +55,7 @@ def measure(options: argparse.Namespace) -> Results:
     about = {
         "date": datetime.date.today().isoformat(),
         "commit": commit(),
+        "load": os.getloadavg()[0],
         **description(),
         "envoy": f"Envoy {version.rpartition('version:')[2].split('/')[1]}",
         "pinned": cores.gateway is not None,
@@ -82,7 +88,8 @@ def arguments() -> argparse.Namespace:
     options.seconds = options.seconds or (1.0 if options.short else 0.5)
     if options.warmup is None:
         options.warmup = options.seconds / 10 if options.short else 0.15
-    why = refused(options.short, options.only, options.pairs) if options.publish else ""
+    options.only_tables = bool(options.only) and set(options.only) <= TABLES
+    why = refused(options.short, options.only, options.only_tables, options.pairs) if options.publish else ""
     if why:
         parser.error(f"--publish: {why}")
     return options
@@ -101,7 +108,8 @@ def main() -> int:
     print("\n".join(lines(results)))
     print(f"\n{out / 'results.json'}\n{out / 'chart.svg'}")
     if options.publish and not results.failures:
-        print("\n".join(str(path) for path in publish(results)))
+        paths = publish_tables(results) if options.only_tables else publish(results)
+        print("\n".join(str(path) for path in paths))
     return 1 if results.failures else 0
 
 

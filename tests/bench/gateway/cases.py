@@ -89,6 +89,14 @@ def ledger_file_case() -> Case:
     return Case("ledger-file", "1 KB over 32 connections, an answer of 0.8 KB, ledger to a file", call, 32, latency=True)
 
 
+def retry_cases() -> list[Case]:
+    """Bodies that are sent once, and that might be sent again."""
+    return [
+        Case(f"retry-{size // 1024}k", f"{size // 1024} KB, model first, that may be sent again", Call(CHAT, chat(size, model_first=True)), 16)
+        for size in (1024, 100 * 1024, 1024 * 1024)
+    ]
+
+
 def credential_case() -> Case:
     """The smallest request, with and without the credential that everybody puts in."""
     return Case("credential", "1 KB, model first, with and without the source's credential", Call(CHAT, chat(1024, model_first=True)), 16)

@@ -231,6 +231,14 @@ class Uncredentialed(Bare):
     injects = False
 
 
+class Retrying(Bare):
+    """Bare Envoy that may send a request again, as it may to a group with several accounts: the router keeps a copy of the body."""
+
+    def configured(self, text: str) -> str:
+        policy = yaml({"retry_on": "reset,retriable-status-codes", "retriable_status_codes": [503], "num_retries": 40})
+        return replaced(super().configured(text), TO_SOURCE, f"{TO_SOURCE}{' ' * 28}retry_policy: {policy}\n")
+
+
 class Plain(Bare):
     """An Envoy that does nothing but forward, from a configuration of its own. It has the direct responses of `Bare`."""
 
@@ -349,6 +357,7 @@ KINDS: dict[str, tuple[type[Contestant], str]] = {
     "native": (Native, "Envoy's AI filters"),
     "bare-file": (BareToFile, "bare Envoy, log to a file"),
     "trilane-file": (TrilaneToFile, "trilane, ledger to a file"),
+    "retrying": (Retrying, "bare Envoy that may retry"),
     "uncredentialed": (Uncredentialed, "bare Envoy without credential"),
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cases import all_cases, credential_case, ledger_file_case
+from cases import all_cases, credential_case, ledger_file_case, retry_cases
 from house import House
 
 
@@ -22,6 +22,13 @@ def run(house: House) -> None:
         house.rounds.case(case, [bare, plain, trilane], trilane.name)
         house.stop(bare)
         house.stop(trilane)
+    retried = [case for case in retry_cases() if house.wanted(case.name)]
+    if retried:
+        bare, retrying = house.contestant("bare"), house.contestant("retrying")
+        house.rounds.warm(retried, [retrying])
+        for case in retried:
+            house.rounds.case(case, [bare, retrying], "bare")
+        house.stop(retrying)
     case = credential_case()
     if house.wanted(case.name):
         without, bare = house.contestant("uncredentialed"), house.contestant("bare")

@@ -16,11 +16,11 @@ DOCS = ROOT / "docs"
 PAIRS = 10
 
 
-def refused(short: bool, only: object, pairs: int) -> str:
+def refused(short: bool, only: object, only_tables: bool, pairs: int) -> str:
     """Why such a run is not published; empty if it is."""
     if short:
         return "a short run has no figures to quote"
-    if only:
+    if only and not only_tables:
         return "the chart shows all cases, so all must be of one run"
     return f"at least {PAIRS} pairs are needed" if pairs < PAIRS else ""
 
@@ -31,6 +31,19 @@ def publish(results: Results, directory: Path = DOCS) -> list[Path]:
     chart.write_text(svg(results), encoding="utf-8")
     summary.write_text(json.dumps(summarised(results), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return [chart, summary]
+
+
+def publish_tables(results: Results, directory: Path = DOCS) -> list[Path]:
+    """Puts the tables of this run in the place of those that were published, and says when they were measured."""
+    summary = directory / "benchmarks.json"
+    published = json.loads(summary.read_text(encoding="utf-8"))
+    for name, table in summarised(results)["tables"].items():
+        about = results.about
+        load = f"the load average of the machine was {about['load']:.1f} on {about['cores']} cores"
+        measured = f"Measured by itself, on {about['date']} at {about['commit']}; {load} when it began."
+        published["tables"][name] = {**table, "note": f"{table['note']} {measured}"}
+    summary.write_text(json.dumps(published, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return [summary]
 
 
 def summarised(results: Results) -> dict[str, Any]:

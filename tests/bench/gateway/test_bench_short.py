@@ -90,6 +90,9 @@ def test_every_figure_is_there_and_no_request_failed(out: Path) -> None:
     assert [row[0] for row in results["tables"]["keys_feed"]["rows"]] == [10, 20_000]
     (reading,) = results["tables"]["keys_reading"]["rows"]
     assert reading[0] == 20_000 and reading[1] > 0, reading
+    starts = results["tables"]["up"]["rows"]
+    assert [start[0] for start in starts] == ["first", "again"]
+    assert all(0 < quickest <= took <= slowest for _, took, quickest, slowest in starts), starts
     assert re.fullmatch(r"Envoy \d+\.\d+\.\d+", results["about"]["envoy"]), results["about"]
 
 
@@ -115,6 +118,7 @@ def test_a_run_that_has_no_figures_to_quote_is_not_published() -> None:
     for options, why in (
         (["--short"], "no figures to quote"),
         (["--only", "list"], "of one run"),
+        (["--only", "up", "list"], "of one run"),
         (["--pairs", "9"], "at least 10 pairs"),
     ):
         done = subprocess.run([sys.executable, str(BENCH), "--publish", *options], capture_output=True, text=True, timeout=30)

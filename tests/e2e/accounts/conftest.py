@@ -4,23 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 from e2e.accounts.accounts_desk import Desk, AccountsStack
 from e2e.accounts.document import Credentials, document
 from e2e.accounts.operations import OPERATIONS
-from e2e.support import go_last, run_dir
+from e2e.support import run_dir
 from e2e.vitals import unharmed
-
-HERE = Path(__file__).resolve().parent
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Modules with gateways of their own go first."""
-    sharing = {item.path for item in items if "accounts" in getattr(item, "fixturenames", ())}
-    go_last(items, HERE, sharing)
 
 
 @pytest.fixture(scope="package")

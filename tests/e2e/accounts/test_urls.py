@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock, Thread
+from threading import Lock
 from typing import Any
 
 import httpx
@@ -16,12 +15,13 @@ from e2e.accounts.document import MODEL, RENAMED, UPSTREAM_NAME, Credentials, cr
 from e2e.accounts.operations import BY_NAME, Operation
 from e2e.accounts.own_groups import document_of, group_of, headers_of
 from e2e.support import run_dir
+from loopback import Handler, LoopbackServer
 
 #: Enough of an answer for every protocol.
 ANSWER = json.dumps({"id": "x", "type": "message", "choices": [], "content": [], "candidates": []}).encode()
 
 
-class Upstream:
+class Upstream(LoopbackServer):
     """A model source at any path: it notes what it is asked for. Under `/busy` it answers 503."""
 
     def __init__(self) -> None:
@@ -32,11 +32,9 @@ class Upstream:
         self._lock = Lock()
         upstream = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
+        class Answers(Handler):
             def do_POST(self) -> None:
-                self.rfile.read(int(self.headers.get("content-length", 0)))
+                self.read_body()
                 self.answer()
 
             def do_GET(self) -> None:
@@ -51,22 +49,10 @@ class Upstream:
                 if breaks:
                     self.close_connection = True
                     return
-                self.send_response(503 if self.path.startswith("/busy") else 200)
-                self.send_header("content-type", "application/json")
-                self.send_header("content-length", str(len(ANSWER)))
-                self.end_headers()
-                self.wfile.write(ANSWER)
+                self.respond(503 if self.path.startswith("/busy") else 200, ANSWER)
 
-            def log_message(self, format: str, *arguments: Any) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.base = f"http://127.0.0.1:{self._server.server_port}"
-        Thread(target=self._server.serve_forever, daemon=True).start()
-
-    def stop(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__(Answers)
+        self.base = f"http://{self.address}"
 
     def paths(self, marker: str) -> list[str]:
         """What was asked for, in order; nothing of ours may have come along."""
@@ -78,9 +64,8 @@ class Upstream:
 
 @pytest.fixture(scope="module")
 def upstream() -> Iterator[Upstream]:
-    started = Upstream()
-    yield started
-    started.stop()
+    with Upstream() as started:
+        yield started
 
 
 VERTEX = "/v1/projects/p/locations/l/publishers/google"

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Callable, Optional
 
 from e2e.accounts.failing import PATIENCE, read_head
+from e2e.accounts.wiretap import pump
 
 #: What is done with a connection instead of answering.
 Act = Callable[[socket.socket], None]
@@ -96,15 +97,5 @@ class Turncoat:
             far = socket.create_connection(("127.0.0.1", self._lead))
             with self._lock:
                 self._open.add(far)
-            threading.Thread(target=_pump, args=(far, peer), daemon=True).start()
-            _pump(peer, far)
-
-
-def _pump(source: socket.socket, sink: socket.socket) -> None:
-    """Passes on until the source ends, and then that end."""
-    with contextlib.suppress(OSError):
-        while data := source.recv(1 << 16):
-            sink.sendall(data)
-    for each in (source, sink):
-        with contextlib.suppress(OSError):
-            each.shutdown(socket.SHUT_RDWR)
+            threading.Thread(target=pump, args=(far, peer), daemon=True).start()
+            pump(peer, far)

@@ -56,8 +56,8 @@ class Wiretap:
         far = socket.create_connection(("127.0.0.1", self._to)) if self._to else None
         if far:
             self._open.append(far)
-            threading.Thread(target=_pump, args=(far, peer), daemon=True).start()
-        _pump(peer, far, said)
+            threading.Thread(target=pump, args=(far, peer), daemon=True).start()
+        pump(peer, far, said)
 
 
 def _both_loopbacks() -> list[socket.socket]:
@@ -77,8 +77,8 @@ def _both_loopbacks() -> list[socket.socket]:
         return [four, six]
 
 
-def _pump(source: socket.socket, sink: Optional[socket.socket], note: Optional[bytearray] = None) -> None:
-    """Passes on until the source ends, and then that end."""
+def pump(source: socket.socket, sink: Optional[socket.socket], note: Optional[bytearray] = None) -> None:
+    """Passes on until the source ends, and then that end. `note` gets what was passed on, also where there is no sink."""
     with contextlib.suppress(OSError):
         while data := source.recv(1 << 16):
             if note is not None:

@@ -8,11 +8,11 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Optional
 from urllib.parse import parse_qs, urlsplit
 
 from e2e.feed.feed_keys import Keys
+from loopback import Handler, LoopbackServer
 
 PATH = "/keys"
 
@@ -58,7 +58,7 @@ class FeedService:
         self.go.set()
         self.asked: list[Asked] = []
         self.port = 0
-        self._server: Optional[ThreadingHTTPServer] = None
+        self._server: Optional[LoopbackServer] = None
         self._connections: set[socket.socket] = set()
 
     @property
@@ -69,18 +69,15 @@ class FeedService:
 
     def up(self) -> FeedService:
         """Listens, at the same port as before."""
-        self._server = server = _server(self)
-        self.port = server.server_address[1]
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        thread.start()
+        self._server = LoopbackServer(_handler(self), port=self.port).start()
+        self.port = self._server.port
         return self
 
     def down(self) -> None:
         """Listens no more; connections end."""
         server, self._server = self._server, None
         if server:
-            server.shutdown()
-            server.server_close()
+            server.stop()
         for connection in list(self._connections):
             try:
                 connection.shutdown(socket.SHUT_RDWR)
@@ -109,11 +106,8 @@ class FeedService:
         return given
 
 
-def _server(service: FeedService) -> ThreadingHTTPServer:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
-
+def _handler(service: FeedService) -> type[Handler]:
+    class Answers(Handler):
         def do_GET(self) -> None:
             given = service.answer(self.path, {name.lower(): value for name, value in self.headers.items()})
             if given is None:
@@ -139,16 +133,7 @@ def _server(service: FeedService) -> ThreadingHTTPServer:
             service._connections.discard(self.connection)
             super().finish()
 
-        def log_message(self, *_: Any) -> None:
-            """Says nothing."""
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, *_: Any) -> None:
-            """Envoy, or the test, may end a connection at any time."""
-
-    return Server(("127.0.0.1", service.port), Handler)
+    return Answers
 
 
 # ---- Faults

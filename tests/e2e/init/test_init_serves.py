@@ -1,4 +1,7 @@
-"""From an empty directory to real requests: `trilane init` with each vendor's stand-in, the gateway with what it wrote."""
+"""From an empty directory to real requests: `trilane init` with each vendor's stand-in, the gateway with what it wrote.
+
+The SDKs are imported where they are used: each worker imports all modules before its first test, and they take seconds.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,9 @@ import json
 import subprocess
 from pathlib import Path
 
-import anthropic
-import openai
 import pytest
 from e2e.init.initialising import CREDENTIAL, NOWHERE, credential_file, curl, init, key, trilane
 from e2e.support import run_dir
-from google import genai
-from google.genai import errors as genai_errors
 from stack import SIMULATOR, Stack
 from vendors import AnthropicVendor, DeepSeekVendor, GeminiVendor, LocalServer, OpenAIVendor, OpenRouterVendor
 
@@ -35,17 +34,19 @@ def test_three_vendors_one_key_and_a_budget_of_a_cent(tmp_path: Path, monkeypatc
         with stack:
             by_curl(stack.base_url, key(data))
             by_sdk(stack.base_url, key(data))
+            by_stream(stack.base_url, key(data))
             for _, vendor in vendors:
                 assert key(data) not in str(vendor.asked), "a vendor gets its own credential and no other"
             runs_out(stack.base_url, key(data), b)
         used = json.loads(trilane("usage", "--format", "json", str(stack.access_log)))
         charges = {row["model"]: row["charge"] for row in used["rows"] if row["key"] == "first"}
-        # 12 tokens of input and 56 of output, once by curl and once by the SDK, at the catalogue's prices; the dear one has 400.
+        # 12 tokens of input and 56 of output at the catalogue's prices: once by curl, once by the SDK, and once for each stream;
+        # the dear one has 400.
         assert charges == {
-            "gpt-6-luna": "0.0000584",
-            "claude-haiku-4-5": "0.000292",
+            "gpt-6-luna": "0.0001168",
+            "claude-haiku-4-5": "0.000584",
             "claude-opus-4-8": "0.01152",
-            "gemini-3.6-flash": "0.000876",
+            "gemini-3.6-flash": "0.001314",
         }
 
 
@@ -63,6 +64,10 @@ def by_curl(base: str, secret: str) -> None:
 
 
 def by_sdk(base: str, secret: str) -> None:
+    import anthropic
+    import openai
+    from google import genai
+
     of_a = openai.OpenAI(base_url=f"{base}/v1", api_key=secret, max_retries=0)
     assert of_a.responses.create(model="gpt-6-luna", input="Hello", max_output_tokens=64).output_text == "pong"
     of_b = anthropic.Anthropic(base_url=base, api_key=secret, max_retries=0)
@@ -73,8 +78,33 @@ def by_sdk(base: str, secret: str) -> None:
     assert of_c.models.generate_content(model="gemini-3.6-flash", contents="Hello", config=config).text == "pong"
 
 
+def by_stream(base: str, secret: str) -> None:
+    """Each protocol's stream, and both of OpenAI's."""
+    import anthropic
+    import openai
+    from google import genai
+
+    of_a = openai.OpenAI(base_url=f"{base}/v1", api_key=secret, max_retries=0)
+    options = {"include_usage": True}
+    chunks = list(of_a.chat.completions.create(model="gpt-6-luna", messages=HELLO, stream=True, stream_options=options, max_completion_tokens=64))
+    assert "".join(choice.delta.content or "" for chunk in chunks for choice in chunk.choices) == "pong"
+    with of_a.responses.stream(model="gpt-6-luna", input="Hello", max_output_tokens=64) as stream:
+        assert stream.get_final_response().output_text == "pong"
+    of_b = anthropic.Anthropic(base_url=base, api_key=secret, max_retries=0)
+    with of_b.messages.stream(model="claude-haiku-4-5", max_tokens=64, messages=HELLO) as stream:
+        assert stream.get_final_text() == "pong"
+    of_c = genai.Client(api_key=secret, http_options={"base_url": base})
+    pieces = of_c.models.generate_content_stream(model="gemini-3.6-flash", contents="Hello", config={"max_output_tokens": 64})
+    assert [piece.text for piece in pieces] == ["po", "ng"]
+
+
 def runs_out(base: str, secret: str, vendor: AnthropicVendor) -> None:
     """One dear response, and the cent is gone for all three."""
+    import anthropic
+    import openai
+    from google import genai
+    from google.genai import errors as genai_errors
+
     vendor.output_tokens = 400
     of_b = anthropic.Anthropic(base_url=base, api_key=secret, max_retries=0)
     assert of_b.messages.create(model="claude-opus-4-8", max_tokens=64, messages=HELLO).content[0].text == "pong"
@@ -90,6 +120,8 @@ def runs_out(base: str, secret: str, vendor: AnthropicVendor) -> None:
 
 
 def test_openrouter_deepseek_and_a_server_of_ones_own_one_after_the_other(tmp_path: Path) -> None:
+    import openai
+
     data, file = tmp_path / "data", credential_file(tmp_path)
     with OpenRouterVendor(CREDENTIAL) as router, DeepSeekVendor(CREDENTIAL) as deepseek, LocalServer("any") as local:
         steps = [
@@ -115,9 +147,16 @@ def test_openrouter_deepseek_and_a_server_of_ones_own_one_after_the_other(tmp_pa
                 answer = curl(url, chat, f"authorization: Bearer {key(data, name)}")
                 assert answer["choices"][0]["message"]["content"] == "pong", (name, answer)
                 assert [request.path for request in vendor.asked[asked:]] == [vendor.chat_path], name
+                of_a = openai.OpenAI(base_url=f"{stack.base_url}/v1", api_key=key(data, name), max_retries=0)
+                options = {"include_usage": True}
+                chunks = list(of_a.chat.completions.create(**chat, stream=True, stream_options=options))
+                assert "".join(choice.delta.content or "" for chunk in chunks for choice in chunk.choices) == "pong", name
+                assert chunks[-1].usage and chunks[-1].usage.completion_tokens == 56, name
 
 
 def test_an_authority_of_ones_own(tmp_path: Path) -> None:
+    import anthropic
+
     data, file, certificate = tmp_path / "data", credential_file(tmp_path), tmp_path / "certificate"
     certificate.mkdir()
     subprocess.run([str(SIMULATOR), "certificate", "--out", str(certificate)], check=True, capture_output=True)

@@ -7,7 +7,6 @@ import json
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Optional
 
-import openai
 import pytest
 from e2e.ledger.estimates import check_estimates
 from e2e.ledger.ledger_calls import charge, kinds_of, prices_of, route_of
@@ -303,6 +302,8 @@ SDK = [
 
 @pytest.mark.parametrize(("group", "asks", "status"), SDK)
 def test_sdk_gets_the_usage_chunk_if_it_asked(desk: Desk, group: str, asks: bool, status: str) -> None:
+    import openai  # here, since each worker imports all modules before its first test
+
     key, value = desk.new_key(group)
     options: dict[str, Any] = {"stream_options": {"include_usage": True}} if asks else {}
     with openai.OpenAI(base_url=f"{desk.stack.base_url}/v1", api_key=value, max_retries=0) as client:

@@ -10,13 +10,13 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Optional
 from weakref import WeakKeyDictionary
 
 import httpx
 from e2e.support import Gateway, bearer, goog, x_api_key
+from loopback import Handler, LoopbackServer
 from stack import SAMPLE_DOCUMENT, Stack
 
 #: The loader's configuration as it stands in `envoy.yaml`.
@@ -263,9 +263,7 @@ def service(document: Any, port: int = 0) -> Iterator[Service]:
     told.document(document)
     told.go.set()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+    class Answers(Handler):
         def do_GET(self) -> None:
             match = self.headers.get("if-none-match")
             told.asked.append(Asked(time.monotonic(), self.path, match))
@@ -285,23 +283,10 @@ def service(document: Any, port: int = 0) -> Iterator[Service]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *_: Any) -> None:
-            """Says nothing."""
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, *_: Any) -> None:
-            """Envoy may hang up on a slow answer."""
-
-    server = Server(("127.0.0.1", port), Handler)
-    told.port = server.server_address[1]
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield told
-    finally:
-        told.gone = True
-        told.go.set()
-        server.shutdown()
-        server.server_close()
+    with LoopbackServer(Answers, port=port) as server:
+        told.port = server.port
+        try:
+            yield told
+        finally:
+            told.gone = True
+            told.go.set()

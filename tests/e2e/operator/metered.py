@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import subprocess
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from loopback import Handler, LoopbackServer
 from stack import SAMPLE_DOCUMENT, SIMULATOR
 
 #: The source with accounts, and the key to it.
@@ -39,28 +38,14 @@ _ODD_ANSWERS = {"searched": ("application/json", json.dumps(_SEARCHED)), "unread
 def odd_upstream() -> Iterator[int]:
     """An upstream that has searched the web, or writes what no gateway reads. Yields its port."""
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+    class Answers(Handler):
         def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["content-length"]))
+            self.read_body()
             content_type, answer = _ODD_ANSWERS[self.headers[ODD_ANSWER]]
-            self.send_response(200)
-            self.send_header("content-type", content_type)
-            self.send_header("content-length", str(len(answer)))
-            self.end_headers()
-            self.wfile.write(answer.encode())
+            self.respond(200, answer.encode(), content_type)
 
-        def log_message(self, *arguments: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield server.server_address[1]
-    finally:
-        server.shutdown()
-        server.server_close()
+    with LoopbackServer(Answers) as server:
+        yield server.port
 
 
 def document(directory: Path, odd_port: int) -> dict[str, Any]:

@@ -6,11 +6,11 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import h2.config
 import h2.connection
 import h2.events
+from loopback import Handler, LoopbackServer
 
 
 class Received:
@@ -35,9 +35,7 @@ def collector() -> Iterator[Received]:
     """A collector of OTLP over HTTP that takes whatever comes."""
     received = Received()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+    class Takes(Handler):
         def do_POST(self) -> None:
             # Envoy sends it in chunks.
             while size := int(self.rfile.readline(), 16):
@@ -48,17 +46,9 @@ def collector() -> Iterator[Received]:
             self.send_header("content-length", "0")
             self.end_headers()
 
-        def log_message(self, *arguments: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    received.port = server.server_address[1]
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with LoopbackServer(Takes) as server:
+        received.port = server.port
         yield received
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 @contextmanager

@@ -7,8 +7,11 @@ from collections.abc import Iterator
 import pytest
 from e2e.request_table.documents import table_document
 from e2e.request_table.table import Caller
+from e2e.shared_stacks import stack
 from e2e.support import run_dir
 from stack import Stack
+
+__all__ = ["stack"]
 
 
 @pytest.fixture(scope="package")

@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 from e2e.sdk.sdk_support import Bench
+from e2e.shared_stacks import stack_by_hand
 from e2e.support import by_hand, go_last, run_dir
 from stack import Stack, StackError
+
+__all__ = ["stack_by_hand"]
 
 #: In the stack `meagre`: in the list, but the source account may not use it.
 NOT_ENTITLED = {"gpt-5.1-codex", "claude-opus-4-1", "gemini-2.5-pro"}

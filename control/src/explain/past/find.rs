@@ -8,17 +8,18 @@ use std::rc::Rc;
 use memchr::memmem::Finder;
 
 use super::LedgerLine;
-use crate::data_directory::{DataArg, DataDirectory};
+use crate::data_directory::{self, DataArg, DataDirectory};
 use crate::document::{STDIN, read_input};
 use crate::explain::args::ExplainArgs;
 use crate::failure::Failure;
+use crate::ledger_files;
 use crate::terminal::printable;
 use crate::usage::lines::{self, LineRead};
 use crate::usage::source::LedgerSource;
 
 /// The most requests of one id that are explained: clients may reuse an id.
 const MOST: usize = 10;
-/// The variable that names ledgers, with `:` between them.
+/// The variable that names the ledger's file, here and for `trilane up`.
 const VARIABLE: &str = "TRILANE_LEDGER";
 /// Where `make run` has its data directories, by port.
 const OF_RUNS: &str = "target/run";
@@ -64,17 +65,24 @@ fn given(text: &[u8], name: &str) -> Result<Vec<LedgerLine>, Failure> {
 
 /// The ledgers to search when none is named.
 fn found() -> Result<Vec<PathBuf>, Failure> {
-    if let Some(files) = std::env::var_os(VARIABLE) {
-        let files = std::env::split_paths(&files);
-        return Ok(files.filter(|file| !file.as_os_str().is_empty()).collect());
+    if let Some(file) = std::env::var_os(VARIABLE).filter(|file| !file.is_empty()) {
+        let file = PathBuf::from(file);
+        let files = ledger_files::all(&file);
+        // One that is not there is told by its name.
+        return Ok(if files.is_empty() { vec![file] } else { files });
     }
     // That of `trilane up`, and those of `make run`.
-    let own = DataArg::default().directory().ok();
+    let named = DataArg {
+        data: std::env::var_os(data_directory::VARIABLE).map(PathBuf::from),
+    };
+    let own = named.directory().ok();
     let runs = std::fs::read_dir(OF_RUNS).into_iter().flatten().flatten();
     let runs = runs.map(|run| DataDirectory::new(run.path()));
-    let ledgers = own.into_iter().chain(runs).map(|data| data.ledger());
-    let mut files: Vec<PathBuf> = ledgers.filter(|file| file.is_file()).collect();
-    files.sort();
+    let data = own.into_iter().chain(runs);
+    let ledgers = data.map(|data| data.ledger());
+    let files: Vec<PathBuf> = ledgers
+        .flat_map(|ledger| ledger_files::all(&ledger))
+        .collect();
     if files.is_empty() {
         return Err(Failure::Usage(format!(
             "no ledger to look in: name its files with --ledger or {VARIABLE}, or give the line itself (- reads it from \

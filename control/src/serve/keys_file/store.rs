@@ -4,8 +4,7 @@ use core::ops::Bound::{Excluded, Unbounded};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use hashbrown::HashMap;
-use trilane_console::feed::{FeedKey, FeedVersions, Gone, PageRequest, PageWriter};
+use trilane_console::feed::{FeedKey, FeedVersions, Gone, PageRange, PageRequest, PageWriter};
 
 use super::key::{Digest, FileKey};
 use super::reading::ReadKeys;
@@ -14,7 +13,7 @@ use super::reading::ReadKeys;
 #[derive(Debug)]
 pub struct Store {
     standing: FeedVersions,
-    entries: HashMap<Digest, StoredEntry>,
+    entries: BTreeMap<Digest, StoredEntry>,
     order: BTreeMap<u64, Digest>,
     keys: usize,
 }
@@ -46,7 +45,7 @@ impl Store {
                 head: 1,
                 compacted: 0,
             },
-            entries: HashMap::new(),
+            entries: BTreeMap::new(),
             order: BTreeMap::new(),
             keys: 0,
         }
@@ -130,34 +129,54 @@ impl Store {
     pub fn page(&self, asked: &PageRequest) -> Result<Vec<u8>, Gone> {
         let range = self.standing.range(asked.cursor.as_ref())?;
         let mut page = PageWriter::new(asked);
-        for (&version, digest) in self.order.range((Excluded(range.after), Unbounded)) {
-            let Some(entry) = self.entries.get(digest) else {
-                continue;
+        if let PageRange::Listing { after, .. } = &range {
+            let mut first = Digest::default();
+            let start = match hex::decode_to_slice(after, &mut first) {
+                Ok(()) => Excluded(first),
+                Err(_) => Unbounded,
             };
-            if entry.state.is_err() && version <= range.removals_after {
-                continue;
-            }
-            if !page.has_room() {
-                break;
-            }
-            let sha256 = hex::encode(digest);
-            match &entry.state {
-                Err(_) => page.removed(version, &sha256),
-                Ok(key) => {
-                    let expires_at = key.expiry();
-                    let key = FeedKey {
-                        sha256: &sha256,
-                        id: &key.id,
-                        group: &key.group,
-                        owner: key.owner.as_deref(),
-                        expires_at: expires_at.as_deref(),
-                        disabled: key.disabled,
-                        limits: key.limits.as_deref(),
-                    };
-                    page.key(version, key);
-                }
-            }
+            let listed = self.entries.range((start, Unbounded));
+            fill(&mut page, listed.filter(|(_, entry)| entry.state.is_ok()));
+        }
+        let range = page.after_listing(range);
+        if let PageRange::Changes {
+            after,
+            removals_after,
+        } = &range
+        {
+            let changes = self.order.range((Excluded(*after), Unbounded));
+            let entries = changes.filter_map(|(_, digest)| self.entries.get_key_value(digest));
+            let told = |(_, entry): &(&Digest, &StoredEntry)| {
+                entry.state.is_ok() || entry.version > *removals_after
+            };
+            fill(&mut page, entries.filter(told));
         }
         Ok(page.finish(&self.standing, range))
+    }
+}
+
+/// Puts these into the page, as many as there is room for.
+fn fill<'a>(page: &mut PageWriter, entries: impl Iterator<Item = (&'a Digest, &'a StoredEntry)>) {
+    for (digest, StoredEntry { version, state }) in entries {
+        if !page.has_room() {
+            return;
+        }
+        let sha256 = hex::encode(digest);
+        match state {
+            Err(_) => page.removed(*version, &sha256),
+            Ok(key) => {
+                let expires_at = key.expiry();
+                let key = FeedKey {
+                    sha256: &sha256,
+                    id: &key.id,
+                    group: &key.group,
+                    owner: key.owner.as_deref(),
+                    expires_at: expires_at.as_deref(),
+                    disabled: key.disabled,
+                    limits: key.limits.as_deref(),
+                };
+                page.key(*version, key);
+            }
+        }
     }
 }

@@ -9,11 +9,12 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use rusqlite::types::FromSqlError;
+use rusqlite::types::{FromSqlError, ToSql};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
-use trilane_console::feed::sqlite::CHANGES;
+use trilane_console::feed::sqlite::{CHANGES, LISTING};
 use trilane_console::feed::{
-    FeedKey, FeedVersions, Gone, PageError, PageRequest, PageWriter, is_owner, stored_limits,
+    FeedKey, FeedVersions, Gone, PageError, PageRange, PageRequest, PageWriter, is_owner,
+    stored_limits,
 };
 
 use self::database::Open;
@@ -50,7 +51,17 @@ impl Database {
             let standing = standing(&transaction)?;
             let range = standing.range(asked.cursor.as_ref())?;
             let mut page = PageWriter::new(asked);
-            fill(&mut page, &transaction, range.after, range.removals_after)?;
+            if let PageRange::Listing { after, .. } = &range {
+                fill(&mut page, &transaction, LISTING, &[after])?;
+            }
+            let range = page.after_listing(range);
+            if let PageRange::Changes {
+                after,
+                removals_after,
+            } = &range
+            {
+                fill(&mut page, &transaction, CHANGES, &[after, removals_after])?;
+            }
             Ok(page.finish(&standing, range))
         })
     }
@@ -129,11 +140,11 @@ fn standing(connection: &Connection) -> rusqlite::Result<FeedVersions> {
 fn fill(
     page: &mut PageWriter,
     transaction: &Transaction<'_>,
-    after: u64,
-    removals_after: u64,
+    query: &str,
+    bounds: &[&dyn ToSql],
 ) -> Result<(), ReadError> {
-    let mut statement = transaction.prepare_cached(CHANGES)?;
-    let mut rows = statement.query([after, removals_after])?;
+    let mut statement = transaction.prepare_cached(query)?;
+    let mut rows = statement.query(bounds)?;
     while let Some(row) = rows.next()? {
         if !page.has_room() {
             break;

@@ -134,10 +134,11 @@ fn a_complete_reading_writes_no_record_for_its_floor() {
         bucket::write_name(bucket::of(&digest(key)), &mut name);
         name
     };
-    let records: Vec<_> = (0..3).map(name).collect();
-    assert_eq!(written[..3], records);
+    // Two of the keys stand in one bucket, which is written once.
+    let records: Vec<_> = [0, 2].map(name).to_vec();
+    assert_eq!(written[..2], records);
     assert_eq!(
-        written[3..],
+        written[2..],
         ["trilane/feed", "trilane/policy", "trilane/generation"]
     );
 }

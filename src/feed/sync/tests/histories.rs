@@ -75,10 +75,7 @@ struct World {
 }
 
 impl World {
-    fn new(limit: usize, gives_log: bool, knows_ahead: bool, tombstones: u64) -> Self {
-        let mut service = Service::new("f0");
-        service.gives_log = gives_log;
-        service.knows_ahead = knows_ahead;
+    fn new(limit: usize, service: Service, tombstones: u64) -> Self {
         let mut world = Self {
             backup: service.clone(),
             service,
@@ -427,9 +424,11 @@ proptest! {
         limit in 1usize..6,
         gives_log in any::<bool>(),
         knows_ahead in any::<bool>(),
+        lists_by_digest in any::<bool>(),
         tombstones in prop_oneof![0_u64..4, Just(u64::MAX)],
     ) {
-        let mut world = World::new(limit, gives_log, knows_ahead, tombstones);
+        let service = Service { gives_log, knows_ahead, lists_by_digest, ..Service::new("f0") };
+        let mut world = World::new(limit, service, tombstones);
         for event in &events {
             world.happens(event);
         }

@@ -16,13 +16,15 @@ pub(super) struct Service {
     pub(super) version: u64,
     pub(super) keys: BTreeMap<u8, (u64, Says)>,
     /// Every change there was, also those that others came after.
-    log: Vec<(u64, u8, Says)>,
+    pub(super) log: Vec<(u64, u8, Says)>,
     /// Removals up to this version are forgotten.
     pub(super) compacted: u64,
     /// Whether it gives every change, or the last one of each key.
     pub(super) gives_log: bool,
     /// Whether it knows that a cursor is past its versions.
     pub(super) knows_ahead: bool,
+    /// Whether it begins a full sync with what exists, in the order of digests, and ends it with what has changed since.
+    pub(super) lists_by_digest: bool,
 }
 
 impl Service {
@@ -35,6 +37,7 @@ impl Service {
             compacted: 0,
             gives_log: false,
             knows_ahead: true,
+            lists_by_digest: false,
         }
     }
 
@@ -75,6 +78,7 @@ impl Service {
         *self = Self {
             gives_log: self.gives_log,
             knows_ahead: self.knows_ahead,
+            lists_by_digest: self.lists_by_digest,
             ..Self::new(&self.identity)
         };
     }
@@ -89,6 +93,10 @@ impl Service {
 
     /// The answer to a question: the status and the page.
     pub(super) fn answer(&self, cursor: Option<&str>, limit: usize) -> (&'static str, Value) {
+        if self.lists_by_digest && cursor.is_none_or(|cursor| cursor.contains('#')) {
+            let listed = self.list(cursor.unwrap_or_default(), limit);
+            return listed.map_or(("410", Value::Null), |page| ("200", page));
+        }
         let Some((after, since)) = self.range(cursor) else {
             return ("410", Value::Null);
         };
@@ -121,6 +129,33 @@ impl Service {
         ("200", page)
     }
 
+    /// A page of what exists; `None` where the cursor leads nowhere.
+    fn list(&self, cursor: &str, limit: usize) -> Option<Value> {
+        let at = cursor
+            .strip_suffix('#')
+            .and_then(|cursor| cursor.split_once('~'));
+        let (_, since) = self.range(at.map(|(at, _)| at))?;
+        let after = at.map_or("", |(_, digest)| digest);
+        let exists = self.keys.iter().filter(|(_, (_, says))| says.is_some());
+        let mut found: Vec<(String, Value)> = exists
+            .map(|(key, (version, says))| (hex(*key), written((*version, *key, *says))))
+            .filter(|(digest, _)| digest.as_str() > after)
+            .collect();
+        found.sort_by(|a, b| a.0.cmp(&b.0));
+        let rest = found.len() > limit;
+        found.truncate(limit);
+        let at = format!("{}/{since}", self.identity);
+        let cursor = match found.last() {
+            Some((digest, _)) if rest => format!("{at}~{digest}#"),
+            _ => at,
+        };
+        let changes: Vec<Value> = found.into_iter().map(|(_, change)| change).collect();
+        Some(json!({
+            "feed": self.identity, "version": self.version, "cursor": cursor, "more": rest || since < self.version,
+            "changes": changes,
+        }))
+    }
+
     /// After which version, and after which one removals too; `None` where the cursor leads nowhere.
     fn range(&self, cursor: Option<&str>) -> Option<(u64, u64)> {
         let Some(cursor) = cursor else {
@@ -135,8 +170,12 @@ impl Service {
     }
 }
 
+fn hex(key: u8) -> String {
+    digest(key).shared_name().replace("trilane/key/", "")
+}
+
 fn written((version, key, says): (u64, u8, Says)) -> Value {
-    let sha256 = digest(key).shared_name().replace("trilane/key/", "");
+    let sha256 = hex(key);
     match says {
         None => json!({"version": version, "sha256": sha256, "removed": true}),
         Some((group, off)) => {

@@ -1,0 +1,62 @@
+//! What a control plane needs of the configuration, as resources for `kubectl apply`.
+//!
+//! A control plane generates Envoy's configuration itself. The [`parts`] of the original that it lacks are wrapped in the form
+//! that it reads: by [`istio`] as patches of an `EnvoyFilter`, by [`envoy_gateway`] as those of an `EnvoyPatchPolicy`. Each
+//! patch has a remark that says what it is for, which [`manifest`] writes above it.
+
+mod envoy_gateway;
+mod istio;
+mod manifest;
+mod parts;
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use yaml_serde::Value;
+
+use self::parts::Parts;
+use super::change;
+use crate::render::ControlPlane;
+
+/// A control plane, and what the names in its resources are.
+#[derive(Debug, Clone)]
+pub struct MeshSettings {
+    /// Which control plane.
+    pub control_plane: ControlPlane,
+    /// Which of its resources.
+    pub part: Part,
+    /// The image of the filter, without a scheme.
+    pub image: String,
+    /// The filter as a file of the pods, if it is elsewhere than in the original.
+    pub filter: Option<PathBuf>,
+}
+
+/// One of a control plane's resources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Part {
+    /// All that every gateway needs
+    Gateway,
+    /// What groups with several accounts need besides: the filter must be a file of the pods
+    Failover,
+    /// What only the bootstrap can say
+    Bootstrap,
+}
+
+/// The resource as YAML, taken from this configuration.
+///
+/// # Errors
+/// The place that the configuration does not have, or a path that is no text.
+pub fn text(mut config: Value, settings: &MeshSettings) -> Result<String, String> {
+    if let Some(file) = &settings.filter {
+        change::filter(&mut config, file)?;
+    }
+    let parts = Parts::of(config)?;
+    match (settings.control_plane, settings.part) {
+        (ControlPlane::Istio, Part::Gateway) => istio::gateway(&parts, &settings.image),
+        (ControlPlane::Istio, Part::Failover) => istio::failover(&parts),
+        (ControlPlane::Istio, Part::Bootstrap) => istio::bootstrap(&parts),
+        (ControlPlane::EnvoyGateway, Part::Gateway) => envoy_gateway::gateway(&parts),
+        (ControlPlane::EnvoyGateway, Part::Failover) => envoy_gateway::failover(&parts),
+        (ControlPlane::EnvoyGateway, Part::Bootstrap) => envoy_gateway::bootstrap(&parts),
+    }
+}

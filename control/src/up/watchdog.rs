@@ -1,0 +1,128 @@
+//! Notices an Envoy that is there and answers nothing.
+//!
+//! The admin interface is asked, which Envoy's main thread serves: while that hangs no document takes effect and nothing is
+//! drained. It answers however many requests there are. The workers are watched by Envoy itself, which ends if one hangs
+//! (`watchdogs` of its configuration): requests by which they could be asked would stand in the ledger.
+
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::time::{Duration, Instant};
+
+use tokio::time::{sleep, timeout};
+
+use super::admin::Admin;
+
+/// How often Envoy is asked, at most.
+const EVERY: Duration = Duration::from_secs(5);
+/// How long an answer may take, at most.
+const ANSWER: Duration = Duration::from_secs(2);
+/// How often in a row it must have been asked in vain: this process may have been stopped meanwhile.
+const TIMES: u32 = 2;
+/// How long an Envoy that was started again may take until it answers.
+const START: Duration = Duration::from_secs(60);
+
+/// Ends when Envoy hangs.
+pub type Hang = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// What is asked of an Envoy.
+#[derive(Debug, Clone)]
+pub struct Watchdog {
+    /// The file with the address of the admin interface.
+    pub admin_address: PathBuf,
+    /// How long it may answer nothing.
+    pub patience: Duration,
+}
+
+impl Watchdog {
+    /// Waits until an Envoy that has been started, and perhaps has been ready already, answers nothing any more.
+    pub fn hang(self, was_ready: bool) -> Hang {
+        Box::pin(async move {
+            let mut patience = if was_ready {
+                self.patience
+            } else {
+                self.patience.max(START)
+            };
+            let every = EVERY.min(self.patience.checked_div(4).unwrap_or(EVERY));
+            let mut heard = Instant::now();
+            let mut in_vain: u32 = 0;
+            while in_vain < TIMES || heard.elapsed() < patience {
+                sleep(every).await;
+                if self.answers().await {
+                    heard = Instant::now();
+                    in_vain = 0;
+                    patience = self.patience;
+                } else {
+                    in_vain = in_vain.saturating_add(1);
+                }
+            }
+        })
+    }
+
+    async fn answers(&self) -> bool {
+        let within = ANSWER.min(self.patience);
+        let admin = async { Admin::at(&self.admin_address)?.answers().await };
+        matches!(timeout(within, admin).await, Ok(Ok(())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncWriteExt as _;
+    use tokio::net::TcpListener;
+
+    use crate::host_port::HostPort;
+
+    use super::*;
+
+    /// What a listener does with each connection.
+    #[derive(Clone, Copy)]
+    enum Does {
+        Answer,
+        Close,
+        Nothing,
+    }
+
+    async fn listener(does: Does) -> HostPort {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            let mut held = Vec::new();
+            loop {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                match does {
+                    Does::Answer => {
+                        let text = b"HTTP/1.1 503 Busy\r\ncontent-length: 0\r\n\r\n";
+                        stream.write_all(text).await.unwrap();
+                        held.push(stream);
+                    }
+                    Does::Close => drop(stream),
+                    Does::Nothing => held.push(stream),
+                }
+            }
+        });
+        HostPort::loopback(port)
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn what_is_a_hang() {
+        let place = tempfile::tempdir().unwrap();
+        let mut cases = Vec::new();
+        for (case, admin, want) in [
+            ("it answers", Does::Answer, false),
+            ("its main thread hangs", Does::Nothing, true),
+            ("nothing is heard", Does::Close, true),
+        ] {
+            let admin_address = place.path().join(case);
+            std::fs::write(&admin_address, listener(admin).await.to_string()).unwrap();
+            let watchdog = Watchdog {
+                admin_address,
+                patience: Duration::from_millis(300),
+            };
+            let seen = tokio::spawn(timeout(Duration::from_secs(2), watchdog.hang(true)));
+            cases.push((case, seen, want));
+        }
+        for (case, seen, want) in cases {
+            assert_eq!(seen.await.unwrap().is_ok(), want, "{case}");
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! `trilane key`: keys come, change and go, and all else of the document stays byte for byte.
+
+mod changes;
+mod files;
+mod terms;
+mod values;
+
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use crate::desk::{Desk, Ran};
+
+/// Runs `trilane key` on the document.
+fn key(desk: &Desk, args: &[&str]) -> Ran {
+    let (what, more) = args.split_first().unwrap();
+    desk.run(&[&["key", what, "gateway.json"], more].concat())
+}
+
+fn digest(key: &str) -> String {
+    hex::encode(Sha256::digest(key.as_bytes()))
+}
+
+/// What the document says of a key.
+fn says(desk: &Desk, id: &str) -> Value {
+    let document: Value = serde_json::from_str(&desk.read("gateway.json")).unwrap();
+    let keys = document["keys"].as_array().unwrap();
+    keys.iter()
+        .find(|key| key["id"] == id)
+        .cloned()
+        .unwrap_or_default()
+}
+
+/// Whether the gateway takes a key.
+fn is_taken(desk: &Desk, key: &str) -> bool {
+    desk.write("new.txt", key);
+    let args = [
+        "explain",
+        "gateway.json",
+        "--key-file",
+        "new.txt",
+        "GET",
+        "/v1/models",
+    ];
+    desk.run(&args).code == 0
+}
