@@ -88,7 +88,7 @@ impl fmt::Display for Gone {
 }
 
 impl FeedCursor {
-    /// Reads what [`FeedCursor::fmt`] has written.
+    /// Reads the text that [`Display`](std::fmt::Display) writes.
     ///
     /// # Errors
     /// [`Gone::Malformed`].

@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
 use crate::support::{Files, small, usage};
+use serde_json::Value;
 
 /// The console as it runs.
 struct Console {
