@@ -2,7 +2,7 @@
 //!
 //! [`feed`] is the feed of keys as gateways read it, whatever it is made from. [`ledger`] reads lines of the ledger and adds
 //! up what they say. [`store`] is the database; [`intake`] takes the ledger into it, exactly once, and [`documents`] lead the
-//! configuration document through its life. All of it is offered over HTTP by the [`api`],
+//! configuration document through its life; [`envoys`] enrol their agents. All of it is offered over HTTP by the [`api`],
 //! which the [`server`] serves; [`maintenance`] forgets what is old. [`secret`] draws keys and tokens,
 //! [`timestamp`] reads and writes times.
 #![cfg_attr(
@@ -16,6 +16,7 @@
 
 pub mod api;
 pub mod documents;
+pub mod envoys;
 pub mod feed;
 pub mod first_admin;
 pub mod import;

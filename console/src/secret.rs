@@ -9,6 +9,8 @@ use sha2::{Digest as _, Sha256};
 const KEY: &str = "tl-";
 /// The prefix of every token of the console's API.
 const TOKEN: &str = "tlc-";
+/// The prefix of every token with which an agent enrols, once.
+const ENROLMENT: &str = "tle-";
 /// Letters and digits only: a double click selects them all, and no shell or URL has to escape them.
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /// 62^43 is more than 2^256.
@@ -35,6 +37,14 @@ impl NewSecret {
     /// The system gives no randomness.
     pub fn token() -> Result<Self, String> {
         Self::draw(TOKEN)
+    }
+
+    /// Draws a token with which an agent enrols.
+    ///
+    /// # Errors
+    /// The system gives no randomness.
+    pub fn enrolment() -> Result<Self, String> {
+        Self::draw(ENROLMENT)
     }
 
     fn draw(prefix: &str) -> Result<Self, String> {

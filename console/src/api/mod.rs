@@ -8,6 +8,7 @@ mod audit;
 mod caller;
 mod documents;
 mod drafts;
+mod envoys;
 mod feed;
 mod fields;
 mod keys;
@@ -29,7 +30,8 @@ mod state;
 mod tokens;
 mod usage;
 
+pub use envoys::EnvoyReport;
 pub use openapi::{openapi, router};
 pub use role::Role;
-pub use routes::{ApiRoute, ROUTES};
+pub use routes::{ApiRoute, OPEN, ROUTES};
 pub use state::{ConsoleState, Reporter};

@@ -18,8 +18,8 @@ use utoipa_axum::routes;
 use super::problem::{ApiProblem, PlacedProblem};
 use super::state::ConsoleState;
 use super::{
-    audit, documents, drafts, feed, keys, ledger, me, people, report, requests, sign_in, spend,
-    tokens, usage,
+    audit, documents, drafts, envoys, feed, keys, ledger, me, people, report, requests, sign_in,
+    spend, tokens, usage,
 };
 use crate::intake::LedgerBatch;
 use crate::store::key_feed;
@@ -29,11 +29,12 @@ const DOCUMENT: usize = 64 << 20;
 
 /// All that the console serves.
 pub fn router(state: ConsoleState) -> Router {
-    let (api, document) = parts();
+    let (api, open, document) = parts();
     let sign_in = middleware::from_fn_with_state(state.clone(), sign_in::sign_in);
     let report = middleware::from_fn_with_state(state.clone(), report::report);
     let document = Json(document);
     api.route_layer(sign_in)
+        .merge(open)
         .route(
             "/api/openapi.json",
             get(move || async move { document.clone() }),
@@ -54,7 +55,7 @@ pub fn router(state: ConsoleState) -> Router {
 
 /// What the API is, for programs.
 pub fn openapi() -> OpenApi {
-    parts().1
+    parts().2
 }
 
 async fn health(State(state): State<ConsoleState>) -> axum::response::Response {
@@ -70,7 +71,8 @@ async fn health(State(state): State<ConsoleState>) -> axum::response::Response {
     }
 }
 
-fn parts() -> (Router<ConsoleState>, OpenApi) {
+/// The routes that want a token, those that want none, and what all of them are.
+fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
     let security = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
     let components = ComponentsBuilder::new()
         .security_scheme("token", SecurityScheme::Http(security))
@@ -104,6 +106,9 @@ fn parts() -> (Router<ConsoleState>, OpenApi) {
         .routes(routes!(ledger::position, ledger::send))
         .routes(routes!(ledger::aside))
         .layer(DefaultBodyLimit::max(LedgerBatch::LONGEST));
+    let (open, of_open) = OpenApiRouter::<ConsoleState>::new()
+        .routes(routes!(envoys::enrol))
+        .split_for_parts();
     let (router, mut document) = OpenApiRouter::<ConsoleState>::with_openapi(document)
         .routes(routes!(me::me))
         .routes(routes!(keys::list, keys::create))
@@ -116,11 +121,16 @@ fn parts() -> (Router<ConsoleState>, OpenApi) {
         .routes(routes!(tokens::list, tokens::create))
         .routes(routes!(tokens::remove))
         .routes(routes!(audit::list))
+        .routes(routes!(envoys::list, envoys::create))
+        .routes(routes!(envoys::get, envoys::revoke))
+        .routes(routes!(envoys::let_enrol))
+        .routes(routes!(envoys::report))
         .routes(routes!(feed::keys))
         .routes(routes!(feed::document))
         .merge(documents)
         .merge(ledger)
         .split_for_parts();
+    document.merge(of_open);
     for item in document.paths.paths.values_mut() {
         let operations = [
             &mut item.get,
@@ -133,7 +143,7 @@ fn parts() -> (Router<ConsoleState>, OpenApi) {
             may_be_a_problem(operation);
         }
     }
-    (router, document)
+    (router, open, document)
 }
 
 /// Whatever is wrong is told in one form.

@@ -64,12 +64,21 @@ pub const ROUTES: &[ApiRoute] = &[
     route(Method::POST, "/api/v1/tokens", PEOPLE),
     route(Method::DELETE, "/api/v1/tokens/{id}", PEOPLE),
     route(Method::GET, "/api/v1/audit", SEEING),
+    route(Method::GET, "/api/v1/envoys", SEEING),
+    route(Method::POST, "/api/v1/envoys", ADMIN),
+    route(Method::GET, "/api/v1/envoys/{id}", SEEING),
+    route(Method::DELETE, "/api/v1/envoys/{id}", ADMIN),
+    route(Method::POST, "/api/v1/envoys/{id}/enrolment", ADMIN),
+    route(Method::PUT, "/api/v1/envoys/{id}/report", ENVOY),
     route(Method::GET, "/api/v1/ledger/{envoy}/{file}", ENVOY),
     route(Method::POST, "/api/v1/ledger/{envoy}/{file}", ENVOY),
     route(Method::GET, "/api/v1/ledger/{envoy}/{file}/aside", SEEING),
     route(Method::GET, "/api/v1/feed/keys", ENVOY),
     route(Method::GET, "/api/v1/feed/document", ENVOY),
 ];
+
+/// Every route that wants none: what it is given says who it is.
+pub const OPEN: &[(Method, &str)] = &[(Method::POST, "/api/v1/enrol")];
 
 /// Whether a role may use a route. What is not in the table is nobody's.
 pub fn allows(method: &Method, path: &str, role: Role) -> bool {

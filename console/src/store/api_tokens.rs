@@ -134,3 +134,17 @@ pub async fn remove(
     });
     Ok(removed > 0)
 }
+
+/// Removes all tokens of a person.
+///
+/// # Errors
+/// Those of the database.
+pub async fn remove_all(transaction: &mut Transaction, person: &str) -> Result<(), StoreError> {
+    on_either!(transaction, connection => {
+        sqlx::query("DELETE FROM api_tokens WHERE person_id = $1")
+            .bind(person)
+            .execute(connection)
+            .await?;
+    });
+    Ok(())
+}

@@ -28,10 +28,12 @@ const SQLITE: &[Step] = &[
     (2, "limits of keys", LIMITS),
     (3, "owners of keys", OWNER),
     (4, "console", include_str!("sqlite/console.sql")),
+    (6, "envoys", include_str!("sqlite/envoys.sql")),
 ];
 const POSTGRES: &[Step] = &[
     (3, "keys", include_str!("postgres/keys.sql")),
     (4, "console", include_str!("postgres/console.sql")),
+    (6, "envoys", include_str!("postgres/envoys.sql")),
 ];
 
 /// Does what is left to do.

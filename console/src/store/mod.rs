@@ -18,6 +18,7 @@ mod attempts;
 pub mod audit;
 pub mod documents;
 pub mod drafts;
+pub mod envoys;
 mod error;
 pub mod idempotency;
 pub mod key_feed;

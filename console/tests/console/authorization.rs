@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use http::Method;
 use serde_json::{Value, json};
 use time::{Duration, OffsetDateTime};
-use trilane_console::api::{ROUTES, Role, openapi};
+use trilane_console::api::{OPEN, ROUTES, Role, openapi};
 
 use crate::api::Api;
 use crate::database::on_both;
@@ -57,9 +57,11 @@ fn the_table_is_whole() {
             methods.map(move |method| format!("{} {path}", method.to_uppercase()))
         })
         .collect();
+    let open = OPEN.iter().map(|(method, path)| format!("{method} {path}"));
     let table = ROUTES
         .iter()
         .map(|route| format!("{} {}", route.method, route.path))
+        .chain(open)
         .collect();
     assert_eq!(described, table);
     for route in ROUTES {

@@ -16,6 +16,7 @@ mod authorization;
 mod broken_off;
 mod database;
 mod documents;
+mod envoys;
 mod feed;
 mod import;
 mod intake;

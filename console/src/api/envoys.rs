@@ -1,0 +1,306 @@
+//! Envoys and their agents.
+
+use std::net::SocketAddr;
+
+use axum::extract::{ConnectInfo, State};
+use axum::{Extension, Json};
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::caller::Caller;
+use super::paging::{ItemPage, PageParams};
+use super::parts::{Body, InPath, Params};
+use super::problem::ApiProblem;
+use super::role::Role;
+use super::state::{ConsoleState, moment};
+use crate::envoys;
+use crate::in_transaction;
+use crate::intake::LedgerBatch;
+use crate::secret::{self, NewSecret};
+use crate::store::envoys::{self as stored, Envoy};
+
+/// What an agent says of its Envoy, each time that it asks for something new.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EnvoyReport {
+    /// The release of the agent.
+    #[schema(max_length = 64)]
+    pub version: String,
+    /// The digest of the document that it has last put in force.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 64)]
+    pub document: Option<String>,
+    /// The version of the feed of keys up to which it has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys: Option<u64>,
+    /// Bytes of the ledger that it has not sent yet.
+    #[serde(default)]
+    pub ledger_waiting: u64,
+    /// What it cannot do at the moment, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(max_items = 10)]
+    pub troubles: Vec<String>,
+}
+
+/// An Envoy.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct EnvoyView {
+    /// Its id.
+    id: String,
+    /// Its name.
+    name: String,
+    /// `new`: its agent has not enrolled. `enrolled`. `revoked`: it may do nothing any more.
+    state: &'static str,
+    /// Until when its agent may enrol.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    enrol_until: Option<String>,
+    /// When its agent enrolled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    enrolled_at: Option<String>,
+    /// When its agent was last heard of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seen_at: Option<String>,
+    /// What it said then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    report: Option<EnvoyReport>,
+    /// When it was added.
+    created_at: String,
+}
+
+/// An Envoy to be added.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewEnvoyBody {
+    /// Its id: letters, digits, `-` `_` `.` `:`.
+    #[schema(min_length = 1, max_length = 128)]
+    id: String,
+    /// Its name; the id unless it is given.
+    #[schema(max_length = 128)]
+    name: Option<String>,
+}
+
+/// A token with which an agent enrols.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct EnrolmentView {
+    /// The Envoy's id.
+    envoy: String,
+    /// The token, shown this once, good once.
+    token: String,
+    /// Until when it is good.
+    expires_at: String,
+}
+
+/// An agent that wants to enrol.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EnrolBody {
+    /// The enrolment token.
+    #[schema(max_length = 128)]
+    token: String,
+}
+
+/// An agent that has enrolled.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct EnrolledView {
+    /// The id of its Envoy.
+    envoy: String,
+    /// The agent's credential: a token of the API.
+    token: String,
+}
+
+fn view(envoy: Envoy) -> EnvoyView {
+    let state = match (envoy.disabled, envoy.enrolled_at) {
+        (true, _) => "revoked",
+        (false, None) => "new",
+        (false, Some(_)) => "enrolled",
+    };
+    EnvoyView {
+        id: envoy.id,
+        name: envoy.name,
+        state,
+        enrol_until: envoy.enrol_until.map(moment),
+        enrolled_at: envoy.enrolled_at.map(moment),
+        seen_at: envoy.seen_at.map(moment),
+        report: envoy
+            .report
+            .and_then(|report| serde_json::from_str(&report).ok()),
+        created_at: moment(envoy.created_at),
+    }
+}
+
+/// Envoys in the order of their ids.
+#[utoipa::path(get, operation_id = "list_envoys", path = "/api/v1/envoys", tag = "agents", params(PageParams),
+    responses((status = 200, body = ItemPage<EnvoyView>)))]
+pub async fn list(
+    State(state): State<ConsoleState>,
+    Params(page): Params<PageParams>,
+) -> Result<Json<ItemPage<EnvoyView>>, ApiProblem> {
+    let limit = page.limit()?;
+    let after: String = page.after()?.unwrap_or_default();
+    let mut transaction = state.store.read().await?;
+    let envoys = stored::list(&mut transaction, &after, limit.to_fetch()).await?;
+    transaction.rollback().await;
+    Ok(Json(limit.page(envoys, |envoy| envoy.id.clone(), view)))
+}
+
+/// One Envoy.
+#[utoipa::path(get, operation_id = "get_envoy", path = "/api/v1/envoys/{id}", tag = "agents", params(("id" = String, Path)),
+    responses((status = 200, body = EnvoyView)))]
+pub async fn get(
+    State(state): State<ConsoleState>,
+    InPath(id): InPath<String>,
+) -> Result<Json<EnvoyView>, ApiProblem> {
+    if id.contains('\0') {
+        return Err(ApiProblem::not_found());
+    }
+    let mut transaction = state.store.read().await?;
+    let envoy = stored::find(&mut transaction, &id).await?;
+    transaction.rollback().await;
+    envoy
+        .map(|envoy| Json(view(envoy)))
+        .ok_or_else(ApiProblem::not_found)
+}
+
+/// Adds an Envoy. Its agent enrols with the token that is shown this once.
+#[utoipa::path(post, operation_id = "create_envoy", path = "/api/v1/envoys", tag = "agents", request_body = NewEnvoyBody,
+    responses((status = 201, body = EnrolmentView)))]
+pub async fn create(
+    State(state): State<ConsoleState>,
+    caller: Caller,
+    Body(new): Body<NewEnvoyBody>,
+) -> Result<(StatusCode, Json<EnrolmentView>), ApiProblem> {
+    // It stands in the ledger's positions.
+    if LedgerBatch::new(&new.id, "file", 0, &[], false).is_err() {
+        let reason = "must be 1 to 128 letters, digits or any of - _ . :";
+        return Err(ApiProblem::invalid("id", reason));
+    }
+    let name = new.name.unwrap_or_else(|| new.id.clone());
+    if name.is_empty() || name.len() > 128 || name.chars().any(char::is_control) {
+        let reason = "must be 1 to 128 bytes without control characters";
+        return Err(ApiProblem::invalid("name", reason));
+    }
+    let (now, actor) = (state.now(), caller.actor());
+    let token = NewSecret::enrolment().map_err(ApiProblem::internal)?;
+    in_transaction!(state.store, transaction => {
+        if !envoys::add(transaction, &new.id, &name, &actor, now).await? {
+            return Err(ApiProblem::conflict("this id is another Envoy's or a person's"));
+        }
+        envoys::let_enrol(transaction, &new.id, &token, &actor, now).await?;
+        Ok::<_, ApiProblem>(())
+    })?;
+    Ok((StatusCode::CREATED, Json(enrolment(&new.id, &token, now))))
+}
+
+/// Another token with which the agent of an Envoy enrols, shown this once. The credential that it has stays good until then.
+#[utoipa::path(post, operation_id = "let_envoy_enrol", path = "/api/v1/envoys/{id}/enrolment", tag = "agents", params(("id" = String, Path)),
+    responses((status = 201, body = EnrolmentView)))]
+pub async fn let_enrol(
+    State(state): State<ConsoleState>,
+    caller: Caller,
+    InPath(id): InPath<String>,
+) -> Result<(StatusCode, Json<EnrolmentView>), ApiProblem> {
+    if id.contains('\0') {
+        return Err(ApiProblem::not_found());
+    }
+    let (now, actor) = (state.now(), caller.actor());
+    let token = NewSecret::enrolment().map_err(ApiProblem::internal)?;
+    let known = in_transaction!(state.store, transaction => {
+        envoys::let_enrol(transaction, &id, &token, &actor, now).await
+    })?;
+    if !known {
+        return Err(ApiProblem::not_found());
+    }
+    Ok((StatusCode::CREATED, Json(enrolment(&id, &token, now))))
+}
+
+fn enrolment(id: &str, token: &NewSecret, now: i64) -> EnrolmentView {
+    EnrolmentView {
+        envoy: id.to_owned(),
+        token: token.reveal().to_owned(),
+        expires_at: moment(now.saturating_add(envoys::ENROL_WITHIN)),
+    }
+}
+
+/// Revokes the credential of an Envoy's agent. Its Envoy goes on with what it has; what it has sent stays.
+#[utoipa::path(delete, operation_id = "revoke_envoy", path = "/api/v1/envoys/{id}", tag = "agents", params(("id" = String, Path)),
+    responses((status = 204)))]
+pub async fn revoke(
+    State(state): State<ConsoleState>,
+    caller: Caller,
+    InPath(id): InPath<String>,
+) -> Result<StatusCode, ApiProblem> {
+    if id.contains('\0') {
+        return Err(ApiProblem::not_found());
+    }
+    let (now, actor) = (state.now(), caller.actor());
+    let revoked = in_transaction!(state.store, transaction => {
+        envoys::revoke(transaction, &id, &actor, now).await
+    })?;
+    revoked
+        .map(|_| StatusCode::NO_CONTENT)
+        .ok_or_else(ApiProblem::not_found)
+}
+
+/// Exchanges an enrolment token for the credential of an agent. It needs no other token, and is good once.
+#[utoipa::path(post, operation_id = "enrol", path = "/api/v1/enrol", tag = "agents", request_body = EnrolBody, security(()),
+    responses((status = 201, body = EnrolledView)))]
+pub async fn enrol(
+    State(state): State<ConsoleState>,
+    address: Option<Extension<ConnectInfo<SocketAddr>>>,
+    Body(asked): Body<EnrolBody>,
+) -> Result<(StatusCode, Json<EnrolledView>), ApiProblem> {
+    let credential = NewSecret::token().map_err(ApiProblem::internal)?;
+    let token_id = format!("token_{}", secret::new_id().map_err(ApiProblem::internal)?);
+    let address = address.map_or_else(String::new, |Extension(ConnectInfo(address))| {
+        address.ip().to_string()
+    });
+    let now = state.now();
+    let enrolled = in_transaction!(state.store, transaction => {
+        envoys::enrol(transaction, asked.token.trim(), &credential, &token_id, &address, now).await
+    })?;
+    let refused = || {
+        let detail =
+            "this enrolment token was used, has expired, or never was one; an admin makes another";
+        ApiProblem::new(
+            StatusCode::UNAUTHORIZED,
+            "/problems/enrolment-refused",
+            detail,
+        )
+    };
+    let envoy = enrolled.ok_or_else(refused)?;
+    let token = credential.reveal().to_owned();
+    Ok((StatusCode::CREATED, Json(EnrolledView { envoy, token })))
+}
+
+/// Says what is in force on an Envoy.
+#[utoipa::path(put, operation_id = "report_envoy", path = "/api/v1/envoys/{id}/report", tag = "agents", params(("id" = String, Path)),
+    request_body = EnvoyReport, responses((status = 204)))]
+pub async fn report(
+    State(state): State<ConsoleState>,
+    caller: Caller,
+    InPath(id): InPath<String>,
+    Body(report): Body<EnvoyReport>,
+) -> Result<StatusCode, ApiProblem> {
+    if caller.role == Role::Agent && caller.id != id {
+        return Err(ApiProblem::forbidden("an agent reports of its own Envoy"));
+    }
+    let text = serde_json::to_string(&report).unwrap_or_default();
+    if text.len() > MOST || text.contains("\\u0000") || id.contains('\0') {
+        return Err(ApiProblem::invalid(
+            "",
+            "must be at most 8 KiB without zero bytes",
+        ));
+    }
+    let now = state.now();
+    let known = in_transaction!(state.store, transaction => {
+        stored::note_report(transaction, &id, &text, now).await
+    })?;
+    if !known {
+        return Err(ApiProblem::not_found());
+    }
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The longest report, in bytes.
+const MOST: usize = 8 << 10;

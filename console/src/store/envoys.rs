@@ -1,0 +1,168 @@
+//! The Envoys whose agents are known: how they enrol, and what they said last.
+
+use super::{StoreError, Transaction, on_either};
+
+/// An Envoy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Envoy {
+    /// Its id, which is that of the person that its agent is.
+    pub id: String,
+    /// The name of that person.
+    pub name: String,
+    /// Whether its agent may do nothing any more.
+    pub disabled: bool,
+    /// Until when an enrolment token is good, in microseconds since 1970; `None`: there is none.
+    pub enrol_until: Option<i64>,
+    /// When its agent enrolled.
+    pub enrolled_at: Option<i64>,
+    /// What its agent said last: JSON.
+    pub report: Option<String>,
+    /// When that was.
+    pub seen_at: Option<i64>,
+    /// When it was added.
+    pub created_at: i64,
+}
+
+type Row = (
+    String,
+    String,
+    bool,
+    Option<i64>,
+    Option<i64>,
+    Option<String>,
+    Option<i64>,
+    i64,
+);
+
+fn of(row: Row) -> Envoy {
+    Envoy {
+        id: row.0,
+        name: row.1,
+        disabled: row.2,
+        enrol_until: row.3,
+        enrolled_at: row.4,
+        report: row.5,
+        seen_at: row.6,
+        created_at: row.7,
+    }
+}
+
+/// Adds an Envoy, for the person of this id.
+///
+/// # Errors
+/// Those of the database.
+pub async fn insert(transaction: &mut Transaction, id: &str, now: i64) -> Result<(), StoreError> {
+    on_either!(transaction, connection => {
+        sqlx::query("INSERT INTO envoys (id, created_at) VALUES ($1, $2)")
+            .bind(id)
+            .bind(now)
+            .execute(connection)
+            .await?;
+    });
+    Ok(())
+}
+
+/// Lets the agent of an Envoy enrol with the token of this digest, until then; with none it can no longer. False: there is no
+/// such Envoy.
+///
+/// # Errors
+/// Those of the database.
+pub async fn set_enrolment(
+    transaction: &mut Transaction,
+    id: &str,
+    enrolment: Option<(&str, i64)>,
+) -> Result<bool, StoreError> {
+    let (digest, until) = enrolment.unzip();
+    let changed = on_either!(transaction, connection => {
+        sqlx::query("UPDATE envoys SET enrolment = $2, enrol_until = $3 WHERE id = $1")
+            .bind(id)
+            .bind(digest)
+            .bind(until)
+            .execute(connection)
+            .await?
+            .rows_affected()
+    });
+    Ok(changed > 0)
+}
+
+/// Uses up the enrolment token of this digest. The id of its Envoy; `None`: no such token is good.
+///
+/// # Errors
+/// Those of the database.
+pub async fn enrol(
+    transaction: &mut Transaction,
+    digest: &str,
+    now: i64,
+) -> Result<Option<String>, StoreError> {
+    Ok(on_either!(transaction, connection => {
+        sqlx::query_scalar(
+            "UPDATE envoys SET enrolment = NULL, enrol_until = NULL, enrolled_at = $2 \
+             WHERE enrolment = $1 AND enrol_until > $2 RETURNING id",
+        )
+        .bind(digest)
+        .bind(now)
+        .fetch_optional(connection)
+        .await?
+    }))
+}
+
+/// Notes what an agent says of its Envoy. False: there is no such Envoy.
+///
+/// # Errors
+/// Those of the database.
+pub async fn note_report(
+    transaction: &mut Transaction,
+    id: &str,
+    report: &str,
+    now: i64,
+) -> Result<bool, StoreError> {
+    let changed = on_either!(transaction, connection => {
+        sqlx::query("UPDATE envoys SET report = $2, seen_at = $3 WHERE id = $1")
+            .bind(id)
+            .bind(report)
+            .bind(now)
+            .execute(connection)
+            .await?
+            .rows_affected()
+    });
+    Ok(changed > 0)
+}
+
+/// The Envoy of this id.
+///
+/// # Errors
+/// Those of the database.
+pub async fn find(transaction: &mut Transaction, id: &str) -> Result<Option<Envoy>, StoreError> {
+    let row: Option<Row> = on_either!(transaction, connection => {
+        sqlx::query_as(
+            "SELECT envoys.id, name, disabled, enrol_until, enrolled_at, report, seen_at, envoys.created_at \
+             FROM envoys JOIN people ON people.id = envoys.id WHERE envoys.id = $1",
+        )
+        .bind(id)
+        .fetch_optional(connection)
+        .await?
+    });
+    Ok(row.map(of))
+}
+
+/// Envoys with ids after one.
+///
+/// # Errors
+/// Those of the database.
+pub async fn list(
+    transaction: &mut Transaction,
+    after: &str,
+    limit: i64,
+) -> Result<Vec<Envoy>, StoreError> {
+    let rows: Vec<Row> = on_either!(transaction, connection => {
+        sqlx::query_as(
+            "SELECT envoys.id, name, disabled, enrol_until, enrolled_at, report, seen_at, envoys.created_at \
+             FROM envoys JOIN people ON people.id = envoys.id WHERE envoys.id > $1 ORDER BY envoys.id LIMIT $2",
+        )
+        .bind(after)
+        .bind(limit)
+        .fetch_all(connection)
+        .await?
+    });
+    Ok(rows.into_iter().map(of).collect())
+}
