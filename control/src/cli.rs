@@ -4,7 +4,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::failure::Failure;
 use crate::{
-    check, console, envoy_config, envoy_program, explain, filter, init, key, models, prices,
+    agent, check, console, envoy_config, envoy_program, explain, filter, init, key, models, prices,
     reference, render, serve, up, usage,
 };
 
@@ -48,6 +48,8 @@ pub enum TrilaneCommand {
     Serve(serve::ServeArgs),
     /// Serve the control plane's API: keys, documents, usage and spend in one database
     Console(console::ConsoleArgs),
+    /// Stand beside an Envoy: document and keys from the console, the ledger to the console
+    Agent(agent::AgentArgs),
     /// Become Envoy, and end with the supervisor
     #[command(name = "become-envoy", hide = true)]
     BecomeEnvoy(up::LaunchArgs),
@@ -79,6 +81,7 @@ impl TrilaneCommand {
             Self::EnvoyConfig(args) => envoy_config::run(&args),
             Self::Serve(args) => serve::run(args),
             Self::Console(args) => console::run(&args),
+            Self::Agent(args) => agent::run(args),
             Self::Completions(args) => reference::completions(&args, Cli::command()),
             Self::Man(args) => reference::man(&args, Cli::command()),
         }

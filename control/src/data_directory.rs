@@ -6,6 +6,8 @@
 //! | `credentials/` | the vendors' credentials, a file each: mode 0700, files 0400 |
 //! | `ledger/ledger.jsonl` | the ledger: one line of JSON a request |
 //! | `certs/` | the certificate of the TLS listener |
+//! | `console/` | the console's database, with `trilane up --console` |
+//! | `agent/` | what the agent has from a console: document, keys, credential |
 //! | `envoy/` | an Envoy that `trilane envoy install` unpacked |
 //! | `run/` | what a running gateway writes, and writes again at the next start: Envoy's configuration, the published document, clusters and secrets, logs, the lock |
 //! | `trilane.toml` | the options of `trilane up`, if there are any |
@@ -21,6 +23,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use crate::agent::AgentPlace;
 use crate::failure::Failure;
 
 /// The name of this directory where the data of all programs is.
@@ -108,6 +111,16 @@ impl DataDirectory {
         self.0.join("envoy")
     }
 
+    /// The console's database.
+    pub fn console(&self) -> PathBuf {
+        self.0.join("console")
+    }
+
+    /// What the agent has from a console.
+    pub fn agent(&self) -> AgentPlace {
+        AgentPlace::new(self.0.join("agent"))
+    }
+
     /// What a running gateway writes for itself.
     pub fn run(&self) -> PathBuf {
         self.0.join("run")
@@ -144,6 +157,14 @@ impl DataDirectory {
             Some(ledger) => create_private(ledger),
             None => Ok(()),
         }
+    }
+
+    /// Makes the directory of the console's database, where it is missing.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn create_console(&self) -> Result<(), Failure> {
+        create_private(&self.console())
     }
 
     /// Writes a credential as a file that only its owner may read, in place of one with that name. Returns its path.

@@ -8,6 +8,7 @@
     )
 )]
 
+mod agent;
 mod carried_filter;
 mod check;
 mod cli;

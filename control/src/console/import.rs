@@ -8,7 +8,7 @@ use trilane_console::import::{self, ImportError};
 use trilane_console::store::Store;
 use trilane_console::store::audit::Actor;
 
-use super::args::ConsoleArgs;
+use super::running::ConsoleSettings;
 use super::{now, with_prices};
 use crate::failure::Failure;
 use crate::tell::Teller;
@@ -17,12 +17,12 @@ use crate::tell::Teller;
 ///
 /// # Errors
 /// They cannot be read, or are invalid.
-pub async fn run(store: &Store, args: &ConsoleArgs, teller: Teller) -> Result<(), Failure> {
+pub async fn run(store: &Store, settings: &ConsoleSettings, teller: Teller) -> Result<(), Failure> {
     let actor = Actor {
         id: "command".to_owned(),
         address: String::new(),
     };
-    if let Some(file) = &args.import_document {
+    if let Some(file) = &settings.import_document {
         let name = file.display().to_string();
         let failed =
             |why: String| Failure::Data(format!("cannot import the document {name}: {why}"));
@@ -37,7 +37,7 @@ pub async fn run(store: &Store, args: &ConsoleArgs, teller: Teller) -> Result<()
             );
         }
     }
-    if let Some(file) = &args.import_keys {
+    if let Some(file) = &settings.import_keys {
         let name = file.display().to_string();
         let failed =
             |why: ImportError| Failure::Data(format!("cannot import the keys of {name}: {why}"));

@@ -80,6 +80,10 @@ pub struct EnvoyConfigArgs {
     #[arg(long, value_name = "FILE")]
     pub ledger: Option<PathBuf>,
 
+    /// Add the cluster of the agent (`trilane agent --listen`), which serves the keys of a console
+    #[arg(long, value_name = "HOST:PORT")]
+    pub agent: Option<HostPort>,
+
     /// Ask this rate limit service
     #[arg(long, value_name = "HOST:PORT")]
     pub limits_service: Option<HostPort>,
@@ -135,6 +139,7 @@ impl EnvoyConfigArgs {
             ("--upstreams", self.upstreams.is_some()),
             ("--certs", self.certs.is_some()),
             ("--ledger", self.ledger.is_some()),
+            ("--agent", self.agent.is_some()),
             ("--limits-service", self.limits_service.is_some()),
             ("--demo", self.demo),
             ("--image", self.image.is_some() && image_is_named_elsewhere),
@@ -192,6 +197,7 @@ impl EnvoyConfigArgs {
         if self.demo {
             settings.static_upstreams = StaticUpstreams::Simulators;
         }
+        settings.agent = self.agent.clone();
         settings.limits_service = self.limits_service.clone();
         Ok(settings)
     }

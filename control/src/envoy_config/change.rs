@@ -7,7 +7,7 @@ use yaml_serde::{Mapping, Value};
 use super::place::{self, MissingPlace};
 use super::settings::{EnvoySettings, LedgerPlace, TlsListener};
 use super::upstreams::socket_address;
-use super::{limits_service, upstreams};
+use super::{agent, limits_service, upstreams};
 
 /// The logger that writes lines to a file.
 const FILE_LOGGER: &str =
@@ -35,6 +35,9 @@ pub fn apply(config: &mut Value, settings: &EnvoySettings) -> Result<(), String>
     upstreams::apply(config, &settings.static_upstreams)?;
     if let Some(service) = &settings.limits_service {
         limits_service::add(config, service)?;
+    }
+    if let Some(address) = &settings.agent {
+        agent::add(config, address)?;
     }
     if let Some(hang) = settings.worker_hang {
         let kill =

@@ -71,6 +71,7 @@ impl Mode {
             upstreams: installed.join("upstreams"),
             ledger: LedgerPlace::StandardOutput,
             static_upstreams: StaticUpstreams::None,
+            agent: None,
             limits_service: None,
             worker_hang: None,
         };

@@ -27,6 +27,8 @@ pub struct EnvoySettings {
     pub ledger: LedgerPlace,
     /// The clusters for groups that name one; none in production.
     pub static_upstreams: StaticUpstreams,
+    /// The agent that serves the keys of a console.
+    pub agent: Option<HostPort>,
     /// A rate limit service to ask.
     pub limits_service: Option<HostPort>,
     /// How long a worker may hang until Envoy ends itself, for those who start it again. Without this it never does.

@@ -1,5 +1,8 @@
 //! The feed of keys, from either source.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use trilane_console::feed::{FeedVersions, PageError, PageRequest};
 
 use super::keys_file::KeysFile;
@@ -9,9 +12,12 @@ use super::sqlite::Database;
 #[derive(Debug)]
 pub enum Feed {
     /// From a file of JSON lines.
-    File(std::sync::Arc<KeysFile>),
+    File(Arc<KeysFile>),
     /// From a database.
     Sqlite(Database),
+    /// From a database that another feed is copied to, once all of it was there: before, a missing key may be one that has not
+    /// come yet.
+    Copy(Database, Arc<AtomicBool>),
 }
 
 impl Feed {
@@ -23,6 +29,10 @@ impl Feed {
         match self {
             Self::File(file) => file.page(asked),
             Self::Sqlite(database) => database.page(asked),
+            Self::Copy(database, complete) => {
+                check(complete)?;
+                database.page(asked)
+            }
         }
     }
 
@@ -34,6 +44,18 @@ impl Feed {
         match self {
             Self::File(file) => file.standing(),
             Self::Sqlite(database) => database.standing(),
+            Self::Copy(database, complete) => {
+                check(complete)?;
+                database.standing()
+            }
         }
     }
+}
+
+fn check(complete: &AtomicBool) -> Result<(), PageError> {
+    if complete.load(Ordering::Acquire) {
+        return Ok(());
+    }
+    let why = "not all keys of the console have come yet";
+    Err(PageError::Unready(why.to_owned()))
 }

@@ -23,6 +23,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::json;
+use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
@@ -30,11 +31,11 @@ use tokio::time::sleep;
 use crate::tell::Teller;
 pub use args::ServeArgs;
 use document::Shelf;
-use feed::Feed;
+pub use feed::Feed;
 use keys_file::KeysFile;
 pub use server::bind;
 use site::Site;
-use sqlite::Database;
+pub use sqlite::{Database, OpenDatabase};
 use watch::FileWatch;
 
 use crate::failure::Failure;
@@ -46,6 +47,8 @@ const HEALTH: &str = "/healthz";
 const COMPACT: Duration = Duration::from_secs(3600);
 /// A day.
 const DAY: Duration = Duration::from_secs(86_400);
+/// How long [`feed_alone`] keeps removals.
+const REMOVALS: Duration = DAY.saturating_mul(30);
 /// The most threads that wait for disks.
 const BLOCKING: usize = 8;
 
@@ -148,6 +151,21 @@ async fn database(file: &Path, age: Duration, teller: Teller) -> Result<Database
     Ok(database)
 }
 
+/// Serves a feed and nothing else, until `stop`.
+pub async fn feed_alone(
+    path: &str,
+    feed: Feed,
+    listener: TcpListener,
+    stop: tokio::sync::watch::Receiver<bool>,
+    teller: Teller,
+) {
+    let feed = Arc::new(feed);
+    let compacting = tokio::spawn(compact(Arc::clone(&feed), REMOVALS, teller));
+    let site = Site::new(None, Some((path.to_owned(), feed)), teller);
+    server::serve(listener, Arc::new(site), stop).await;
+    compacting.abort();
+}
+
 /// Compacts old removals periodically.
 async fn compact(feed: Arc<Feed>, age: Duration, teller: Teller) {
     loop {
@@ -158,7 +176,7 @@ async fn compact(feed: Arc<Feed>, age: Duration, teller: Teller) {
                 file.compact();
                 Ok(())
             }
-            Feed::Sqlite(database) => database.compact(age),
+            Feed::Sqlite(database) | Feed::Copy(database, _) => database.compact(age),
         });
         if let Ok(Err(problem)) = done.await {
             teller.trouble(&format!("old removals stay for now: {problem}"));

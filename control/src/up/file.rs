@@ -43,6 +43,8 @@ pub fn read(data: &DataDirectory) -> Result<UpSettings, Failure> {
         &mut settings.ledger,
         &mut settings.envoy,
         &mut settings.filter,
+        &mut settings.console_ca,
+        &mut settings.enrolment_token_file,
     ] {
         *path = path.take().map(|path| within(data.root(), path));
     }

@@ -97,16 +97,17 @@ impl LedgerFile {
         Ok(aside)
     }
 
-    /// Removes the oldest of more files than are kept. Returns those.
+    /// Removes the oldest of more files than are kept, as far as they may be removed. Returns those.
     ///
     /// # Errors
     /// As the system gives them.
-    pub fn remove_old(&self) -> io::Result<Vec<PathBuf>> {
+    pub fn remove_old(&self, may_go: impl Fn(&Path) -> bool) -> io::Result<Vec<PathBuf>> {
         let Some(keep) = self.rotation.keep else {
             return Ok(Vec::new());
         };
         let mut aside = ledger_files::aside(&self.path)?;
         aside.truncate(aside.len().saturating_sub(keep));
+        aside.retain(|file| may_go(file));
         aside.iter().try_for_each(fs::remove_file)?;
         Ok(aside)
     }
@@ -255,11 +256,16 @@ mod tests {
         ];
         assert_eq!(names(ledger_files::aside(&file).unwrap()), all);
         assert_eq!(
-            ledger(place.path(), NEVER).remove_old().unwrap(),
+            ledger(place.path(), NEVER).remove_old(|_| true).unwrap(),
             Vec::<PathBuf>::new(),
             "all are kept by default"
         );
-        assert_eq!(names(keeps_two.remove_old().unwrap()), all[..1]);
+        assert_eq!(
+            keeps_two.remove_old(|_| false).unwrap(),
+            Vec::<PathBuf>::new(),
+            "what may not go stays"
+        );
+        assert_eq!(names(keeps_two.remove_old(|_| true).unwrap()), all[..1]);
         assert_eq!(ledger_files::aside(&file).unwrap().len(), 2);
         assert!(
             place.path().join("ledger-notes.jsonl").exists(),

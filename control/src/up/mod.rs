@@ -3,7 +3,7 @@
 //! The [`settings`] are those of the command line, the environment and a [`file`]; a [`plan`] is what they mean for one data
 //! directory. Before Envoy starts, the directory is [locked](lock), an Envoy that an earlier run left over is [ended](orphan),
 //! [ports](port) are held, and the files are [prepared](prepare): the filter, the document in force, Envoy's configuration.
-//! For a demonstration there is a [`sample`] document and [simulators](demo).
+//! Document and keys may come from a [console](console_link). For a demonstration there is a [`sample`] document and [simulators](demo).
 //!
 //! A [`supervisor`] starts the [Envoy process](envoy_process) by way of a [`launcher`], waits until it is ready, starts it again when it ends
 //! ([`back_off`]) or hangs ([`watchdog`]), and drains it at the end through its [admin interface](admin). Meanwhile a document that is saved is put in force
@@ -12,6 +12,7 @@
 
 mod admin;
 mod back_off;
+mod console_link;
 mod demo;
 mod document;
 mod envoy_process;

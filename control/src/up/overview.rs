@@ -28,10 +28,22 @@ pub fn lines(gateway: &Prepared, admin: &HostPort, envoy: u32) -> Vec<String> {
     for (source, address, _) in gateway.simulators() {
         item("simulator", format!("http://{address} ({source})"));
     }
-    item(
-        "document",
-        format!("{} (save it, and it takes effect)", plan.document.display()),
-    );
+    match &gateway.console {
+        None => item(
+            "document",
+            format!("{} (save it, and it takes effect)", plan.document.display()),
+        ),
+        Some(link) => {
+            let token = link.admin_token.as_ref().map(|file| file.display());
+            let token =
+                token.map_or_else(String::new, |file| format!(" (an admin's token: {file})"));
+            item("console", format!("{}{token}", link.url));
+            item(
+                "document",
+                format!("{} (from the console)", plan.document.display()),
+            );
+        }
+    }
     let accounts = accounts(&plan.document);
     for (number, line) in accounts.iter().enumerate() {
         item(if number == 0 { "accounts" } else { "" }, line.clone());

@@ -7,6 +7,7 @@ use super::file;
 use super::ledger::Rotation;
 use super::settings::UpArgs;
 use super::size::FileSize;
+use crate::agent::ConsoleUrl;
 use crate::data_directory::DataDirectory;
 use crate::envoy_program::EnvoyProgram;
 use crate::failure::Failure;
@@ -19,10 +20,32 @@ const HOST: &str = "127.0.0.1";
 const PORT: u16 = 10000;
 const TLS_PORT: u16 = 10443;
 const ADMIN_PORT: u16 = 9901;
+const CONSOLE_PORT: u16 = 10092;
 const CONCURRENCY: u32 = 2;
 const DRAIN: Duration = Duration::from_secs(60);
 const UNRESPONSIVE_AFTER: Duration = Duration::from_secs(30);
 const LEDGER_SIZE: FileSize = FileSize(256 << 20);
+/// How many rotated files are kept that a console has.
+const LEDGER_KEEP: usize = 2;
+
+/// Where document and keys come from.
+#[derive(Debug, Clone)]
+pub enum ConsolePlan {
+    /// From a console in this process.
+    Here {
+        /// Its port; 0: any.
+        port: u16,
+    },
+    /// From one elsewhere.
+    At {
+        /// Its address.
+        url: ConsoleUrl,
+        /// Authorities to trust instead of the system's.
+        ca: Option<PathBuf>,
+        /// The file of an enrolment token.
+        enrolment: Option<PathBuf>,
+    },
+}
 
 /// The plan of one run. Paths are absolute.
 #[derive(Debug, Clone)]
@@ -41,8 +64,12 @@ pub struct Plan {
     pub tls_port: u16,
     /// The port of the admin interface; 0: any.
     pub admin_port: u16,
-    /// The document, as its owner writes it.
+    /// Where document and keys come from, if not from the document's file.
+    pub console: Option<ConsolePlan>,
+    /// The document that is put in force: as its owner writes it, or as it comes from a console.
     pub document: PathBuf,
+    /// The first version of the console's document.
+    pub imported: Option<PathBuf>,
     /// The directory of the files that it names.
     pub credentials: PathBuf,
     /// The ledger's file.
@@ -83,6 +110,21 @@ impl Plan {
             Some(document) => absolute(&document)?,
             None => data.document(),
         };
+        let console = match (settings.console, settings.console_url) {
+            (true, _) => Some(ConsolePlan::Here {
+                port: settings.console_port.unwrap_or(CONSOLE_PORT),
+            }),
+            (false, Some(url)) => Some(ConsolePlan::At {
+                url,
+                ca: settings.console_ca.as_deref().map(absolute).transpose()?,
+                enrolment: settings
+                    .enrolment_token_file
+                    .as_deref()
+                    .map(absolute)
+                    .transpose()?,
+            }),
+            (false, None) => None,
+        };
         let credentials = match settings.credentials {
             Some(credentials) => absolute(&credentials)?,
             None => document
@@ -107,7 +149,11 @@ impl Plan {
             port: settings.port.unwrap_or(PORT),
             tls_port: settings.tls_port.unwrap_or(TLS_PORT),
             admin_port: settings.admin_port.unwrap_or(ADMIN_PORT),
-            document,
+            imported: matches!(console, Some(ConsolePlan::Here { .. })).then(|| document.clone()),
+            document: match console {
+                Some(_) => data.agent().document(),
+                None => document,
+            },
             credentials,
             ledger,
             rotation: Rotation {
@@ -117,8 +163,11 @@ impl Plan {
                     .as_deref()
                     .map(duration)
                     .transpose()?,
-                keep: settings.ledger_keep,
+                keep: settings
+                    .ledger_keep
+                    .or_else(|| console.is_some().then_some(LEDGER_KEEP)),
             },
+            console,
             upstream: settings.upstream,
             limits_service: settings.limits_service,
             concurrency: settings.concurrency.unwrap_or(CONCURRENCY).max(1),

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use super::console_link::ConsoleLink;
 use super::demo::{self, Simulators};
 use super::ledger::LedgerFile;
 use super::lock::DirectoryLock;
@@ -33,6 +34,8 @@ pub struct Prepared {
     /// The port on which Envoy serves the document to itself.
     document_port: HeldPort,
     simulators: Option<Simulators>,
+    /// Where document and keys come from, if not from the document's file.
+    pub console: Option<ConsoleLink>,
     _lock: DirectoryLock,
 }
 
@@ -74,6 +77,10 @@ impl Prepared {
             (true, None) => Some(Simulators::start().await?),
             _ => None,
         };
+        let link = match &plan.console {
+            Some(console) => Some(ConsoleLink::begin(&plan, console).await?),
+            None => None,
+        };
         let prepared = Self {
             plan,
             port,
@@ -81,6 +88,7 @@ impl Prepared {
             ledger,
             document_port,
             simulators,
+            console: link,
             _lock: lock,
         };
         prepared.write_filter()?;
@@ -198,6 +206,7 @@ impl Prepared {
                 true => StaticUpstreams::None,
                 false => StaticUpstreams::At(stand_ins),
             },
+            agent: self.console.as_ref().map(|link| link.feed.clone()),
             limits_service: plan.limits_service.clone(),
             worker_hang: Some(plan.unresponsive_after),
         };
@@ -215,11 +224,18 @@ impl Prepared {
 
 /// Writes the sample document, if a demonstration has none of its own.
 fn write_sample(plan: &Plan) -> Result<(), Failure> {
-    if plan.document.exists() {
+    let own = match (&plan.imported, &plan.console) {
+        (Some(imported), _) => imported,
+        (None, None) => &plan.document,
+        // It comes from a console elsewhere.
+        (None, Some(_)) => return Ok(()),
+    };
+    // From then on the console has it.
+    if own.exists() || plan.document.exists() {
         return Ok(());
     }
-    let document = plan.document.display();
-    if !plan.demo || plan.document != plan.data.document() {
+    let document = own.display();
+    if !plan.demo || *own != plan.data.document() {
         return Err(Failure::Data(format!(
             "there is no document {document}. `trilane init` writes one, --document FILE names another, and `trilane up --demo` \
              tries the gateway out without any"

@@ -6,6 +6,7 @@ use clap::builder::BoolishValueParser;
 use serde::Deserialize;
 
 use super::size::FileSize;
+use crate::agent::ConsoleUrl;
 use crate::data_directory::DataArg;
 use crate::host_port::HostPort;
 use crate::timestamp::parse_duration;
@@ -24,6 +25,11 @@ While it runs:
 with a mistake changes nothing, and every problem is printed
   - the ledger is rotated by size and age; nothing is removed unless --ledger-keep says so
   - an account that its vendor refuses is named, with the file to mend
+
+With --console there is a console beside it (`trilane console --help`), and with --console-url it is one elsewhere. Then \
+document and keys come from there: gateway.json is the console's first version if it has none yet, and changes nothing from \
+then on. They are kept in agent/, so the gateway goes on and starts without the console. Rotated files of the ledger that the console \
+has all of are removed, but for the latest two (--ledger-keep).
 
 SIGTERM lets requests in flight end first (--drain). Ctrl-C ends everything at once, cleanly; a second one does not even wait \
 for that. Whatever ends this command ends Envoy too.
@@ -80,6 +86,31 @@ pub struct UpSettings {
     /// The configuration document [default: gateway.json in the data directory]
     #[arg(long, value_name = "FILE", env = "TRILANE_DOCUMENT")]
     pub document: Option<PathBuf>,
+
+    /// Run the console here too: keys, documents and usage in a database, and document and keys of this gateway from it
+    #[arg(long, env = "TRILANE_CONSOLE", value_parser = BoolishValueParser::new())]
+    pub console: bool,
+
+    /// Where that console listens on this machine; 0: any free port [default: 10092]
+    #[arg(long, value_name = "PORT", env = "TRILANE_CONSOLE_PORT")]
+    pub console_port: Option<u16>,
+
+    /// Take document and keys from the console at this address, and send it the ledger
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "TRILANE_CONSOLE_URL",
+        conflicts_with = "console"
+    )]
+    pub console_url: Option<ConsoleUrl>,
+
+    /// Trust the certificate authorities in this file for that console instead of the system's
+    #[arg(long, value_name = "FILE", env = "TRILANE_CONSOLE_CA")]
+    pub console_ca: Option<PathBuf>,
+
+    /// Enrol there with the token in this file, at the first start
+    #[arg(long, value_name = "FILE", env = "TRILANE_ENROLMENT_TOKEN_FILE")]
+    pub enrolment_token_file: Option<PathBuf>,
 
     /// Where the files are that the document names without a leading slash [default: credentials/ beside the document]
     #[arg(long, value_name = "DIR", env = "TRILANE_CREDENTIALS")]
@@ -146,6 +177,11 @@ impl UpSettings {
             admin_port: self.admin_port.or(other.admin_port),
             document: self.document.or(other.document),
             credentials: self.credentials.or(other.credentials),
+            console: self.console || other.console,
+            console_port: self.console_port.or(other.console_port),
+            console_url: self.console_url.or(other.console_url),
+            console_ca: self.console_ca.or(other.console_ca),
+            enrolment_token_file: self.enrolment_token_file.or(other.enrolment_token_file),
             ledger: self.ledger.or(other.ledger),
             ledger_max_size: self.ledger_max_size.or(other.ledger_max_size),
             ledger_max_age: self.ledger_max_age.or(other.ledger_max_age),

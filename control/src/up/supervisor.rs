@@ -1,7 +1,7 @@
 //! Runs Envoy until a signal.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
@@ -278,7 +278,7 @@ impl Supervisor {
                 self.envoy.pid
             ));
         }
-        let rotated = self.rotate().await;
+        let rotated = self.rotate().await.and_then(|()| self.remove_old());
         let why = rotated.map_or_else(|error| error.to_string(), |()| String::new());
         if !why.is_empty() && why != self.not_rotated {
             tell(&format!("ledger: cannot be rotated: {why}"));
@@ -303,7 +303,15 @@ impl Supervisor {
         admin.reopen_logs().await?;
         self.aside = None;
         tell(&format!("ledger: {} is complete", aside.display()));
-        for removed in self.gateway.ledger.remove_old()? {
+        Ok(())
+    }
+
+    /// Removes ledger files that are not kept. With a console those that it has all of.
+    fn remove_old(&self) -> io::Result<()> {
+        let link = self.gateway.console.as_ref();
+        let acknowledged = link.map(|link| link.agent().acknowledged());
+        let may_go = |file: &Path| acknowledged.is_none_or(|all| all.has(file));
+        for removed in self.gateway.ledger.remove_old(may_go)? {
             tell(&format!("ledger: removed {}", removed.display()));
         }
         Ok(())
@@ -341,6 +349,9 @@ impl Supervisor {
         }
         // What Envoy said at last.
         self.log.lines();
+        if let Some(link) = self.gateway.console.take() {
+            link.end().await;
+        }
         tell("ended");
     }
 

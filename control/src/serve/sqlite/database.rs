@@ -14,13 +14,13 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A connection, and the identity of its file.
 #[derive(Debug)]
-pub struct Open {
+pub struct OpenDatabase {
     /// The connection.
     pub connection: Connection,
     inode: Option<(u64, u64)>,
 }
 
-impl Open {
+impl OpenDatabase {
     /// Opens the database, and creates it if it is missing.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ use trilane_console::feed::{
     stored_limits,
 };
 
-use self::database::Open;
+pub use self::database::OpenDatabase;
 
 /// The most removals in one compaction: other writers wait for it.
 const BATCH: u32 = 5000;
@@ -26,7 +26,7 @@ const BATCH: u32 = 5000;
 #[derive(Debug)]
 pub struct Database {
     file: PathBuf,
-    open: Mutex<Option<Open>>,
+    open: Mutex<Option<OpenDatabase>>,
 }
 
 impl Database {
@@ -35,7 +35,7 @@ impl Database {
     /// # Errors
     /// Why it cannot be used, and what to do.
     pub fn open(file: PathBuf) -> Result<Self, String> {
-        let open = Open::new(&file)?;
+        let open = OpenDatabase::new(&file)?;
         let open = Mutex::new(Some(open));
         Ok(Self { file, open })
     }
@@ -84,7 +84,7 @@ impl Database {
         if !self.file.exists() {
             return Ok(());
         }
-        let mut open = Open::new(&self.file)?;
+        let mut open = OpenDatabase::new(&self.file)?;
         while compact(&mut open.connection, seconds).map_err(|error| error.to_string())? {}
         Ok(())
     }
@@ -102,7 +102,7 @@ impl Database {
                 return Err(PageError::Unready("the database is not there".to_owned()));
             }
             let text = |problem| PageError::Unready(format!("the database {problem}"));
-            *open = Some(Open::new(&self.file).map_err(text)?);
+            *open = Some(OpenDatabase::new(&self.file).map_err(text)?);
         }
         match &mut *open {
             Some(open) => what(&mut open.connection).map_err(|ReadError(error)| error),

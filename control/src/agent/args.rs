@@ -1,0 +1,73 @@
+//! The options of `trilane agent`.
+
+use std::path::PathBuf;
+
+use super::console_url::ConsoleUrl;
+
+/// Stands beside an Envoy: brings it document and keys from the console, and sends the console its ledger.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+An admin adds the Envoy to the console (POST /api/v1/envoys), which gives a token that is good once. The agent enrols with it \
+and keeps a credential of its own in its directory, from then on without the token.
+
+The agent keeps what it needs on disk, so Envoy and agent start without the console, with document and keys as last known:
+  DIR/gateway.json   the document in force, with this agent as its feed of keys
+  DIR/keys.db        the keys, served at --listen under /keys; 503 until all were here once
+  DIR/agent.json     the agent's credential
+
+With --publish the document is checked, its accounts are written as files to --upstreams, and it is put in force, as \
+`trilane render --watch` does. Envoy needs a cluster `trilane_agent` at --listen.
+
+Lines of the ledger count once, however often agent or console are killed. Files that were renamed beside the ledger \
+(`ledger-20261124T120000Z.jsonl` beside `ledger.jsonl`) are sent as well; remove none before the console has all of it \
+(GET /api/v1/envoys says how much is waiting).
+
+Exit codes:
+  0  stopped by SIGTERM or SIGINT
+  1  it cannot start
+  2  wrong command line
+
+Examples:
+  trilane agent --console https://console.example.com --enrolment-token-file token --data /var/lib/trilane-agent \\
+    --ledger /var/log/envoy/ledger.jsonl")]
+pub struct AgentArgs {
+    /// The console's address; without TLS only on this machine
+    #[arg(long, value_name = "URL", env = "TRILANE_CONSOLE_URL")]
+    pub console: ConsoleUrl,
+
+    /// Trust the certificate authorities in this file instead of the system's
+    #[arg(long, value_name = "FILE", env = "TRILANE_CONSOLE_CA")]
+    pub ca: Option<PathBuf>,
+
+    /// Enrol with the token in this file, if the agent has no credential yet
+    #[arg(long, value_name = "FILE", env = "TRILANE_ENROLMENT_TOKEN_FILE")]
+    pub enrolment_token_file: Option<PathBuf>,
+
+    /// The agent's directory
+    #[arg(long, value_name = "DIR", env = "TRILANE_AGENT_DATA")]
+    pub data: PathBuf,
+
+    /// The ledger that Envoy writes
+    #[arg(long, value_name = "FILE", env = "TRILANE_LEDGER")]
+    pub ledger: PathBuf,
+
+    /// Where Envoy reads the feed of keys
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:10093")]
+    pub listen: String,
+
+    /// Put the document in force: copy it to this file once it is checked and its accounts are written
+    #[arg(long, value_name = "FILE", requires = "upstreams")]
+    pub publish: Option<PathBuf>,
+
+    /// Write the accounts of the document to this directory, for Envoy
+    #[arg(long, value_name = "DIR", requires = "publish")]
+    pub upstreams: Option<PathBuf>,
+
+    /// Where the files are that the document names without a leading slash [default: credentials/ in the agent's directory]
+    #[arg(long, value_name = "DIR")]
+    pub credentials: Option<PathBuf>,
+
+    /// Report everything on standard output, as one JSON object a line
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,234 @@
+//! Requests to the console.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+use ureq::http::Response;
+use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::{Agent, Body};
+
+use super::console_url::ConsoleUrl;
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The longest answer, in bytes: a document.
+const MOST: u64 = 64 << 20;
+
+/// What an agent knows itself by: a token of the console. `Debug` does not print it.
+#[derive(Clone)]
+pub struct AgentCredential(String);
+
+impl AgentCredential {
+    /// This token.
+    pub const fn new(token: String) -> Self {
+        Self(token)
+    }
+
+    /// The token itself, for a header and for the file that keeps it.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for AgentCredential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AgentCredential(..)")
+    }
+}
+
+/// Why a request came to nothing. No text has a credential.
+#[derive(Debug, PartialEq, Eq)]
+pub enum ConsoleError {
+    /// The console did not answer; why.
+    Away(String),
+    /// The credential is not good, or not for this.
+    Refused(String),
+    /// There is no such thing.
+    NotFound,
+    /// What was asked for goes on from another place: `position` of a ledger file.
+    Elsewhere(u64),
+    /// The cursor is not known any more.
+    Gone,
+    /// Another answer, in words.
+    Other(String),
+}
+
+impl fmt::Display for ConsoleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Away(why) => write!(f, "the console does not answer: {why}"),
+            Self::Refused(why) => write!(f, "the console refuses this agent: {why}"),
+            Self::NotFound => f.write_str("the console has no such thing"),
+            Self::Elsewhere(position) => write!(f, "the console goes on from {position}"),
+            Self::Gone => f.write_str("the console begins its feed anew"),
+            Self::Other(why) => write!(f, "the console answers {why}"),
+        }
+    }
+}
+
+/// An answer.
+#[derive(Debug)]
+pub struct ConsoleAnswer {
+    /// Its ETag.
+    pub etag: Option<String>,
+    /// Its body.
+    pub body: Vec<u8>,
+}
+
+/// What a problem of the console says (RFC 9457).
+#[derive(Debug, Default, Deserialize)]
+struct Problem {
+    detail: Option<String>,
+    position: Option<u64>,
+}
+
+/// A console, as one agent reaches it.
+#[derive(Debug, Clone)]
+pub struct ConsoleClient {
+    http: Agent,
+    url: ConsoleUrl,
+    credential: Option<AgentCredential>,
+}
+
+impl ConsoleClient {
+    /// The console at this address, whose certificate is trusted by the authorities of the system or of a file.
+    ///
+    /// # Errors
+    /// The file has no certificate.
+    pub fn new(url: ConsoleUrl, ca: Option<&Path>) -> Result<Self, String> {
+        let mut config = Agent::config_builder()
+            .timeout_global(Some(PATIENCE))
+            .http_status_as_error(false)
+            // A credential goes to the named host and to no other.
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .user_agent(concat!("trilane-agent/", env!("CARGO_PKG_VERSION")));
+        if url.is_tls() {
+            let provider = Arc::new(rustls::crypto::ring::default_provider());
+            let tls = TlsConfig::builder()
+                .root_certs(ca.map_or(Ok(RootCerts::PlatformVerifier), authorities)?)
+                .unversioned_rustls_crypto_provider(provider)
+                .build();
+            config = config.tls_config(tls);
+        } else {
+            // This machine: no proxy is in between.
+            config = config.proxy(None);
+        }
+        Ok(Self {
+            http: config.build().into(),
+            url,
+            credential: None,
+        })
+    }
+
+    /// The same with this credential.
+    pub fn with(mut self, credential: AgentCredential) -> Self {
+        self.credential = Some(credential);
+        self
+    }
+
+    /// Reads something; `None`: it is still what has this ETag.
+    ///
+    /// # Errors
+    /// What came instead.
+    pub fn get(
+        &self,
+        path: &str,
+        etag: Option<&str>,
+        headers: &[(&str, &str)],
+    ) -> Result<Option<ConsoleAnswer>, ConsoleError> {
+        let mut request = self.http.get(self.url.join(path));
+        for (name, value) in self.authorization().iter() {
+            request = request.header(*name, value);
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        if let Some(etag) = etag {
+            request = request.header("if-none-match", etag);
+        }
+        let response = request.call().map_err(|error| away(&error))?;
+        if response.status() == 304 {
+            return Ok(None);
+        }
+        answer(response).map(Some)
+    }
+
+    /// Sends bytes.
+    ///
+    /// # Errors
+    /// What came instead of a good answer.
+    pub fn post(&self, path: &str, kind: &str, body: &[u8]) -> Result<ConsoleAnswer, ConsoleError> {
+        let mut request = self.http.post(self.url.join(path)).content_type(kind);
+        for (name, value) in self.authorization().iter() {
+            request = request.header(*name, value);
+        }
+        answer(request.send(body).map_err(|error| away(&error))?)
+    }
+
+    /// Sends JSON in the place of what is there.
+    ///
+    /// # Errors
+    /// What came instead of a good answer.
+    pub fn put(&self, path: &str, json: &[u8]) -> Result<ConsoleAnswer, ConsoleError> {
+        let mut request = self.http.put(self.url.join(path));
+        for (name, value) in self.authorization().iter() {
+            request = request.header(*name, value);
+        }
+        let request = request.content_type("application/json");
+        answer(request.send(json).map_err(|error| away(&error))?)
+    }
+
+    fn authorization(&self) -> Option<(&'static str, String)> {
+        let credential = self.credential.as_ref()?;
+        Some(("authorization", format!("Bearer {}", credential.reveal())))
+    }
+}
+
+fn authorities(file: &Path) -> Result<RootCerts, String> {
+    let failed = |why: String| format!("the authorities in {} {why}", file.display());
+    let text = fs::read(file).map_err(|error| failed(format!("cannot be read: {error}")))?;
+    let items = parse_pem(&text).filter_map(|item| match item {
+        Ok(PemItem::Certificate(certificate)) => Some(certificate),
+        _ => None,
+    });
+    let certificates: Vec<_> = items.collect();
+    if certificates.is_empty() {
+        return Err(failed("are none: there is no certificate".to_owned()));
+    }
+    Ok(certificates.into())
+}
+
+fn answer(mut response: Response<Body>) -> Result<ConsoleAnswer, ConsoleError> {
+    let status = response.status();
+    let etag = response.headers().get("etag");
+    let etag = etag.and_then(|value| value.to_str().ok().map(str::to_owned));
+    let limited = response.body_mut().with_config().limit(MOST);
+    let body = limited.read_to_vec().map_err(|error| away(&error))?;
+    if status.is_success() {
+        return Ok(ConsoleAnswer { etag, body });
+    }
+    let problem: Problem = serde_json::from_slice(&body).unwrap_or_default();
+    let detail = problem.detail.unwrap_or_default();
+    Err(match (status.as_u16(), problem.position) {
+        (409, Some(position)) => ConsoleError::Elsewhere(position),
+        (401 | 403, _) => ConsoleError::Refused(detail),
+        (404, _) => ConsoleError::NotFound,
+        (410, _) => ConsoleError::Gone,
+        (502..=504, _) => ConsoleError::Away(format!("{status} {detail}").trim_end().to_owned()),
+        _ => ConsoleError::Other(format!("{status} {detail}").trim_end().to_owned()),
+    })
+}
+
+/// None of the texts has a credential: they are about connections.
+fn away(error: &ureq::Error) -> ConsoleError {
+    ConsoleError::Away(match error {
+        ureq::Error::Timeout(_) => format!("not within {} s", PATIENCE.as_secs()),
+        ureq::Error::HostNotFound => "its name does not resolve".to_owned(),
+        other => other.to_string(),
+    })
+}

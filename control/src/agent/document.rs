@@ -1,0 +1,129 @@
+//! Brings the document in force to this machine.
+//!
+//! The copy on disk is what the gateway runs with, so it goes on when the console is away. It differs from what was published
+//! in one member: `keys_feed` names the feed that this agent serves.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::client::{ConsoleClient, ConsoleError};
+use super::standing::Standing;
+use super::worker::{Chore, Next};
+use crate::{files, json_span};
+
+/// The path of the console's API.
+const PATH: &str = "/api/v1/feed/document";
+/// The cluster at which Envoy reaches this agent.
+pub const CLUSTER: &str = "trilane_agent";
+/// The path at which this agent serves the feed.
+pub const FEED_PATH: &str = "/keys";
+
+/// Follows the document in force.
+#[derive(Debug)]
+pub struct DocumentCopy {
+    console: ConsoleClient,
+    file: PathBuf,
+    etag: Option<String>,
+    standing: Arc<Standing>,
+}
+
+impl DocumentCopy {
+    /// The document of this console, in this file.
+    pub const fn new(console: ConsoleClient, file: PathBuf, standing: Arc<Standing>) -> Self {
+        Self {
+            console,
+            file,
+            etag: None,
+            standing,
+        }
+    }
+
+    /// Reads it if it is another one.
+    ///
+    /// # Errors
+    /// What is in the way, in words.
+    pub fn read(&mut self) -> Result<(), String> {
+        let answer = self.console.get(PATH, self.etag.as_deref(), &[]);
+        let answer = answer.map_err(|error| match error {
+            ConsoleError::NotFound => "the console has no document yet: publish one".to_owned(),
+            other => other.to_string(),
+        })?;
+        let Some(answer) = answer else {
+            return Ok(());
+        };
+        let text = with_feed(&answer.body).ok_or("what the console gives is no document")?;
+        let name = self.file.display();
+        let differs = files::put(&self.file, &text);
+        let differs = differs.map_err(|error| format!("cannot write {name}: {error}"))?;
+        if differs {
+            self.standing
+                .tell("document: another one has come from the console");
+        }
+        if let Some(etag) = &answer.etag {
+            self.standing.has_document(etag.trim_matches('"'));
+        }
+        self.etag = answer.etag;
+        Ok(())
+    }
+}
+
+impl Chore for DocumentCopy {
+    const NAME: &'static str = "document";
+    const PAUSE: Duration = Duration::from_millis(500);
+
+    fn run(&mut self) -> Result<Next, String> {
+        self.read().map(|()| Next::Later)
+    }
+}
+
+/// The document with the feed of this agent, and otherwise as it is. `None`: it is no JSON object.
+fn with_feed(text: &[u8]) -> Option<Vec<u8>> {
+    serde_json::from_slice::<serde::de::IgnoredAny>(text).ok()?;
+    let feed = format!(r#"{{"cluster": "{CLUSTER}", "path": "{FEED_PATH}"}}"#);
+    let root = json_span::root(text)?;
+    let members = json_span::members(text, &root)?;
+    let (place, new) = match members.iter().find(|member| member.name == "keys_feed") {
+        Some(member) => (member.value.clone(), feed),
+        None => {
+            let at = root.start.checked_add(1)?;
+            let comma = if members.is_empty() { "" } else { ", " };
+            (at..at, format!(r#""keys_feed": {feed}{comma}"#))
+        }
+    };
+    let (before, after) = (text.get(..place.start)?, text.get(place.end..)?);
+    Some([before, new.as_bytes(), after].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_feed_is_that_of_the_agent() {
+        let feed = r#"{"cluster": "trilane_agent", "path": "/keys"}"#;
+        for (text, want) in [
+            ("{}", Some(format!(r#"{{"keys_feed": {feed}}}"#))),
+            (
+                r#" { "groups": [1.50] }"#,
+                Some(format!(r#" {{"keys_feed": {feed},  "groups": [1.50] }}"#)),
+            ),
+            (
+                r#"{"a": {"keys_feed": 1}, "keys_feed": {"cluster": "x"}, "b": 2}"#,
+                Some(format!(
+                    r#"{{"a": {{"keys_feed": 1}}, "keys_feed": {feed}, "b": 2}}"#
+                )),
+            ),
+            (
+                r#"{"keys_feed": null}"#,
+                Some(format!(r#"{{"keys_feed": {feed}}}"#)),
+            ),
+            ("[]", None),
+            ("{", None),
+            ("", None),
+        ] {
+            let got = with_feed(text.as_bytes()).map(|text| String::from_utf8(text).unwrap());
+            assert_eq!(got, want, "{text}");
+        }
+    }
+}

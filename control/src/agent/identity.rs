@@ -1,0 +1,94 @@
+//! Who an agent is: the id of its Envoy and its credential, kept in a file.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::client::{AgentCredential, ConsoleClient, ConsoleError};
+
+/// The path of the console's API at which an agent enrols.
+const ENROL: &str = "/api/v1/enrol";
+
+/// Who an agent is.
+#[derive(Debug, Clone)]
+pub struct AgentIdentity {
+    /// The id of its Envoy.
+    pub envoy: String,
+    /// What it knows itself by.
+    pub credential: AgentCredential,
+}
+
+/// As it stands in the file, and as the console gives it.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    envoy: String,
+    token: String,
+}
+
+impl AgentIdentity {
+    /// The identity in a file; `None`: there is none yet.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is another one.
+    pub fn read(file: &Path) -> Result<Option<Self>, String> {
+        let text = match fs::read(file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(format!("cannot read {}: {error}", file.display())),
+        };
+        // The error of the parser could have a part of the text.
+        let written: Written = serde_json::from_slice(&text).map_err(|_| {
+            let name = file.display();
+            format!("{name} is no credential of an agent. Remove it, and let the agent enrol again")
+        })?;
+        Ok(Some(Self {
+            envoy: written.envoy,
+            credential: AgentCredential::new(written.token),
+        }))
+    }
+
+    /// Exchanges an enrolment token for an identity, and keeps that in a file which only this user reads.
+    ///
+    /// # Errors
+    /// The console refuses it or is away, or the file cannot be written.
+    pub fn enrol(console: &ConsoleClient, token: &str, file: &Path) -> Result<Self, String> {
+        let body = json!({"token": token.trim()}).to_string();
+        let answer = console.post(ENROL, "application/json", body.as_bytes());
+        let answer = answer.map_err(|error| match error {
+            ConsoleError::Refused(why) => format!("the enrolment token is refused: {why}"),
+            other => format!("this agent cannot enrol: {other}"),
+        })?;
+        let written: Written = serde_json::from_slice(&answer.body)
+            .map_err(|_| "this agent cannot enrol: what answers is no console".to_owned())?;
+        let identity = Self {
+            envoy: written.envoy,
+            credential: AgentCredential::new(written.token),
+        };
+        identity
+            .write(file)
+            .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+        Ok(identity)
+    }
+
+    /// Keeps it in a file which only this user reads.
+    ///
+    /// # Errors
+    /// As the system gives them.
+    pub fn write(&self, file: &Path) -> io::Result<()> {
+        let written = Written {
+            envoy: self.envoy.clone(),
+            token: self.credential.reveal().to_owned(),
+        };
+        let directory = file.parent().unwrap_or(Path::new("."));
+        let mut new = tempfile::Builder::new()
+            .prefix(".credential-")
+            .tempfile_in(directory)?; // with mode 0600
+        serde_json::to_writer(&mut new, &written)?;
+        new.as_file().sync_all()?;
+        new.persist(file).map_err(|failed| failed.error)?;
+        fs::File::open(directory)?.sync_all()
+    }
+}

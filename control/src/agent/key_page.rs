@@ -1,0 +1,59 @@
+//! A page of the console's feed of keys.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// A page.
+#[derive(Debug, Deserialize)]
+pub struct KeyPage {
+    /// The version that the feed has.
+    pub version: u64,
+    /// Where the next page begins.
+    pub cursor: String,
+    /// Whether there is another one already.
+    pub more: bool,
+    /// Keys, and removals of keys.
+    pub changes: Vec<KeyChange>,
+}
+
+/// A key, or that one was removed. Members that this release does not know are not sent to it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeyChange {
+    #[serde(rename = "version")]
+    _version: u64,
+    /// The digest.
+    pub sha256: String,
+    /// Whether it was removed; then there is nothing else.
+    #[serde(default)]
+    pub removed: bool,
+    /// The id.
+    pub id: Option<String>,
+    /// The id of its group.
+    pub group: Option<String>,
+    /// Whose it is.
+    pub owner: Option<String>,
+    /// When it expires.
+    pub expires_at: Option<String>,
+    /// Whether it is disabled.
+    #[serde(default)]
+    pub disabled: bool,
+    /// Its limits.
+    pub limits: Option<Box<RawValue>>,
+}
+
+impl KeyPage {
+    /// Reads one.
+    ///
+    /// # Errors
+    /// It is none, in words without its content.
+    pub fn parse(text: &[u8]) -> Result<Self, String> {
+        let wrong = |error: serde_json::Error| {
+            format!(
+                "a page of keys cannot be read (column {}): is the console of a later release?",
+                error.column()
+            )
+        };
+        serde_json::from_slice(text).map_err(wrong)
+    }
+}

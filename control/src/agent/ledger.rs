@@ -1,0 +1,178 @@
+//! Sends the ledger to the console.
+//!
+//! The console says of each file from where it goes on, so nothing is remembered here: after a crash of anything the sender
+//! asks again. Files that were set aside are sent whole, the oldest first, and are [acknowledged](LedgerSender::acknowledged)
+//! then; until that they must not be removed.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use serde::Deserialize;
+
+use super::client::{ConsoleAnswer, ConsoleClient, ConsoleError};
+use super::ledger_file::SentFile;
+use super::standing::Standing;
+use super::worker::{Chore, Next};
+use crate::ledger_files;
+
+/// How long after its last change a file that was set aside is taken to get no more: Envoy writes what it holds back and opens
+/// the new file well within it.
+const SETTLED: Duration = Duration::from_secs(30);
+
+/// Files that were set aside and that the console has all of.
+#[derive(Debug, Clone, Default)]
+pub struct Acknowledged(Arc<Mutex<BTreeMap<PathBuf, u64>>>);
+
+impl Acknowledged {
+    /// Whether the console has all of a file, which has got no more since.
+    pub fn has(&self, path: &Path) -> bool {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let length = fs::metadata(path).map(|found| found.len());
+        length.is_ok_and(|length| all.get(path) == Some(&length))
+    }
+
+    fn add(&self, path: &Path, length: u64) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(path.to_owned(), length);
+    }
+
+    fn keep(&self, paths: &[PathBuf]) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|path, _| paths.contains(path));
+    }
+}
+
+/// What the console answers.
+#[derive(Deserialize)]
+struct Position {
+    position: u64,
+}
+
+/// Sends the ledger.
+#[derive(Debug)]
+pub struct LedgerSender {
+    console: ConsoleClient,
+    envoy: String,
+    ledger: PathBuf,
+    acknowledged: Acknowledged,
+    /// Where each open file goes on, by its identity.
+    positions: BTreeMap<String, u64>,
+    standing: Arc<Standing>,
+}
+
+impl LedgerSender {
+    /// The ledger of this Envoy, in this file and those that were set aside from it.
+    pub fn new(
+        console: ConsoleClient,
+        envoy: &str,
+        ledger: PathBuf,
+        acknowledged: Acknowledged,
+        standing: Arc<Standing>,
+    ) -> Self {
+        Self {
+            console,
+            envoy: envoy.to_owned(),
+            ledger,
+            acknowledged,
+            positions: BTreeMap::new(),
+            standing,
+        }
+    }
+
+    fn path(&self, file: &SentFile) -> String {
+        format!("/api/v1/ledger/{}/{}", self.envoy, file.id)
+    }
+
+    fn position(&mut self, file: &SentFile) -> Result<u64, ConsoleError> {
+        if let Some(position) = self.positions.get(&file.id) {
+            return Ok(*position);
+        }
+        let answer = self.console.get(&self.path(file), None, &[])?;
+        let position = answer.map_or(Ok(0), |answer| position(&answer))?;
+        self.positions.insert(file.id.clone(), position);
+        Ok(position)
+    }
+
+    /// Sends what comes next in a file. How much is left, and whether anything was sent.
+    fn send(&mut self, path: &Path, is_aside: bool) -> Result<(u64, bool), String> {
+        let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
+        let told = |error: ConsoleError| error.to_string();
+        let settled = is_aside && is_settled(path);
+        let Some(mut file) = SentFile::open(path, settled).map_err(failed)? else {
+            if settled {
+                self.acknowledged.add(path, 0);
+            }
+            return Ok((0, false));
+        };
+        let from = self.position(&file).map_err(told)?;
+        let chunk = file.after(from, settled).map_err(failed)?;
+        let ends = settled && chunk.left == 0;
+        if chunk.bytes.is_empty() {
+            if ends {
+                self.acknowledged.add(path, from);
+            }
+            return Ok((chunk.left, false));
+        }
+        let batch = format!("{}?from={from}&ends={ends}", self.path(&file));
+        let sent = self
+            .console
+            .post(&batch, "application/x-ndjson", &chunk.bytes);
+        let next = match sent {
+            Ok(answer) => position(&answer).map_err(told)?,
+            // Somebody else has sent it, or a database was set back.
+            Err(ConsoleError::Elsewhere(position)) => position,
+            Err(error) => {
+                // It may have been taken all the same.
+                self.positions.remove(&file.id);
+                return Err(error.to_string());
+            }
+        };
+        self.positions.insert(file.id.clone(), next);
+        let length = file.length().map_err(failed)?;
+        Ok((length.saturating_sub(next), next != from))
+    }
+}
+
+impl Chore for LedgerSender {
+    const NAME: &'static str = "ledger";
+    const PAUSE: Duration = Duration::from_millis(200);
+
+    fn run(&mut self) -> Result<Next, String> {
+        let aside = ledger_files::aside(&self.ledger).unwrap_or_default();
+        self.acknowledged.keep(&aside);
+        let mut waiting = 0_u64;
+        let mut more = false;
+        let files = aside.iter().map(|path| (path.clone(), true));
+        let files: Vec<_> = files.chain([(self.ledger.clone(), false)]).collect();
+        for (path, is_aside) in &files {
+            if *is_aside && self.acknowledged.has(path) {
+                continue;
+            }
+            let (left, sent) = self.send(path, *is_aside)?;
+            waiting = waiting.saturating_add(left);
+            more |= sent && left > 0;
+        }
+        self.standing.has_waiting(waiting);
+        Ok(if more { Next::AtOnce } else { Next::Later })
+    }
+}
+
+fn position(answer: &ConsoleAnswer) -> Result<u64, ConsoleError> {
+    let position = serde_json::from_slice::<Position>(&answer.body);
+    position
+        .map(|found| found.position)
+        .map_err(|_| ConsoleError::Other("with something else than a position".to_owned()))
+}
+
+/// Whether a file has not changed for a while.
+fn is_settled(path: &Path) -> bool {
+    let written = fs::metadata(path).and_then(|found| found.modified());
+    written.is_ok_and(|at| {
+        SystemTime::now()
+            .duration_since(at)
+            .is_ok_and(|age| age >= SETTLED)
+    })
+}

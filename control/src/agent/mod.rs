@@ -1,0 +1,347 @@
+//! The agent beside an Envoy: it brings document and keys from the console, and sends the console the ledger.
+//!
+//! Envoy reads files of this machine and the feed that is served here, never the console. An [`identity`] comes from an
+//! enrolment. From then on each thing has a thread of its own ([`worker`]): the [`document`], the [`keys`] (in a [`key_copy`]),
+//! the [`ledger`], and a [`report`] of how the agent [stands](standing). All of them ask the console ([`client`]) again and
+//! again. When it is away they wait, and the gateway goes on with what is there.
+
+mod args;
+mod client;
+mod console_url;
+mod document;
+mod identity;
+mod key_copy;
+mod key_page;
+mod keys;
+mod ledger;
+mod ledger_file;
+mod report;
+mod standing;
+mod worker;
+
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::runtime::Builder;
+
+pub use args::AgentArgs;
+pub use client::AgentCredential;
+use client::ConsoleClient;
+pub use console_url::ConsoleUrl;
+use document::DocumentCopy;
+pub use document::{CLUSTER, FEED_PATH};
+pub use identity::AgentIdentity;
+use key_copy::KeyCopy;
+use keys::KeySync;
+pub use ledger::Acknowledged;
+use ledger::LedgerSender;
+use report::StandingReport;
+use standing::Standing;
+use worker::{Chore, Stop};
+
+use crate::failure::Failure;
+use crate::render::{self, Follower};
+use crate::serve::{self, Database};
+use crate::signals::Signals;
+use crate::tell::Teller;
+
+/// How long the first document may take where there is none from before.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long the rest of the ledger may take at the end.
+const LAST: Duration = Duration::from_secs(3);
+/// The pause between two attempts.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// What an agent needs to know.
+#[derive(Debug, Clone)]
+pub struct AgentSettings {
+    /// Where the console is.
+    pub console: ConsoleUrl,
+    /// Authorities to trust instead of the system's.
+    pub ca: Option<PathBuf>,
+    /// A file with an enrolment token.
+    pub enrolment: Option<PathBuf>,
+    /// The agent's directory.
+    pub place: AgentPlace,
+    /// The ledger that Envoy writes.
+    pub ledger: PathBuf,
+}
+
+/// The directory of an agent: the paths in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentPlace(PathBuf);
+
+impl AgentPlace {
+    /// The one at this path.
+    pub const fn new(root: PathBuf) -> Self {
+        Self(root)
+    }
+
+    /// The document in force.
+    pub fn document(&self) -> PathBuf {
+        self.0.join("gateway.json")
+    }
+
+    /// The agent's credential.
+    pub fn identity(&self) -> PathBuf {
+        self.0.join("agent.json")
+    }
+
+    /// The keys.
+    pub fn keys(&self) -> PathBuf {
+        self.0.join("keys.db")
+    }
+
+    /// Makes it, where it is missing.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn create(&self) -> Result<(), Failure> {
+        let mut builder = DirBuilder::new();
+        let made = builder.recursive(true).mode(0o700).create(&self.0);
+        let what = format!("make the directory {}", self.0.display());
+        made.map_err(|error| Failure::at_place(&what, &error, "--data DIR"))
+    }
+}
+
+/// An agent that runs. It ends when this is dropped.
+#[derive(Debug)]
+pub struct Agent {
+    stop: Stop,
+    threads: Vec<JoinHandle<()>>,
+    /// Ends the listener of the feed.
+    _listens: tokio::sync::watch::Sender<bool>,
+    acknowledged: Acknowledged,
+    standing: Arc<Standing>,
+}
+
+impl Agent {
+    /// Begins: enrols if it has to, brings the document, and serves the keys at `listener`.
+    ///
+    /// # Errors
+    /// It has no credential and cannot enrol, its files cannot be used, or there is no document, neither here nor at the
+    /// console.
+    pub async fn begin(
+        settings: AgentSettings,
+        listener: TcpListener,
+        teller: Teller,
+        tell: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Result<Self, Failure> {
+        settings.place.create()?;
+        let opened = tokio::task::spawn_blocking(move || prepare(&settings, tell));
+        let prepared = opened
+            .await
+            .unwrap_or_else(|error| Err(Failure::Data(error.to_string())))?;
+        let (serving, stopped) = tokio::sync::watch::channel(false);
+        let feed = serve::Feed::Copy(prepared.database, Arc::clone(&prepared.complete));
+        tokio::spawn(serve::feed_alone(
+            FEED_PATH, feed, listener, stopped, teller,
+        ));
+        let stop = Stop::default();
+        let mut agent = Self {
+            stop,
+            threads: Vec::new(),
+            _listens: serving,
+            acknowledged: prepared.acknowledged,
+            standing: Arc::clone(&prepared.standing),
+        };
+        let standing = prepared.standing;
+        agent.follow(prepared.document, &standing)?;
+        agent.follow(prepared.keys, &standing)?;
+        agent.follow(prepared.ledger, &standing)?;
+        agent.follow(prepared.report, &standing)?;
+        Ok(agent)
+    }
+
+    fn follow<C: Chore>(&mut self, chore: C, standing: &Arc<Standing>) -> Result<(), Failure> {
+        let begun = worker::begin(chore, Arc::clone(standing), self.stop.clone());
+        let thread = begun.map_err(|error| Failure::Data(format!("cannot begin: {error}")))?;
+        self.threads.push(thread);
+        Ok(())
+    }
+
+    /// The ledger's files that may be removed.
+    pub fn acknowledged(&self) -> &Acknowledged {
+        &self.acknowledged
+    }
+}
+
+impl Agent {
+    /// Ends when the ledger is sent, or soon.
+    pub async fn end(self) {
+        let begun = std::time::Instant::now();
+        // Time to notice what Envoy has written at last.
+        tokio::time::sleep(PAUSE.saturating_mul(2)).await;
+        while self.standing.report().ledger_waiting > 0 && begun.elapsed() < LAST {
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        // A request that is under way ends with its time; whatever it does is done again.
+        self.stop.now();
+    }
+}
+
+/// An agent before its threads begin.
+struct Prepared {
+    document: DocumentCopy,
+    keys: KeySync,
+    ledger: LedgerSender,
+    report: StandingReport,
+    database: Database,
+    complete: Arc<AtomicBool>,
+    acknowledged: Acknowledged,
+    standing: Arc<Standing>,
+}
+
+fn prepare(
+    settings: &AgentSettings,
+    tell: impl Fn(&str) + Send + Sync + 'static,
+) -> Result<Prepared, Failure> {
+    let place = &settings.place;
+    let console = ConsoleClient::new(settings.console.clone(), settings.ca.as_deref());
+    let console = console.map_err(Failure::Data)?;
+    let identity = identify(settings, &console)?;
+    let console = console.with(identity.credential.clone());
+    let standing = Arc::new(Standing::new(tell));
+    let file = place.keys();
+    let of_keys = |why: String| Failure::Data(format!("the keys in {}: {why}", file.display()));
+    let copy = KeyCopy::open(&file).map_err(of_keys)?;
+    let database = Database::open(file.clone()).map_err(of_keys)?;
+    let complete = Arc::new(AtomicBool::new(copy.is_complete()));
+    let mut document = DocumentCopy::new(console.clone(), place.document(), Arc::clone(&standing));
+    first_document(&mut document, &place.document(), &standing)?;
+    let acknowledged = Acknowledged::default();
+    Ok(Prepared {
+        keys: KeySync::new(
+            console.clone(),
+            copy,
+            Arc::clone(&complete),
+            Arc::clone(&standing),
+        ),
+        ledger: LedgerSender::new(
+            console.clone(),
+            &identity.envoy,
+            settings.ledger.clone(),
+            acknowledged.clone(),
+            Arc::clone(&standing),
+        ),
+        report: StandingReport::new(console, &identity.envoy, Arc::clone(&standing)),
+        document,
+        database,
+        complete,
+        acknowledged,
+        standing,
+    })
+}
+
+/// The identity from before, or that of an enrolment.
+fn identify(settings: &AgentSettings, console: &ConsoleClient) -> Result<AgentIdentity, Failure> {
+    let file = settings.place.identity();
+    if let Some(identity) = AgentIdentity::read(&file).map_err(Failure::Data)? {
+        return Ok(identity);
+    }
+    let Some(enrolment) = &settings.enrolment else {
+        return Err(Failure::Data(format!(
+            "this agent has not enrolled: an admin of {} adds its Envoy (POST /api/v1/envoys), and the token goes into a file: \
+             --enrolment-token-file FILE",
+            settings.console
+        )));
+    };
+    let token = fs::read_to_string(enrolment).map_err(|error| {
+        Failure::Unreadable(format!("cannot read {}: {error}", enrolment.display()))
+    })?;
+    AgentIdentity::enrol(console, &token, &file).map_err(Failure::Data)
+}
+
+/// Waits for a document if there is none from before.
+fn first_document(
+    document: &mut DocumentCopy,
+    file: &Path,
+    standing: &Standing,
+) -> Result<(), Failure> {
+    let begun = std::time::Instant::now();
+    loop {
+        match document.read() {
+            Ok(()) => return Ok(()),
+            Err(why) if file.exists() => {
+                standing.note(DocumentCopy::NAME, Some(&why));
+                return Ok(());
+            }
+            Err(why) if begun.elapsed() > PATIENCE => {
+                return Err(Failure::Data(format!("there is no document: {why}")));
+            }
+            Err(_) => std::thread::sleep(PAUSE),
+        }
+    }
+}
+
+/// `trilane agent`: runs until SIGTERM or SIGINT.
+///
+/// # Errors
+/// It cannot start.
+pub fn run(args: AgentArgs) -> Result<(), Failure> {
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::Data(format!("cannot begin: {error}")))?;
+    let ended = runtime.block_on(serve_until_signal(args));
+    runtime.shutdown_background();
+    ended
+}
+
+async fn serve_until_signal(args: AgentArgs) -> Result<(), Failure> {
+    let teller = Teller::new(args.json);
+    let mut signals = Signals::catch()?;
+    let listener = serve::bind(&args.listen).await.map_err(Failure::Data)?;
+    let address = listener.local_addr();
+    let address = address.map_err(|error| Failure::Data(format!("cannot listen: {error}")))?;
+    let place = AgentPlace::new(args.data.clone());
+    let settings = AgentSettings {
+        console: args.console.clone(),
+        ca: args.ca.clone(),
+        enrolment: args.enrolment_token_file.clone(),
+        place: place.clone(),
+        ledger: args.ledger.clone(),
+    };
+    let tell = move |line: &str| teller.news("agent", line, json!({"text": line}));
+    let agent = tokio::select! {
+        agent = Agent::begin(settings, listener, teller, tell) => agent?,
+        _ = signals.received() => return Ok(()),
+    };
+    let follower = publish(&args, &place, teller)?;
+    teller.listening(address);
+    signals.received().await;
+    drop((agent, follower));
+    teller.news("stopped", "stopped", json!({}));
+    Ok(())
+}
+
+/// Puts documents in force, if that is wanted.
+fn publish(
+    args: &AgentArgs,
+    place: &AgentPlace,
+    teller: Teller,
+) -> Result<Option<Follower>, Failure> {
+    let (Some(publish), Some(upstreams)) = (&args.publish, &args.upstreams) else {
+        return Ok(None);
+    };
+    let credentials = args.credentials.clone();
+    let mut render = render::Args::new(place.document());
+    render.out = Some(upstreams.clone());
+    render.publish = Some(publish.clone());
+    render.credentials = Some(credentials.unwrap_or_else(|| args.data.join("credentials")));
+    let tell = move |line: &str| teller.news("document", line, json!({"text": line}));
+    Follower::begin(render, tell).map(Some)
+}

@@ -1,0 +1,39 @@
+//! Tells the console how this agent stands.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::client::ConsoleClient;
+use super::standing::Standing;
+use super::worker::{Chore, Next};
+
+/// Reports now and then.
+#[derive(Debug)]
+pub struct StandingReport {
+    console: ConsoleClient,
+    path: String,
+    standing: Arc<Standing>,
+}
+
+impl StandingReport {
+    /// Of the agent of this Envoy.
+    pub fn new(console: ConsoleClient, envoy: &str, standing: Arc<Standing>) -> Self {
+        Self {
+            console,
+            path: format!("/api/v1/envoys/{envoy}/report"),
+            standing,
+        }
+    }
+}
+
+impl Chore for StandingReport {
+    const NAME: &'static str = "report";
+    const PAUSE: Duration = Duration::from_secs(2);
+
+    fn run(&mut self) -> Result<Next, String> {
+        let report = serde_json::to_vec(&self.standing.report()).unwrap_or_default();
+        let sent = self.console.put(&self.path, &report);
+        sent.map_err(|error| error.to_string())?;
+        Ok(Next::Later)
+    }
+}

@@ -1,0 +1,138 @@
+//! A console that runs in this process.
+
+use core::time::Duration;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+use trilane_console::api::{ConsoleState, Reporter};
+use trilane_console::documents::PriceResolver;
+use trilane_console::maintenance::{self, Retention};
+use trilane_console::secret::NewSecret;
+use trilane_console::store::{DatabaseAddress, Store};
+use trilane_console::{first_admin, server};
+
+use super::{import, now, with_prices};
+use crate::failure::Failure;
+use crate::key::Delivery;
+use crate::tell::Teller;
+
+/// The interval between two times of forgetting what is old.
+const MAINTAIN: Duration = Duration::from_secs(3600);
+/// The time for responses in progress when it ends.
+const LAST: Duration = Duration::from_secs(5);
+
+/// What a console needs to know.
+#[derive(Debug)]
+pub struct ConsoleSettings {
+    /// Where its database is.
+    pub database: DatabaseAddress,
+    /// Where the first admin's token goes, if nobody is there yet.
+    pub admin_token_file: Option<PathBuf>,
+    /// A database of `trilane serve` whose keys are copied, if there are none yet.
+    pub import_keys: Option<PathBuf>,
+    /// A document that is published, if there is none yet.
+    pub import_document: Option<PathBuf>,
+    /// How long what is kept.
+    pub retention: Retention,
+}
+
+/// A console that runs.
+#[derive(Debug)]
+pub struct RunningConsole {
+    store: Store,
+    stop: oneshot::Sender<()>,
+    serving: JoinHandle<std::io::Result<()>>,
+    maintaining: JoinHandle<()>,
+}
+
+impl RunningConsole {
+    /// Opens the database and serves the API.
+    ///
+    /// # Errors
+    /// The database cannot be opened, or what is to be imported is not good.
+    pub async fn begin(
+        settings: &ConsoleSettings,
+        listener: TcpListener,
+        teller: Teller,
+    ) -> Result<Self, Failure> {
+        let store = Store::open(&settings.database);
+        let store = store
+            .await
+            .map_err(|error| Failure::Data(error.to_string()))?;
+        admit_first_admin(&store, settings.admin_token_file.as_deref(), teller).await?;
+        import::run(&store, settings, teller).await?;
+        let maintaining = tokio::spawn(maintain(store.clone(), settings.retention, teller));
+        let state = ConsoleState {
+            store: store.clone(),
+            prices: PriceResolver(with_prices),
+            reporter: Reporter(Arc::new(move |reason: &str| teller.trouble(reason))),
+        };
+        let (stop, stopped) = oneshot::channel::<()>();
+        let stopped = async move {
+            let _ = stopped.await;
+        };
+        let serving = tokio::spawn(server::serve(listener, state, stopped));
+        Ok(Self {
+            store,
+            stop,
+            serving,
+            maintaining,
+        })
+    }
+
+    /// Its database.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Finishes the responses in progress and closes the database.
+    pub async fn end(self) {
+        let _ = self.stop.send(());
+        let _ = timeout(LAST, self.serving).await;
+        self.maintaining.abort();
+        let _ = timeout(LAST, self.store.close()).await;
+    }
+}
+
+/// Makes the first admin, if nobody is there and a file is named.
+async fn admit_first_admin(
+    store: &Store,
+    file: Option<&Path>,
+    teller: Teller,
+) -> Result<(), Failure> {
+    let failed = |error: trilane_console::store::StoreError| Failure::Data(error.to_string());
+    if first_admin::is_anybody_there(store).await.map_err(failed)? {
+        return Ok(());
+    }
+    let Some(file) = file else {
+        teller.trouble("nobody may do anything yet: --admin-token-file FILE makes the first admin");
+        return Ok(());
+    };
+    let token = NewSecret::token().map_err(Failure::Data)?;
+    // Before the token is good: once it is, it must not be lost.
+    let delivery = Delivery::new(file, &token).map_err(Failure::Data)?;
+    if first_admin::add(store, &token, now())
+        .await
+        .map_err(failed)?
+    {
+        delivery.keep();
+        let name = file.display().to_string();
+        let text = format!("the first admin's token is in {name}");
+        teller.news("admin", &text, json!({"file": name}));
+    }
+    Ok(())
+}
+
+async fn maintain(store: Store, retention: Retention, teller: Teller) {
+    loop {
+        if let Err(error) = maintenance::run(&store, retention).await {
+            teller.trouble(&format!("what is old stays for now: {error}"));
+        }
+        sleep(MAINTAIN).await;
+    }
+}

@@ -1,0 +1,127 @@
+//! The way to a console: the agent beside its Envoy, and the console, in this process or elsewhere.
+
+use std::path::PathBuf;
+
+use tokio::net::TcpListener;
+use trilane_console::maintenance::Retention;
+use trilane_console::store::DatabaseAddress;
+
+use super::plan::{ConsolePlan, Plan};
+use super::tell;
+use crate::agent::{Agent, AgentSettings, ConsoleUrl};
+use crate::console::{ConsoleSettings, RunningConsole, admit_local_agent};
+use crate::failure::Failure;
+use crate::host_port::HostPort;
+use crate::serve;
+use crate::tell::Teller;
+
+/// How long the console keeps removals of keys, and lines of the ledger, in days.
+const RETENTION: Retention = Retention {
+    removals: 30,
+    requests: 30,
+};
+
+/// An agent that runs, and perhaps a console.
+#[derive(Debug)]
+pub struct ConsoleLink {
+    agent: Agent,
+    console: Option<RunningConsole>,
+    /// Where the console is.
+    pub url: ConsoleUrl,
+    /// The file with the first admin's token, if it is here.
+    pub admin_token: Option<PathBuf>,
+    /// Where the agent serves the keys.
+    pub feed: HostPort,
+}
+
+impl ConsoleLink {
+    /// Starts the console, if it is to be here, and the agent. Then the document in force is there.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub async fn begin(plan: &Plan, console: &ConsolePlan) -> Result<Self, Failure> {
+        let teller = Teller::new(false);
+        let place = plan.data.agent();
+        let mut here = None;
+        let mut admin_token = None;
+        let (url, ca, enrolment) = match console {
+            ConsolePlan::At { url, ca, enrolment } => (url.clone(), ca.clone(), enrolment.clone()),
+            ConsolePlan::Here { port } => {
+                let token = plan.data.root().join("admin.token");
+                let (console, address) = start_console(plan, *port, &token, teller).await?;
+                admit_local_agent(console.store(), &place).await?;
+                here = Some(console);
+                admin_token = token.exists().then_some(token);
+                let url = format!("http://{address}").parse();
+                (url.map_err(Failure::Data)?, None, None)
+            }
+        };
+        let listener = listen(0).await?;
+        let feed = address(&listener)?;
+        let settings = AgentSettings {
+            console: url.clone(),
+            ca,
+            enrolment,
+            place,
+            ledger: plan.ledger.clone(),
+        };
+        let told = |line: &str| tell(&format!("agent: {line}"));
+        Ok(Self {
+            agent: Agent::begin(settings, listener, teller, told).await?,
+            console: here,
+            url,
+            admin_token,
+            feed,
+        })
+    }
+
+    /// The agent.
+    pub const fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
+    /// Ends both, when what Envoy has written of the ledger is sent, or soon.
+    pub async fn end(self) {
+        self.agent.end().await;
+        if let Some(console) = self.console {
+            console.end().await;
+        }
+    }
+}
+
+async fn start_console(
+    plan: &Plan,
+    port: u16,
+    token: &std::path::Path,
+    teller: Teller,
+) -> Result<(RunningConsole, HostPort), Failure> {
+    let listener = listen(port).await?;
+    let address = address(&listener)?;
+    plan.data.create_console()?;
+    let directory = plan.data.console();
+    let database = directory.to_string_lossy();
+    let settings = ConsoleSettings {
+        database: DatabaseAddress::parse(&database),
+        admin_token_file: (!token.exists()).then(|| token.to_owned()),
+        import_keys: None,
+        import_document: plan.imported.clone().filter(|file| file.exists()),
+        retention: RETENTION,
+    };
+    let console = RunningConsole::begin(&settings, listener, teller).await?;
+    Ok((console, address))
+}
+
+async fn listen(port: u16) -> Result<TcpListener, Failure> {
+    let address = HostPort::loopback(port).to_string();
+    let listener = serve::bind(&address).await;
+    listener.map_err(|why| match port {
+        0 => Failure::Data(why),
+        _ => Failure::Data(format!("{why}. Choose another with --console-port PORT")),
+    })
+}
+
+fn address(listener: &TcpListener) -> Result<HostPort, Failure> {
+    let address = listener.local_addr();
+    let address = address.map_err(|error| Failure::Data(format!("cannot listen: {error}")))?;
+    Ok(HostPort::loopback(address.port()))
+}
