@@ -2,6 +2,7 @@
 
 use crate::in_transaction;
 use crate::secret::{self, NewSecret};
+use crate::sessions::{self, FIRST_LINK};
 use crate::store::api_tokens::{self, ApiToken};
 use crate::store::audit::{self, Actor};
 use crate::store::people::{self, Person};
@@ -64,4 +65,22 @@ async fn add_in(
     };
     audit::insert(transaction, &actor.entry(now, "person.create", ID)).await?;
     Ok(true)
+}
+
+/// A link that signs the first admin in, once. `None`: that person is no admin any more.
+///
+/// # Errors
+/// Those of the database.
+pub async fn make_link(store: &Store, now: i64) -> Result<Option<NewSecret>, StoreError> {
+    in_transaction!(store, transaction => {
+        let person = people::find(transaction, ID).await?;
+        if person.is_none_or(|person| person.role != "admin") {
+            return Ok(None);
+        }
+        let actor = Actor {
+            id: ID.to_owned(),
+            address: String::new(),
+        };
+        sessions::make_link(transaction, ID, FIRST_LINK, &actor, now).await
+    })
 }

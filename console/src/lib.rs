@@ -3,7 +3,7 @@
 //! [`feed`] is the feed of keys as gateways read it, whatever it is made from. [`ledger`] reads lines of the ledger and adds
 //! up what they say. [`store`] is the database; [`intake`] takes the ledger into it, exactly once, and [`documents`] lead the
 //! configuration document through its life; [`envoys`] enrol their agents. All of it is offered over HTTP by the [`api`],
-//! which the [`server`] serves; [`maintenance`] forgets what is old. [`secret`] draws keys and tokens,
+//! and to people by the [`pages`] ([`sessions`], [`passwords`]); the [`server`] serves both; [`maintenance`] forgets what is old. [`secret`] draws keys and tokens,
 //! [`timestamp`] reads and writes times.
 #![cfg_attr(
     test,
@@ -23,7 +23,10 @@ pub mod import;
 pub mod intake;
 pub mod ledger;
 pub mod maintenance;
+pub mod pages;
+pub mod passwords;
 pub mod secret;
 pub mod server;
+pub mod sessions;
 pub mod store;
 pub mod timestamp;

@@ -4,6 +4,7 @@ use core::time::Duration;
 
 use time::OffsetDateTime;
 
+use crate::sessions;
 use crate::store::{Store, StoreError, key_feed, requests};
 
 /// For how long what is kept.
@@ -31,5 +32,5 @@ pub async fn run(store: &Store, retention: Retention) -> Result<(), StoreError> 
     if let Some(before) = now.date().checked_sub(kept) {
         requests::forget(store, before).await?;
     }
-    Ok(())
+    sessions::forget(store, now).await
 }

@@ -11,6 +11,10 @@ const KEY: &str = "tl-";
 const TOKEN: &str = "tlc-";
 /// The prefix of every token with which an agent enrols, once.
 const ENROLMENT: &str = "tle-";
+/// The prefix of every session of the pages.
+const SESSION: &str = "tls-";
+/// The prefix of every link that signs in, once.
+const LINK: &str = "tll-";
 /// Letters and digits only: a double click selects them all, and no shell or URL has to escape them.
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /// 62^43 is more than 2^256.
@@ -45,6 +49,22 @@ impl NewSecret {
     /// The system gives no randomness.
     pub fn enrolment() -> Result<Self, String> {
         Self::draw(ENROLMENT)
+    }
+
+    /// Draws the token of a session.
+    ///
+    /// # Errors
+    /// The system gives no randomness.
+    pub fn session() -> Result<Self, String> {
+        Self::draw(SESSION)
+    }
+
+    /// Draws the token of a link that signs in.
+    ///
+    /// # Errors
+    /// The system gives no randomness.
+    pub fn sign_in_link() -> Result<Self, String> {
+        Self::draw(LINK)
     }
 
     fn draw(prefix: &str) -> Result<Self, String> {

@@ -1,4 +1,4 @@
-//! Serves the API.
+//! Serves the API and the pages.
 
 use core::future::Future;
 use std::io;
@@ -6,7 +6,31 @@ use std::net::SocketAddr;
 
 use tokio::net::TcpListener;
 
-use crate::api::{ConsoleState, router};
+use axum::extract::Request;
+use axum::response::{IntoResponse as _, Response};
+use axum::{Router, middleware};
+
+use crate::api::{self, ApiProblem, ConsoleState};
+use crate::pages;
+
+/// All that the console serves.
+pub fn router(state: ConsoleState) -> Router {
+    let report = middleware::from_fn_with_state(state.clone(), api::report);
+    let pages = pages::router(state.clone()).layer(report);
+    api::router(state)
+        .reset_fallback()
+        .merge(pages)
+        .fallback(not_found)
+}
+
+/// What is at no path: told in JSON below `/api`, and as a page elsewhere.
+async fn not_found(request: Request) -> Response {
+    if request.uri().path().starts_with("/api") {
+        ApiProblem::not_found().into_response()
+    } else {
+        pages::not_found()
+    }
+}
 
 /// Serves until `stop`, then finishes the responses in progress.
 ///

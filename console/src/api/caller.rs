@@ -1,6 +1,8 @@
 //! Who sends a request.
 
-use axum::extract::FromRequestParts;
+use std::net::SocketAddr;
+
+use axum::extract::{ConnectInfo, FromRequestParts};
 use http::request::Parts;
 
 use super::problem::ApiProblem;
@@ -37,6 +39,24 @@ impl Caller {
             Role::Admin | Role::Viewer => None,
             Role::Member | Role::Agent => Some(&self.id),
         }
+    }
+}
+
+/// The address that a request comes from.
+pub fn address(request: &Parts) -> String {
+    let address = request.extensions.get::<ConnectInfo<SocketAddr>>();
+    address.map_or_else(String::new, |ConnectInfo(address)| address.ip().to_string())
+}
+
+/// The address that a request comes from.
+#[derive(Debug)]
+pub struct RemoteAddress(pub String);
+
+impl<S: Sync> FromRequestParts<S> for RemoteAddress {
+    type Rejection = core::convert::Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
+        Ok(Self(address(parts)))
     }
 }
 

@@ -4,34 +4,40 @@
 //! Then its handler (one file for each kind of object) reads or changes the store, in one transaction with the audit. Whatever
 //! is wrong is a problem (RFC 9457). Lists come in pages; a POST that comes again under one key is done once.
 
-mod audit;
+pub(crate) mod audit;
 mod caller;
-mod documents;
-mod drafts;
-mod envoys;
+pub(crate) mod documents;
+pub(crate) mod drafts;
+pub(crate) mod envoys;
 mod feed;
 mod fields;
-mod keys;
+pub(crate) mod keys;
 mod ledger;
-mod me;
-mod once;
+pub(crate) mod me;
+pub(crate) mod once;
 mod openapi;
-mod paging;
-mod parts;
-mod people;
+pub(crate) mod paging;
+pub(crate) mod parts;
+pub(crate) mod people;
 mod problem;
 mod report;
-mod requests;
+pub(crate) mod requests;
 mod role;
 mod routes;
 mod sign_in;
-mod spend;
+pub(crate) mod spend;
 mod state;
-mod tokens;
-mod usage;
+pub(crate) mod tokens;
+pub(crate) mod usage;
 
+pub(crate) use caller::address;
+pub use caller::{Caller, RemoteAddress};
 pub use envoys::EnvoyReport;
 pub use openapi::{openapi, router};
+pub use problem::ApiProblem;
+pub(crate) use problem::FailureReason;
+pub(crate) use report::report;
 pub use role::Role;
 pub use routes::{ApiRoute, OPEN, ROUTES};
+pub(crate) use routes::{allows, forbidden};
 pub use state::{ConsoleState, Reporter};

@@ -124,6 +124,26 @@ impl ApiProblem {
         Self::new(status, "/problems/precondition-failed", detail)
     }
 
+    /// The status of the response.
+    pub const fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// What is wrong this time.
+    pub fn detail(&self) -> &str {
+        self.detail.as_deref().unwrap_or(self.title)
+    }
+
+    /// What is wrong, each with its place.
+    pub fn placed(&self) -> &[PlacedProblem] {
+        &self.problems
+    }
+
+    /// The reason for the log.
+    pub fn reason(&self) -> Option<&str> {
+        self.reason.as_deref()
+    }
+
     /// The system gives no randomness, or the like.
     pub fn internal(reason: impl Into<Box<str>>) -> Self {
         let status = StatusCode::SERVICE_UNAVAILABLE;

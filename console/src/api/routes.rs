@@ -2,6 +2,7 @@
 
 use http::Method;
 
+use super::problem::ApiProblem;
 use super::role::Role::{self, Admin, Agent, Member, Viewer};
 
 /// A route, and who may use it. Members see what is their own; the handlers see to that.
@@ -91,4 +92,9 @@ pub fn allows(method: &Method, path: &str, role: Role) -> bool {
     ROUTES
         .iter()
         .any(|route| route.method == *method && route.path == path && route.roles.contains(&role))
+}
+
+/// What is told to a role that may not use a route.
+pub fn forbidden(role: Role) -> ApiProblem {
+    ApiProblem::forbidden(format!("the role {} may not do this", role.name()))
 }

@@ -1,14 +1,12 @@
 //! Whose token a request has, and whether that person may do this.
 
-use std::net::SocketAddr;
-
-use axum::extract::{ConnectInfo, MatchedPath, Request, State};
+use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use http::header::{AUTHORIZATION, CACHE_CONTROL, HeaderValue};
 use http::request::Parts;
 
-use super::caller::Caller;
+use super::caller::{Caller, address};
 use super::problem::ApiProblem;
 use super::role::Role;
 use super::routes;
@@ -59,15 +57,13 @@ async fn caller(
     let (token, person) = found.ok_or_else(ApiProblem::unauthorized)?;
     let role = Role::parse(&person.role).ok_or_else(ApiProblem::unauthorized)?;
     if !routes::allows(&request.method, path.as_str(), role) {
-        let detail = format!("the role {} may not do this", role.name());
-        return Err(ApiProblem::forbidden(detail));
+        return Err(routes::forbidden(role));
     }
-    let address = request.extensions.get::<ConnectInfo<SocketAddr>>();
     Ok(Caller {
         id: person.id,
         name: person.name,
         role,
         token,
-        address: address.map_or_else(String::new, |ConnectInfo(address)| address.ip().to_string()),
+        address: address(request),
     })
 }

@@ -29,11 +29,13 @@ const SQLITE: &[Step] = &[
     (3, "owners of keys", OWNER),
     (4, "console", include_str!("sqlite/console.sql")),
     (6, "envoys", include_str!("sqlite/envoys.sql")),
+    (7, "sessions", include_str!("sqlite/sessions.sql")),
 ];
 const POSTGRES: &[Step] = &[
     (3, "keys", include_str!("postgres/keys.sql")),
     (4, "console", include_str!("postgres/console.sql")),
     (6, "envoys", include_str!("postgres/envoys.sql")),
+    (7, "sessions", include_str!("postgres/sessions.sql")),
 ];
 
 /// Does what is left to do.

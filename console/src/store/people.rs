@@ -47,7 +47,8 @@ pub async fn insert(transaction: &mut Transaction, person: &Person) -> Result<()
     Ok(())
 }
 
-/// Changes name, role and whether one is disabled. False: there is none.
+/// Changes name, role and whether one is disabled. Sessions of the pages end with another role, and when one is disabled.
+/// False: there is none.
 ///
 /// # Errors
 /// [`StoreError::Rule`]: there is no such role.
@@ -62,6 +63,17 @@ pub async fn update(transaction: &mut Transaction, person: &Person) -> Result<bo
             .await?
             .rows_affected()
     });
+    on_either!(transaction, connection => {
+        sqlx::query("DELETE FROM sessions WHERE person_id = $1 AND (role <> $2 OR $3)")
+            .bind(&person.id)
+            .bind(&person.role)
+            .bind(person.disabled)
+            .execute(connection)
+            .await?;
+    });
+    if person.disabled {
+        super::sign_in_links::remove_all(transaction, &person.id).await?;
+    }
     Ok(changed > 0)
 }
 

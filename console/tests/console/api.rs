@@ -98,6 +98,7 @@ impl Api {
         let to = Arc::clone(&reported);
         let state = ConsoleState {
             store: store.clone(),
+            https: false,
             prices: PriceResolver(|text| ResolvedText {
                 text: text.to_vec(),
                 problems: Problems::default(),

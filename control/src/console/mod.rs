@@ -55,6 +55,7 @@ async fn serve(args: &ConsoleArgs) -> Result<(), Failure> {
             removals: args.keep_removals,
             requests: args.keep_requests,
         },
+        https: args.behind_tls_proxy,
     };
     // From here on, so that a signal interrupts nothing halfway.
     let mut signals = Signals::catch()?;

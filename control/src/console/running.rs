@@ -12,6 +12,7 @@ use tokio::time::{sleep, timeout};
 use trilane_console::api::{ConsoleState, Reporter};
 use trilane_console::documents::PriceResolver;
 use trilane_console::maintenance::{self, Retention};
+use trilane_console::pages::link_path;
 use trilane_console::secret::NewSecret;
 use trilane_console::store::{DatabaseAddress, Store};
 use trilane_console::{first_admin, server};
@@ -39,6 +40,8 @@ pub struct ConsoleSettings {
     pub import_document: Option<PathBuf>,
     /// How long what is kept.
     pub retention: Retention,
+    /// Whether browsers come over TLS, which a proxy ends.
+    pub https: bool,
 }
 
 /// A console that runs.
@@ -70,6 +73,7 @@ impl RunningConsole {
         let state = ConsoleState {
             store: store.clone(),
             prices: PriceResolver(with_prices),
+            https: settings.https,
             reporter: Reporter(Arc::new(move |reason: &str| teller.trouble(reason))),
         };
         let (stop, stopped) = oneshot::channel::<()>();
@@ -88,6 +92,16 @@ impl RunningConsole {
     /// Its database.
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// The path of a new link that signs the first admin in, once. `None`: that person is no admin any more.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn sign_in_path(&self) -> Result<Option<String>, Failure> {
+        let link = first_admin::make_link(&self.store, now()).await;
+        let link = link.map_err(|error| Failure::Data(error.to_string()))?;
+        Ok(link.as_ref().map(link_path))
     }
 
     /// Finishes the responses in progress and closes the database.

@@ -30,6 +30,8 @@ pub struct ConsoleLink {
     pub url: ConsoleUrl,
     /// The file with the first admin's token, if it is here.
     pub admin_token: Option<PathBuf>,
+    /// Where the first admin signs in, once, if the console is here.
+    pub sign_in: Option<String>,
     /// Where the agent serves the keys.
     pub feed: HostPort,
 }
@@ -44,12 +46,15 @@ impl ConsoleLink {
         let place = plan.data.agent();
         let mut here = None;
         let mut admin_token = None;
+        let mut sign_in = None;
         let (url, ca, enrolment) = match console {
             ConsolePlan::At { url, ca, enrolment } => (url.clone(), ca.clone(), enrolment.clone()),
             ConsolePlan::Here { port } => {
                 let token = plan.data.root().join("admin.token");
                 let (console, address) = start_console(plan, *port, &token, teller).await?;
                 admit_local_agent(console.store(), &place).await?;
+                let path = console.sign_in_path().await?;
+                sign_in = path.map(|path| format!("http://{address}{path}"));
                 here = Some(console);
                 admin_token = token.exists().then_some(token);
                 let url = format!("http://{address}").parse();
@@ -71,6 +76,7 @@ impl ConsoleLink {
             console: here,
             url,
             admin_token,
+            sign_in,
             feed,
         })
     }
@@ -106,6 +112,7 @@ async fn start_console(
         import_keys: None,
         import_document: plan.imported.clone().filter(|file| file.exists()),
         retention: RETENTION,
+        https: false,
     };
     let console = RunningConsole::begin(&settings, listener, teller).await?;
     Ok((console, address))

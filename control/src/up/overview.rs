@@ -38,6 +38,9 @@ pub fn lines(gateway: &Prepared, admin: &HostPort, envoy: u32) -> Vec<String> {
             let token =
                 token.map_or_else(String::new, |file| format!(" (an admin's token: {file})"));
             item("console", format!("{}{token}", link.url));
+            if let Some(sign_in) = &link.sign_in {
+                item("sign in", format!("{sign_in} (once, within an hour)"));
+            }
             item(
                 "document",
                 format!("{} (from the console)", plan.document.display()),

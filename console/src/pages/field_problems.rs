@@ -1,0 +1,89 @@
+//! What is wrong with a form, each at its field.
+
+use super::error::PageError;
+use crate::api::ApiProblem;
+
+/// What is wrong with a form.
+#[derive(Debug, Default)]
+pub struct FieldProblems {
+    placed: Vec<(String, String)>,
+    /// What belongs to no field.
+    pub general: Option<String>,
+}
+
+impl FieldProblems {
+    /// What the API says of fields, or of the state that a change was for. What is no fault of whoever has sent the form is
+    /// passed on.
+    ///
+    /// # Errors
+    /// It is another kind of problem.
+    pub fn of(problem: ApiProblem) -> Result<Self, PageError> {
+        if !matches!(problem.status(), 400 | 409 | 412 | 413 | 422) {
+            return Err(problem.into());
+        }
+        let mut found = Self::default();
+        for placed in problem.placed() {
+            found.push(&placed.path, &placed.reason);
+        }
+        if found.placed.is_empty() {
+            found.general = Some(problem.detail().to_owned());
+        }
+        Ok(found)
+    }
+
+    /// One more.
+    pub fn push(&mut self, path: &str, reason: &str) {
+        self.placed.push((path.to_owned(), reason.to_owned()));
+    }
+
+    /// Whether nothing is wrong.
+    pub fn is_empty(&self) -> bool {
+        self.placed.is_empty() && self.general.is_none()
+    }
+
+    /// What is wrong with a field, or below it: `limits` has what is wrong at `limits.tokens`.
+    pub fn at(&self, field: &str) -> String {
+        let below = |path: &str| {
+            path.strip_prefix(field)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        };
+        let found = self.placed.iter().filter(|(path, _)| below(path));
+        let found: Vec<&str> = found.map(|(_, reason)| reason.as_str()).collect();
+        found.join("; ")
+    }
+
+    /// What is wrong with none of these fields, so that it is shown above them.
+    pub fn elsewhere(&self, fields: &[&str]) -> Vec<String> {
+        let known = |path: &str| {
+            fields.iter().any(|field| {
+                path.strip_prefix(field)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+            })
+        };
+        let others = self.placed.iter().filter(|(path, _)| !known(path));
+        let mut texts: Vec<String> = self.general.iter().cloned().collect();
+        texts.extend(others.map(|(path, reason)| format!("{path}: {reason}")));
+        texts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_at_its_place() {
+        let mut problems = FieldProblems::default();
+        assert!(problems.is_empty());
+        problems.push("limits.tokens", "too many");
+        problems.push("label", "too long");
+        problems.push("labels", "unknown");
+        assert_eq!(problems.at("limits"), "too many");
+        assert_eq!(problems.at("label"), "too long");
+        assert_eq!(problems.at("owner"), "");
+        assert_eq!(
+            problems.elsewhere(&["limits", "label"]),
+            ["labels: unknown"]
+        );
+    }
+}

@@ -1,0 +1,68 @@
+//! The pages: what people see in a browser. Rendered on the server, and of use without JavaScript.
+//!
+//! To add a page:
+//!
+//! 1. Write `templates/things.html`: `{% extends "layout.html" %}`, `{% block main %}`. `templates/parts.html` has what recurs
+//!    (form fields, notices, paging, empty states, code to copy, moments, money): `{% import "parts.html" as parts %}`.
+//! 2. Write `pages/things.rs`: a struct with `#[derive(Template)]`, `shell: Shell` and what the page shows, and a handler that
+//!    takes [`SignedIn`]. It asks `signed_in.api(Method::GET, "/api/v1/things")?` for the [`Caller`](crate::api::Caller):
+//!    the table of the API's routes decides for pages too, and there is no second one. With it, call **the handler of the
+//!    API** (`api::things::list(State(state), caller, Params(…))`): pages never use the store by themselves.
+//! 3. A change is a POST of a form with `{% call parts::csrf(shell) %}{% endcall %}`; the handler takes [`SignedForm`], which
+//!    has checked origin and token. Then redirect: `done("/things", Notice::Saved)`. Where the API says that fields
+//!    are wrong, show the form again: `FieldProblems::of(problem)?`, which passes on what is no fault of the fields.
+//! 4. Add its route in [`router`], its place in `shell.rs` (`PLACES`), and the page to `tests/e2e/browser/pages.py`, whose tests
+//!    open every page in both themes and three widths.
+//!
+//! Nothing may be inline, neither style nor script: the policy of [`headers`] forbids it. A width that depends on data is an
+//! attribute of SVG. Live parts: `<div data-live="/things/part" data-every="5">` is fetched anew while it is seen.
+
+mod appearance;
+mod assets;
+mod cookie;
+mod error;
+mod field_problems;
+mod form;
+mod headers;
+mod notice;
+mod render;
+mod shell;
+mod sign_in;
+mod signed_in;
+pub mod text;
+
+use axum::routing::{get, post};
+use axum::{Router, middleware};
+
+use crate::api::ConsoleState;
+
+pub use error::{PageError, not_found};
+pub use field_problems::FieldProblems;
+pub use form::{Fields, SignedForm};
+pub use notice::{Notice, done};
+pub use render::page;
+pub use shell::Shell;
+pub use sign_in::link_path;
+pub use signed_in::SignedIn;
+
+/// All pages.
+pub fn router(state: ConsoleState) -> Router {
+    Router::new()
+        .route("/", get(start))
+        .route("/sign-in", get(sign_in::form).post(sign_in::by_password))
+        .route("/sign-in/link", get(sign_in::link).post(sign_in::by_link))
+        .route("/sign-out", post(sign_in::sign_out))
+        .route("/appearance", post(appearance::choose))
+        .route(
+            "/me/password",
+            get(sign_in::new_password).post(sign_in::set_password),
+        )
+        .layer(middleware::from_fn(headers::on_pages))
+        .route("/assets/{name}", get(assets::get))
+        .with_state(state)
+}
+
+/// Where one begins.
+async fn start(_: SignedIn) -> axum::response::Redirect {
+    axum::response::Redirect::to("/keys")
+}

@@ -1,0 +1,155 @@
+//! What surrounds a page: its title, the places to go to, who is signed in.
+
+use http::{HeaderMap, Method};
+
+use super::{assets, cookie};
+use crate::api::{Caller, allows};
+
+/// A place in the navigation: its name, its path, and the route of the API without which it shows nothing.
+struct Place(&'static str, &'static str, &'static str);
+
+/// All places, in their order.
+const PLACES: &[Place] = &[];
+
+/// A link of the navigation.
+#[derive(Debug)]
+pub struct NavLink {
+    /// Its name.
+    pub title: &'static str,
+    /// Where it leads.
+    pub path: &'static str,
+    /// Whether this page is there.
+    pub is_current: bool,
+}
+
+/// Whether a page is light or dark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Appearance {
+    /// As the reader's system is.
+    System,
+    /// Light.
+    Light,
+    /// Dark.
+    Dark,
+}
+
+impl Appearance {
+    /// What the reader has chosen.
+    pub fn of(headers: &HeaderMap) -> Self {
+        Self::parse(cookie::find(headers, cookie::APPEARANCE).unwrap_or_default())
+    }
+
+    /// The one of this name, or the system's.
+    pub fn parse(name: &str) -> Self {
+        match name {
+            "light" => Self::Light,
+            "dark" => Self::Dark,
+            _ => Self::System,
+        }
+    }
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Light => "light",
+            Self::Dark => "dark",
+        }
+    }
+}
+
+/// What surrounds a page.
+#[derive(Debug)]
+pub struct Shell {
+    /// The page's title.
+    pub title: String,
+    /// The page's path.
+    pub path: String,
+    /// Where one can go.
+    pub places: Vec<NavLink>,
+    /// Who is signed in: id, and name or id.
+    pub person: Option<(String, String)>,
+    /// That person's role.
+    pub role: &'static str,
+    /// The token of the session's forms.
+    pub csrf: String,
+    /// What was just done.
+    pub notice: Option<&'static str>,
+    /// `light`, `dark` or `system`.
+    pub appearance: &'static str,
+    /// The names of style, script and icon.
+    pub style: &'static str,
+    /// The script.
+    pub script: &'static str,
+    /// The icon.
+    pub icon: &'static str,
+}
+
+impl Shell {
+    /// Of a page for somebody who is not signed in.
+    pub fn new(title: impl Into<String>, appearance: Appearance) -> Self {
+        let [style, script, icon] = assets::names();
+        Self {
+            title: title.into(),
+            path: String::new(),
+            places: Vec::new(),
+            person: None,
+            role: "",
+            csrf: String::new(),
+            notice: None,
+            appearance: appearance.name(),
+            style,
+            script,
+            icon,
+        }
+    }
+
+    /// With what this person may see.
+    pub(super) fn show_person(&mut self, caller: &Caller, csrf: &str) {
+        let seen = PLACES
+            .iter()
+            .filter(|Place(.., route)| allows(&Method::GET, route, caller.role));
+        let path = &self.path;
+        let links = seen.map(|Place(title, at, _)| NavLink {
+            title,
+            path: at,
+            is_current: is_within(path, at),
+        });
+        self.places = links.collect();
+        let name = if caller.name.is_empty() {
+            &caller.id
+        } else {
+            &caller.name
+        };
+        self.person = Some((caller.id.clone(), name.clone()));
+        self.role = caller.role.name();
+        csrf.clone_into(&mut self.csrf);
+    }
+}
+
+/// Whether a path is at a place, or below it.
+fn is_within(path: &str, place: &str) -> bool {
+    path == place
+        || place != "/"
+            && path
+                .strip_prefix(place)
+                .is_some_and(|rest| rest.starts_with('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn which_place_a_page_is_in() {
+        for (path, place, want) in [
+            ("/keys", "/keys", true),
+            ("/keys/k1", "/keys", true),
+            ("/keysets", "/keys", false),
+            ("/", "/", true),
+            ("/keys", "/", false),
+        ] {
+            assert_eq!(is_within(path, place), want, "{path} in {place}");
+        }
+    }
+}

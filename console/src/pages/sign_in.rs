@@ -1,0 +1,236 @@
+//! Signing in and out.
+
+use askama::Template;
+use axum::extract::{RawQuery, State};
+use axum::response::{IntoResponse as _, Redirect, Response};
+use http::header::{RETRY_AFTER, SET_COOKIE};
+use http::{HeaderMap, StatusCode};
+
+use super::cookie;
+use super::error::PageError;
+use super::field_problems::FieldProblems;
+use super::form::{Fields, OpenForm, SignedForm};
+use super::notice::{Notice, done};
+use super::render::page;
+use super::shell::{Appearance, Shell};
+use super::signed_in::{SignedIn, session_token};
+use crate::api::{ConsoleState, RemoteAddress};
+use crate::passwords::Password;
+use crate::secret::NewSecret;
+use crate::sessions::{self, LONGEST, NewSession, SignInError};
+
+#[derive(Template)]
+#[template(path = "sign_in.html")]
+struct SignInPage {
+    shell: Shell,
+    person: String,
+    to: String,
+    problem: &'static str,
+}
+
+#[derive(Template)]
+#[template(path = "sign_in_link.html")]
+struct LinkPage {
+    shell: Shell,
+    token: String,
+}
+
+#[derive(Template)]
+#[template(path = "password.html")]
+struct PasswordPage {
+    shell: Shell,
+    problems: FieldProblems,
+}
+
+/// The path of a link that signs in, once.
+pub fn link_path(link: &NewSecret) -> String {
+    format!("/sign-in/link?token={}", link.reveal())
+}
+
+/// A path of this console, or its start: never another site.
+pub fn local_path(wanted: &str) -> String {
+    let is_local = wanted.starts_with('/')
+        && !wanted.starts_with("//")
+        && wanted
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    if is_local { wanted } else { "/" }.to_owned()
+}
+
+/// The form for a password.
+pub async fn form(
+    State(state): State<ConsoleState>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, PageError> {
+    let to = local_path(Fields::parse(query.unwrap_or_default().as_bytes()).get("to"));
+    if let Some(token) = session_token(&headers, &state) {
+        let holder = sessions::holder(&state.store, &token, state.now()).await?;
+        if holder.is_some() {
+            return Ok(Redirect::to(&to).into_response());
+        }
+    }
+    page(&SignInPage {
+        shell: Shell::new("Sign in", Appearance::of(&headers)),
+        person: String::new(),
+        to,
+        problem: "",
+    })
+}
+
+/// Signs in with a password.
+pub async fn by_password(
+    State(state): State<ConsoleState>,
+    RemoteAddress(address): RemoteAddress,
+    headers: HeaderMap,
+    OpenForm(fields): OpenForm,
+) -> Result<Response, PageError> {
+    let person = fields.get("person");
+    let password = Password::new(fields.exact("password"));
+    let to = local_path(fields.get("to"));
+    let now = state.now();
+    // No id has a zero byte; PostgreSQL could not even look for it.
+    let known = if person.contains('\0') { "" } else { person };
+    let begun = sessions::by_password(&state.store, known, password, &address, now).await;
+    let (status, problem) = match begun {
+        Ok(session) => return begin(&state, &headers, &session, &to).await,
+        Err(SignInError::Wrong | SignInError::Link) => (
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "Person and password do not match. After several failures there is a pause before the next attempt.",
+        ),
+        Err(SignInError::TooMany) => (
+            StatusCode::TOO_MANY_REQUESTS,
+            "Too many attempts have failed. Wait a while, then try again; or ask an admin for a link.",
+        ),
+        Err(SignInError::Store(error)) => return Err(error.into()),
+    };
+    let page = page(&SignInPage {
+        shell: Shell::new("Sign in", Appearance::of(&headers)),
+        person: person.to_owned(),
+        to,
+        problem,
+    })?;
+    let mut response = (status, page).into_response();
+    if status == StatusCode::TOO_MANY_REQUESTS {
+        let wait = http::HeaderValue::from_static("60");
+        response.headers_mut().insert(RETRY_AFTER, wait);
+    }
+    Ok(response)
+}
+
+/// What a link leads to: a button. Programs that look at links before people do would use it up otherwise.
+pub async fn link(RawQuery(query): RawQuery, headers: HeaderMap) -> Result<Response, PageError> {
+    let fields = Fields::parse(query.unwrap_or_default().as_bytes());
+    page(&LinkPage {
+        shell: Shell::new("Sign in", Appearance::of(&headers)),
+        token: fields.get("token").to_owned(),
+    })
+}
+
+/// Signs in with a link.
+pub async fn by_link(
+    State(state): State<ConsoleState>,
+    RemoteAddress(address): RemoteAddress,
+    headers: HeaderMap,
+    OpenForm(fields): OpenForm,
+) -> Result<Response, PageError> {
+    let begun = sessions::by_link(&state.store, fields.get("token"), &address, state.now()).await;
+    match begun {
+        Ok(session) => {
+            let to = if session.has_password {
+                "/"
+            } else {
+                "/me/password"
+            };
+            begin(&state, &headers, &session, to).await
+        }
+        Err(SignInError::Store(error)) => Err(error.into()),
+        Err(_) => {
+            let page = page(&SignInPage {
+                shell: Shell::new("Sign in", Appearance::of(&headers)),
+                person: String::new(),
+                to: "/".to_owned(),
+                problem: "This link is not good any more: it works once, and not for long. Ask an admin for another one.",
+            })?;
+            Ok((StatusCode::GONE, page).into_response())
+        }
+    }
+}
+
+/// A new session in place of the one that the browser had.
+async fn begin(
+    state: &ConsoleState,
+    headers: &HeaderMap,
+    session: &NewSession,
+    to: &str,
+) -> Result<Response, PageError> {
+    if let Some(before) = session_token(headers, state) {
+        sessions::end(&state.store, &before).await?;
+    }
+    let seconds = LONGEST.saturating_div(1_000_000);
+    let cookie = cookie::set_session(session.token.reveal(), seconds, state.https);
+    Ok(([(SET_COOKIE, cookie)], Redirect::to(to)).into_response())
+}
+
+/// Ends the session.
+pub async fn sign_out(
+    State(state): State<ConsoleState>,
+    form: SignedForm,
+) -> Result<Response, PageError> {
+    sessions::end(&state.store, form.signed_in.token()).await?;
+    let cookie = cookie::set_session("", 0, state.https);
+    Ok(([(SET_COOKIE, cookie)], Redirect::to("/sign-in")).into_response())
+}
+
+/// The form for a new password.
+pub async fn new_password(signed_in: SignedIn) -> Result<Response, PageError> {
+    page(&PasswordPage {
+        shell: signed_in.shell("Set a password"),
+        problems: FieldProblems::default(),
+    })
+}
+
+/// Sets a password.
+pub async fn set_password(
+    State(state): State<ConsoleState>,
+    form: SignedForm,
+) -> Result<Response, PageError> {
+    let password = Password::new(form.fields.exact("password"));
+    let again = Password::new(form.fields.exact("again"));
+    let mut problems = FieldProblems::default();
+    if let Some(fault) = password.fault() {
+        problems.push("password", &fault);
+    } else if !password.is_same(&again) {
+        problems.push("again", "is not the same as above");
+    }
+    if !problems.is_empty() {
+        let shell = form.signed_in.shell("Set a password");
+        let page = page(&PasswordPage { shell, problems })?;
+        return Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response());
+    }
+    let (actor, now) = (form.signed_in.actor(), state.now());
+    sessions::set_password(&state.store, form.signed_in.token(), password, &actor, now).await?;
+    Ok(done("/", Notice::PasswordSet))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_paths_of_this_console() {
+        for (wanted, want) in [
+            ("/keys?cursor=x", "/keys?cursor=x"),
+            ("", "/"),
+            ("keys", "/"),
+            ("//evil.example", "/"),
+            ("/\\evil.example", "/"),
+            ("https://evil.example", "/"),
+            ("/a\r\nset-cookie: x", "/"),
+            ("/\t/evil.example", "/"),
+            ("/ä", "/"),
+        ] {
+            assert_eq!(local_path(wanted), want, "{wanted:?}");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Who looks at a page.
+
+use axum::extract::FromRequestParts;
+use http::request::Parts;
+use http::{HeaderMap, Method};
+use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq as _;
+
+use super::cookie;
+use super::error::PageError;
+use super::shell::{Appearance, Shell};
+use crate::api::{Caller, ConsoleState, Role, address, allows, forbidden};
+use crate::sessions;
+use crate::store::audit::Actor;
+
+/// Whoever is signed in. A request without a session is sent to the page for that.
+#[derive(Clone)]
+pub struct SignedIn {
+    caller: Caller,
+    token: String,
+    csrf: String,
+    path: String,
+    notice: Option<String>,
+    appearance: Appearance,
+}
+
+impl core::fmt::Debug for SignedIn {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("SignedIn")
+            .field("person", &self.caller.id)
+            .finish_non_exhaustive()
+    }
+}
+
+impl SignedIn {
+    /// Who it is, for a handler of the API, if the role may use this route of it.
+    ///
+    /// # Errors
+    /// It may not.
+    pub fn api(&self, method: Method, path: &str) -> Result<Caller, PageError> {
+        if self.may(&method, path) {
+            return Ok(self.caller.clone());
+        }
+        Err(forbidden(self.caller.role).into())
+    }
+
+    /// Whether the role may use this route of the API.
+    pub fn may(&self, method: &Method, path: &str) -> bool {
+        allows(method, path, self.caller.role)
+    }
+
+    /// What that person may do.
+    pub const fn role(&self) -> Role {
+        self.caller.role
+    }
+
+    /// The person's id.
+    pub fn id(&self) -> &str {
+        &self.caller.id
+    }
+
+    /// For the audit.
+    pub fn actor(&self) -> Actor {
+        self.caller.actor()
+    }
+
+    /// The token of the session.
+    pub(super) fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// Whether a form has the token of this session. It takes as long wherever they differ.
+    pub(super) fn is_csrf(&self, given: &str) -> bool {
+        self.csrf.as_bytes().ct_eq(given.as_bytes()).into()
+    }
+
+    /// What surrounds a page of this title.
+    pub fn shell(&self, title: impl Into<String>) -> Shell {
+        let mut shell = Shell::new(title, self.appearance);
+        shell.path.clone_from(&self.path);
+        shell.show_person(&self.caller, &self.csrf);
+        shell.notice = self.notice.as_deref().and_then(super::notice::text);
+        shell
+    }
+}
+
+/// The token of a session's forms. It says nothing of the session's own token.
+fn csrf(token: &str) -> String {
+    let mut digest = Sha256::new();
+    digest.update(b"form of ");
+    digest.update(token.as_bytes());
+    hex::encode(digest.finalize())
+}
+
+/// The token of the session that a request has.
+pub(super) fn session_token(headers: &HeaderMap, state: &ConsoleState) -> Option<String> {
+    cookie::find(headers, cookie::session(state.https)).map(str::to_owned)
+}
+
+impl FromRequestParts<ConsoleState> for SignedIn {
+    type Rejection = PageError;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        state: &ConsoleState,
+    ) -> Result<Self, PageError> {
+        let appearance = Appearance::of(&parts.headers);
+        // A form that was sent leads back to the page of that name, if there is one.
+        let wanted = parts.uri.path_and_query().map(ToString::to_string);
+        let wanted = wanted.filter(|_| parts.method == Method::GET);
+        let signed_out = || PageError::SignedOut(wanted.clone());
+        let token = session_token(&parts.headers, state).ok_or_else(signed_out)?;
+        let person = sessions::holder(&state.store, &token, state.now()).await;
+        let person = person.map_err(PageError::from)?.ok_or_else(signed_out)?;
+        let role = Role::parse(&person.role).ok_or_else(signed_out)?;
+        let digest = crate::secret::digest(&token);
+        let caller = Caller {
+            id: person.id,
+            name: person.name,
+            role,
+            token: format!("session {}", digest.get(..16).unwrap_or_default()),
+            address: address(parts),
+        };
+        let query = parts.uri.query().unwrap_or_default();
+        let notice = form_urlencoded::parse(query.as_bytes())
+            .find(|(name, _)| name == "notice")
+            .map(|(_, value)| value.into_owned());
+        Ok(Self {
+            caller,
+            csrf: csrf(&token),
+            token,
+            path: parts.uri.path().to_owned(),
+            notice,
+            appearance,
+        })
+    }
+}

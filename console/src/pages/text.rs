@@ -1,0 +1,78 @@
+//! How values are written on pages.
+
+use rust_decimal::Decimal;
+
+/// A moment for readers without JavaScript: `2026-11-24 11:00 UTC`. What is no moment stays as it is.
+pub fn utc(rfc3339: &str) -> String {
+    let parts = rfc3339.split_once('T').and_then(|(day, time)| {
+        let time = time.strip_suffix('Z')?;
+        Some((day, time.get(..5)?))
+    });
+    parts.map_or_else(
+        || rfc3339.to_owned(),
+        |(day, time)| format!("{day} {time} UTC"),
+    )
+}
+
+/// A whole number with commas: `1,284`.
+pub fn number(value: &i64) -> String {
+    let digits = value.unsigned_abs().to_string();
+    let sign = if *value < 0 { "−" } else { "" };
+    format!("{sign}{}", grouped(&digits))
+}
+
+/// An amount with every digit, at least two places and commas: `1,904.77`. What is none stays as it is.
+pub fn money(amount: &str) -> String {
+    let Ok(mut amount) = amount.parse::<Decimal>() else {
+        return amount.to_owned();
+    };
+    amount.normalize_assign();
+    if amount.scale() < 2 {
+        amount.rescale(2);
+    }
+    let text = amount.abs().to_string();
+    let (whole, places) = text.split_once('.').unwrap_or((&text, ""));
+    let sign = if amount.is_sign_negative() { "−" } else { "" };
+    format!("{sign}{}.{places}", grouped(whole))
+}
+
+fn grouped(digits: &str) -> String {
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        let left = digits.len().saturating_sub(place);
+        if place > 0 && left.checked_rem(3) == Some(0) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_people_read_it() {
+        for (amount, want) in [
+            ("0", "0.00"),
+            ("1904.77", "1,904.77"),
+            ("0.000012300", "0.0000123"),
+            ("1234567.5", "1,234,567.50"),
+            ("-12.5", "−12.50"),
+            ("none", "none"),
+        ] {
+            assert_eq!(money(amount), want);
+        }
+        for (value, want) in [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1,000"),
+            (-1_234_567, "−1,234,567"),
+        ] {
+            assert_eq!(number(&value), want);
+        }
+        assert_eq!(utc("2026-11-24T11:00:42Z"), "2026-11-24 11:00 UTC");
+        assert_eq!(utc("soon"), "soon");
+    }
+}

@@ -1,0 +1,76 @@
+//! How often signing in failed. It is in the database, so that several consoles agree.
+
+use super::{StoreError, Transaction, on_either};
+
+/// Counts an attempt, before it is looked at: attempts at the same moment are all counted. Failures before `since` count no
+/// longer. How many there were since then with this one; `None`: no attempt is looked at now.
+///
+/// # Errors
+/// Those of the database.
+pub async fn count(
+    transaction: &mut Transaction,
+    subject: &str,
+    now: i64,
+    since: i64,
+) -> Result<Option<i64>, StoreError> {
+    Ok(on_either!(transaction, connection => {
+        sqlx::query_scalar(
+            "INSERT INTO sign_in_failures (subject, failures, at, until) VALUES ($1, 1, $2, 0) \
+             ON CONFLICT (subject) DO UPDATE SET at = $2, \
+             failures = CASE WHEN sign_in_failures.at < $3 THEN 1 ELSE sign_in_failures.failures + 1 END \
+             WHERE sign_in_failures.until <= $2 RETURNING failures",
+        )
+        .bind(subject)
+        .bind(now)
+        .bind(since)
+        .fetch_optional(connection)
+        .await?
+    }))
+}
+
+/// Looks at no further attempt until then.
+///
+/// # Errors
+/// Those of the database.
+pub async fn lock(
+    transaction: &mut Transaction,
+    subject: &str,
+    until: i64,
+) -> Result<(), StoreError> {
+    on_either!(transaction, connection => {
+        sqlx::query("UPDATE sign_in_failures SET until = $2 WHERE subject = $1")
+            .bind(subject)
+            .bind(until)
+            .execute(connection)
+            .await?;
+    });
+    Ok(())
+}
+
+/// Forgets the failures of a subject: one has signed in.
+///
+/// # Errors
+/// Those of the database.
+pub async fn clear(transaction: &mut Transaction, subject: &str) -> Result<(), StoreError> {
+    on_either!(transaction, connection => {
+        sqlx::query("DELETE FROM sign_in_failures WHERE subject = $1")
+            .bind(subject)
+            .execute(connection)
+            .await?;
+    });
+    Ok(())
+}
+
+/// Forgets failures before `since`.
+///
+/// # Errors
+/// Those of the database.
+pub async fn forget(transaction: &mut Transaction, since: i64) -> Result<(), StoreError> {
+    on_either!(transaction, connection => {
+        sqlx::query("DELETE FROM sign_in_failures WHERE at < $1")
+            .bind(since)
+            .execute(connection)
+            .await?;
+    });
+    Ok(())
+}

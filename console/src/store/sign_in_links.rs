@@ -1,0 +1,72 @@
+//! Links that sign a person in, once. Only digests of their tokens are known.
+
+use super::{StoreError, Transaction, on_either};
+
+/// Adds a link, which is good until `expires_at`.
+///
+/// # Errors
+/// Those of the database.
+pub async fn insert(
+    transaction: &mut Transaction,
+    digest: &str,
+    person: &str,
+    now: i64,
+    expires_at: i64,
+) -> Result<(), StoreError> {
+    on_either!(transaction, connection => {
+        sqlx::query("INSERT INTO sign_in_links (digest, person_id, created_at, expires_at) VALUES ($1, $2, $3, $4)")
+            .bind(digest)
+            .bind(person)
+            .bind(now)
+            .bind(expires_at)
+            .execute(connection)
+            .await?;
+    });
+    Ok(())
+}
+
+/// Uses a link up. Whose it was, if it was good.
+///
+/// # Errors
+/// Those of the database.
+pub async fn take(
+    transaction: &mut Transaction,
+    digest: &str,
+    now: i64,
+) -> Result<Option<String>, StoreError> {
+    Ok(on_either!(transaction, connection => {
+        sqlx::query_scalar("DELETE FROM sign_in_links WHERE digest = $1 AND expires_at > $2 RETURNING person_id")
+            .bind(digest)
+            .bind(now)
+            .fetch_optional(connection)
+            .await?
+    }))
+}
+
+/// Voids all links of a person.
+///
+/// # Errors
+/// Those of the database.
+pub async fn remove_all(transaction: &mut Transaction, person: &str) -> Result<(), StoreError> {
+    on_either!(transaction, connection => {
+        sqlx::query("DELETE FROM sign_in_links WHERE person_id = $1")
+            .bind(person)
+            .execute(connection)
+            .await?;
+    });
+    Ok(())
+}
+
+/// Forgets links that have expired.
+///
+/// # Errors
+/// Those of the database.
+pub async fn forget(transaction: &mut Transaction, now: i64) -> Result<(), StoreError> {
+    on_either!(transaction, connection => {
+        sqlx::query("DELETE FROM sign_in_links WHERE expires_at <= $1")
+            .bind(now)
+            .execute(connection)
+            .await?;
+    });
+    Ok(())
+}
