@@ -57,6 +57,7 @@ pub mod money;
 pub mod protocol;
 pub mod reply;
 pub mod shared_data;
+pub mod spend;
 mod text;
 pub mod usage;
 pub mod worker;

@@ -39,6 +39,8 @@ objects! {
         keys: Vec<KeyDocument>,
         /// Where more account keys come from.
         keys_feed: KeysFeedDocument,
+        /// Who says what is spent of budgets elsewhere.
+        spend_feed: SpendFeedDocument,
         /// Whether requests are counted by a service that many Envoys share, too.
         limits_service: LimitsServiceDocument,
     }
@@ -205,6 +207,15 @@ objects! {
         failure: String,
     }
 
+    /// A feed of spend: an HTTP service that says what is spent of budgets on other Envoys, and before.
+    ///
+    /// The fields are documented where they get their meaning: spend/mod.rs.
+    SpendFeedDocument {
+        cluster: String,
+        path: String,
+        authority: String,
+    }
+
     /// A feed of account keys: an HTTP service that tells which there are and what changes.
     ///
     /// The fields are documented where they get their meaning: feed/mod.rs.
@@ -223,6 +234,7 @@ impl Document {
             groups: self.groups.clone(),
             currency: self.currency.clone(),
             keys_feed: self.keys_feed.clone(),
+            spend_feed: self.spend_feed.clone(),
             limits_service: self.limits_service.clone(),
             ..*self
         }

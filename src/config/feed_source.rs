@@ -1,8 +1,8 @@
-//! Where the feed of keys is.
+//! Where a feed is: that of keys, or that of spend.
 
 use serde::{Deserialize, Serialize};
 
-use super::document::KeysFeedDocument;
+use super::document::{KeysFeedDocument, SpendFeedDocument};
 
 /// Where a feed is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,15 +16,31 @@ pub struct FeedSource {
 }
 
 impl FeedSource {
-    /// The one that a document names, the defaults filled in; nothing is checked.
-    pub fn named_by(document: &KeysFeedDocument) -> Self {
-        let cluster = document.cluster.clone().unwrap_or_default();
+    /// The feed of keys that a document names, the defaults filled in; nothing is checked.
+    pub fn of_keys(document: &KeysFeedDocument) -> Self {
+        let KeysFeedDocument {
+            cluster,
+            path,
+            authority,
+        } = document;
+        Self::filled([cluster, path, authority], "/keys")
+    }
+
+    /// The same of the feed of spend.
+    pub fn of_spend(document: &SpendFeedDocument) -> Self {
+        let SpendFeedDocument {
+            cluster,
+            path,
+            authority,
+        } = document;
+        Self::filled([cluster, path, authority], "/spend")
+    }
+
+    fn filled([cluster, path, authority]: [&Option<String>; 3], default: &str) -> Self {
+        let cluster = cluster.clone().unwrap_or_default();
         Self {
-            path: document.path.clone().unwrap_or_else(|| "/keys".to_owned()),
-            authority: document
-                .authority
-                .clone()
-                .unwrap_or_else(|| cluster.clone()),
+            path: path.clone().unwrap_or_else(|| default.to_owned()),
+            authority: authority.clone().unwrap_or_else(|| cluster.clone()),
             cluster,
         }
     }

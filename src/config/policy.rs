@@ -28,6 +28,8 @@ pub struct Policy {
     pub currency: Option<Rc<str>>,
     /// Where more account keys come from than the document names.
     pub keys_feed: Option<FeedSource>,
+    /// Who says what is spent of budgets elsewhere.
+    pub spend_feed: Option<FeedSource>,
     /// Whether a service that many Envoys share counts requests, too, and what becomes of them while
     /// it does not answer.
     pub limits_service: Option<OnFailure>,

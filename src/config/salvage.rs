@@ -131,6 +131,7 @@ impl Salvage {
                 "max_body" => document.max_body = self.member(name, written),
                 "currency" => document.currency = self.member(name, written),
                 "keys_feed" => document.keys_feed = self.member(name, written),
+                "spend_feed" => document.spend_feed = self.member(name, written),
                 "limits_service" => document.limits_service = self.member(name, written),
                 "groups" => document.groups = self.list(name, written),
                 "keys" => document.keys = self.list(name, written),
@@ -501,6 +502,7 @@ mod tests {
             ("inspect_window", json!(4096)),
             ("max_body", json!(4096)),
             ("keys_feed", json!({"cluster": "f"})),
+            ("spend_feed", json!({"cluster": "f"})),
             ("limits_service", json!({"failure": "open"})),
         ];
         let mut document = good();
@@ -513,7 +515,7 @@ mod tests {
         assert_eq!(all, json!({}), "what is not there is not written");
         assert_eq!(
             written.as_object().unwrap().len(),
-            8,
+            9,
             "all that a document has"
         );
         assert_eq!(told(&document.to_string()), [""; 0]);

@@ -67,8 +67,7 @@ pub(super) fn authenticate(
             KeyStatus::Valid { key, group } => {
                 if accepts(&group, group.clients, endpoint, form) {
                     let protocol = protocol_of(endpoint, form);
-                    let currency = in_force.policy.currency.clone();
-                    return Ok(Caller::new(key, group, protocol, currency));
+                    return Ok(Caller::new(key, group, protocol, &in_force.policy));
                 }
             }
         }

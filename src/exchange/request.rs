@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use crate::config::policy::Group;
+use crate::config::policy::{Group, Policy};
 use crate::head::Head;
 use crate::keys::KeyRecord;
 use crate::limits::{Scope, Subject};
@@ -92,19 +92,31 @@ impl Caller {
         key: KeyRecord,
         group: Rc<Group>,
         protocol: Protocol,
-        currency: Option<Rc<str>>,
+        policy: &Policy,
     ) -> Self {
-        let own = key.limits.as_deref();
-        let own = own.map(|limits| Subject::new(Scope::Key, &key.id, *limits));
         Self {
-            subjects: own.into_iter().chain(group.limits.clone()).collect(),
+            subjects: subjects(&key, &group, policy),
             key: key.id,
             owner: key.owner,
             group,
             protocol,
-            currency,
+            currency: policy.currency.clone(),
         }
     }
+}
+
+/// Whose limits a request is counted against.
+fn subjects(key: &KeyRecord, group: &Group, policy: &Policy) -> Vec<Subject> {
+    let own = key.limits.as_deref();
+    let own = own.map(|limits| Subject::new(Scope::Key, &key.id, *limits));
+    let all = own.into_iter();
+    if policy.spend_feed.is_none() {
+        return all.chain(group.limits.clone()).collect();
+    }
+    let owner = key.owner.as_deref();
+    let owner = owner.map(|id| Subject::of_people(Scope::Owner, id, group.priced));
+    let all = all.map(Subject::told).chain(owner);
+    all.chain(group.limits.clone().map(Subject::told)).collect()
 }
 
 /// A valid key that was sent where its group does not read it.

@@ -41,7 +41,7 @@ pub mod sync;
 
 pub use outcome::{Reason, SyncEvent, SyncOutcome};
 pub use pace::Pace;
-pub use sync::{FeedSync, PageAnswer};
+pub use sync::{ESCAPED, FeedSync, PageAnswer};
 
 /// The header by which a loader announces to a feed which members of a page it knows.
 pub const FORMAT_HEADER: &str = "x-trilane-feed-format";

@@ -108,7 +108,7 @@ fn lost(epoch: u64, policy: Option<&Peeked>) -> FeedState {
     let status = policy.and_then(|policy| policy.feed).unwrap_or_default();
     let named = policy.and_then(|policy| policy.document.keys_feed.as_ref());
     FeedState {
-        source: named.map(FeedSource::named_by),
+        source: named.map(FeedSource::of_keys),
         epoch,
         watermark: status.watermark,
         coverage: status.coverage,

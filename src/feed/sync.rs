@@ -42,7 +42,7 @@ pub const PATIENCE: u32 = 4;
 const MISSED_MS: u64 = 60_000;
 
 /// The characters of a cursor that a query does not hold as they are: all but RFC 3986's `unreserved`.
-const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
+pub const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')

@@ -94,6 +94,14 @@ impl Record {
                     name!("trilane.spent.key.day"),
                     name!("trilane.spent.key.month"),
                 ],
+                Scope::Owner => [
+                    name!("trilane.spent.owner.day"),
+                    name!("trilane.spent.owner.month"),
+                ],
+                Scope::Team => [
+                    name!("trilane.spent.team.day"),
+                    name!("trilane.spent.team.month"),
+                ],
                 Scope::Group => [
                     name!("trilane.spent.group.day"),
                     name!("trilane.spent.group.month"),
@@ -102,6 +110,7 @@ impl Record {
             members.shown(day, &spent.in_day);
             members.shown(month, &spent.in_month);
         }
+        members.text_if(name!("trilane.instance"), self.settled.instance.as_deref());
     }
 
     /// What came back.

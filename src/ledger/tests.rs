@@ -168,7 +168,10 @@ fn what_the_limits_said() {
     ];
     let without = line(&record());
     for ((limit, spent), want) in cases {
-        let settled = Settlement { spent, lost: false };
+        let settled = Settlement {
+            spent,
+            ..Settlement::default()
+        };
         let mut with = line(&Record {
             limit,
             settled,
@@ -179,6 +182,32 @@ fn what_the_limits_said() {
             assert_eq!(members.remove(name).as_ref(), Some(value), "{name}");
         }
         assert_eq!(with, without, "{want}: nothing else");
+    }
+}
+
+#[test]
+fn budgets_that_a_feed_knows_of_name_the_process() {
+    let spent = [Scope::Owner, Scope::Team].map(|scope| BudgetSpent {
+        scope,
+        in_day: Amount::parse("0.5").unwrap(),
+        in_month: Amount::parse("12").unwrap(),
+    });
+    let line = line(&Record {
+        settled: Settlement {
+            spent: spent.to_vec(),
+            instance: Some("0a".into()),
+            ..Settlement::default()
+        },
+        ..record()
+    });
+    for (name, want) in [
+        ("trilane.spent.owner.day", "0.5"),
+        ("trilane.spent.owner.month", "12"),
+        ("trilane.spent.team.day", "0.5"),
+        ("trilane.spent.team.month", "12"),
+        ("trilane.instance", "0a"),
+    ] {
+        assert_eq!(line[name], want, "{name}");
     }
 }
 

@@ -3,6 +3,7 @@
 use time::{Date, OffsetDateTime, Time};
 
 use super::bytes::Reader;
+use super::elsewhere::{Period, SpentElsewhere};
 use crate::money::Amount;
 
 /// What a budget is for.
@@ -87,6 +88,32 @@ impl Calendar {
     }
 }
 
+impl Period {
+    /// Reads a day (`2026-11-25`) or a month (`2026-11`).
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = |text: &str, count| {
+            let plain = text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
+            plain.then(|| text.parse::<u16>().ok()).flatten()
+        };
+        let mut parts = text.split('-');
+        let year = digits(parts.next()?, 4)?;
+        let month = u8::try_from(digits(parts.next()?, 2)?).ok()?;
+        let day = parts.next().map(|day| digits(day, 2));
+        if parts.next().is_some() {
+            return None;
+        }
+        let is_day = day.is_some();
+        let day = u8::try_from(day.unwrap_or(Some(1))?).ok()?;
+        let date = Date::from_calendar_date(year.into(), month.try_into().ok()?, day).ok()?;
+        let calendar = Calendar::at(date.with_time(Time::MIDNIGHT).assume_utc().unix_timestamp());
+        Some(if is_day {
+            Self::Day(calendar.day)
+        } else {
+            Self::Month(calendar.month)
+        })
+    }
+}
+
 fn date(seconds: i64) -> Date {
     OffsetDateTime::from_unix_timestamp(seconds)
         .unwrap_or(OffsetDateTime::UNIX_EPOCH)
@@ -136,6 +163,17 @@ impl CalendarSpending {
         Self {
             in_day: self.in_day.plus(charge),
             in_month: self.in_month.plus(charge),
+            ..self
+        }
+    }
+
+    /// With what is spent elsewhere in the current day and month.
+    #[must_use]
+    pub fn with(self, elsewhere: &SpentElsewhere) -> Self {
+        let Calendar { day, month } = self.calendar;
+        Self {
+            in_day: self.in_day.plus(elsewhere.of(Period::Day(day))),
+            in_month: self.in_month.plus(elsewhere.of(Period::Month(month))),
             ..self
         }
     }
@@ -267,6 +305,70 @@ mod tests {
             assert_eq!(spending.of(Window::Day), amount(day), "{case}");
             assert_eq!(spending.of(Window::Month), amount(month), "{case}");
             assert_eq!(spending.at(now, told), spending, "{case}, twice");
+        }
+    }
+
+    #[test]
+    fn what_is_spent_elsewhere_counts_in_its_own_period() {
+        let elsewhere = |periods: &[(&str, &str)]| {
+            let each = |(period, sum): &(&str, &str)| {
+                (Period::parse(period).unwrap(), Amount::parse(sum).unwrap())
+            };
+            SpentElsewhere(periods.iter().map(each).collect())
+        };
+        let now = seconds("2026-11-30T23:59:00Z");
+        let mine = CalendarSpending::default().at(now, None).plus(amount("1"));
+        type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str, &'a str);
+        let cases: [Case<'_>; 4] = [
+            ("nothing", &[], "1", "1"),
+            ("this day", &[("2026-11-30", "2")], "3", "1"),
+            (
+                "this month",
+                &[("2026-11", "9.5"), ("2026-11-30", "2")],
+                "3",
+                "10.5",
+            ),
+            (
+                "others",
+                &[
+                    ("2026-12", "9"),
+                    ("2026-12-01", "8"),
+                    ("2026-11-29", "7"),
+                    ("2026-10", "6"),
+                ],
+                "1",
+                "1",
+            ),
+        ];
+        for (case, periods, day, month) in cases {
+            let all = mine.with(&elsewhere(periods));
+            assert_eq!(all.of(Window::Day), amount(day), "{case}");
+            assert_eq!(all.of(Window::Month), amount(month), "{case}");
+        }
+        let next = mine.at(now + 60, None);
+        let all = next.with(&elsewhere(&[("2026-12", "9"), ("2026-12-01", "8")]));
+        assert_eq!(
+            (all.of(Window::Day), all.of(Window::Month)),
+            (amount("8"), amount("9"))
+        );
+    }
+
+    #[test]
+    fn periods_as_they_are_written() {
+        assert_eq!(Period::parse("1970-01-02"), Some(Period::Day(1)));
+        assert_eq!(Period::parse("1970-03"), Some(Period::Month(1970 * 12 + 3)));
+        for text in [
+            "",
+            "2026",
+            "2026-13",
+            "2026-02-30",
+            "2026-1-01",
+            "2026-11-2",
+            "+026-11",
+            "2026-11-25-1",
+            "2026-11-",
+        ] {
+            assert_eq!(Period::parse(text), None, "{text}");
         }
     }
 

@@ -81,7 +81,8 @@ impl Counters {
         let no_slot = limits.concurrent_requests;
         let no_slot = no_slot.filter(|limit| slots >= u64::from(*limit));
         let no_slot = no_slot.map(|_| violation(Limit::Concurrency, SLOT_WAIT_US));
-        let spent = self.spending.exceeds(&limits.budget).map(|window| {
+        let spending = self.spending.with(&subject.elsewhere);
+        let spent = spending.exceeds(&limits.budget).map(|window| {
             let wait_s = budget::until_next(window, now.seconds());
             violation(Limit::Budget(window), wait_s.saturating_mul(1_000_000))
         });
@@ -162,7 +163,9 @@ impl Counters {
     }
 
     /// What is left of the rates and the budgets.
-    pub fn figures(&self, limits: &Limits, now: Now) -> Figures {
+    pub fn figures(&self, subject: &Subject, now: Now) -> Figures {
+        let limits = &subject.limits;
+        let spending = self.spending.with(&subject.elsewhere);
         let [requests, input_tokens, output_tokens] = Rate::ALL.map(|rate| {
             let limit = limits.per_minute(rate)?;
             let bucket = self.buckets.get(rate as usize)?;
@@ -174,7 +177,7 @@ impl Counters {
         });
         let budgets = Window::ALL.map(|window| {
             let budget = limits.budget.of(window)?;
-            let remaining = budget.less(self.spending.of(window));
+            let remaining = budget.less(spending.of(window));
             Some(Purse { remaining, budget })
         });
         Figures {

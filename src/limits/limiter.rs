@@ -1,6 +1,7 @@
 //! Reservation and settlement: what several workers count at the same time adds up as if one had done it after the other.
 
-use std::cell::RefCell;
+use std::borrow::Cow;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
 use hashbrown::HashMap;
@@ -8,6 +9,7 @@ use hashbrown::HashMap;
 use super::budget::{CalendarSpending, Window};
 use super::count::Count;
 use super::counters::{Counters, ReservedShares};
+use super::elsewhere::{self, ToldSpend};
 use super::estimate::Estimate;
 use super::figures::Figures;
 use super::now::Now;
@@ -45,10 +47,9 @@ impl Reservation {
             steady_us,
         };
         let figures = self.subjects.iter().map(|reserved| {
-            let limits = &reserved.subject.limits;
             let mut counters = reserved.counters.clone();
-            counters.advance(limits, now);
-            counters.figures(limits, now)
+            counters.advance(&reserved.subject.limits, now);
+            counters.figures(&reserved.subject, now)
         });
         tightest(figures, now)
     }
@@ -69,6 +70,10 @@ pub enum AdmitError {
     Violation(LimitViolation),
     /// The counters could not be changed: other workers won every round.
     Conflict,
+    /// A spend feed says what is spent elsewhere, and has not said it yet.
+    SpendUnknown,
+    /// An owner or a team has a budget, and not everything that the key may use has prices.
+    Unpriced,
 }
 
 impl From<Conflict> for AdmitError {
@@ -106,6 +111,8 @@ pub struct Settlement {
     pub spent: Vec<BudgetSpent>,
     /// Whether counters could not be changed, so that what was used is not in them.
     pub lost: bool,
+    /// The number of this process, where a spend feed must know that the charge is in its counters.
+    pub instance: Option<Rc<str>>,
 }
 
 /// Rounds of the retry loop before a request is rejected for conflicts, and before what it used is given up for lost. A
@@ -120,6 +127,10 @@ pub struct Limiter {
     holder: u64,
     /// How many slots it holds, by the name of the subject.
     held: RefCell<HashMap<Rc<str>, u32>>,
+    /// Whether a spend feed has told everything once. That stays so as long as the process lives.
+    told: Cell<bool>,
+    /// The number of this process.
+    instance: OnceCell<Rc<str>>,
 }
 
 impl Limiter {
@@ -128,6 +139,8 @@ impl Limiter {
         Self {
             holder,
             held: RefCell::default(),
+            told: Cell::new(false),
+            instance: OnceCell::new(),
         }
     }
 
@@ -142,6 +155,7 @@ impl Limiter {
         shared: &impl SharedData,
         now: Now,
     ) -> Result<Reservation, AdmitError> {
+        let subjects = &*self.resolve(subjects, shared)?;
         // Later subjects are checked first, so a rejected request never reserves quota of the first, not even for a
         // moment in which another request may need it. Unless somebody is faster, their counters are as they were then
         // when their turn comes.
@@ -171,6 +185,54 @@ impl Limiter {
             }
         }
         Ok(reservation)
+    }
+
+    /// The subjects with what a spend feed says of them, without those that it does not limit.
+    fn resolve<'a>(
+        &self,
+        subjects: &'a [Subject],
+        shared: &impl SharedData,
+    ) -> Result<Cow<'a, [Subject]>, AdmitError> {
+        if !subjects.iter().any(|subject| subject.is_told) {
+            return Ok(Cow::Borrowed(subjects));
+        }
+        let mut resolved = Vec::with_capacity(subjects.len());
+        for subject in subjects {
+            if !subject.is_told {
+                resolved.push(subject.clone());
+                continue;
+            }
+            let told = match shared.get(&subject.told_name()).0 {
+                Some(record) => ToldSpend::decode(&record).ok_or(AdmitError::SpendUnknown)?,
+                // Of a subject without spend the feed says nothing.
+                None if self.is_told(shared) => ToldSpend::default(),
+                None => return Err(AdmitError::SpendUnknown),
+            };
+            if let Some(subject) = subject.resolved(told) {
+                if !subject.priced {
+                    return Err(AdmitError::Unpriced);
+                }
+                resolved.push(subject);
+            }
+        }
+        Ok(Cow::Owned(resolved))
+    }
+
+    /// Whether a spend feed has told everything once.
+    fn is_told(&self, shared: &impl SharedData) -> bool {
+        if !self.told.get() {
+            self.told.set(elsewhere::is_complete(shared));
+        }
+        self.told.get()
+    }
+
+    /// The number of this process.
+    fn instance(&self, shared: &impl SharedData) -> Option<Rc<str>> {
+        if let Some(known) = self.instance.get() {
+            return Some(Rc::clone(known));
+        }
+        let read = elsewhere::instance(shared)?;
+        Some(Rc::clone(self.instance.get_or_init(|| read)))
     }
 
     /// Reserves what a request needs of one subject's limits, if they allow it.
@@ -263,6 +325,9 @@ impl Limiter {
                 continue;
             }
             let has_budget = limits.budget.is_set();
+            if has_budget && subject.is_told && settlement.instance.is_none() {
+                settlement.instance = self.instance(shared);
+            }
             let settled = self.release(&subject, shared, now, |counters| {
                 counters.settle(limits, shares, [used.input, used.output]);
                 if let Some(charge) = used.charge.filter(|_| has_budget) {
@@ -270,11 +335,14 @@ impl Limiter {
                 }
             });
             match settled {
-                Ok(spending) if has_budget => settlement.spent.push(BudgetSpent {
-                    scope: subject.scope,
-                    in_day: spending.of(Window::Day),
-                    in_month: spending.of(Window::Month),
-                }),
+                Ok(spending) if has_budget => {
+                    let spending = spending.with(&subject.elsewhere);
+                    settlement.spent.push(BudgetSpent {
+                        scope: subject.scope,
+                        in_day: spending.of(Window::Day),
+                        in_month: spending.of(Window::Month),
+                    });
+                }
                 Ok(_) => {}
                 Err(Conflict) => settlement.lost = true,
             }
@@ -303,9 +371,11 @@ impl Limiter {
 
     /// What is left of the limits of `subjects`, the tighter for each.
     pub fn figures(&self, subjects: &[Subject], shared: &impl SharedData, now: Now) -> Figures {
+        // Of what is not known nothing is left to tell.
+        let subjects = self.resolve(subjects, shared).unwrap_or_default();
         let figures = subjects.iter().map(|subject| {
             let counters = load(subject, shared, now).counters;
-            counters.figures(&subject.limits, now)
+            counters.figures(subject, now)
         });
         tightest(figures, now)
     }

@@ -1,8 +1,8 @@
-//! Limits: how much a key and its group may use, and how much of that they have used.
+//! Limits: how much a key, its owner, its team and its group may use, and how much of that they have used.
 //!
 //! ```text
 //!   request ──► Limiter::admit ──► Reservation … ended ──► Limiter::settle ──► Settlement
-//!                  │  one record for the key, one for the group, each changed by compare-and-swap:
+//!                  │  a record for each of them that has limits, changed by compare-and-swap:
 //!                  │  budget not spent, a slot free, room for a request and for the estimated tokens
 //!                  └─► LimitViolation: whose limit, which, and how long until it would fit
 //! ```
@@ -14,12 +14,14 @@
 //! Tokens are not known before the upstream has answered. A request is admitted on an
 //! [`estimate`], which the settlement corrects, up or down; a limit never cuts a stream.
 //!
-//! Envoys that share limits ask a rate limit service: [`service`].
+//! Envoys that share limits ask a rate limit service: [`service`]. Budgets that they share are told what is spent
+//! [`elsewhere`].
 
 pub mod budget;
 mod bytes;
 pub mod count;
 pub mod counters;
+pub mod elsewhere;
 pub mod estimate;
 pub mod figures;
 pub mod lease;
@@ -34,11 +36,12 @@ mod violation;
 
 pub use budget::Window;
 pub use count::Count;
+pub use elsewhere::{Period, SpentElsewhere, ToldSpend};
 pub use estimate::Estimate;
 pub use figures::{Figures, Gauge, Purse};
 pub use limiter::{AdmitError, BudgetSpent, Consumption, Limiter, Reservation, Settlement};
 pub use now::Now;
 pub use rate::Rate;
-pub use subject::{Scope, Subject};
+pub use subject::{Scope, Subject, told_name};
 pub use terms::Limits;
 pub use violation::{Limit, LimitViolation};

@@ -1,7 +1,8 @@
-//! Keys and groups with limits.
+//! Keys, owners, teams and groups with limits.
 
 use std::rc::Rc;
 
+use super::elsewhere::{COMPLETE, SpentElsewhere, ToldSpend};
 use super::terms::Limits;
 
 /// Whose limits they are.
@@ -9,21 +10,30 @@ use super::terms::Limits;
 pub enum Scope {
     /// The account key's own.
     Key,
+    /// Of all keys of its owner together.
+    Owner,
+    /// Of all keys of its team together.
+    Team,
     /// Of all keys of its group together.
     Group,
 }
 
 impl Scope {
+    /// All there are.
+    pub const ALL: [Self; 4] = [Self::Key, Self::Owner, Self::Team, Self::Group];
+
     /// Its name, as metrics and messages have it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Key => "key",
+            Self::Owner => "owner",
+            Self::Team => "team",
             Self::Group => "group",
         }
     }
 }
 
-/// A key or group with limits.
+/// A key, owner, team or group with limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
     /// Whose limits they are.
@@ -33,17 +43,70 @@ pub struct Subject {
     /// The name of its counters in shared data. It contains the version of their encoding, so a release with another
     /// encoding never reads them.
     pub(super) name: Rc<str>,
+    /// Whether a spend feed says what is spent elsewhere, and of an owner or a team the budget too.
+    pub(super) is_told: bool,
+    /// Whether all that it may use has prices.
+    pub(super) priced: bool,
+    /// What is spent of its budget elsewhere, as far as it was read.
+    pub(super) elsewhere: SpentElsewhere,
 }
+
+/// The beginning of the names of counters.
+const COUNTERS: &str = "trilane/limit/1";
 
 impl Subject {
     /// The key or group with this id.
     pub fn new(scope: Scope, id: &str, limits: Limits) -> Self {
-        let name = format!("trilane/limit/1/{}/{id}", scope.name()).into();
+        let name = format!("{COUNTERS}/{}/{id}", scope.name()).into();
         Self {
             scope,
             limits,
             name,
+            is_told: false,
+            priced: true,
+            elsewhere: SpentElsewhere::default(),
         }
+    }
+
+    /// The owner or team with this id, whose budget only a spend feed knows; `priced`: all that the request's key may use has
+    /// prices.
+    pub fn of_people(scope: Scope, id: &str, priced: bool) -> Self {
+        Self {
+            is_told: true,
+            priced,
+            ..Self::new(scope, id, Limits::default())
+        }
+    }
+
+    /// The same where there is a spend feed: that tells what is spent elsewhere, instead of the document.
+    #[must_use]
+    pub fn told(mut self) -> Self {
+        if self.limits.budget.is_set() {
+            self.limits.budget.spent = None;
+            self.is_told = true;
+        }
+        self
+    }
+
+    /// Whether its budget may be set, though it is not known yet.
+    pub fn may_have_budget(&self) -> bool {
+        self.is_told || self.limits.budget.is_set()
+    }
+
+    /// The same with what a spend feed says; `None` where that limits nothing.
+    pub(super) fn resolved(&self, told: ToldSpend) -> Option<Self> {
+        let mut subject = self.clone();
+        if matches!(self.scope, Scope::Owner | Scope::Team) {
+            subject.limits.budget = told.budget?;
+        }
+        subject.elsewhere = told.elsewhere;
+        Some(subject)
+    }
+
+    /// The name of the record of the spend feed.
+    pub(super) fn told_name(&self) -> String {
+        let rest = self.name.strip_prefix(COUNTERS).unwrap_or_default();
+        format!("{COMPLETE}{rest}")
     }
 
     /// Whether each request takes a slot.
@@ -52,14 +115,26 @@ impl Subject {
     }
 }
 
+/// The name in shared data of what a spend feed says of a subject.
+pub fn told_name(scope: Scope, id: &str) -> String {
+    format!("{COMPLETE}/{}/{id}", scope.name())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn keys_and_groups_of_one_id_have_counters_of_their_own() {
-        let name = |scope| Subject::new(scope, "same", Limits::default()).name;
-        assert_eq!(&*name(Scope::Key), "trilane/limit/1/key/same");
-        assert_eq!(&*name(Scope::Group), "trilane/limit/1/group/same");
+    fn subjects_of_one_id_have_counters_and_records_of_their_own() {
+        for (scope, want) in Scope::ALL
+            .into_iter()
+            .zip(["key", "owner", "team", "group"])
+        {
+            let subject = Subject::new(scope, "same", Limits::default());
+            assert_eq!(&*subject.name, format!("trilane/limit/1/{want}/same"));
+            let told = format!("trilane/spend/1/{want}/same");
+            assert_eq!(subject.told_name(), told);
+            assert_eq!(told_name(scope, "same"), told);
+        }
     }
 }

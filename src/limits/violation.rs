@@ -81,8 +81,8 @@ mod tests {
         assert_eq!(names, want);
         assert_eq!(Window::ALL.map(Window::name), ["day", "month"]);
         assert_eq!(
-            [Scope::Key, Scope::Group].map(Scope::name),
-            ["key", "group"]
+            Scope::ALL.map(Scope::name),
+            ["key", "owner", "team", "group"]
         );
     }
 

@@ -7,6 +7,7 @@ use crate::keys::FeedStatus;
 use crate::metrics::FeedStats;
 
 use super::LoaderHost;
+use super::next_page::NextPage;
 use super::plugin_config::MAX_BYTES;
 
 /// How many changes a page may have. Pages are small and come at a distance, so that the requests of an Envoy with one
@@ -28,18 +29,6 @@ pub(super) struct FeedDriver {
     failure_logged: bool,
     /// Whether it has been logged that the feed tells less than before.
     behind_logged: bool,
-}
-
-/// When the next page is requested.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum NextPage {
-    /// With the next poll.
-    #[default]
-    WithPoll,
-    /// As soon as the pace lets: the feed has more.
-    AtPace,
-    /// After the response to this call.
-    Awaited(CallId),
 }
 
 impl FeedDriver {
@@ -96,14 +85,14 @@ impl FeedDriver {
         };
         let age_ms = host.steady_ms().saturating_sub(self.confirmed_ms);
         stats.age(age_ms, host);
-        if !self.is_awaiting() {
+        if !self.next.is_awaiting() {
             self.request(host);
         }
     }
 
     /// Requests the next page between two polls, where the feed has more and the pace lets.
     pub(super) fn request_more(&mut self, host: &impl LoaderHost) {
-        if self.has_more() && self.pace.lets(host.steady_us()) {
+        if self.more() == Some(true) && self.pace.lets(host.steady_us()) {
             self.request(host);
         }
     }
@@ -111,19 +100,17 @@ impl FeedDriver {
     /// Whether the feed has more pages: [`request_more`](Self::request_more) is to be called. `None` while a page is
     /// awaited, which will tell.
     pub(super) fn more(&self) -> Option<bool> {
-        (!self.is_awaiting()).then(|| self.has_more())
+        self.next.more()
     }
 
     /// Whether this call is the one awaited.
     pub(super) fn awaits(&self, call: CallId) -> bool {
-        self.next == NextPage::Awaited(call)
+        self.next.awaits(call)
     }
 
     /// The response that is awaited will not be used.
     pub(super) fn drop_call(&mut self) {
-        if self.is_awaiting() {
-            self.next = NextPage::WithPoll;
-        }
+        self.next.drop_call();
     }
 
     /// The response awaited has come; `None` for a call that failed. Gives what is to be published from now on,
@@ -159,14 +146,6 @@ impl FeedDriver {
         self.report(outcome, host);
         self.pace.read(began_us, host.steady_us());
         status
-    }
-
-    fn has_more(&self) -> bool {
-        self.next == NextPage::AtPace
-    }
-
-    fn is_awaiting(&self) -> bool {
-        matches!(self.next, NextPage::Awaited(_))
     }
 
     fn request(&mut self, host: &impl LoaderHost) {

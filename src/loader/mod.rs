@@ -11,7 +11,8 @@
 //! | `schedule` | when the source is polled, and how often the root ticks |
 //! | `document` | what a response of the source says |
 //! | `tenure` | what is known while this root loads: what was seen, what is published |
-//! | `feed_sync` | when a page of the keys feed is requested, and what its response changes |
+//! | `feed_driver` | when a page of the keys feed is requested, and what its response changes |
+//! | `spend_driver` | the same of the spend feed |
 //!
 //! # What was published later wins
 //!
@@ -30,9 +31,11 @@ use crate::shared_data::SharedData;
 mod document;
 mod feed_driver;
 pub mod lease;
+mod next_page;
 pub mod plugin_config;
 pub(crate) mod publisher;
 mod schedule;
+mod spend_driver;
 mod tenure;
 
 use document::{DocumentDigest, Polled};
@@ -42,6 +45,7 @@ use plugin_config::{DocumentSource, HttpSource, PluginConfig};
 use publisher::Superseded;
 pub use schedule::LONGEST_TICK_MS;
 use schedule::PollSchedule;
+use spend_driver::SpendDriver;
 use tenure::Tenure;
 
 /// What a loader needs of its host.
@@ -73,6 +77,8 @@ pub struct Loader {
     tenure: Tenure,
     /// The keys that the document does not name itself.
     feed: FeedDriver,
+    /// What is spent of budgets elsewhere.
+    spend: SpendDriver,
     stats: ConfigStats,
     /// Whether the source's failure has been logged since it last responded.
     failure_logged: bool,
@@ -112,6 +118,7 @@ impl Loader {
             candidate: Candidate::enter(role, configuration, host.random(), duration_ms, host),
             tenure: Tenure::begin(now),
             feed: FeedDriver::default(),
+            spend: SpendDriver::default(),
             stats: ConfigStats::define(host),
             failure_logged: false,
         };
@@ -151,6 +158,9 @@ impl Loader {
             self.follow_pages();
         } else if self.schedule.reads_pages() {
             self.feed.request_more(host);
+            if self.feed.more() == Some(false) {
+                self.spend.request_more(host);
+            }
         }
         self.set_period(host);
     }
@@ -164,6 +174,8 @@ impl Loader {
     ) {
         if self.feed.awaits(call) {
             self.on_page(response, host);
+        } else if self.spend.awaits(call) {
+            self.on_spend_page(response, host);
         } else if self.tenure.take_call(call) {
             self.on_document(response, host);
         }
@@ -180,6 +192,7 @@ impl Loader {
         self.stats.age(self.tenure.age_ms(now_ms), host);
         self.fetch(host);
         self.feed.poll(host);
+        self.spend.poll(host);
     }
 
     fn fetch(&mut self, host: &impl LoaderHost) {
@@ -238,11 +251,22 @@ impl Loader {
         self.follow_pages();
     }
 
-    /// Ticks come at the pace of pages while the feed has more.
+    fn on_spend_page(&mut self, response: Option<&impl FetchResponse>, host: &impl LoaderHost) {
+        if self.lead(host) != Leadership::Continued {
+            self.spend.drop_call();
+            return;
+        }
+        self.spend.on_response(response, host);
+        self.follow_pages();
+    }
+
+    /// Ticks come at the pace of pages while a feed has more.
     fn follow_pages(&mut self) {
-        // While a page is awaited nothing is known of the next one, and the pace stays.
-        if let Some(more) = self.feed.more() {
-            self.schedule.set_pages(more);
+        match (self.feed.more(), self.spend.more()) {
+            (Some(true), _) | (_, Some(true)) => self.schedule.set_pages(true),
+            (Some(false), Some(false)) => self.schedule.set_pages(false),
+            // While a page is awaited nothing is known of the next one, and the pace stays.
+            (None, _) | (_, None) => {}
         }
     }
 
@@ -270,6 +294,7 @@ impl Loader {
     fn forget(&mut self, host: &impl LoaderHost) {
         self.tenure = Tenure::begin(host.steady_ms());
         self.feed.forget();
+        self.spend.forget();
     }
 
     /// Loads a document: compiles it, and publishes it where it is valid.
@@ -288,6 +313,8 @@ impl Loader {
             let line = format_args!("configuration document: {warning}");
             host.log(log::Level::Warn, line);
         }
+        // First: no request may be counted before this process has a number.
+        self.spend.follow(&compiled.compiled.policy, host);
         let published = self
             .tenure
             .publish(&compiled, &digest, &mut self.feed, &self.stats, host);
@@ -308,6 +335,7 @@ impl Loader {
             return;
         }
         if let Some(compiled) = document::compile(bytes, &self.stats, host) {
+            self.spend.follow(&compiled.compiled.policy, host);
             let continued =
                 self.tenure
                     .continue_with(compiled, digest, &mut self.feed, &self.stats, host);

@@ -11,8 +11,10 @@ mod exchanges;
 mod feed;
 mod limits;
 mod metric;
+mod spend;
 
 pub use configuration::{ConfigStats, LoadFailure};
 pub use ejections::{EjectionStats, tell_ejection};
 pub use exchanges::ExchangeStats;
 pub use feed::FeedStats;
+pub use spend::SpendStats;

@@ -192,6 +192,8 @@ fn not_served(protocol: Protocol) -> &'static str {
 fn used_up(scope: Scope, limit: Limit, retry_after_s: u64) -> String {
     let whose = match scope {
         Scope::Key => "this key",
+        Scope::Owner => "this key's owner",
+        Scope::Team => "this key's team",
         Scope::Group => "this key's group",
     };
     let per_minute = |what: &str| {

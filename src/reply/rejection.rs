@@ -103,7 +103,7 @@ pub enum Rejection {
         /// Its name, where that may be repeated.
         name: Option<String>,
     },
-    /// A limit of the key or of its group is used up.
+    /// A limit of the key, its owner, its team or its group is used up.
     LimitReached {
         /// Whose.
         scope: Scope,
@@ -244,7 +244,8 @@ impl Rejection {
     /// Of a request that its limits do not admit.
     pub fn of_limit(error: AdmitError) -> Self {
         match error {
-            AdmitError::Conflict => Self::NotCounted,
+            AdmitError::Conflict | AdmitError::SpendUnknown => Self::NotCounted,
+            AdmitError::Unpriced => Self::NotReady,
             AdmitError::Violation(LimitViolation {
                 scope,
                 limit,

@@ -668,6 +668,8 @@ fn a_limit_is_named_and_whose_it_is() {
     for (limit, words) in cases {
         for (scope, whose) in [
             (Scope::Key, "this key "),
+            (Scope::Owner, "this key's owner "),
+            (Scope::Team, "this key's team "),
             (Scope::Group, "this key's group "),
         ] {
             let rejection = Rejection::LimitReached {

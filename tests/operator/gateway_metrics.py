@@ -66,6 +66,13 @@ FEED_METRICS = {
     "trilane_keys_feed_rejections_total": Metric("counter", ("reason",), "Answers of the feed that were not taken."),
 }
 
+#: Those of a gateway whose document names a spend feed (docs/limits.md).
+SPEND_METRICS = {
+    "trilane_spend_feed_age_ms": Metric("gauge", (), "Since the feed last said that there is nothing more."),
+    "trilane_spend_feed_changes_total": Metric("counter", (), "Subjects that were told."),
+    "trilane_spend_feed_rejections_total": Metric("counter", ("reason",), "Answers of the feed that were not taken."),
+}
+
 #: What begins like a metric of Envoy's and is a label.
 ENVOY_LABELS = {
     "envoy_cluster_name",

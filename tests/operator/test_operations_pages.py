@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
-from gateway_metrics import FEED_METRICS, METRICS, ROOT, RULES
+from gateway_metrics import FEED_METRICS, METRICS, ROOT, RULES, SPEND_METRICS
 
 LEDGER = (ROOT / "docs" / "ledger.md").read_text(encoding="utf-8")
 FEED = (ROOT / "docs" / "keys-feed.md").read_text(encoding="utf-8")
+LIMITS = (ROOT / "docs" / "limits.md").read_text(encoding="utf-8")
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
 ENVOY_YAML = (ROOT / "envoy" / "envoy.yaml").read_text(encoding="utf-8")
 
@@ -90,13 +91,22 @@ def test_every_metric_of_a_feed_is_explained() -> None:
     assert names(rows(FEED, "| metric | meaning |")) == list(FEED_METRICS)
 
 
+def test_every_metric_of_a_spend_feed_is_explained() -> None:
+    text = code("metrics/spend.rs")
+    defined = [("gauge", name) for name in re.findall(r'Gauge, "(trilane_\w+)"', text)]
+    defined += [("counter", name) for name in re.findall(r'counter\("(trilane_\w+)"\)|"(trilane_\w+);reason=', text) for name in name if name]
+    assert {name: kind for kind, name in defined} == {name: each.kind for name, each in SPEND_METRICS.items()}
+    assert names(rows(LIMITS, "| metric of the loader | meaning |")) == list(SPEND_METRICS)
+
+
 @pytest.mark.parametrize(
     ("text", "heading", "metric", "file", "reason"),
     [
         (LEDGER, "| metric | labels | |", "trilane_config_rejections_total", "metrics/configuration.rs", r'Self::\w+ => "(\w+)"'),
+        (LIMITS, "| metric of the loader | meaning |", "trilane_spend_feed_rejections_total", "metrics/spend.rs", r'rejections\("(\w+)"\)'),
         (FEED, "| metric | meaning |", "trilane_keys_feed_rejections_total", "metrics/feed.rs", r'rejections\("(\w+)"\)'),
     ],
-    ids=["document", "feed"],
+    ids=["document", "spend", "feed"],
 )
 def test_every_reason_is_named(text: str, heading: str, metric: str, file: str, reason: str) -> None:
     reasons = re.findall(reason, code(file))

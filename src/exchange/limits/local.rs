@@ -6,7 +6,7 @@ use crate::exchange::estimating;
 use crate::exchange::request::Caller;
 use crate::exchange::request_body::{EstimateNeeds, RequestBody};
 use crate::ledger::{Record, UsageStatus};
-use crate::limits::{Consumption, Count, Limits, Rate, Reservation, Subject};
+use crate::limits::{Consumption, Count, Rate, Reservation, Subject};
 use crate::money::Amount;
 use crate::protocol::limits as headers;
 use crate::protocol::{EndpointSpec, Protocol};
@@ -112,11 +112,11 @@ fn left(
     quotas: &impl Quotas,
 ) -> Vec<(&'static str, String)> {
     let protocol = caller.protocol;
-    let mut limits = caller.subjects.iter().map(|subject| &subject.limits);
     // Protocol C has no words for rates.
-    let has =
-        |limits: &Limits| limits.budget.is_set() || (protocol != Protocol::C && limits.has_rates());
-    if !limits.any(has) {
+    let has = |subject: &Subject| {
+        subject.may_have_budget() || (protocol != Protocol::C && subject.limits.has_rates())
+    };
+    if !caller.subjects.iter().any(has) {
         return Vec::new();
     }
     let figures = reservation.map_or_else(

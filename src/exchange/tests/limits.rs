@@ -279,9 +279,10 @@ fn a_spent_budget_refuses_until_the_next_day() {
     let budget = json!({"budget": {"per_day": "0.006"}});
     for scope in [Scope::Key, Scope::Group] {
         let none = json!(null);
-        let (of_key, of_group) = match scope {
-            Scope::Key => (&budget, &none),
-            Scope::Group => (&none, &budget),
+        let (of_key, of_group) = if scope == Scope::Key {
+            (&budget, &none)
+        } else {
+            (&none, &budget)
         };
         let (in_force, world) = limited(of_key, of_group);
         // 1234 tokens at 3 and 56 at 15 a million, twice: 0.009084.

@@ -33,7 +33,7 @@ fn tokens(input: u64, output: u64) -> Estimate {
 }
 
 fn left(counters: &Counters, limits: &Limits) -> [Option<u64>; 3] {
-    let figures = counters.figures(limits, NOON);
+    let figures = counters.figures(&key(*limits), NOON);
     [
         figures.requests,
         figures.input_tokens,
@@ -261,7 +261,7 @@ proptest! {
         let _ = counters.violation(&key(limits), estimate, (ME, held), now);
         let reserved = counters.reserve(&limits, estimate, (ME, held), now);
         counters.catch_up(&limits, Now { steady_us: steady_us.wrapping_add(tokens[0]), ..now });
-        let _ = counters.figures(&limits, now);
+        let _ = counters.figures(&key(limits), now);
         let mut other = counters.clone();
         other.refund(reserved);
         counters.settle(&limits, reserved, used.map(known));

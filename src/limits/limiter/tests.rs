@@ -1,5 +1,6 @@
 //! What keeps a request out, what it costs, and what is left when it is over.
 
+mod fleet;
 mod races;
 
 use super::*;
@@ -167,9 +168,10 @@ fn each_limit_keeps_out_in_each_scope() {
     ];
     for (case, tight, before, estimate, limit, wait) in cases {
         for scope in [Scope::Key, Scope::Group] {
-            let subjects = match scope {
-                Scope::Key => [key(tight), group(plenty)],
-                Scope::Group => [key(plenty), group(tight)],
+            let subjects = if scope == Scope::Key {
+                [key(tight), group(plenty)]
+            } else {
+                [key(plenty), group(tight)]
             };
             let shared = FakeSharedData::default();
             let limiter = Limiter::new(1);
