@@ -43,6 +43,18 @@ pub struct EnvoyReport {
     pub troubles: Vec<String>,
 }
 
+impl EnvoyReport {
+    /// Whether it keeps to the bounds of its schema.
+    fn is_within_bounds(&self) -> bool {
+        let document = self.document.as_deref().unwrap_or_default();
+        let texts = [self.version.as_str(), document];
+        let numbers = [self.keys.unwrap_or_default(), self.ledger_waiting];
+        texts.iter().all(|text| text.chars().count() <= 64)
+            && numbers.iter().all(|number| i64::try_from(*number).is_ok())
+            && self.troubles.len() <= 10
+    }
+}
+
 /// An Envoy.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EnvoyView {
@@ -291,6 +303,10 @@ pub async fn report(
             "",
             "must be at most 8 KiB without zero bytes",
         ));
+    }
+    if !report.is_within_bounds() {
+        let reason = "version and document have at most 64 characters, numbers 63 bits, and troubles are at most 10";
+        return Err(ApiProblem::invalid("", reason));
     }
     let now = state.now();
     let known = in_transaction!(state.store, transaction => {

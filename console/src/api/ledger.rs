@@ -104,7 +104,7 @@ pub async fn position(
 /// begin where the parts before ended is refused with 409 and the position to go on from.
 #[utoipa::path(post, operation_id = "send_ledger", path = "/api/v1/ledger/{envoy}/{file}", tag = "agents",
     params(("envoy" = String, Path), ("file" = String, Path), BatchParams),
-    request_body(content = String, content_type = "application/x-ndjson"),
+    request_body(content = Option<String>, content_type = "application/x-ndjson"),
     responses((status = 200, body = TakenView)))]
 pub async fn send(
     State(state): State<ConsoleState>,

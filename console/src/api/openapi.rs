@@ -9,7 +9,8 @@ use serde_json::json;
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{
-    ComponentsBuilder, ContentBuilder, InfoBuilder, OpenApi, OpenApiBuilder, Ref, ResponseBuilder,
+    ComponentsBuilder, ContentBuilder, InfoBuilder, OpenApi, OpenApiBuilder, Ref, RefOr,
+    ResponseBuilder,
 };
 use utoipa::{PartialSchema as _, ToSchema as _};
 use utoipa_axum::router::OpenApiRouter;
@@ -140,10 +141,23 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
             &mut item.delete,
         ];
         for operation in operations.into_iter().flatten() {
+            describe_responses(operation);
             may_be_a_problem(operation);
         }
     }
     (router, open, document)
+}
+
+/// Every response has a description, as OpenAPI wants it: that of its status where the operation says no more.
+fn describe_responses(operation: &mut Operation) {
+    for (status, response) in &mut operation.responses.responses {
+        let status = StatusCode::from_bytes(status.as_bytes()).ok();
+        if let (RefOr::T(response), Some(status)) = (response, status)
+            && response.description.is_empty()
+        {
+            response.description = status.canonical_reason().unwrap_or_default().to_owned();
+        }
+    }
 }
 
 /// Whatever is wrong is told in one form.
