@@ -1,5 +1,8 @@
 //! Keys: what is known of each. The feed follows by the database's triggers.
 
+use sqlx::AssertSqlSafe;
+
+use super::conditions::Conditions;
 use super::{StoreError, Transaction, on_either};
 
 /// A key. Only its digest is known.
@@ -83,17 +86,22 @@ pub async fn list(
     transaction: &mut Transaction,
     filter: &KeyFilter<'_>,
 ) -> Result<Vec<StoredKey>, StoreError> {
+    let asked = Conditions::default()
+        .and("id >", Some(filter.after))
+        .and("owner =", filter.owner)
+        .and("group_id =", filter.group);
+    let sql = format!(
+        "SELECT sha256, id, group_id, owner, label, expires_at, disabled, limits, created_at, created_by, hint FROM keys \
+         {} ORDER BY id LIMIT {}",
+        asked.sql(),
+        filter.limit,
+    );
     let rows: Vec<Row> = on_either!(transaction, connection => {
-        sqlx::query_as(
-            "SELECT sha256, id, group_id, owner, label, expires_at, disabled, limits, created_at, created_by, hint FROM keys \
-             WHERE id > $1 AND ($2 IS NULL OR owner = $2) AND ($3 IS NULL OR group_id = $3) ORDER BY id LIMIT $4",
-        )
-        .bind(filter.after)
-        .bind(filter.owner)
-        .bind(filter.group)
-        .bind(filter.limit)
-        .fetch_all(connection)
-        .await?
+        let mut query = sqlx::query_as(AssertSqlSafe(sql));
+        for value in asked.values() {
+            query = query.bind(*value);
+        }
+        query.fetch_all(connection).await?
     });
     Ok(rows.into_iter().map(StoredKey::from).collect())
 }

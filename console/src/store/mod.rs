@@ -16,6 +16,7 @@ pub mod address;
 pub mod api_tokens;
 mod attempts;
 pub mod audit;
+mod conditions;
 pub mod documents;
 pub mod drafts;
 pub mod envoys;
@@ -45,6 +46,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use sqlx::Executor as _;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
@@ -61,6 +63,10 @@ pub(crate) use transaction::on_either;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The most connections.
 const CONNECTIONS: u32 = 10;
+
+/// A console whose host is gone leaves its transaction open, with its locks, until TCP notices, which takes hours: PostgreSQL is
+/// to end it sooner.
+const GONE: &str = "SET idle_in_transaction_session_timeout = '30s'";
 
 /// An open database. Clones share it.
 #[derive(Clone)]
@@ -122,7 +128,10 @@ impl Store {
                     .application_name("trilane-console");
                 let pool = PgPoolOptions::new()
                     .max_connections(CONNECTIONS)
-                    .acquire_timeout(PATIENCE);
+                    .acquire_timeout(PATIENCE)
+                    .after_connect(|connection, _| {
+                        Box::pin(async move { connection.execute(GONE).await.map(drop) })
+                    });
                 Engine::Postgres {
                     pool: pool.connect_with(options).await?,
                     room: Arc::new(AtomicI32::new(i32::MIN)),

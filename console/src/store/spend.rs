@@ -120,17 +120,31 @@ pub async fn note_use(
     transaction: &mut Transaction,
     used: &BTreeMap<String, i64>,
 ) -> Result<(), StoreError> {
-    for (key, at) in used {
-        on_either!(transaction, connection => {
+    match transaction {
+        Transaction::Sqlite(inner, _) => {
+            for (key, at) in used {
+                sqlx::query(
+                    "INSERT INTO key_use (key_id, at) VALUES ($1, $2) \
+                     ON CONFLICT (key_id) DO UPDATE SET at = excluded.at WHERE excluded.at > key_use.at",
+                )
+                .bind(key)
+                .bind(at)
+                .execute(&mut **inner)
+                .await?;
+            }
+        }
+        Transaction::Postgres(inner) => {
+            // In the order of the map, so that two never wait for each other.
             sqlx::query(
-                "INSERT INTO key_use (key_id, at) VALUES ($1, $2) \
+                "INSERT INTO key_use (key_id, at) \
+                 SELECT key_id, at FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS used (key_id, at, place) ORDER BY place \
                  ON CONFLICT (key_id) DO UPDATE SET at = excluded.at WHERE excluded.at > key_use.at",
             )
-            .bind(key)
-            .bind(at)
-            .execute(connection)
+            .bind(used.keys().map(String::as_str).collect::<Vec<_>>())
+            .bind(used.values().copied().collect::<Vec<_>>())
+            .execute(&mut **inner)
             .await?;
-        });
+        }
     }
     Ok(())
 }

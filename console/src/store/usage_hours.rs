@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use sqlx::{AssertSqlSafe, Row as _};
 
+use super::conditions::Conditions;
 use super::spend::{plus, sum};
 use super::{StoreError, Transaction};
 use crate::ledger::{Measure, Sum, UsageTotals};
@@ -281,18 +282,19 @@ pub async fn sums(
         .iter()
         .map(|column| format!("{column}{collate}"))
         .collect();
-    let after = asked.after.as_ref().map_or_else(String::new, |after| {
-        let places = (7..)
-            .take(after.len())
-            .map(|place: u32| format!("${place}"));
-        format!("AND ({}) > ({})", by.join(", "), joined(places))
-    });
+    let by_all = by.join(", ");
+    let rows_of = Conditions::default()
+        .and("hour >=", asked.since.as_deref())
+        .and("hour <", asked.until.as_deref())
+        .and("key_id =", asked.key.as_deref())
+        .and("owner =", asked.owner.as_deref())
+        .and("group_id =", asked.group.as_deref())
+        .and("model =", asked.model.as_deref())
+        .and_row(&by_all, '>', asked.after.as_deref().unwrap_or_default());
     let sql = format!(
-        "SELECT {by}, {counts}, {charge}, {estimated} FROM usage_hours \
-         WHERE ($1 IS NULL OR hour >= $1) AND ($2 IS NULL OR hour < $2) AND ($3 IS NULL OR key_id = $3) \
-         AND ($4 IS NULL OR owner = $4) AND ($5 IS NULL OR group_id = $5) AND ($6 IS NULL OR model = $6) {after} \
-         GROUP BY {by} ORDER BY {by} LIMIT {limit}",
-        by = by.join(", "),
+        "SELECT {by_all}, {counts}, {charge}, {estimated} FROM usage_hours {rows_of} \
+         GROUP BY {by_all} ORDER BY {by_all} LIMIT {limit}",
+        rows_of = rows_of.sql(),
         counts = joined(counts),
         charge = charge("charge"),
         estimated = charge("estimated_charge"),
@@ -301,18 +303,8 @@ pub async fn sums(
     macro_rules! rows {
         ($connection:expr) => {{
             let mut query = sqlx::query(AssertSqlSafe(sql));
-            for part in [
-                &asked.since,
-                &asked.until,
-                &asked.key,
-                &asked.owner,
-                &asked.group,
-                &asked.model,
-            ] {
-                query = query.bind(part);
-            }
-            for value in asked.after.iter().flatten() {
-                query = query.bind(value);
+            for value in rows_of.values() {
+                query = query.bind(*value);
             }
             let rows = query.fetch_all($connection).await?;
             let mut sums = Vec::with_capacity(rows.len());

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use trilane_console::intake::IntakeError;
+use trilane_console::store::{Transaction, ledger_files};
 
 use crate::database::on_both;
 use crate::ledger::{expected, line, position, send, spent, stored};
@@ -77,5 +78,34 @@ async fn connections_are_cut() {
     let _ = cutting.await;
     assert!(failed > 3, "{failed}");
     assert_eq!(stored(&store).await, expected(&[bytes]));
+    database.drop().await;
+}
+
+/// A console whose host is gone holds its locks for half a minute, not for the hours that TCP takes to notice.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_goes_on_with_it() {
+    let database = crate::database::TestDatabase::postgres().await;
+    let store = database.open().await;
+    let mut transaction = store.begin().await.unwrap();
+    let Transaction::Postgres(inner) = &mut transaction else {
+        panic!("{transaction:?}")
+    };
+    // The console's own patience, and then one that a test can wait for.
+    let shown = "SHOW idle_in_transaction_session_timeout";
+    let patience: String = sqlx::query_scalar(shown)
+        .fetch_one(&mut **inner)
+        .await
+        .unwrap();
+    assert_eq!(patience, "30s");
+    let shorter = "SET LOCAL idle_in_transaction_session_timeout = '50ms'";
+    sqlx::query(shorter).execute(&mut **inner).await.unwrap();
+    let text = lines();
+    ledger_files::lock(&mut transaction, "e", "file")
+        .await
+        .unwrap();
+    // It waits for the lock of the one that does not go on.
+    position(send(&store, "e", 0, text.as_bytes()).await);
+    assert!(transaction.commit().await.is_err());
+    assert_eq!(stored(&store).await, expected(&[text.as_bytes()]));
     database.drop().await;
 }

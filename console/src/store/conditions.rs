@@ -1,0 +1,70 @@
+//! The conditions of a query.
+
+/// Conditions that rows must meet: only those that are asked for, because a database uses no index for one that may be off.
+/// All of their values are texts.
+#[derive(Debug, Default)]
+pub struct Conditions<'a> {
+    sql: String,
+    values: Vec<&'a str>,
+}
+
+impl<'a> Conditions<'a> {
+    /// Adds a condition if there is a value: `comparison` is what stands before it, such as `owner =`.
+    pub fn and(mut self, comparison: &str, value: Option<&'a str>) -> Self {
+        if let Some(value) = value {
+            self.values.push(value);
+            let word = if self.sql.is_empty() { "WHERE" } else { " AND" };
+            self.sql = format!("{}{word} {comparison} ${}", self.sql, self.values.len());
+        }
+        self
+    }
+
+    /// Adds that columns come after (`>`) or before (`<`) values in their order.
+    pub fn and_row(mut self, columns: &str, sign: char, values: &'a [String]) -> Self {
+        if !values.is_empty() {
+            let word = if self.sql.is_empty() { "WHERE" } else { " AND" };
+            let first = self.values.len().saturating_add(1);
+            let places = (first..)
+                .take(values.len())
+                .map(|place| format!("${place}"));
+            let places = places.collect::<Vec<_>>().join(", ");
+            self.sql = format!("{}{word} ({columns}) {sign} ({places})", self.sql);
+            self.values.extend(values.iter().map(String::as_str));
+        }
+        self
+    }
+
+    /// `WHERE …`, or nothing.
+    pub fn sql(&self) -> &str {
+        &self.sql
+    }
+
+    /// The values, in the order of their numbers from 1 on.
+    pub fn values(&self) -> &[&'a str] {
+        &self.values
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_asked_for() {
+        let place = ["k".to_owned(), "USD".to_owned()];
+        let none = Conditions::default().and("owner =", None);
+        assert_eq!((none.sql(), none.values()), ("", [].as_slice()));
+        let some = Conditions::default()
+            .and("hour >=", None)
+            .and("owner =", Some("ann"))
+            .and_row("key_id, currency", '>', &place)
+            .and("model =", Some("m"));
+        let sql = "WHERE owner = $1 AND (key_id, currency) > ($2, $3) AND model = $4";
+        assert_eq!(some.sql(), sql);
+        assert_eq!(some.values(), ["ann", "k", "USD", "m"]);
+        let first = Conditions::default()
+            .and_row("a", '<', &[])
+            .and_row("a, b", '<', &place);
+        assert_eq!(first.sql(), "WHERE (a, b) < ($1, $2)");
+    }
+}
