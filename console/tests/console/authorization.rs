@@ -133,6 +133,67 @@ on_both! {
     }
 }
 
+/// Every route by which a member or an agent names an object: that of somebody else, and one that is not there.
+const OTHERS: [(&str, &str, &str); 6] = [
+    ("GET /api/v1/keys/{id}", "kb", "none"),
+    ("DELETE /api/v1/tokens/{id}", "token%20of%20bob", "none"),
+    (
+        "PUT /api/v1/envoys/{id}/report",
+        "edge-2/report",
+        "none/report",
+    ),
+    ("GET /api/v1/ledger/{envoy}/{file}", "edge-2/f", "none/f"),
+    (
+        "POST /api/v1/ledger/{envoy}/{file}",
+        "edge-2/f?from=0",
+        "none/f?from=0",
+    ),
+    (
+        "POST /api/v1/ledger/{envoy}/{file} from its end",
+        "edge-2/f?from=9",
+        "none/f?from=9",
+    ),
+];
+
+on_both! {
+    /// Whoever guesses the id of somebody else's object learns not even whether it is there, and changes nothing.
+    async fn ids_that_are_guessed(database: &TestDatabase) {
+        let api = Api::new(database).await;
+        let admin = api.person("root", Role::Admin).await;
+        let bob = api.person("bob", Role::Member).await;
+        let guessing = [(Role::Member, api.person("ann", Role::Member).await), (Role::Agent, api.person("edge-1", Role::Agent).await)];
+        api.post(&admin, "/api/v1/envoys", &json!({"id": "edge-2"})).await.expect(201);
+        api.post(&admin, "/api/v1/keys", &json!({"id": "kb", "group": "g", "owner": "bob"})).await.expect(201);
+        let text = line("2026-11-24T11:00:00Z", "kb", "m", "1");
+        api.ledger(&admin, "/api/v1/ledger/edge-2/f?from=0", &text).await.expect(200);
+        let seen = async || {
+            let mut seen = vec![api.get(&bob, "/api/v1/me").await.expect(200)];
+            for path in ["/api/v1/keys/kb", "/api/v1/envoys/edge-2", "/api/v1/ledger/edge-2/f", "/api/v1/usage?by=key", "/api/v1/tokens"] {
+                seen.push(api.get(&admin, path).await.expect(200));
+            }
+            seen
+        };
+        let before = seen().await;
+        for (role, token) in &guessing {
+            for route in ROUTES.iter().filter(|route| route.path.contains('{') && route.roles.contains(role)) {
+                let name = format!("{} {}", route.method, route.path);
+                let mut cases = OTHERS.iter().filter(|(of, ..)| of.starts_with(&name)).peekable();
+                assert!(cases.peek().is_some(), "{name} as {}: say in OTHERS which objects are another one's", role.name());
+                for (case, other, none) in cases {
+                    let (base, _) = route.path.split_once('{').unwrap();
+                    let body = if route.method == Method::PUT { json!({"version": "1"}) } else { Value::Null };
+                    let ask = async |id: &str| api.call(token, route.method.clone(), &format!("{base}{id}"), &[], &body).await;
+                    let (theirs, nobodys) = (ask(other).await, ask(none).await);
+                    assert!(matches!(theirs.status.as_u16(), 403 | 404), "{case} as {}: {theirs:?}", role.name());
+                    assert_eq!((theirs.status, theirs.text), (nobodys.status, nobodys.text), "{case} as {}", role.name());
+                }
+            }
+        }
+        assert_eq!(seen().await, before);
+        api.was_well();
+    }
+}
+
 on_both! {
     /// An agent sends for its own Envoy.
     async fn an_agent_is_of_one_envoy(database: &TestDatabase) {
