@@ -8,19 +8,16 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
 use super::client::{ConsoleAnswer, ConsoleClient, ConsoleError};
 use super::ledger_file::SentFile;
+use super::settled::SettledFiles;
 use super::standing::Standing;
 use super::worker::{Chore, Next};
 use crate::ledger_files;
-
-/// How long after its last change a file that was set aside is taken to get no more: Envoy writes what it holds back and opens
-/// the new file well within it.
-const SETTLED: Duration = Duration::from_secs(30);
 
 /// Files that were set aside and that the console has all of.
 #[derive(Debug, Clone, Default)]
@@ -60,6 +57,7 @@ pub struct LedgerSender {
     acknowledged: Acknowledged,
     /// Where each open file goes on, by its identity.
     positions: BTreeMap<String, u64>,
+    settled: SettledFiles,
     standing: Arc<Standing>,
 }
 
@@ -78,6 +76,7 @@ impl LedgerSender {
             ledger,
             acknowledged,
             positions: BTreeMap::new(),
+            settled: SettledFiles::default(),
             standing,
         }
     }
@@ -96,11 +95,17 @@ impl LedgerSender {
         Ok(position)
     }
 
+    /// Whether a file that was set aside gets no more.
+    fn has_settled(&mut self, path: &Path) -> bool {
+        let length = fs::metadata(path).map(|found| found.len());
+        length.is_ok_and(|length| self.settled.has(path, length, Instant::now()))
+    }
+
     /// Sends what comes next in a file. How much is left, and whether anything was sent.
     fn send(&mut self, path: &Path, is_aside: bool) -> Result<(u64, bool), String> {
         let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
         let told = |error: ConsoleError| error.to_string();
-        let settled = is_aside && is_settled(path);
+        let settled = is_aside && self.has_settled(path);
         let Some(mut file) = SentFile::open(path, settled).map_err(failed)? else {
             if settled {
                 self.acknowledged.add(path, 0);
@@ -143,6 +148,7 @@ impl Chore for LedgerSender {
     fn run(&mut self) -> Result<Next, String> {
         let aside = ledger_files::aside(&self.ledger).unwrap_or_default();
         self.acknowledged.keep(&aside);
+        self.settled.keep(&aside);
         let mut waiting = 0_u64;
         let mut more = false;
         let files = aside.iter().map(|path| (path.clone(), true));
@@ -165,14 +171,4 @@ fn position(answer: &ConsoleAnswer) -> Result<u64, ConsoleError> {
     position
         .map(|found| found.position)
         .map_err(|_| ConsoleError::Other("with something else than a position".to_owned()))
-}
-
-/// Whether a file has not changed for a while.
-fn is_settled(path: &Path) -> bool {
-    let written = fs::metadata(path).and_then(|found| found.modified());
-    written.is_ok_and(|at| {
-        SystemTime::now()
-            .duration_since(at)
-            .is_ok_and(|age| age >= SETTLED)
-    })
 }

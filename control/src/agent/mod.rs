@@ -16,6 +16,7 @@ mod keys;
 mod ledger;
 mod ledger_file;
 mod report;
+mod settled;
 mod standing;
 mod worker;
 
