@@ -13,6 +13,7 @@ import sys
 import tempfile
 import zipfile
 from pathlib import Path
+from typing import Optional
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target").resolve()
@@ -27,12 +28,13 @@ def has_programs(directory: Path) -> bool:
     return all((directory / name).is_file() for name in ("postgres", "initdb"))
 
 
-def found() -> bool:
+def programs() -> Optional[Path]:
+    """The directory of PostgreSQL's programs, if there is one."""
     places = [TARGET / "postgres/bin", *Path("/usr/lib/postgresql").glob("*/bin")]
     places += [Path(place) for place in os.environ.get("PATH", "").split(os.pathsep) if place]
     if chosen := os.environ.get("TRILANE_POSTGRES"):
         places.insert(0, Path(chosen))
-    return any(map(has_programs, places))
+    return next(filter(has_programs, places), None)
 
 
 def fetch() -> None:
@@ -60,5 +62,5 @@ def fetch() -> None:
 
 
 if __name__ == "__main__":
-    if not found():
+    if not programs():
         fetch()
