@@ -202,15 +202,24 @@ E2E_WORKERS ?= 3
 e2e_pytest = TRILANE_PROGRAMS='$(TEST_PROGRAMS)' $(VENV)/bin/python -m pytest --numprocesses $(E2E_WORKERS) --dist loadgroup --no-loadscope-reorder
 
 .PHONY: e2e
-e2e: build test-programs envoy venv node-modules ## end-to-end tests on a real Envoy (PYTEST_ARGS='-k name' E2E_WORKERS=3)
+e2e: build test-programs envoy postgres venv node-modules ## end-to-end tests on a real Envoy (PYTEST_ARGS='-k name' E2E_WORKERS=3)
 	$(call say,end-to-end tests)
 	@$(e2e_pytest) tests/e2e -m 'not long' $(PYTEST_ARGS)
 
-# What waits for leases of 30 s and the like.
+# What waits for leases of 30 s and the like, and the long crash run.
 .PHONY: e2e-long
-e2e-long: build test-programs envoy venv
+e2e-long: build test-programs envoy postgres venv
 	$(call say,long end-to-end tests)
 	@$(e2e_pytest) tests/e2e -m long $(PYTEST_ARGS)
+
+# Part of `e2e-long`, and so of `test-long`. A seed repeats a run.
+CRASH_BLOWS ?= 110
+CRASH_SEED ?=
+.PHONY: crash-run
+crash-run: build test-programs envoy postgres venv ## agents, consoles, PostgreSQL, Envoys are killed under load, then the console's sums are those of the files (CRASH_BLOWS=110 CRASH_SEED=n)
+	$(call say,crash run)
+	@TRILANE_PROGRAMS='$(TEST_PROGRAMS)' TRILANE_CRASH_BLOWS='$(CRASH_BLOWS)' TRILANE_CRASH_SEED='$(CRASH_SEED)' \
+		$(VENV)/bin/python -m pytest tests/e2e/crash -m long -s $(PYTEST_ARGS)
 
 VENV_STAMP := $(VENV)/installed-$(call hash,tests/e2e/requirements.txt)
 PREVIOUS_VENV := $(VENV)-previous
@@ -428,7 +437,7 @@ $(MUTANTS_TOOL)/bin/cargo-mutants:
 
 # Each check that keeps a tenant from using what nobody pays is taken out once, and its cases must fail.
 .PHONY: mutations
-mutations: build programs noop envoy venv ## abuse and failover suites against a filter without each of its checks
+mutations: build programs noop envoy postgres venv ## abuse, failover and crash suites against a filter or console without each of its checks
 	$(call say,mutations)
 	@PYTHONPATH=envoy:tests/runner $(VENV)/bin/python tests/mutations/run.py
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Takes one check after another out of the filter, and demands that the cases that belong to it fail then.
+"""Takes one check after another out of the filter or the console, and demands that the cases that belong to it fail then.
 
     PYTHONPATH=envoy:tests/runner target/venv/bin/python tests/mutations/run.py [--only NAME] [--list] [--check]
 
-Each `Mutation` replaces one text of one file of the source. The filter is built of a copy of the tree, in
-`target/mutations`, and the cases run there on a real Envoy; the tree itself is not touched. A text that is not found
+Each `Mutation` replaces one text of one file of the source. The filter is built of a copy of the tree, and the command
+where a mutation is the console's, in `target/mutations`, and the cases run there on a real Envoy; the tree itself is not touched. A text that is not found
 exactly once, a mutation that does not compile, and a case that passes without its check are errors. `make build
 programs envoy venv` must have run.
 """
@@ -21,20 +21,24 @@ import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Optional
 
 from abuse import ABUSE
+from console import CONSOLE
 from failover import FAILOVER
 from mutation import Mutation
 
 ROOT = Path(__file__).resolve().parents[2]
 E2E = ROOT / "tests" / "e2e"
-MUTATIONS = (*ABUSE, *FAILOVER)
+MUTATIONS = (*ABUSE, *FAILOVER, *CONSOLE)
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target").resolve()
 #: The copy of the tree, and what cargo builds of it: kept, so that the next run builds little.
 TREE = TARGET / "mutations" / "tree"
 BUILT = TARGET / "mutations" / "target"
 #: Made by `make build programs envoy venv`, and used as they are.
-SHARED = ("release/trilane", "release/trilane-upstream", "envoy-1.40.0")
+SHARED = ("release/trilane", "release/trilane-upstream", "envoy-1.40.0", "postgres")
+#: The command of the copy beside the simulator, for the mutations of the console.
+PROGRAMS = BUILT / "programs"
 #: Builds fast rather than small.
 PROFILE = {"LTO": "off", "CODEGEN_UNITS": "16", "INCREMENTAL": "true", "OPT_LEVEL": "1"}
 #: How long the cases of one mutation may take, in seconds.
@@ -74,33 +78,44 @@ def copy_tree() -> None:
     for copy in TREE.rglob("*"):
         if copy.is_file() and not copy.is_symlink() and str(copy.relative_to(TREE)) not in names:
             copy.unlink()
-    for name in SHARED:
-        link = BUILT / name
+    links = {BUILT / name: TARGET / name for name in SHARED}
+    links[PROGRAMS / "trilane"] = BUILT / "debug" / "trilane"
+    links[PROGRAMS / "trilane-upstream"] = TARGET / "release" / "trilane-upstream"
+    for link, program in links.items():
         link.parent.mkdir(parents=True, exist_ok=True)
-        if not link.exists():
-            link.symlink_to(TARGET / name)
+        if not link.is_symlink():
+            link.symlink_to(program)
 
 
-def environment() -> dict[str, str]:
+def environment(mutation: Optional[Mutation]) -> dict[str, str]:
     more = {f"CARGO_PROFILE_RELEASE_{name}": value for name, value in PROFILE.items()}
+    if is_of_command(mutation):
+        more["TRILANE_PROGRAMS"] = str(PROGRAMS)
     return {**os.environ, **more, "CARGO_TARGET_DIR": str(BUILT), "PYTHONPATH": "envoy:tests/runner", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def build() -> None:
-    """Builds the filter of the copy."""
-    command = ["cargo", "rustc", "--release", "--lib", "--crate-type", "cdylib", "--target", "wasm32-wasip1"]
-    done = subprocess.run([*command, "--package", "trilane"], cwd=TREE, env=environment(), capture_output=True, text=True)
+def is_of_command(mutation: Optional[Mutation]) -> bool:
+    """Whether it is one of the command's. The filter is as it was then."""
+    return mutation is not None and mutation.file.startswith(("console/", "control/"))
+
+
+def build(mutation: Optional[Mutation]) -> None:
+    """Builds what is mutated of the copy, or the filter."""
+    command = ["cargo", "rustc", "--release", "--lib", "--crate-type", "cdylib", "--target", "wasm32-wasip1", "--package", "trilane"]
+    if is_of_command(mutation):
+        command = ["cargo", "build", "--package", "trilane-control"]
+    done = subprocess.run(command, cwd=TREE, env=environment(mutation), capture_output=True, text=True)
     if done.returncode:
         raise Failed("it does not compile:\n" + done.stderr[-3000:])
 
 
-def run(cases: Sequence[str]) -> dict[str, str]:
+def run(cases: Sequence[str], mutation: Optional[Mutation]) -> dict[str, str]:
     """What became of each test that these select: `passed`, `failed`, `error` or `skipped`."""
     report = BUILT / "report.xml"
     report.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}"]
     command += [f"tests/e2e/{case}" for case in cases]
-    done = subprocess.run(command, cwd=TREE, env=environment(), capture_output=True, text=True, timeout=PATIENCE)
+    done = subprocess.run(command, cwd=TREE, env=environment(mutation), capture_output=True, text=True, timeout=PATIENCE)
     if not report.exists():
         raise Failed("the tests did not run:\n" + done.stdout[-3000:] + done.stderr[-1000:])
     became = {}
@@ -140,8 +155,8 @@ def mutate(mutation: Mutation) -> None:
     whole = file.read_text(encoding="utf-8")
     file.write_text(whole.replace(mutation.old, mutation.new), encoding="utf-8")
     try:
-        build()
-        judge(run(mutation.cases), mutation)
+        build(mutation)
+        judge(run(mutation.cases, mutation), mutation)
     finally:
         file.write_text(whole, encoding="utf-8")
 
@@ -169,8 +184,8 @@ def main() -> int:
         began = time.monotonic()
         try:
             if mutation is None:
-                build()
-                judge_whole(run(cases), cases)
+                build(None)
+                judge_whole(run(cases, None), cases)
             else:
                 mutate(mutation)
             word = "as it should be" if mutation is None else "noticed"

@@ -179,6 +179,17 @@ class Stack:
         while self._held:
             self._held.pop().close()
 
+    def kill_envoy(self) -> None:
+        """Kills Envoy; `restart_envoy` starts it again."""
+        envoy = self._children.pop("Envoy").process
+        envoy.kill()
+        envoy.wait()
+
+    def restart_envoy(self, timeout: float = 60.0) -> None:
+        """Starts the Envoy that was killed, and waits until the gateway answers."""
+        self._start_envoy()
+        self.wait_ready(timeout)
+
     def prepare(self) -> None:
         """Everything before the first process: ports, directories, certificate."""
         _require(self._wasm, "the filter", "make build")
