@@ -82,6 +82,9 @@ type Row = (
     Option<String>,
     Option<String>,
     Option<String>,
+    Option<String>,
+    Option<String>,
+    Option<String>,
 );
 
 async fn read(connection: &mut SqliteConnection) -> Result<Vec<StoredKey>, ImportError> {
@@ -98,7 +101,15 @@ async fn read(connection: &mut SqliteConnection) -> Result<Vec<StoredKey>, Impor
         return Err(ImportError::File(why.to_owned()));
     }
     // Earlier releases lack some.
-    let later = ["limits", "owner", "label", "created_at"];
+    let later = [
+        "limits",
+        "owner",
+        "label",
+        "created_at",
+        "team",
+        "models",
+        "multiplier",
+    ];
     let later = later.map(|name| if has(name) { name } else { "NULL" });
     let sql = format!(
         "SELECT sha256, id, group_id, expires_at, disabled, {} FROM keys ORDER BY id",
@@ -118,6 +129,9 @@ async fn read(connection: &mut SqliteConnection) -> Result<Vec<StoredKey>, Impor
         owner: row.6,
         label: row.7,
         created_at: row.8,
+        team: row.9,
+        models: row.10,
+        multiplier: row.11,
         created_by: None,
         hint: None,
     });

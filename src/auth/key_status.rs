@@ -85,7 +85,8 @@ fn status(
     let needs_prices = namespace == Namespace::Feed && has_budget;
     let group_in = |policy: &Policy| {
         let group = policy.group(&key.group);
-        group.filter(|group| group.priced || !needs_prices).cloned()
+        let can = |group: &Group| group.can_have_budget(key.access.as_deref());
+        group.filter(|group| !needs_prices || can(group)).cloned()
     };
     let group = group_in(&in_force.policy).or_else(|| group_in(&store.latest_policy()?.policy));
     match group {

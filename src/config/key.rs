@@ -4,7 +4,7 @@ use super::compile::keys::{self, Checked};
 use super::compile::limits;
 use super::document::{KeyDocument, LimitsDocument};
 use super::error::Problems;
-use crate::keys::KeyDigest;
+use crate::keys::{KeyAccess, KeyDigest};
 use crate::limits::Limits;
 
 pub(crate) use super::compile::keys::{KeyFields, KeyPlace};
@@ -18,6 +18,8 @@ pub struct CheckedKey {
     pub expires_at: Option<i64>,
     /// Its limits; `None` for none.
     pub limits: Option<Box<Limits>>,
+    /// What it has of its own; `None` for nothing.
+    pub access: Option<Box<KeyAccess>>,
 }
 
 impl CheckedKey {
@@ -26,11 +28,18 @@ impl CheckedKey {
     /// # Errors
     /// Every problem, by its field. No value is quoted.
     pub fn of(key: &KeyDocument) -> Result<Self, Problems> {
+        let models: Option<Vec<&str>> = key
+            .models
+            .as_ref()
+            .map(|models| models.iter().map(String::as_str).collect());
         let fields = KeyFields {
             id: key.id.as_deref(),
             sha256: key.sha256.as_deref(),
             group: key.group.as_deref(),
             owner: key.owner.as_deref(),
+            team: key.team.as_deref(),
+            models: models.as_deref(),
+            multiplier: key.multiplier.as_deref(),
             expires_at: key.expires_at.as_deref(),
         };
         let mut problems = Problems::default();
@@ -39,14 +48,17 @@ impl CheckedKey {
 
     /// Checks a key at some place; `None` where a problem was found.
     pub(crate) fn check(
-        fields: KeyFields<'_>,
+        fields: KeyFields<'_, '_>,
         limits: Option<&LimitsDocument>,
         place: KeyPlace,
         problems: &mut Problems,
     ) -> Option<Self> {
         let before = problems.0.len();
         let Checked {
-            digest, expires_at, ..
+            digest,
+            expires_at,
+            access,
+            ..
         } = fields.check(keys::any_group, place, problems);
         let limits =
             limits.and_then(|limits| limits::compile(limits, &place.field("limits"), problems));
@@ -55,6 +67,7 @@ impl CheckedKey {
             digest,
             expires_at,
             limits,
+            access,
         })
     }
 
@@ -70,6 +83,7 @@ impl CheckedKey {
             digest: digest.ok()?,
             expires_at: None,
             limits: None,
+            access: None,
         })
     }
 }

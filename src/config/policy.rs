@@ -8,6 +8,7 @@ use hashbrown::HashMap;
 
 use super::account::Accounts;
 use super::feed_source::FeedSource;
+use crate::keys::KeyAccess;
 use crate::limits::Subject;
 use crate::limits::service::OnFailure;
 use crate::model::{Catalog, Model};
@@ -115,6 +116,43 @@ pub struct Source {
     pub unreported_free: bool,
     /// Its models.
     pub catalog: Catalog,
+}
+
+impl Group {
+    /// Whether a budget counts all that one of its keys may use, which has this of its own.
+    pub fn can_have_budget(&self, access: Option<&KeyAccess>) -> bool {
+        let own = access.filter(|access| access.models.is_some());
+        self.priced
+            || own.is_some_and(|access| {
+                let mut usable = self.kind.usable();
+                usable.all(|(_, model)| model.is_priced() || !access.allows(&model.id))
+            })
+    }
+}
+
+impl GroupKind {
+    /// The models that keys of such a group may use, each with the source that has it.
+    pub fn usable(&self) -> impl Iterator<Item = (&Source, &Model)> {
+        let (source, mixed) = match self {
+            Self::Source(source) => (Some(&**source), None),
+            Self::Mixed(mixed) => (None, Some(mixed)),
+        };
+        let own = source.into_iter().flat_map(|source| {
+            let models = source.catalog.models().iter();
+            models.map(move |model| (source, model))
+        });
+        let shown = mixed.into_iter().flat_map(|mixed| {
+            mixed.models.iter().filter_map(|shown| {
+                let source = &*mixed.entry(shown.entry)?.source;
+                let mut models = source.catalog.models().iter();
+                let model = models.find(|model| model.id == shown.id)?;
+                Some((source, model))
+            })
+        });
+        own.chain(shown)
+            .map(|(source, model)| (source, &**model))
+            .filter(|(_, model)| model.entitled)
+    }
 }
 
 impl Source {

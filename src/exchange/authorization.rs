@@ -1,29 +1,27 @@
 //! Authorizes a request: what its group may do with the endpoint.
 
-use std::rc::Rc;
-
+use super::request::Caller;
 use super::route::Route;
-use crate::config::policy::{Clients, Group};
+use crate::config::policy::Clients;
 use crate::head::{Head, Occurrence};
 use crate::protocol::parameters::{self, ParameterError};
 use crate::protocol::query::Target;
 use crate::protocol::{Endpoint, Permission, Protocol, generate, messages};
 use crate::reply::Rejection;
 
-/// Authorizes what a group asks of an endpoint: protocol, version, images, token counting, methods, parameters. Gives the
+/// Authorizes what a caller asks of an endpoint: protocol, version, images, token counting, methods, parameters. Gives the
 /// way to the source.
 ///
 /// # Errors
-/// The first of these that the group may not have.
+/// The first of these that the caller's group may not have.
 pub(super) fn authorize(
     head: &Head,
     target: &Target<'_>,
     endpoint: &Endpoint,
-    protocol: Protocol,
-    group: &Rc<Group>,
+    caller: &Caller,
 ) -> Result<Route, Rejection> {
-    let route = Route::find(group, protocol)?;
-    let strict = group.clients == Clients::Strict;
+    let route = Route::find(&caller.group, caller.protocol)?.with_access(caller.access.as_ref());
+    let strict = caller.group.clients == Clients::Strict;
     if strict && endpoint.is_for_current_clients(target.path) {
         return Err(Rejection::PathOfCurrentClients);
     }

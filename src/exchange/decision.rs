@@ -167,12 +167,7 @@ fn list(
     target: &Target<'_>,
     context: &ReplyContext,
 ) -> Result<Reply, Rejection> {
-    let body = lists::body(
-        &caller.group,
-        caller.protocol,
-        endpoint.path_model(),
-        target,
-    )?;
+    let body = lists::body(caller, endpoint.path_model(), target)?;
     let dialect = match caller.protocol {
         Protocol::C => Dialect::Native(Protocol::C),
         Protocol::A | Protocol::B => context.dialect,
@@ -210,7 +205,7 @@ fn upstream_request(
     now_us: impl FnOnce() -> u64,
 ) -> Result<UpstreamRequest, Unauthorized> {
     let spec = endpoint.spec();
-    let route = authorize(head, target, endpoint, caller.protocol, &caller.group)?;
+    let route = authorize(head, target, endpoint, caller)?;
     let (expects, named) = expected_model(endpoint, &route)?;
     let stream = endpoint.method() == Some("streamGenerateContent");
     let (content_length, media) = match check_body_head(head, end, endpoint, policy.max_body) {

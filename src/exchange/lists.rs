@@ -1,31 +1,32 @@
 //! `GET /v1/models` and `GET /v1beta/models`, answered from the policy.
 
-use std::rc::Rc;
-
 use serde_json::Value;
 
+use super::request::Caller;
 use super::route::{self, Route};
 use crate::config::policy::{Group, GroupKind, Lists};
+use crate::keys::KeyAccess;
 use crate::protocol::listing::{Listed, generate_list, shared_list};
 use crate::protocol::page::{self, ListPage};
 use crate::protocol::query::Target;
 use crate::protocol::{Entry, Protocol};
 use crate::reply::Rejection;
 
-/// The body that answers a list request of `protocol` by a key of `group`: the model `one`, or all of them.
+/// The body that answers a list request: the model `one`, or all of them.
 pub(super) fn body(
-    group: &Rc<Group>,
-    protocol: Protocol,
+    caller: &Caller,
     one: Option<&str>,
     target: &Target<'_>,
 ) -> Result<Vec<u8>, Rejection> {
-    let of_c = protocol == Protocol::C;
+    let group = &caller.group;
+    let of_c = caller.protocol == Protocol::C;
     if let (true, GroupKind::Source(_)) = (of_c, &group.kind) {
         // A source of another protocol has no list in C's shape.
-        Route::find(group, protocol)?;
+        Route::find(group, caller.protocol)?;
     }
-    let first = || written(group, one, target, of_c);
-    if one.is_some() || target.query.is_some() {
+    let access = caller.access.as_deref();
+    let first = || written(group, access, one, target, of_c);
+    if one.is_some() || target.query.is_some() || access.is_some() {
         return first();
     }
     let Lists { shared, generate } = &group.lists;
@@ -39,24 +40,26 @@ pub(super) fn body(
 /// The body, written anew.
 fn written(
     group: &Group,
+    access: Option<&KeyAccess>,
     one: Option<&str>,
     target: &Target<'_>,
     of_c: bool,
 ) -> Result<Vec<u8>, Rejection> {
-    let body = value(group, one, target, of_c)?;
+    let body = value(group, access, one, target, of_c)?;
     Ok(body.to_string().into_bytes())
 }
 
 fn value(
     group: &Group,
+    access: Option<&KeyAccess>,
     one: Option<&str>,
     target: &Target<'_>,
     of_c: bool,
 ) -> Result<Value, Rejection> {
-    let models = visible(group, of_c);
+    let models = visible(group, access, of_c);
     match one {
         Some(name) => {
-            let found = find(group, &models, name, of_c)?;
+            let found = find(group, access, &models, name, of_c)?;
             Ok(if of_c {
                 found.generate()
             } else {
@@ -82,9 +85,10 @@ fn value(
     }
 }
 
-/// The models that a key of `group` may use; `only_c` leaves those of the C entry of a Mixed group.
-fn visible(group: &Group, only_c: bool) -> Vec<Listed<'_>> {
-    match &group.kind {
+/// The models that a key of `group` with this of its own may use; `only_c` leaves those of the C entry of a Mixed group.
+fn visible<'a>(group: &'a Group, access: Option<&KeyAccess>, only_c: bool) -> Vec<Listed<'a>> {
+    let own = access.and_then(|access| access.multiplier);
+    let mut models: Vec<_> = match &group.kind {
         GroupKind::Source(source) => source
             .catalog
             .models()
@@ -102,23 +106,26 @@ fn visible(group: &Group, only_c: bool) -> Vec<Listed<'_>> {
                 let model = models.find(|m| m.id == shown.id && m.entitled)?;
                 Some(Listed {
                     model,
-                    offer: Some((entry.entry, entry.multiplier)),
+                    offer: Some((entry.entry, own.unwrap_or(entry.multiplier))),
                 })
             })
             .collect(),
-    }
+    };
+    models.retain(|listed| access.is_none_or(|access| access.allows(&listed.model.id)));
+    models
 }
 
 /// The listed model that `name` means, by any spelling that a request could use.
 fn find<'a>(
     group: &Group,
+    access: Option<&KeyAccess>,
     listed: &[Listed<'a>],
     name: &str,
     only_c: bool,
 ) -> Result<Listed<'a>, Rejection> {
     let id = match &group.kind {
         GroupKind::Source(source) => source.catalog.find(name).map(|m| m.id.as_str()),
-        GroupKind::Mixed(mixed) => route::entry_for(mixed, name)
+        GroupKind::Mixed(mixed) => route::entry_for(mixed, name, access)
             .and_then(|entry| mixed.entry(entry))
             .and_then(|entry| entry.source.catalog.find(name))
             .map(|m| m.id.as_str()),
@@ -130,7 +137,7 @@ fn find<'a>(
         .ok_or_else(|| Rejection::ModelNotFound {
             name: name.to_owned(),
             served_by: match (&group.kind, only_c) {
-                (GroupKind::Mixed(mixed), true) => route::entry_for(mixed, name),
+                (GroupKind::Mixed(mixed), true) => route::entry_for(mixed, name, access),
                 _ => None,
             },
         })

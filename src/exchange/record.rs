@@ -150,16 +150,17 @@ impl RecordBuilder {
                 (replaced.request_id, replaced.status, replaced.failure)
             }
         };
-        let (key, key_found_in, owner, group, currency) = match (caller, misplaced) {
+        let (key, key_found_in, owner, team, group, currency) = match (caller, misplaced) {
             (Some(caller), _) => {
                 let Caller {
                     key,
                     owner,
+                    team,
                     group,
                     currency,
                     ..
                 } = caller;
-                (Some(key), None, owner, Some(group), currency)
+                (Some(key), None, owner, team, Some(group), currency)
             }
             (None, Some(misplaced)) => {
                 let MisplacedKey {
@@ -167,9 +168,9 @@ impl RecordBuilder {
                     found_in,
                     group,
                 } = misplaced;
-                (Some(key), Some(found_in), None, Some(group), None)
+                (Some(key), Some(found_in), None, None, Some(group), None)
             }
-            (None, None) => (None, None, None, None, None),
+            (None, None) => (None, None, None, None, None, None),
         };
         Record {
             endpoint: endpoint.map(|endpoint| endpoint.name().to_owned()),
@@ -186,6 +187,7 @@ impl RecordBuilder {
             key,
             key_found_in,
             owner,
+            team,
             group: group.map(|group| group.id.clone()),
             requested_model: named.map(|named| named.requested),
             stream: streamed,

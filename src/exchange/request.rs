@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::config::policy::{Group, Policy};
 use crate::head::Head;
-use crate::keys::KeyRecord;
+use crate::keys::{KeyAccess, KeyRecord};
 use crate::limits::{Scope, Subject};
 use crate::model::Model;
 use crate::protocol::query::Target;
@@ -76,6 +76,10 @@ pub(super) struct Caller {
     pub key: String,
     /// The person or system that the key belongs to.
     pub owner: Option<String>,
+    /// The team that the key belongs to.
+    pub team: Option<String>,
+    /// What the key has of its own; `None` for nothing.
+    pub access: Option<Rc<KeyAccess>>,
     /// The key's group.
     pub group: Rc<Group>,
     /// The protocol that the request speaks.
@@ -98,6 +102,8 @@ impl Caller {
             subjects: subjects(&key, &group, policy),
             key: key.id,
             owner: key.owner,
+            team: key.team,
+            access: key.access.map(Rc::from),
             group,
             protocol,
             currency: policy.currency.clone(),

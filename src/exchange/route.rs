@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use crate::config::policy::{Group, GroupKind, Mixed, Source};
+use crate::keys::KeyAccess;
 use crate::ledger::RouteTaken;
 use crate::model::Model;
 use crate::money::Multiplier;
@@ -20,6 +21,8 @@ pub struct Route {
     pub entry: Option<Entry>,
     /// The final multiplier.
     pub multiplier: Multiplier,
+    /// What the key has of its own; `None` for nothing.
+    access: Option<Rc<KeyAccess>>,
 }
 
 impl Route {
@@ -38,6 +41,7 @@ impl Route {
                 source: Rc::clone(source),
                 entry: None,
                 multiplier: source.multiplier,
+                access: None,
             }),
             GroupKind::Source(source) => Err(not_allowed(Spoken::Only(source.protocol))),
             GroupKind::Mixed(mixed) => match mixed.entry(protocol.entry()) {
@@ -46,9 +50,21 @@ impl Route {
                     source: Rc::clone(&found.source),
                     entry: Some(found.entry),
                     multiplier: found.multiplier,
+                    access: None,
                 }),
                 None => Err(not_allowed(Spoken::Lacks(protocol.entry()))),
             },
+        }
+    }
+
+    /// The route for a key of the group that has this of its own.
+    #[must_use]
+    pub fn with_access(self, access: Option<&Rc<KeyAccess>>) -> Self {
+        let own = access.and_then(|access| access.multiplier);
+        Self {
+            multiplier: own.unwrap_or(self.multiplier),
+            access: access.map(Rc::clone),
+            ..self
         }
     }
 
@@ -74,11 +90,11 @@ impl Route {
     /// [`Rejection::ModelNotEntitled`] where the source account may not use it.
     pub fn model(&self, name: &str) -> Result<&Rc<Model>, Rejection> {
         let found = self.source.catalog.find(name);
-        let visible = match (&self.group.kind, self.entry) {
+        let shown = match (&self.group.kind, self.entry) {
             (GroupKind::Mixed(mixed), Some(entry)) => found.filter(|m| mixed.shows(entry, m)),
             _ => found,
         };
-        match visible {
+        match shown.filter(|model| allows(self.access.as_deref(), &model.id)) {
             Some(model) if model.entitled => Ok(model),
             Some(_) => Err(Rejection::ModelNotEntitled {
                 name: name.to_owned(),
@@ -95,16 +111,23 @@ impl Route {
         let GroupKind::Mixed(mixed) = &self.group.kind else {
             return None;
         };
-        entry_for(mixed, name)
+        entry_for(mixed, name, self.access.as_deref())
     }
 }
 
-/// The entry of a Mixed group that serves the model that `name` means.
-pub fn entry_for(mixed: &Mixed, name: &str) -> Option<Entry> {
+/// Whether a key with this of its own may use a model, if its group may.
+fn allows(access: Option<&KeyAccess>, id: &str) -> bool {
+    access.is_none_or(|access| access.allows(id))
+}
+
+/// The entry of a Mixed group that serves the model that `name` means to a key with this of its own.
+pub fn entry_for(mixed: &Mixed, name: &str, access: Option<&KeyAccess>) -> Option<Entry> {
     Entry::ALL.into_iter().find(|&entry| {
         mixed
             .entry(entry)
             .and_then(|e| e.source.catalog.find(name))
-            .is_some_and(|model| model.entitled && mixed.shows(entry, model))
+            .is_some_and(|model| {
+                model.entitled && mixed.shows(entry, model) && allows(access, &model.id)
+            })
     })
 }

@@ -185,10 +185,7 @@ mod tests {
         let terms = Terms {
             id: "k",
             group: "g",
-            owner: None,
-            expires_at: None,
-            disabled: false,
-            limits: None,
+            ..Terms::default()
         };
         let numbered = versions.iter().enumerate();
         numbered

@@ -75,6 +75,13 @@ struct ChangeDocument<'a> {
     #[serde(borrow)]
     owner: Option<Text<'a>>,
     #[serde(borrow)]
+    team: Option<Text<'a>>,
+    /// Most keys have none, and shall not carry the room for them.
+    #[serde(borrow)]
+    models: Option<Box<Vec<Text<'a>>>>,
+    #[serde(borrow)]
+    multiplier: Option<Text<'a>>,
+    #[serde(borrow)]
     expires_at: Option<Text<'a>>,
     disabled: Option<bool>,
     /// Most keys have none, and shall not carry the room for them.
@@ -135,9 +142,11 @@ impl<'a> Page<'a> {
                 id: text(&change.id).unwrap_or_default(),
                 group: text(&change.group).unwrap_or_default(),
                 owner: text(&change.owner),
+                team: text(&change.team),
                 expires_at: checked.expires_at,
                 disabled: change.disabled.unwrap_or(false),
                 limits: checked.limits.as_deref(),
+                access: checked.access.as_deref(),
             }),
         })
     }
@@ -157,11 +166,18 @@ impl ChangeDocument<'_> {
         let checked = if self.removed == Some(true) {
             CheckedKey::of_removed(text(&self.sha256), place, problems)
         } else {
+            let models: Option<Vec<&str>> = self
+                .models
+                .as_ref()
+                .map(|models| models.iter().map(|Text(name)| &**name).collect());
             let fields = KeyFields {
                 id: text(&self.id),
                 sha256: text(&self.sha256),
                 group: text(&self.group),
                 owner: text(&self.owner),
+                team: text(&self.team),
+                models: models.as_deref(),
+                multiplier: text(&self.multiplier),
                 expires_at: text(&self.expires_at),
             };
             CheckedKey::check(fields, self.limits.as_deref(), place, problems)

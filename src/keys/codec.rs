@@ -6,16 +6,20 @@
 //! format 3  document, changing    3       epoch version length key before    key, before: flags terms, or nothing
 //!
 //! flags     1 byte       epoch, version  8 bytes each       length  4 bytes, of `key`
-//! terms     expiry (8 bytes), group, id, owner if the flags say so (a length of 1 byte and UTF-8 each), limits likewise
+//! terms     expiry (8 bytes), group, id (a length of 1 byte and UTF-8 each), and what the flags say: owner, team (likewise),
+//!           multiplier (8 bytes, ten thousandths), models (their number in 1 byte, a tag of 8 bytes each), limits
 //! ```
 //!
 //! Numbers are little endian. Records have a format because a loader and a filter of different releases may meet in one
 //! Envoy: the loader is fixed until Envoy restarts, the filter can be swapped at any time. A record of an unknown format, or
 //! with unknown flags, is [`Unreadable`].
 
+use super::access::KeyAccess;
 use super::record::{KeyRecord, StoredRecord, Terms, Unreadable};
 use super::store::Namespace;
 use crate::limits::Limits;
+use crate::model::{ModelSubset, ModelTag};
+use crate::money::Multiplier;
 
 const FORMAT_DOCUMENT: u8 = 1;
 const FORMAT_FEED: u8 = 2;
@@ -29,8 +33,15 @@ const REMOVED: u8 = 2;
 const LIMITED: u8 = 4;
 /// Between ids and limits the terms have an owner. A key without one has not a byte for it.
 const OWNED: u8 = 8;
+/// Behind the owner the terms have a team.
+const OF_TEAM: u8 = 16;
+/// Behind the team the terms have a multiplier of the key's own. As with limits, a release that knows of none must not charge
+/// by another.
+const MULTIPLIED: u8 = 32;
+/// Behind the multiplier the terms have the models that the key may use.
+const SUBSET: u8 = 64;
 /// Every flag that tells what the terms of a key have.
-const TERMS: u8 = DISABLED | LIMITED | OWNED;
+const TERMS: u8 = DISABLED | LIMITED | OWNED | OF_TEAM | MULTIPLIED | SUBSET;
 const NEVER: i64 = i64::MAX;
 /// Where the epoch of format 1 and 2 stands.
 const EPOCH: core::ops::Range<usize> = 2..10;
@@ -192,17 +203,35 @@ fn flags(terms: &Terms<'_>) -> u8 {
     flag(DISABLED, terms.disabled)
         | flag(LIMITED, terms.limits.is_some())
         | flag(OWNED, terms.owner.is_some())
+        | flag(OF_TEAM, terms.team.is_some())
+        | flag(MULTIPLIED, multiplier(terms).is_some())
+        | flag(SUBSET, models(terms).is_some())
+}
+
+fn multiplier(terms: &Terms<'_>) -> Option<Multiplier> {
+    terms.access?.multiplier
+}
+
+fn models<'a>(terms: &Terms<'a>) -> Option<&'a ModelSubset> {
+    terms.access?.models.as_ref()
 }
 
 fn put_terms(terms: &Terms<'_>, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(&terms.expires_at.unwrap_or(NEVER).to_le_bytes());
-    for text in [Some(terms.group), Some(terms.id), terms.owner]
-        .into_iter()
-        .flatten()
-    {
+    let texts = [Some(terms.group), Some(terms.id), terms.owner, terms.team];
+    for text in texts.into_iter().flatten() {
         // Ids are at most 64 bytes, owners 128 (names.rs); a longer one could not be read back.
         bytes.push(u8::try_from(text.len()).unwrap_or(u8::MAX));
         bytes.extend_from_slice(text.as_bytes());
+    }
+    if let Some(multiplier) = multiplier(terms) {
+        bytes.extend_from_slice(&multiplier.ten_thousandths().to_le_bytes());
+    }
+    if let Some(models) = models(terms) {
+        bytes.push(u8::try_from(models.tags().len()).unwrap_or(u8::MAX));
+        for tag in models.tags() {
+            bytes.extend_from_slice(tag.bytes());
+        }
     }
     if let Some(limits) = terms.limits {
         limits.encode(bytes);
@@ -215,19 +244,42 @@ fn take_terms(bytes: &[u8], flags: u8) -> Option<KeyRecord> {
     let expires_at = i64::from_le_bytes(*expires_at);
     let (group, rest) = take_text(rest)?;
     let (id, rest) = take_text(rest)?;
-    let (owner, rest) = if flags & OWNED == 0 {
-        (None, rest)
-    } else {
-        take_text(rest).map(|(owner, rest)| (Some(owner), rest))?
-    };
+    let (owner, rest) = take_text_if(flags & OWNED != 0, rest)?;
+    let (team, rest) = take_text_if(flags & OF_TEAM != 0, rest)?;
+    let (access, rest) = take_access(flags, rest)?;
     Some(KeyRecord {
         id,
         group,
         owner,
+        team,
         expires_at: (expires_at != NEVER).then_some(expires_at),
         disabled: flags & DISABLED != 0,
         limits: take_limits(rest, flags & LIMITED != 0)?,
+        access,
     })
+}
+
+/// Reads what a key has of its own, and gives what follows.
+fn take_access(flags: u8, bytes: &[u8]) -> Option<(Option<Box<KeyAccess>>, &[u8])> {
+    let mut access = KeyAccess::default();
+    let mut rest = bytes;
+    if flags & MULTIPLIED != 0 {
+        let (units, behind) = rest.split_first_chunk::<8>()?;
+        access.multiplier = Some(Multiplier::from_ten_thousandths(u64::from_le_bytes(
+            *units,
+        ))?);
+        rest = behind;
+    }
+    if flags & SUBSET != 0 {
+        let (&number, behind) = rest.split_first()?;
+        let (tags, behind) = behind.split_at_checked(ModelTag::LEN.checked_mul(number.into())?)?;
+        let (tags, _) = tags.as_chunks::<{ ModelTag::LEN }>();
+        access.models = Some(ModelSubset::new(
+            tags.iter().copied().map(ModelTag::from_bytes),
+        )?);
+        rest = behind;
+    }
+    Some(((!access.is_none()).then(|| Box::new(access)), rest))
 }
 
 /// Reads the limits that a record ends with.
@@ -237,6 +289,14 @@ fn take_limits(bytes: &[u8], limited: bool) -> Option<Option<Box<Limits>>> {
     }
     let (limits, rest) = Limits::decode(bytes)?;
     rest.is_empty().then(|| Some(Box::new(limits)))
+}
+
+fn take_text_if(is_there: bool, bytes: &[u8]) -> Option<(Option<String>, &[u8])> {
+    if is_there {
+        take_text(bytes).map(|(text, rest)| (Some(text), rest))
+    } else {
+        Some((None, bytes))
+    }
 }
 
 fn take_text(bytes: &[u8]) -> Option<(String, &[u8])> {
@@ -263,11 +323,19 @@ mod tests {
             id in "[a-z0-9_]{1,64}",
             group in "[a-z0-9-]{1,64}",
             owner in proptest::option::of("[^\\p{Cc}]{1,32}"),
+            team in proptest::option::of("[a-z0-9-]{1,64}"),
+            multiplier in proptest::option::of(0u64..=10_000_000_000),
+            models in proptest::collection::vec("[a-z0-9.-]{1,40}", 0..=ModelSubset::MAX),
             expires_at in proptest::option::of(0i64..4_000_000_000),
             disabled in any::<bool>(),
             limits in proptest::option::of(limits()),
         ) -> KeyRecord {
-            KeyRecord { id, group, owner, expires_at, disabled, limits: limits.map(Box::new) }
+            let access = KeyAccess {
+                models: ModelSubset::new(models.iter().map(|id| ModelTag::of(id))),
+                multiplier: multiplier.and_then(Multiplier::from_ten_thousandths),
+            };
+            let access = (!access.is_none()).then(|| Box::new(access));
+            KeyRecord { id, group, owner, team, expires_at, disabled, limits: limits.map(Box::new), access }
         }
     }
 
@@ -363,7 +431,7 @@ mod tests {
         }
 
         #[test]
-        fn a_damaged_record_is_never_taken_for_another(record in fed(), cut in 0usize..200, format in 3u8.., flags in prop_oneof![Just(3u8), 6u8..8, Just(10u8), 16u8..]) {
+        fn a_damaged_record_is_never_taken_for_another(record in fed(), cut in 0usize..200, format in 3u8.., flags in prop_oneof![Just(3u8), 6u8..8, Just(10u8), 18u8..20, 34u8..36, 66u8..68, 128u8..]) {
             let bytes = bytes_of(&record);
             if cut < bytes.len() {
                 prop_assert_eq!(StoredRecord::decode(Feed, &bytes[..cut]), Err(Unreadable));

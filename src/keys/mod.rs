@@ -11,10 +11,12 @@
 //! Both namespaces hold the same [`StoredRecord`], written and read by one [codec]. A [`lookup`] reads at most one
 //! value of each. Nothing here knows the document's form or the feed's protocol.
 
+mod access;
 pub mod bucket;
 pub mod codec;
 mod record;
 mod store;
 
+pub use access::KeyAccess;
 pub use record::{KeyDigest, KeyRecord, StoredRecord, Terms, Unreadable};
 pub use store::{Coverage, FeedStatus, KeyState, Lookup, Namespace, RecordScope, lookup, read};

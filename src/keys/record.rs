@@ -6,6 +6,7 @@ use core::fmt;
 
 use sha2::{Digest as _, Sha256};
 
+use super::access::KeyAccess;
 use crate::limits::Limits;
 
 /// The SHA-256 digest of an API key's bytes.
@@ -51,24 +52,28 @@ impl fmt::Debug for KeyDigest {
 }
 
 /// An API key as document and feed describe it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KeyRecord {
     /// The key's id, for logs and ledgers.
     pub id: String,
     /// The id of its group.
     pub group: String,
-    /// Its owner, for ledgers; nothing is decided by it.
+    /// Its owner, for ledgers.
     pub owner: Option<String>,
+    /// The team that it belongs to, for ledgers.
+    pub team: Option<String>,
     /// When it expires, seconds since the Unix epoch; `None` for never.
     pub expires_at: Option<i64>,
     /// Whether it is disabled.
     pub disabled: bool,
     /// Its limits; `None` for none.
     pub limits: Option<Box<Limits>>,
+    /// What it has of its own; `None` for nothing.
+    pub access: Option<Box<KeyAccess>>,
 }
 
 /// A [`KeyRecord`], borrowed: nothing is copied between a page of a feed and the shared data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Terms<'a> {
     /// The key's id, for logs and ledgers.
     pub id: &'a str,
@@ -76,12 +81,16 @@ pub struct Terms<'a> {
     pub group: &'a str,
     /// Its owner, for ledgers.
     pub owner: Option<&'a str>,
+    /// The team that it belongs to, for ledgers.
+    pub team: Option<&'a str>,
     /// When it expires, seconds since the Unix epoch; `None` for never.
     pub expires_at: Option<i64>,
     /// Whether it is disabled.
     pub disabled: bool,
     /// Its limits; `None` for none.
     pub limits: Option<&'a Limits>,
+    /// What it has of its own; `None` for nothing.
+    pub access: Option<&'a KeyAccess>,
 }
 
 impl<'a> Terms<'a> {
@@ -91,9 +100,11 @@ impl<'a> Terms<'a> {
             id: &record.id,
             group: &record.group,
             owner: record.owner.as_deref(),
+            team: record.team.as_deref(),
             expires_at: record.expires_at,
             disabled: record.disabled,
             limits: record.limits.as_deref(),
+            access: record.access.as_deref(),
         }
     }
 }
@@ -181,10 +192,7 @@ mod tests {
         let record = |group: &str| KeyRecord {
             id: "k".to_owned(),
             group: group.to_owned(),
-            owner: None,
-            expires_at: None,
-            disabled: false,
-            limits: None,
+            ..KeyRecord::default()
         };
         let named = |version, now: &str, before: &str| StoredRecord {
             epoch: 5,

@@ -30,6 +30,8 @@ pub struct Record {
     pub key_found_in: Option<&'static str>,
     /// Whose it is, where that is known.
     pub owner: Option<String>,
+    /// The team that it belongs to, where that is known.
+    pub team: Option<String>,
     /// The id of the key's group.
     pub group: Option<String>,
     /// The way to the source.

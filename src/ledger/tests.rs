@@ -18,6 +18,7 @@ pub(super) fn record() -> Record {
         key: Some("key_1".to_owned()),
         key_found_in: None,
         owner: Some("Müller \"& Co\"".to_owned()),
+        team: Some("research".to_owned()),
         group: Some("mixed".to_owned()),
         route: Some(RouteTaken {
             source: "b".to_owned(),
@@ -88,6 +89,7 @@ fn a_record_becomes_members_of_one_line() {
         "trilane.protocol": "B",
         "trilane.key.id": "key_1",
         "trilane.key.owner": "Müller \"& Co\"",
+        "trilane.key.team": "research",
         "trilane.group": "mixed",
         "trilane.source": "b",
         "trilane.entry": "vb_messages",
@@ -219,6 +221,7 @@ fn what_is_unknown_is_left_out() {
         protocol: None,
         key: None,
         owner: None,
+        team: None,
         group: None,
         route: None,
         requested_model: None,

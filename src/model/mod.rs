@@ -2,5 +2,7 @@
 
 pub mod catalog;
 pub mod name;
+mod subset;
 
 pub use catalog::{Catalog, Model};
+pub use subset::{ModelSubset, ModelTag};

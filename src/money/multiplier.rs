@@ -41,6 +41,19 @@ impl Multiplier {
         Self(self.0.saturating_mul(other.0))
     }
 
+    /// Its ten thousandths: all of them, for one that a document wrote.
+    pub(crate) fn ten_thousandths(self) -> u64 {
+        let mut value = self.0;
+        value.rescale(Self::PLACES);
+        u64::try_from(value.mantissa()).unwrap_or(u64::MAX)
+    }
+
+    /// The multiplier of so many ten thousandths; `None` beyond [`Self::MAX`].
+    pub(crate) fn from_ten_thousandths(units: u64) -> Option<Self> {
+        let value = Decimal::from_i128_with_scale(units.into(), Self::PLACES);
+        (value <= Decimal::from(Self::MAX)).then_some(Self(value))
+    }
+
     /// The exact value.
     pub fn value(self) -> Decimal {
         self.0

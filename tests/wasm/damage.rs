@@ -73,10 +73,7 @@ fn damage_before_the_first_request() {
     let stranger = KeyRecord {
         id: "ka".to_owned(),
         group: "nobody".to_owned(),
-        owner: None,
-        expires_at: None,
-        disabled: false,
-        limits: None,
+        ..KeyRecord::default()
     };
     let stranger = StoredRecord::plain(9, stranger).encode_named();
     let other_format =

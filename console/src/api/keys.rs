@@ -31,6 +31,15 @@ pub struct KeyView {
     /// Whose it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     owner: Option<String>,
+    /// The team that it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    team: Option<String>,
+    /// The models of its group that it may use; without this, all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    models: Option<Vec<String>>,
+    /// The final multiplier of its requests; without this, the group's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    multiplier: Option<String>,
     /// The issuer's name for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<String>,
@@ -61,11 +70,15 @@ impl From<StoredKey> for KeyView {
     fn from(key: StoredKey) -> Self {
         // Limits that no gateway takes, written past the console, are not shown as if they held.
         let limits = key.limits.as_deref();
+        let models = key.models.as_deref();
         Self {
+            models: models.and_then(|models| serde_json::from_str(models).ok()),
             limits: limits.and_then(|limits| serde_json::from_str(limits).ok()),
             id: key.id,
             group: key.group_id,
             owner: key.owner,
+            team: key.team,
+            multiplier: key.multiplier,
             label: key.label,
             hint: key.hint,
             expires_at: key.expires_at,
@@ -100,6 +113,14 @@ pub struct NewKeyBody {
     /// Whose it is.
     #[schema(min_length = 1, max_length = 128)]
     owner: Option<String>,
+    /// The team that it belongs to.
+    #[schema(min_length = 1, max_length = 64, pattern = "^[-A-Za-z0-9_.:]+$")]
+    team: Option<String>,
+    /// The models of its group that it may use; without this, all.
+    #[schema(min_items = 1, max_items = 64)]
+    models: Option<Vec<String>>,
+    /// The final multiplier of its requests, such as `0.1500`; without this, the group's.
+    multiplier: Option<String>,
     /// A name for it.
     #[schema(min_length = 1, max_length = 128)]
     label: Option<String>,
@@ -124,6 +145,18 @@ pub struct KeyChangeBody {
     #[serde(default, deserialize_with = "fields::given")]
     #[schema(value_type = Option<String>)]
     owner: Option<Option<String>>,
+    /// The team that it belongs to.
+    #[serde(default, deserialize_with = "fields::given")]
+    #[schema(value_type = Option<String>)]
+    team: Option<Option<String>>,
+    /// The models of its group that it may use; `null`: all.
+    #[serde(default, deserialize_with = "fields::given")]
+    #[schema(value_type = Option<Vec<String>>)]
+    models: Option<Option<Vec<String>>>,
+    /// The final multiplier of its requests; `null`: the group's.
+    #[serde(default, deserialize_with = "fields::given")]
+    #[schema(value_type = Option<String>)]
+    multiplier: Option<Option<String>>,
     /// A name for it.
     #[serde(default, deserialize_with = "fields::given")]
     #[schema(value_type = Option<String>)]
@@ -232,6 +265,9 @@ pub async fn create(
         id,
         group_id: new.group.clone(),
         owner: new.owner.clone(),
+        team: new.team.clone(),
+        models: new.models.as_ref().map(written),
+        multiplier: new.multiplier.clone(),
         label: new.label.clone(),
         expires_at: new.expires_at.clone(),
         disabled: new.disabled,
@@ -274,6 +310,8 @@ pub async fn change(
         }
         for (change, field) in [
             (&change.owner, &mut key.owner),
+            (&change.team, &mut key.team),
+            (&change.multiplier, &mut key.multiplier),
             (&change.label, &mut key.label),
             (&change.expires_at, &mut key.expires_at),
         ] {
@@ -283,6 +321,9 @@ pub async fn change(
         }
         if let Some(limits) = &change.limits {
             key.limits = limits.as_ref().map(written);
+        }
+        if let Some(models) = &change.models {
+            key.models = models.as_ref().map(written);
         }
         if key != before {
             check(transaction, &key).await?;
@@ -325,10 +366,10 @@ async fn find(transaction: &mut Transaction, id: &str) -> Result<StoredKey, ApiP
     key.ok_or_else(ApiProblem::not_found)
 }
 
-/// Limits as they are stored.
-fn written(limits: &LimitsDocument) -> String {
+/// Limits, or models, as they are stored.
+fn written<T: Serialize>(terms: &T) -> String {
     // Texts and numbers, into memory: it cannot fail.
-    serde_json::to_string(limits).unwrap_or_default()
+    serde_json::to_string(terms).unwrap_or_default()
 }
 
 /// A key for the audit: without its digest, by which nobody needs to find it there.
@@ -340,11 +381,17 @@ fn told(key: &StoredKey) -> String {
 /// a budget the prices of all models.
 async fn check(transaction: &mut Transaction, key: &StoredKey) -> Result<(), ApiProblem> {
     let limits = key.limits.as_deref().map(serde_json::from_str);
+    let models = key.models.as_deref().map(serde_json::from_str);
     let mut written = KeyDocument {
         id: Some(key.id.clone()),
         sha256: Some(key.sha256.clone()),
         group: Some(key.group_id.clone()),
         owner: key.owner.clone(),
+        team: key.team.clone(),
+        models: models
+            .transpose()
+            .map_err(|_| ApiProblem::invalid("models", "are not as in a document"))?,
+        multiplier: key.multiplier.clone(),
         expires_at: key.expires_at.clone(),
         limits: limits
             .transpose()

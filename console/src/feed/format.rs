@@ -1,7 +1,7 @@
 //! The format of the feed that a loader knows: it announces it, and one of 0.1 announces nothing.
 //!
 //! A gateway of 0.1 rejects a whole page, removals included, for one unknown member. So it gets the members that it knows,
-//! and a key with limits that it could not enforce is disabled for it.
+//! and a key with terms that it could not enforce is disabled for it.
 
 use http::header::HeaderMap;
 use serde::Deserialize;
@@ -16,7 +16,7 @@ pub enum FeedFormat {
     /// Those of 0.1.
     #[default]
     First,
-    /// Also `owner`.
+    /// Also `owner`, `team`, `models` and `multiplier`.
     Second,
 }
 
@@ -40,9 +40,13 @@ impl FeedFormat {
         let enforced = key
             .limits
             .is_none_or(|limits| serde_json::from_str::<FirstLimits>(limits).is_ok());
+        let own = key.models.is_some() || key.multiplier.is_some();
         FeedKey {
             owner: None,
-            disabled: key.disabled || !enforced,
+            team: None,
+            models: None,
+            multiplier: None,
+            disabled: key.disabled || !enforced || own,
             limits: key.limits.filter(|_| enforced),
             ..key
         }
@@ -164,6 +168,9 @@ mod tests {
                 id: "k",
                 group: "g",
                 owner: Some("sales"),
+                team: Some("east"),
+                models: None,
+                multiplier: None,
                 expires_at: Some("2027-01-01T00:00:00Z"),
                 disabled,
                 limits,
@@ -172,11 +179,35 @@ mod tests {
             let enforced = !off || disabled;
             let want = FeedKey {
                 owner: None,
+                team: None,
                 disabled: off,
                 limits: limits.filter(|_| enforced),
                 ..key
             };
             assert_eq!(FeedFormat::First.told(key), want, "{case}");
+            for (own, key) in [
+                (
+                    "models of its own",
+                    FeedKey {
+                        models: Some(r#"["m"]"#),
+                        ..key
+                    },
+                ),
+                (
+                    "a multiplier of its own",
+                    FeedKey {
+                        multiplier: Some("0.5"),
+                        ..key
+                    },
+                ),
+            ] {
+                assert_eq!(FeedFormat::Second.told(key), key, "{case}, {own}");
+                let want = FeedKey {
+                    disabled: true,
+                    ..want
+                };
+                assert_eq!(FeedFormat::First.told(key), want, "{case}, {own}");
+            }
         }
     }
 }

@@ -11,6 +11,12 @@ pub struct FeedKey<'a> {
     pub group: &'a str,
     /// Its owner.
     pub owner: Option<&'a str>,
+    /// The team that it belongs to.
+    pub team: Option<&'a str>,
+    /// The models of its group that it may use: a JSON list.
+    pub models: Option<&'a str>,
+    /// The final multiplier of its requests.
+    pub multiplier: Option<&'a str>,
     /// When it expires: RFC 3339.
     pub expires_at: Option<&'a str>,
     /// Whether it is disabled.

@@ -19,4 +19,4 @@ pub use key::FeedKey;
 pub use page::PageWriter;
 pub use page_error::PageError;
 pub use request::{PageRequest, PageRequestError};
-pub use stored::{is_owner, stored_limits};
+pub use stored::{StoredTerms, is_owner};

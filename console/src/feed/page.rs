@@ -69,6 +69,16 @@ impl PageWriter {
         if let Some(owner) = key.owner {
             self.member("owner", owner);
         }
+        if let Some(team) = key.team {
+            self.member("team", team);
+        }
+        if let Some(models) = key.models {
+            self.put(",\"models\":");
+            self.put(models);
+        }
+        if let Some(multiplier) = key.multiplier {
+            self.member("multiplier", multiplier);
+        }
         if let Some(expires_at) = key.expires_at {
             self.member("expires_at", expires_at);
         }

@@ -11,14 +11,15 @@ use time::OffsetDateTime;
 use super::{Store, StoreError, Transaction, on_either};
 use crate::feed::sqlite::{CHANGES, LISTING};
 use crate::feed::{
-    FeedKey, FeedVersions, PageError, PageRange, PageRequest, PageWriter, is_owner, stored_limits,
+    FeedKey, FeedVersions, PageError, PageRange, PageRequest, PageWriter, StoredTerms, is_owner,
 };
 use crate::in_transaction;
 
 /// The most removals that are forgotten in one transaction.
 const BATCH: i64 = 5000;
 
-/// A change: version, digest, id, group, expiry, disabled, limits, owner; a removal has only the first two.
+/// A change: version, digest, id, group, expiry, disabled, limits, owner, team, models, multiplier; a removal has only the first
+/// two.
 type Row = (
     i64,
     String,
@@ -26,6 +27,9 @@ type Row = (
     Option<String>,
     Option<String>,
     Option<bool>,
+    Option<String>,
+    Option<String>,
+    Option<String>,
     Option<String>,
     Option<String>,
 );
@@ -115,29 +119,28 @@ fn fill(page: &mut PageWriter, rows: &[Row]) -> Result<(), PageError> {
 }
 
 fn write(page: &mut PageWriter, row: &Row) -> Result<(), PageError> {
-    let (version, sha256, id, group, expires_at, disabled, limits, owner) = row;
+    let (version, sha256, id, group, expires_at, disabled, limits, owner, team, models, multiplier) =
+        row;
     let version = number(*version)?;
     let (Some(id), Some(group)) = (id, group) else {
         page.removed(version, sha256);
         return Ok(());
     };
-    let limits = match limits {
-        None => None,
-        Some(text) => Some(stored_limits(sha256, id, group, text)?),
+    let key = FeedKey {
+        sha256,
+        id,
+        group,
+        // An invalid owner, written past the rules, is left out.
+        owner: owner.as_deref().filter(|owner| is_owner(owner)),
+        team: team.as_deref(),
+        models: models.as_deref(),
+        multiplier: multiplier.as_deref(),
+        expires_at: expires_at.as_deref(),
+        disabled: disabled.unwrap_or_default(),
+        limits: limits.as_deref(),
     };
-    page.key(
-        version,
-        FeedKey {
-            sha256,
-            id,
-            group,
-            // An invalid owner, written past the rules, is left out: nothing depends on it.
-            owner: owner.as_deref().filter(|owner| is_owner(owner)),
-            expires_at: expires_at.as_deref(),
-            disabled: disabled.unwrap_or_default(),
-            limits: limits.as_deref(),
-        },
-    );
+    let terms = StoredTerms::of(&key)?;
+    page.key(version, terms.put(key));
     Ok(())
 }
 

@@ -16,6 +16,12 @@ pub struct StoredKey {
     pub group_id: String,
     /// Whose it is.
     pub owner: Option<String>,
+    /// The team that it belongs to.
+    pub team: Option<String>,
+    /// The models of its group that it may use, a JSON list.
+    pub models: Option<String>,
+    /// The final multiplier of its requests.
+    pub multiplier: Option<String>,
     /// The issuer's name for it.
     pub label: Option<String>,
     /// When it expires: `2027-01-01T00:00:00Z`.
@@ -40,6 +46,9 @@ type Row = (
     Option<String>,
     Option<String>,
     Option<String>,
+    Option<String>,
+    Option<String>,
+    Option<String>,
     bool,
     Option<String>,
     Option<String>,
@@ -54,13 +63,16 @@ impl From<Row> for StoredKey {
             id: row.1,
             group_id: row.2,
             owner: row.3,
-            label: row.4,
-            expires_at: row.5,
-            disabled: row.6,
-            limits: row.7,
-            created_at: row.8,
-            created_by: row.9,
-            hint: row.10,
+            team: row.4,
+            models: row.5,
+            multiplier: row.6,
+            label: row.7,
+            expires_at: row.8,
+            disabled: row.9,
+            limits: row.10,
+            created_at: row.11,
+            created_by: row.12,
+            hint: row.13,
         }
     }
 }
@@ -91,8 +103,8 @@ pub async fn list(
         .and("owner =", filter.owner)
         .and("group_id =", filter.group);
     let sql = format!(
-        "SELECT sha256, id, group_id, owner, label, expires_at, disabled, limits, created_at, created_by, hint FROM keys \
-         {} ORDER BY id LIMIT {}",
+        "SELECT sha256, id, group_id, owner, team, models, multiplier, label, expires_at, disabled, limits, created_at, created_by, \
+         hint FROM keys {} ORDER BY id LIMIT {}",
         asked.sql(),
         filter.limit,
     );
@@ -116,7 +128,7 @@ pub async fn find(
 ) -> Result<Option<StoredKey>, StoreError> {
     let row: Option<Row> = on_either!(transaction, connection => {
         sqlx::query_as(
-            "SELECT sha256, id, group_id, owner, label, expires_at, disabled, limits, created_at, created_by, hint FROM keys \
+            "SELECT sha256, id, group_id, owner, team, models, multiplier, label, expires_at, disabled, limits, created_at, created_by, hint FROM keys \
              WHERE id = $1",
         )
         .bind(id)
@@ -133,13 +145,16 @@ pub async fn find(
 pub async fn insert(transaction: &mut Transaction, key: &StoredKey) -> Result<(), StoreError> {
     on_either!(transaction, connection => {
         sqlx::query(
-            "INSERT INTO keys (sha256, id, group_id, owner, label, expires_at, disabled, limits, created_at, created_by, hint) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+            "INSERT INTO keys (sha256, id, group_id, owner, team, models, multiplier, label, expires_at, disabled, limits, \
+             created_at, created_by, hint) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
         )
         .bind(&key.sha256)
         .bind(&key.id)
         .bind(&key.group_id)
         .bind(&key.owner)
+        .bind(&key.team)
+        .bind(&key.models)
+        .bind(&key.multiplier)
         .bind(&key.label)
         .bind(&key.expires_at)
         .bind(key.disabled)
@@ -160,13 +175,16 @@ pub async fn insert(transaction: &mut Transaction, key: &StoredKey) -> Result<()
 pub async fn update(transaction: &mut Transaction, key: &StoredKey) -> Result<bool, StoreError> {
     let changed = on_either!(transaction, connection => {
         sqlx::query(
-            "UPDATE keys SET sha256 = $1, group_id = $3, owner = $4, label = $5, expires_at = $6, disabled = $7, limits = $8, \
-             hint = $9 WHERE id = $2",
+            "UPDATE keys SET sha256 = $1, group_id = $3, owner = $4, team = $5, models = $6, multiplier = $7, label = $8, \
+             expires_at = $9, disabled = $10, limits = $11, hint = $12 WHERE id = $2",
         )
         .bind(&key.sha256)
         .bind(&key.id)
         .bind(&key.group_id)
         .bind(&key.owner)
+        .bind(&key.team)
+        .bind(&key.models)
+        .bind(&key.multiplier)
         .bind(&key.label)
         .bind(&key.expires_at)
         .bind(key.disabled)

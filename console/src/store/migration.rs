@@ -12,7 +12,7 @@ use sqlx::SqlSafeStr as _;
 use sqlx::migrate::{AppliedMigration, Migrate as _, Migration, MigrationType, Migrator};
 
 use super::{Store, StoreError, Transaction};
-use crate::feed::sqlite::{KEYS, LIMITS, OWNER};
+use crate::feed::sqlite::{ACCESS, KEYS, LIMITS, OWNER};
 
 /// The lock of PostgreSQL that whoever changes tables holds: "trilane" in hexadecimal.
 const LOCK: i64 = 0x0074_7269_6c61_6e65;
@@ -30,12 +30,18 @@ const SQLITE: &[Step] = &[
     (4, "console", include_str!("sqlite/console.sql")),
     (6, "envoys", include_str!("sqlite/envoys.sql")),
     (7, "sessions", include_str!("sqlite/sessions.sql")),
+    (8, "keys' own models and multipliers", ACCESS),
 ];
 const POSTGRES: &[Step] = &[
     (3, "keys", include_str!("postgres/keys.sql")),
     (4, "console", include_str!("postgres/console.sql")),
     (6, "envoys", include_str!("postgres/envoys.sql")),
     (7, "sessions", include_str!("postgres/sessions.sql")),
+    (
+        8,
+        "keys' own models and multipliers",
+        include_str!("postgres/access.sql"),
+    ),
 ];
 
 /// Does what is left to do.

@@ -132,15 +132,20 @@ fn apply(transaction: &Transaction<'_>, change: &KeyChange, listing: bool) -> ru
         &[&change.id, sha256],
     )?;
     let limits = change.limits.as_ref().map(|limits| limits.get());
+    let models = change.models.as_ref().map(|models| models.get());
     run(
-        "INSERT INTO keys (sha256, id, group_id, owner, expires_at, disabled, limits) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
+        "INSERT INTO keys (sha256, id, group_id, owner, team, models, multiplier, expires_at, disabled, limits) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
          ON CONFLICT (sha256) DO UPDATE SET id = excluded.id, group_id = excluded.group_id, owner = excluded.owner, \
-           expires_at = excluded.expires_at, disabled = excluded.disabled, limits = excluded.limits",
+           team = excluded.team, models = excluded.models, multiplier = excluded.multiplier, expires_at = excluded.expires_at, disabled = excluded.disabled, limits = excluded.limits",
         &[
             sha256,
             &change.id,
             &change.group,
             &change.owner,
+            &change.team,
+            &models,
+            &change.multiplier,
             &change.expires_at,
             &change.disabled,
             &limits,

@@ -33,6 +33,12 @@ pub struct KeyChange {
     pub group: Option<String>,
     /// Whose it is.
     pub owner: Option<String>,
+    /// The team that it belongs to.
+    pub team: Option<String>,
+    /// The models of its group that it may use.
+    pub models: Option<Box<RawValue>>,
+    /// The final multiplier of its requests.
+    pub multiplier: Option<String>,
     /// When it expires.
     pub expires_at: Option<String>,
     /// Whether it is disabled.

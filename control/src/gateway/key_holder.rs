@@ -127,10 +127,7 @@ impl KeyHolderArgs {
         let record = KeyRecord {
             id: "some-key".to_owned(),
             group: group.clone(),
-            owner: None,
-            expires_at: None,
-            disabled: false,
-            limits: None,
+            ..KeyRecord::default()
         };
         known(record, true)
     }

@@ -105,10 +105,9 @@ fn named_with(epoch: u64, disabled: bool, limits: Option<Box<Limits>>) -> Vec<u8
     let key = KeyRecord {
         id: "n".to_owned(),
         group: "named".to_owned(),
-        owner: None,
-        expires_at: None,
         disabled,
         limits,
+        ..KeyRecord::default()
     };
     StoredRecord::plain(epoch, key).encode_named()
 }
@@ -119,10 +118,9 @@ fn fed(epoch: u64, group: &str, expires_at: Option<i64>, disabled: bool) -> Vec<
         Terms {
             id: "f",
             group,
-            owner: None,
             expires_at,
             disabled,
-            limits: None,
+            ..Terms::default()
         },
     )
 }
@@ -308,10 +306,8 @@ fn a_budget_from_a_feed_needs_prices() {
         let terms = Terms {
             id: "f",
             group,
-            owner: None,
-            expires_at: None,
-            disabled: false,
             limits: limits.as_deref(),
+            ..Terms::default()
         };
         let store = Records {
             fed: Some(fed_terms(7, terms)),
@@ -350,10 +346,7 @@ fn a_key_is_judged_by_one_document() {
         (!group.is_empty()).then(|| KeyRecord {
             id: "k".to_owned(),
             group: group.to_owned(),
-            owner: None,
-            expires_at: None,
-            disabled: false,
-            limits: None,
+            ..KeyRecord::default()
         })
     };
     // The policy at hand is of generation 7. (case, from, now, before, the policy in force, the verdict)

@@ -43,7 +43,7 @@ pub(super) fn compile(
     if limits.as_ref().is_some_and(|l| l.budget.is_set()) && !priced {
         problems.push(
             format!("{path}.limits.budget"),
-            coverage::why_no_budget(&kind),
+            coverage::why_no_budget(&kind, None),
         );
     }
     Group {

@@ -7,27 +7,33 @@ use hashbrown::{HashMap, HashSet};
 use super::{coverage, fields, limits, names};
 use crate::config::document::KeyDocument;
 use crate::config::error::Problems;
-use crate::config::policy::Policy;
+use crate::config::policy::{Group, Policy};
 use crate::config::suggestion::suggestion;
-use crate::keys::{KeyDigest, KeyRecord};
+use crate::keys::{KeyAccess, KeyDigest, KeyRecord};
+use crate::model::{ModelSubset, ModelTag};
+use crate::money::Multiplier;
 
 /// An API key as written, in the document or in a feed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct KeyFields<'a> {
+pub(crate) struct KeyFields<'a, 'm> {
     pub id: Option<&'a str>,
     pub sha256: Option<&'a str>,
     pub group: Option<&'a str>,
     pub owner: Option<&'a str>,
+    pub team: Option<&'a str>,
+    pub models: Option<&'m [&'m str]>,
+    pub multiplier: Option<&'a str>,
     pub expires_at: Option<&'a str>,
 }
 
 /// The fields that are valid.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(in crate::config) struct Checked<'a> {
     pub id: Option<&'a str>,
     pub digest: Option<KeyDigest>,
     pub group: Option<&'a str>,
     pub expires_at: Option<i64>,
+    pub access: Option<Box<KeyAccess>>,
 }
 
 /// Where a key is written.
@@ -49,7 +55,7 @@ impl KeyPlace {
     }
 }
 
-impl<'a> KeyFields<'a> {
+impl<'a> KeyFields<'a, '_> {
     /// Checks each field by itself. A path is built only for a problem.
     pub(in crate::config) fn check(
         &self,
@@ -61,23 +67,75 @@ impl<'a> KeyFields<'a> {
         let digest = digest(self.sha256);
         let group = good_group(self.group);
         let owner = self.owner.map(names::checked_display).transpose();
+        let team = self.team.map(|team| names::checked_id(Some(team)));
+        let multiplier = self.multiplier.map(Multiplier::parse).transpose();
         let expires_at = self.expires_at.map(fields::checked_timestamp).transpose();
         for (field, problem) in [
             ("id", id.err().map(Cow::Borrowed)),
             ("sha256", digest.err().map(Cow::Borrowed)),
             ("group", group.as_ref().err().cloned()),
             ("owner", owner.err().map(Cow::Borrowed)),
+            ("team", team.and_then(Result::err).map(Cow::Borrowed)),
+            ("multiplier", multiplier.err().map(Cow::Borrowed)),
             ("expires_at", expires_at.err().map(Cow::Borrowed)),
         ] {
             if let Some(reason) = problem {
                 problems.push(place.field(field), reason);
             }
         }
+        let models = self.models.and_then(|names| subset(names, place, problems));
+        let access = KeyAccess {
+            models,
+            multiplier: multiplier.ok().flatten(),
+        };
         Checked {
             id: id.ok(),
             digest: digest.ok(),
             group: group.ok(),
             expires_at: expires_at.ok().flatten(),
+            access: (!access.is_none()).then(|| Box::new(access)),
+        }
+    }
+}
+
+/// The models that a key names; `None` where a problem was found. Whether its group has them is another question.
+fn subset(names: &[&str], place: KeyPlace, problems: &mut Problems) -> Option<ModelSubset> {
+    let before = problems.0.len();
+    let most = ModelSubset::MAX;
+    if names.is_empty() || names.len() > most {
+        problems.push(
+            place.field("models"),
+            format!("must name 1 to {most} models; without it the key has all of its group"),
+        );
+        return None;
+    }
+    let mut known = HashSet::with_capacity(names.len());
+    for (position, name) in names.iter().enumerate() {
+        let reason = match names::checked_model(name) {
+            Err(reason) => reason,
+            Ok(_) if !known.insert(*name) => "is listed twice",
+            Ok(_) => continue,
+        };
+        problems.push(place.field(&format!("models[{position}]")), reason);
+    }
+    let tags = names.iter().map(|name| ModelTag::of(name));
+    ModelSubset::new(tags).filter(|_| problems.0.len() == before)
+}
+
+/// Names every model of a key that its group does not have.
+fn check_models(names: &[&str], group: &Group, place: KeyPlace, problems: &mut Problems) {
+    let has = |name: &str| group.kind.usable().any(|(_, model)| model.id == name);
+    for (position, name) in names.iter().enumerate() {
+        if !has(name) {
+            let known = group.kind.usable().map(|(_, model)| model.id.as_str());
+            problems.push(
+                place.field(&format!("models[{position}]")),
+                format!(
+                    "is no model that the group \"{}\" may use{}",
+                    group.id,
+                    suggestion(name, known)
+                ),
+            );
         }
     }
 }
@@ -126,11 +184,18 @@ pub(super) fn compile(
     for (position, document) in documents.iter().enumerate() {
         let before = problems.0.len();
         let place = KeyPlace::In("keys", position);
+        let models: Option<Vec<&str>> = document
+            .models
+            .as_ref()
+            .map(|models| models.iter().map(String::as_str).collect());
         let fields = KeyFields {
             id: document.id.as_deref(),
             sha256: document.sha256.as_deref(),
             group: document.group.as_deref(),
             owner: document.owner.as_deref(),
+            team: document.team.as_deref(),
+            models: models.as_deref(),
+            multiplier: document.multiplier.as_deref(),
             expires_at: document.expires_at.as_deref(),
         };
         let checked = fields.check(|id| known_group(id, policy, before), place, problems);
@@ -147,17 +212,25 @@ pub(super) fn compile(
             .limits
             .as_ref()
             .and_then(|limits| limits::compile(limits, &place.field("limits"), problems));
-        if limits.as_ref().is_some_and(|l| l.budget.is_set()) {
-            // Where another group has a problem, positions may be shifted: then that one is told alone.
-            let group = checked
-                .group
-                .and_then(|id| policy.group(id).filter(|group| group.id == id));
-            if let Some(group) = group.filter(|group| !group.priced) {
-                problems.push(
-                    place.field("limits.budget"),
-                    coverage::why_no_budget(&group.kind),
-                );
-            }
+        // Where another group has a problem, positions may be shifted: then that one is told alone.
+        let group = checked
+            .group
+            .and_then(|id| policy.group(id).filter(|group| group.id == id));
+        let access = checked.access.as_deref();
+        if let (Some(group), Some(_), Some(names)) = (
+            group,
+            access.and_then(|access| access.models.as_ref()),
+            &models,
+        ) {
+            check_models(names, group, place, problems);
+        }
+        if limits.as_ref().is_some_and(|l| l.budget.is_set())
+            && let Some(group) = group.filter(|group| !group.can_have_budget(access))
+        {
+            problems.push(
+                place.field("limits.budget"),
+                coverage::why_no_budget(&group.kind, access),
+            );
         }
         if let (
             Checked {
@@ -165,6 +238,7 @@ pub(super) fn compile(
                 digest: Some(digest),
                 group: Some(group),
                 expires_at,
+                access,
             },
             true,
         ) = (checked, problems.0.len() == before)
@@ -173,9 +247,11 @@ pub(super) fn compile(
                 id: id.to_owned(),
                 group: group.to_owned(),
                 owner: document.owner.clone(),
+                team: document.team.clone(),
                 expires_at,
                 disabled: document.disabled.unwrap_or(false),
                 limits,
+                access,
             };
             records.push((digest, record));
         }

@@ -72,11 +72,23 @@ pub(super) fn cluster(name: &str, path: &str, problems: &mut Problems) {
     }
 }
 
+/// What names of models have beside letters and digits, in any protocol.
+const MODEL_EXTRA: &[u8] = b"-_.:/@+[]";
+
+/// The name of a model of whatever protocol, for callers that write the path only where something is wrong with it.
+pub(super) fn checked_model(name: &str) -> Result<&str, &'static str> {
+    let good = |b: u8| b.is_ascii_alphanumeric() || MODEL_EXTRA.contains(&b);
+    if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(good) {
+        return Err("must be 1 to 128 letters, digits or any of -_.:/@+[]");
+    }
+    Ok(name)
+}
+
 /// A model name of `protocol`, as an id, an alias or an upstream name. On C it is a segment of a
 /// path, where a slash or a dot segment would lead elsewhere.
 pub(super) fn model(name: &str, protocol: Protocol, path: &str, problems: &mut Problems) -> bool {
     let extra: &[u8] = match protocol {
-        Protocol::A | Protocol::B => b"-_.:/@+[]",
+        Protocol::A | Protocol::B => MODEL_EXTRA,
         Protocol::C => b"-_.",
     };
     let good = |b: u8| b.is_ascii_alphanumeric() || extra.contains(&b);

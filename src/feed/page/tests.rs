@@ -36,15 +36,12 @@ fn a_page() {
         owner: Some("Zoë, sales"),
         expires_at: Some(1_798_761_600),
         disabled: true,
-        limits: None,
+        ..Terms::default()
     };
     let third = Terms {
         id: "k",
         group: "g",
-        owner: None,
-        expires_at: None,
-        disabled: false,
-        limits: None,
+        ..Terms::default()
     };
     assert_eq!(changes, [(17, Some(first)), (18, None), (1, Some(third))]);
     let digest = KeyDigest::from_hex(DIGEST).unwrap();

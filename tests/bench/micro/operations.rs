@@ -83,10 +83,8 @@ fn key(group: &mut Group<'_>) {
     let record = KeyRecord {
         id: "key_0123".to_owned(),
         group: "a-official".to_owned(),
-        owner: None,
         expires_at: Some(1_900_000_000),
-        disabled: false,
-        limits: None,
+        ..KeyRecord::default()
     };
     let bytes = StoredRecord::plain(1, record).encode_named();
     group.bench_function("key digest and record", |b| {

@@ -23,6 +23,12 @@ pub struct FileKey {
     pub group: Arc<str>,
     /// Its owner.
     pub owner: Option<Arc<str>>,
+    /// The team that it belongs to.
+    pub team: Option<Arc<str>>,
+    /// The models of its group that it may use: a JSON list.
+    pub models: Option<Arc<str>>,
+    /// The final multiplier of its requests.
+    pub multiplier: Option<Arc<str>>,
     /// When it expires: seconds since the Unix epoch, in the years 0 to 9999.
     pub expires_at: Option<i64>,
     /// Its limits: a JSON object in canonical form.
@@ -38,7 +44,7 @@ impl FileKey {
     }
 }
 
-/// Interned texts that many keys share: ids of groups, owners, and limits.
+/// Interned texts that many keys share: ids of groups, owners, limits and the like.
 #[derive(Debug, Default)]
 pub struct Texts(HashSet<Arc<str>>);
 
@@ -78,10 +84,14 @@ pub fn parse(line: &[u8], texts: &mut Texts) -> Result<(Digest, FileKey), Vec<St
         return Err(vec![problem.to_owned()]);
     }
     let limits = key.limits.as_ref().map(serde_json::to_string);
+    let models = key.models.as_ref().map(serde_json::to_string);
     let key = FileKey {
         id: key.id.unwrap_or_default().into_boxed_str(),
         group: texts.common(&key.group.unwrap_or_default()),
         owner: key.owner.map(|owner| texts.common(&owner)),
+        team: key.team.map(|team| texts.common(&team)),
+        models: models.map(|text| texts.common(&text.unwrap_or_default())),
+        multiplier: key.multiplier.map(|text| texts.common(&text)),
         expires_at: meaning.expires_at,
         limits: limits.map(|text| texts.common(&text.unwrap_or_default())),
         disabled: key.disabled.unwrap_or(false),
@@ -97,6 +107,9 @@ struct LineDocument {
     sha256: Option<String>,
     group: Option<String>,
     owner: Option<String>,
+    team: Option<String>,
+    models: Option<Vec<String>>,
+    multiplier: Option<String>,
     expires_at: Option<String>,
     disabled: Option<bool>,
     limits: Option<LimitsDocument>,
@@ -118,6 +131,9 @@ impl LineDocument {
             sha256: self.sha256,
             group: self.group,
             owner: self.owner,
+            team: self.team,
+            models: self.models,
+            multiplier: self.multiplier,
             expires_at: self.expires_at,
             disabled: self.disabled,
             limits: self.limits,
@@ -280,7 +296,7 @@ mod tests {
                 r#"{"key":"secret","disabled":"secret","limits":{"requests_per_minute":"secret"}}"#,
                 vec![
                     "disabled: must be true or false",
-                    "key: unknown field `key` (known: `id`, `sha256`, `group`, `owner`, `expires_at`, `disabled`, `limits`)",
+                    "key: unknown field `key` (known: `id`, `sha256`, `group`, `owner`, `team`, `models`, `multiplier`, `expires_at`, `disabled`, `limits`)",
                     "limits.requests_per_minute: must be a whole number from 0 to 4294967295",
                     "id: is missing",
                     "sha256: must be the 64 hexadecimal digits of the key's SHA-256",

@@ -7,7 +7,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavior};
-use trilane_console::feed::sqlite::{KEYS, LIMITS, OWNER};
+use trilane_console::feed::sqlite::{ACCESS, KEYS, LIMITS, OWNER};
 
 /// How long to wait for another writer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -81,9 +81,14 @@ fn prepare(connection: &mut Connection) -> Result<(), OpenProblem> {
     if form(&*connection.transaction()?)? != SchemaForm::Current {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         match form(&transaction)? {
-            SchemaForm::None => transaction.execute_batch(&[KEYS, LIMITS, OWNER].concat())?,
-            SchemaForm::WithoutLimits => transaction.execute_batch(&[LIMITS, OWNER].concat())?,
-            SchemaForm::WithoutOwner => transaction.execute_batch(OWNER)?,
+            SchemaForm::None => {
+                transaction.execute_batch(&[KEYS, LIMITS, OWNER, ACCESS].concat())?;
+            }
+            SchemaForm::WithoutLimits => {
+                transaction.execute_batch(&[LIMITS, OWNER, ACCESS].concat())?;
+            }
+            SchemaForm::WithoutOwner => transaction.execute_batch(&[OWNER, ACCESS].concat())?,
+            SchemaForm::WithoutAccess => transaction.execute_batch(ACCESS)?,
             SchemaForm::Current => {}
         }
         transaction.commit()?;
@@ -100,7 +105,9 @@ enum SchemaForm {
     WithoutLimits,
     /// Format 2: keys have no owner.
     WithoutOwner,
-    /// Format 3.
+    /// Format 3: keys have no models and no multiplier of their own.
+    WithoutAccess,
+    /// Format 4.
     Current,
 }
 
@@ -120,7 +127,8 @@ fn form(connection: &Connection) -> Result<SchemaForm, OpenProblem> {
     })? {
         1 => Ok(SchemaForm::WithoutLimits),
         2 => Ok(SchemaForm::WithoutOwner),
-        3 => Ok(SchemaForm::Current),
+        3 => Ok(SchemaForm::WithoutAccess),
+        4 => Ok(SchemaForm::Current),
         _ => Err(OpenProblem::Other(
             "was made by another release of trilane, which this one cannot read",
         )),

@@ -13,8 +13,8 @@ use rusqlite::types::{FromSqlError, ToSql};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use trilane_console::feed::sqlite::{CHANGES, LISTING};
 use trilane_console::feed::{
-    FeedKey, FeedVersions, Gone, PageError, PageRange, PageRequest, PageWriter, is_owner,
-    stored_limits,
+    FeedKey, FeedVersions, Gone, PageError, PageRange, PageRequest, PageWriter, StoredTerms,
+    is_owner,
 };
 
 pub use self::database::OpenDatabase;
@@ -155,22 +155,22 @@ fn fill(
             None => page.removed(version, sha256),
             Some(id) => {
                 let group = row.get_ref(3)?.as_str()?;
-                let limits = match row.get_ref(6)?.as_str_or_null()? {
-                    None => None,
-                    Some(text) => Some(stored_limits(sha256, id, group, text)?),
-                };
-                // An invalid owner, written past the triggers, is left out: nothing depends on it.
+                // An invalid owner, written past the triggers, is left out.
                 let owner = row.get_ref(7)?.as_str_or_null().ok().flatten();
                 let key = FeedKey {
                     sha256,
                     id,
                     group,
                     owner: owner.filter(|owner| is_owner(owner)),
+                    team: row.get_ref(8)?.as_str_or_null()?,
+                    models: row.get_ref(9)?.as_str_or_null()?,
+                    multiplier: row.get_ref(10)?.as_str_or_null()?,
                     expires_at: row.get_ref(4)?.as_str_or_null()?,
                     disabled: row.get(5)?,
-                    limits: limits.as_deref(),
+                    limits: row.get_ref(6)?.as_str_or_null()?,
                 };
-                page.key(version, key);
+                let terms = StoredTerms::of(&key)?;
+                page.key(version, terms.put(key));
             }
         }
     }

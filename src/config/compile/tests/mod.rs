@@ -121,8 +121,7 @@ fn references_are_resolved() {
                 group: "mixed".to_owned(),
                 owner: Some("Zoë, sales".to_owned()),
                 expires_at: Some(1_798_761_600),
-                disabled: false,
-                limits: None,
+                ..KeyRecord::default()
             }
         )]
     );

@@ -1,0 +1,27 @@
+//! What a key has of its own where its group says something else.
+
+use crate::model::ModelSubset;
+use crate::money::Multiplier;
+
+/// A key's own models and multiplier. What is `None` is the group's.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct KeyAccess {
+    /// The models of its group that it may use.
+    pub models: Option<ModelSubset>,
+    /// The final multiplier of its requests, whichever source serves them.
+    pub multiplier: Option<Multiplier>,
+}
+
+impl KeyAccess {
+    /// Whether the key has nothing of its own.
+    pub const fn is_none(&self) -> bool {
+        self.models.is_none() && self.multiplier.is_none()
+    }
+
+    /// Whether the key may use the model with this id, if its group may.
+    pub fn allows(&self, id: &str) -> bool {
+        self.models
+            .as_ref()
+            .is_none_or(|models| models.contains(id))
+    }
+}
