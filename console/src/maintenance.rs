@@ -4,8 +4,9 @@ use core::time::Duration;
 
 use time::OffsetDateTime;
 
+use crate::in_transaction;
 use crate::sessions;
-use crate::store::{Store, StoreError, key_feed, requests};
+use crate::store::{Store, StoreError, key_feed, requests, spend_feed};
 
 /// For how long what is kept.
 #[derive(Debug, Clone, Copy)]
@@ -32,5 +33,8 @@ pub async fn run(store: &Store, retention: Retention) -> Result<(), StoreError> 
     if let Some(before) = now.date().checked_sub(kept) {
         requests::forget(store, before).await?;
     }
+    let forgotten: Result<(), StoreError> =
+        in_transaction!(store, transaction => spend_feed::forget(transaction, now.date()).await);
+    forgotten?;
     sessions::forget(store, now).await
 }

@@ -20,7 +20,7 @@ use super::problem::{ApiProblem, PlacedProblem};
 use super::state::ConsoleState;
 use super::{
     audit, documents, drafts, envoys, feed, keys, ledger, me, people, report, requests, sign_in,
-    spend, tokens, usage,
+    spend, spend_feed, tokens, usage,
 };
 use crate::intake::LedgerBatch;
 use crate::store::key_feed;
@@ -128,6 +128,7 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
         .routes(routes!(envoys::report))
         .routes(routes!(feed::keys))
         .routes(routes!(feed::document))
+        .routes(routes!(spend_feed::read))
         .merge(documents)
         .merge(ledger)
         .split_for_parts();

@@ -76,6 +76,7 @@ pub const ROUTES: &[ApiRoute] = &[
     route(Method::GET, "/api/v1/ledger/{envoy}/{file}/aside", SEEING),
     route(Method::GET, "/api/v1/feed/keys", ENVOY),
     route(Method::GET, "/api/v1/feed/document", ENVOY),
+    route(Method::GET, "/api/v1/feed/spend", ENVOY),
 ];
 
 /// Every route that wants none: what it is given says who it is.

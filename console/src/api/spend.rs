@@ -32,6 +32,8 @@ pub enum SpendKind {
     Key,
     /// The keys of an owner.
     Owner,
+    /// The keys of a team.
+    Team,
     /// The keys of a group.
     Group,
 }
@@ -41,6 +43,7 @@ impl SpendKind {
         match self {
             Self::Key => "key",
             Self::Owner => "owner",
+            Self::Team => "team",
             Self::Group => "group",
         }
     }
@@ -62,7 +65,7 @@ pub struct SpentAmount {
     amount: String,
 }
 
-/// What a key, an owner or a group has spent in a day or month. Members see what is theirs.
+/// What a key, an owner, a team or a group has spent in a day or month. Members see what is theirs.
 #[utoipa::path(get, operation_id = "get_spend", path = "/api/v1/spend", tag = "usage", params(SpendParams),
     responses((status = 200, body = SpendView)))]
 pub async fn get(
@@ -81,7 +84,7 @@ pub async fn get(
                 let key = keys::find(&mut transaction, &asked.subject).await?;
                 key.is_some_and(|key| key.owner.as_deref() == Some(only))
             }
-            SpendKind::Group => false,
+            SpendKind::Team | SpendKind::Group => false,
         };
         if !own {
             return Err(ApiProblem::not_found());

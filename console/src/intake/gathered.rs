@@ -11,6 +11,7 @@ use crate::ledger::{Inexact, LedgerRecord, Sum, Unread, UsageTotals};
 use crate::store::lines_aside::AsideLine;
 use crate::store::requests::RequestLine;
 use crate::store::spend::SpendKey;
+use crate::store::spend_feed::ShareKey;
 use crate::store::usage_hours::HourKey;
 
 /// The longest line that is read, in bytes without its line feed: as `trilane usage` reads them.
@@ -36,6 +37,8 @@ pub struct Gathered {
     pub hours: BTreeMap<HourKey, UsageTotals>,
     /// Charges by subject and period.
     pub charges: BTreeMap<SpendKey, Sum>,
+    /// Those of them that a process has in its own counters.
+    pub shares: BTreeMap<ShareKey, Sum>,
     /// When keys were last used.
     pub used: BTreeMap<String, i64>,
     /// The lines that were counted.
@@ -156,11 +159,7 @@ impl Gathered {
             return Ok(());
         };
         let end = record.end().date();
-        for (kind, subject) in [
-            ("key", record.key()),
-            ("owner", record.owner()),
-            ("group", record.group()),
-        ] {
+        for (kind, subject, counted) in record.subjects() {
             if subject.is_empty() {
                 continue;
             }
@@ -171,6 +170,13 @@ impl Gathered {
                     period,
                     currency: text(record.currency()),
                 };
+                if counted && !record.instance().is_empty() {
+                    let share = ShareKey {
+                        of: key.clone(),
+                        instance: record.instance().to_owned(),
+                    };
+                    self.shares.entry(share).or_default().add(charge)?;
+                }
                 self.charges.entry(key).or_default().add(charge)?;
             }
         }
@@ -194,6 +200,7 @@ fn unusable(record: &LedgerRecord<'_>) -> Option<&'static str> {
     let names = [
         record.key(),
         record.owner(),
+        record.team(),
         record.group(),
         record.source(),
         record.account(),

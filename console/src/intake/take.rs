@@ -10,7 +10,7 @@ use crate::in_transaction;
 use crate::ledger::Inexact;
 use crate::store::{
     AsStoreError, Store, StoreError, Transaction, ledger_files, lines_aside, requests, spend,
-    usage_hours,
+    spend_feed, usage_hours,
 };
 
 /// What became of a batch.
@@ -118,6 +118,14 @@ async fn take_in(
     usage_hours::add(transaction, &gathered.hours).await?;
     spend::add(transaction, &gathered.charges).await?;
     spend::note_use(transaction, &gathered.used).await?;
+    spend_feed::add(
+        transaction,
+        envoy,
+        &gathered.charges,
+        &gathered.shares,
+        taken_at,
+    )
+    .await?;
     Ok(TakenBatch {
         position: after.position,
         lines: gathered.requests.len(),

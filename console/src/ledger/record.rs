@@ -124,6 +124,33 @@ impl<'a> LedgerRecord<'a> {
         present(&self.line.owner)
     }
 
+    /// The key's team.
+    pub fn team(&self) -> &str {
+        present(&self.line.team)
+    }
+
+    /// The number of the process in whose counters the charge is; empty where it is in none that a feed knows of.
+    pub fn instance(&self) -> &str {
+        let instance = present(&self.line.instance);
+        let plain = instance.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        if plain && instance.len() <= 64 {
+            instance
+        } else {
+            ""
+        }
+    }
+
+    /// The subjects of the request: of what kind, the id (empty: there is none), and whether a budget of it was counted.
+    pub fn subjects(&self) -> [(&'static str, &str, bool); 4] {
+        let line = &self.line;
+        [
+            ("key", self.key(), line.spent_key.is_some()),
+            ("owner", self.owner(), line.spent_owner.is_some()),
+            ("team", self.team(), line.spent_team.is_some()),
+            ("group", self.group(), line.spent_group.is_some()),
+        ]
+    }
+
     /// The key's group.
     pub fn group(&self) -> &str {
         present(&self.line.group)
@@ -216,6 +243,8 @@ struct LineMembers<'a> {
     key: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.key.owner")]
     owner: Option<LineText<'a>>,
+    #[serde(borrow, rename = "trilane.key.team")]
+    team: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.group")]
     group: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.source")]
@@ -268,6 +297,17 @@ struct LineMembers<'a> {
     estimated_input: Option<u64>,
     #[serde(rename = "trilane.estimated.output_tokens")]
     estimated_output: Option<u64>,
+    #[serde(borrow, rename = "trilane.instance")]
+    instance: Option<LineText<'a>>,
+    /// What is spent of budgets; only whether it was counted matters here.
+    #[serde(rename = "trilane.spent.key.day")]
+    spent_key: Option<IgnoredAny>,
+    #[serde(rename = "trilane.spent.owner.day")]
+    spent_owner: Option<IgnoredAny>,
+    #[serde(rename = "trilane.spent.team.day")]
+    spent_team: Option<IgnoredAny>,
+    #[serde(rename = "trilane.spent.group.day")]
+    spent_group: Option<IgnoredAny>,
     /// What no price covers; only whether there is any matters here.
     #[serde(rename = "trilane.uncovered")]
     uncovered: Option<Vec<IgnoredAny>>,

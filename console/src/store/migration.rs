@@ -31,6 +31,7 @@ const SQLITE: &[Step] = &[
     (6, "envoys", include_str!("sqlite/envoys.sql")),
     (7, "sessions", include_str!("sqlite/sessions.sql")),
     (8, "keys' own models and multipliers", ACCESS),
+    (9, "spend feed", include_str!("sqlite/spend_feed.sql")),
 ];
 const POSTGRES: &[Step] = &[
     (3, "keys", include_str!("postgres/keys.sql")),
@@ -42,6 +43,7 @@ const POSTGRES: &[Step] = &[
         "keys' own models and multipliers",
         include_str!("postgres/access.sql"),
     ),
+    (9, "spend feed", include_str!("postgres/spend_feed.sql")),
 ];
 
 /// Does what is left to do.

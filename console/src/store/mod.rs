@@ -34,6 +34,7 @@ pub mod sessions;
 pub mod sign_in_failures;
 pub mod sign_in_links;
 pub mod spend;
+pub mod spend_feed;
 mod transaction;
 pub mod usage_hours;
 

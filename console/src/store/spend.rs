@@ -8,7 +8,7 @@ use crate::ledger::{Inexact, Sum};
 /// Whose charges, of when: in the order of the primary key.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SpendKey {
-    /// `key`, `owner` or `group`.
+    /// `key`, `owner`, `team` or `group`.
     pub kind: &'static str,
     /// Its id.
     pub subject: String,

@@ -26,4 +26,5 @@ mod postgres;
 mod random_intake;
 mod rules;
 mod speed;
+mod spend_feed;
 mod upgrade;

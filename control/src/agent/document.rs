@@ -1,7 +1,7 @@
 //! Brings the document in force to this machine.
 //!
 //! The copy on disk is what the gateway runs with, so it goes on when the console is away. It differs from what was published
-//! in one member: `keys_feed` names the feed that this agent serves.
+//! in two members: `keys_feed` and `spend_feed` name the feeds that this agent serves.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,6 +18,9 @@ const PATH: &str = "/api/v1/feed/document";
 pub const CLUSTER: &str = "trilane_agent";
 /// The path at which this agent serves the feed.
 pub const FEED_PATH: &str = "/keys";
+
+/// The path at which this agent serves what is spent of budgets.
+pub const SPEND_PATH: &str = "/spend";
 
 /// Follows the document in force.
 #[derive(Debug)]
@@ -52,7 +55,7 @@ impl DocumentCopy {
         let Some(answer) = answer else {
             return Ok(());
         };
-        let text = with_feed(&answer.body).ok_or("what the console gives is no document")?;
+        let text = with_feeds(&answer.body).ok_or("what the console gives is no document")?;
         let name = self.file.display();
         let differs = files::put(&self.file, &text);
         let differs = differs.map_err(|error| format!("cannot write {name}: {error}"))?;
@@ -77,18 +80,24 @@ impl Chore for DocumentCopy {
     }
 }
 
-/// The document with the feed of this agent, and otherwise as it is. `None`: it is no JSON object.
-fn with_feed(text: &[u8]) -> Option<Vec<u8>> {
+/// The document with the feeds of this agent, and otherwise as it is. `None`: it is no JSON object.
+fn with_feeds(text: &[u8]) -> Option<Vec<u8>> {
     serde_json::from_slice::<serde::de::IgnoredAny>(text).ok()?;
-    let feed = format!(r#"{{"cluster": "{CLUSTER}", "path": "{FEED_PATH}"}}"#);
+    let text = with_feed(text, "spend_feed", SPEND_PATH)?;
+    with_feed(&text, "keys_feed", FEED_PATH)
+}
+
+/// The document with this feed.
+fn with_feed(text: &[u8], name: &str, path: &str) -> Option<Vec<u8>> {
+    let feed = format!(r#"{{"cluster": "{CLUSTER}", "path": "{path}"}}"#);
     let root = json_span::root(text)?;
     let members = json_span::members(text, &root)?;
-    let (place, new) = match members.iter().find(|member| member.name == "keys_feed") {
+    let (place, new) = match members.iter().find(|member| member.name == name) {
         Some(member) => (member.value.clone(), feed),
         None => {
             let at = root.start.checked_add(1)?;
             let comma = if members.is_empty() { "" } else { ", " };
-            (at..at, format!(r#""keys_feed": {feed}{comma}"#))
+            (at..at, format!(r#""{name}": {feed}{comma}"#))
         }
     };
     let (before, after) = (text.get(..place.start)?, text.get(place.end..)?);
@@ -100,29 +109,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_feed_is_that_of_the_agent() {
-        let feed = r#"{"cluster": "trilane_agent", "path": "/keys"}"#;
+    fn the_feeds_are_those_of_the_agent() {
+        let keys = r#"{"cluster": "trilane_agent", "path": "/keys"}"#;
+        let spend = r#"{"cluster": "trilane_agent", "path": "/spend"}"#;
         for (text, want) in [
-            ("{}", Some(format!(r#"{{"keys_feed": {feed}}}"#))),
             (
-                r#" { "groups": [1.50] }"#,
-                Some(format!(r#" {{"keys_feed": {feed},  "groups": [1.50] }}"#)),
+                "{}",
+                Some(format!(r#"{{"keys_feed": {keys}, "spend_feed": {spend}}}"#)),
             ),
             (
-                r#"{"a": {"keys_feed": 1}, "keys_feed": {"cluster": "x"}, "b": 2}"#,
+                r#" { "groups": [1.50] }"#,
                 Some(format!(
-                    r#"{{"a": {{"keys_feed": 1}}, "keys_feed": {feed}, "b": 2}}"#
+                    r#" {{"keys_feed": {keys}, "spend_feed": {spend},  "groups": [1.50] }}"#
+                )),
+            ),
+            (
+                r#"{"a": {"keys_feed": 1}, "keys_feed": {"cluster": "x"}, "spend_feed": 7, "b": 2}"#,
+                Some(format!(
+                    r#"{{"a": {{"keys_feed": 1}}, "keys_feed": {keys}, "spend_feed": {spend}, "b": 2}}"#
                 )),
             ),
             (
                 r#"{"keys_feed": null}"#,
-                Some(format!(r#"{{"keys_feed": {feed}}}"#)),
+                Some(format!(r#"{{"spend_feed": {spend}, "keys_feed": {keys}}}"#)),
             ),
             ("[]", None),
             ("{", None),
             ("", None),
         ] {
-            let got = with_feed(text.as_bytes()).map(|text| String::from_utf8(text).unwrap());
+            let got = with_feeds(text.as_bytes()).map(|text| String::from_utf8(text).unwrap());
             assert_eq!(got, want, "{text}");
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Envoy reads files of this machine and the feed that is served here, never the console. An [`identity`] comes from an
 //! enrolment. From then on each thing has a thread of its own ([`worker`]): the [`document`], the [`keys`] (in a [`key_copy`]),
-//! the [`ledger`], and a [`report`] of how the agent [stands](standing). All of them ask the console ([`client`]) again and
+//! what is [`spend`] of budgets (in a [`spend_copy`]), the [`ledger`], and a [`report`] of how the agent [stands](standing). All of them ask the console ([`client`]) again and
 //! again. When it is away they wait, and the gateway goes on with what is there.
 
 mod args;
@@ -17,6 +17,8 @@ mod ledger;
 mod ledger_file;
 mod report;
 mod settled;
+mod spend;
+mod spend_copy;
 mod standing;
 mod worker;
 
@@ -37,13 +39,15 @@ pub use client::AgentCredential;
 use client::ConsoleClient;
 pub use console_url::ConsoleUrl;
 use document::DocumentCopy;
-pub use document::{CLUSTER, FEED_PATH};
+pub use document::{CLUSTER, FEED_PATH, SPEND_PATH};
 pub use identity::AgentIdentity;
 use key_copy::KeyCopy;
 use keys::KeySync;
 pub use ledger::Acknowledged;
 use ledger::LedgerSender;
 use report::StandingReport;
+use spend::SpendFetcher;
+use spend_copy::SpendCopy;
 use standing::Standing;
 use worker::{Chore, Stop};
 
@@ -100,6 +104,11 @@ impl AgentPlace {
         self.0.join("keys.db")
     }
 
+    /// What is spent of budgets.
+    pub fn spend(&self) -> PathBuf {
+        self.0.join("spend.db")
+    }
+
     /// Makes it, where it is missing.
     ///
     /// # Errors
@@ -142,9 +151,13 @@ impl Agent {
             .unwrap_or_else(|error| Err(Failure::Data(error.to_string())))?;
         let (serving, stopped) = tokio::sync::watch::channel(false);
         let feed = serve::Feed::Copy(prepared.database, Arc::clone(&prepared.complete));
-        tokio::spawn(serve::feed_alone(
-            FEED_PATH, feed, listener, stopped, teller,
-        ));
+        let spend = Arc::clone(&prepared.spent);
+        let spend = serve::QueryAnswer::new(move |query| spend.page(query));
+        let parts = serve::AgentFeeds {
+            keys: (FEED_PATH.to_owned(), feed),
+            spend: (SPEND_PATH.to_owned(), spend),
+        };
+        tokio::spawn(serve::feeds_alone(parts, listener, stopped, teller));
         let stop = Stop::default();
         let mut agent = Self {
             stop,
@@ -156,6 +169,7 @@ impl Agent {
         let standing = prepared.standing;
         agent.follow(prepared.document, &standing)?;
         agent.follow(prepared.keys, &standing)?;
+        agent.follow(prepared.spend, &standing)?;
         agent.follow(prepared.ledger, &standing)?;
         agent.follow(prepared.report, &standing)?;
         Ok(agent)
@@ -197,6 +211,8 @@ impl Drop for Agent {
 struct Prepared {
     document: DocumentCopy,
     keys: KeySync,
+    spend: SpendFetcher,
+    spent: Arc<SpendCopy>,
     ledger: LedgerSender,
     report: StandingReport,
     database: Database,
@@ -223,7 +239,14 @@ fn prepare(
     let mut document = DocumentCopy::new(console.clone(), place.document(), Arc::clone(&standing));
     first_document(&mut document, &place.document(), &standing)?;
     let acknowledged = Acknowledged::default();
+    let file = place.spend();
+    let spent = SpendCopy::open(&file);
+    let of_spend =
+        |why: String| Failure::Data(format!("what is spent, in {}: {why}", file.display()));
+    let spent = Arc::new(spent.map_err(of_spend)?);
     Ok(Prepared {
+        spend: SpendFetcher::new(console.clone(), Arc::clone(&spent)),
+        spent,
         keys: KeySync::new(
             console.clone(),
             copy,

@@ -34,6 +34,7 @@ use document::Shelf;
 pub use feed::Feed;
 use keys_file::KeysFile;
 pub use server::bind;
+pub use site::QueryAnswer;
 use site::Site;
 pub use sqlite::{Database, OpenDatabase};
 use watch::FileWatch;
@@ -47,7 +48,7 @@ const HEALTH: &str = "/healthz";
 const COMPACT: Duration = Duration::from_secs(3600);
 /// A day.
 const DAY: Duration = Duration::from_secs(86_400);
-/// How long [`feed_alone`] keeps removals.
+/// How long [`feeds_alone`] keeps removals.
 const REMOVALS: Duration = DAY.saturating_mul(30);
 /// The most threads that wait for disks.
 const BLOCKING: usize = 8;
@@ -151,17 +152,27 @@ async fn database(file: &Path, age: Duration, teller: Teller) -> Result<Database
     Ok(database)
 }
 
-/// Serves a feed and nothing else, until `stop`.
-pub async fn feed_alone(
-    path: &str,
-    feed: Feed,
+/// What an agent serves to its gateway, each with its path.
+#[derive(Debug)]
+pub struct AgentFeeds {
+    /// The feed of keys.
+    pub keys: (String, Feed),
+    /// What is spent of budgets.
+    pub spend: (String, QueryAnswer),
+}
+
+/// Serves the feeds of an agent and nothing else, until `stop`.
+pub async fn feeds_alone(
+    feeds: AgentFeeds,
     listener: TcpListener,
     stop: tokio::sync::watch::Receiver<bool>,
     teller: Teller,
 ) {
+    let (path, feed) = feeds.keys;
     let feed = Arc::new(feed);
     let compacting = tokio::spawn(compact(Arc::clone(&feed), REMOVALS, teller));
-    let site = Site::new(None, Some((path.to_owned(), feed)), teller);
+    let mut site = Site::new(None, Some((path, feed)), teller);
+    site.spend = Some(feeds.spend);
     server::serve(listener, Arc::new(site), stop).await;
     compacting.abort();
 }

@@ -50,6 +50,7 @@ pub async fn respond<B>(request: &Request<B>, site: &Arc<Site>) -> ServedRespons
     if !is(super::HEALTH)
         && !site.document.as_ref().is_some_and(|(path, _)| is(path))
         && !site.feed.as_ref().is_some_and(|(path, _)| is(path))
+        && !site.spend.as_ref().is_some_and(|(path, _)| is(path))
     {
         return ServedResponse::error(StatusCode::NOT_FOUND, "there is nothing under this path");
     }
@@ -64,6 +65,10 @@ pub async fn respond<B>(request: &Request<B>, site: &Arc<Site>) -> ServedRespons
         health(site).await
     } else if site.document.as_ref().is_some_and(|(path, _)| is(path)) {
         document(site, request.headers())
+    } else if let Some((_, spend)) = site.spend.as_ref().filter(|(path, _)| is(path)) {
+        let busy = site.busy().await;
+        let query = request.uri().query().unwrap_or_default();
+        given(spend.ask(query).await, busy)
     } else {
         let query = request.uri().query().unwrap_or_default();
         page(site, query, FeedFormat::announced(request.headers())).await
@@ -109,7 +114,11 @@ async fn page(site: &Arc<Site>, query: &str, format: FeedFormat) -> ServedRespon
         }
     };
     let busy = site.busy().await;
-    match site.ask(move |feed| feed.page(&asked)).await {
+    given(site.ask(move |feed| feed.page(&asked)).await, busy)
+}
+
+fn given(page: Result<Vec<u8>, PageError>, busy: Option<Busy>) -> ServedResponse {
+    match page {
         Ok(page) => ServedResponse {
             busy,
             ..ServedResponse::new(StatusCode::OK, page.into())

@@ -23,10 +23,41 @@ pub struct Site {
     pub document: Option<(String, Arc<Shelf>)>,
     /// The feed.
     pub feed: Option<(String, Arc<Feed>)>,
+    /// What is spent of budgets.
+    pub spend: Option<(String, QueryAnswer)>,
     teller: Teller,
     pages: Arc<Semaphore>,
     /// The last reported problem of the feed, while it lasts.
     told: Mutex<Option<String>>,
+}
+
+/// What answers queries with JSON. It may wait for a disk.
+#[derive(Clone)]
+pub struct QueryAnswer(Arc<dyn Fn(&str) -> Result<Vec<u8>, PageError> + Send + Sync>);
+
+impl QueryAnswer {
+    /// This answers them.
+    pub fn new(
+        answer: impl Fn(&str) -> Result<Vec<u8>, PageError> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(answer))
+    }
+
+    /// The answer to a query.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub async fn ask(&self, query: &str) -> Result<Vec<u8>, PageError> {
+        let (answer, query) = (Arc::clone(&self.0), query.to_owned());
+        let answered = spawn_blocking(move || answer(&query)).await;
+        answered.unwrap_or_else(|_| Err(PageError::Unready("it is about to end".to_owned())))
+    }
+}
+
+impl core::fmt::Debug for QueryAnswer {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("QueryAnswer(..)")
+    }
 }
 
 impl Site {
@@ -39,6 +70,7 @@ impl Site {
         Self {
             document,
             feed,
+            spend: None,
             teller,
             pages: Arc::new(Semaphore::new(PAGES)),
             told: Mutex::default(),

@@ -1,0 +1,400 @@
+//! What gateways are told of spend: for each subject of a budget the total, and of that what the asking Envoy has in its own
+//! counters.
+//!
+//! Versions become visible in their order, as those of the feed of keys: whoever gives one away locks the row of the feed, and
+//! does so last of all that a transaction locks.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sqlx::AssertSqlSafe;
+use time::{Date, Duration};
+
+use super::spend::{SpendKey, plus, sum};
+use super::{StoreError, Transaction, on_either};
+use crate::ledger::Sum;
+
+/// A share: charges of one process of an Envoy, in the order of the primary key.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ShareKey {
+    /// Whose charges, of when.
+    pub of: SpendKey,
+    /// The number of the process.
+    pub instance: String,
+}
+
+/// What gateways are told of one subject.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpendChange {
+    /// The version of its latest change.
+    pub version: i64,
+    /// `key`, `owner`, `team` or `group`.
+    pub kind: String,
+    /// Its id.
+    pub subject: String,
+    /// The budget of an owner or a team, for each day.
+    pub per_day: Option<String>,
+    /// For each month.
+    pub per_month: Option<String>,
+    /// What was spent, by period and currency.
+    pub spent: BTreeMap<(String, String), SpentShares>,
+}
+
+/// What was spent in a period.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SpentShares {
+    /// By everybody.
+    pub total: Sum,
+    /// Of that by processes of the asking Envoy, by their numbers.
+    pub own: BTreeMap<String, Sum>,
+}
+
+/// Which sequence of versions there is, and the greatest one.
+///
+/// # Errors
+/// Those of the database.
+pub async fn head(transaction: &mut Transaction) -> Result<(String, i64), StoreError> {
+    Ok(on_either!(transaction, connection => {
+        sqlx::query_as("SELECT feed, head FROM spend_feed").fetch_one(connection).await?
+    }))
+}
+
+/// Gives so many versions away; the first of them. Nobody else gets any until the transaction ends.
+async fn next_versions(
+    transaction: &mut Transaction,
+    count: usize,
+    now: i64,
+) -> Result<i64, StoreError> {
+    let count = i64::try_from(count).unwrap_or(i64::MAX);
+    let head: i64 = on_either!(transaction, connection => {
+        sqlx::query_scalar(
+            "UPDATE spend_feed SET head = CASE WHEN head + $1 > $2 THEN head + $1 ELSE $2 END RETURNING head",
+        )
+        .bind(count)
+        .bind(now)
+        .fetch_one(connection)
+        .await?
+    });
+    Ok(head.saturating_sub(count).saturating_add(1))
+}
+
+/// Notes charges of lines that were taken in: those of subjects that gateways are told of, and `shares` of them, which
+/// processes of this Envoy have in their own counters.
+///
+/// # Errors
+/// Those of the database, or [`Inexact`](crate::ledger::Inexact) as a value.
+pub async fn add(
+    transaction: &mut Transaction,
+    envoy: &str,
+    charges: &BTreeMap<SpendKey, Sum>,
+    shares: &BTreeMap<ShareKey, Sum>,
+    now: i64,
+) -> Result<(), StoreError> {
+    let subject = |key: &SpendKey| (key.kind, key.subject.clone());
+    let charged: BTreeSet<_> = charges.keys().map(subject).collect();
+    if charged.is_empty() {
+        return Ok(());
+    }
+    // A gateway counts a budget of these, so they are told of from now on, if they were not before.
+    let counted: BTreeSet<_> = shares.keys().map(|share| subject(&share.of)).collect();
+    let others: Vec<_> = charged.difference(&counted).cloned().collect();
+    let counted: Vec<_> = counted.into_iter().collect();
+    let first = next_versions(transaction, charged.len(), now).await?;
+    let after = first.saturating_add(i64::try_from(counted.len()).unwrap_or(i64::MAX));
+    let insert = "INSERT INTO spend_subjects (kind, subject, version)";
+    match transaction {
+        Transaction::Sqlite(inner, _) => {
+            for ((kind, subject), version) in counted.iter().zip(first..) {
+                sqlx::query(AssertSqlSafe(format!(
+                    "{insert} VALUES ($1, $2, $3) ON CONFLICT (kind, subject) DO UPDATE SET version = excluded.version"
+                )))
+                .bind(*kind)
+                .bind(subject)
+                .bind(version)
+                .execute(&mut **inner)
+                .await?;
+            }
+            for ((kind, subject), version) in others.iter().zip(after..) {
+                sqlx::query(
+                    "UPDATE spend_subjects SET version = $3 WHERE kind = $1 AND subject = $2",
+                )
+                .bind(*kind)
+                .bind(subject)
+                .bind(version)
+                .execute(&mut **inner)
+                .await?;
+            }
+        }
+        Transaction::Postgres(inner) => {
+            let kinds = |of: &[(&'static str, String)]| {
+                of.iter().map(|(kind, _)| *kind).collect::<Vec<_>>()
+            };
+            let ids = |of: &[(&'static str, String)]| {
+                of.iter().map(|(_, id)| id.clone()).collect::<Vec<_>>()
+            };
+            let given =
+                "unnest($1::text[], $2::text[]) WITH ORDINALITY AS given (kind, subject, place)";
+            sqlx::query(AssertSqlSafe(format!(
+                "{insert} SELECT kind, subject, $3 + place - 1 FROM {given} \
+                 ON CONFLICT (kind, subject) DO UPDATE SET version = excluded.version"
+            )))
+            .bind(kinds(&counted))
+            .bind(ids(&counted))
+            .bind(first)
+            .execute(&mut **inner)
+            .await?;
+            sqlx::query(AssertSqlSafe(format!(
+                "UPDATE spend_subjects AS old SET version = $3 + place - 1 FROM {given} \
+                 WHERE old.kind = given.kind AND old.subject = given.subject"
+            )))
+            .bind(kinds(&others))
+            .bind(ids(&others))
+            .bind(after)
+            .execute(&mut **inner)
+            .await?;
+        }
+    }
+    add_shares(transaction, envoy, shares).await
+}
+
+async fn add_shares(
+    transaction: &mut Transaction,
+    envoy: &str,
+    shares: &BTreeMap<ShareKey, Sum>,
+) -> Result<(), StoreError> {
+    match transaction {
+        Transaction::Sqlite(inner, _) => {
+            for (share, charge) in shares {
+                let before: Option<String> = sqlx::query_scalar(
+                    "SELECT amount FROM spend_shares WHERE kind = $1 AND subject = $2 AND period = $3 AND envoy_id = $4 \
+                     AND instance = $5 AND currency = $6",
+                )
+                .bind(share.of.kind)
+                .bind(&share.of.subject)
+                .bind(&share.of.period)
+                .bind(envoy)
+                .bind(&share.instance)
+                .bind(&share.of.currency)
+                .fetch_optional(&mut **inner)
+                .await?;
+                let amount = plus(before.as_deref(), charge)?;
+                sqlx::query(
+                    "INSERT INTO spend_shares (kind, subject, period, envoy_id, instance, currency, amount) \
+                     VALUES ($1, $2, $3, $4, $5, $6, $7) \
+                     ON CONFLICT (kind, subject, period, envoy_id, instance, currency) DO UPDATE SET amount = excluded.amount",
+                )
+                .bind(share.of.kind)
+                .bind(&share.of.subject)
+                .bind(&share.of.period)
+                .bind(envoy)
+                .bind(&share.instance)
+                .bind(&share.of.currency)
+                .bind(amount)
+                .execute(&mut **inner)
+                .await?;
+            }
+        }
+        Transaction::Postgres(inner) => {
+            let texts = |of: fn(&ShareKey) -> &str| shares.keys().map(of).collect::<Vec<_>>();
+            sqlx::query(
+                "INSERT INTO spend_shares (kind, subject, period, envoy_id, instance, currency, amount) \
+                 SELECT kind, subject, period, $6, instance, currency, amount::numeric \
+                 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $7::text[]) \
+                   WITH ORDINALITY AS given (kind, subject, period, instance, currency, amount, place) ORDER BY place \
+                 ON CONFLICT (kind, subject, period, envoy_id, instance, currency) \
+                 DO UPDATE SET amount = spend_shares.amount + excluded.amount",
+            )
+            .bind(texts(|share| share.of.kind))
+            .bind(texts(|share| &share.of.subject))
+            .bind(texts(|share| &share.of.period))
+            .bind(texts(|share| &share.instance))
+            .bind(texts(|share| &share.of.currency))
+            .bind(envoy)
+            .bind(shares.values().map(Sum::text).collect::<Vec<_>>())
+            .execute(&mut **inner)
+            .await?;
+        }
+    }
+    Ok(())
+}
+
+/// Gives an owner or a team a budget, or takes it.
+///
+/// # Errors
+/// Those of the database.
+pub async fn set_budget(
+    transaction: &mut Transaction,
+    kind: &str,
+    subject: &str,
+    budget: (Option<&str>, Option<&str>),
+    now: i64,
+) -> Result<(), StoreError> {
+    let version = next_versions(transaction, 1, now).await?;
+    on_either!(transaction, connection => {
+        sqlx::query(
+            "INSERT INTO spend_subjects (kind, subject, version, per_day, per_month) VALUES ($1, $2, $3, $4, $5) \
+             ON CONFLICT (kind, subject) DO UPDATE SET version = excluded.version, per_day = excluded.per_day, \
+               per_month = excluded.per_month",
+        )
+        .bind(kind)
+        .bind(subject)
+        .bind(version)
+        .bind(budget.0)
+        .bind(budget.1)
+        .execute(connection)
+        .await?;
+    });
+    Ok(())
+}
+
+/// The budget of an owner or a team: for each day, and for each month.
+///
+/// # Errors
+/// Those of the database.
+pub async fn budget(
+    transaction: &mut Transaction,
+    kind: &str,
+    subject: &str,
+) -> Result<(Option<String>, Option<String>), StoreError> {
+    let found: Option<(Option<String>, Option<String>)> = on_either!(transaction, connection => {
+        sqlx::query_as("SELECT per_day, per_month FROM spend_subjects WHERE kind = $1 AND subject = $2")
+            .bind(kind)
+            .bind(subject)
+            .fetch_optional(connection)
+            .await?
+    });
+    Ok(found.unwrap_or_default())
+}
+
+/// The days and months that gateways may be in while the console is in `today`: their clocks may be some hours off.
+pub fn periods(today: Date) -> [String; 6] {
+    let days = [
+        today.previous_day().unwrap_or(today),
+        today,
+        today.next_day().unwrap_or(today),
+    ];
+    let month = |day: Date| format!("{:04}-{:02}", day.year(), u8::from(day.month()));
+    let first = today.replace_day(1).unwrap_or(today);
+    let months = [
+        month(first.previous_day().unwrap_or(first)),
+        month(first),
+        month(first.checked_add(Duration::days(31)).unwrap_or(first)),
+    ];
+    let [a, b, c] = days.map(|day| day.to_string());
+    let [d, e, f] = months;
+    [a, b, c, d, e, f]
+}
+
+type SubjectRow = (i64, String, String, Option<String>, Option<String>);
+type TotalRow = (String, String, String, String, String);
+type ShareRow = (String, String, String, String, String, String);
+
+/// The subjects that have changed after a version, in the order of their versions.
+///
+/// # Errors
+/// Those of the database.
+pub async fn changes(
+    transaction: &mut Transaction,
+    after: i64,
+    limit: i64,
+    envoy: &str,
+    today: Date,
+) -> Result<Vec<SpendChange>, StoreError> {
+    let subjects: Vec<SubjectRow> = on_either!(transaction, connection => {
+        sqlx::query_as(
+            "SELECT version, kind, subject, per_day, per_month FROM spend_subjects WHERE version > $1 ORDER BY version LIMIT $2",
+        )
+        .bind(after)
+        .bind(limit)
+        .fetch_all(connection)
+        .await?
+    });
+    let Some(last) = subjects.last().map(|row| row.0) else {
+        return Ok(Vec::new());
+    };
+    let amount = match transaction {
+        Transaction::Sqlite(..) => "amount",
+        Transaction::Postgres(_) => "trim_scale(amount)::text",
+    };
+    let periods = periods(today);
+    // What has changed, and then what it has spent.
+    let join = |table: &str| {
+        format!(
+            "FROM (SELECT kind, subject FROM spend_subjects WHERE version > $1 AND version <= $2) AS changed \
+             JOIN {table} USING (kind, subject) WHERE period IN ($3, $4, $5, $6, $7, $8)"
+        )
+    };
+    let totals = format!(
+        "SELECT kind, subject, period, currency, {amount} {}",
+        join("spend")
+    );
+    let shares = format!(
+        "SELECT kind, subject, period, currency, instance, {amount} {} AND envoy_id = $9",
+        join("spend_shares")
+    );
+    let totals: Vec<TotalRow> = on_either!(transaction, connection => {
+        let mut query = sqlx::query_as(AssertSqlSafe(totals)).bind(after).bind(last);
+        for period in &periods {
+            query = query.bind(period);
+        }
+        query.fetch_all(connection).await?
+    });
+    let shares: Vec<ShareRow> = on_either!(transaction, connection => {
+        let mut query = sqlx::query_as(AssertSqlSafe(shares)).bind(after).bind(last);
+        for period in &periods {
+            query = query.bind(period);
+        }
+        query.bind(envoy).fetch_all(connection).await?
+    });
+    let mut spent: BTreeMap<(String, String), BTreeMap<(String, String), SpentShares>> =
+        BTreeMap::new();
+    for (kind, subject, period, currency, amount) in totals {
+        let of = spent.entry((kind, subject)).or_default();
+        of.entry((period, currency)).or_default().total = sum(&amount)?;
+    }
+    for (kind, subject, period, currency, instance, amount) in shares {
+        let of = spent.entry((kind, subject)).or_default();
+        let own = &mut of.entry((period, currency)).or_default().own;
+        own.insert(instance, sum(&amount)?);
+    }
+    let change = |(version, kind, subject, per_day, per_month): SubjectRow| {
+        let spent = spent.remove(&(kind.clone(), subject.clone()));
+        SpendChange {
+            version,
+            kind,
+            subject,
+            per_day,
+            per_month,
+            spent: spent.unwrap_or_default(),
+        }
+    };
+    Ok(subjects.into_iter().map(change).collect())
+}
+
+/// Forgets shares of periods in which no gateway is any more, and subjects that have spent nothing in those that are left and
+/// have no budget here.
+///
+/// # Errors
+/// Those of the database.
+pub async fn forget(transaction: &mut Transaction, today: Date) -> Result<(), StoreError> {
+    let [yesterday, .., last_month, _, _] = periods(today);
+    on_either!(transaction, connection => {
+        // The row of the feed first, as whoever notes charges does.
+        sqlx::query("UPDATE spend_feed SET head = head").execute(&mut *connection).await?;
+        sqlx::query(
+            "DELETE FROM spend_shares WHERE (length(period) = 10 AND period < $1) OR (length(period) = 7 AND period < $2)",
+        )
+        .bind(&yesterday)
+        .bind(&last_month)
+        .execute(&mut *connection)
+        .await?;
+        sqlx::query(
+            "DELETE FROM spend_subjects WHERE per_day IS NULL AND per_month IS NULL AND NOT EXISTS \
+             (SELECT 1 FROM spend WHERE spend.kind = spend_subjects.kind AND spend.subject = spend_subjects.subject \
+                AND length(period) = 7 AND period >= $1)",
+        )
+        .bind(&last_month)
+        .execute(connection)
+        .await?;
+    });
+    Ok(())
+}
