@@ -119,9 +119,14 @@ fn subjects(key: &KeyRecord, group: &Group, policy: &Policy) -> Vec<Subject> {
     if policy.spend_feed.is_none() {
         return all.chain(group.limits.clone()).collect();
     }
-    let owner = key.owner.as_deref();
-    let owner = owner.map(|id| Subject::of_people(Scope::Owner, id, group.priced));
-    let all = all.map(Subject::told).chain(owner);
+    let of_people = |scope, id: &Option<String>| {
+        let priced = || group.can_have_budget(key.access.as_deref());
+        id.as_deref()
+            .map(|id| Subject::of_people(scope, id, priced()))
+    };
+    let all = all.map(Subject::told);
+    let all = all.chain(of_people(Scope::Owner, &key.owner));
+    let all = all.chain(of_people(Scope::Team, &key.team));
     all.chain(group.limits.clone().map(Subject::told)).collect()
 }
 

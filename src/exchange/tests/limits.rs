@@ -1,5 +1,7 @@
 //! Limits: who is refused before anything leaves, what each ending settles, and what clients are told.
 
+mod spend;
+
 use proptest::prelude::*;
 
 use super::records::{Event, HALF, MESSAGE, MESSAGE_END, WHOLE};
