@@ -21,6 +21,7 @@ COPY abi abi
 COPY src src
 COPY console console
 COPY control control
+COPY docs/clients docs/clients
 COPY envoy/envoy.yaml envoy/limits-service.yaml envoy/requirements.txt envoy/
 COPY tests/upstream tests/upstream
 COPY tests/bench tests/bench

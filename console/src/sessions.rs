@@ -89,6 +89,11 @@ pub async fn holder(store: &Store, token: &str, now: i64) -> Result<Option<Perso
     Ok(Some(person))
 }
 
+/// The path of a link that signs in, once.
+pub fn link_path(link: &NewSecret) -> String {
+    format!("/sign-in/link?token={}", link.reveal())
+}
+
 /// Makes a link with which this person signs in, once. `None`: there is nobody like that, or it is an agent's.
 ///
 /// # Errors

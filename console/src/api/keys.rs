@@ -15,55 +15,62 @@ use super::once::{Once, OnceAnswer};
 use super::paging::{ItemPage, PageParams};
 use super::parts::{Body, InPath, Params};
 use super::problem::ApiProblem;
+use super::spend::SpentAmount;
 use super::state::{ConsoleState, moment};
 use crate::in_transaction;
 use crate::secret::{self, NewSecret};
-use crate::store::keys::{self, KeyFilter, StoredKey};
+use crate::store::keys::{self, KeyFilter, KeyState, StoredKey};
 use crate::store::{Transaction, audit, documents, spend};
 
 /// An API key, as far as it may be seen.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct KeyView {
     /// Its id.
-    id: String,
+    pub(crate) id: String,
     /// The id of its group.
-    group: String,
+    pub(crate) group: String,
     /// Whose it is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    owner: Option<String>,
+    pub(crate) owner: Option<String>,
     /// The team that it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
-    team: Option<String>,
+    pub(crate) team: Option<String>,
     /// The models of its group that it may use; without this, all.
     #[serde(skip_serializing_if = "Option::is_none")]
-    models: Option<Vec<String>>,
+    pub(crate) models: Option<Vec<String>>,
     /// The final multiplier of its requests; without this, the group's.
     #[serde(skip_serializing_if = "Option::is_none")]
-    multiplier: Option<String>,
+    pub(crate) multiplier: Option<String>,
     /// The issuer's name for it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    label: Option<String>,
+    pub(crate) label: Option<String>,
     /// Its last characters.
     #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<String>,
+    pub(crate) hint: Option<String>,
     /// When it expires.
     #[serde(skip_serializing_if = "Option::is_none")]
-    expires_at: Option<String>,
+    pub(crate) expires_at: Option<String>,
     /// Whether it is disabled.
-    disabled: bool,
+    pub(crate) disabled: bool,
     /// Its limits, as in a document.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
-    limits: Option<LimitsDocument>,
+    pub(crate) limits: Option<LimitsDocument>,
     /// When it was made.
     #[serde(skip_serializing_if = "Option::is_none")]
-    created_at: Option<String>,
+    pub(crate) created_at: Option<String>,
     /// Who made it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    created_by: Option<String>,
+    pub(crate) created_by: Option<String>,
     /// When it was last used, as far as lines of the ledger have come.
     #[serde(skip_serializing_if = "Option::is_none")]
-    last_used_at: Option<String>,
+    pub(crate) last_used_at: Option<String>,
+    /// What it has spent this month (UTC); in lists only `with=use`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) spent_this_month: Option<Vec<SpentAmount>>,
+    /// What a change may name, so that it is not made over another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) revision: Option<String>,
 }
 
 impl From<StoredKey> for KeyView {
@@ -73,6 +80,7 @@ impl From<StoredKey> for KeyView {
         let models = key.models.as_deref();
         Self {
             models: models.and_then(|models| serde_json::from_str(models).ok()),
+            revision: Some(revision(&key)),
             limits: limits.and_then(|limits| serde_json::from_str(limits).ok()),
             id: key.id,
             group: key.group_id,
@@ -86,6 +94,7 @@ impl From<StoredKey> for KeyView {
             created_at: key.created_at,
             created_by: key.created_by,
             last_used_at: None,
+            spent_this_month: None,
         }
     }
 }
@@ -95,82 +104,84 @@ impl From<StoredKey> for KeyView {
 pub struct CreatedKey {
     /// The key itself, shown this once. Missing where the request came again.
     #[serde(skip_serializing_if = "Option::is_none")]
-    value: Option<String>,
+    pub(crate) value: Option<String>,
     /// What is known of it from now on.
-    key: KeyView,
+    pub(crate) key: KeyView,
 }
 
 /// A key to be made.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewKeyBody {
     /// Its id; one is made up unless it is given.
     #[schema(min_length = 1, max_length = 64, pattern = "^[-A-Za-z0-9_.:]+$")]
-    id: Option<String>,
+    pub(crate) id: Option<String>,
     /// The id of its group.
     #[schema(min_length = 1, max_length = 64, pattern = "^[-A-Za-z0-9_.:]+$")]
-    group: String,
+    pub(crate) group: String,
     /// Whose it is.
     #[schema(min_length = 1, max_length = 128)]
-    owner: Option<String>,
+    pub(crate) owner: Option<String>,
     /// The team that it belongs to.
     #[schema(min_length = 1, max_length = 64, pattern = "^[-A-Za-z0-9_.:]+$")]
-    team: Option<String>,
+    pub(crate) team: Option<String>,
     /// The models of its group that it may use; without this, all.
     #[schema(min_items = 1, max_items = 64)]
-    models: Option<Vec<String>>,
+    pub(crate) models: Option<Vec<String>>,
     /// The final multiplier of its requests, such as `0.1500`; without this, the group's.
-    multiplier: Option<String>,
+    pub(crate) multiplier: Option<String>,
     /// A name for it.
     #[schema(min_length = 1, max_length = 128)]
-    label: Option<String>,
+    pub(crate) label: Option<String>,
     /// When it expires: `2027-01-01T00:00:00Z`.
-    expires_at: Option<String>,
+    pub(crate) expires_at: Option<String>,
     /// Whether it is disabled for now.
     #[serde(default)]
-    disabled: bool,
+    pub(crate) disabled: bool,
     /// Its limits, as in a document.
     #[schema(value_type = Option<Object>)]
-    limits: Option<LimitsDocument>,
+    pub(crate) limits: Option<LimitsDocument>,
 }
 
 /// What is to be changed of a key: fields that are absent stay, `null` takes a value away.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KeyChangeBody {
     /// Another group.
     #[schema(min_length = 1, max_length = 64, pattern = "^[-A-Za-z0-9_.:]+$")]
-    group: Option<String>,
+    pub(crate) group: Option<String>,
     /// Whose it is.
     #[serde(default, deserialize_with = "fields::given")]
     #[schema(value_type = Option<String>)]
-    owner: Option<Option<String>>,
+    pub(crate) owner: Option<Option<String>>,
     /// The team that it belongs to.
     #[serde(default, deserialize_with = "fields::given")]
     #[schema(value_type = Option<String>)]
-    team: Option<Option<String>>,
+    pub(crate) team: Option<Option<String>>,
     /// The models of its group that it may use; `null`: all.
     #[serde(default, deserialize_with = "fields::given")]
     #[schema(value_type = Option<Vec<String>>)]
-    models: Option<Option<Vec<String>>>,
+    pub(crate) models: Option<Option<Vec<String>>>,
     /// The final multiplier of its requests; `null`: the group's.
     #[serde(default, deserialize_with = "fields::given")]
     #[schema(value_type = Option<String>)]
-    multiplier: Option<Option<String>>,
+    pub(crate) multiplier: Option<Option<String>>,
     /// A name for it.
     #[serde(default, deserialize_with = "fields::given")]
     #[schema(value_type = Option<String>)]
-    label: Option<Option<String>>,
+    pub(crate) label: Option<Option<String>>,
     /// When it expires.
     #[serde(default, deserialize_with = "fields::given")]
     #[schema(value_type = Option<String>)]
-    expires_at: Option<Option<String>>,
+    pub(crate) expires_at: Option<Option<String>>,
     /// Whether it is disabled.
-    disabled: Option<bool>,
+    pub(crate) disabled: Option<bool>,
     /// Its limits: all of them, as in a document.
     #[serde(default, deserialize_with = "fields::given")]
     #[schema(value_type = Option<Object>)]
-    limits: Option<Option<LimitsDocument>>,
+    pub(crate) limits: Option<Option<LimitsDocument>>,
+    /// The key's `revision` when it was looked at. If it is another one by now, nothing is changed (412).
+    pub(crate) revision: Option<String>,
 }
 
 /// Which keys a list has.
@@ -179,9 +190,16 @@ pub struct KeyChangeBody {
 #[serde(default)]
 pub struct KeyListParams {
     /// Of this owner only.
-    owner: Option<String>,
+    pub(crate) owner: Option<String>,
     /// Of this group only.
-    group: Option<String>,
+    pub(crate) group: Option<String>,
+    /// With this in id, owner, label or the last characters, whatever the case of ASCII letters.
+    pub(crate) search: Option<String>,
+    /// In this state only.
+    #[param(inline)]
+    pub(crate) state: Option<KeyState>,
+    /// `use`: with the last use and this month's spend of each.
+    pub(crate) with: Option<String>,
 }
 
 /// Keys in the order of their ids. Members see their own.
@@ -195,7 +213,7 @@ pub async fn list(
 ) -> Result<Json<ItemPage<KeyView>>, ApiProblem> {
     let limit = page.limit()?;
     let after: String = page.after()?.unwrap_or_default();
-    if [&asked.owner, &asked.group]
+    if [&asked.owner, &asked.group, &asked.search]
         .into_iter()
         .flatten()
         .any(|name| name.contains('\0'))
@@ -210,13 +228,22 @@ pub async fn list(
     let filter = KeyFilter {
         owner: caller.only_owner().or(asked.owner.as_deref()),
         group: asked.group.as_deref(),
+        search: asked.search.as_deref(),
+        state: asked.state,
+        now: &moment(state.now()),
         after: &after,
         limit: limit.to_fetch(),
     };
     let mut transaction = state.store.read().await?;
     let keys = keys::list(&mut transaction, &filter).await?;
+    let mut page = limit.page(keys, |key| key.id.clone(), KeyView::from);
+    if asked.with.as_deref() == Some("use") {
+        for key in &mut page.items {
+            add_use(&mut transaction, key, state.now()).await?;
+        }
+    }
     transaction.rollback().await;
-    Ok(Json(limit.page(keys, |key| key.id.clone(), KeyView::from)))
+    Ok(Json(page))
 }
 
 /// One key. Members see their own.
@@ -228,19 +255,41 @@ pub async fn get(
     InPath(id): InPath<String>,
 ) -> Result<Json<KeyView>, ApiProblem> {
     let mut transaction = state.store.read().await?;
-    let key = find(&mut transaction, &id).await?;
-    if caller
-        .only_owner()
-        .is_some_and(|only| key.owner.as_deref() != Some(only))
-    {
+    let mut key = KeyView::from(find_own(&mut transaction, &caller, &id).await?);
+    add_use(&mut transaction, &mut key, state.now()).await?;
+    transaction.rollback().await;
+    Ok(Json(key))
+}
+
+/// Adds when a key was last used, and what it has spent this month.
+async fn add_use(
+    transaction: &mut Transaction,
+    key: &mut KeyView,
+    now: i64,
+) -> Result<(), ApiProblem> {
+    let month = moment(now).get(..7).unwrap_or_default().to_owned();
+    let used = spend::last_use(transaction, &key.id).await?;
+    let spent = spend::of(transaction, "key", &key.id, &month).await?;
+    key.last_used_at = used.map(moment);
+    key.spent_this_month = Some(spent.into_iter().map(SpentAmount::from).collect());
+    Ok(())
+}
+
+/// The key of this id, if the caller may see it.
+///
+/// # Errors
+/// There is none, or it is another one's.
+pub async fn find_own(
+    transaction: &mut Transaction,
+    caller: &Caller,
+    id: &str,
+) -> Result<StoredKey, ApiProblem> {
+    let key = find(transaction, id).await?;
+    let mut only = caller.only_owner().into_iter();
+    if only.any(|only| key.owner.as_deref() != Some(only)) {
         return Err(ApiProblem::not_found());
     }
-    let used = spend::last_use(&mut transaction, &id).await?;
-    transaction.rollback().await;
-    Ok(Json(KeyView {
-        last_used_at: used.map(moment),
-        ..key.into()
-    }))
+    Ok(key)
 }
 
 /// Makes a key, which is shown this once.
@@ -301,6 +350,9 @@ pub async fn change(
 ) -> Result<Json<KeyView>, ApiProblem> {
     in_transaction!(state.store, transaction => {
         let before = find(transaction, &id).await?;
+        if change.revision.as_ref().is_some_and(|seen| *seen != revision(&before)) {
+            return Err(ApiProblem::precondition("the key was changed meanwhile"));
+        }
         let mut key = before.clone();
         if let Some(group) = &change.group {
             key.group_id.clone_from(group);
@@ -357,7 +409,11 @@ pub async fn remove(
     })
 }
 
-async fn find(transaction: &mut Transaction, id: &str) -> Result<StoredKey, ApiProblem> {
+/// The key of this id.
+///
+/// # Errors
+/// There is none.
+pub async fn find(transaction: &mut Transaction, id: &str) -> Result<StoredKey, ApiProblem> {
     // PostgreSQL has no text with a zero, so it cannot even look for one.
     if id.contains('\0') {
         return Err(ApiProblem::not_found());
@@ -373,8 +429,21 @@ fn written<T: Serialize>(terms: &T) -> String {
 }
 
 /// A key for the audit: without its digest, by which nobody needs to find it there.
-fn told(key: &StoredKey) -> String {
-    serde_json::to_string(&KeyView::from(key.clone())).unwrap_or_default()
+pub fn told(key: &StoredKey) -> String {
+    let view = KeyView {
+        revision: None,
+        ..key.clone().into()
+    };
+    serde_json::to_string(&view).unwrap_or_default()
+}
+
+/// A short digest of all that a change may change.
+fn revision(key: &StoredKey) -> String {
+    let whole = format!("{key:?}");
+    secret::digest(&whole)
+        .get(..16)
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// Checks a key as the gateway does: by itself, and together with the document in force, of which it needs the group, and with

@@ -131,6 +131,13 @@ impl Once {
     }
 }
 
+impl OnceAnswer {
+    /// What is answered.
+    pub const fn body(&self) -> &Value {
+        &self.body
+    }
+}
+
 impl IntoResponse for OnceAnswer {
     fn into_response(self) -> Response {
         let mut response = (self.status, Json(self.body)).into_response();

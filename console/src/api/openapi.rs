@@ -22,6 +22,7 @@ use super::{
     audit, documents, drafts, envoys, feed, keys, ledger, me, people, report, requests, sign_in,
     spend, spend_feed, tokens, usage,
 };
+use super::{key_models, key_rotation, sign_in_links};
 use crate::intake::LedgerBatch;
 use crate::store::key_feed;
 
@@ -114,11 +115,14 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
         .routes(routes!(me::me))
         .routes(routes!(keys::list, keys::create))
         .routes(routes!(keys::get, keys::change, keys::remove))
+        .routes(routes!(key_models::list))
+        .routes(routes!(key_rotation::rotate))
         .routes(routes!(usage::list))
         .routes(routes!(spend::get))
         .routes(routes!(requests::list))
         .routes(routes!(people::list, people::create))
         .routes(routes!(people::change))
+        .routes(routes!(sign_in_links::create))
         .routes(routes!(tokens::list, tokens::create))
         .routes(routes!(tokens::remove))
         .routes(routes!(audit::list))

@@ -19,17 +19,17 @@ use crate::store::requests::{self, RequestLine, RequestPlace, RequestQuery};
 #[serde(default)]
 pub struct RequestParams {
     /// Of this key only.
-    key: Option<String>,
+    pub(crate) key: Option<String>,
 }
 
 /// A request.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RequestView {
     /// The Envoy that served it.
-    envoy: String,
+    pub(crate) envoy: String,
     /// Its line of the ledger.
     #[schema(value_type = Object)]
-    line: Value,
+    pub(crate) line: Value,
 }
 
 fn view(line: RequestLine) -> RequestView {

@@ -9,6 +9,7 @@ use super::caller::Caller;
 use super::parts::Params;
 use super::problem::ApiProblem;
 use super::state::ConsoleState;
+use crate::ledger::Sum;
 use crate::store::{keys, spend};
 
 /// Whose spend is asked for.
@@ -17,11 +18,11 @@ use crate::store::{keys, spend};
 pub struct SpendParams {
     /// Of what kind.
     #[param(inline)]
-    kind: SpendKind,
+    pub(crate) kind: SpendKind,
     /// Its id.
-    subject: String,
+    pub(crate) subject: String,
     /// The day (`2026-11-24`) or month (`2026-11`), in UTC.
-    period: String,
+    pub(crate) period: String,
 }
 
 /// What has spent.
@@ -53,16 +54,25 @@ impl SpendKind {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SpendView {
     /// By currency; nothing if nothing was spent.
-    spent: Vec<SpentAmount>,
+    pub(crate) spent: Vec<SpentAmount>,
 }
 
 /// An amount.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SpentAmount {
     /// The currency.
-    currency: String,
+    pub(crate) currency: String,
     /// The amount, exact.
-    amount: String,
+    pub(crate) amount: String,
+}
+
+impl From<(String, Sum)> for SpentAmount {
+    fn from((currency, amount): (String, Sum)) -> Self {
+        Self {
+            currency,
+            amount: amount.text(),
+        }
+    }
 }
 
 /// What a key, an owner, a team or a group has spent in a day or month. Members see what is theirs.
@@ -93,11 +103,7 @@ pub async fn get(
     let (kind, subject, period) = (asked.kind.name(), &asked.subject, &asked.period);
     let spent = spend::of(&mut transaction, kind, subject, period).await?;
     transaction.rollback().await;
-    let amounts = spent.into_iter().map(|(currency, amount)| SpentAmount {
-        currency,
-        amount: amount.text(),
-    });
     Ok(Json(SpendView {
-        spent: amounts.collect(),
+        spent: spent.into_iter().map(SpentAmount::from).collect(),
     }))
 }

@@ -15,6 +15,8 @@ pub struct ConsoleState {
     pub store: Store,
     /// Where the prices of documents come from that name the catalogue.
     pub prices: PriceResolver,
+    /// The address of the gateway, for the lines that set clients up.
+    pub gateway: Option<String>,
     /// Whether browsers come over TLS, which a proxy ends.
     pub https: bool,
     /// Where it is told why a request failed for no fault of its own.

@@ -22,34 +22,41 @@ use crate::store::usage_hours::{self, UsageColumn, UsageQuery, UsageSums};
 pub struct UsageParams {
     /// What to group by, with commas between: hour, day, month, key, owner, group, source, account, model, entry, outcome.
     #[param(pattern = "^[a-z,]*$")]
-    by: String,
+    pub(crate) by: String,
     /// From this hour on, by the beginning of requests, in UTC: `2026-11-24T17`, or a day.
-    since: Option<String>,
+    pub(crate) since: Option<String>,
     /// Before this hour.
-    until: Option<String>,
+    pub(crate) until: Option<String>,
     /// Of this key only.
-    key: Option<String>,
+    pub(crate) key: Option<String>,
     /// Of this owner only.
-    owner: Option<String>,
+    pub(crate) owner: Option<String>,
     /// Of this group only.
-    group: Option<String>,
+    pub(crate) group: Option<String>,
     /// Of this model only.
-    model: Option<String>,
+    pub(crate) model: Option<String>,
 }
 
 /// Usage with the same values, in one currency.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct UsageView {
     /// The values that were asked for, by their names. Empty where requests have none.
-    values: BTreeMap<&'static str, String>,
+    pub(crate) values: BTreeMap<&'static str, String>,
     /// The currency of the charges; empty if there are none.
-    currency: String,
+    pub(crate) currency: String,
     /// The counts, by the names that `trilane usage` gives them.
-    counts: BTreeMap<&'static str, u64>,
+    pub(crate) counts: BTreeMap<&'static str, u64>,
     /// The charges, exact.
-    charge: String,
+    pub(crate) charge: String,
     /// The part of them that is estimated.
-    estimated_charge: String,
+    pub(crate) estimated_charge: String,
+}
+
+impl UsageView {
+    /// A count by its name.
+    pub(crate) fn count(&self, name: &str) -> u64 {
+        self.counts.get(name).copied().unwrap_or_default()
+    }
 }
 
 fn view(by: &[UsageColumn], sums: UsageSums) -> UsageView {

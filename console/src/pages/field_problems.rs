@@ -53,9 +53,9 @@ impl FieldProblems {
     }
 
     /// What is wrong with none of these fields, so that it is shown above them.
-    pub fn elsewhere(&self, fields: &[&str]) -> Vec<String> {
+    pub fn elsewhere<'a>(&self, fields: &(impl AsRef<[&'a str]> + ?Sized)) -> Vec<String> {
         let known = |path: &str| {
-            fields.iter().any(|field| {
+            fields.as_ref().iter().any(|field| {
                 path.strip_prefix(field)
                     .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
             })

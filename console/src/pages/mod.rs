@@ -24,6 +24,7 @@ mod error;
 mod field_problems;
 mod form;
 mod headers;
+mod keys;
 mod notice;
 mod render;
 mod shell;
@@ -31,6 +32,8 @@ mod sign_in;
 mod signed_in;
 pub mod text;
 
+use axum::extract::RawQuery;
+use axum::response::Redirect;
 use axum::routing::{get, post};
 use axum::{Router, middleware};
 
@@ -42,7 +45,6 @@ pub use form::{Fields, SignedForm};
 pub use notice::{Notice, done};
 pub use render::page;
 pub use shell::Shell;
-pub use sign_in::link_path;
 pub use signed_in::SignedIn;
 
 /// All pages.
@@ -57,12 +59,25 @@ pub fn router(state: ConsoleState) -> Router {
             "/me/password",
             get(sign_in::new_password).post(sign_in::set_password),
         )
+        .route("/keys", get(keys::list).post(keys::create))
+        .route("/new-key", get(keys::new))
+        .route("/keys/{id}", get(keys::one))
+        .route("/keys/{id}/edit", get(keys::edit).post(keys::change))
+        .route(
+            "/keys/{id}/rotate",
+            get(keys::confirm_rotate).post(keys::rotate),
+        )
+        .route("/keys/{id}/disable", post(keys::disable))
+        .route(
+            "/keys/{id}/remove",
+            get(keys::confirm_remove).post(keys::remove),
+        )
         .layer(middleware::from_fn(headers::on_pages))
         .route("/assets/{name}", get(assets::get))
         .with_state(state)
 }
 
-/// Where one begins.
-async fn start(_: SignedIn) -> axum::response::Redirect {
-    axum::response::Redirect::to("/keys")
+/// Where one begins: what was just done is told there.
+async fn start(_: SignedIn, RawQuery(query): RawQuery) -> Redirect {
+    Redirect::to(&query.map_or_else(|| "/keys".to_owned(), |query| format!("/keys?{query}")))
 }

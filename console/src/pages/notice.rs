@@ -11,9 +11,22 @@ pub enum Notice {
     Removed,
     /// A password was set.
     PasswordSet,
+    /// A key was disabled.
+    KeyDisabled,
+    /// A key was enabled.
+    KeyEnabled,
+    /// A key was removed.
+    KeyRemoved,
 }
 
-const ALL: [Notice; 3] = [Notice::Saved, Notice::Removed, Notice::PasswordSet];
+const ALL: [Notice; 6] = [
+    Notice::Saved,
+    Notice::Removed,
+    Notice::PasswordSet,
+    Notice::KeyDisabled,
+    Notice::KeyEnabled,
+    Notice::KeyRemoved,
+];
 
 impl Notice {
     const fn name(self) -> &'static str {
@@ -21,6 +34,9 @@ impl Notice {
             Self::Saved => "saved",
             Self::Removed => "removed",
             Self::PasswordSet => "password-set",
+            Self::KeyDisabled => "key-disabled",
+            Self::KeyEnabled => "key-enabled",
+            Self::KeyRemoved => "key-removed",
         }
     }
 
@@ -28,6 +44,9 @@ impl Notice {
         match self {
             Self::Saved => "Saved.",
             Self::Removed => "Removed.",
+            Self::KeyDisabled => "The key is disabled: gateways refuse it within a second.",
+            Self::KeyEnabled => "The key is enabled: gateways take it within a second.",
+            Self::KeyRemoved => "The key is removed. Its usage and spend stay.",
             Self::PasswordSet => "Your password is set. Your other sessions have ended.",
         }
     }

@@ -9,7 +9,7 @@ use crate::api::{Caller, allows};
 struct Place(&'static str, &'static str, &'static str);
 
 /// All places, in their order.
-const PLACES: &[Place] = &[];
+const PLACES: &[Place] = &[Place("Keys", "/keys", "/api/v1/keys")];
 
 /// A link of the navigation.
 #[derive(Debug)]

@@ -16,7 +16,6 @@ use super::shell::{Appearance, Shell};
 use super::signed_in::{SignedIn, session_token};
 use crate::api::{ConsoleState, RemoteAddress};
 use crate::passwords::Password;
-use crate::secret::NewSecret;
 use crate::sessions::{self, LONGEST, NewSession, SignInError};
 
 #[derive(Template)]
@@ -40,11 +39,6 @@ struct LinkPage {
 struct PasswordPage {
     shell: Shell,
     problems: FieldProblems,
-}
-
-/// The path of a link that signs in, once.
-pub fn link_path(link: &NewSecret) -> String {
-    format!("/sign-in/link?token={}", link.reveal())
 }
 
 /// A path of this console, or its start: never another site.

@@ -36,6 +36,39 @@ pub fn money(amount: &str) -> String {
     format!("{sign}{}.{places}", grouped(whole))
 }
 
+/// An amount with its currency: `$1.50`, `1.50 EUR`.
+pub fn amount(currency: &str, value: &str) -> String {
+    match currency {
+        "USD" => format!("${}", money(value)),
+        "" => money(value),
+        other => format!("{} {other}", money(value)),
+    }
+}
+
+/// How much of a whole a part is, in percent from 0 to 100; 100 only for all of it.
+pub fn percent(part: &str, whole: &str) -> u8 {
+    let (Ok(part), Ok(whole)) = (part.parse::<Decimal>(), whole.parse::<Decimal>()) else {
+        return 0;
+    };
+    if part >= whole {
+        return 100;
+    }
+    let share = part.checked_mul(Decimal::ONE_HUNDRED);
+    let share = share.and_then(|share| share.checked_div(whole));
+    share
+        .and_then(|share| u8::try_from(share.trunc()).ok())
+        .map_or(0, |share| share.min(100))
+}
+
+/// A time that a field of type `datetime-local` has, in UTC, as the API wants it. Anything else stays as it is.
+pub fn from_local(typed: &str) -> String {
+    match typed.len() {
+        16 => format!("{typed}:00Z"),
+        19 => format!("{typed}Z"),
+        _ => typed.to_owned(),
+    }
+}
+
 fn grouped(digits: &str) -> String {
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
@@ -71,6 +104,26 @@ mod tests {
             (-1_234_567, "−1,234,567"),
         ] {
             assert_eq!(number(&value), want);
+        }
+        for (currency, want) in [("USD", "$1.50"), ("EUR", "1.50 EUR"), ("", "1.50")] {
+            assert_eq!(amount(currency, "1.5"), want);
+        }
+        for (part, whole, want) in [
+            ("0", "10", 0),
+            ("9.99", "10", 99),
+            ("10", "10", 100),
+            ("11", "10", 100),
+            ("x", "1", 0),
+            ("-1", "1", 0),
+        ] {
+            assert_eq!(percent(part, whole), want, "{part} of {whole}");
+        }
+        for (typed, want) in [
+            ("2027-01-01T00:00", "2027-01-01T00:00:00Z"),
+            ("2027-01-01T00:00:30", "2027-01-01T00:00:30Z"),
+            ("soon", "soon"),
+        ] {
+            assert_eq!(from_local(typed), want);
         }
         assert_eq!(utc("2026-11-24T11:00:42Z"), "2026-11-24 11:00 UTC");
         assert_eq!(utc("soon"), "soon");

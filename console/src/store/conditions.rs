@@ -19,6 +19,26 @@ impl<'a> Conditions<'a> {
         self
     }
 
+    /// Adds a condition in which `{}` stands for the value, wherever it occurs, if there is one.
+    pub fn and_with(mut self, condition: &str, value: Option<&'a str>) -> Self {
+        if let Some(value) = value {
+            self.values.push(value);
+            let place = format!("${}", self.values.len());
+            let condition = condition.replace("{}", &place);
+            return self.and_if(&condition, true);
+        }
+        self
+    }
+
+    /// Adds a condition without a value, if it is asked for.
+    pub fn and_if(mut self, condition: &str, asked: bool) -> Self {
+        if asked {
+            let word = if self.sql.is_empty() { "WHERE" } else { " AND" };
+            self.sql = format!("{}{word} ({condition})", self.sql);
+        }
+        self
+    }
+
     /// Adds that columns come after (`>`) or before (`<`) values in their order.
     pub fn and_row(mut self, columns: &str, sign: char, values: &'a [String]) -> Self {
         if !values.is_empty() {
@@ -62,6 +82,13 @@ mod tests {
         let sql = "WHERE owner = $1 AND (key_id, currency) > ($2, $3) AND model = $4";
         assert_eq!(some.sql(), sql);
         assert_eq!(some.values(), ["ann", "k", "USD", "m"]);
+        let twice = Conditions::default()
+            .and_if("NOT gone", true)
+            .and_if("gone", false)
+            .and_with("a = {} OR b = {}", Some("x"))
+            .and_with("c = {}", None);
+        assert_eq!(twice.sql(), "WHERE (NOT gone) AND (a = $1 OR b = $1)");
+        assert_eq!(twice.values(), ["x"]);
         let first = Conditions::default()
             .and_row("a", '<', &[])
             .and_row("a, b", '<', &place);

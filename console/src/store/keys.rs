@@ -77,6 +77,31 @@ impl From<Row> for StoredKey {
     }
 }
 
+/// Whether a key is good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum KeyState {
+    /// It is neither disabled nor expired.
+    Active,
+    /// It is disabled.
+    Disabled,
+    /// It has expired, and is not disabled.
+    Expired,
+}
+
+/// A text that `LIKE` finds anywhere within another one.
+fn pattern(search: &str) -> String {
+    let mut pattern = String::from("%");
+    for letter in search.chars() {
+        if matches!(letter, '%' | '_' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(letter.to_ascii_lowercase());
+    }
+    pattern.push('%');
+    pattern
+}
+
 /// Which keys a list has.
 #[derive(Debug, Clone, Default)]
 pub struct KeyFilter<'a> {
@@ -84,6 +109,12 @@ pub struct KeyFilter<'a> {
     pub owner: Option<&'a str>,
     /// Of this group.
     pub group: Option<&'a str>,
+    /// With this in id, owner or label, whatever the case of ASCII letters,, or in its hint.
+    pub search: Option<&'a str>,
+    /// In this state.
+    pub state: Option<KeyState>,
+    /// The present time, as `expires_at` is written.
+    pub now: &'a str,
     /// With an id after this one.
     pub after: &'a str,
     /// At most so many.
@@ -98,10 +129,23 @@ pub async fn list(
     transaction: &mut Transaction,
     filter: &KeyFilter<'_>,
 ) -> Result<Vec<StoredKey>, StoreError> {
+    let search = filter.search.map(pattern);
+    let now_if = |state| (filter.state == Some(state)).then_some(filter.now);
     let asked = Conditions::default()
         .and("id >", Some(filter.after))
         .and("owner =", filter.owner)
-        .and("group_id =", filter.group);
+        .and("group_id =", filter.group)
+        .and_with(
+            "lower(hint) LIKE {} ESCAPE '\\' OR lower(id) LIKE {} ESCAPE '\\' OR lower(owner) LIKE {} ESCAPE '\\' \
+             OR lower(label) LIKE {} ESCAPE '\\'",
+            search.as_deref(),
+        )
+        .and_if("disabled", filter.state == Some(KeyState::Disabled))
+        .and_with("NOT disabled AND expires_at <= {}", now_if(KeyState::Expired))
+        .and_with(
+            "NOT disabled AND (expires_at IS NULL OR expires_at > {})",
+            now_if(KeyState::Active),
+        );
     let sql = format!(
         "SELECT sha256, id, group_id, owner, team, models, multiplier, label, expires_at, disabled, limits, created_at, created_by, \
          hint FROM keys {} ORDER BY id LIMIT {}",

@@ -99,6 +99,7 @@ impl Api {
         let state = ConsoleState {
             store: store.clone(),
             https: false,
+            gateway: None,
             prices: PriceResolver(|text| ResolvedText {
                 text: text.to_vec(),
                 problems: Problems::default(),

@@ -42,6 +42,10 @@ pub struct ConsoleArgs {
     #[arg(long)]
     pub behind_tls_proxy: bool,
 
+    /// The address at which clients reach the gateway, for the pages that say how to set them up
+    #[arg(long, env = "TRILANE_GATEWAY_URL", value_name = "URL")]
+    pub gateway_url: Option<String>,
+
     /// Make the first admin, if nobody is there, and write that token into this new file
     #[arg(long, value_name = "FILE")]
     pub admin_token_file: Option<PathBuf>,

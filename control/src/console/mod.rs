@@ -56,6 +56,7 @@ async fn serve(args: &ConsoleArgs) -> Result<(), Failure> {
             requests: args.keep_requests,
         },
         https: args.behind_tls_proxy,
+        gateway: args.gateway_url.clone(),
     };
     // From here on, so that a signal interrupts nothing halfway.
     let mut signals = Signals::catch()?;

@@ -12,8 +12,8 @@ use tokio::time::{sleep, timeout};
 use trilane_console::api::{ConsoleState, Reporter};
 use trilane_console::documents::PriceResolver;
 use trilane_console::maintenance::{self, Retention};
-use trilane_console::pages::link_path;
 use trilane_console::secret::NewSecret;
+use trilane_console::sessions::link_path;
 use trilane_console::store::{DatabaseAddress, Store};
 use trilane_console::{first_admin, server};
 
@@ -42,6 +42,8 @@ pub struct ConsoleSettings {
     pub retention: Retention,
     /// Whether browsers come over TLS, which a proxy ends.
     pub https: bool,
+    /// The address of the gateway, for the lines that set clients up.
+    pub gateway: Option<String>,
 }
 
 /// A console that runs.
@@ -74,6 +76,7 @@ impl RunningConsole {
             store: store.clone(),
             prices: PriceResolver(with_prices),
             https: settings.https,
+            gateway: settings.gateway.clone(),
             reporter: Reporter(Arc::new(move |reason: &str| teller.trouble(reason))),
         };
         let (stop, stopped) = oneshot::channel::<()>();

@@ -37,11 +37,11 @@ pub struct ConsoleLink {
 }
 
 impl ConsoleLink {
-    /// Starts the console, if it is to be here, and the agent. Then the document in force is there.
+    /// Starts the console, if it is to be here, and the agent of a gateway at this port. Then the document in force is there.
     ///
     /// # Errors
     /// Why it cannot.
-    pub async fn begin(plan: &Plan, console: &ConsolePlan) -> Result<Self, Failure> {
+    pub async fn begin(plan: &Plan, console: &ConsolePlan, gateway: u16) -> Result<Self, Failure> {
         let teller = Teller::new(false);
         let place = plan.data.agent();
         let mut here = None;
@@ -51,7 +51,8 @@ impl ConsoleLink {
             ConsolePlan::At { url, ca, enrolment } => (url.clone(), ca.clone(), enrolment.clone()),
             ConsolePlan::Here { port } => {
                 let token = plan.data.root().join("admin.token");
-                let (console, address) = start_console(plan, *port, &token, teller).await?;
+                let (console, address) =
+                    start_console(plan, *port, gateway, &token, teller).await?;
                 admit_local_agent(console.store(), &place).await?;
                 let path = console.sign_in_path().await?;
                 sign_in = path.map(|path| format!("http://{address}{path}"));
@@ -98,6 +99,7 @@ impl ConsoleLink {
 async fn start_console(
     plan: &Plan,
     port: u16,
+    gateway: u16,
     token: &std::path::Path,
     teller: Teller,
 ) -> Result<(RunningConsole, HostPort), Failure> {
@@ -113,6 +115,7 @@ async fn start_console(
         import_document: plan.imported.clone().filter(|file| file.exists()),
         retention: RETENTION,
         https: false,
+        gateway: Some(format!("http://{}", plan.reached_at(gateway))),
     };
     let console = RunningConsole::begin(&settings, listener, teller).await?;
     Ok((console, address))

@@ -78,7 +78,7 @@ impl Prepared {
             _ => None,
         };
         let link = match &plan.console {
-            Some(console) => Some(ConsoleLink::begin(&plan, console).await?),
+            Some(console) => Some(ConsoleLink::begin(&plan, console, port.number).await?),
             None => None,
         };
         let prepared = Self {

@@ -1,0 +1,103 @@
+//! The models that a key serves.
+
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use trilane::config::Document;
+use trilane::config::document::GroupDocument;
+use trilane::protocol::{Entry, Protocol};
+use utoipa::ToSchema;
+
+use super::caller::Caller;
+use super::keys::find_own;
+use super::parts::InPath;
+use super::problem::ApiProblem;
+use super::state::ConsoleState;
+use crate::store::documents;
+
+/// A model that a key serves.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct KeyModel {
+    /// Its id.
+    pub(crate) id: String,
+    /// The protocol that clients speak to it: `A`, `B` or `C`.
+    #[schema(value_type = String)]
+    pub(crate) protocol: &'static str,
+}
+
+/// The models of a key.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct KeyModels {
+    /// The models, in the order of the document in force.
+    pub(crate) items: Vec<KeyModel>,
+}
+
+/// The models that a key may use of its group in the document in force. Members see those of their own keys.
+#[utoipa::path(get, operation_id = "list_key_models", path = "/api/v1/keys/{id}/models", tag = "keys",
+    params(("id" = String, Path)), responses((status = 200, body = KeyModels)))]
+pub async fn list(
+    State(state): State<ConsoleState>,
+    caller: Caller,
+    InPath(id): InPath<String>,
+) -> Result<Json<KeyModels>, ApiProblem> {
+    let mut transaction = state.store.read().await?;
+    let key = find_own(&mut transaction, &caller, &id).await?;
+    let current = documents::current(&mut transaction).await?;
+    transaction.rollback().await;
+    let document = current.and_then(|current| Document::parse(current.served.as_bytes()).ok());
+    let groups = document.and_then(|document| document.groups);
+    let group = groups.into_iter().flatten().find(|group| {
+        let id = group.id.as_deref();
+        id == Some(&key.group_id)
+    });
+    let mut items = group.as_ref().map(models).unwrap_or_default();
+    let own: Option<Vec<String>> = key.models.and_then(|own| serde_json::from_str(&own).ok());
+    if let Some(own) = own {
+        items.retain(|model| own.contains(&model.id));
+    }
+    Ok(Json(KeyModels { items }))
+}
+
+/// The groups of the document in force: their ids, with what they serve.
+///
+/// # Errors
+/// Those of the database.
+pub async fn groups(state: &ConsoleState) -> Result<Vec<(String, String)>, ApiProblem> {
+    let mut transaction = state.store.read().await?;
+    let current = documents::current(&mut transaction).await?;
+    transaction.rollback().await;
+    let document = current.and_then(|current| Document::parse(current.served.as_bytes()).ok());
+    let groups = document.and_then(|document| document.groups);
+    let groups = groups.into_iter().flatten().filter_map(|group| {
+        let id = group.id?;
+        let serves = group.protocol.unwrap_or_default();
+        Some((id, serves))
+    });
+    Ok(groups.collect())
+}
+
+/// The models of a group.
+pub fn models(group: &GroupDocument) -> Vec<KeyModel> {
+    let of_group = group.protocol.as_deref().and_then(protocol);
+    let models = group.models.iter().flatten().filter_map(|model| {
+        let of_entry = model.entry.as_deref().and_then(Entry::from_name);
+        let protocol = of_group.or_else(|| of_entry.map(|entry| letter(entry.protocol())))?;
+        Some(KeyModel {
+            id: model.id.clone()?,
+            protocol,
+        })
+    });
+    models.collect()
+}
+
+fn protocol(name: &str) -> Option<&'static str> {
+    ["A", "B", "C"].into_iter().find(|known| *known == name)
+}
+
+const fn letter(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::A => "A",
+        Protocol::B => "B",
+        Protocol::C => "C",
+    }
+}

@@ -1,0 +1,117 @@
+//! A new value for a key, beside which the old one may stay good for a while.
+
+use axum::extract::State;
+use http::{HeaderMap, StatusCode};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::caller::Caller;
+use super::keys::{CreatedKey, find, told};
+use super::once::{Once, OnceAnswer};
+use super::parts::{Body, InPath};
+use super::problem::ApiProblem;
+use super::state::{ConsoleState, moment};
+use crate::in_transaction;
+use crate::secret::NewSecret;
+use crate::store::keys::{self, StoredKey};
+use crate::store::{Transaction, audit};
+
+/// The longest id of a key.
+const MAX_ID: usize = 64;
+/// The longest overlap, in seconds: a year.
+const LONGEST: u32 = 366 * 86_400;
+
+/// How a key is rotated.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KeyRotationBody {
+    /// For how many seconds the old value stays good, under an id of its own; 0: not at all.
+    #[serde(default)]
+    #[schema(maximum = 31_622_400)]
+    pub(crate) overlap_seconds: u32,
+}
+
+/// Gives a key a new value, which is shown this once. With an overlap the old value stays good for a while as a key of its own,
+/// `ID-old-TIME`, with the same limits.
+#[utoipa::path(post, operation_id = "rotate_key", path = "/api/v1/keys/{id}/rotate", tag = "keys", request_body = KeyRotationBody,
+    params(("id" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "done once under one of these")),
+    responses((status = 201, body = CreatedKey)))]
+pub async fn rotate(
+    State(state): State<ConsoleState>,
+    caller: Caller,
+    headers: HeaderMap,
+    InPath(id): InPath<String>,
+    Body(asked): Body<KeyRotationBody>,
+) -> Result<OnceAnswer, ApiProblem> {
+    let what = format!("POST /api/v1/keys/{id}/rotate");
+    let once = Once::new(&caller, &headers, &what, &asked)?;
+    if asked.overlap_seconds > LONGEST {
+        let reason = "must be at most a year";
+        return Err(ApiProblem::invalid("overlap_seconds", reason));
+    }
+    let value = NewSecret::key().map_err(ApiProblem::internal)?;
+    let now = state.now();
+    in_transaction!(state.store, transaction => {
+        if let Some(answer) = once.given(transaction).await? {
+            return Ok(answer);
+        }
+        let before = find(transaction, &id).await?;
+        let mut key = before.clone();
+        key.sha256 = value.digest();
+        key.hint = Some(value.hint().to_owned());
+        // First, so that no two keys have one digest.
+        if !keys::update(transaction, &key).await? {
+            return Err(ApiProblem::not_found());
+        }
+        let mut entry = caller.actor().entry(now, "key.rotate", &id);
+        entry.before = Some(told(&before));
+        entry.after = Some(told(&key));
+        audit::insert(transaction, &entry).await?;
+        if asked.overlap_seconds > 0 {
+            let old = old(transaction, before, asked.overlap_seconds, now).await?;
+            keys::insert(transaction, &old).await?;
+            let mut entry = caller.actor().entry(now, "key.create", &old.id);
+            entry.after = Some(told(&old));
+            audit::insert(transaction, &entry).await?;
+        }
+        let created = CreatedKey { value: Some(value.reveal().to_owned()), key: key.clone().into() };
+        once.answer(transaction, StatusCode::CREATED, &created, Some("value"), now).await
+    })
+}
+
+/// The old value as a key of its own, with an end.
+async fn old(
+    transaction: &mut Transaction,
+    before: StoredKey,
+    overlap: u32,
+    now: i64,
+) -> Result<StoredKey, ApiProblem> {
+    let end = moment(now.saturating_add(i64::from(overlap).saturating_mul(1_000_000)));
+    // Times of this form are in the order of their texts.
+    let end = before
+        .expires_at
+        .as_ref()
+        .map_or_else(|| end.clone(), |before| before.clone().min(end.clone()));
+    let time: String = moment(now)
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .collect();
+    let mut id = String::new();
+    for number in 0..100_u32 {
+        let more = match number {
+            0 => String::new(),
+            _ => format!("-{number}"),
+        };
+        let ending = format!("-old-{time}{more}");
+        let room = MAX_ID.saturating_sub(ending.len());
+        id = format!("{}{ending}", before.id.get(..room).unwrap_or(&before.id));
+        if keys::find(transaction, &id).await?.is_none() {
+            break;
+        }
+    }
+    Ok(StoredKey {
+        id,
+        expires_at: Some(end),
+        ..before
+    })
+}

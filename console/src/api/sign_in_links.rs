@@ -1,0 +1,48 @@
+//! Links with which people sign in to the pages: an invitation, or a way back in.
+
+use axum::Json;
+use axum::extract::State;
+use http::StatusCode;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::caller::Caller;
+use super::parts::InPath;
+use super::problem::ApiProblem;
+use super::state::{ConsoleState, moment};
+use crate::in_transaction;
+use crate::sessions::{self, INVITATION};
+
+/// A link that signs a person in.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SignInLink {
+    /// Its path at this console, shown this once.
+    pub(crate) path: String,
+    /// Until when it is good.
+    pub(crate) expires_at: String,
+}
+
+/// Makes a link that signs a person in, once, within a day. One that was made before is void.
+#[utoipa::path(post, operation_id = "create_sign_in_link", path = "/api/v1/people/{id}/sign-in-link", tag = "people",
+    params(("id" = String, Path)), responses((status = 201, body = SignInLink)))]
+pub async fn create(
+    State(state): State<ConsoleState>,
+    caller: Caller,
+    InPath(id): InPath<String>,
+) -> Result<(StatusCode, Json<SignInLink>), ApiProblem> {
+    if id.contains('\0') {
+        return Err(ApiProblem::not_found());
+    }
+    let now = state.now();
+    let link = in_transaction!(state.store, transaction => {
+        sessions::make_link(transaction, &id, INVITATION, &caller.actor(), now)
+            .await
+            .map_err(ApiProblem::from)
+    });
+    let link = link?.ok_or_else(ApiProblem::not_found)?;
+    let made = SignInLink {
+        path: sessions::link_path(&link),
+        expires_at: moment(now.saturating_add(INVITATION)),
+    };
+    Ok((StatusCode::CREATED, Json(made)))
+}

@@ -1,0 +1,115 @@
+//! What is done to a key at once: disable, rotate, remove.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use http::Method;
+
+use super::change::made_page;
+use super::{name_of, once, path_of};
+use crate::api::ConsoleState;
+use crate::api::key_rotation::{self, KeyRotationBody};
+use crate::api::keys::{self, KeyChangeBody};
+use crate::api::parts::{Body, InPath};
+use crate::pages::{Notice, PageError, Shell, SignedForm, SignedIn, done, page};
+use crate::secret;
+
+#[derive(Template)]
+#[template(path = "key_remove.html")]
+struct RemovePage {
+    shell: Shell,
+    path: String,
+    name: String,
+    id: String,
+}
+
+#[derive(Template)]
+#[template(path = "key_rotate.html")]
+struct RotatePage {
+    shell: Shell,
+    path: String,
+    name: String,
+    id: String,
+    once: String,
+}
+
+/// Disables a key, or enables it again.
+pub async fn disable(
+    State(state): State<ConsoleState>,
+    Path(id): Path<String>,
+    sent: SignedForm,
+) -> Result<Response, PageError> {
+    let caller = sent.signed_in.api(Method::PATCH, "/api/v1/keys/{id}")?;
+    let change = KeyChangeBody {
+        disabled: Some(sent.fields.get("disabled") == "yes"),
+        ..KeyChangeBody::default()
+    };
+    let _ = keys::change(State(state), caller, InPath(id.clone()), Body(change)).await?;
+    let notice = if sent.fields.get("disabled") == "yes" {
+        Notice::KeyDisabled
+    } else {
+        Notice::KeyEnabled
+    };
+    Ok(done(&path_of(&id), notice))
+}
+
+/// Asks whether a key is to be removed.
+pub async fn confirm_remove(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+    Path(id): Path<String>,
+) -> Result<Response, PageError> {
+    let caller = signed_in.api(Method::DELETE, "/api/v1/keys/{id}")?;
+    let key = keys::get(State(state), caller, InPath(id)).await?.0;
+    page(&RemovePage {
+        shell: signed_in.shell("Remove the key"),
+        path: path_of(&key.id),
+        name: name_of(&key).to_owned(),
+        id: key.id,
+    })
+}
+
+/// Removes a key.
+pub async fn remove(
+    State(state): State<ConsoleState>,
+    Path(id): Path<String>,
+    sent: SignedForm,
+) -> Result<Response, PageError> {
+    let caller = sent.signed_in.api(Method::DELETE, "/api/v1/keys/{id}")?;
+    keys::remove(State(state), caller, InPath(id)).await?;
+    Ok(done("/keys", Notice::KeyRemoved))
+}
+
+/// Asks how a key is to be rotated.
+pub async fn confirm_rotate(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+    Path(id): Path<String>,
+) -> Result<Response, PageError> {
+    let caller = signed_in.api(Method::POST, "/api/v1/keys/{id}/rotate")?;
+    let key = keys::get(State(state), caller, InPath(id)).await?.0;
+    page(&RotatePage {
+        shell: signed_in.shell("Rotate the key"),
+        path: path_of(&key.id),
+        name: name_of(&key).to_owned(),
+        id: key.id,
+        once: secret::new_id().map_err(crate::api::ApiProblem::internal)?,
+    })
+}
+
+/// Gives a key a new value and shows it, this once.
+pub async fn rotate(
+    State(state): State<ConsoleState>,
+    Path(id): Path<String>,
+    sent: SignedForm,
+) -> Result<Response, PageError> {
+    let SignedForm { signed_in, fields } = sent;
+    let caller = signed_in.api(Method::POST, "/api/v1/keys/{id}/rotate")?;
+    let asked = KeyRotationBody {
+        overlap_seconds: fields.get("overlap_seconds").parse().unwrap_or_default(),
+    };
+    let headers = once(&fields);
+    let state_of = State(state.clone());
+    let made = key_rotation::rotate(state_of, caller, headers, InPath(id), Body(asked)).await?;
+    made_page(&state, &signed_in, made.body(), "The key is rotated").await
+}

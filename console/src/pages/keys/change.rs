@@ -1,0 +1,250 @@
+//! Making a key, and changing one.
+
+use askama::Template;
+use axum::extract::{Path, RawQuery, State};
+use axum::response::{IntoResponse as _, Response};
+use http::{Method, StatusCode};
+use serde_json::Value;
+
+use super::terms::{self, BUDGETS, FIELDS, NUMBERS};
+use super::{SOME_KEY, gateway, name_of, once, path_of};
+use crate::api::keys::{self, KeyChangeBody, NewKeyBody};
+use crate::api::parts::{Body, InPath};
+use crate::api::{ConsoleState, key_models};
+use crate::client_setup::{self, ClientSetup};
+use crate::pages::form::Fields;
+use crate::pages::{FieldProblems, Notice, PageError, Shell, SignedForm, SignedIn, done, page};
+use crate::secret;
+
+#[derive(Template)]
+#[template(path = "key_form.html")]
+struct KeyFormPage {
+    shell: Shell,
+    /// The path that the form is sent to, and the one that leads back.
+    action: String,
+    back: String,
+    back_title: String,
+    is_new: bool,
+    groups: Vec<(String, String)>,
+    fields: Fields,
+    problems: FieldProblems,
+    names: Vec<&'static str>,
+    numbers: Vec<(String, &'static str)>,
+    budgets: Vec<(String, &'static str)>,
+}
+
+#[derive(Template)]
+#[template(path = "key_made.html")]
+pub(super) struct KeyMadePage {
+    shell: Shell,
+    path: String,
+    name: String,
+    value: Option<String>,
+    clients: Vec<ClientSetup>,
+}
+
+async fn form(
+    state: &ConsoleState,
+    signed_in: &SignedIn,
+    of: Option<(&str, &str)>,
+    fields: Fields,
+    problems: FieldProblems,
+) -> Result<Response, PageError> {
+    let groups = key_models::groups(state).await?;
+    let titled = groups.into_iter().map(|(id, serves)| {
+        let title = match serves.as_str() {
+            "A" => format!("{id} (OpenAI-style)"),
+            "B" => format!("{id} (Anthropic-style)"),
+            "C" => format!("{id} (Gemini-style)"),
+            other => format!("{id} ({other})"),
+        };
+        (id, title)
+    });
+    let mut groups: Vec<(String, String)> = titled.collect();
+    let chosen = fields.get("group").to_owned();
+    if !chosen.is_empty() && !groups.iter().any(|(id, _)| *id == chosen) {
+        // A key may be of a group that the document in force has no more.
+        groups.push((chosen.clone(), format!("{chosen} (not in force)")));
+    }
+    let (action, back, back_title, title) = match of {
+        None => (
+            "/keys".to_owned(),
+            "/keys".to_owned(),
+            "Keys".to_owned(),
+            "Create a key".to_owned(),
+        ),
+        Some((id, name)) => (
+            format!("{}/edit", path_of(id)),
+            path_of(id),
+            name.to_owned(),
+            "Change the key".to_owned(),
+        ),
+    };
+    let wrong = !problems.is_empty();
+    let page = page(&KeyFormPage {
+        shell: signed_in.shell(title),
+        action,
+        back,
+        back_title,
+        is_new: of.is_none(),
+        groups,
+        fields,
+        problems,
+        names: FIELDS.to_vec(),
+        numbers: NUMBERS
+            .map(|(name, title)| (format!("limits.{name}"), title))
+            .to_vec(),
+        budgets: BUDGETS
+            .map(|(name, title)| (format!("limits.budget.{name}"), title))
+            .to_vec(),
+    })?;
+    let status = if wrong {
+        StatusCode::UNPROCESSABLE_ENTITY
+    } else {
+        StatusCode::OK
+    };
+    Ok((status, page).into_response())
+}
+
+/// The form for a new key.
+pub async fn new(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+    RawQuery(query): RawQuery,
+) -> Result<Response, PageError> {
+    signed_in.api(Method::POST, "/api/v1/keys")?;
+    let asked = Fields::parse(query.unwrap_or_default().as_bytes());
+    let once = secret::new_id().map_err(crate::api::ApiProblem::internal)?;
+    let fields = Fields::default()
+        .with("once", once)
+        .with("owner", asked.get("owner"))
+        .with("group", asked.get("group"));
+    form(&state, &signed_in, None, fields, FieldProblems::default()).await
+}
+
+/// Makes a key and shows it, this once.
+pub async fn create(
+    State(state): State<ConsoleState>,
+    sent: SignedForm,
+) -> Result<Response, PageError> {
+    let SignedForm { signed_in, fields } = sent;
+    let caller = signed_in.api(Method::POST, "/api/v1/keys")?;
+    let mut problems = FieldProblems::default();
+    let limits = terms::limits(&fields, None, &mut problems);
+    if !problems.is_empty() {
+        return form(&state, &signed_in, None, fields, problems).await;
+    }
+    let new = NewKeyBody {
+        group: fields.get("group").to_owned(),
+        owner: fields.given("owner"),
+        team: fields.given("team"),
+        models: terms::models(&fields),
+        multiplier: fields.given("multiplier"),
+        label: fields.given("label"),
+        expires_at: terms::expires_at(&fields),
+        limits,
+        ..NewKeyBody::default()
+    };
+    match keys::create(State(state.clone()), caller, once(&fields), Body(new)).await {
+        Ok(made) => made_page(&state, &signed_in, made.body(), "The key is made").await,
+        Err(problem) => {
+            let problems = FieldProblems::of(problem)?;
+            form(&state, &signed_in, None, fields, problems).await
+        }
+    }
+}
+
+/// Shows a new value, with the lines for clients.
+pub(super) async fn made_page(
+    state: &ConsoleState,
+    signed_in: &SignedIn,
+    made: &Value,
+    title: &str,
+) -> Result<Response, PageError> {
+    let text = |place: &str| made.pointer(place).and_then(Value::as_str);
+    let id = text("/key/id").unwrap_or_default().to_owned();
+    let value = text("/value").map(str::to_owned);
+    let caller = signed_in.api(Method::GET, "/api/v1/keys/{id}/models")?;
+    let models = key_models::list(State(state.clone()), caller, InPath(id.clone())).await?;
+    let key = value.as_deref().unwrap_or(SOME_KEY);
+    page(&KeyMadePage {
+        shell: signed_in.shell(title),
+        path: path_of(&id),
+        name: text("/key/label").unwrap_or(&id).to_owned(),
+        clients: client_setup::clients(gateway(state), key, &models.0.items),
+        value,
+    })
+}
+
+/// The form for changing a key.
+pub async fn edit(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+    Path(id): Path<String>,
+) -> Result<Response, PageError> {
+    let caller = signed_in.api(Method::PATCH, "/api/v1/keys/{id}")?;
+    let key = keys::get(State(state.clone()), caller, InPath(id.clone()))
+        .await?
+        .0;
+    let of = Some((id.as_str(), name_of(&key)));
+    form(
+        &state,
+        &signed_in,
+        of,
+        terms::fields_of(&key),
+        FieldProblems::default(),
+    )
+    .await
+}
+
+/// Changes a key, unless somebody else has changed it since the form was shown.
+pub async fn change(
+    State(state): State<ConsoleState>,
+    Path(id): Path<String>,
+    sent: SignedForm,
+) -> Result<Response, PageError> {
+    let SignedForm { signed_in, fields } = sent;
+    let caller = signed_in.api(Method::PATCH, "/api/v1/keys/{id}")?;
+    let key = keys::get(State(state.clone()), caller.clone(), InPath(id.clone()))
+        .await?
+        .0;
+    let of = Some((id.as_str(), name_of(&key)));
+    let mut problems = FieldProblems::default();
+    let limits = terms::limits(&fields, key.limits.as_ref(), &mut problems);
+    if !problems.is_empty() {
+        return form(&state, &signed_in, of, fields, problems).await;
+    }
+    let change = KeyChangeBody {
+        group: Some(fields.get("group").to_owned()),
+        owner: Some(fields.given("owner")),
+        team: Some(fields.given("team")),
+        models: Some(terms::models(&fields)),
+        multiplier: Some(fields.given("multiplier")),
+        label: Some(fields.given("label")),
+        expires_at: Some(terms::expires_at(&fields)),
+        limits: Some(limits),
+        revision: fields.given("revision"),
+        ..KeyChangeBody::default()
+    };
+    match keys::change(
+        State(state.clone()),
+        caller,
+        InPath(id.clone()),
+        Body(change),
+    )
+    .await
+    {
+        Ok(_) => Ok(done(&path_of(&id), Notice::Saved)),
+        Err(problem) if problem.status() == StatusCode::PRECONDITION_FAILED => {
+            let mut problems = FieldProblems::default();
+            problems.general = Some(
+                "Somebody else has changed this key since you opened it. The fields below are theirs: look at them, then make your change again.".to_owned(),
+            );
+            form(&state, &signed_in, of, terms::fields_of(&key), problems).await
+        }
+        Err(problem) => {
+            let problems = FieldProblems::of(problem)?;
+            form(&state, &signed_in, of, fields, problems).await
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The list of keys.
+
+use askama::Template;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use http::Method;
+
+use super::{Meter, meter_of, name_of, path_of, spent_text, state_of};
+use crate::api::keys::{self, KeyListParams, KeyView};
+use crate::api::paging::PageParams;
+use crate::api::parts::Params;
+use crate::api::{ConsoleState, key_models, moment};
+use crate::pages::form::Fields;
+use crate::pages::{PageError, Shell, SignedIn, page};
+use crate::store::keys::KeyState;
+
+/// The keys of a page.
+const ROWS: u16 = 50;
+
+struct Row {
+    path: String,
+    name: String,
+    /// Owner, hint and id, as far as they are there and not the name.
+    owner: Option<String>,
+    hint: Option<String>,
+    group: String,
+    state: (&'static str, &'static str),
+    meter: Option<Meter>,
+    spent: String,
+    last_used: Option<String>,
+    expires: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "keys.html")]
+struct KeysPage {
+    shell: Shell,
+    may_create: bool,
+    rows: Vec<Row>,
+    next: Option<String>,
+    filters: Fields,
+    groups: Vec<String>,
+    is_filtered: bool,
+    /// The page's path with its filters, to which a cursor is added.
+    path: String,
+}
+
+fn row(key: &KeyView, now: &str) -> Row {
+    Row {
+        path: path_of(&key.id),
+        name: name_of(key).to_owned(),
+        owner: key.owner.clone(),
+        hint: key.hint.clone(),
+        group: key.group.clone(),
+        state: state_of(key, now),
+        meter: meter_of(key),
+        spent: spent_text(key),
+        last_used: key.last_used_at.clone(),
+        expires: key.expires_at.clone(),
+    }
+}
+
+/// The list's path with its filters, to which more can be added, and whether there are any.
+fn filtered_path(filters: &Fields) -> (String, bool) {
+    let mut path = form_urlencoded::Serializer::new(String::from("/keys?"));
+    let mut is_filtered = false;
+    for name in ["search", "group", "state", "owner"] {
+        if let Some(value) = filters.given(name) {
+            is_filtered = true;
+            path.append_pair(name, &value);
+        }
+    }
+    let path = path.finish();
+    let end = if is_filtered { "&" } else { "" };
+    (format!("{path}{end}"), is_filtered)
+}
+
+/// The list of keys, as filtered.
+pub async fn list(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+    RawQuery(query): RawQuery,
+) -> Result<Response, PageError> {
+    let caller = signed_in.api(Method::GET, "/api/v1/keys")?;
+    let filters = Fields::parse(query.unwrap_or_default().as_bytes());
+    let params = KeyListParams {
+        owner: filters.given("owner"),
+        group: filters.given("group"),
+        search: filters.given("search"),
+        state: match filters.get("state") {
+            "active" => Some(KeyState::Active),
+            "disabled" => Some(KeyState::Disabled),
+            "expired" => Some(KeyState::Expired),
+            _ => None,
+        },
+        with: Some("use".to_owned()),
+    };
+    let place = PageParams {
+        cursor: filters.given("cursor"),
+        limit: Some(ROWS),
+    };
+    let found = keys::list(State(state.clone()), caller, Params(params), Params(place)).await?;
+    let now = moment(state.now());
+    let (path, is_filtered) = filtered_path(&filters);
+    let groups = key_models::groups(&state).await?;
+    let shell = signed_in.shell("Keys");
+    page(&KeysPage {
+        shell,
+        may_create: signed_in.may(&Method::POST, "/api/v1/keys"),
+        rows: found.0.items.iter().map(|key| row(key, &now)).collect(),
+        next: found.0.next,
+        filters,
+        groups: groups.into_iter().map(|(id, _)| id).collect(),
+        is_filtered,
+        path,
+    })
+}

@@ -1,0 +1,99 @@
+//! Keys: the list, one key, and what is done to it.
+
+mod act;
+mod change;
+mod list;
+mod one;
+mod terms;
+
+use http::HeaderMap;
+
+pub use act::{confirm_remove, confirm_rotate, disable, remove, rotate};
+pub use change::{change, create, edit, new};
+pub use list::list;
+pub use one::one;
+
+use super::form::Fields;
+use super::text;
+use crate::api::ConsoleState;
+use crate::api::keys::KeyView;
+
+/// The address in the lines for clients where nobody has named the gateway's.
+const SOME_GATEWAY: &str = "https://YOUR-GATEWAY";
+/// The key in the lines for clients where it is not known.
+const SOME_KEY: &str = "tl-YOUR-KEY";
+
+/// The path of a key's page.
+fn path_of(id: &str) -> String {
+    // Ids are letters, digits and - _ . : only, which a path has as they are.
+    format!("/keys/{id}")
+}
+
+/// What people call a key: its label, or its id.
+fn name_of(key: &KeyView) -> &str {
+    key.label.as_deref().unwrap_or(&key.id)
+}
+
+/// A key's state: its kind for the eye, and its name.
+fn state_of(key: &KeyView, now: &str) -> (&'static str, &'static str) {
+    let is_past = |end: &String| end.as_str() <= now;
+    if key.disabled {
+        ("off", "Disabled")
+    } else if key.expires_at.as_ref().is_some_and(is_past) {
+        ("off", "Expired")
+    } else if meter_of(key).is_some_and(|meter| meter.percent >= 100) {
+        ("warn", "Budget spent")
+    } else {
+        ("good", "Active")
+    }
+}
+
+/// How much of a month's budget is spent.
+struct Meter {
+    budget: String,
+    percent: u8,
+    kind: &'static str,
+}
+
+fn meter_of(key: &KeyView) -> Option<Meter> {
+    let budget = key.limits.as_ref()?.budget.as_ref()?.per_month.clone()?;
+    let spent = key.spent_this_month.as_ref()?.first();
+    let percent = spent.map_or(0, |spent| text::percent(&spent.amount, &budget));
+    let currency = spent.map_or("", |spent| spent.currency.as_str());
+    Some(Meter {
+        budget: text::amount(currency, &budget),
+        percent,
+        kind: match percent {
+            100.. => "bad",
+            80..=99 => "warn",
+            _ => "",
+        },
+    })
+}
+
+/// What was spent, by currency.
+fn spent_text(key: &KeyView) -> String {
+    let spent = key.spent_this_month.iter().flatten();
+    let texts: Vec<String> = spent
+        .map(|spent| text::amount(&spent.currency, &spent.amount))
+        .collect();
+    if texts.is_empty() {
+        "0".to_owned()
+    } else {
+        texts.join(" + ")
+    }
+}
+
+/// A form is done once: the headers with the key that it was shown with.
+fn once(fields: &Fields) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    if let Ok(value) = http::HeaderValue::from_str(fields.get("once")) {
+        headers.insert("idempotency-key", value);
+    }
+    headers
+}
+
+fn gateway(state: &ConsoleState) -> &str {
+    let gateway = state.gateway.as_deref();
+    gateway.map_or(SOME_GATEWAY, |gateway| gateway.trim_end_matches('/'))
+}

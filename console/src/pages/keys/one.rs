@@ -1,0 +1,225 @@
+//! One key.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use http::Method;
+use serde_json::Value;
+
+use super::{Meter, SOME_KEY, gateway, meter_of, name_of, path_of, spent_text, state_of, terms};
+use crate::api::keys::{self, KeyView};
+use crate::api::paging::PageParams;
+use crate::api::parts::{InPath, Params};
+use crate::api::requests::{self, RequestParams};
+use crate::api::spend::{self, SpendKind, SpendParams};
+use crate::api::usage::{self, UsageParams, UsageView};
+use crate::api::{ConsoleState, key_models, moment};
+use crate::client_setup::{self, ClientSetup};
+use crate::pages::{PageError, Shell, SignedIn, page, text};
+
+/// The requests and models of the page.
+const ROWS: u16 = 10;
+
+/// What a key has used of a model.
+struct ModelUse {
+    model: String,
+    requests: String,
+    failed: String,
+    input: String,
+    output: String,
+    charge: String,
+}
+
+/// A request, in a line.
+struct RequestRow {
+    at: String,
+    model: String,
+    status: String,
+    state: (&'static str, String),
+    tokens: String,
+    charge: String,
+}
+
+#[derive(Template)]
+#[template(path = "key.html")]
+struct KeyPage {
+    shell: Shell,
+    key: KeyView,
+    path: String,
+    name: String,
+    state: (&'static str, &'static str),
+    meter: Option<Meter>,
+    limits: Vec<(&'static str, String)>,
+    today: String,
+    month: String,
+    month_name: String,
+    requests_of_month: String,
+    models: Vec<ModelUse>,
+    requests: Vec<RequestRow>,
+    clients: Vec<ClientSetup>,
+    may_change: bool,
+    is_address_known: bool,
+}
+
+/// One key.
+pub async fn one(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+    Path(id): Path<String>,
+) -> Result<Response, PageError> {
+    let caller = signed_in.api(Method::GET, "/api/v1/keys/{id}")?;
+    let now = moment(state.now());
+    let part = |length: usize| now.get(..length).unwrap_or_default().to_owned();
+    let (today, month) = (part(10), part(7));
+    let key = keys::get(State(state.clone()), caller.clone(), InPath(id.clone()))
+        .await?
+        .0;
+    let of_today = SpendParams {
+        kind: SpendKind::Key,
+        subject: id.clone(),
+        period: today,
+    };
+    let spent = spend::get(State(state.clone()), caller.clone(), Params(of_today)).await?;
+    let spent = spent.0.spent.iter();
+    let spent: Vec<String> = spent
+        .map(|spent| text::amount(&spent.currency, &spent.amount))
+        .collect();
+    let by_model = UsageParams {
+        by: "model".to_owned(),
+        since: Some(format!("{month}-01")),
+        key: Some(id.clone()),
+        ..UsageParams::default()
+    };
+    let all = PageParams::default();
+    let used = usage::list(
+        State(state.clone()),
+        caller.clone(),
+        Params(by_model),
+        Params(all),
+    );
+    let used = used.await?.0.items;
+    let requests_of_month = used
+        .iter()
+        .map(|of| of.count("requests"))
+        .fold(0_u64, u64::saturating_add);
+    let of_key = RequestParams {
+        key: Some(id.clone()),
+        ..RequestParams::default()
+    };
+    let few = PageParams {
+        cursor: None,
+        limit: Some(ROWS),
+    };
+    let latest = requests::list(
+        State(state.clone()),
+        caller.clone(),
+        Params(of_key),
+        Params(few),
+    );
+    let latest = latest.await?.0.items;
+    let served = key_models::list(State(state.clone()), caller, InPath(id))
+        .await?
+        .0
+        .items;
+    page(&KeyPage {
+        shell: signed_in.shell(name_of(&key)),
+        path: path_of(&key.id),
+        name: name_of(&key).to_owned(),
+        state: state_of(&key, &now),
+        meter: meter_of(&key),
+        limits: terms::shown(&key),
+        today: if spent.is_empty() {
+            "0".to_owned()
+        } else {
+            spent.join(" + ")
+        },
+        month: spent_text(&key),
+        month_name: month,
+        requests_of_month: number(requests_of_month),
+        models: by_model_only(&used),
+        requests: latest
+            .iter()
+            .map(|request| request_row(&request.line))
+            .collect(),
+        clients: client_setup::clients(gateway(&state), SOME_KEY, &served),
+        may_change: signed_in.may(&Method::PATCH, "/api/v1/keys/{id}"),
+        is_address_known: state.gateway.is_some(),
+        key,
+    })
+}
+
+/// What was used of each model. Requests without a charge have no currency, so a model may have several sums.
+fn by_model_only(used: &[UsageView]) -> Vec<ModelUse> {
+    let mut models: Vec<(&str, Vec<&UsageView>)> = Vec::new();
+    for of in used {
+        let model = of
+            .values
+            .get("model")
+            .map(String::as_str)
+            .unwrap_or_default();
+        match models.iter_mut().find(|(name, _)| *name == model) {
+            Some((_, sums)) => sums.push(of),
+            None => models.push((model, vec![of])),
+        }
+    }
+    let shown = models.into_iter().map(|(model, sums)| {
+        let count = |name: &str| {
+            let counts = sums.iter().map(|of| of.count(name));
+            number(counts.fold(0_u64, u64::saturating_add))
+        };
+        let charged = sums.iter().filter(|of| !of.currency.is_empty());
+        let charges: Vec<String> = charged
+            .map(|of| text::amount(&of.currency, &of.charge))
+            .collect();
+        ModelUse {
+            model: model.to_owned(),
+            requests: count("requests"),
+            failed: count("failed"),
+            input: count("input"),
+            output: count("output"),
+            charge: charges.join(" + "),
+        }
+    });
+    shown.collect()
+}
+
+fn number(value: u64) -> String {
+    text::number(&i64::try_from(value).unwrap_or(i64::MAX))
+}
+
+fn request_row(line: &Value) -> RequestRow {
+    let text_at = |name: &str| line.get(name).and_then(Value::as_str).unwrap_or_default();
+    let count = |name: &str| line.get(name).and_then(Value::as_u64);
+    let status = line
+        .get("http.response.status_code")
+        .and_then(Value::as_u64);
+    let kind = match status {
+        Some(200..=299) => "good",
+        Some(400..=499) => "warn",
+        _ => "bad",
+    };
+    let tokens = match (
+        count("gen_ai.usage.input_tokens"),
+        count("gen_ai.usage.output_tokens"),
+    ) {
+        (None, None) => String::new(),
+        (input, output) => format!(
+            "{} / {}",
+            number(input.unwrap_or_default()),
+            number(output.unwrap_or_default())
+        ),
+    };
+    let charge = text_at("trilane.charge");
+    RequestRow {
+        at: text_at("timestamp").to_owned(),
+        model: text_at("trilane.model").to_owned(),
+        status: status.map(|status| status.to_string()).unwrap_or_default(),
+        state: (kind, text_at("trilane.outcome").replace('_', " ")),
+        tokens,
+        charge: if charge.is_empty() {
+            String::new()
+        } else {
+            text::amount(text_at("trilane.currency"), charge)
+        },
+    }
+}

@@ -1,0 +1,230 @@
+//! The fields of a key's form, and what the API wants of them.
+
+use serde_json::{Map, Value};
+use trilane::config::document::LimitsDocument;
+
+use crate::api::keys::KeyView;
+use crate::pages::form::Fields;
+use crate::pages::{FieldProblems, text};
+
+/// The limits that are whole numbers: their names in a document and their titles.
+pub const NUMBERS: [(&str, &str); 4] = [
+    ("requests_per_minute", "Requests a minute"),
+    ("input_tokens_per_minute", "Input tokens a minute"),
+    ("output_tokens_per_minute", "Output tokens a minute"),
+    ("concurrent_requests", "Requests at once"),
+];
+/// The budgets.
+pub const BUDGETS: [(&str, &str); 2] =
+    [("per_day", "Budget a day"), ("per_month", "Budget a month")];
+
+/// The names of all fields, for problems that belong to none.
+pub const FIELDS: [&str; 13] = [
+    "group",
+    "owner",
+    "team",
+    "models",
+    "multiplier",
+    "label",
+    "expires_at",
+    "limits.requests_per_minute",
+    "limits.input_tokens_per_minute",
+    "limits.output_tokens_per_minute",
+    "limits.concurrent_requests",
+    "limits.budget.per_day",
+    "limits.budget.per_month",
+];
+
+/// What a form says of limits; `None`: there are none. What is no number is told at its field.
+pub fn limits(
+    fields: &Fields,
+    before: Option<&LimitsDocument>,
+    problems: &mut FieldProblems,
+) -> Option<LimitsDocument> {
+    let before = serde_json::to_value(before).unwrap_or_default();
+    let mut limits = before.as_object().cloned().unwrap_or_default();
+    for (name, _) in NUMBERS {
+        let field = format!("limits.{name}");
+        limits.remove(name);
+        let typed: String = fields
+            .get(&field)
+            .chars()
+            .filter(|letter| !matches!(letter, ',' | ' '))
+            .collect();
+        if typed.is_empty() {
+            continue;
+        }
+        match typed.parse::<u64>() {
+            Ok(number) => {
+                limits.insert(name.to_owned(), number.into());
+            }
+            Err(_) => problems.push(&field, "must be a whole number"),
+        }
+    }
+    let budget = limits.remove("budget");
+    let mut budget = match budget {
+        Some(Value::Object(budget)) => budget,
+        _ => Map::new(),
+    };
+    for (name, _) in BUDGETS {
+        budget.remove(name);
+        if let Some(amount) = fields.given(&format!("limits.budget.{name}")) {
+            budget.insert(name.to_owned(), amount.replace(',', "").into());
+        }
+    }
+    let has_budget = BUDGETS.iter().any(|(name, _)| budget.contains_key(*name));
+    if has_budget {
+        limits.insert("budget".to_owned(), Value::Object(budget));
+    }
+    if limits.is_empty() {
+        return None;
+    }
+    serde_json::from_value(Value::Object(limits)).ok()
+}
+
+/// The fields as they are for a key.
+pub fn fields_of(key: &KeyView) -> Fields {
+    let limits = serde_json::to_value(&key.limits).unwrap_or_default();
+    let text_at = |place: &[&str]| {
+        let value = place
+            .iter()
+            .try_fold(&limits, |value, name| value.get(name));
+        match value {
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Number(number)) => number.to_string(),
+            _ => String::new(),
+        }
+    };
+    let local = key.expires_at.as_deref().unwrap_or_default();
+    let mut fields = Fields::default()
+        .with("group", &key.group)
+        .with("owner", key.owner.clone().unwrap_or_default())
+        .with("team", key.team.clone().unwrap_or_default())
+        .with(
+            "models",
+            key.models
+                .iter()
+                .flatten()
+                .cloned()
+                .collect::<Vec<_>>()
+                .join(", "),
+        )
+        .with("multiplier", key.multiplier.clone().unwrap_or_default())
+        .with("label", key.label.clone().unwrap_or_default())
+        .with("expires_at", local.trim_end_matches('Z'))
+        .with("revision", key.revision.clone().unwrap_or_default());
+    for (name, _) in NUMBERS {
+        fields = fields.with(&format!("limits.{name}"), text_at(&[name]));
+    }
+    for (name, _) in BUDGETS {
+        fields = fields.with(&format!("limits.budget.{name}"), text_at(&["budget", name]));
+    }
+    fields
+}
+
+/// The models that a form names, with commas or lines between; `None`: all of the group.
+pub fn models(fields: &Fields) -> Option<Vec<String>> {
+    let typed = fields.get("models");
+    let names = typed.split([',', '\n', ' ']).map(str::trim);
+    let names: Vec<String> = names
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect();
+    (!names.is_empty()).then_some(names)
+}
+
+/// When a key expires, as the form says.
+pub fn expires_at(fields: &Fields) -> Option<String> {
+    fields
+        .given("expires_at")
+        .map(|typed| text::from_local(&typed))
+}
+
+/// The limits of a key for reading: title and value.
+pub fn shown(key: &KeyView) -> Vec<(&'static str, String)> {
+    let fields = fields_of(key);
+    let numbers = NUMBERS.iter().filter_map(|(name, title)| {
+        let number = fields.given(&format!("limits.{name}"))?;
+        Some((
+            *title,
+            number
+                .parse()
+                .map_or(number, |number| text::number(&number)),
+        ))
+    });
+    let budgets = BUDGETS.iter().filter_map(|(name, title)| {
+        let amount = fields.given(&format!("limits.budget.{name}"))?;
+        Some((*title, text::money(&amount)))
+    });
+    numbers.chain(budgets).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &[u8]) -> (Option<Value>, FieldProblems) {
+        let mut problems = FieldProblems::default();
+        let limits = limits(&Fields::parse(text), None, &mut problems);
+        (
+            limits.map(|limits| serde_json::to_value(limits).unwrap()),
+            problems,
+        )
+    }
+
+    #[test]
+    fn what_a_form_says_of_limits() {
+        let cases: [(&str, &[u8], Value); 4] = [
+            ("nothing", b"limits.requests_per_minute=", Value::Null),
+            (
+                "a number with commas",
+                b"limits.requests_per_minute=1,000",
+                serde_json::json!({"requests_per_minute": 1000}),
+            ),
+            (
+                "a budget",
+                b"limits.budget.per_month=1,500.50",
+                serde_json::json!({"budget": {"per_month": "1500.50"}}),
+            ),
+            (
+                "both",
+                b"limits.concurrent_requests=3&limits.budget.per_day=2",
+                serde_json::json!({"concurrent_requests": 3, "budget": {"per_day": "2"}}),
+            ),
+        ];
+        for (case, text, want) in cases {
+            let (limits, problems) = of(text);
+            assert_eq!(limits.unwrap_or_default(), want, "{case}");
+            assert!(problems.is_empty(), "{case}");
+        }
+        let (_, problems) = of(b"limits.requests_per_minute=many");
+        assert_eq!(
+            problems.at("limits.requests_per_minute"),
+            "must be a whole number"
+        );
+    }
+
+    #[test]
+    fn which_models_a_form_names() {
+        for (text, want) in [
+            ("models=", None),
+            ("models=a,+b%0Ac", Some(vec!["a", "b", "c"])),
+            ("models=+,", None),
+        ] {
+            let models = models(&Fields::parse(text.as_bytes()));
+            let want = want.map(|names| names.into_iter().map(str::to_owned).collect());
+            assert_eq!(models, want, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_the_form_does_not_have_stays() {
+        let before = serde_json::json!({"budget": {"per_day": "1", "spent": {"at": "2026-11-24T00:00:00Z", "in_day": "0.5"}}});
+        let before: LimitsDocument = serde_json::from_value(before).unwrap();
+        let fields = Fields::parse(b"limits.budget.per_day=2");
+        let after = limits(&fields, Some(&before), &mut FieldProblems::default()).unwrap();
+        let after = serde_json::to_value(after).unwrap();
+        assert_eq!(after["budget"]["per_day"], "2");
+        assert_eq!(after["budget"]["spent"]["in_day"], "0.5");
+    }
+}

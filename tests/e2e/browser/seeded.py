@@ -1,0 +1,125 @@
+"""A console with people, keys and a ledger, all brought in as users would."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any, Optional
+
+import httpx
+from e2e.console.running import Api, Console
+
+ROOT = Path(__file__).resolve().parents[3]
+#: Names that pages have to bear.
+SCRIPT = "<script>alert('x')</script>\"'&"
+RTL = "مفتاح المراجعة אבג"
+LONG = "review-" * 18
+
+
+class SeededConsole:
+    """A console that runs, with what is in it."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._sessions: dict[str, list[Any]] = {}
+
+    @property
+    def url(self) -> str:
+        return self._console.url
+
+    @property
+    def api(self) -> Api:
+        return self._console.api
+
+    def link(self, person: str) -> str:
+        """The path of a new link that signs this person in."""
+        return str(self.api.post(f"/people/{person}/sign-in-link", {})["path"])
+
+    def session(self, person: str) -> list[Any]:
+        """The cookies of a session, the same for all who only look."""
+        if person not in self._sessions:
+            with httpx.Client(base_url=self.url, trust_env=False) as http:
+                token = self.link(person).partition("token=")[2]
+                answer = http.post("/sign-in/link", data={"token": token})
+                assert answer.status_code == 303, answer.text
+                value = http.cookies["trilane-session"]
+            self._sessions[person] = [{"name": "trilane-session", "value": value, "url": self.url}]
+        return self._sessions[person]
+
+
+def line(at: datetime, key: str, owner: str, model: str, charge: Optional[str], status: int = 200, **more: Any) -> str:
+    """A line of a ledger."""
+    members: dict[str, Any] = {
+        "timestamp": at.strftime("%Y-%m-%dT%H:%M:%S.000Z"),
+        "request_id": f"{key}-{at.timestamp()}",
+        "http.response.status_code": status,
+        "duration_ms": 1830,
+        "http.request.method": "POST",
+        "url.path": "/v1/messages",
+        "trilane.outcome": "finished" if status == 200 else "rejected",
+        "trilane.usage.status": "complete" if status == 200 else "none",
+        "trilane.key.id": key,
+        "trilane.key.owner": owner,
+        "trilane.group": "mixed",
+        "trilane.source": "b-official",
+        "trilane.account": "b-official-1",
+        "trilane.entry": "vb_messages",
+        "trilane.protocol": "B",
+        "trilane.endpoint": "messages",
+        "trilane.model": model,
+        "trilane.stream": True,
+        "trilane.time_to_first_byte_us": 812_000,
+    }
+    if status == 200:
+        members |= {
+            "gen_ai.usage.input_tokens": 15_340,
+            "gen_ai.usage.output_tokens": 812,
+            "gen_ai.usage.cache_read.input_tokens": 12_000,
+        }
+    if charge is not None:
+        members |= {"trilane.charge": charge, "trilane.currency": "USD"}
+    return json.dumps(members | more) + "\n"
+
+
+def fill(api: Api) -> None:
+    for person, name, role in [("ann", "Ann Archer", "member"), ("victor", "Victor Ives", "viewer"), ("olga", "Olga", "admin")]:
+        api.post("/people", {"id": person, "name": name, "role": role})
+    budget = {"budget": {"per_month": "300"}}
+    keys: list[tuple[str, str, str, dict[str, Any]]] = [
+        ("ci-review", "Platform team", "mixed", {"label": "CI review", "limits": {"budget": {"per_month": "1000"}, "requests_per_minute": 600}}),
+        ("data", "Data team", "mixed", {"label": "Data notebooks", "limits": budget, "expires_at": "2027-01-01T00:00:00Z"}),
+        ("evals", "ann", "b-official", {"label": "Evals", "limits": {"budget": {"per_month": "20"}}}),
+        ("gemini-bot", "Docs", "c-official", {}),
+        ("mobile-old", "Mobile team", "mixed", {"label": "Mobile (old)", "disabled": True}),
+        ("mobile-review", "Mobile team", "mixed", {"label": "Mobile review", "limits": budget}),
+        ("odd-script", "ann", "mixed", {"label": SCRIPT}),
+        ("odd-rtl", RTL, "mixed", {"label": RTL}),
+        ("odd-long", LONG, "mixed", {"label": LONG}),
+    ]  # fmt: skip
+    for key, owner, group, more in keys:
+        api.new_key(key, group, owner=owner, **more)
+    for number in range(60):
+        api.new_key(f"seat-{number:03}", "mixed", label=f"Seat {number}", owner="Seats")
+    now = datetime.now(timezone.utc).replace(microsecond=0)
+    lines = []
+    for number, (key, owner, _, _) in enumerate(keys[:6]):
+        for age in range(12):
+            at = now - timedelta(minutes=7 * age + number)
+            model = ["claude-opus-4-5", "gpt-5.1", "claude-haiku-5-5", "gemini-2.5-flash"][(age + number) % 4]
+            lines.append(line(at, key, owner, model, f"{(number + 1) * 1.875 + age * 0.0131:.6f}"))
+        lines.append(line(now - timedelta(minutes=3), key, owner, "claude-opus-4-5", None, status=429, **{"trilane.limit": "requests", "trilane.limit.scope": "key"}))
+    lines.sort()
+    answer = api._http.post(f"/api/v1/ledger/edge-1/file-1?from=0&ends=true", content="".join(lines))
+    assert answer.status_code == 200, answer.text
+
+
+@contextmanager
+def seeded(place: Path) -> Iterator[SeededConsole]:
+    document = ROOT / "envoy" / "gateway.json"
+    options = ("--import-document", str(document), "--gateway-url", "https://ai.example.com")
+    with Console(place / "db", *options) as console:
+        fill(console.api)
+        yield SeededConsole(console)
