@@ -71,6 +71,10 @@ test-programs: rust
 envoy: python ## fetch Envoy 1.40 into target/ (37 MB, once)
 	@binary=$$($(PYTHON) envoy/fetch.py); printf 'Envoy: %s\n' "$$binary"
 
+.PHONY: browser
+browser: python ## fetch Chromium into target/ for the tests of the console's pages, where this machine has none (60 MB, once)
+	@$(PYTHON) tests/e2e/browser/fetch.py
+
 .PHONY: postgres
 postgres: python ## fetch PostgreSQL into target/ for the tests of the console, where this machine has none (11 MB, once)
 	@$(PYTHON) tests/postgres/fetch.py
@@ -132,7 +136,7 @@ lane-native:
 lane-filter:
 	@$(ALONE) $(MAKE) --no-print-directory BESIDE= lint-filter build instructions
 lane-tools:
-	@$(ALONE) $(MAKE) --no-print-directory BESIDE= envoy venv node-modules
+	@$(ALONE) $(MAKE) --no-print-directory BESIDE= envoy venv node-modules browser
 
 # For the time between two edits. The filter is built without optimisation: no figure of it means anything.
 CHECK_WASM := $(abspath $(TARGET_DIR)/wasm32-wasip1/debug/trilane.wasm)

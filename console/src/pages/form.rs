@@ -141,7 +141,8 @@ mod tests {
 
     #[test]
     fn whose_form_it_is() {
-        let cases: [(&str, &[(&str, &str)], bool); 9] = [
+        type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], bool);
+        let cases: [Case<'_>; 9] = [
             ("no browser", &[], true),
             ("ours", &[("sec-fetch-site", "same-origin")], true),
             ("typed", &[("sec-fetch-site", "none")], true),

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Optional
 
 import pytest
+from e2e.browser import fetch
 from playwright.sync_api import Browser, BrowserContext, Page, Request, Response, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[3]
-#: Where `make browser` puts one, where the machine has none.
-FETCHED = ROOT / "target" / "chromium" / "chromium"
 #: A browser that asks nobody for anything, and runs as root and without a screen.
 FLAGS = [
     "--no-sandbox",
@@ -32,13 +29,8 @@ addEventListener("securitypolicyviolation", (e) => console.error(`policy: ${e.vi
 
 
 def program() -> str:
-    """The browser: `CHROMIUM`, the machine's, or what `make browser` has fetched."""
-    for found in (os.environ.get("CHROMIUM"), shutil.which("chromium"), shutil.which("google-chrome")):
-        if found:
-            return found
-    if FETCHED.exists():
-        return str(FETCHED)
-    pytest.fail("there is no Chromium: make browser fetches one, or CHROMIUM names one")
+    """The browser."""
+    return fetch.program() or pytest.fail("there is no Chromium: make browser fetches one, or CHROMIUM names one")
 
 
 class Visitor:

@@ -104,7 +104,6 @@ pub async fn one(
         .fold(0_u64, u64::saturating_add);
     let of_key = RequestParams {
         key: Some(id.clone()),
-        ..RequestParams::default()
     };
     let few = PageParams {
         cursor: None,
