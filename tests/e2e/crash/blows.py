@@ -41,6 +41,8 @@ class Blows:
         self._gateways = gateways
         self._postgres = postgres
         self.dealt: list[str] = []
+        #: Answers that no console should give.
+        self.wrong: list[str] = []
         #: How many blows fell where they were meant to, by boundary.
         self.sprung: Counter[str] = Counter()
 
@@ -49,7 +51,7 @@ class Blows:
         kinds: list[Callable[[], None]] = []
         for boundary in HTTP_BOUNDARIES:
             kinds += [lambda at=boundary: self._at_http(at, "agent"), lambda at=boundary: self._at_http(at, "console")]
-        kinds += [lambda: self._cut_http(), self._agent_at_random, self._console_at_random]
+        kinds += [self._cut_http, self._agent_at_random, self._console_at_random, self._again, self._again]
         if self._postgres:
             for boundary in DATABASE_BOUNDARIES:
                 for victim in ("console", "postgres", "backend", "connection"):
@@ -75,6 +77,13 @@ class Blows:
             print(f"  blow {number}: {self.dealt[-1]}", flush=True)
             time.sleep(self._random.uniform(0, 0.3))
             self.revive()
+        # On another day of the consoles' clocks too, where they can be set.
+        for days in (0, 1):
+            for console in self._consoles.values():
+                console.set_clock(days * 86_400)
+            self.dealt.append("")
+            self._again()
+            print(f"  at last: {self.dealt[-1]}", flush=True)
 
     def revive(self) -> None:
         """Starts whatever does not run."""
@@ -183,6 +192,20 @@ class Blows:
         self._pause()
         self._postgres.kill()
         self._note("postgres at random")
+
+    def _again(self) -> None:
+        """What was sent to consoles comes once more: if they have it, it changes nothing, or they say from where to go on."""
+        answers = []
+        for name, (_, http) in self._agents.items():
+            try:
+                status, answer = http.again()
+            except (OSError, EOFError):
+                continue
+            if status:
+                answers.append(status)
+            if status not in (0, 200, 409):
+                self.wrong.append(f"a batch of {name} that came again: {status} {answer}")
+        self._note(f"a batch of each agent comes again: {answers}")
 
     def _clock_step(self) -> None:
         agents = [agent for agent, _ in self._agents.values()]

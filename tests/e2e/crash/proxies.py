@@ -7,11 +7,12 @@ killed, or the connection is cut. So every boundary is hit for certain, and noth
 from __future__ import annotations
 
 import itertools
+import json
 import socket
 import struct
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Optional
+from typing import Any, Optional
 
 #: What a console says to PostgreSQL while it takes a batch in, in its order; `committed` is the answer to `commit`, not yet passed on.
 DATABASE_BOUNDARIES = ("lock", "position", "requests", "hours", "spend", "use", "commit", "committed")
@@ -142,8 +143,9 @@ class HttpProxy(Proxy):
         """`consoles`: names and ports."""
         self._consoles = consoles
         self._turn: Iterator[int] = itertools.count()
-        #: The console that has got the last batch.
+        #: The console that has got the last batch, and that batch.
         self.console = ""
+        self._last = b""
         super().__init__(name, traps)
 
     def serve(self, client: socket.socket) -> None:
@@ -160,7 +162,18 @@ class HttpProxy(Proxy):
                     upstream.sendall(head + body)
                     client.sendall(b"".join(_Reader(upstream).http()))
 
+    def again(self) -> tuple[int, dict[str, Any]]:
+        """Passes the last batch on once more, as a proxy does that has not seen the answer: status and answer. 0: there is none."""
+        if not self._last:
+            return 0, {}
+        _, port = self._consoles[next(self._turn) % len(self._consoles)]
+        with socket.create_connection(("127.0.0.1", port), timeout=40) as upstream:
+            upstream.sendall(self._last)
+            head, body = _Reader(upstream).http()
+        return int(head.split()[1]), json.loads(body)
+
     def _batch(self, client: socket.socket, upstream: socket.socket, head: bytes, body: bytes) -> None:
+        self._last = head + body
         self.at("batch")
         half = len(body) // 2
         upstream.sendall(head + body[:half])

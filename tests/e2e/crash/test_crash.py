@@ -99,7 +99,7 @@ def crash(place: Path, gateways: list[Gateway], engine: str, count: int, seed: i
             until(lambda: not books.waiting(api, gateways), 90)
         except AssertionError:
             pytest.fail(f"the console does not get all of it (seed {seed}): {books.waiting(api, gateways)}")
-        found = books.differences(api, gateways)
+        found = [*blows.wrong, *books.differences(api, gateways)]
         assert not found, f"seed {seed}, {blows.dealt}:\n" + "\n".join(found)
         for gateway in gateways:
             # 503: Envoy has no document yet.

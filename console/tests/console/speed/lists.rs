@@ -1,0 +1,83 @@
+//! Lists, searches and changes with a million keys.
+
+use http::Method;
+use serde_json::json;
+use trilane_console::api::Role;
+
+use super::{Meter, measured, rows, tell};
+use crate::api::Api;
+use crate::database::TestDatabase;
+
+/// Keys as another program may add them: one owner in a thousand keys, one group in fifty.
+fn keys(database: &TestDatabase, count: u64) -> String {
+    let columns = "INSERT INTO keys (sha256, id, group_id, owner, label)";
+    if database.is_postgres() {
+        return format!(
+            "{columns} SELECT encode(sha256(n::text::bytea), 'hex'), 'key_' || n, 'group-' || n % 50, 'owner-' || n % 1000, 'label ' || n \
+             FROM generate_series(1, {count}) AS n"
+        );
+    }
+    format!(
+        "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {count}) {columns} \
+         SELECT printf('%064x', n), 'key_' || n, 'group-' || n % 50, 'owner-' || n % 1000, 'label ' || n FROM numbers"
+    )
+}
+
+async fn measure(database: &TestDatabase) {
+    let api = Api::new(database).await;
+    let (admin, member) = (
+        api.person("root", Role::Admin).await,
+        api.person("owner-7", Role::Member).await,
+    );
+    let count = rows(1_000_000);
+    let meter = Meter::start(database);
+    database.execute(&keys(database, count)).await.unwrap();
+    if database.is_postgres() {
+        database.execute("ANALYZE").await.unwrap();
+    }
+    println!("  {count} keys, added in {}", meter.stop());
+    let page = api.get(&admin, "/api/v1/keys?limit=500").await.expect(200);
+    let next = page["next"].as_str().unwrap();
+    for (what, token, path) in [
+        ("the first page", &admin, "/api/v1/keys".to_owned()),
+        (
+            "a page of 500 behind another",
+            &admin,
+            format!("/api/v1/keys?limit=500&cursor={next}"),
+        ),
+        (
+            "keys of an owner",
+            &admin,
+            "/api/v1/keys?owner=owner-999".to_owned(),
+        ),
+        (
+            "keys of nobody",
+            &admin,
+            "/api/v1/keys?owner=nobody".to_owned(),
+        ),
+        (
+            "keys of a group",
+            &admin,
+            "/api/v1/keys?group=group-49".to_owned(),
+        ),
+        ("a member's own", &member, "/api/v1/keys".to_owned()),
+        ("one key", &admin, "/api/v1/keys/key_777".to_owned()),
+    ] {
+        let api = &api;
+        let path = path.as_str();
+        tell(what, 200, async |_| {
+            drop(api.get(token, path).await.expect(200))
+        })
+        .await;
+    }
+    let change = async |time| {
+        let body = json!({"disabled": time % 2 == 0});
+        api.call(&admin, Method::PATCH, "/api/v1/keys/key_777", &[], &body)
+            .await
+            .expect(200);
+    };
+    tell("a change of one", 100, change).await;
+    api.was_well();
+}
+
+measured!(measure);

@@ -1,0 +1,117 @@
+//! Usage of 10⁷ requests: the sums of a month, as pages ask for them.
+
+use trilane_console::api::Role;
+
+use super::{Meter, measured, rows, tell};
+use crate::api::Api;
+use crate::database::TestDatabase;
+
+/// Hours of a month, 100 keys of 20 owners, 5 models, 2 outcomes: ten million requests, some fourteen to a row.
+fn sums(database: &TestDatabase, hours: u64) -> String {
+    let columns = "hour, key_id, owner, group_id, source, account, model, entry, outcome, currency";
+    let counts = [
+        "requests",
+        "complete",
+        "estimated",
+        "partial",
+        "none",
+        "failed",
+        "input",
+        "output",
+        "cache_read",
+        "cache_write_5m",
+        "cache_write_1h",
+        "reasoning",
+        "tool_use",
+        "input_image",
+        "images",
+        "input_audio",
+        "output_audio",
+        "output_image",
+        "web_search",
+        "code_execution",
+        "file_search",
+        "maps_search",
+        "estimated_input",
+        "estimated_output",
+        "uncovered",
+    ];
+    let names = counts.map(|name| format!("\"{name}\"")).join(", ");
+    let values = counts.map(|name| match name {
+        "requests" | "complete" => "14",
+        "input" | "output" => "14000",
+        _ => "0",
+    });
+    let (numbers, hour, charge) = if database.is_postgres() {
+        (
+            "SELECT n FROM generate_series(0, $LAST) AS n",
+            "to_char(timestamp '2026-11-01' + n / 1000 * interval '1 hour', 'YYYY-MM-DD\"T\"HH24')",
+            "1.2345678901",
+        )
+    } else {
+        (
+            "WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < $LAST) SELECT n FROM numbers",
+            "strftime('%Y-%m-%dT%H', '2026-11-01', '+' || (n / 1000) || ' hours')",
+            "'1.2345678901'",
+        )
+    };
+    let numbers = numbers.replace("$LAST", &(hours * 1000 - 1).to_string());
+    format!(
+        "INSERT INTO usage_hours ({columns}, {names}, charge, estimated_charge) \
+         SELECT {hour}, 'key_' || n % 100, 'owner-' || n % 20, 'group-' || n % 4, 's', 'a-' || n % 2, 'model-' || n / 100 % 5, 'vb_messages', \
+         CASE WHEN n / 500 % 2 = 0 THEN 'finished' ELSE 'failed' END, 'USD', {}, {charge}, {} FROM ({numbers}) AS numbers",
+        values.join(", "),
+        if database.is_postgres() { "0" } else { "'0'" },
+    )
+}
+
+async fn measure(database: &TestDatabase) {
+    let api = Api::new(database).await;
+    let (admin, member) = (
+        api.person("root", Role::Admin).await,
+        api.person("owner-7", Role::Member).await,
+    );
+    let hours = rows(30 * 24);
+    let meter = Meter::start(database);
+    database.execute(&sums(database, hours)).await.unwrap();
+    if database.is_postgres() {
+        database.execute("ANALYZE").await.unwrap();
+    }
+    println!("  {hours} hours of 1000 rows, added in {}", meter.stop());
+    for (what, token, query) in [
+        ("all", &admin, ""),
+        ("by day", &admin, "by=day"),
+        ("by day and model", &admin, "by=day,model"),
+        ("by key", &admin, "by=key"),
+        (
+            "by model of a day",
+            &admin,
+            "by=model&since=2026-11-01&until=2026-11-02",
+        ),
+        (
+            "by hour of a day",
+            &admin,
+            "by=hour&since=2026-11-01&until=2026-11-02",
+        ),
+        ("by day of a key", &admin, "by=day&key=key_7"),
+        (
+            "by day and model of an owner",
+            &admin,
+            "by=day,model&owner=owner-7",
+        ),
+        ("a member's own by day", &member, "by=day"),
+    ] {
+        let api = &api;
+        tell(what, 5, async |_| {
+            drop(
+                api.get(token, &format!("/api/v1/usage?{query}"))
+                    .await
+                    .expect(200),
+            )
+        })
+        .await;
+    }
+    api.was_well();
+}
+
+measured!(measure);
