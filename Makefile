@@ -343,11 +343,18 @@ soak: build programs envoy venv ## every ending at load for SOAK_SECONDS=300, th
 
 # Not part of `test`: figures are worth something on an idle machine only.
 .PHONY: bench
-bench: build programs noop envoy venv ## what trilane costs, beside bare Envoy and Envoy's own AI filters (SHORT=1 BENCH_ARGS=--publish)
+bench: build programs noop envoy venv bench-console ## what trilane costs, beside bare Envoy and Envoy's own AI filters; what the console bears (SHORT=1 BENCH_ARGS=--publish)
 	$(call say,the pure core)
 	@$(CARGO) bench $(LOCKED) --package trilane-micro --bench micro -- $(if $(SHORT),--test,--quiet)
 	$(call say,the gateway$(if $(SHORT),: short form))
 	@PYTHONPATH=envoy:tests/runner $(VENV)/bin/python tests/bench/gateway/bench.py $(if $(SHORT),--short) $(BENCH_ARGS)
+
+# As fast as the command is built for tools: what the console and the database cost, not the last bit of the compiler's.
+.PHONY: bench-console
+bench-console: rust postgres ## lines a second into both engines, lists of a million keys, usage of ten million requests (SHORT=1)
+	$(call say,the console$(if $(SHORT),: short form))
+	@CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 $(if $(SHORT),TRILANE_BENCH_SHORT=1) \
+		$(CARGO) test $(LOCKED) --quiet --release --package trilane-console --test console speed:: -- --ignored --nocapture --test-threads 1
 
 # Not part of `test`.
 .PHONY: drills

@@ -23,6 +23,9 @@ const TABLE: &str = "_sqlx_migrations";
 /// A migration: its number, what it is, its statements.
 type Step = (i64, &'static str, &'static str);
 
+/// The same for both.
+const KEY_LISTS: &str = include_str!("key_lists.sql");
+
 const SQLITE: &[Step] = &[
     (1, "keys", KEYS),
     (2, "limits of keys", LIMITS),
@@ -32,6 +35,7 @@ const SQLITE: &[Step] = &[
     (7, "sessions", include_str!("sqlite/sessions.sql")),
     (8, "keys' own models and multipliers", ACCESS),
     (9, "spend feed", include_str!("sqlite/spend_feed.sql")),
+    (10, "lists of keys", KEY_LISTS),
 ];
 const POSTGRES: &[Step] = &[
     (3, "keys", include_str!("postgres/keys.sql")),
@@ -44,6 +48,7 @@ const POSTGRES: &[Step] = &[
         include_str!("postgres/access.sql"),
     ),
     (9, "spend feed", include_str!("postgres/spend_feed.sql")),
+    (10, "lists of keys", KEY_LISTS),
 ];
 
 /// Does what is left to do.

@@ -35,6 +35,7 @@ pub mod sign_in_failures;
 pub mod sign_in_links;
 pub mod spend;
 pub mod spend_feed;
+mod sqlite_rows;
 mod transaction;
 pub mod usage_hours;
 

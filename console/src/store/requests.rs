@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::AssertSqlSafe;
 use time::{Date, Duration};
 
+use super::sqlite_rows::{self, ROWS};
 use super::{Engine, Store, StoreError, Transaction, on_either};
 use crate::in_transaction;
 
@@ -99,24 +100,27 @@ pub async fn insert(
     let day = today.to_string();
     match transaction {
         Transaction::Sqlite(inner, _) => {
-            for line in lines {
-                sqlx::query(
-                    "INSERT INTO requests (taken_on, envoy_id, file_id, position, at, key_id, owner, group_id, model, outcome, line) \
-                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
-                )
-                .bind(&day)
-                .bind(&line.envoy_id)
-                .bind(&line.file_id)
-                .bind(line.position)
-                .bind(line.at)
-                .bind(&line.key_id)
-                .bind(&line.owner)
-                .bind(&line.group_id)
-                .bind(&line.model)
-                .bind(&line.outcome)
-                .bind(&line.line)
-                .execute(&mut **inner)
-                .await?;
+            for lines in lines.chunks(ROWS) {
+                let sql = format!(
+                    "INSERT INTO requests (taken_on, envoy_id, file_id, position, at, key_id, owner, group_id, model, outcome, line) {}",
+                    sqlite_rows::values(lines.len(), 11),
+                );
+                let mut insert = sqlx::query(AssertSqlSafe(sql)).persistent(lines.len() == ROWS);
+                for line in lines {
+                    insert = insert
+                        .bind(&day)
+                        .bind(&line.envoy_id)
+                        .bind(&line.file_id)
+                        .bind(line.position)
+                        .bind(line.at)
+                        .bind(&line.key_id)
+                        .bind(&line.owner)
+                        .bind(&line.group_id)
+                        .bind(&line.model)
+                        .bind(&line.outcome)
+                        .bind(&line.line);
+                }
+                insert.execute(&mut **inner).await?;
             }
         }
         Transaction::Postgres(inner) => {

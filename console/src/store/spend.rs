@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use sqlx::AssertSqlSafe;
+
+use super::sqlite_rows::{self, ROWS};
 use super::{StoreError, Transaction, on_either};
 use crate::ledger::{Inexact, Sum};
 
@@ -28,29 +31,15 @@ pub async fn add(
 ) -> Result<(), StoreError> {
     match transaction {
         Transaction::Sqlite(inner, _) => {
-            for (key, charge) in charges {
-                let before: Option<String> = sqlx::query_scalar(
-                    "SELECT amount FROM spend WHERE kind = $1 AND subject = $2 AND period = $3 AND currency = $4",
-                )
-                .bind(key.kind)
-                .bind(&key.subject)
-                .bind(&key.period)
-                .bind(&key.currency)
-                .fetch_optional(&mut **inner)
-                .await?;
-                let amount = plus(before.as_deref(), charge)?;
-                sqlx::query(
-                    "INSERT INTO spend (kind, subject, period, currency, amount) VALUES ($1, $2, $3, $4, $5) \
-                     ON CONFLICT (kind, subject, period, currency) DO UPDATE SET amount = excluded.amount",
-                )
-                .bind(key.kind)
-                .bind(&key.subject)
-                .bind(&key.period)
-                .bind(&key.currency)
-                .bind(amount)
-                .execute(&mut **inner)
-                .await?;
-            }
+            let rows: Vec<_> = charges
+                .iter()
+                .map(|(key, charge)| {
+                    let key = [key.kind, &key.subject, &key.period, &key.currency];
+                    (key.to_vec(), charge)
+                })
+                .collect();
+            let key = ["kind", "subject", "period", "currency"];
+            sqlite_rows::add_amounts(inner, "spend", &key, &rows).await?;
         }
         Transaction::Postgres(inner) => {
             let texts = |of: fn(&SpendKey) -> &str| charges.keys().map(of).collect::<Vec<_>>();
@@ -122,15 +111,18 @@ pub async fn note_use(
 ) -> Result<(), StoreError> {
     match transaction {
         Transaction::Sqlite(inner, _) => {
-            for (key, at) in used {
-                sqlx::query(
-                    "INSERT INTO key_use (key_id, at) VALUES ($1, $2) \
+            let used: Vec<_> = used.iter().collect();
+            for used in used.chunks(ROWS) {
+                let sql = format!(
+                    "INSERT INTO key_use (key_id, at) {} \
                      ON CONFLICT (key_id) DO UPDATE SET at = excluded.at WHERE excluded.at > key_use.at",
-                )
-                .bind(key)
-                .bind(at)
-                .execute(&mut **inner)
-                .await?;
+                    sqlite_rows::values(used.len(), 2),
+                );
+                let mut note = sqlx::query(AssertSqlSafe(sql)).persistent(used.len() == ROWS);
+                for (key, at) in used {
+                    note = note.bind(*key).bind(**at);
+                }
+                note.execute(&mut **inner).await?;
             }
         }
         Transaction::Postgres(inner) => {

@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use sqlx::AssertSqlSafe;
 use time::{Date, Duration};
 
-use super::spend::{SpendKey, plus, sum};
+use super::spend::{SpendKey, sum};
+use super::sqlite_rows;
 use super::{StoreError, Transaction, on_either};
 use crate::ledger::Sum;
 
@@ -163,35 +164,24 @@ async fn add_shares(
 ) -> Result<(), StoreError> {
     match transaction {
         Transaction::Sqlite(inner, _) => {
-            for (share, charge) in shares {
-                let before: Option<String> = sqlx::query_scalar(
-                    "SELECT amount FROM spend_shares WHERE kind = $1 AND subject = $2 AND period = $3 AND envoy_id = $4 \
-                     AND instance = $5 AND currency = $6",
-                )
-                .bind(share.of.kind)
-                .bind(&share.of.subject)
-                .bind(&share.of.period)
-                .bind(envoy)
-                .bind(&share.instance)
-                .bind(&share.of.currency)
-                .fetch_optional(&mut **inner)
-                .await?;
-                let amount = plus(before.as_deref(), charge)?;
-                sqlx::query(
-                    "INSERT INTO spend_shares (kind, subject, period, envoy_id, instance, currency, amount) \
-                     VALUES ($1, $2, $3, $4, $5, $6, $7) \
-                     ON CONFLICT (kind, subject, period, envoy_id, instance, currency) DO UPDATE SET amount = excluded.amount",
-                )
-                .bind(share.of.kind)
-                .bind(&share.of.subject)
-                .bind(&share.of.period)
-                .bind(envoy)
-                .bind(&share.instance)
-                .bind(&share.of.currency)
-                .bind(amount)
-                .execute(&mut **inner)
-                .await?;
-            }
+            let rows: Vec<_> = shares
+                .iter()
+                .map(|(ShareKey { of, instance }, charge)| {
+                    let key = [
+                        of.kind,
+                        &of.subject,
+                        &of.period,
+                        envoy,
+                        instance,
+                        &of.currency,
+                    ];
+                    (key.to_vec(), charge)
+                })
+                .collect();
+            let key = [
+                "kind", "subject", "period", "envoy_id", "instance", "currency",
+            ];
+            sqlite_rows::add_amounts(inner, "spend_shares", &key, &rows).await?;
         }
         Transaction::Postgres(inner) => {
             let texts = |of: fn(&ShareKey) -> &str| shares.keys().map(of).collect::<Vec<_>>();

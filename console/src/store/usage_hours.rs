@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use sqlx::{AssertSqlSafe, Row as _};
+use sqlx::{AssertSqlSafe, Row as _, SqliteConnection};
 
 use super::conditions::Conditions;
 use super::spend::{plus, sum};
+use super::sqlite_rows::{self, ROWS};
 use super::{StoreError, Transaction};
 use crate::ledger::{Measure, Sum, UsageTotals};
 
@@ -156,24 +157,6 @@ static COUNTS: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-static SQLITE_FIND: LazyLock<String> = LazyLock::new(|| {
-    let equal = (1..)
-        .zip(COLUMNS)
-        .map(|(place, column): (u32, _)| format!("{column} = ${place}"));
-    let equal = equal.collect::<Vec<_>>().join(" AND ");
-    format!("SELECT charge, estimated_charge FROM usage_hours WHERE {equal}")
-});
-
-static SQLITE_ADD: LazyLock<String> = LazyLock::new(|| {
-    let places = (1..=PARAMETERS).map(|place| format!("${place}"));
-    format!(
-        "{} VALUES ({}) {}, charge = excluded.charge, estimated_charge = excluded.estimated_charge",
-        *INTO,
-        joined(places),
-        *COUNTS
-    )
-});
-
 static POSTGRES_ADD: LazyLock<String> = LazyLock::new(|| {
     let counts_end = COLUMNS.len().saturating_add(Measure::ALL.len());
     let arrays = (1..=PARAMETERS).map(|place| {
@@ -206,24 +189,9 @@ pub async fn add(
 ) -> Result<(), StoreError> {
     match transaction {
         Transaction::Sqlite(inner, _) => {
-            for (key, totals) in hours {
-                let mut find = sqlx::query_as(AssertSqlSafe(SQLITE_FIND.as_str()));
-                for value in key {
-                    find = find.bind(value);
-                }
-                let before: Option<(String, String)> = find.fetch_optional(&mut **inner).await?;
-                let (charge, estimated) = before.unzip();
-                let mut add = sqlx::query(AssertSqlSafe(SQLITE_ADD.as_str()));
-                for value in key {
-                    add = add.bind(value);
-                }
-                for measure in Measure::ALL {
-                    add = add.bind(count(totals, measure)?);
-                }
-                add.bind(plus(charge.as_deref(), &totals.charge)?)
-                    .bind(plus(estimated.as_deref(), &totals.estimated_charge)?)
-                    .execute(&mut **inner)
-                    .await?;
+            let hours: Vec<_> = hours.iter().collect();
+            for hours in hours.chunks(ROWS) {
+                add_to_sqlite(inner, hours).await?;
             }
         }
         Transaction::Postgres(inner) => {
@@ -249,6 +217,49 @@ pub async fn add(
                 .await?;
         }
     }
+    Ok(())
+}
+
+/// Charges are added up here: SQLite's own sums would be floats.
+async fn add_to_sqlite(
+    connection: &mut SqliteConnection,
+    hours: &[(&HourKey, &UsageTotals)],
+) -> Result<(), StoreError> {
+    let is_whole = hours.len() == ROWS;
+    let columns = "charge, estimated_charge";
+    let sql = sqlite_rows::find(hours.len(), "usage_hours", &COLUMNS, columns);
+    let mut find = sqlx::query_as(AssertSqlSafe(sql)).persistent(is_whole);
+    for (place, (key, _)) in hours.iter().enumerate() {
+        find = find.bind(sqlite_rows::number(place));
+        for value in *key {
+            find = find.bind(value);
+        }
+    }
+    let before: Vec<(i64, String, String)> = find.fetch_all(&mut *connection).await?;
+    let before: BTreeMap<i64, _> = before
+        .into_iter()
+        .map(|(place, charge, estimated)| (place, (charge, estimated)))
+        .collect();
+    let sql = format!(
+        "{} {} {}, charge = excluded.charge, estimated_charge = excluded.estimated_charge",
+        *INTO,
+        sqlite_rows::values(hours.len(), PARAMETERS),
+        *COUNTS
+    );
+    let mut add = sqlx::query(AssertSqlSafe(sql)).persistent(is_whole);
+    for (place, (key, totals)) in hours.iter().enumerate() {
+        for value in *key {
+            add = add.bind(value);
+        }
+        for measure in Measure::ALL {
+            add = add.bind(count(totals, measure)?);
+        }
+        let (charge, estimated) = before.get(&sqlite_rows::number(place)).cloned().unzip();
+        add = add
+            .bind(plus(charge.as_deref(), &totals.charge)?)
+            .bind(plus(estimated.as_deref(), &totals.estimated_charge)?);
+    }
+    add.execute(connection).await?;
     Ok(())
 }
 
