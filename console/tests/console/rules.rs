@@ -147,6 +147,39 @@ const FIELDS: &[Case] = &[
     ("owner", "'a\nb'", true),
     ("owner", "'a\u{85}b'", true),
     ("owner", "'\u{7f}'", true),
+    ("team", "NULL", false),
+    ("team", "'east_1.b:c-d'", false),
+    ("team", "''", true),
+    ("team", "'a team'", true),
+    ("team", "'ä'", true),
+    ("multiplier", "NULL", false),
+    ("multiplier", "'0'", false),
+    ("multiplier", "'0.1500'", false),
+    ("multiplier", "'1000000.0000'", false),
+    ("multiplier", "'1000000.0001'", true),
+    ("multiplier", "'1000001'", true),
+    ("multiplier", "'9999999.9999'", true),
+    ("multiplier", "'0.12345'", true),
+    ("multiplier", "'-1'", true),
+    ("multiplier", "'1.'", true),
+    ("multiplier", "'.5'", true),
+    ("multiplier", "'1e3'", true),
+    ("multiplier", "''", true),
+    ("models", "NULL", false),
+    ("models", r#"'["gpt-5.1", "a/b:c@d+e[1m]_f"]'"#, false),
+    ("models", "'[]'", true),
+    ("models", "'{}'", true),
+    ("models", "'null'", true),
+    ("models", "'x'", true),
+    ("models", "''", true),
+    ("models", "'[7]'", true),
+    ("models", "'[null]'", true),
+    ("models", r#"'[""]'"#, true),
+    ("models", r#"'["a b"]'"#, true),
+    ("models", r#"'["ä"]'"#, true),
+    ("models", r#"'["\u00e4"]'"#, true),
+    ("models", r#"'["a", "a"]'"#, true),
+    ("models", r#"'["a", "\u0061"]'"#, true),
 ];
 
 on_both! {
@@ -163,6 +196,13 @@ on_both! {
         let longest = format!("'{}'", "x".repeat(128));
         let blanks = format!("'{{\"requests_per_minute\":{}1}}'", " ".repeat(1000));
         let more = [("owner", long.as_str(), true), ("owner", longest.as_str(), false), ("limits", blanks.as_str(), true)];
+        let named = |count: usize| format!("'[{}]'", (0..count).map(|n| format!("\"m{n}\"")).collect::<Vec<_>>().join(","));
+        let (most, too_many) = (named(64), named(65));
+        let name = |length: usize| format!("'[\"{}\"]'", "m".repeat(length));
+        let (name, long_name) = (name(128), name(129));
+        let models = [("models", most.as_str(), false), ("models", too_many.as_str(), true),
+            ("models", name.as_str(), false), ("models", long_name.as_str(), true)];
+        let more = more.into_iter().chain(models);
         let cases = LIMITS.iter().chain(FIELDS).copied().chain(more);
         for (column, value, refused) in cases {
             let update = database.execute(&format!("UPDATE keys SET {column} = {value} WHERE sha256 LIKE 'a%'")).await;

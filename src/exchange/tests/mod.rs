@@ -6,6 +6,7 @@ mod estimates;
 mod forwards;
 mod limits;
 mod lists;
+mod own_access;
 mod records;
 mod refusals;
 mod refused_accounts;
@@ -296,6 +297,27 @@ fn document() -> Value {
     keys.push(
         json!({"id": "owned", "sha256": digest("k-owned"), "group": "a", "owner": "Zoë, sales"}),
     );
+    let own = [
+        (
+            "own-b",
+            "b",
+            json!({"models": ["claude-z-2"], "multiplier": "1.5"}),
+        ),
+        (
+            "own-mixed",
+            "mixed",
+            json!({"models": ["gpt-x", "gem-1"], "multiplier": "0.15"}),
+        ),
+        ("own-price", "mixed", json!({"multiplier": "0"})),
+    ];
+    for (id, group, terms) in own {
+        let mut key =
+            json!({"id": id, "sha256": digest(&format!("k-{id}")), "group": group, "team": "east"});
+        key.as_object_mut()
+            .unwrap()
+            .extend(terms.as_object().unwrap().clone());
+        keys.push(key);
+    }
     document["keys"] = Value::Array(keys);
     document
 }

@@ -34,9 +34,9 @@ pub(super) enum Event<'a> {
 use Event::{Answer as Head, Body, Chunk, End};
 
 const SENT: Event<'_> = Body(WHOLE, true);
-const GOOD: Event<'_> = Head(200, UPSTREAM);
+pub(super) const GOOD: Event<'_> = Head(200, UPSTREAM);
 
-fn play(request: &str, headers: &[&str], events: &[Event<'_>], details: &str) -> Record {
+pub(super) fn play(request: &str, headers: &[&str], events: &[Event<'_>], details: &str) -> Record {
     let (in_force, world) = setting();
     let mut exchange = Exchange::default();
     exchange.on_request_head(&head(request, headers), false, Some(&in_force), &world);

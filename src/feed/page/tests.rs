@@ -69,6 +69,75 @@ fn an_escaped_text_is_read_too() {
 }
 
 #[test]
+fn what_a_key_has_of_its_own() {
+    let mut text = sample();
+    text["changes"][0]["team"] = json!("east");
+    text["changes"][0]["models"] = json!(["gpt-x", "\u{67}pt-y"]);
+    text["changes"][0]["multiplier"] = json!("0.1500");
+    let text = text.to_string();
+    let page = Page::parse(text.as_bytes()).unwrap();
+    let found: Vec<_> = page.changes().map(|change| change.terms).collect();
+    let first = found[0].unwrap();
+    let access = first.access.unwrap();
+    assert_eq!(first.team, Some("east"));
+    assert_eq!(access.multiplier.unwrap().to_string(), "0.1500");
+    for (model, allowed) in [("gpt-x", true), ("gpt-y", true), ("gpt-z", false)] {
+        assert_eq!(access.allows(model), allowed, "{model}");
+    }
+    assert_eq!(found[2].unwrap().access, None);
+    for (member, value, want) in [
+        ("models", json!([]), "changes[0].models: must name 1 to 64"),
+        (
+            "models",
+            json!(vec!["m"; 65]),
+            "changes[0].models: must name 1 to 64",
+        ),
+        (
+            "models",
+            json!([7]),
+            "changes[0].models[0]: must be a string",
+        ),
+        (
+            "models",
+            json!(["m", "m"]),
+            "changes[0].models[1]: is listed twice",
+        ),
+        (
+            "models",
+            json!(["sk secret"]),
+            "changes[0].models[0]: must be 1 to 128 letters",
+        ),
+        (
+            "multiplier",
+            json!("-1"),
+            "changes[0].multiplier: must be a plain decimal",
+        ),
+        (
+            "multiplier",
+            json!(1),
+            "changes[0].multiplier: must be a string",
+        ),
+        (
+            "team",
+            json!("sk secret"),
+            "changes[0].team: must be 1 to 64",
+        ),
+    ] {
+        let mut page = sample();
+        page["changes"][0][member] = value;
+        let problems = problems(&page.to_string());
+        assert!(
+            !problems.is_empty() && problems[0].starts_with(want),
+            "{want}: {problems:?}"
+        );
+        assert!(
+            problems.iter().all(|problem| !problem.contains("secret")),
+            "{problems:?}"
+        );
+    }
+}
+
+#[test]
 fn limits() {
     use crate::limits::{Limit, Rate, Window};
     use crate::money::Amount;

@@ -94,6 +94,25 @@ fn a_budget_needs_prices() {
     put(&mut document, "/groups/1/models/1/entitled", json!(true));
     let source_alone = format!("groups[1].limits.budget: {give} gpt-y");
     assert_eq!(problems_of(&document), [source_alone], "not shown");
+    // Nor does what the key itself may not use.
+    let mut document = free_sample();
+    put(&mut document, &format!("{key}/limits"), budget.clone());
+    for model in ["/groups/1/models/0", "/groups/2/models/0"] {
+        put(&mut document, &format!("{model}/free"), Value::Null);
+    }
+    put(&mut document, "/groups/1/models/0/prices", prices.clone());
+    for (models, lacking) in [
+        (json!(["gpt-x"]), None),
+        (json!(["claude-x-4-5"]), Some("claude-x-4-5 (of b)")),
+    ] {
+        put(&mut document, &format!("{key}/models"), models);
+        let want = lacking.map(|lacking| format!("keys[0].limits.budget: {give} {lacking}"));
+        assert_eq!(
+            problems_of(&document),
+            Vec::from_iter(want),
+            "the key's own models"
+        );
+    }
     // Not every name of very many.
     let many: Vec<Value> = (0..12).map(|i| json!({"id": format!("m{i}")})).collect();
     for (count, more) in [(10, ""), (11, " and 1 more"), (12, " and 2 more")] {

@@ -23,6 +23,42 @@ fn every_problem_of_keys_is_named() {
             "keys[0].owner: must be 1 to 128 bytes without control characters",
         ),
         (
+            "team",
+            "/keys/0/team",
+            json!("a team"),
+            "keys[0].team: must be 1 to 64 letters",
+        ),
+        (
+            "multiplier",
+            "/keys/0/multiplier",
+            json!("0.12345"),
+            "keys[0].multiplier: has more than 4 fractional digits",
+        ),
+        (
+            "no models",
+            "/keys/0/models",
+            json!([]),
+            "keys[0].models: must name 1 to 64 models",
+        ),
+        (
+            "a model twice",
+            "/keys/0/models",
+            json!(["gpt-x", "gpt-x"]),
+            "keys[0].models[1]: is listed twice",
+        ),
+        (
+            "no name of a model",
+            "/keys/0/models",
+            json!(["gpt x"]),
+            "keys[0].models[0]: must be 1 to 128 letters",
+        ),
+        (
+            "a model that the group has not",
+            "/keys/0/models",
+            json!(["gpt-x", "gpt-z"]),
+            "keys[0].models[1]: is no model that the group \"mixed\" may use",
+        ),
+        (
             "key digest short",
             "/keys/0/sha256",
             json!("abc"),
