@@ -131,7 +131,7 @@ fn every_statement_with_limits() {
         ),
         (
             format!(
-                "INSERT INTO keys VALUES ('{new}', 'n', 'g', NULL, 0, '{requests}', NULL, NULL, NULL)"
+                "INSERT INTO keys VALUES ('{new}', 'n', 'g', NULL, 0, '{requests}', NULL, NULL, NULL, NULL, NULL, NULL)"
             ),
             Changes(1),
         ),
@@ -148,7 +148,7 @@ fn every_statement_with_limits() {
         ),
         (
             format!(
-                "REPLACE INTO keys VALUES ('{}', 'k1', 'g', NULL, 0, '{requests}', NULL, NULL, NULL)",
+                "REPLACE INTO keys VALUES ('{}', 'k1', 'g', NULL, 0, '{requests}', NULL, NULL, NULL, NULL, NULL, NULL)",
                 sha256(1)
             ),
             Changes(1),
@@ -213,7 +213,7 @@ fn every_statement_with_limits() {
         ),
         (
             format!(
-                "INSERT OR IGNORE INTO keys VALUES ('{new}', 'n', 'g', NULL, 0, '[]', NULL, NULL, NULL)"
+                "INSERT OR IGNORE INTO keys VALUES ('{new}', 'n', 'g', NULL, 0, '[]', NULL, NULL, NULL, NULL, NULL, NULL)"
             ),
             Fails(other),
         ),

@@ -299,7 +299,7 @@ fn databases_that_are_none() {
     assert_eq!(line.get("/keys", &[]).status, 200);
     assert_eq!(server.rest().matches("error:").count(), 1, "told once");
     program(at)
-        .execute("UPDATE key_feed SET format = 4", [])
+        .execute("UPDATE key_feed SET format = 5", [])
         .unwrap();
     drop(server);
     fails("was made by another release of trilane");

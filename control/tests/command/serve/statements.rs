@@ -27,11 +27,13 @@ fn every_statement() {
     let twice = "keys.id: is the id of another key too";
     let put = |verb: &str, sha256: &str, id: &str| {
         format!(
-            "{verb} INTO keys VALUES ('{sha256}', '{id}', 'g', NULL, 0, NULL, NULL, NULL, NULL)"
+            "{verb} INTO keys VALUES ('{sha256}', '{id}', 'g', NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL)"
         )
     };
     let with = |sha256: &str, id: &str, group: &str, more: &str| {
-        format!("INSERT INTO keys VALUES ({sha256}, {id}, {group}, {more}, NULL, NULL, NULL, NULL)")
+        format!(
+            "INSERT INTO keys VALUES ({sha256}, {id}, {group}, {more}, NULL, NULL, NULL, NULL, NULL, NULL, NULL)"
+        )
     };
     let quoted = format!("'{new}'");
     // Keys 1 to 3 are there, with the ids k1 to k3 in group g; key 4 was removed.
