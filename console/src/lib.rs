@@ -2,8 +2,9 @@
 //!
 //! [`feed`] is the feed of keys as gateways read it, whatever it is made from. [`ledger`] reads lines of the ledger and adds
 //! up what they say. [`store`] is the database; [`intake`] takes the ledger into it, exactly once, and [`documents`] lead the
-//! configuration document through its life; [`envoys`] enrol their agents. All of it is offered over HTTP by the [`api`],
-//! and to people by the [`pages`] ([`sessions`], [`passwords`], [`client_setup`]); the [`server`] serves both; [`maintenance`] forgets what is old. [`secret`] draws keys and tokens,
+//! configuration document through its life; [`envoys`] enrol their agents, and [`credentials`] of upstream accounts are
+//! sealed. All of it is offered over HTTP by the [`api`], and to people by the [`pages`] ([`sessions`], [`passwords`],
+//! [`client_setup`]); the [`server`] serves both; [`maintenance`] forgets what is old. [`secret`] draws keys and tokens,
 //! [`timestamp`] reads and writes times.
 #![cfg_attr(
     test,
@@ -16,6 +17,7 @@
 
 pub mod api;
 pub mod client_setup;
+pub mod credentials;
 pub mod documents;
 pub mod envoys;
 pub mod feed;

@@ -6,6 +6,7 @@
 
 pub(crate) mod audit;
 mod caller;
+pub(crate) mod credentials;
 pub(crate) mod documents;
 pub(crate) mod drafts;
 pub(crate) mod envoys;
@@ -36,6 +37,7 @@ pub(crate) mod usage;
 
 pub(crate) use caller::address;
 pub use caller::{Caller, RemoteAddress};
+pub use credentials::{CredentialForAgent, CredentialsForAgent};
 pub use envoys::EnvoyReport;
 pub use key_models::KeyModel;
 pub use openapi::{openapi, router};

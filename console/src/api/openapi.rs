@@ -19,8 +19,8 @@ use utoipa_axum::routes;
 use super::problem::{ApiProblem, PlacedProblem};
 use super::state::ConsoleState;
 use super::{
-    audit, documents, drafts, envoys, feed, keys, ledger, me, people, report, requests, sign_in,
-    spend, spend_feed, tokens, usage,
+    audit, credentials, documents, drafts, envoys, feed, keys, ledger, me, people, report,
+    requests, sign_in, spend, spend_feed, tokens, usage,
 };
 use super::{key_models, key_rotation, sign_in_links};
 use crate::intake::LedgerBatch;
@@ -133,6 +133,9 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
         .routes(routes!(feed::keys))
         .routes(routes!(feed::document))
         .routes(routes!(spend_feed::read))
+        .routes(routes!(credentials::for_agents))
+        .routes(routes!(credentials::list))
+        .routes(routes!(credentials::put, credentials::remove))
         .merge(documents)
         .merge(ledger)
         .split_for_parts();

@@ -35,6 +35,9 @@ const ADMIN: &[Role] = &[Admin];
 /// What stands beside an Envoy.
 const ENVOY: &[Role] = &[Admin, Agent];
 
+/// Nobody but an agent: not even an admin sees a credential again.
+const AGENT: &[Role] = &[Agent];
+
 /// Every route that wants a token.
 pub const ROUTES: &[ApiRoute] = &[
     route(Method::GET, "/api/v1/me", ALL),
@@ -80,6 +83,10 @@ pub const ROUTES: &[ApiRoute] = &[
     route(Method::GET, "/api/v1/feed/keys", ENVOY),
     route(Method::GET, "/api/v1/feed/document", ENVOY),
     route(Method::GET, "/api/v1/feed/spend", ENVOY),
+    route(Method::GET, "/api/v1/feed/credentials", AGENT),
+    route(Method::GET, "/api/v1/credentials", SEEING),
+    route(Method::PUT, "/api/v1/credentials/{name}", ADMIN),
+    route(Method::DELETE, "/api/v1/credentials/{name}", ADMIN),
 ];
 
 /// Every route that wants none: what it is given says who it is.

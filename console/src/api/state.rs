@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use time::OffsetDateTime;
 
+use crate::credentials::SealingKeyFile;
 use crate::documents::PriceResolver;
 use crate::store::Store;
 
@@ -19,6 +20,8 @@ pub struct ConsoleState {
     pub gateway: Option<String>,
     /// Whether browsers come over TLS, which a proxy ends.
     pub https: bool,
+    /// Where the keys are that seal credentials of accounts; `None`: this console takes none.
+    pub sealing_keys: Option<SealingKeyFile>,
     /// Where it is told why a request failed for no fault of its own.
     pub reporter: Reporter,
 }

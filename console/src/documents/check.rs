@@ -5,6 +5,8 @@ use core::fmt;
 use sha2::{Digest as _, Sha256};
 use trilane::config::{Document, Problems, compile};
 
+use crate::credentials::{CredentialDestination, CredentialDestinations};
+
 /// The most that the gateway reads, in bytes (its `source.max_bytes`).
 const LONGEST: usize = 31_000_000;
 
@@ -38,6 +40,8 @@ pub struct CheckedDocument {
     pub groups: usize,
     /// How many keys it has.
     pub keys: usize,
+    /// Where its accounts send their credentials.
+    pub destinations: CredentialDestinations,
     /// What is allowed, yet looks unintended.
     pub warnings: Problems,
 }
@@ -75,6 +79,7 @@ pub fn check(body: &str, prices: PriceResolver) -> Result<CheckedDocument, Probl
         served,
         groups: compiled.policy.groups().len(),
         keys: compiled.keys.len(),
+        destinations: CredentialDestination::of_policy(&compiled.policy),
         warnings: Problems(compiled.warnings),
     })
 }

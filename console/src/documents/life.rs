@@ -5,6 +5,7 @@ use core::fmt;
 use trilane::config::Problems;
 
 use super::check::{PriceResolver, check};
+use crate::credentials::{self, CredentialDestinations};
 use crate::in_transaction;
 use crate::store::audit::{self, Actor};
 use crate::store::documents::{self, PublishedDocument};
@@ -172,7 +173,7 @@ pub async fn publish(
             again: None,
             published_at: now,
         };
-        put_in_force(transaction, &document, current, actor).await?;
+        put_in_force(transaction, &document, &checked.destinations, current, actor).await?;
         Ok(document)
     })
 }
@@ -204,7 +205,7 @@ pub async fn publish_again(
             text: text.to_vec(),
             problems: Problems::default(),
         });
-        check(&old.served, as_it_is).map_err(DocumentError::Invalid)?;
+        let checked = check(&old.served, as_it_is).map_err(DocumentError::Invalid)?;
         let document = PublishedDocument {
             version: in_force.saturating_add(1),
             author: actor.id.clone(),
@@ -213,7 +214,7 @@ pub async fn publish_again(
             published_at: now,
             ..old
         };
-        put_in_force(transaction, &document, in_force, actor).await?;
+        put_in_force(transaction, &document, &checked.destinations, in_force, actor).await?;
         Ok(document)
     })
 }
@@ -221,10 +222,12 @@ pub async fn publish_again(
 async fn put_in_force(
     transaction: &mut Transaction,
     document: &PublishedDocument,
+    destinations: &CredentialDestinations,
     before: i64,
     actor: &Actor,
 ) -> Result<(), StoreError> {
     documents::insert(transaction, document).await?;
+    credentials::discard(transaction, destinations, actor, document.published_at).await?;
     let version = document.version.to_string();
     let mut entry = actor.entry(document.published_at, "document.publish", &version);
     entry.before = (before > 0).then(|| before.to_string());

@@ -36,6 +36,7 @@ const SQLITE: &[Step] = &[
     (8, "keys' own models and multipliers", ACCESS),
     (9, "spend feed", include_str!("sqlite/spend_feed.sql")),
     (10, "lists of keys", KEY_LISTS),
+    (11, "credentials", include_str!("sqlite/credentials.sql")),
 ];
 const POSTGRES: &[Step] = &[
     (3, "keys", include_str!("postgres/keys.sql")),
@@ -49,6 +50,7 @@ const POSTGRES: &[Step] = &[
     ),
     (9, "spend feed", include_str!("postgres/spend_feed.sql")),
     (10, "lists of keys", KEY_LISTS),
+    (11, "credentials", include_str!("postgres/credentials.sql")),
 ];
 
 /// Does what is left to do.

@@ -17,6 +17,7 @@ pub mod api_tokens;
 mod attempts;
 pub mod audit;
 mod conditions;
+pub mod credentials;
 pub mod documents;
 pub mod drafts;
 pub mod envoys;

@@ -7,10 +7,12 @@ use axum::body::Body;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, Method, Request, StatusCode};
 use serde_json::Value;
+use tempfile::TempDir;
 use time::OffsetDateTime;
 use tower::ServiceExt as _;
 use trilane::config::Problems;
 use trilane_console::api::{ConsoleState, Reporter, Role, router};
+use trilane_console::credentials::SealingKeyFile;
 use trilane_console::documents::{PriceResolver, ResolvedText};
 use trilane_console::in_transaction;
 use trilane_console::secret::NewSecret;
@@ -25,7 +27,10 @@ use crate::database::TestDatabase;
 pub struct Api {
     router: Router,
     pub store: Store,
+    /// The keys that seal credentials.
+    pub sealing_keys: SealingKeyFile,
     reported: Arc<Mutex<Vec<String>>>,
+    _directory: TempDir,
 }
 
 /// A response.
@@ -96,10 +101,14 @@ impl Api {
         let store = database.open().await;
         let reported = Arc::new(Mutex::new(Vec::new()));
         let to = Arc::clone(&reported);
+        let directory = TempDir::new().unwrap();
+        let sealing_keys = SealingKeyFile::new(directory.path().join("sealing.keys"));
+        assert!(sealing_keys.create().unwrap());
         let state = ConsoleState {
             store: store.clone(),
             https: false,
             gateway: None,
+            sealing_keys: Some(sealing_keys.clone()),
             prices: PriceResolver(|text| ResolvedText {
                 text: text.to_vec(),
                 problems: Problems::default(),
@@ -111,7 +120,9 @@ impl Api {
         Self {
             router: router(state),
             store,
+            sealing_keys,
             reported,
+            _directory: directory,
         }
     }
 

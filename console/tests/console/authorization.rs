@@ -16,7 +16,8 @@ fn some_path(path: &str) -> String {
     let path = path
         .replace("{envoy}", "agent")
         .replace("{file}", "f")
-        .replace("{version}", "1");
+        .replace("{version}", "1")
+        .replace("{name}", "some");
     path.replace("{id}", "some")
 }
 

@@ -64,6 +64,57 @@ impl TestDatabase {
         }
     }
 
+    /// All that every table has, as text.
+    pub async fn dump(&self) -> String {
+        use sqlx::{AssertSqlSafe, Connection as _, query_scalar};
+        let mut all = String::new();
+        if self.is_postgres() {
+            let mut connection = sqlx::PgConnection::connect(&self.text).await.unwrap();
+            let tables: Vec<String> = query_scalar(
+                "SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
+                 WHERE n.nspname = 'public' AND c.relkind = 'r' ORDER BY 1",
+            )
+            .fetch_all(&mut connection)
+            .await
+            .unwrap();
+            for table in tables {
+                let sql = AssertSqlSafe(format!("SELECT row_to_json(t)::text FROM \"{table}\" t"));
+                let rows: Vec<String> = query_scalar(sql).fetch_all(&mut connection).await.unwrap();
+                for row in rows {
+                    all.push_str(&format!("{table} {row}\n"));
+                }
+            }
+        } else {
+            let url = format!("sqlite://{}/console.db", self.text);
+            let mut connection = sqlx::SqliteConnection::connect(&url).await.unwrap();
+            let tables: Vec<String> =
+                query_scalar("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY 1")
+                    .fetch_all(&mut connection)
+                    .await
+                    .unwrap();
+            for table in tables {
+                let columns: Vec<String> = query_scalar("SELECT name FROM pragma_table_info($1)")
+                    .bind(&table)
+                    .fetch_all(&mut connection)
+                    .await
+                    .unwrap();
+                let columns: Vec<String> = columns
+                    .iter()
+                    .map(|name| format!("quote(\"{name}\")"))
+                    .collect();
+                let sql = AssertSqlSafe(format!(
+                    "SELECT {} FROM \"{table}\"",
+                    columns.join(" || ' ' || ")
+                ));
+                let rows: Vec<String> = query_scalar(sql).fetch_all(&mut connection).await.unwrap();
+                for row in rows {
+                    all.push_str(&format!("{table} {row}\n"));
+                }
+            }
+        }
+        all
+    }
+
     /// The end of a test that has succeeded.
     pub async fn drop(self) {
         if let Kept::Name(name) = &self.kept {

@@ -50,6 +50,10 @@ pub struct ConsoleArgs {
     #[arg(long, value_name = "FILE")]
     pub admin_token_file: Option<PathBuf>,
 
+    /// The keys that seal credentials of accounts, made where there are none [default: sealing.keys in the database's directory]
+    #[arg(long, value_name = "FILE", env = "TRILANE_SEALING_KEY_FILE")]
+    pub sealing_key_file: Option<PathBuf>,
+
     /// Copy the keys of this database of `trilane serve`, if there are none yet
     #[arg(long, value_name = "FILE")]
     pub import_keys: Option<PathBuf>,

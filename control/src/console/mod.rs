@@ -12,8 +12,10 @@ mod running;
 
 use serde_json::json;
 use tokio::runtime::Builder;
+use trilane_console::credentials::SealingKeyFile;
 use trilane_console::documents::ResolvedText;
 use trilane_console::maintenance::Retention;
+use trilane_console::store::DatabaseAddress;
 
 use crate::failure::Failure;
 use crate::prices::{PriceCatalogue, resolve};
@@ -46,8 +48,10 @@ pub fn run(args: &ConsoleArgs) -> Result<(), Failure> {
 
 async fn serve(args: &ConsoleArgs) -> Result<(), Failure> {
     let teller = Teller::new(args.json);
+    let database = database::address(args)?;
     let settings = ConsoleSettings {
-        database: database::address(args)?,
+        sealing_keys: sealing_keys(args, &database),
+        database,
         admin_token_file: args.admin_token_file.clone(),
         import_keys: args.import_keys.clone(),
         import_document: args.import_document.clone(),
@@ -78,6 +82,16 @@ async fn serve(args: &ConsoleArgs) -> Result<(), Failure> {
     console.end().await;
     teller.news("stopped", "stopped", json!({}));
     Ok(())
+}
+
+/// Where the keys are that seal credentials: beside SQLite's database unless it is said.
+fn sealing_keys(args: &ConsoleArgs, database: &DatabaseAddress) -> Option<SealingKeyFile> {
+    let beside = || match database {
+        DatabaseAddress::Directory(directory) => Some(directory.join("sealing.keys")),
+        DatabaseAddress::Postgres(_) => None,
+    };
+    let file = args.sealing_key_file.clone().or_else(beside);
+    file.map(SealingKeyFile::new)
 }
 
 /// The present time, in microseconds since 1970.

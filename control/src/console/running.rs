@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use trilane_console::api::{ConsoleState, Reporter};
+use trilane_console::credentials::{self, SealingKeyFile};
 use trilane_console::documents::PriceResolver;
 use trilane_console::maintenance::{self, Retention};
 use trilane_console::secret::NewSecret;
@@ -44,6 +45,8 @@ pub struct ConsoleSettings {
     pub https: bool,
     /// The address of the gateway, for the lines that set clients up.
     pub gateway: Option<String>,
+    /// The keys that seal credentials of accounts; made where there are none.
+    pub sealing_keys: Option<SealingKeyFile>,
 }
 
 /// A console that runs.
@@ -71,12 +74,14 @@ impl RunningConsole {
             .map_err(|error| Failure::Data(error.to_string()))?;
         admit_first_admin(&store, settings.admin_token_file.as_deref(), teller).await?;
         import::run(&store, settings, teller).await?;
+        prepare_sealing(&store, settings.sealing_keys.as_ref(), teller).await?;
         let maintaining = tokio::spawn(maintain(store.clone(), settings.retention, teller));
         let state = ConsoleState {
             store: store.clone(),
             prices: PriceResolver(with_prices),
             https: settings.https,
             gateway: settings.gateway.clone(),
+            sealing_keys: settings.sealing_keys.clone(),
             reporter: Reporter(Arc::new(move |reason: &str| teller.trouble(reason))),
         };
         let (stop, stopped) = oneshot::channel::<()>();
@@ -114,6 +119,34 @@ impl RunningConsole {
         self.maintaining.abort();
         let _ = timeout(LAST, self.store.close()).await;
     }
+}
+
+/// Makes the file of keys that seal credentials where there is none, and tells what none of them opens.
+async fn prepare_sealing(
+    store: &Store,
+    file: Option<&SealingKeyFile>,
+    teller: Teller,
+) -> Result<(), Failure> {
+    if let Some(file) = file
+        && file.create().map_err(Failure::Data)?
+    {
+        let name = file.path().display().to_string();
+        let text = format!(
+            "credentials are sealed with the key in {name}: keep a copy of it, apart from those of the database"
+        );
+        teller.news("sealing", &text, json!({"file": name}));
+    }
+    let keys = file.map(SealingKeyFile::read).transpose();
+    let keys = keys.map_err(Failure::Data)?;
+    let counted = credentials::unreadable(store, keys.as_ref()).await;
+    let (lost, all) = counted.map_err(|error| Failure::Data(error.to_string()))?;
+    if lost > 0 {
+        teller.trouble(&format!(
+            "{lost} of {all} credentials cannot be opened: their key is in no line of the file of sealing keys \
+             (--sealing-key-file). Put that file back, or give them again; gateways go on with those that they have"
+        ));
+    }
+    Ok(())
 }
 
 /// Makes the first admin, if nobody is there and a file is named.

@@ -4,8 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::Path;
 
-/// The longest credential, in bytes: longer than any vendor's, shorter than Envoy's limit for request headers.
-const LONGEST: usize = 8192;
+use trilane_console::credentials::{LONGEST, ValueFault, check_value};
 
 /// The state of a credential's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,23 +47,10 @@ pub fn inspect(file: &Path) -> CredentialState {
 
 /// Checks a credential, with or without an end of line.
 pub fn of_value(value: &[u8]) -> CredentialState {
-    if value.len() > LONGEST {
-        return CredentialState::Invalid("is longer than 8192 bytes");
-    }
-    // Envoy strips these at the end.
-    let is_end = |byte: &u8| matches!(byte, b'\r' | b'\n');
-    let ends = value.iter().rev().take_while(|byte| is_end(byte)).count();
-    let value = value
-        .get(..value.len().saturating_sub(ends))
-        .unwrap_or_default();
-    if value.is_empty() {
-        CredentialState::Unavailable("is empty")
-    } else if value.iter().any(is_end) {
-        CredentialState::Invalid("has more than one line")
-    } else if !value.iter().all(u8::is_ascii_graphic) {
-        CredentialState::Invalid("has blanks, or other characters than visible ASCII")
-    } else {
-        CredentialState::Valid
+    match check_value(value) {
+        Ok(_) => CredentialState::Valid,
+        Err(ValueFault::Empty) => CredentialState::Unavailable("is empty"),
+        Err(ValueFault::Invalid(what)) => CredentialState::Invalid(what),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use tokio::net::TcpListener;
+use trilane_console::credentials::SealingKeyFile;
 use trilane_console::maintenance::Retention;
 use trilane_console::store::DatabaseAddress;
 
@@ -116,6 +117,7 @@ async fn start_console(
         retention: RETENTION,
         https: false,
         gateway: Some(format!("http://{}", plan.reached_at(gateway))),
+        sealing_keys: Some(SealingKeyFile::new(plan.data.sealing_keys())),
     };
     let console = RunningConsole::begin(&settings, listener, teller).await?;
     Ok((console, address))

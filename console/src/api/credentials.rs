@@ -1,0 +1,271 @@
+//! Credentials of upstream accounts. None is ever shown; agents alone get them.
+
+use core::fmt;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use http::header::{ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use zeroize::Zeroizing;
+
+use super::caller::Caller;
+use super::paging::ItemPage;
+use super::parts::{Body, InPath};
+use super::problem::ApiProblem;
+use super::state::{ConsoleState, moment};
+use crate::credentials::{
+    self as life, CredentialDestination, CredentialError, GivenCredential, NewCredential,
+    SealingKeyFile, SealingKeys, ValueFault, check_value, is_name,
+};
+use crate::in_transaction;
+use crate::store::credentials::{self, StoredCredential};
+
+/// A credential, of which everything is shown but itself.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CredentialView {
+    /// Its name, as accounts name it.
+    name: String,
+    /// Where it may be sent.
+    destination: DestinationView,
+    /// `in_use`: a document has sent it there. `new`: none has yet. `unreadable`: the key that sealed it is not in the file of
+    /// keys; give it again.
+    state: &'static str,
+    /// Since when.
+    set_at: String,
+    /// By whom.
+    set_by: String,
+}
+
+/// Where a credential may be sent.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DestinationView {
+    /// An account's URL. Its path does not matter.
+    #[schema(max_length = 1024)]
+    url: String,
+    /// The HTTP proxy on the way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 1024)]
+    proxy: Option<String>,
+    /// The file of authorities that the account's certificate must come from; none for the system's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 1024)]
+    ca: Option<String>,
+}
+
+/// A credential to be kept.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewCredentialBody {
+    /// Itself: one line of visible ASCII.
+    #[schema(min_length = 1, max_length = 8192)]
+    value: String,
+    /// Where it may be sent; where the document in force sends it, unless they are given.
+    #[schema(min_items = 1, max_items = 64)]
+    destinations: Option<Vec<DestinationView>>,
+}
+
+/// A credential, for an agent.
+#[derive(Serialize, Deserialize, ToSchema)]
+pub struct CredentialForAgent {
+    /// Its name, as accounts name it.
+    pub name: String,
+    /// The name of its destination.
+    pub destination: String,
+    /// Itself; missing where the key that sealed it is lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+}
+
+impl fmt::Debug for CredentialForAgent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("CredentialForAgent")
+            .field(&self.name)
+            .finish()
+    }
+}
+
+/// The credentials of the accounts in force.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct CredentialsForAgent {
+    /// Each with its destination.
+    pub items: Vec<CredentialForAgent>,
+}
+
+fn view(one: StoredCredential, keys: Option<&SealingKeys>) -> CredentialView {
+    let opened = keys.and_then(|keys| keys.open(&one.name, &one.destination, &one.value));
+    let CredentialDestination { url, proxy, ca } = one.destination;
+    CredentialView {
+        name: one.name,
+        destination: DestinationView { url, proxy, ca },
+        state: match (opened.is_some(), one.in_use) {
+            (false, _) => "unreadable",
+            (true, true) => "in_use",
+            (true, false) => "new",
+        },
+        set_at: moment(one.set_at),
+        set_by: one.set_by,
+    }
+}
+
+/// The keys of this console, if its file can be read. Why not is told to whoever runs it.
+fn keys(state: &ConsoleState) -> Option<SealingKeys> {
+    let read = state.sealing_keys.as_ref().map(SealingKeyFile::read)?;
+    match read {
+        Ok(keys) => Some(keys),
+        Err(why) => {
+            (state.reporter.0)(&why);
+            None
+        }
+    }
+}
+
+/// All credentials in the order of their names, without themselves.
+#[utoipa::path(get, operation_id = "list_credentials", path = "/api/v1/credentials", tag = "credentials",
+    responses((status = 200, body = ItemPage<CredentialView>)))]
+pub async fn list(
+    State(state): State<ConsoleState>,
+) -> Result<Json<ItemPage<CredentialView>>, ApiProblem> {
+    let mut transaction = state.store.read().await?;
+    let all = credentials::all(&mut transaction).await?;
+    transaction.rollback().await;
+    let keys = if all.is_empty() { None } else { keys(&state) };
+    let items = all.into_iter().map(|one| view(one, keys.as_ref()));
+    Ok(Json(ItemPage {
+        items: items.collect(),
+        next: None,
+    }))
+}
+
+/// Keeps a credential, in the place of what had its name. It is never shown again.
+#[utoipa::path(put, operation_id = "put_credential", path = "/api/v1/credentials/{name}", tag = "credentials", params(("name" = String, Path)),
+    request_body = NewCredentialBody, responses((status = 200, body = ItemPage<CredentialView>)))]
+pub async fn put(
+    State(state): State<ConsoleState>,
+    caller: Caller,
+    InPath(name): InPath<String>,
+    Body(body): Body<NewCredentialBody>,
+) -> Result<Json<ItemPage<CredentialView>>, ApiProblem> {
+    let value = Zeroizing::new(body.value);
+    if !is_name(&name) {
+        let reason =
+            "must be 1 to 128 letters, digits or any of - _ . and begin with none of the latter";
+        return Err(ApiProblem::invalid("name", reason));
+    }
+    let value = check_value(value.as_bytes()).map_err(|fault| {
+        let reason = match fault {
+            ValueFault::Empty => "is empty",
+            ValueFault::Invalid(reason) => reason,
+        };
+        ApiProblem::invalid("value", reason)
+    })?;
+    let destinations = body.destinations.map(|all| {
+        let all = all.into_iter().enumerate().map(|(i, view)| {
+            let DestinationView { url, proxy, ca } = view;
+            let destination = CredentialDestination { url, proxy, ca };
+            destination.normal().map_err(|(member, reason)| {
+                ApiProblem::invalid(&format!("destinations[{i}].{member}"), reason)
+            })
+        });
+        all.collect::<Result<_, _>>()
+    });
+    let new = NewCredential {
+        name,
+        value: Zeroizing::new(value.to_vec()),
+        destinations: destinations.transpose()?,
+    };
+    let Some(keys) = keys(&state) else {
+        let detail = "this console has no key to seal with: --sealing-key-file names one, and its log says what is wrong with it";
+        return Err(ApiProblem::new(
+            StatusCode::CONFLICT,
+            "/problems/no-sealing-key",
+            detail,
+        ));
+    };
+    let (now, actor) = (state.now(), caller.actor());
+    let all = in_transaction!(state.store, transaction => {
+        life::put(transaction, &new, &keys, &actor, now).await.map_err(ApiProblem::from)
+    })?;
+    let items = all.into_iter().map(|one| view(one, Some(&keys)));
+    Ok(Json(ItemPage {
+        items: items.collect(),
+        next: None,
+    }))
+}
+
+/// Removes a credential. Its accounts serve nothing from then on, as soon as the agents know.
+#[utoipa::path(delete, operation_id = "remove_credential", path = "/api/v1/credentials/{name}", tag = "credentials", params(("name" = String, Path)),
+    responses((status = 204)))]
+pub async fn remove(
+    State(state): State<ConsoleState>,
+    caller: Caller,
+    InPath(name): InPath<String>,
+) -> Result<StatusCode, ApiProblem> {
+    if !is_name(&name) {
+        return Err(ApiProblem::not_found());
+    }
+    let (now, actor) = (state.now(), caller.actor());
+    let removed = in_transaction!(state.store, transaction => {
+        life::remove(transaction, &name, &actor, now).await
+    })?;
+    removed
+        .then_some(StatusCode::NO_CONTENT)
+        .ok_or_else(ApiProblem::not_found)
+}
+
+/// The credentials of the accounts in force, for an agent alone.
+#[utoipa::path(get, operation_id = "read_feed_credentials", path = "/api/v1/feed/credentials", tag = "agents",
+    params(("If-None-Match" = Option<String>, Header)),
+    responses((status = 200, body = CredentialsForAgent, headers(("etag" = String))), (status = 304)))]
+pub async fn for_agents(
+    State(state): State<ConsoleState>,
+    headers: HeaderMap,
+) -> Result<Response, ApiProblem> {
+    // Asked for twice a second: why a file cannot be read is told elsewhere.
+    let keys = state
+        .sealing_keys
+        .as_ref()
+        .and_then(|file| file.read().ok());
+    let known = |etag: &str| {
+        let quoted = format!("\"{etag}\"");
+        let mut all = headers.get_all(IF_NONE_MATCH).iter();
+        all.any(|value| value.as_bytes() == quoted.as_bytes())
+    };
+    let mut transaction = state.store.read().await?;
+    let given = life::for_agents(&mut transaction, keys.as_ref(), known).await?;
+    transaction.rollback().await;
+    let etag = HeaderValue::from_str(&format!("\"{}\"", given.etag));
+    let etag = etag.map_err(|_| ApiProblem::internal("the digest of credentials"))?;
+    let Some(all) = given.all else {
+        return Ok((StatusCode::NOT_MODIFIED, [(ETAG, etag)]).into_response());
+    };
+    let items = all.into_iter().map(for_agent).collect();
+    Ok(([(ETAG, etag)], Json(CredentialsForAgent { items })).into_response())
+}
+
+fn for_agent(given: GivenCredential) -> CredentialForAgent {
+    let value = given.value.and_then(|value| {
+        let text = core::str::from_utf8(&value).ok()?;
+        Some(text.to_owned())
+    });
+    CredentialForAgent {
+        name: given.name,
+        destination: given.destination.label(),
+        value,
+    }
+}
+
+impl From<CredentialError> for ApiProblem {
+    fn from(error: CredentialError) -> Self {
+        match error {
+            error @ CredentialError::NoDestination => {
+                Self::invalid("destinations", error.to_string())
+            }
+            CredentialError::Store(error) => error.into(),
+            error => Self::internal(error.to_string()),
+        }
+    }
+}

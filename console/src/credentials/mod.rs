@@ -1,0 +1,21 @@
+//! Credentials of upstream accounts, sealed.
+//!
+//! An account names its credential (`"credential": "anthropic"`). A credential is given for a [`CredentialDestination`]: host, scheme,
+//! proxy and authorities. It is [sealed](sealing) together with both, so the database has no use for it elsewhere, and a
+//! document that sends its account elsewhere [discards](life) it. The keys that seal are in a [file](key_file) beside the
+//! database, never in it.
+
+mod destination;
+mod key_file;
+mod life;
+mod sealing;
+mod value;
+
+pub use destination::{CredentialDestination, CredentialDestinations, is_label};
+pub use key_file::{SealingKeyFile, SealingKeys};
+pub use life::{
+    AgentCredentials, CredentialError, GivenCredential, NewCredential, discard, for_agents, put,
+    remove, reseal, unreadable,
+};
+pub use sealing::{SealedValue, SealingKey};
+pub use value::{LONGEST, ValueFault, check_value, is_name};
