@@ -1,6 +1,6 @@
 # Rust by rustup and Python 3 with pip are all that must be there; the rest is fetched into target/ when first needed.
 #
-#   make run [DOCUMENT=file] [CREDENTIALS=dir] [PORT=10000] [TLS_PORT=10443] [ADMIN_PORT=9901] [UPSTREAM=host:port] [LEDGER=file] [LIMITS_SERVICE=host:port] [ENVOY=/path/to/envoy]
+#   make run [DOCUMENT=file] [CREDENTIALS=dir] [PORT=10000] [TLS_PORT=10443] [ADMIN_PORT=9901] [UPSTREAM=host:port] [LEDGER=file] [LIMITS_SERVICE=host:port] [CONSOLE=1] [ENVOY=/path/to/envoy]
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -41,7 +41,7 @@ hash = $(if $(wildcard $(1)),$(shell cat $(1) | cksum | cut -d' ' -f1))
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
 	@echo
-	@echo '  make run takes DOCUMENT=file CREDENTIALS=dir PORT= TLS_PORT= ADMIN_PORT= UPSTREAM=host:port LEDGER=file LIMITS_SERVICE=host:port; everything takes ENVOY=/path/to/envoy'
+	@echo '  make run takes DOCUMENT=file CREDENTIALS=dir PORT= TLS_PORT= ADMIN_PORT= UPSTREAM=host:port LEDGER=file LIMITS_SERVICE=host:port CONSOLE=1; everything takes ENVOY=/path/to/envoy'
 
 # ---- Building
 
@@ -105,7 +105,8 @@ run: programs envoy ## run the gateway here, with a simulated upstream, until Ct
 	@$(TARGET_DIR)/release/trilane up --demo --data '$(TARGET_DIR)/run/$(PORT)' --envoy "$${ENVOY:-$(TARGET_DIR)/envoy-1.40.0/envoy}" \
 		--document '$(DOCUMENT)' --port '$(PORT)' --tls-port '$(TLS_PORT)' --admin-port '$(ADMIN_PORT)' \
 		$(if $(UPSTREAM),--upstream '$(UPSTREAM)') $(if $(LEDGER),--ledger '$(LEDGER)') \
-		$(if $(CREDENTIALS),--credentials '$(CREDENTIALS)') $(if $(LIMITS_SERVICE),--limits-service '$(LIMITS_SERVICE)')
+		$(if $(CREDENTIALS),--credentials '$(CREDENTIALS)') $(if $(LIMITS_SERVICE),--limits-service '$(LIMITS_SERVICE)') \
+		$(if $(CONSOLE),--console)
 
 VALIDATE = $(TEST_PROGRAMS)/trilane up --demo --check --data '$(TARGET_DIR)/run/validate' --filter '$(WASM)' --document '$(DOCUMENT)' \
 	--envoy "$${ENVOY:-$(TARGET_DIR)/envoy-1.40.0/envoy}"

@@ -55,7 +55,7 @@ impl IntoResponse for PageError {
         let (status, title, detail, hint) = match &self {
             Self::SignedOut(wanted) => {
                 let query = wanted.as_ref().filter(|path| *path != "/").map(|path| {
-                    let mut query = form_urlencoded::Serializer::new(String::from("?"));
+                    let mut query = form_urlencoded::Serializer::for_suffix(String::from("?"), 1);
                     query.append_pair("to", path).finish()
                 });
                 let to = format!("/sign-in{}", query.unwrap_or_default());

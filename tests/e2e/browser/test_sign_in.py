@@ -37,10 +37,12 @@ def test_from_the_invitation_to_a_password(site: SeededConsole, chromium: Browse
         # A page that was wanted comes after signing in.
         page = visitor.open("/keys?state=active")
         page.wait_for_url(re.compile(r"/sign-in\?to="))
-        for password in ("wrong", PASSWORD):
-            page.get_by_label("Person").fill("nina")
-            page.get_by_label("Password").fill(password)
-            page.get_by_role("button", name="Sign in").click()
+        page.get_by_label("Person").fill("nina")
+        page.get_by_label("Password").fill("wrong")
+        page.get_by_role("button", name="Sign in").click()
+        assert "do not match" in page.get_by_role("alert").inner_text()
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Sign in").click()
         page.wait_for_url(re.compile(r"/keys\?state=active$"))
 
         # The link was good once.

@@ -62,7 +62,9 @@ fn row(key: &KeyView, now: &str) -> Row {
 
 /// The list's path with its filters, to which more can be added, and whether there are any.
 fn filtered_path(filters: &Fields) -> (String, bool) {
-    let mut path = form_urlencoded::Serializer::new(String::from("/keys?"));
+    let start = String::from("/keys?");
+    let length = start.len();
+    let mut path = form_urlencoded::Serializer::for_suffix(start, length);
     let mut is_filtered = false;
     for name in ["search", "group", "state", "owner"] {
         if let Some(value) = filters.given(name) {
