@@ -9,6 +9,7 @@ use trilane::config::key::CheckedKey;
 use trilane::config::{Document, Problems, compile};
 use utoipa::{IntoParams, ToSchema};
 
+use super::budgets;
 use super::caller::Caller;
 use super::fields;
 use super::once::{Once, OnceAnswer};
@@ -491,6 +492,13 @@ async fn check(transaction: &mut Transaction, key: &StoredKey) -> Result<(), Api
     let Ok(mut document) = Document::parse(current.served.as_bytes()) else {
         return Ok(());
     };
+    let has_budget = |limits: &LimitsDocument| limits.budget.is_some();
+    if !written.limits.as_ref().is_some_and(has_budget)
+        && budgets::is_under_one(transaction, key.owner.as_deref(), key.team.as_deref()).await?
+    {
+        // The budget of its owner or its team needs the same prices.
+        written.limits = Some(budgets::some_budget());
+    }
     // Alone, so that every problem is this key's.
     let place = "keys[0]";
     document.keys = Some(vec![written]);

@@ -5,6 +5,7 @@
 //! is wrong is a problem (RFC 9457). Lists come in pages; a POST that comes again under one key is done once.
 
 pub(crate) mod audit;
+mod budgets;
 mod caller;
 pub(crate) mod credentials;
 pub(crate) mod documents;

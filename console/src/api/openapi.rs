@@ -19,7 +19,7 @@ use utoipa_axum::routes;
 use super::problem::{ApiProblem, PlacedProblem};
 use super::state::ConsoleState;
 use super::{
-    audit, credentials, documents, drafts, envoys, feed, keys, ledger, me, people, report,
+    audit, budgets, credentials, documents, drafts, envoys, feed, keys, ledger, me, people, report,
     requests, sign_in, spend, spend_feed, tokens, usage,
 };
 use super::{key_models, key_rotation, sign_in_links};
@@ -119,6 +119,8 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
         .routes(routes!(key_rotation::rotate))
         .routes(routes!(usage::list))
         .routes(routes!(spend::get))
+        .routes(routes!(budgets::list))
+        .routes(routes!(budgets::get, budgets::set, budgets::remove))
         .routes(routes!(requests::list))
         .routes(routes!(people::list, people::create))
         .routes(routes!(people::change))

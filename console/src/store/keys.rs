@@ -162,6 +162,21 @@ pub async fn list(
     Ok(rows.into_iter().map(StoredKey::from).collect())
 }
 
+/// In which groups keys of an owner or a team (`column`) are, and with which models of their own, each once.
+///
+/// # Errors
+/// Those of the database.
+pub async fn groups_of(
+    transaction: &mut Transaction,
+    column: &'static str,
+    id: &str,
+) -> Result<Vec<(String, Option<String>)>, StoreError> {
+    let sql = format!("SELECT DISTINCT group_id, models FROM keys WHERE {column} = $1");
+    Ok(on_either!(transaction, connection => {
+        sqlx::query_as(AssertSqlSafe(sql)).bind(id).fetch_all(connection).await?
+    }))
+}
+
 /// The key of this id.
 ///
 /// # Errors

@@ -255,6 +255,49 @@ pub async fn budget(
     Ok(found.unwrap_or_default())
 }
 
+/// A budget of an owner or a team.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PeopleBudget {
+    /// `owner` or `team`.
+    pub kind: String,
+    /// Its id.
+    pub subject: String,
+    /// For each day.
+    pub per_day: Option<String>,
+    /// For each month.
+    pub per_month: Option<String>,
+}
+
+/// Budgets of owners and teams after one, in the order of kinds and ids.
+///
+/// # Errors
+/// Those of the database.
+pub async fn budgets(
+    transaction: &mut Transaction,
+    kind: &str,
+    subject: &str,
+    limit: i64,
+) -> Result<Vec<PeopleBudget>, StoreError> {
+    let rows: Vec<(String, String, Option<String>, Option<String>)> = on_either!(transaction, connection => {
+        sqlx::query_as(
+            "SELECT kind, subject, per_day, per_month FROM spend_subjects \
+             WHERE (per_day IS NOT NULL OR per_month IS NOT NULL) AND (kind, subject) > ($1, $2) ORDER BY kind, subject LIMIT $3",
+        )
+        .bind(kind)
+        .bind(subject)
+        .bind(limit)
+        .fetch_all(connection)
+        .await?
+    });
+    let budget = |(kind, subject, per_day, per_month)| PeopleBudget {
+        kind,
+        subject,
+        per_day,
+        per_month,
+    };
+    Ok(rows.into_iter().map(budget).collect())
+}
+
 /// The days and months that gateways may be in while the console is in `today`: their clocks may be some hours off.
 pub fn periods(today: Date) -> [String; 6] {
     let days = [

@@ -17,6 +17,7 @@ fn some_path(path: &str) -> String {
         .replace("{envoy}", "agent")
         .replace("{file}", "f")
         .replace("{version}", "1")
+        .replace("{kind}", "owner")
         .replace("{name}", "some");
     path.replace("{id}", "some")
 }

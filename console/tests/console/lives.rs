@@ -9,16 +9,16 @@ use crate::api::Api;
 use crate::database::{TestDatabase, on_both};
 use crate::ledger::line;
 
-fn document(group: &str, prices: &str) -> String {
+pub fn document(group: &str, prices: &str) -> String {
     format!(
         r#"{{"currency": "USD", "groups": [{{"id": "{group}", "name": "G", "protocol": "A", "multiplier": "1.0000",
             "cluster": "c", "models": [{{"id": "m"{prices}}}]}}], "keys": []}}"#
     )
 }
 
-const PRICES: &str = r#", "prices": {"input": "1", "output": "2"}"#;
+pub const PRICES: &str = r#", "prices": {"input": "1", "output": "2"}"#;
 
-async fn publish(api: &Api, admin: &str, body: &str) -> Value {
+pub async fn publish(api: &Api, admin: &str, body: &str) -> Value {
     let draft = api
         .post(admin, "/api/v1/drafts", &json!({"body": body}))
         .await

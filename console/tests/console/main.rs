@@ -14,6 +14,7 @@
 mod api;
 mod authorization;
 mod broken_off;
+mod budgets;
 mod credentials;
 mod database;
 mod documents;

@@ -1,0 +1,318 @@
+//! Budgets of owners and teams: all of their keys together may spend so much. Those of keys and groups are among their limits.
+
+use axum::Json;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+use trilane::config::document::{BudgetDocument, KeyDocument, LimitsDocument};
+use trilane::config::{Document, Problems, compile};
+use trilane::money::Amount;
+use utoipa::ToSchema;
+
+use super::caller::Caller;
+use super::paging::{ItemPage, PageParams};
+use super::parts::{Body, InPath, Params};
+use super::problem::ApiProblem;
+use super::spend::SpentAmount;
+use super::state::ConsoleState;
+use crate::feed::is_owner;
+use crate::in_transaction;
+use crate::store::spend_feed::{self, PeopleBudget};
+use crate::store::{Transaction, audit, documents, keys, spend};
+
+/// Who may have a budget here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum BudgetKind {
+    /// The keys of an owner.
+    Owner,
+    /// The keys of a team.
+    Team,
+}
+
+impl BudgetKind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Owner => "owner",
+            Self::Team => "team",
+        }
+    }
+}
+
+/// How much money a day and a month may cost: decimals, in the currency of the document. One of the two or both.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BudgetBody {
+    /// For each calendar day, UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    per_day: Option<String>,
+    /// For each calendar month, UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    per_month: Option<String>,
+}
+
+/// A budget.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct BudgetView {
+    /// Whose: `owner` or `team`.
+    kind: String,
+    /// The id.
+    id: String,
+    /// What they may spend.
+    budget: BudgetBody,
+}
+
+/// A budget, and what is spent of it.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct BudgetSpendView {
+    /// What they may spend.
+    budget: BudgetBody,
+    /// What was spent today, in UTC, by currency.
+    today: Vec<SpentAmount>,
+    /// What was spent this month.
+    this_month: Vec<SpentAmount>,
+}
+
+impl From<PeopleBudget> for BudgetView {
+    fn from(budget: PeopleBudget) -> Self {
+        Self {
+            kind: budget.kind,
+            id: budget.subject,
+            budget: BudgetBody {
+                per_day: budget.per_day,
+                per_month: budget.per_month,
+            },
+        }
+    }
+}
+
+/// Budgets in the order of kinds and ids.
+#[utoipa::path(get, operation_id = "list_budgets", path = "/api/v1/budgets", tag = "budgets", params(PageParams),
+    responses((status = 200, body = ItemPage<BudgetView>)))]
+pub async fn list(
+    State(state): State<ConsoleState>,
+    Params(page): Params<PageParams>,
+) -> Result<Json<ItemPage<BudgetView>>, ApiProblem> {
+    let limit = page.limit()?;
+    let (kind, subject): (String, String) = page.after()?.unwrap_or_default();
+    let mut transaction = state.store.read().await?;
+    let budgets = spend_feed::budgets(&mut transaction, &kind, &subject, limit.to_fetch()).await?;
+    transaction.rollback().await;
+    let place = |budget: &PeopleBudget| (budget.kind.clone(), budget.subject.clone());
+    Ok(Json(limit.page(budgets, place, BudgetView::from)))
+}
+
+/// The budget of an owner or a team, and what is spent of it. Members see their own.
+#[utoipa::path(get, operation_id = "get_budget", path = "/api/v1/budgets/{kind}/{id}", tag = "budgets",
+    params(("kind" = inline(BudgetKind), Path), ("id" = String, Path)), responses((status = 200, body = BudgetSpendView)))]
+pub async fn get(
+    State(state): State<ConsoleState>,
+    caller: Caller,
+    InPath((kind, id)): InPath<(BudgetKind, String)>,
+) -> Result<Json<BudgetSpendView>, ApiProblem> {
+    let own = |only: &str| kind == BudgetKind::Owner && only == id;
+    if id.contains('\0') || caller.only_owner().is_some_and(|only| !own(only)) {
+        return Err(ApiProblem::not_found());
+    }
+    let mut transaction = state.store.read().await?;
+    let budget = find(&mut transaction, kind, &id).await?;
+    let today = OffsetDateTime::now_utc().date();
+    let month = format!("{:04}-{:02}", today.year(), u8::from(today.month()));
+    let mut sums = Vec::new();
+    for period in [today.to_string(), month] {
+        let spent = spend::of(&mut transaction, kind.name(), &id, &period).await?;
+        sums.push(spent.into_iter().map(SpentAmount::from).collect());
+    }
+    transaction.rollback().await;
+    let mut sums = sums.into_iter();
+    Ok(Json(BudgetSpendView {
+        budget,
+        today: sums.next().unwrap_or_default(),
+        this_month: sums.next().unwrap_or_default(),
+    }))
+}
+
+/// Gives an owner or a team a budget. It holds on all gateways a second later; nothing is published for it.
+#[utoipa::path(put, operation_id = "set_budget", path = "/api/v1/budgets/{kind}/{id}", tag = "budgets",
+    params(("kind" = inline(BudgetKind), Path), ("id" = String, Path)), request_body = BudgetBody,
+    responses((status = 200, body = BudgetView)))]
+pub async fn set(
+    State(state): State<ConsoleState>,
+    caller: Caller,
+    InPath((kind, id)): InPath<(BudgetKind, String)>,
+    Body(new): Body<BudgetBody>,
+) -> Result<Json<BudgetView>, ApiProblem> {
+    if !is_owner(&id) {
+        return Err(ApiProblem::not_found());
+    }
+    check(&new)?;
+    in_transaction!(state.store, transaction => {
+        check_prices(transaction, kind, &id).await?;
+        change(transaction, &caller, (kind, &id), &new, state.now()).await?;
+        Ok(Json(BudgetView {
+            kind: kind.name().to_owned(),
+            id: id.clone(),
+            budget: new.clone(),
+        }))
+    })
+}
+
+/// Takes the budget of an owner or a team.
+#[utoipa::path(delete, operation_id = "remove_budget", path = "/api/v1/budgets/{kind}/{id}", tag = "budgets",
+    params(("kind" = inline(BudgetKind), Path), ("id" = String, Path)), responses((status = 204)))]
+pub async fn remove(
+    State(state): State<ConsoleState>,
+    caller: Caller,
+    InPath((kind, id)): InPath<(BudgetKind, String)>,
+) -> Result<http::StatusCode, ApiProblem> {
+    if id.contains('\0') {
+        return Err(ApiProblem::not_found());
+    }
+    in_transaction!(state.store, transaction => {
+        find(transaction, kind, &id).await?;
+        change(transaction, &caller, (kind, &id), &BudgetBody::default(), state.now()).await?;
+        Ok(http::StatusCode::NO_CONTENT)
+    })
+}
+
+/// The budget that there is.
+async fn find(
+    transaction: &mut Transaction,
+    kind: BudgetKind,
+    id: &str,
+) -> Result<BudgetBody, ApiProblem> {
+    let (per_day, per_month) = spend_feed::budget(transaction, kind.name(), id).await?;
+    if per_day.is_none() && per_month.is_none() {
+        return Err(ApiProblem::not_found());
+    }
+    Ok(BudgetBody { per_day, per_month })
+}
+
+async fn change(
+    transaction: &mut Transaction,
+    caller: &Caller,
+    (kind, id): (BudgetKind, &str),
+    new: &BudgetBody,
+    now: i64,
+) -> Result<(), ApiProblem> {
+    let told = |budget: &BudgetBody| {
+        let is_set = budget.per_day.is_some() || budget.per_month.is_some();
+        is_set.then(|| serde_json::to_string(budget).unwrap_or_default())
+    };
+    let (per_day, per_month) = spend_feed::budget(transaction, kind.name(), id).await?;
+    let before = BudgetBody { per_day, per_month };
+    let object = format!("{}/{id}", kind.name());
+    let mut entry = caller.actor().entry(now, "budget.change", &object);
+    entry.before = told(&before);
+    entry.after = told(new);
+    audit::insert(transaction, &entry).await?;
+    // The row of the feed is the last that a transaction locks.
+    let amounts = (new.per_day.as_deref(), new.per_month.as_deref());
+    spend_feed::set_budget(transaction, kind.name(), id, amounts, now).await?;
+    Ok(())
+}
+
+fn check(budget: &BudgetBody) -> Result<(), ApiProblem> {
+    let mut problems = Problems::default();
+    if budget.per_day.is_none() && budget.per_month.is_none() {
+        problems.push("", "needs per_day or per_month");
+    }
+    for (path, amount) in [
+        ("per_day", &budget.per_day),
+        ("per_month", &budget.per_month),
+    ] {
+        match amount.as_deref().map(Amount::parse) {
+            Some(Ok(Amount::ZERO)) => problems.push(path, "must be more than 0"),
+            Some(Err(reason)) => problems.push(path, reason),
+            Some(Ok(_)) | None => {}
+        }
+    }
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(ApiProblem::of(problems))
+    }
+}
+
+/// Whether a key counts under a budget of its owner or its team.
+pub(super) async fn is_under_one(
+    transaction: &mut Transaction,
+    owner: Option<&str>,
+    team: Option<&str>,
+) -> Result<bool, ApiProblem> {
+    for (kind, id) in [(BudgetKind::Owner, owner), (BudgetKind::Team, team)] {
+        let Some(id) = id else {
+            continue;
+        };
+        let (per_day, per_month) = spend_feed::budget(transaction, kind.name(), id).await?;
+        if per_day.is_some() || per_month.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Limits with some budget, which need prices.
+pub(super) fn some_budget() -> LimitsDocument {
+    LimitsDocument {
+        budget: Some(BudgetDocument {
+            per_day: Some("1".to_owned()),
+            ..BudgetDocument::default()
+        }),
+        ..LimitsDocument::default()
+    }
+}
+
+/// Refuses a budget that would not count all that keys of an owner or a team may use, and names the models.
+async fn check_prices(
+    transaction: &mut Transaction,
+    kind: BudgetKind,
+    id: &str,
+) -> Result<(), ApiProblem> {
+    let Some(current) = documents::current(transaction).await? else {
+        return Ok(());
+    };
+    let Ok(mut document) = Document::parse(current.served.as_bytes()) else {
+        return Ok(());
+    };
+    let kinds = keys::groups_of(transaction, kind.name(), id).await?;
+    let theirs = |key: &KeyDocument| match kind {
+        BudgetKind::Owner => key.owner.as_deref() == Some(id),
+        BudgetKind::Team => key.team.as_deref() == Some(id),
+    };
+    let named = document.keys.take().unwrap_or_default().into_iter();
+    let named = named.filter(theirs).map(|key| (key.group, key.models));
+    let stored = kinds.into_iter().map(|(group, models)| {
+        let models = models.as_deref().map(serde_json::from_str);
+        (Some(group), models.and_then(Result::ok))
+    });
+    let each = named.chain(stored).zip(0_u64..);
+    let keys = each.map(|((group, models), number)| KeyDocument {
+        id: Some(format!("k{number}")),
+        sha256: Some(format!("{number:064x}")),
+        group,
+        models,
+        limits: Some(some_budget()),
+        ..KeyDocument::default()
+    });
+    document.keys = Some(keys.collect());
+    let Err(Problems(found)) = compile(&document) else {
+        return Ok(());
+    };
+    let mut problems = Problems::default();
+    let mut reasons: Vec<String> = found
+        .into_iter()
+        .filter(|problem| problem.path.ends_with(".limits.budget"))
+        .map(|problem| problem.reason)
+        .collect();
+    reasons.sort();
+    reasons.dedup();
+    for reason in reasons {
+        problems.push("", reason);
+    }
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(ApiProblem::of(problems))
+    }
+}
