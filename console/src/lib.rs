@@ -33,3 +33,4 @@ pub mod server;
 pub mod sessions;
 pub mod store;
 pub mod timestamp;
+pub mod webhooks;

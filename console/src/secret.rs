@@ -15,6 +15,8 @@ const ENROLMENT: &str = "tle-";
 const SESSION: &str = "tls-";
 /// The prefix of every link that signs in, once.
 const LINK: &str = "tll-";
+/// The prefix of what the messages of a webhook are signed with.
+const WEBHOOK: &str = "tlw-";
 /// Letters and digits only: a double click selects them all, and no shell or URL has to escape them.
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /// 62^43 is more than 2^256.
@@ -65,6 +67,14 @@ impl NewSecret {
     /// The system gives no randomness.
     pub fn sign_in_link() -> Result<Self, String> {
         Self::draw(LINK)
+    }
+
+    /// Draws what the messages of a webhook are signed with.
+    ///
+    /// # Errors
+    /// The system gives no randomness.
+    pub fn webhook() -> Result<Self, String> {
+        Self::draw(WEBHOOK)
     }
 
     fn draw(prefix: &str) -> Result<Self, String> {

@@ -35,6 +35,7 @@ mod spend_feed;
 mod state;
 pub(crate) mod tokens;
 pub(crate) mod usage;
+mod webhooks;
 
 pub(crate) use caller::address;
 pub use caller::{Caller, RemoteAddress};

@@ -20,7 +20,7 @@ use super::problem::{ApiProblem, PlacedProblem};
 use super::state::ConsoleState;
 use super::{
     audit, budgets, credentials, documents, drafts, envoys, feed, keys, ledger, me, people, report,
-    requests, sign_in, spend, spend_feed, tokens, usage,
+    requests, sign_in, spend, spend_feed, tokens, usage, webhooks,
 };
 use super::{key_models, key_rotation, sign_in_links};
 use crate::intake::LedgerBatch;
@@ -122,6 +122,8 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
         .routes(routes!(budgets::list))
         .routes(routes!(budgets::get, budgets::set, budgets::remove))
         .routes(routes!(requests::list))
+        .routes(routes!(webhooks::list, webhooks::create))
+        .routes(routes!(webhooks::remove))
         .routes(routes!(people::list, people::create))
         .routes(routes!(people::change))
         .routes(routes!(sign_in_links::create))

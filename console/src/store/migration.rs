@@ -37,6 +37,7 @@ const SQLITE: &[Step] = &[
     (9, "spend feed", include_str!("sqlite/spend_feed.sql")),
     (10, "lists of keys", KEY_LISTS),
     (11, "credentials", include_str!("sqlite/credentials.sql")),
+    (12, "webhooks", include_str!("sqlite/webhooks.sql")),
 ];
 const POSTGRES: &[Step] = &[
     (3, "keys", include_str!("postgres/keys.sql")),
@@ -51,6 +52,7 @@ const POSTGRES: &[Step] = &[
     (9, "spend feed", include_str!("postgres/spend_feed.sql")),
     (10, "lists of keys", KEY_LISTS),
     (11, "credentials", include_str!("postgres/credentials.sql")),
+    (12, "webhooks", include_str!("postgres/webhooks.sql")),
 ];
 
 /// Does what is left to do.

@@ -39,6 +39,7 @@ pub mod spend_feed;
 mod sqlite_rows;
 mod transaction;
 pub mod usage_hours;
+pub mod webhooks;
 
 use core::fmt;
 use core::str::FromStr as _;

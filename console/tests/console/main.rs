@@ -32,3 +32,4 @@ mod sessions;
 mod speed;
 mod spend_feed;
 mod upgrade;
+mod webhooks;

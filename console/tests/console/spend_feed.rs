@@ -17,7 +17,7 @@ use crate::api::Api;
 use crate::database::on_both;
 
 /// A line of a request that ended just now, with marks of the budgets that were counted in a process.
-fn line(key: &str, team: &str, charge: &str, counted: &[&str], instance: &str) -> String {
+pub fn line(key: &str, team: &str, charge: &str, counted: &[&str], instance: &str) -> String {
     let at = OffsetDateTime::now_utc();
     let at = at.replace_nanosecond(0).unwrap();
     let at = at

@@ -70,6 +70,10 @@ pub struct ConsoleArgs {
     #[arg(long, value_name = "DAYS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3650))]
     pub keep_removals: u32,
 
+    /// Let webhooks go to private addresses and without TLS, too
+    #[arg(long)]
+    pub allow_private_webhooks: bool,
+
     /// Report everything on standard output, as one JSON object a line
     #[arg(long)]
     pub json: bool,

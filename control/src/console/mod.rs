@@ -2,13 +2,15 @@
 //!
 //! All that it does is in [`trilane_console`]; here are its options ([`args`]), where its database is ([`database`]), a console
 //! that [runs](running), with its first admin and what was there before ([`import`]), and the agent of an Envoy in the same
-//! process ([`local_agent`]).
+//! process ([`local_agent`]), and who sends the messages of [`webhooks`].
 
 mod args;
 mod database;
 mod import;
 mod local_agent;
+mod public_address;
 mod running;
+mod webhooks;
 
 use serde_json::json;
 use tokio::runtime::Builder;
@@ -61,6 +63,7 @@ async fn serve(args: &ConsoleArgs) -> Result<(), Failure> {
         },
         https: args.behind_tls_proxy,
         gateway: args.gateway_url.clone(),
+        private_webhooks: args.allow_private_webhooks,
     };
     // From here on, so that a signal interrupts nothing halfway.
     let mut signals = Signals::catch()?;

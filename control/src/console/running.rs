@@ -18,6 +18,7 @@ use trilane_console::sessions::link_path;
 use trilane_console::store::{DatabaseAddress, Store};
 use trilane_console::{first_admin, server};
 
+use super::webhooks::WebhookSender;
 use super::{import, now, with_prices};
 use crate::failure::Failure;
 use crate::key::Delivery;
@@ -47,6 +48,8 @@ pub struct ConsoleSettings {
     pub gateway: Option<String>,
     /// The keys that seal credentials of accounts; made where there are none.
     pub sealing_keys: Option<SealingKeyFile>,
+    /// Whether webhooks may go to private addresses, and without TLS.
+    pub private_webhooks: bool,
 }
 
 /// A console that runs.
@@ -56,6 +59,7 @@ pub struct RunningConsole {
     stop: oneshot::Sender<()>,
     serving: JoinHandle<std::io::Result<()>>,
     maintaining: JoinHandle<()>,
+    telling: JoinHandle<()>,
 }
 
 impl RunningConsole {
@@ -76,6 +80,8 @@ impl RunningConsole {
         import::run(&store, settings, teller).await?;
         prepare_sealing(&store, settings.sealing_keys.as_ref(), teller).await?;
         let maintaining = tokio::spawn(maintain(store.clone(), settings.retention, teller));
+        let sender = WebhookSender::new(settings.private_webhooks);
+        let telling = tokio::spawn(sender.go_on(store.clone(), teller));
         let state = ConsoleState {
             store: store.clone(),
             prices: PriceResolver(with_prices),
@@ -94,6 +100,7 @@ impl RunningConsole {
             stop,
             serving,
             maintaining,
+            telling,
         })
     }
 
@@ -117,6 +124,7 @@ impl RunningConsole {
         let _ = self.stop.send(());
         let _ = timeout(LAST, self.serving).await;
         self.maintaining.abort();
+        self.telling.abort();
         let _ = timeout(LAST, self.store.close()).await;
     }
 }

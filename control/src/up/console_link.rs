@@ -118,6 +118,7 @@ async fn start_console(
         https: false,
         gateway: Some(format!("http://{}", plan.reached_at(gateway))),
         sealing_keys: Some(SealingKeyFile::new(plan.data.sealing_keys())),
+        private_webhooks: false,
     };
     let console = RunningConsole::begin(&settings, listener, teller).await?;
     Ok((console, address))

@@ -1,0 +1,234 @@
+//! Webhooks, and the messages that are on their way.
+
+use core::fmt;
+
+use super::{StoreError, Transaction, on_either};
+
+/// A webhook. `Debug` does not print its secret.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Webhook {
+    /// Its id.
+    pub id: String,
+    /// Where messages go.
+    pub url: String,
+    /// What they are signed with.
+    pub secret: String,
+    /// Percents of a budget.
+    pub thresholds: Vec<u32>,
+    /// When it was added, in microseconds since 1970.
+    pub created_at: i64,
+}
+
+impl fmt::Debug for Webhook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Webhook")
+            .field("id", &self.id)
+            .field("url", &self.url)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Of whose budget a message is: once for each webhook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Crossing<'a> {
+    /// `key`, `owner`, `team` or `group`.
+    pub kind: &'a str,
+    /// Its id.
+    pub subject: &'a str,
+    /// The day or month.
+    pub period: &'a str,
+    /// The percent that was reached.
+    pub threshold: u32,
+}
+
+/// A message that is to be delivered. `Debug` does not print the secret.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DueMessage {
+    /// Its id.
+    pub id: String,
+    /// Where it goes.
+    pub url: String,
+    /// What it is signed with.
+    pub secret: String,
+    /// The JSON.
+    pub body: String,
+    /// How often it was tried, this time included.
+    pub attempts: i64,
+}
+
+impl fmt::Debug for DueMessage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DueMessage")
+            .field("id", &self.id)
+            .field("url", &self.url)
+            .finish_non_exhaustive()
+    }
+}
+
+type Row = (String, String, String, String, i64);
+
+fn of(row: Row) -> Webhook {
+    Webhook {
+        id: row.0,
+        url: row.1,
+        secret: row.2,
+        thresholds: serde_json::from_str(&row.3).unwrap_or_default(),
+        created_at: row.4,
+    }
+}
+
+/// Adds a webhook.
+///
+/// # Errors
+/// Those of the database.
+pub async fn insert(transaction: &mut Transaction, webhook: &Webhook) -> Result<(), StoreError> {
+    let thresholds = serde_json::to_string(&webhook.thresholds).unwrap_or_default();
+    on_either!(transaction, connection => {
+        sqlx::query("INSERT INTO webhooks (id, url, secret, thresholds, created_at) VALUES ($1, $2, $3, $4, $5)")
+            .bind(&webhook.id)
+            .bind(&webhook.url)
+            .bind(&webhook.secret)
+            .bind(thresholds)
+            .bind(webhook.created_at)
+            .execute(connection)
+            .await?;
+    });
+    Ok(())
+}
+
+/// Removes a webhook and its messages. False: there is none.
+///
+/// # Errors
+/// Those of the database.
+pub async fn remove(transaction: &mut Transaction, id: &str) -> Result<bool, StoreError> {
+    let removed = on_either!(transaction, connection => {
+        sqlx::query("DELETE FROM webhooks WHERE id = $1").bind(id).execute(connection).await?.rows_affected()
+    });
+    Ok(removed > 0)
+}
+
+/// Webhooks with ids after one.
+///
+/// # Errors
+/// Those of the database.
+pub async fn list(
+    transaction: &mut Transaction,
+    after: &str,
+    limit: i64,
+) -> Result<Vec<Webhook>, StoreError> {
+    let rows: Vec<Row> = on_either!(transaction, connection => {
+        sqlx::query_as("SELECT id, url, secret, thresholds, created_at FROM webhooks WHERE id > $1 ORDER BY id LIMIT $2")
+            .bind(after)
+            .bind(limit)
+            .fetch_all(connection)
+            .await?
+    });
+    Ok(rows.into_iter().map(of).collect())
+}
+
+/// Up to which version budgets were looked at; locked until the transaction ends, so one console looks at a time.
+///
+/// # Errors
+/// Those of the database.
+pub async fn lock_watch(transaction: &mut Transaction) -> Result<i64, StoreError> {
+    Ok(on_either!(transaction, connection => {
+        sqlx::query_scalar("UPDATE webhook_watch SET version = version RETURNING version").fetch_one(connection).await?
+    }))
+}
+
+/// Notes up to which version budgets were looked at.
+///
+/// # Errors
+/// Those of the database.
+pub async fn set_watch(transaction: &mut Transaction, version: i64) -> Result<(), StoreError> {
+    on_either!(transaction, connection => {
+        sqlx::query("UPDATE webhook_watch SET version = $1").bind(version).execute(connection).await?;
+    });
+    Ok(())
+}
+
+/// Adds a message, unless there was one of this webhook for the same.
+///
+/// # Errors
+/// Those of the database.
+pub async fn add_message(
+    transaction: &mut Transaction,
+    webhook: &str,
+    of: &Crossing<'_>,
+    (id, body): (&str, &str),
+    now: i64,
+) -> Result<(), StoreError> {
+    on_either!(transaction, connection => {
+        sqlx::query(
+            "INSERT INTO webhook_events (webhook_id, kind, subject, period, threshold, id, body, attempts, next_at) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8) ON CONFLICT DO NOTHING",
+        )
+        .bind(webhook)
+        .bind(of.kind)
+        .bind(of.subject)
+        .bind(of.period)
+        .bind(i64::from(of.threshold))
+        .bind(id)
+        .bind(body)
+        .bind(now)
+        .execute(connection)
+        .await?;
+    });
+    Ok(())
+}
+
+/// The message that is due for longest; nobody else gets it before `until`. `None`: none is due.
+///
+/// # Errors
+/// Those of the database.
+pub async fn claim(
+    transaction: &mut Transaction,
+    now: i64,
+    until: i64,
+) -> Result<Option<DueMessage>, StoreError> {
+    let claim = |skip: &str| {
+        format!(
+            "UPDATE webhook_events SET next_at = $2, attempts = attempts + 1 WHERE id = \
+             (SELECT id FROM webhook_events WHERE next_at <= $1 ORDER BY next_at LIMIT 1 {skip}) \
+             RETURNING id, (SELECT url FROM webhooks WHERE webhooks.id = webhook_id), \
+               (SELECT secret FROM webhooks WHERE webhooks.id = webhook_id), body, attempts"
+        )
+    };
+    let skip = match transaction {
+        Transaction::Sqlite(..) => "",
+        Transaction::Postgres(_) => "FOR UPDATE SKIP LOCKED",
+    };
+    let row: Option<Row> = on_either!(transaction, connection => {
+        sqlx::query_as(sqlx::AssertSqlSafe(claim(skip))).bind(now).bind(until).fetch_optional(connection).await?
+    });
+    Ok(row.map(|(id, url, secret, body, attempts)| DueMessage {
+        id,
+        url,
+        secret,
+        body,
+        attempts,
+    }))
+}
+
+/// Notes what became of a message: when it was delivered, or when it is tried again (`None`: never) and why.
+///
+/// # Errors
+/// Those of the database.
+pub async fn close(
+    transaction: &mut Transaction,
+    id: &str,
+    delivered_at: Option<i64>,
+    next_at: Option<i64>,
+    problem: Option<&str>,
+) -> Result<(), StoreError> {
+    on_either!(transaction, connection => {
+        sqlx::query("UPDATE webhook_events SET delivered_at = $2, next_at = $3, problem = $4 WHERE id = $1")
+            .bind(id)
+            .bind(delivered_at)
+            .bind(next_at)
+            .bind(problem)
+            .execute(connection)
+            .await?;
+    });
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! Delivers messages: signed, one at a time, again later where that failed.
+
+use core::time::Duration;
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+use time::OffsetDateTime;
+
+use crate::in_transaction;
+use crate::store::webhooks::{self, DueMessage};
+use crate::store::{Store, StoreError};
+
+/// For how long a message belongs to the console that has taken it: more than an attempt may take.
+const LEASE: Duration = Duration::from_secs(60);
+/// The pause after a first failure; each other one is twice as long.
+const PAUSE: Duration = Duration::from_secs(10);
+/// The longest pause.
+const LONGEST: Duration = Duration::from_secs(3600);
+/// How often a message is tried: for about six hours.
+const ATTEMPTS: i64 = 14;
+/// The longest problem that is kept, in bytes.
+const KEPT: usize = 300;
+
+fn microseconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
+}
+
+fn moment(time: OffsetDateTime) -> i64 {
+    time.unix_timestamp().saturating_mul(1_000_000)
+}
+
+/// The message that is due for longest, for this console alone. `None`: none is due.
+///
+/// # Errors
+/// Those of the database.
+pub async fn take(store: &Store, now: OffsetDateTime) -> Result<Option<DueMessage>, StoreError> {
+    let now = moment(now);
+    let until = now.saturating_add(microseconds(LEASE));
+    in_transaction!(store, transaction => webhooks::claim(transaction, now, until).await)
+}
+
+/// Notes whether a message was delivered, and else when it is tried again.
+///
+/// # Errors
+/// Those of the database.
+pub async fn close(
+    store: &Store,
+    message: &DueMessage,
+    outcome: Result<(), &str>,
+    now: OffsetDateTime,
+) -> Result<(), StoreError> {
+    let now = moment(now);
+    let (delivered_at, next_at, problem) = match outcome {
+        Ok(()) => (Some(now), None, None),
+        Err(problem) => {
+            let next = now.saturating_add(microseconds(pause(message.attempts)));
+            let next = (message.attempts < ATTEMPTS).then_some(next);
+            let end = problem.floor_char_boundary(KEPT);
+            (None, next, problem.get(..end))
+        }
+    };
+    in_transaction!(store, transaction => {
+        webhooks::close(transaction, &message.id, delivered_at, next_at, problem).await
+    })
+}
+
+/// The pause after so many failures.
+fn pause(failures: i64) -> Duration {
+    let doublings = u32::try_from(failures.saturating_sub(1))
+        .unwrap_or(0)
+        .min(20);
+    PAUSE.saturating_mul(1_u32 << doublings).min(LONGEST)
+}
+
+/// The signature of a message that is sent at this time, in seconds since 1970: `v1=` and the HMAC-SHA256, in hexadecimal, of
+/// the time, a full stop and the body.
+pub fn signature(secret: &str, time: i64, body: &str) -> String {
+    // A key of any length is one.
+    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.as_bytes()) else {
+        return String::new();
+    };
+    mac.update(format!("{time}.{body}").as_bytes());
+    format!("v1={}", hex::encode(mac.finalize().into_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signatures() {
+        // printf '5.{}' | openssl dgst -sha256 -hmac tlw-secret
+        let want = "v1=882a8e2b5b4c3ea07940d703a0fe1964c4e85f6351046f9463d8922dfc549405";
+        assert_eq!(signature("tlw-secret", 5, "{}"), want);
+        assert_ne!(signature("tlw-secret", 6, "{}"), want);
+    }
+
+    #[test]
+    fn pauses() {
+        for (failures, seconds) in [(1, 10), (2, 20), (5, 160), (10, 3600), (1000, 3600)] {
+            assert_eq!(pause(failures).as_secs(), seconds, "{failures}");
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Webhooks: whoever wants is told when a budget is spent to some percent.
+//!
+//! [`watch`] follows the spend feed and puts a message into the database in the transaction that moves its place in the feed:
+//! once for each webhook, subject, period and threshold, whatever stops. [`delivery`] takes one message after the other, signs
+//! it, and tries again later where it could not be delivered. Who sends it is left to the process: `trilane console`.
+
+pub mod delivery;
+pub mod watch;

@@ -1,0 +1,198 @@
+//! Sends the messages of webhooks.
+
+use core::time::Duration;
+use std::sync::Arc;
+
+use time::OffsetDateTime;
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
+use trilane_console::store::webhooks::DueMessage;
+use trilane_console::store::{Store, StoreError};
+use trilane_console::webhooks::{delivery, watch};
+use ureq::Agent;
+use ureq::tls::{RootCerts, TlsConfig};
+use ureq::unversioned::transport::DefaultConnector;
+
+use super::public_address::PublicResolver;
+use crate::tell::Teller;
+
+/// The pause while nothing is to be sent.
+const PAUSE: Duration = Duration::from_secs(1);
+/// How long a call may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Sends messages. Clones share its connections.
+#[derive(Debug, Clone)]
+pub struct WebhookSender {
+    http: Agent,
+}
+
+impl WebhookSender {
+    /// One that calls addresses of the internet over TLS, or any.
+    pub fn new(allow_private: bool) -> Self {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = TlsConfig::builder()
+            .root_certs(RootCerts::PlatformVerifier)
+            .unversioned_rustls_crypto_provider(provider)
+            .build();
+        let config = Agent::config_builder()
+            .timeout_global(Some(PATIENCE))
+            .http_status_as_error(false)
+            // Another address may be a private one.
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .https_only(!allow_private)
+            // A proxy would resolve names itself.
+            .proxy(None)
+            .tls_config(tls)
+            .user_agent(concat!("trilane-console/", env!("CARGO_PKG_VERSION")))
+            .build();
+        let http = if allow_private {
+            config.into()
+        } else {
+            Agent::with_parts(config, DefaultConnector::default(), PublicResolver)
+        };
+        Self { http }
+    }
+
+    /// Sends a message, signed at this time in seconds since 1970.
+    ///
+    /// # Errors
+    /// What is in the way, in words without the secret.
+    pub fn send(&self, message: &DueMessage, time: i64) -> Result<(), String> {
+        let signature = delivery::signature(&message.secret, time, &message.body);
+        let sent = self
+            .http
+            .post(&message.url)
+            .content_type("application/json")
+            .header("trilane-webhook-id", &message.id)
+            .header("trilane-webhook-timestamp", time.to_string())
+            .header("trilane-webhook-signature", signature)
+            .send(&message.body);
+        let status = sent.map_err(|error| error.to_string())?.status();
+        if status.is_success() {
+            return Ok(());
+        }
+        Err(format!("it answers {status}"))
+    }
+
+    /// Finds what is to be told and tells it, until this is dropped.
+    pub async fn go_on(self, store: Store, teller: Teller) {
+        let mut told = None;
+        loop {
+            let trouble = self.once(&store).await.err().map(|error| error.to_string());
+            if let Some(trouble) = trouble.as_ref().filter(|_| trouble != told) {
+                teller.trouble(&format!("webhooks wait: {trouble}"));
+            }
+            told = trouble;
+            sleep(PAUSE).await;
+        }
+    }
+
+    /// Finds what is to be told, and sends all that is due.
+    async fn once(&self, store: &Store) -> Result<(), StoreError> {
+        while watch::look(store, OffsetDateTime::now_utc()).await? {}
+        while let Some(message) = delivery::take(store, OffsetDateTime::now_utc()).await? {
+            let (sender, sent) = (self.clone(), message.clone());
+            let time = OffsetDateTime::now_utc().unix_timestamp();
+            let outcome = spawn_blocking(move || sender.send(&sent, time)).await;
+            let outcome = outcome.unwrap_or_else(|_| Err("the console ends".to_owned()));
+            let outcome = outcome.as_ref().map(|()| ()).map_err(String::as_str);
+            delivery::close(store, &message, outcome, OffsetDateTime::now_utc()).await?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+
+    fn message(url: &str) -> DueMessage {
+        DueMessage {
+            id: "event_1".to_owned(),
+            url: url.to_owned(),
+            secret: "tlw-secret".to_owned(),
+            body: "{}".to_owned(),
+            attempts: 1,
+        }
+    }
+
+    /// A receiver that answers once, and what it was sent.
+    fn receiver(answer: &'static str) -> (String, thread::JoinHandle<String>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/hook", listener.local_addr().unwrap());
+        let receiving = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut all = Vec::new();
+            let mut part = [0; 4096];
+            while !all.ends_with(b"{}") {
+                let read = stream.read(&mut part).unwrap();
+                all.extend_from_slice(&part[..read]);
+            }
+            stream.write_all(answer.as_bytes()).unwrap();
+            String::from_utf8(all).unwrap()
+        });
+        (url, receiving)
+    }
+
+    #[test]
+    fn what_a_receiver_gets() {
+        let elsewhere =
+            "HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n";
+        // (the answer, what becomes of it)
+        let cases = [
+            ("HTTP/1.1 204 No Content\r\n\r\n", Ok(())),
+            (
+                "HTTP/1.1 500 Oh\r\ncontent-length: 0\r\n\r\n",
+                Err("it answers 500"),
+            ),
+            (elsewhere, Err("it answers 302")),
+        ];
+        for (answer, want) in cases {
+            let (url, receiving) = receiver(answer);
+            let got = WebhookSender::new(true).send(&message(&url), 5);
+            let sent = receiving.join().unwrap().to_lowercase();
+            match want {
+                Ok(()) => assert_eq!(got, Ok(())),
+                Err(words) => assert!(got.unwrap_err().starts_with(words), "{answer}"),
+            }
+            let signature = delivery::signature("tlw-secret", 5, "{}");
+            for header in [
+                "post /hook".to_owned(),
+                "trilane-webhook-id: event_1".to_owned(),
+                "trilane-webhook-timestamp: 5".to_owned(),
+                format!("trilane-webhook-signature: {signature}"),
+            ] {
+                assert!(sent.contains(&header), "{header}: {sent}");
+            }
+            assert!(!sent.contains("tlw-secret"));
+        }
+    }
+
+    #[test]
+    fn private_addresses_are_not_called() {
+        let sender = WebhookSender::new(false);
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        listener.set_nonblocking(true).unwrap();
+        for host in [
+            "127.0.0.1",
+            "localhost",
+            "[::1]",
+            "[::ffff:127.0.0.1]",
+            "0.0.0.0",
+        ] {
+            let why = sender.send(&message(&format!("https://{host}:{port}/")), 5);
+            let why = why.unwrap_err();
+            assert!(why.contains("private"), "{host}: {why}");
+        }
+        let why = sender.send(&message(&format!("http://127.0.0.1:{port}/")), 5);
+        assert!(why.is_err(), "no TLS");
+        assert!(listener.accept().is_err(), "nobody has called");
+    }
+}
