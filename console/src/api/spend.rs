@@ -75,15 +75,6 @@ impl From<(String, Sum)> for SpentAmount {
     }
 }
 
-impl From<(String, Sum)> for SpentAmount {
-    fn from((currency, amount): (String, Sum)) -> Self {
-        Self {
-            currency,
-            amount: amount.text(),
-        }
-    }
-}
-
 /// What a key, an owner, a team or a group has spent in a day or month. Members see what is theirs.
 #[utoipa::path(get, operation_id = "get_spend", path = "/api/v1/spend", tag = "usage", params(SpendParams),
     responses((status = 200, body = SpendView)))]
