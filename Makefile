@@ -352,10 +352,11 @@ bench: build programs noop envoy venv bench-console ## what trilane costs, besid
 
 # As fast as the command is built for tools: what the console and the database cost, not the last bit of the compiler's.
 .PHONY: bench-console
-bench-console: rust postgres ## lines a second into both engines, lists of a million keys, usage of ten million requests (SHORT=1)
+bench-console: programs envoy postgres venv ## lines a second into both engines, lists of a million keys, usage of ten million requests, changes to agents (SHORT=1)
 	$(call say,the console$(if $(SHORT),: short form))
 	@CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 $(if $(SHORT),TRILANE_BENCH_SHORT=1) \
 		$(CARGO) test $(LOCKED) --quiet --release --package trilane-console --test console speed:: -- --ignored --nocapture --test-threads 1
+	@PYTHONPATH=envoy:tests/runner:tests $(VENV)/bin/python tests/bench/console/changes.py $(if $(SHORT),--short)
 
 # Not part of `test`.
 .PHONY: drills

@@ -185,6 +185,35 @@ on_both! {
 }
 
 on_both! {
+    /// The console's clock is set by weeks, and every batch comes again: it changes nothing, whatever day it is.
+    async fn a_clock_that_is_set(database: &TestDatabase) {
+        let store = database.open().await;
+        let text = some_lines();
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        for turn in 0_usize.. {
+            let days = [0, 40, -40, 1][turn % 4];
+            let end = (at + 900).min(bytes.len());
+            let batch = LedgerBatch::new("e", "file", u64::try_from(at).unwrap(), &bytes[at..end], false).unwrap();
+            let next = position(take(&store, &batch, NOW + Duration::days(days)).await);
+            for days in [0, 1, -41] {
+                let whole = LedgerBatch::new("e", "file", u64::try_from(at).unwrap(), &bytes[at..next], false).unwrap();
+                let again = take(&store, &whole, NOW + Duration::days(days)).await;
+                assert_eq!(position(again), next, "{days} days later");
+            }
+            at = next;
+            if at == bytes.len() {
+                break;
+            }
+        }
+        assert_eq!(stored(&store).await, expected(&[bytes]));
+        let mut transaction = store.read().await.unwrap();
+        let lines = requests::recent(&mut transaction, &RequestQuery { limit: 100, ..RequestQuery::default() }).await.unwrap();
+        assert_eq!(lines.len(), 20);
+    }
+}
+
+on_both! {
     /// Lines go after some days; sums stay.
     async fn lines_are_forgotten(database: &TestDatabase) {
         let store = database.open().await;
