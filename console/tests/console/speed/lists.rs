@@ -13,13 +13,13 @@ fn keys(database: &TestDatabase, count: u64) -> String {
     let columns = "INSERT INTO keys (sha256, id, group_id, owner, label)";
     if database.is_postgres() {
         return format!(
-            "{columns} SELECT encode(sha256(n::text::bytea), 'hex'), 'key_' || n, 'group-' || n % 50, 'owner-' || n % 1000, 'label ' || n \
+            "{columns} SELECT encode(sha256(n::text::bytea), 'hex'), 'key_' || n, 'group-' || (n % 50), 'owner-' || (n % 1000), 'label ' || n \
              FROM generate_series(1, {count}) AS n"
         );
     }
     format!(
         "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {count}) {columns} \
-         SELECT printf('%064x', n), 'key_' || n, 'group-' || n % 50, 'owner-' || n % 1000, 'label ' || n FROM numbers"
+         SELECT printf('%064x', n), 'key_' || n, 'group-' || (n % 50), 'owner-' || (n % 1000), 'label ' || n FROM numbers"
     )
 }
 

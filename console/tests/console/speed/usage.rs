@@ -58,7 +58,7 @@ fn sums(database: &TestDatabase, hours: u64) -> String {
     let numbers = numbers.replace("$LAST", &(hours * 1000 - 1).to_string());
     format!(
         "INSERT INTO usage_hours ({columns}, {names}, charge, estimated_charge) \
-         SELECT {hour}, 'key_' || n % 100, 'owner-' || n % 20, 'group-' || n % 4, 's', 'a-' || n % 2, 'model-' || n / 100 % 5, 'vb_messages', \
+         SELECT {hour}, 'key_' || (n % 100), 'owner-' || (n % 20), 'group-' || (n % 4), 's', 'a-' || (n % 2), 'model-' || (n / 100 % 5), 'vb_messages', \
          CASE WHEN n / 500 % 2 = 0 THEN 'finished' ELSE 'failed' END, 'USD', {}, {charge}, {} FROM ({numbers}) AS numbers",
         values.join(", "),
         if database.is_postgres() { "0" } else { "'0'" },
