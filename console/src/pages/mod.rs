@@ -30,6 +30,7 @@ mod render;
 mod shell;
 mod sign_in;
 mod signed_in;
+mod start;
 pub mod text;
 
 use axum::extract::RawQuery;
@@ -60,6 +61,7 @@ pub fn router(state: ConsoleState) -> Router {
             get(sign_in::new_password).post(sign_in::set_password),
         )
         .route("/keys", get(keys::list).post(keys::create))
+        .route("/start", get(start::start))
         .route("/new-key", get(keys::new))
         .route("/keys/{id}", get(keys::one))
         .route("/keys/{id}/edit", get(keys::edit).post(keys::change))

@@ -19,5 +19,6 @@ PAGES: list[tuple[str, str, str]] = [
     ("key-edit", "/keys/data/edit", "admin"),
     ("key-rotate", "/keys/data/rotate", "admin"),
     ("key-remove", "/keys/odd-long/remove", "admin"),
+    ("start", "/start", "admin"),
     ("password", "/me/password", "ann"),
 ]
