@@ -78,6 +78,7 @@ struct ChangeDocument<'a> {
     team: Option<Text<'a>>,
     /// Most keys have none, and shall not carry the room for them.
     #[serde(borrow)]
+    #[expect(clippy::box_collection, reason = "a pointer in place of three words")]
     models: Option<Box<Vec<Text<'a>>>>,
     #[serde(borrow)]
     multiplier: Option<Text<'a>>,

@@ -1,7 +1,9 @@
 //! The host calls of a request: each costs about as much as a thousand instructions of the filter's own, so none may be
 //! added unseen.
 
-use crate::documents::gateway;
+use serde_json::json;
+
+use crate::documents::{gateway, loaded_with, sample};
 use crate::host::{Process, Vm, headers};
 use crate::stream::{Stream, chat};
 
@@ -99,4 +101,74 @@ fn a_request_to_one_source_makes_these_and_no_other() {
     assert_eq!(increments.count(), 4, "{noted:?}");
     let noted = vm.noted(Vm::tick);
     assert!(!noted.contains(&"increment_metric".to_owned()), "{noted:?}");
+}
+
+/// What a spend feed costs: one look for each subject whose budget it may tell, and nothing where there is none.
+#[test]
+fn what_a_spend_feed_costs() {
+    let budget = json!({"budget": {"per_day": "5"}});
+    let counters = |scope: &str| {
+        let name = format!("trilane/limit/1/{scope}");
+        [format!("get_shared {name}"), format!("set_shared {name}")].to_vec()
+    };
+    let told = |scope: &str| vec![format!("get_shared trilane/spend/1/{scope}")];
+    let none = Vec::new;
+    // (case, members of the key, with a feed, calls at the admission, calls at the end)
+    let cases = [
+        ("no budget", json!({}), true, none(), none()),
+        (
+            "an owner without a budget",
+            json!({"owner": "ann"}),
+            true,
+            told("owner/ann"),
+            none(),
+        ),
+        (
+            "a budget, and no feed",
+            json!({"owner": "ann", "limits": budget}),
+            false,
+            counters("key/ka"),
+            counters("key/ka"),
+        ),
+        (
+            "a budget",
+            json!({"limits": budget}),
+            true,
+            [told("key/ka"), counters("key/ka")].concat(),
+            counters("key/ka"),
+        ),
+    ];
+    for (case, members, fed, admission, end) in cases {
+        let mut document = sample();
+        if fed {
+            document["spend_feed"] = json!({"cluster": "agent"});
+        }
+        for (name, value) in members.as_object().unwrap() {
+            document["keys"][0][name] = value.clone();
+        }
+        for model in document["groups"][0]["models"].as_array_mut().unwrap() {
+            model["free"] = json!(true);
+        }
+        let process = Process::new();
+        loaded_with(&process, &document);
+        process.put("trilane/spend/1", &[1]);
+        let mut vm = Vm::configured(&process, "gateway", "{}");
+        // The first of a worker reads more, once.
+        forwarded(&mut vm);
+        let calls = forwarded(&mut vm);
+        let shared = |callback: &str| -> Vec<String> {
+            let of = calls.iter().filter(|(name, _)| *name == callback);
+            let all = of.flat_map(|(_, noted)| noted.iter().cloned());
+            all.filter(|call| {
+                call.contains("_shared trilane/limit") || call.contains("_shared trilane/spend")
+            })
+            .collect()
+        };
+        assert_eq!(shared("request body"), admission, "{case}");
+        assert_eq!(shared("end"), end, "{case}");
+        let others = ["request head", "response head", "response body"]
+            .map(shared)
+            .concat();
+        assert!(others.is_empty(), "{case}: {others:?}");
+    }
 }

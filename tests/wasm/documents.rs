@@ -66,8 +66,13 @@ pub fn without_key(id: &str) -> Value {
 
 /// A loader that has brought the sample into force.
 pub fn loaded(process: &Process) -> Vm {
+    loaded_with(process, &sample())
+}
+
+/// A loader that has brought a document into force.
+pub fn loaded_with(process: &Process, document: &Value) -> Vm {
     let mut loader = Vm::configured(process, "config-loader", LOADER);
-    loader.load(CallAnswer::ok(sample().to_string()));
+    loader.load(CallAnswer::ok(document.to_string()));
     assert!(process.generation().is_some(), "{:?}", loader.logs());
     loader
 }

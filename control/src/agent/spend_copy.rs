@@ -290,11 +290,10 @@ fn told_to(subject: &SpendFeedSubject, asked: &AskedPage) -> Result<Value, Strin
             }
         }
     }
-    let mut told = json!({"kind": subject.kind, "id": subject.id, "elsewhere": elsewhere});
-    if subject.per_day.is_some() || subject.per_month.is_some() {
-        told["budget"] = json!({"per_day": subject.per_day, "per_month": subject.per_month});
-    }
-    Ok(told)
+    let has_budget = subject.per_day.is_some() || subject.per_month.is_some();
+    let budget =
+        has_budget.then(|| json!({"per_day": subject.per_day, "per_month": subject.per_month}));
+    Ok(json!({"kind": subject.kind, "id": subject.id, "elsewhere": elsewhere, "budget": budget}))
 }
 
 /// What was spent in a period by all but one process.

@@ -97,7 +97,8 @@ impl WebhookSender {
             let time = OffsetDateTime::now_utc().unix_timestamp();
             let outcome = spawn_blocking(move || sender.send(&sent, time)).await;
             let outcome = outcome.unwrap_or_else(|_| Err("the console ends".to_owned()));
-            let outcome = outcome.as_ref().map(|()| ()).map_err(String::as_str);
+            let problem = outcome.err();
+            let outcome = problem.as_deref().map_or(Ok(()), Err);
             delivery::close(store, &message, outcome, OffsetDateTime::now_utc()).await?;
         }
         Ok(())

@@ -31,9 +31,11 @@ pub struct Site {
     told: Mutex<Option<String>>,
 }
 
+type AnswerFn = dyn Fn(&str) -> Result<Vec<u8>, PageError> + Send + Sync;
+
 /// What answers queries with JSON. It may wait for a disk.
 #[derive(Clone)]
-pub struct QueryAnswer(Arc<dyn Fn(&str) -> Result<Vec<u8>, PageError> + Send + Sync>);
+pub struct QueryAnswer(Arc<AnswerFn>);
 
 impl QueryAnswer {
     /// This answers them.
