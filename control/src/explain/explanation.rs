@@ -1,5 +1,7 @@
 //! A decision, with its reasons.
 
+use std::rc::Rc;
+
 use serde::Serialize;
 use serde_json::{Map, Value};
 use trilane::config::account::Account;
@@ -13,7 +15,8 @@ use trilane::reply::Reply;
 use super::request::DescribedRequest;
 use super::step::{self, Credentials, DecisionStep, StepName};
 use super::words::{
-    group_text, limits, limits_text, message, model_text, prices, prices_text, route_text,
+    group_text, limits, limits_text, message, model_text, own_list_lacks, own_list_text, prices,
+    prices_text, route_text,
 };
 use crate::gateway::{BodyChange, KeyHolder, LocalGateway, Ran};
 use crate::output::{OutputColumn, OutputTable};
@@ -131,7 +134,14 @@ impl Explanation {
         let end = code
             .as_deref()
             .map(|code| StepName::of_code(code, endpoint, presented));
-        let route = group.and_then(|group| Route::find(group, record?.protocol?).ok());
+        let access = key
+            .and_then(|id| gateway.world.key_of(id)?.access.clone())
+            .map(Rc::from);
+        let of_group = group.and_then(|group| Route::find(group, record?.protocol?).ok());
+        let route = of_group
+            .clone()
+            .map(|route| route.with_access(access.as_ref()));
+        let access = access.as_deref();
         let said = ran
             .reply
             .as_ref()
@@ -145,12 +155,26 @@ impl Explanation {
                 StepName::Key => {
                     credentials.map(|c| c.standings(gateway, asker, end != Some(name)))
                 }
+                StepName::Model if end == Some(name) => {
+                    let model = record.and_then(|record| record.requested_model.as_deref());
+                    let own = route
+                        .as_ref()
+                        .zip(model)
+                        .and_then(|(route, model)| own_list_lacks(route, access, model));
+                    said.as_ref()
+                        .map(|said| format!("{said}{}", own.unwrap_or_default()))
+                }
                 _ if end == Some(name) => said.clone(),
                 StepName::Endpoint => Some(step::endpoint(&matched)),
-                StepName::Route => group
-                    .zip(route.as_ref())
-                    .map(|(group, route)| route_text(group, route)),
-                StepName::List => group.map(|group| group_text(group)),
+                StepName::Route => group.zip(route.as_ref().zip(of_group.as_ref())).map(
+                    |(group, (route, of_group))| {
+                        let own = own_list_text(access);
+                        format!("{}{own}", route_text(group, route, of_group.multiplier))
+                    },
+                ),
+                StepName::List => {
+                    group.map(|group| format!("{}{}", group_text(group), own_list_text(access)))
+                }
                 StepName::Version => Some("as the group takes it".to_owned()),
                 StepName::Rights => Some("the group may ask for it".to_owned()),
                 StepName::Body => Some(format!("{} bytes", request.body.len())),

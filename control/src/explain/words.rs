@@ -5,9 +5,10 @@ use std::rc::Rc;
 use serde_json::{Map, Value};
 use trilane::config::policy::{Clients, Group, GroupKind};
 use trilane::exchange::Route;
+use trilane::keys::KeyAccess;
 use trilane::ledger::Record;
 use trilane::limits::{Limits, Rate};
-use trilane::money::{Price, Prices};
+use trilane::money::{Multiplier, Price, Prices};
 use trilane::protocol::Endpoint;
 use trilane::reply::Reply;
 use trilane::usage::{Call, Kind};
@@ -33,8 +34,46 @@ pub fn group_text(group: &Group) -> String {
     format!("group {} ({kind}, clients {clients})", group.id)
 }
 
-/// The route from a group to a source, as text.
-pub fn route_text(group: &Rc<Group>, route: &Route) -> String {
+/// What a key has of its own, as text behind that of its group; empty for nothing.
+pub fn own_text(access: &KeyAccess) -> String {
+    let models = access.models.as_ref().map(|models| {
+        let count = models.tags().len();
+        let models = if count == 1 { "model" } else { "models" };
+        format!(", with a list of its own of {count} {models}")
+    });
+    let multiplier = access
+        .multiplier
+        .map(|multiplier| format!(", with the multiplier {multiplier} of its own"));
+    [models, multiplier].into_iter().flatten().collect()
+}
+
+/// The list of models that the key has of its own, as text behind that of its group; empty for none.
+pub fn own_list_text(access: Option<&KeyAccess>) -> String {
+    let models = access.and_then(|access| access.models.as_ref());
+    models.map_or_else(String::new, |models| {
+        format!(
+            "; of its models the key's own list has {}",
+            models.tags().len()
+        )
+    })
+}
+
+/// Why the key's own list is the reason that a model is not found, if it is: the group has it.
+pub fn own_list_lacks(route: &Route, access: Option<&KeyAccess>, name: &str) -> Option<String> {
+    let models = access.and_then(|access| access.models.as_ref())?;
+    let of_group = route.clone().with_access(None);
+    let model = of_group.model(name).ok()?;
+    (!models.contains(&model.id)).then(|| {
+        format!(
+            " The group {} has {}, but the key has a list of its own, without it.",
+            route.group.id, model.id
+        )
+    })
+}
+
+/// The route from a group to a source, as text. `of_group` is the multiplier where the key has none of its own.
+pub fn route_text(group: &Rc<Group>, route: &Route, of_group: Multiplier) -> String {
+    let is_own = of_group != route.multiplier;
     let group = group_text(group);
     let Route {
         source, multiplier, ..
@@ -43,7 +82,9 @@ pub fn route_text(group: &Rc<Group>, route: &Route) -> String {
         .entry
         .map(|entry| format!("entry {entry}, "))
         .unwrap_or_default();
-    let own = if source.multiplier == *multiplier {
+    let own = if is_own {
+        format!(" (the key's own; the group's is {of_group})")
+    } else if source.multiplier == *multiplier {
         String::new()
     } else {
         format!(

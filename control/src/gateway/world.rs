@@ -41,8 +41,14 @@ impl World {
 
     /// The limits of the key with this id.
     pub fn limits(&self, id: &str) -> Option<&Limits> {
-        let (_, record) = self.keys.iter().find(|(_, record)| record.id == id)?;
-        record.limits.as_deref()
+        self.key_of(id)?.limits.as_deref()
+    }
+
+    /// The record of the key with this id.
+    pub fn key_of(&self, id: &str) -> Option<&KeyRecord> {
+        let mut keys = self.keys.iter();
+        keys.find(|(_, record)| record.id == id)
+            .map(|(_, record)| record)
     }
 }
 

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 
 use time::{Duration, OffsetDateTime};
 
+use super::access::AccessArgs;
 use super::issued;
 use super::terms::LimitArgs;
 use crate::document::DocumentArg;
 use crate::output::FormatArgs;
 use crate::timestamp;
 
-/// Creates, lists, limits, disables, expires, rotates and removes the API keys of a document.
+/// Creates, lists, limits, narrows, disables, expires, rotates and removes the API keys of a document.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Only the necessary part of the document's text changes. The file is replaced whole by a rename, with the same mode and \
@@ -18,7 +19,7 @@ owner. A document that the gateway would reject is not written, and a concurrent
 gateway reads this file, the change takes effect within a second; a document that is published (trilane render \
 --publish) must be published again.
 
-The owner is written into the document, so gateways write it into their ledgers. The label and the time of creation are \
+The owner and the team are written into the document, so gateways write them into their ledgers. The label and the time of creation are \
 kept only in a file beside the document, gateway.json.issued, which no gateway reads.
 
 A new key's value is printed once and stored nowhere: the document contains its SHA-256 only. No subcommand takes a \
@@ -33,7 +34,9 @@ Examples:
   trilane key create --document gateway.json --id key_01 --group mixed --expires-in 90d --key-out key_01.txt
   trilane key create --document gateway.json --id key_02 --group mixed --owner sales --label 'Ann, laptop' \\
     --budget-month 200 --rpm 60
+  trilane key create --document gateway.json --id key_03 --group mixed --models gpt-5.1,gpt-5.4 --multiplier 0.15 --team east
   trilane key limit --document gateway.json --id key_02 --budget-month 300 --rpm none
+  trilane key access --document gateway.json --id key_03 --models all --multiplier 0.2
   trilane key rotate --document gateway.json --id key_01 --overlap 7d
   trilane key list --document gateway.json")]
 pub struct KeyArgs {
@@ -46,7 +49,7 @@ pub struct KeyArgs {
 pub enum KeyCommand {
     /// Create a key
     Create(KeyCreateArgs),
-    /// List the keys: id, owner, label, group, state, limits, budget, creation, end
+    /// List the keys: id, owner, team, label, group, models, multiplier, state, limits, budget, creation, end
     List(KeyListArgs),
     /// Disable a key
     Disable(OneKeyArgs),
@@ -54,6 +57,8 @@ pub enum KeyCommand {
     Enable(OneKeyArgs),
     /// Change the limits and budgets of a key
     Limit(KeyLimitArgs),
+    /// Change the models, the multiplier and the team of a key
+    Access(KeyAccessArgs),
     /// Set when a key expires
     Expire(KeyExpireArgs),
     /// Give a key a new value
@@ -89,6 +94,9 @@ pub struct KeyCreateArgs {
     pub label: Option<String>,
 
     #[command(flatten)]
+    pub access: AccessArgs,
+
+    #[command(flatten)]
     pub terms: LimitArgs,
 
     #[command(flatten)]
@@ -115,6 +123,7 @@ impl KeyCreateArgs {
             expires_in: None,
             owner: None,
             label: None,
+            access: AccessArgs::default(),
             terms,
             shown: KeyOutArgs {
                 key_out: Some(key_out),
@@ -138,6 +147,19 @@ pub struct KeyLimitArgs {
     /// Remove every limit and budget that is not named
     #[arg(long)]
     pub only: bool,
+}
+
+/// `trilane key access`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+What is not named stays. `all`, `group` and `none` remove what is the key's own, so that its group's holds again. The models \
+must be among those that the group may use. In a Mixed group the multiplier replaces that of every entry.")]
+pub struct KeyAccessArgs {
+    #[command(flatten)]
+    pub one: OneKeyArgs,
+
+    #[command(flatten)]
+    pub access: AccessArgs,
 }
 
 /// `trilane key list`.

@@ -5,6 +5,7 @@ use trilane::config::Document;
 use trilane::config::document::{KeyDocument, LimitsDocument};
 use trilane_console::secret::NewSecret;
 
+use super::access::AccessArgs;
 use super::args::KeyCreateArgs;
 use super::terms::{self, LimitArgs};
 use super::text::{DocumentText, Edit, KeyText};
@@ -61,6 +62,12 @@ impl<'a> Opened<'a> {
         ];
         if let Some(owner) = &args.owner {
             members.push(("owner", json(owner)));
+        }
+        let own = args
+            .access
+            .changes(&KeyDocument::default(), self.text.is_compact());
+        for (name, value) in own {
+            members.extend(value.map(|value| (name, value)));
         }
         if let Some(ends) = ends {
             members.push(("expires_at", json(&timestamp::text(ends))));
@@ -126,6 +133,30 @@ impl<'a> Opened<'a> {
             None => self.text.unset(key, "limits").ok_or_else(misread)?,
         };
         Ok(Some(self.text.with(&[edit])))
+    }
+
+    /// Changes what a key has of its own.
+    ///
+    /// # Errors
+    /// There is no such key.
+    pub fn access(&self, id: &str, access: &AccessArgs) -> Changed {
+        let There { position, says, .. } = self.find(id)?;
+        let changes = access.changes(says, self.text.is_compact());
+        if changes.is_empty() {
+            return Ok(None);
+        }
+        // One after another: the edits of neighbours would overlap.
+        let mut bytes = self.text.with(&[]);
+        for (name, value) in changes {
+            let text = DocumentText::new(&bytes).ok_or_else(misread)?;
+            let key = text.key(position).ok_or_else(misread)?;
+            let edit = match value {
+                Some(value) => text.set(key, name, &value),
+                None => text.unset(key, name).ok_or_else(misread)?,
+            };
+            bytes = text.with(&[edit]);
+        }
+        Ok(Some(bytes))
     }
 
     /// Gives a key a new value; the old one stays valid for the overlap, under the id that is returned.

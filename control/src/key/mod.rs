@@ -4,6 +4,7 @@
 //! gateway's own code, and only then replaces the file. A new value ([`NewSecret`]) is printed once, or written to a file of its own
 //! ([`delivery`]).
 
+mod access;
 mod args;
 mod change;
 mod delivery;
@@ -14,10 +15,11 @@ mod style;
 mod terms;
 mod text;
 
-pub use args::{KeyArgs, KeyCreateArgs};
 use args::{
-    KeyCommand, KeyExpireArgs, KeyLimitArgs, KeyListArgs, KeyOutArgs, KeyRotateArgs, OneKeyArgs,
+    KeyAccessArgs, KeyCommand, KeyExpireArgs, KeyLimitArgs, KeyListArgs, KeyOutArgs, KeyRotateArgs,
+    OneKeyArgs,
 };
+pub use args::{KeyArgs, KeyCreateArgs};
 use change::Opened;
 pub use delivery::Delivery;
 pub use file::LockedDocument;
@@ -48,6 +50,7 @@ pub fn run(args: &KeyArgs) -> Result<(), Failure> {
         KeyCommand::Enable(one) => simple(one, "enabled", |opened| opened.disable(&one.id, false)),
         KeyCommand::Expire(args) => expire(args),
         KeyCommand::Limit(args) => limit(args),
+        KeyCommand::Access(args) => access(args),
         KeyCommand::Rotate(args) => rotate(args),
         KeyCommand::Remove(one) => simple(one, "removed", |opened| opened.remove(&one.id)),
     }
@@ -57,7 +60,7 @@ pub fn run(args: &KeyArgs) -> Result<(), Failure> {
 #[derive(Serialize)]
 struct KeyChange<'a> {
     id: &'a str,
-    /// The change: `created`, `disabled`, `enabled`, `expires`, `limited`, `rotated`, `removed`.
+    /// The change: `created`, `disabled`, `enabled`, `expires`, `limited`, `access changed`, `rotated`, `removed`.
     done: &'static str,
     /// Whether the document was changed.
     changed: bool,
@@ -149,6 +152,16 @@ fn limit(args: &KeyLimitArgs) -> Result<(), Failure> {
     let id = &args.one.id;
     simple(&args.one, "limited", |opened| {
         opened.limit(id, &args.terms, args.only)
+    })
+}
+
+fn access(args: &KeyAccessArgs) -> Result<(), Failure> {
+    if args.access.is_empty() {
+        let why = "nothing to change: name models, a multiplier or a team, such as --models all or --multiplier 0.15";
+        return Err(Failure::Usage(why.to_owned()));
+    }
+    simple(&args.one, "access changed", |opened| {
+        opened.access(&args.one.id, &args.access)
     })
 }
 
@@ -298,10 +311,8 @@ fn states(document: &Document, compiled: &Compiled, issued: &IssuedNotes) -> Vec
     let now = OffsetDateTime::now_utc();
     let says = document.keys.as_deref().unwrap_or_default();
     let keys = says.iter().zip(&compiled.keys);
-    keys.map(|(says, (_, record))| {
-        ListedKey::of(record, says.limits.as_ref(), issued.of(&record.id), now)
-    })
-    .collect()
+    keys.map(|(says, (_, record))| ListedKey::of(record, says, issued.of(&record.id), now))
+        .collect()
 }
 
 fn state_of(

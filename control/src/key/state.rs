@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use time::OffsetDateTime;
-use trilane::config::document::LimitsDocument;
+use trilane::config::document::{KeyDocument, LimitsDocument};
 use trilane::keys::KeyRecord;
 
 use super::issued::Note;
@@ -17,10 +17,16 @@ pub struct ListedKey {
     pub id: String,
     /// Its owner.
     pub owner: Option<String>,
+    /// The team that it belongs to.
+    pub team: Option<String>,
     /// The issuer's name for it.
     pub label: Option<String>,
     /// The id of its group.
     pub group: String,
+    /// The models of its group that it may use; `None` for all.
+    pub models: Option<Vec<String>>,
+    /// The final multiplier of its requests; `None` for the group's.
+    pub multiplier: Option<String>,
     /// `good`, `disabled` or `expired`.
     pub state: &'static str,
     /// Its limits, as in the document.
@@ -45,19 +51,17 @@ pub fn of(record: &KeyRecord, now: OffsetDateTime) -> &'static str {
 
 impl ListedKey {
     /// The state of a key at a time.
-    pub fn of(
-        record: &KeyRecord,
-        limits: Option<&LimitsDocument>,
-        note: Note,
-        now: OffsetDateTime,
-    ) -> Self {
+    pub fn of(record: &KeyRecord, says: &KeyDocument, note: Note, now: OffsetDateTime) -> Self {
         Self {
             id: record.id.clone(),
             owner: record.owner.clone(),
+            team: record.team.clone(),
             label: note.label,
             group: record.group.clone(),
+            models: says.models.clone(),
+            multiplier: says.multiplier.clone(),
             state: of(record, now),
-            limits: limits.cloned(),
+            limits: says.limits.clone(),
             created_at: note.created_at,
             expires_at: record.expires_at.and_then(timestamp::unix_text),
         }
@@ -65,13 +69,17 @@ impl ListedKey {
 
     fn row(&self) -> Vec<String> {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let models = self.models.as_ref();
         let limits = self.limits.as_ref();
         let budget = limits.and_then(|limits| limits.budget.as_ref());
         vec![
             self.id.clone(),
             text(&self.owner),
+            text(&self.team),
             text(&self.label),
             self.group.clone(),
+            models.map(|models| models.join(", ")).unwrap_or_default(),
+            text(&self.multiplier),
             self.state.to_owned(),
             limits.map(terms::shown).unwrap_or_default(),
             budget.map(terms::shown_budget).unwrap_or_default(),
@@ -85,8 +93,11 @@ impl ListedKey {
 pub fn table(states: &[ListedKey]) -> OutputTable<impl Iterator<Item = Vec<String>> + '_> {
     let others = [
         "owner",
+        "team",
         "label",
         "group",
+        "models",
+        "multiplier",
         "state",
         "limits",
         "budget",

@@ -12,6 +12,8 @@ pub enum Column {
     Key,
     /// Whose the key is
     Owner,
+    /// The team that the key belongs to
+    Team,
     /// The key's group
     Group,
     /// The model's canonical name
@@ -42,6 +44,7 @@ impl Column {
         match self {
             Self::Key => "key",
             Self::Owner => "owner",
+            Self::Team => "team",
             Self::Group => "group",
             Self::Model => "model",
             Self::Source => "source",
@@ -62,6 +65,7 @@ impl Column {
         Cow::Borrowed(match self {
             Self::Key => record.key(),
             Self::Owner => record.owner(),
+            Self::Team => record.team(),
             Self::Group => record.group(),
             Self::Model => record.model(),
             Self::Source => record.source(),

@@ -3,6 +3,7 @@
 mod decisions;
 mod found;
 mod inputs;
+mod own_access;
 mod past;
 
 /// Bodies of requests.

@@ -1,5 +1,6 @@
 //! `trilane key`: keys come, change and go, and all else of the document stays byte for byte.
 
+mod access;
 mod changes;
 mod files;
 mod terms;

@@ -641,6 +641,28 @@ fn nothing_steers_the_terminal() {
 }
 
 #[test]
+fn by_team() {
+    let of = |team: &str, charge: &str| {
+        let call = call("k1", "g1", "m1", 10, 1, charge);
+        line("2026-11-20T00:00:00Z", &format!("{call}{team}"))
+    };
+    let ledger = [
+        of(",\"trilane.key.team\":\"east\"", "1 USD"),
+        of(",\"trilane.key.team\":\"east\"", "2 USD"),
+        of("", "4 USD"),
+    ];
+    let ran = usage(
+        ["--format", "json", "--by", "team"],
+        ledger.concat().as_bytes(),
+    );
+    let sums = ran.json();
+    let rows = sums["rows"].as_array().unwrap().iter();
+    let rows: Vec<_> = rows.map(|row| (&row["team"], &row["charge"])).collect();
+    let (none, east) = (json!(""), json!("east"));
+    assert_eq!(rows, [(&none, &json!("4")), (&east, &json!("3"))]);
+}
+
+#[test]
 fn by_owner() {
     let of = |owner: &str, charge: &str| {
         let call = call("k1", "g1", "m1", 10, 1, charge);

@@ -58,7 +58,6 @@ pub fn of(line: &LedgerLine, document: &Compiled) -> Result<ItemizedCharge, &'st
         .prices
         .as_ref()
         .ok_or("the document has no prices for the model now")?;
-    let multiplier = multiplier(line, document).ok_or("the line has no multiplier")?;
     let usage = line.usage();
     let [tier, speed] = ["trilane.service_tier", "trilane.speed"].map(|name| line.text(name));
     let found = [speed, tier]
@@ -75,16 +74,25 @@ pub fn of(line: &LedgerLine, document: &Compiled) -> Result<ItemizedCharge, &'st
     let call = line
         .text("trilane.endpoint")
         .and_then(|method| source.method_price(method));
-    let of_call = call.map_or(Some(Charge::default()), |price| {
-        Charge::of_call(price, multiplier)
-    });
-    let total = bill([item], multiplier).charge;
-    let total = total
-        .zip(of_call)
-        .and_then(|(total, call)| total.plus(call));
-    let total = total.ok_or("the exact amount has too many digits")?.value();
-    let charged = line.text("trilane.charge").map(str::parse::<Decimal>);
-    let as_charged = charged.is_some_and(|charged| charged == Ok(total));
+    let total = |multiplier| {
+        let of_call = call.map_or(Some(Charge::default()), |price| {
+            Charge::of_call(price, multiplier)
+        });
+        let total = bill([item], multiplier).charge;
+        Some(total?.plus(of_call?)?.value())
+    };
+    let charged = line
+        .text("trilane.charge")
+        .and_then(|text| text.parse::<Decimal>().ok());
+    let [exact, shown] = multipliers(line, document);
+    let mut likely = [exact, shown].into_iter().flatten();
+    let multiplier = likely
+        .clone()
+        .find(|multiplier| charged.is_some() && total(*multiplier) == charged)
+        .or_else(|| likely.next())
+        .ok_or("the line has no multiplier")?;
+    let total = total(multiplier).ok_or("the exact amount has too many digits")?;
+    let as_charged = charged == Some(total);
     Ok(ItemizedCharge {
         items: items(line, prices, call),
         tier: found.map(|(class, _)| class.to_owned()),
@@ -100,26 +108,25 @@ fn model<'a>(line: &LedgerLine, source: &'a Source) -> Option<&'a Model> {
     models.find(|model| model.id == id).map(AsRef::as_ref)
 }
 
-/// The final multiplier. A line has four decimal places of it; the exact one of a Mixed group comes from the document.
-fn multiplier(line: &LedgerLine, document: &Compiled) -> Option<Multiplier> {
-    let shown = line.text("trilane.multiplier")?;
+/// What the final multiplier may have been: that of the key's group where the line has its first four decimal places (one of a
+/// Mixed group may have more), and the line's, which is exact for one of the key's own.
+fn multipliers(line: &LedgerLine, document: &Compiled) -> [Option<Multiplier>; 2] {
+    let shown = line.text("trilane.multiplier");
     let group = line
         .text("trilane.group")
         .and_then(|id| document.policy.group(id));
-    let routes = [Protocol::A, Protocol::B, Protocol::C].map(|protocol| {
-        let route = Route::find(group?, protocol).ok()?;
-        Some(route.multiplier)
-    });
     let protocol = line.text("trilane.protocol");
-    let names = [Protocol::A, Protocol::B, Protocol::C].map(|protocol| protocol.to_string());
-    let exact = names
-        .iter()
-        .zip(routes)
-        .find(|(name, _)| Some(name.as_str()) == protocol)
-        .and_then(|(_, multiplier)| multiplier);
-    exact
-        .filter(|exact| exact.to_string() == shown)
-        .or_else(|| Multiplier::parse(shown).ok())
+    let protocol = [Protocol::A, Protocol::B, Protocol::C]
+        .into_iter()
+        .find(|known| Some(known.to_string().as_str()) == protocol);
+    let route = group
+        .zip(protocol)
+        .and_then(|(group, protocol)| Route::find(group, protocol).ok());
+    let exact = route.map(|route| route.multiplier);
+    [
+        exact.filter(|exact| Some(exact.to_string().as_str()) == shown),
+        shown.and_then(|shown| Multiplier::parse(shown).ok()),
+    ]
 }
 
 /// All items of usage, with their prices.

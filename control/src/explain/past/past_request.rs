@@ -10,6 +10,7 @@ use trilane::usage::{Call, Kind};
 
 use super::bill::{self, ItemizedCharge};
 use super::{LedgerLine, cause};
+use crate::explain::words::own_text;
 use crate::ink::{Highlight, Ink};
 use crate::terminal::printable;
 use crate::timestamp;
@@ -145,6 +146,11 @@ fn who(line: &LedgerLine) -> String {
     let owner = owner
         .map(|owner| format!(" of {owner}"))
         .unwrap_or_default();
+    let team = line.text("trilane.key.team");
+    let team = team
+        .map(|team| format!(", of the team {team}"))
+        .unwrap_or_default();
+    let owner = format!("{owner}{team}");
     let place = line.text("trilane.key.found_in");
     let place = place
         .map(|place| format!(", sent in {place}"))
@@ -375,8 +381,10 @@ fn now(line: &LedgerLine, document: &Compiled) -> Option<String> {
         Some((_, text)) => format!("good until {text}"),
         None => "good".to_owned(),
     };
+    let own = record.access.as_deref();
+    let own = own.map(own_text).unwrap_or_default();
     Some(format!(
-        "the key {id} is {standing}, in the group {}",
+        "the key {id} is {standing}, in the group {}{own}",
         record.group
     ))
 }

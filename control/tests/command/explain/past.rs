@@ -330,6 +330,63 @@ fn by_the_document() {
     );
 }
 
+/// A line shows four decimal places: those of a multiplier of the key's own, or the first of the group's.
+#[test]
+fn the_multiplier_of_the_line() {
+    let desk = Desk::new();
+    desk.change(|document| {
+        for group in document["groups"].as_array_mut().unwrap() {
+            if group["id"] == "mixed" {
+                group["entries"]["responses"]["extra_multiplier"] = json!("1.5002");
+            }
+        }
+    });
+    for (case, shown, charge, exact) in [
+        (
+            "the group's, 0.2 times 1.5002",
+            "0.3000",
+            "0.0067509",
+            "0.30004",
+        ),
+        (
+            "the key's own, which looks like the group's",
+            "0.3000",
+            "0.00675",
+            "0.3",
+        ),
+        ("the key's own", "0.1500", "0.003375", "0.15"),
+    ] {
+        let mut members = charged();
+        members["trilane.multiplier"] = json!(shown);
+        members["trilane.charge"] = json!(charge);
+        let args = ["explain", "-", "--document", "gateway.json"];
+        let out = desk.run_with(&args, line(&members).as_bytes()).out;
+        for want in [
+            format!("charged   {charge} USD, which is\n"),
+            format!("together, times {exact} = {charge}\n"),
+        ] {
+            assert!(out.contains(&want), "{case}: {want}: {out}");
+        }
+    }
+}
+
+#[test]
+fn the_key_of_the_line() {
+    let desk = Desk::new();
+    let what = ["key", "access", "gateway.json", "--id", "key_m"];
+    let own = ["--models", "gpt-5.1", "--multiplier", "0.15"];
+    assert_eq!(desk.run(&[&what[..], &own].concat()).code, 0);
+    let members = json!({"trilane.key.owner": "ann", "trilane.key.team": "east"});
+    let args = ["explain", "-", "--document", "gateway.json"];
+    let out = desk.run_with(&args, line(&members).as_bytes()).out;
+    for want in [
+        "key key_m of ann, of the team east, of the group mixed\n",
+        "in the group mixed, with a list of its own of 1 model, with the multiplier 0.1500 of its own\n",
+    ] {
+        assert!(out.contains(want), "{want}: {out}");
+    }
+}
+
 #[test]
 fn where_it_is_found() {
     let desk = Desk::new();
