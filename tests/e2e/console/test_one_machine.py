@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import signal
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 from e2e.console.running import Api, ask, told_by_files, until
 from e2e.up.running import Up
@@ -51,6 +54,49 @@ def test_the_life_of_a_key(tmp_path: Path) -> None:
         ledger = told_by_files(up.ledger)
         assert ledger["ann-1"][0] >= 4
         until(lambda: console.usage().get("ann-1") == told_by_files(up.ledger)["ann-1"], 10)
+
+
+def lines_of(up: Up, key: str) -> list[dict[str, Any]]:
+    """The ledger's lines of a key that name a model."""
+    told = (json.loads(line) for line in up.ledger.read_text().splitlines())
+    return [line for line in told if line.get("trilane.key.id") == key and line.get("trilane.model")]
+
+
+def test_models_and_a_multiplier_of_its_own(tmp_path: Path) -> None:
+    """What the console says of a key is what the gateway allows and charges, and so is what it says later."""
+    with Up(tmp_path / "data", *OPTIONS) as up:
+        console = api(up)
+        own = {"models": ["claude-opus-4-5"], "multiplier": "0.15", "team": "east"}
+        key = console.new_key("ann-1", "b-official", **own)
+        seen = console.get("/keys/ann-1")
+        assert {name: seen[name] for name in own} == own
+        until(lambda: ask(up.url, key) == 200, 10)
+        assert ask(up.url, key, model="claude-opus-4-6") == 404, "its group has it, the key has not"
+
+        def settled(count: int) -> dict[str, Any]:
+            until(lambda: len(lines_of(up, "ann-1")) >= count, 10)
+            return lines_of(up, "ann-1")[-1]
+
+        first = settled(1)
+        assert (first["trilane.multiplier"], first["trilane.key.team"]) == ("0.1500", "east")
+        before = len(lines_of(up, "ann-1"))
+
+        # Another model at twenty times the multiplier.
+        changed = console.call("PATCH", "/keys/ann-1", {"models": ["claude-opus-4-6"], "multiplier": "3", "team": None})
+        assert changed.status_code == 200, changed.text
+        until(lambda: ask(up.url, key, model="claude-opus-4-6") == 200, 10)
+        assert ask(up.url, key) == 404
+        later = settled(before + 1)
+        assert (later["trilane.multiplier"], later.get("trilane.key.team")) == ("3.0000", None)
+        # The two models have the same prices, and the simulator uses the same for both.
+        assert Decimal(later["trilane.charge"]) == 20 * Decimal(first["trilane.charge"]) > 0
+
+        # And nothing of its own.
+        changed = console.call("PATCH", "/keys/ann-1", {"models": None, "multiplier": None})
+        assert changed.status_code == 200, changed.text
+        assert not {"models", "multiplier"} & console.get("/keys/ann-1").keys()
+        until(lambda: ask(up.url, key) == 200, 10)
+        until(lambda: lines_of(up, "ann-1")[-1]["trilane.multiplier"] == "2.0000", 10)
 
 
 def test_a_lost_document_comes_again(tmp_path: Path) -> None:
