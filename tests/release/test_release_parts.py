@@ -238,7 +238,7 @@ def test_the_compiler_is_that_of_the_dockerfile() -> None:
         ("how far the feed is read", "src/feed/state.rs", r"^const FORMAT: u32 = (\d+);"),
         ("counters of limits", "src/limits/**/*.rs", r'format!\("trilane/limit/(\d+)/'),
         ("tables of the [console](console.md#the-tables)", "console/src/store/migration.rs", r"^ +\((\d+), \"console\", include_str!\(\"postgres"),
-        ("database of `trilane serve`", "console/src/feed/sqlite/owner.sql", r"^UPDATE key_feed SET format = (\d+);"),
+        ("database of `trilane serve`", "console/src/feed/sqlite/access.sql", r"^UPDATE key_feed SET format = (\d+);"),
     ],
 )
 def test_the_formats_in_the_page_are_those_in_the_code(what: str, file: str, pattern: str) -> None:
