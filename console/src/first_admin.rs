@@ -84,3 +84,53 @@ pub async fn make_link(store: &Store, now: i64) -> Result<Option<NewSecret>, Sto
         sessions::make_link(transaction, ID, FIRST_LINK, &actor, now).await
     })
 }
+
+/// How long a token of [`recover`] is good, in microseconds: an hour.
+const RECOVERED: i64 = 3_600_000_000;
+
+/// Makes this person an admin who is not disabled, with this token for an hour: for whoever runs the console, after the last
+/// token was lost. False: this is the agent of an Envoy.
+///
+/// # Errors
+/// Those of the database.
+pub async fn recover(
+    store: &Store,
+    person: &str,
+    token: &NewSecret,
+    now: i64,
+) -> Result<bool, StoreError> {
+    let id = secret::new_id().map_err(StoreError::Other)?;
+    in_transaction!(store, transaction => {
+        people::lock(transaction).await?;
+        match people::find(transaction, person).await? {
+            Some(found) if found.role == "agent" => return Ok(false),
+            Some(found) => {
+                let admin = Person { role: "admin".to_owned(), disabled: false, ..found };
+                people::update(transaction, &admin).await?;
+            }
+            None => {
+                let admin = Person {
+                    id: person.to_owned(),
+                    name: person.to_owned(),
+                    role: "admin".to_owned(),
+                    disabled: false,
+                    created_at: now,
+                };
+                people::insert(transaction, &admin).await?;
+            }
+        }
+        let token = ApiToken {
+            id: format!("token_{id}"),
+            digest: token.digest(),
+            person_id: person.to_owned(),
+            name: "recovered".to_owned(),
+            hint: token.hint().to_owned(),
+            expires_at: Some(now.saturating_add(RECOVERED)),
+            created_at: now,
+        };
+        api_tokens::insert(transaction, &token).await?;
+        let actor = Actor { id: "command".to_owned(), address: String::new() };
+        audit::insert(transaction, &actor.entry(now, "person.recover", person)).await?;
+        Ok(true)
+    })
+}

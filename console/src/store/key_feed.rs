@@ -8,12 +8,14 @@ use core::time::Duration;
 use sqlx::AssertSqlSafe;
 use time::OffsetDateTime;
 
+use super::audit::{self, Actor};
 use super::{Store, StoreError, Transaction, on_either};
 use crate::feed::sqlite::{CHANGES, LISTING};
 use crate::feed::{
     FeedKey, FeedVersions, PageError, PageRange, PageRequest, PageWriter, StoredTerms, is_owner,
 };
 use crate::in_transaction;
+use crate::secret;
 
 /// The most removals that are forgotten in one transaction.
 const BATCH: i64 = 5000;
@@ -46,6 +48,25 @@ pub async fn versions(transaction: &mut Transaction) -> Result<FeedVersions, Sto
         feed,
         head: number(head)?,
         compacted: number(compacted)?,
+    })
+}
+
+/// Begins another sequence of versions, after a backup was restored: gateways read all keys anew, instead of what has changed
+/// since a version that this database does not know.
+///
+/// # Errors
+/// Those of the database, or the system gives no randomness.
+pub async fn begin_anew(store: &Store, now: i64) -> Result<(), StoreError> {
+    let feed = secret::new_id().map_err(StoreError::Other)?;
+    let actor = Actor {
+        id: "command".to_owned(),
+        address: String::new(),
+    };
+    in_transaction!(store, transaction => {
+        on_either!(transaction, connection => {
+            sqlx::query("UPDATE key_feed SET feed = $1").bind(&feed).execute(connection).await?;
+        });
+        audit::insert(transaction, &actor.entry(now, "database.restored", "")).await
     })
 }
 

@@ -16,6 +16,7 @@ pub mod address;
 pub mod api_tokens;
 mod attempts;
 pub mod audit;
+pub mod backup;
 mod conditions;
 pub mod credentials;
 pub mod documents;

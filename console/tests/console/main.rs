@@ -26,6 +26,7 @@ mod ledger;
 mod lives;
 mod postgres;
 mod random_intake;
+mod recovery;
 mod rotation;
 mod rules;
 mod sessions;

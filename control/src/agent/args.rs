@@ -13,6 +13,7 @@ and keeps a credential of its own in its directory, from then on without the tok
 The agent keeps what it needs on disk, so Envoy and agent start without the console, with document and keys as last known:
   DIR/gateway.json   the document in force, with this agent as its feed of keys
   DIR/keys.db        the keys, served at --listen under /keys; 503 until all were here once
+  DIR/given/         credentials of accounts that the console has, for --upstreams; mode 0400
   DIR/agent.json     the agent's credential
 
 With --publish the document is checked, its accounts are written as files to --upstreams, and it is put in force, as \

@@ -8,6 +8,7 @@
 mod args;
 mod client;
 mod console_url;
+mod credentials;
 mod document;
 mod identity;
 mod key_copy;
@@ -38,6 +39,7 @@ pub use args::AgentArgs;
 pub use client::AgentCredential;
 use client::ConsoleClient;
 pub use console_url::ConsoleUrl;
+use credentials::CredentialCopy;
 use document::DocumentCopy;
 pub use document::{CLUSTER, FEED_PATH, SPEND_PATH};
 pub use identity::AgentIdentity;
@@ -104,6 +106,11 @@ impl AgentPlace {
         self.0.join("keys.db")
     }
 
+    /// The credentials that the console has given.
+    pub fn given(&self) -> PathBuf {
+        self.0.join("given")
+    }
+
     /// What is spent of budgets.
     pub fn spend(&self) -> PathBuf {
         self.0.join("spend.db")
@@ -167,6 +174,7 @@ impl Agent {
             standing: Arc::clone(&prepared.standing),
         };
         let standing = prepared.standing;
+        agent.follow(prepared.credentials, &standing)?;
         agent.follow(prepared.document, &standing)?;
         agent.follow(prepared.keys, &standing)?;
         agent.follow(prepared.spend, &standing)?;
@@ -209,6 +217,7 @@ impl Drop for Agent {
 
 /// An agent before its threads begin.
 struct Prepared {
+    credentials: CredentialCopy,
     document: DocumentCopy,
     keys: KeySync,
     spend: SpendFetcher,
@@ -238,6 +247,10 @@ fn prepare(
     let complete = Arc::new(AtomicBool::new(copy.is_complete()));
     let mut document = DocumentCopy::new(console.clone(), place.document(), Arc::clone(&standing));
     first_document(&mut document, &place.document(), &standing)?;
+    let mut credentials =
+        CredentialCopy::new(console.clone(), place.given(), Arc::clone(&standing));
+    // So that an Envoy which starts has them; if not, they come later.
+    standing.note(CredentialCopy::NAME, credentials.read().err().as_deref());
     let acknowledged = Acknowledged::default();
     let file = place.spend();
     let spent = SpendCopy::open(&file);
@@ -245,6 +258,7 @@ fn prepare(
         |why: String| Failure::Data(format!("what is spent, in {}: {why}", file.display()));
     let spent = Arc::new(spent.map_err(of_spend)?);
     Ok(Prepared {
+        credentials,
         spend: SpendFetcher::new(console.clone(), Arc::clone(&spent)),
         spent,
         keys: KeySync::new(
@@ -365,6 +379,7 @@ fn publish(
     let mut render = render::Args::new(place.document());
     render.out = Some(upstreams.clone());
     render.publish = Some(publish.clone());
+    render.given = Some(place.given());
     render.credentials = Some(credentials.unwrap_or_else(|| args.data.join("credentials")));
     let tell = move |line: &str| teller.news("document", line, json!({"text": line}));
     Follower::begin(render, tell).map(Some)

@@ -25,14 +25,14 @@ Examples:
   trilane console --database /var/lib/trilane --admin-token-file admin.token
   TRILANE_DATABASE=postgres://console:...@db/console trilane console
   curl -H \"Authorization: Bearer $(cat admin.token)\" http://127.0.0.1:10092/api/v1/me")]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct ConsoleArgs {
-    /// Where the database is: a directory, or a URL without a password
-    #[arg(long, value_name = "DIR|URL", conflicts_with = "database_file")]
-    pub database: Option<String>,
+    /// What to do to the database instead of serving it
+    #[command(subcommand)]
+    pub command: Option<ConsoleCommand>,
 
-    /// A file in which that stands
-    #[arg(long, value_name = "FILE")]
-    pub database_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub database: DatabaseArgs,
 
     /// Where to listen; port 0 takes a free one, which is printed
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:10092")]
@@ -77,4 +77,92 @@ pub struct ConsoleArgs {
     /// Report everything on standard output, as one JSON object a line
     #[arg(long)]
     pub json: bool,
+}
+
+/// Where the database is.
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+pub struct DatabaseArgs {
+    /// Where the database is: a directory, or a URL without a password
+    #[arg(long, value_name = "DIR|URL", conflicts_with = "database_file")]
+    pub database: Option<String>,
+
+    /// A file in which that stands
+    #[arg(long, value_name = "FILE")]
+    pub database_file: Option<PathBuf>,
+}
+
+/// What is done to a database without serving it.
+#[derive(Debug, clap::Subcommand)]
+pub enum ConsoleCommand {
+    /// Seal the credentials of accounts with the first key of the file, which other keys have sealed; safe to repeat
+    Reseal(ResealArgs),
+    /// Make a token for an admin, where the last one is lost; it is good for an hour
+    AdminToken(AdminTokenArgs),
+    /// Copy SQLite's database to a new file, while consoles go on; for PostgreSQL there is pg_dump
+    Backup(BackupArgs),
+    /// Say that the database was restored from a backup: gateways read all keys anew
+    Restored(RestoredArgs),
+}
+
+/// The options of `trilane console reseal`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+A new key: with --new-key it is put before the others in the file, and the credentials are sealed with it. Consoles read the \
+file whenever they need it. Where several have copies of it, copy the new file to all of them before running this without --new-key.
+
+Old keys open backups from before; --forget-old-keys takes them out once nothing needs them.
+
+Exit codes:
+  0  every credential is sealed with the first key
+  1  some cannot be opened, or the database or the file cannot be used
+  2  wrong command line")]
+pub struct ResealArgs {
+    #[command(flatten)]
+    pub database: DatabaseArgs,
+
+    /// The keys that seal [default: sealing.keys in the database's directory]
+    #[arg(long, value_name = "FILE", env = "TRILANE_SEALING_KEY_FILE")]
+    pub sealing_key_file: Option<PathBuf>,
+
+    /// Put a new key before those in the file first
+    #[arg(long)]
+    pub new_key: bool,
+
+    /// Take the other keys out of the file afterwards
+    #[arg(long)]
+    pub forget_old_keys: bool,
+}
+
+/// The options of `trilane console admin-token`.
+#[derive(Debug, clap::Args)]
+pub struct AdminTokenArgs {
+    #[command(flatten)]
+    pub database: DatabaseArgs,
+
+    /// Whose token: this person becomes an admin, and is added where there is nobody of this id
+    #[arg(long, value_name = "ID", default_value = "admin")]
+    pub person: String,
+
+    /// The new file that gets the token
+    #[arg(value_name = "FILE")]
+    pub token_file: PathBuf,
+}
+
+/// The options of `trilane console backup`.
+#[derive(Debug, clap::Args)]
+pub struct BackupArgs {
+    #[command(flatten)]
+    pub database: DatabaseArgs,
+
+    /// The new file that gets the copy
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+}
+
+/// The options of `trilane console restored`.
+#[derive(Debug, clap::Args)]
+pub struct RestoredArgs {
+    #[command(flatten)]
+    pub database: DatabaseArgs,
 }

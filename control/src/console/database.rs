@@ -5,7 +5,7 @@ use std::fs;
 
 use trilane_console::store::DatabaseAddress;
 
-use super::args::ConsoleArgs;
+use super::args::DatabaseArgs;
 use crate::failure::Failure;
 
 /// The environment's variable.
@@ -15,7 +15,7 @@ const VARIABLE: &str = "TRILANE_DATABASE";
 ///
 /// # Errors
 /// It is not said, the file cannot be read, or a password is on the command line.
-pub fn address(args: &ConsoleArgs) -> Result<DatabaseAddress, Failure> {
+pub fn address(args: &DatabaseArgs) -> Result<DatabaseAddress, Failure> {
     let text = match (&args.database, &args.database_file) {
         (Some(text), _) if has_password(text) => {
             let why = format!(

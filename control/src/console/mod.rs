@@ -2,7 +2,7 @@
 //!
 //! All that it does is in [`trilane_console`]; here are its options ([`args`]), where its database is ([`database`]), a console
 //! that [runs](running), with its first admin and what was there before ([`import`]), and the agent of an Envoy in the same
-//! process ([`local_agent`]), and who sends the messages of [`webhooks`].
+//! process ([`local_agent`]), and who sends the messages of [`webhooks`]. [`tools`] change a database without serving it.
 
 mod args;
 mod database;
@@ -10,7 +10,10 @@ mod import;
 mod local_agent;
 mod public_address;
 mod running;
+mod tools;
 mod webhooks;
+
+use std::path::PathBuf;
 
 use serde_json::json;
 use tokio::runtime::Builder;
@@ -37,6 +40,9 @@ const THREADS: usize = 2;
 /// # Errors
 /// It cannot listen, or cannot open the database.
 pub fn run(args: &ConsoleArgs) -> Result<(), Failure> {
+    if let Some(command) = &args.command {
+        return tools::run(command);
+    }
     let runtime = Builder::new_multi_thread()
         .worker_threads(THREADS)
         .enable_all()
@@ -50,9 +56,9 @@ pub fn run(args: &ConsoleArgs) -> Result<(), Failure> {
 
 async fn serve(args: &ConsoleArgs) -> Result<(), Failure> {
     let teller = Teller::new(args.json);
-    let database = database::address(args)?;
+    let database = database::address(&args.database)?;
     let settings = ConsoleSettings {
-        sealing_keys: sealing_keys(args, &database),
+        sealing_keys: sealing_keys(args.sealing_key_file.as_ref(), &database),
         database,
         admin_token_file: args.admin_token_file.clone(),
         import_keys: args.import_keys.clone(),
@@ -88,12 +94,12 @@ async fn serve(args: &ConsoleArgs) -> Result<(), Failure> {
 }
 
 /// Where the keys are that seal credentials: beside SQLite's database unless it is said.
-fn sealing_keys(args: &ConsoleArgs, database: &DatabaseAddress) -> Option<SealingKeyFile> {
+fn sealing_keys(named: Option<&PathBuf>, database: &DatabaseAddress) -> Option<SealingKeyFile> {
     let beside = || match database {
         DatabaseAddress::Directory(directory) => Some(directory.join("sealing.keys")),
         DatabaseAddress::Postgres(_) => None,
     };
-    let file = args.sealing_key_file.clone().or_else(beside);
+    let file = named.cloned().or_else(beside);
     file.map(SealingKeyFile::new)
 }
 

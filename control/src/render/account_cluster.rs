@@ -16,8 +16,10 @@ use super::tls::{self, Authorities};
 pub struct Identity<'a> {
     /// The cluster's name.
     pub cluster: &'a str,
-    /// The cluster's name in metrics, which is also the secret's name.
+    /// The cluster's name in metrics.
     pub label: &'a str,
+    /// The secret's name.
+    pub secret: &'a str,
     /// The path of the file with the secret.
     pub secret_file: &'a str,
     /// The authorities, for an account reached by TLS.
@@ -169,7 +171,7 @@ fn inject_credential(header: CredentialHeader, identity: &Identity<'_>) -> Value
             CredentialHeader::XApiKey => "x-api-key",
             CredentialHeader::XGoogApiKey => "x-goog-api-key",
         },
-        "credential": {"name": identity.label, "sds_config": secret_in(identity.secret_file)},
+        "credential": {"name": identity.secret, "sds_config": secret_in(identity.secret_file)},
     });
     if let (CredentialHeader::Bearer, Some(generic)) = (header, generic.as_object_mut()) {
         generic.insert("header_value_prefix".to_owned(), json!("Bearer "));

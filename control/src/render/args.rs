@@ -120,6 +120,10 @@ pub struct Args {
     #[arg(long)]
     pub json: bool,
 
+    /// Where an agent keeps the credentials that a console has given for destinations.
+    #[arg(skip)]
+    pub given: Option<PathBuf>,
+
     /// Authorities (`host:port`) of accounts whose requests go to other ones: those of a demonstration.
     #[arg(skip)]
     pub aliases: Vec<(String, String)>,
@@ -143,6 +147,7 @@ impl Args {
             check: false,
             watch: false,
             json: false,
+            given: None,
             aliases: Vec::new(),
         }
     }

@@ -33,6 +33,17 @@ pub fn authorities(file: &Path) -> String {
     format!("ca{JOINT}{hex}")
 }
 
+/// The same of a credential that was given for one destination: `…~<destination>`. Another destination is another secret, so
+/// Envoy never has what it knew of the one for the other.
+pub fn account_given(group: &str, account: &str, destination: &str) -> String {
+    format!("{}{JOINT}{destination}", self::account(group, account))
+}
+
+/// The name of the file with that secret: `<group>.<account>.<destination>.json`.
+pub fn given_file(group: &str, account: &str, destination: &str) -> String {
+    format!("{}.{}.{destination}.json", plain(group), plain(account))
+}
+
 /// Whether a name is one that this module gives to secrets.
 pub fn is_of_a_secret(name: &str) -> bool {
     ["account", "ca"].iter().any(|kind| {
@@ -57,6 +68,12 @@ mod tests {
         assert_eq!(secret_file("b-official", "one"), "b-official.one.json");
         let longest = ":".repeat(64);
         assert!(secret_file(&longest, &longest).len() <= 255, "NAME_MAX");
+        let place = "0".repeat(32);
+        assert!(
+            given_file(&longest, &longest, &place).len() <= 255,
+            "NAME_MAX"
+        );
+        assert!(is_of_a_secret(&account_given("a", "b", &place)));
         let system = authorities(Path::new("/etc/ssl/certs/ca-certificates.crt"));
         assert_eq!(
             system,

@@ -17,6 +17,8 @@ pub struct Paths {
     pub publish: Option<PathBuf>,
     /// The directory of the operator's files.
     credentials: Option<PathBuf>,
+    /// The directory of the credentials that a console has given.
+    pub given: Option<PathBuf>,
     /// The certificate authorities of accounts without a `ca` of their own.
     pub system_ca: PathBuf,
 }
@@ -41,6 +43,7 @@ impl Paths {
             control_plane: args.control_plane,
             out: optional(args.out.as_ref(), "--out")?,
             credentials: optional(args.credentials.as_ref(), "--credentials")?,
+            given: optional(args.given.as_ref(), "--data")?,
             system_ca: absolute(&args.system_ca, "--system-ca")?,
         })
     }

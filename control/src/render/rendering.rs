@@ -10,6 +10,7 @@ use trilane::config::origin::Origin;
 use super::account_cluster::{self, Identity};
 use super::credential::CredentialState;
 use super::findings::Findings;
+use super::given::{self, GivenFile};
 use super::label;
 use super::paths::Paths;
 use super::proxy;
@@ -106,15 +107,27 @@ impl Renderer<'_> {
         let proxy = account.proxy.as_ref();
         let proxy = proxy.map(|proxy| (proxy, self.proxy(source, i, account, proxy)));
         let label = label::account(&source.group, &account.id);
-        let file = label::secret_file(&source.group, &account.id);
         let at = source.place(i, "credential");
-        if let Some(credential) = self.named(&account.credential, &at) {
+        let given = given::find(self.paths, account, self.seen);
+        let (secret, file, credential) = match given {
+            Some(GivenFile { destination, file }) => (
+                label::account_given(&source.group, &account.id, &destination),
+                label::given_file(&source.group, &account.id, &destination),
+                Some(file),
+            ),
+            None => (
+                label.clone(),
+                label::secret_file(&source.group, &account.id),
+                self.named(&account.credential, &at),
+            ),
+        };
+        if let Some(credential) = credential {
             self.check_credential(
                 &credential,
                 &at,
                 &format!("{}/{}", source.group, account.id),
             );
-            let content = secret::credential(&label, &credential);
+            let content = secret::credential(&secret, &credential);
             self.secrets.insert(file.clone(), text(&content));
         }
         let authorities = account
@@ -127,6 +140,7 @@ impl Renderer<'_> {
             &Identity {
                 cluster,
                 label: &label,
+                secret: &secret,
                 secret_file: &self.secret_path(&file),
                 authorities: authorities.as_ref(),
                 proxy: proxy

@@ -108,6 +108,7 @@ impl Prepared {
         let mut args = render::Args::new(plan.document.clone());
         args.out = Some(plan.run.upstreams());
         args.credentials = Some(plan.credentials.clone());
+        args.given = plan.console.as_ref().map(|_| plan.data.agent().given());
         args.publish = Some(plan.run.document());
         args.aliases = sample::aliases(&self.stand_ins());
         args

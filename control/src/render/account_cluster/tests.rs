@@ -27,6 +27,7 @@ fn rendered(account: &Account) -> Value {
     let identity = Identity {
         cluster: "account/g/a",
         label: "account~g~a",
+        secret: "account~g~a",
         secret_file: "/g.a.json",
         authorities: account.origin.tls.then_some(&authorities),
         only: true,

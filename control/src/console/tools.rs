@@ -1,0 +1,129 @@
+//! What is done to a console's database without its API: by whoever runs it, for the days when something is lost.
+
+use std::path::Path;
+
+use tokio::runtime::Builder;
+use trilane_console::secret::NewSecret;
+use trilane_console::store::{DatabaseAddress, Store, StoreError, backup, key_feed};
+use trilane_console::{credentials, first_admin};
+
+use super::args::{
+    AdminTokenArgs, BackupArgs, ConsoleCommand, DatabaseArgs, ResealArgs, RestoredArgs,
+};
+use super::{database, now, sealing_keys};
+use crate::failure::Failure;
+use crate::key::Delivery;
+
+/// Does one of them.
+///
+/// # Errors
+/// Why it was not done.
+pub fn run(command: &ConsoleCommand) -> Result<(), Failure> {
+    let runtime = Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::Data(format!("cannot begin: {error}")))?;
+    let said = runtime.block_on(async {
+        match command {
+            ConsoleCommand::Reseal(args) => reseal(args).await,
+            ConsoleCommand::AdminToken(args) => admin_token(args).await,
+            ConsoleCommand::Backup(args) => back_up(args).await,
+            ConsoleCommand::Restored(args) => restored(args).await,
+        }
+    })?;
+    crate::terminal::say(&said);
+    Ok(())
+}
+
+fn failed(error: impl std::fmt::Display) -> Failure {
+    Failure::Data(error.to_string())
+}
+
+/// The database, which is there already.
+async fn open(args: &DatabaseArgs) -> Result<(DatabaseAddress, Store), Failure> {
+    let address = database::address(args)?;
+    if let DatabaseAddress::Directory(directory) = &address {
+        must_exist(directory)?;
+    }
+    let store = Store::open(&address).await.map_err(failed)?;
+    Ok((address, store))
+}
+
+fn must_exist(directory: &Path) -> Result<(), Failure> {
+    if directory.join("console.db").exists() {
+        return Ok(());
+    }
+    let name = directory.display();
+    Err(Failure::Data(format!(
+        "there is no database of a console in {name}"
+    )))
+}
+
+async fn reseal(args: &ResealArgs) -> Result<String, Failure> {
+    let (address, store) = open(&args.database).await?;
+    let file = sealing_keys(args.sealing_key_file.as_ref(), &address);
+    let file = file.ok_or_else(|| {
+        Failure::Usage("say where the keys are that seal: --sealing-key-file FILE".to_owned())
+    })?;
+    if args.new_key {
+        file.add().map_err(Failure::Data)?;
+    }
+    let keys = file.read().map_err(Failure::Data)?;
+    let done = credentials::reseal(&store, &keys).await;
+    store.close().await;
+    let (sealed, lost) = done.map_err(failed)?;
+    if lost > 0 {
+        return Err(Failure::Data(format!(
+            "{sealed} credentials sealed anew; {lost} cannot be opened with any key in {}: put back the file that has \
+             their key, or give them again (PUT /api/v1/credentials/NAME)",
+            file.path().display()
+        )));
+    }
+    if args.forget_old_keys {
+        file.forget_others().map_err(Failure::Data)?;
+    }
+    Ok(format!("{sealed} credentials sealed anew, all others were"))
+}
+
+async fn admin_token(args: &AdminTokenArgs) -> Result<String, Failure> {
+    let (_, store) = open(&args.database).await?;
+    let token = NewSecret::token().map_err(Failure::Data)?;
+    // Before the token is good: once it is, it must not be lost.
+    let delivery = Delivery::new(&args.token_file, &token).map_err(Failure::Data)?;
+    let made = first_admin::recover(&store, &args.person, &token, now()).await;
+    store.close().await;
+    if !made.map_err(failed)? {
+        return Err(Failure::Data(format!(
+            "{} is the agent of an Envoy: name another with --person",
+            args.person
+        )));
+    }
+    delivery.keep();
+    Ok(format!(
+        "a token of the admin {} is in {}. It is good for an hour: make another one with it (POST /api/v1/tokens)",
+        args.person,
+        args.token_file.display()
+    ))
+}
+
+async fn back_up(args: &BackupArgs) -> Result<String, Failure> {
+    let address = database::address(&args.database)?;
+    if let DatabaseAddress::Directory(directory) = &address {
+        must_exist(directory)?;
+    }
+    backup::write(&address, &args.file).await.map_err(failed)?;
+    let name = args.file.display();
+    Ok(format!(
+        "{name} is a copy of the database. The key that seals credentials is not in it"
+    ))
+}
+
+async fn restored(args: &RestoredArgs) -> Result<String, Failure> {
+    let (_, store) = open(&args.database).await?;
+    let begun: Result<(), StoreError> = key_feed::begin_anew(&store, now()).await;
+    store.close().await;
+    begun.map_err(failed)?;
+    Ok("gateways read all keys anew. Keys and tokens that were removed or disabled after the backup are good again: remove them \
+        once more"
+        .to_owned())
+}

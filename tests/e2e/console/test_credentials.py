@@ -1,0 +1,107 @@
+"""Credentials that the console has reach Envoy, and go nowhere else than where they were given for."""
+
+from __future__ import annotations
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from e2e.console.running import Api, ask, until
+from e2e.up.running import Up
+
+FIRST, SECOND = "sk-first-0123456789abcdef", "sk-second-0123456789abcdef"
+MESSAGE = {
+    "id": "msg_1",
+    "type": "message",
+    "role": "assistant",
+    "model": "claude-opus-4-5",
+    "content": [{"type": "text", "text": "Hi"}],
+    "stop_reason": "end_turn",
+    "stop_sequence": None,
+    "usage": {"input_tokens": 3, "output_tokens": 1},
+}
+
+
+class Vendor:
+    """A vendor that notes with which credentials it is asked. Use it as a context manager."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+        seen = self.seen
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers.get("content-length", 0)))
+                seen.append(str(self.headers.get("x-api-key")))
+                body = json.dumps(MESSAGE).encode()
+                self.send_response(200)
+                self.send_header("content-type", "application/json")
+                self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+
+    def __enter__(self) -> Vendor:
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_port}"
+
+
+def test_they_go_where_they_were_given_for(tmp_path: Path) -> None:
+    with Vendor() as one, Vendor() as other, Up(tmp_path / "data", "--demo", "--console", "--console-port", "0") as up:
+        console = Api(up.said.rsplit("console    ", 1)[1].split()[0], (up.data / "admin.token").read_text().strip())
+        key = console.new_key("ann-1", "b-official")
+
+        def send_to(url: str) -> None:
+            def change(document: dict[str, Any]) -> None:
+                group = next(group for group in document["groups"] if group["id"] == "b-official")
+                group["accounts"] = [{"id": "own", "url": url, "credential": "own"}]
+                group.pop("failover", None)
+
+            console.publish(change)
+
+        def give(value: str, **more: Any) -> None:
+            answer = console.call("PUT", "/credentials/own", {"value": value, **more})
+            assert answer.status_code == 200 and value not in answer.text, answer.text
+
+        give(FIRST, destinations=[{"url": one.url}])
+        send_to(one.url)
+        until(lambda: ask(up.url, key) == 200 and FIRST in one.seen, 30)
+        files = [file for file in (up.data / "agent" / "given").rglob("*") if file.is_file()]
+        assert [(file.name, file.stat().st_mode & 0o777, file.read_text()) for file in files] == [("own", 0o400, FIRST)]
+
+        # The account goes elsewhere: the credential is discarded, and the new place never sees it.
+        send_to(other.url)
+        assert console.get("/credentials")["items"] == []
+        until(lambda: files[0].read_text() == "", 15)
+        until(lambda: ask(up.url, key) != 200, 15)
+        give(SECOND)
+        until(lambda: ask(up.url, key) == 200 and SECOND in other.seen, 30)
+        assert set(other.seen) == {SECOND}
+        assert SECOND not in one.seen
+
+        # Rotated, and taken back.
+        give(FIRST)
+        until(lambda: ask(up.url, key) == 200 and other.seen[-1] == FIRST, 15)
+        assert console.call("DELETE", "/credentials/own").status_code == 204
+        until(lambda: ask(up.url, key) != 200, 15)
+        for value in (FIRST, SECOND):
+            assert value not in up.said
+            holders = [file for file in up.data.rglob("*") if file.is_file() and value.encode() in file.read_bytes()]
+            assert holders == [], holders
