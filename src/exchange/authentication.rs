@@ -10,6 +10,15 @@ use crate::protocol::Endpoint;
 use crate::protocol::query::Target;
 use crate::reply::Rejection;
 
+/// Who sent a request, and what only the key's holder asks for.
+#[derive(Debug)]
+pub(super) struct Authenticated {
+    /// Who sent it.
+    pub caller: Caller,
+    /// When the key expires, seconds since the Unix epoch; `None` for never.
+    pub expires_at: Option<i64>,
+}
+
 /// Why a request was not authenticated.
 #[derive(Debug)]
 pub(super) struct Unauthenticated {
@@ -38,7 +47,7 @@ pub(super) fn authenticate(
     endpoint: &Endpoint,
     in_force: Option<&InForce>,
     world: &impl KeyStore,
-) -> Result<Caller, Unauthenticated> {
+) -> Result<Authenticated, Unauthenticated> {
     let mut presented = Vec::new();
     for form in Form::of(endpoint) {
         match form.read(head, target) {
@@ -67,7 +76,10 @@ pub(super) fn authenticate(
             KeyStatus::Valid { key, group } => {
                 if accepts(&group, group.clients, endpoint, form) {
                     let protocol = protocol_of(endpoint, form);
-                    return Ok(Caller::new(key, group, protocol, &in_force.policy));
+                    return Ok(Authenticated {
+                        expires_at: key.expires_at,
+                        caller: Caller::new(key, group, protocol, &in_force.policy),
+                    });
                 }
             }
         }

@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use super::authentication::authenticate;
+use super::authentication::{Authenticated, authenticate};
 use super::authorization::authorize;
 use super::edits::Edits;
-use super::environment::Environment;
+use super::environment::{Environment, Quotas};
 use super::forwarded::Forwarded;
 use super::limits::{LimitsService, local};
 use super::lists;
@@ -20,6 +20,7 @@ use super::route::Route;
 use super::several_accounts::SeveralAccounts;
 use super::upstream_head::head_edits;
 use super::upstream_request::UpstreamRequest;
+use super::usage_report;
 use crate::body::BodyError;
 use crate::config::Policy;
 use crate::config::snapshot::InForce;
@@ -74,8 +75,8 @@ pub(super) fn decide(
     let authenticated = check_head(head)
         .map_err(Into::into)
         .and_then(|()| authenticate(head, &target, endpoint, in_force, environment));
-    let (caller, policy) = match (authenticated, in_force) {
-        (Ok(caller), Some(in_force)) => (caller, &in_force.policy),
+    let (authenticated, policy) = match (authenticated, in_force) {
+        (Ok(authenticated), Some(in_force)) => (authenticated, &in_force.policy),
         (Ok(_), None) => {
             let known = RecordBuilder::new(line);
             return Decision::reject(known, context, Rejection::NotReady);
@@ -88,8 +89,15 @@ pub(super) fn decide(
             return Decision::reject(known, context, denied.rejection);
         }
     };
-    if endpoint.spec().list.is_some() {
-        let reply = list(&caller, endpoint, &target, &context);
+    let answered = match endpoint {
+        Endpoint::Usage => Some(usage(&authenticated, &context, environment)),
+        _ if endpoint.spec().list.is_some() => {
+            Some(list(&authenticated.caller, endpoint, &target, &context))
+        }
+        _ => None,
+    };
+    let caller = authenticated.caller;
+    if let Some(reply) = answered {
         let known = RecordBuilder {
             caller: Some(caller),
             ..RecordBuilder::new(line)
@@ -174,6 +182,16 @@ fn list(
     };
     let id = context.request_id.as_deref();
     Ok(Reply::written(200, body, dialect, id))
+}
+
+fn usage(
+    authenticated: &Authenticated,
+    context: &ReplyContext,
+    quotas: &impl Quotas,
+) -> Result<Reply, Rejection> {
+    let body = usage_report::body(authenticated, quotas)?;
+    let id = context.request_id.as_deref();
+    Ok(Reply::written(200, body, context.dialect, id))
 }
 
 /// Why a caller may not have what it asks for, and the model that the path names.

@@ -5,7 +5,9 @@ use std::rc::Rc;
 use crate::auth::KeyStore;
 use crate::config::account::Accounts;
 use crate::failover::{Event, RequestAttempts, States};
-use crate::limits::{AdmitError, Consumption, Estimate, Figures, Reservation, Settlement, Subject};
+use crate::limits::{
+    AdmitError, Consumption, Estimate, Figures, Reservation, Settlement, Subject, SubjectFigures,
+};
 
 /// A clock, read only where a time is needed: each reading is a host call.
 pub trait Clock {
@@ -24,6 +26,11 @@ pub trait Quotas {
     fn settle(&self, grant: Reservation, used: Consumption) -> Settlement;
     /// What is left.
     fn figures(&self, subjects: &[Subject]) -> Figures;
+    /// What is left, of each subject's limits.
+    ///
+    /// # Errors
+    /// What is spent elsewhere is not known.
+    fn figures_of_each(&self, subjects: &[Subject]) -> Result<Vec<SubjectFigures>, AdmitError>;
     /// What is left after a reservation, as far as it knows: no counter is read again.
     fn figures_after(&self, reservation: &Reservation) -> Figures;
     /// Whether this Envoy is configured to ask the limits service.

@@ -14,6 +14,10 @@ pub(super) fn accepts(group: &Group, clients: Clients, endpoint: &Endpoint, form
             Form::XApiKey | Form::VcApiKey | Form::Query => true,
         };
     }
+    // Tools that show what a key has left send it as a Bearer credential, whatever protocol it speaks.
+    if *endpoint == Endpoint::Usage {
+        return form != Form::Query;
+    }
     let own = match &group.kind {
         GroupKind::Mixed(_) => None,
         GroupKind::Source(source) => Some(source.protocol),

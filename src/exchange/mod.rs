@@ -38,6 +38,7 @@ mod several_accounts;
 mod unasked;
 mod upstream_head;
 mod upstream_request;
+mod usage_report;
 
 pub use edits::{ACCOUNT_HEADER, BodyEdit, Edits, FINAL_HEADER, HeaderEdit, PATH_HEADER};
 pub use environment::{

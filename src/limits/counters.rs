@@ -177,8 +177,12 @@ impl Counters {
         });
         let budgets = Window::ALL.map(|window| {
             let budget = limits.budget.of(window)?;
-            let remaining = budget.less(spending.of(window));
-            Some(Purse { remaining, budget })
+            let spent = spending.of(window);
+            Some(Purse {
+                remaining: budget.less(spent),
+                budget,
+                spent,
+            })
         });
         Figures {
             requests,

@@ -1,6 +1,8 @@
 //! How much is left of the limits, for the response headers.
 
 use super::budget::Window;
+use super::subject::Scope;
+use super::terms::Limits;
 use crate::money::Amount;
 
 /// What is left of the limits of a key and its group, the tighter of both for each.
@@ -48,6 +50,19 @@ pub struct Purse {
     pub remaining: Amount,
     /// What may be spent in all of it.
     pub budget: Amount,
+    /// What was spent of it, here and elsewhere; the last requests may have spent more than there was.
+    pub spent: Amount,
+}
+
+/// What is left of the limits of one subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SubjectFigures {
+    /// Whose limits they are.
+    pub scope: Scope,
+    /// The limits.
+    pub limits: Limits,
+    /// What is left of them.
+    pub figures: Figures,
 }
 
 impl Purse {
@@ -91,7 +106,11 @@ mod tests {
     fn the_tighter_budget_is_told() {
         let purse = |remaining, budget| {
             let [remaining, budget] = [remaining, budget].map(|text| Amount::parse(text).unwrap());
-            Some(Purse { remaining, budget })
+            Some(Purse {
+                remaining,
+                budget,
+                spent: Amount::ZERO,
+            })
         };
         let cases = [
             (None, None, None),
@@ -112,6 +131,7 @@ mod tests {
         let left = |text| Purse {
             remaining: amount(text),
             budget: amount("9"),
+            spent: Amount::ZERO,
         };
         let gauge = |remaining| Gauge {
             limit: 9,

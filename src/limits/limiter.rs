@@ -11,7 +11,7 @@ use super::count::Count;
 use super::counters::{Counters, ReservedShares};
 use super::elsewhere::{self, ToldSpend};
 use super::estimate::Estimate;
-use super::figures::Figures;
+use super::figures::{Figures, SubjectFigures};
 use super::now::Now;
 use super::store::{VersionedCounters, load, update};
 use super::subject::{Scope, Subject};
@@ -378,6 +378,25 @@ impl Limiter {
             counters.figures(subject, now)
         });
         tightest(figures, now)
+    }
+
+    /// What is left of the limits of each of `subjects` that has any.
+    ///
+    /// # Errors
+    /// What is spent elsewhere is not known.
+    pub fn figures_of_each(
+        &self,
+        subjects: &[Subject],
+        shared: &impl SharedData,
+        now: Now,
+    ) -> Result<Vec<SubjectFigures>, AdmitError> {
+        let subjects = self.resolve(subjects, shared)?;
+        let figures = subjects.iter().map(|subject| SubjectFigures {
+            scope: subject.scope,
+            limits: subject.limits,
+            figures: load(subject, shared, now).counters.figures(subject, now),
+        });
+        Ok(figures.collect())
     }
 
     /// Renews the leases of the slots that this VM holds; to be called every

@@ -38,7 +38,7 @@ pub use budget::Window;
 pub use count::Count;
 pub use elsewhere::{Period, SpentElsewhere, ToldSpend};
 pub use estimate::Estimate;
-pub use figures::{Figures, Gauge, Purse};
+pub use figures::{Figures, Gauge, Purse, SubjectFigures};
 pub use limiter::{AdmitError, BudgetSpent, Consumption, Limiter, Reservation, Settlement};
 pub use now::Now;
 pub use rate::Rate;

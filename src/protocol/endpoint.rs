@@ -3,6 +3,7 @@
 //! | endpoint | protocol |
 //! |---|---|
 //! | `GET /v1/models`, `GET /v1/models/{id}` | the credential's header decides |
+//! | `GET /v1/usage` | the credential's header decides |
 //! | `POST /v1/responses`, `/responses`, `/v1/chat/completions`, `/chat/completions`, `/v1/images/generations`, `/v1/images/edits` | A |
 //! | `POST /v1/messages`, `/v1/messages/count_tokens`, `/messages`, `/messages/count_tokens` | B |
 //! | `GET /v1beta/models`, `GET /v1beta/models/{id}`, `POST /v1beta/models/{model}:{method}`, `POST /v1/models/{model}:{method}`, `/v1beta/files/…` and the other [resources](super::resource) | C |
@@ -33,6 +34,8 @@ pub enum Endpoint {
         /// The model, percent-decoded.
         id: String,
     },
+    /// `GET /v1/usage`: what is left of the key's limits.
+    Usage,
     /// `POST /v1/responses` and its alias.
     Responses,
     /// `POST /v1/chat/completions` and its alias.
@@ -203,6 +206,7 @@ impl Endpoint {
             Self::Model { .. } => &EndpointSpec { name: "model", list: Some(One), ..ANSWERED },
             Self::GenerateModels => &EndpointSpec { name: "models", protocol: Some(C), list: Some(All), ..ANSWERED },
             Self::GenerateModel { .. } => &EndpointSpec { name: "model", protocol: Some(C), list: Some(One), ..ANSWERED },
+            Self::Usage => &EndpointSpec { name: "usage", ..ANSWERED },
             Self::Responses => &EndpointSpec {
                 name: "responses", protocol: Some(A), upstream: Fixed("/v1/responses"),
                 usage: Some(Wire::Responses), operation: Some(Chat), ..FORWARDED

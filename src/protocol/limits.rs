@@ -39,6 +39,7 @@ pub fn of(
         if let Some(Purse {
             budget,
             remaining: left,
+            ..
         }) = figures.budget(window)
         {
             headers.push((limit, money(budget, currency)));
@@ -162,7 +163,7 @@ fn duration(us: u64) -> String {
 }
 
 /// A moment as protocol B writes it, in whole seconds: `2026-11-22T10:15:30Z`.
-fn moment(us: u64) -> String {
+pub fn moment(us: u64) -> String {
     let seconds = i64::try_from(us.div_ceil(1_000_000)).unwrap_or(i64::MAX);
     OffsetDateTime::from_unix_timestamp(seconds)
         .ok()
@@ -252,7 +253,11 @@ mod tests {
     fn what_is_left_of_budgets() {
         let purse = |remaining, budget| {
             let [remaining, budget] = [remaining, budget].map(|text| Amount::parse(text).unwrap());
-            Some(Purse { remaining, budget })
+            Some(Purse {
+                remaining,
+                budget,
+                spent: Amount::ZERO,
+            })
         };
         let day = [
             ("x-trilane-budget-limit-day", "10"),

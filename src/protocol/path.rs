@@ -91,6 +91,7 @@ fn match_fixed_path(path: &str) -> Option<Endpoint> {
     Some(match path {
         "/healthz" => Endpoint::Health,
         "/v1/models" => Endpoint::Models,
+        "/v1/usage" => Endpoint::Usage,
         "/v1beta/models" => Endpoint::GenerateModels,
         "/v1/responses" | "/responses" => Endpoint::Responses,
         "/v1/chat/completions" | "/chat/completions" => Endpoint::ChatCompletions,

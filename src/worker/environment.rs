@@ -12,6 +12,7 @@ use crate::failover::{self, Event, RequestAttempts, States};
 use crate::keys::{KeyDigest, Namespace};
 use crate::limits::{
     AdmitError, Consumption, Estimate, Figures, Now, Reservation, Settlement, Subject,
+    SubjectFigures,
 };
 
 /// The environment of one callback, in which each clock is read once at the most.
@@ -81,6 +82,11 @@ impl<H: WorkerHost> Quotas for RequestEnvironment<'_, H> {
     fn figures(&self, subjects: &[Subject]) -> Figures {
         let limiter = &self.worker.limiter;
         limiter.figures(subjects, self.host, self.time())
+    }
+
+    fn figures_of_each(&self, subjects: &[Subject]) -> Result<Vec<SubjectFigures>, AdmitError> {
+        let limiter = &self.worker.limiter;
+        limiter.figures_of_each(subjects, self.host, self.time())
     }
 
     fn figures_after(&self, reservation: &Reservation) -> Figures {

@@ -80,6 +80,7 @@ impl StepName {
             return vec![Self::Endpoint];
         };
         let further: &[Self] = match endpoint {
+            Endpoint::Usage => return vec![Self::Endpoint, Self::Credential, Self::Key],
             Endpoint::Models
             | Endpoint::Model { .. }
             | Endpoint::GenerateModels

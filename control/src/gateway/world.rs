@@ -10,7 +10,7 @@ use trilane::exchange::{AccountStates, Clock, Quotas, StreamEnd};
 use trilane::keys::{KeyDigest, KeyRecord, Namespace, StoredRecord};
 use trilane::limits::{
     AdmitError, Consumption, Estimate, Figures, Limiter, Limits, Now, Reservation, Settlement,
-    Subject,
+    Subject, SubjectFigures,
 };
 use trilane::shared_data::{Conflict, SharedData};
 
@@ -102,6 +102,11 @@ impl Quotas for World {
 
     fn figures(&self, subjects: &[Subject]) -> Figures {
         self.limiter.figures(subjects, &self.shared, self.time())
+    }
+
+    fn figures_of_each(&self, subjects: &[Subject]) -> Result<Vec<SubjectFigures>, AdmitError> {
+        self.limiter
+            .figures_of_each(subjects, &self.shared, self.time())
     }
 
     fn figures_after(&self, reservation: &Reservation) -> Figures {

@@ -1,6 +1,7 @@
 //! Limits: who is refused before anything leaves, what each ending settles, and what clients are told.
 
 mod spend;
+mod usage_report;
 
 use proptest::prelude::*;
 
@@ -66,6 +67,11 @@ impl Quotas for Limited {
         self.looks.set(self.looks.get() + 1);
         self.limiter
             .figures(subjects, &self.shared, Now::both(self.now_us()))
+    }
+
+    fn figures_of_each(&self, subjects: &[Subject]) -> Result<Vec<SubjectFigures>, AdmitError> {
+        let now = Now::both(self.now_us());
+        self.limiter.figures_of_each(subjects, &self.shared, now)
     }
 
     fn figures_after(&self, reservation: &Reservation) -> Figures {

@@ -30,7 +30,9 @@ use crate::head::Head;
 use crate::host::fake::FakeHost;
 use crate::keys::{KeyDigest, KeyRecord, Namespace, StoredRecord};
 use crate::ledger::FailedAttempt;
-use crate::limits::{AdmitError, Consumption, Estimate, Figures, Reservation, Settlement, Subject};
+use crate::limits::{
+    AdmitError, Consumption, Estimate, Figures, Reservation, Settlement, Subject, SubjectFigures,
+};
 
 /// Key records in a map, and a clock that counts how often it is asked.
 #[derive(Debug, Default)]
@@ -175,6 +177,10 @@ impl Quotas for Unlimited {
         panic!("looked at: {subjects:?}");
     }
 
+    fn figures_of_each(&self, subjects: &[Subject]) -> Result<Vec<SubjectFigures>, AdmitError> {
+        panic!("looked at: {subjects:?}");
+    }
+
     fn figures_after(&self, reservation: &Reservation) -> Figures {
         panic!("looked at: {reservation:?}");
     }
@@ -191,6 +197,10 @@ impl Quotas for FakeWorld {
 
     fn figures(&self, subjects: &[Subject]) -> Figures {
         Unlimited.figures(subjects)
+    }
+
+    fn figures_of_each(&self, subjects: &[Subject]) -> Result<Vec<SubjectFigures>, AdmitError> {
+        Unlimited.figures_of_each(subjects)
     }
 
     fn figures_after(&self, reservation: &Reservation) -> Figures {

@@ -32,6 +32,9 @@ fn requests_find_their_endpoint() {
         ("HEAD", "/healthz", Ok(Endpoint::Health)),
         ("GET", "/v1/models", Ok(Endpoint::Models)),
         ("POST", "/v1/models", method(None, "GET")),
+        ("GET", "/v1/usage", Ok(Endpoint::Usage)),
+        ("POST", "/v1/usage", method(None, "GET")),
+        ("GET", "/v1/usage/x", unknown(None)),
         (
             "GET",
             "/v1/models/gpt-x",

@@ -5,10 +5,13 @@ from __future__ import annotations
 import datetime
 import json
 import threading
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal, localcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 from e2e.filter_discovery import discovered, put_filter
@@ -40,6 +43,7 @@ CHANGED = BOOK.key("A", requests_per_minute=10)
 LOADED = BOOK.key("A", requests_per_minute=100_000)
 RAISED = BOOK.key("A", budget={"per_day": f"{ONE:f}"})
 GONE = BOOK.key("A", requests_per_minute=3)
+ASKING = BOOK.key("A", requests_per_minute=10, budget={"per_day": f"{ONE * 2:f}"})
 
 
 def spent_by(at: datetime.datetime, day: str, month: str) -> dict[str, str]:
@@ -271,3 +275,31 @@ def test_bad_limits_are_refused_whole(desk: Desk) -> None:
     log = until(lambda: "requests_per_minute" in desk.stack.envoy_log.read_text(errors="replace"), desk.stack.check)
     assert log and desk.ask(GONE).status == 429
     desk.stack.publish(BOOK.document())
+
+
+def test_a_key_asks_what_is_left(desk: Desk) -> None:
+    """`GET /v1/usage`, in the header that tools use for any key, and from the counters that the requests are counted in."""
+
+    def left(value: str, header: str = "Authorization", scheme: str = "Bearer ") -> dict[str, Any]:
+        request = urllib.request.Request(f"{desk.stack.base_url}/v1/usage", headers={header: f"{scheme}{value}"})
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            # Money has more digits than a double.
+            return json.load(answer, parse_float=Decimal)
+
+    before = left(ASKING.value)
+    assert before["mode"] == "quota_limited" and before["unit"] == "USD", before
+    assert (before["remaining"], before["quota"]["used"]) == (ONE * 2, 0), before
+    assert desk.ask(ASKING, usage="input=1").status == 200
+    desk.records(ASKING)
+    after = left(ASKING.value, "x-api-key", "")
+    assert (after["remaining"], after["quota"]["used"]) == (ONE, ONE), after
+    own = next(subject for subject in after["limits"] if subject["scope"] == "key")
+    assert [budget["spent"] for budget in own["budgets"]] == [f"{ONE:f}"], own
+    assert own["rates"][0]["remaining"] == 9, own
+    assert desk.ask(ASKING, usage="input=1").status == 200
+    desk.records(ASKING, 2)
+    judge_refusal(desk.ask(ASKING), scope="key", budget="day")
+    spent = left(ASKING.value)
+    assert (spent["remaining"], spent["status"], spent["isValid"]) == (0, "quota_exhausted", True), spent
+    with pytest.raises(urllib.error.HTTPError, match="401"):
+        left("sk-nobody's")

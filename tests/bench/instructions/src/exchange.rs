@@ -19,7 +19,7 @@ use trilane::host::{Clocks, StatId, StatKind, Stats};
 use trilane::keys::{KeyDigest, Namespace, StoredRecord};
 use trilane::ledger::{Record, UsageStatus};
 use trilane::limits::{
-    AdmitError, Consumption, Estimate, Figures, Reservation, Settlement, Subject,
+    AdmitError, Consumption, Estimate, Figures, Reservation, Settlement, Subject, SubjectFigures,
 };
 
 use trilane::shared_data::{Conflict, SharedData};
@@ -227,6 +227,10 @@ impl Quotas for Memory {
 
     fn figures(&self, _: &[Subject]) -> Figures {
         Figures::default()
+    }
+
+    fn figures_of_each(&self, _: &[Subject]) -> Result<Vec<SubjectFigures>, AdmitError> {
+        Err(AdmitError::Conflict)
     }
 
     fn figures_after(&self, _: &Reservation) -> Figures {

@@ -1,0 +1,239 @@
+//! `GET /v1/usage`: what is left of a key's limits, from the counters that its requests are counted in.
+//!
+//! No vendor of the three protocols has such an endpoint. sub2api has (`GatewayHandler.Usage` of its
+//! `backend/internal/handler/gateway_handler.go`), and tools that show what a key has left ask for its members: the usage
+//! script that it gives cc-switch reads the first of `remaining`, `quota.remaining` and `balance`, then `unit` (or
+//! `quota.unit`) and `isValid`. So the members here have its names and its JSON numbers, `"remaining": -1` for unlimited
+//! included. `limits` is trilane's own: each limit by itself, money as text, for whoever counts with more digits than a
+//! double has.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::authentication::Authenticated;
+use super::environment::Quotas;
+use crate::limits::budget::until_next;
+use crate::limits::{Gauge, Purse, Rate, SubjectFigures, Window};
+use crate::money::Amount;
+use crate::protocol::limits::moment;
+use crate::reply::Rejection;
+
+/// The body. Without limits no counter is read.
+///
+/// # Errors
+/// What is spent elsewhere is not known.
+pub(super) fn body(
+    authenticated: &Authenticated,
+    quotas: &impl Quotas,
+) -> Result<Vec<u8>, Rejection> {
+    let caller = &authenticated.caller;
+    let each = match &*caller.subjects {
+        [] => Vec::new(),
+        subjects => quotas
+            .figures_of_each(subjects)
+            .map_err(Rejection::of_limit)?,
+    };
+    let report = UsageReport::new(authenticated, &each);
+    // Texts and numbers, into memory: it cannot fail.
+    Ok(serde_json::to_vec(&report).unwrap_or_default())
+}
+
+#[derive(Serialize)]
+struct UsageReport<'a> {
+    mode: &'static str,
+    #[serde(rename = "isValid")]
+    is_valid: bool,
+    status: &'static str,
+    #[serde(rename = "planName")]
+    plan_name: &'a str,
+    key: &'a str,
+    remaining: MoneyNumber,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unit: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quota: Option<QuotaLeft<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rate_limits: Vec<MoneyWindow>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_at: Option<String>,
+    limits: Vec<LimitsLeft>,
+}
+
+/// The budget of which the least is left.
+#[derive(Serialize)]
+struct QuotaLeft<'a> {
+    limit: MoneyNumber,
+    used: MoneyNumber,
+    remaining: MoneyNumber,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unit: Option<&'a str>,
+}
+
+/// The budget of a day or a month, the tightest of all subjects.
+#[derive(Serialize)]
+struct MoneyWindow {
+    window: &'static str,
+    limit: MoneyNumber,
+    used: MoneyNumber,
+    remaining: MoneyNumber,
+    reset_at: String,
+}
+
+/// What is left of the limits of a key, an owner, a team or a group.
+#[derive(Serialize)]
+struct LimitsLeft {
+    scope: &'static str,
+    budgets: Vec<BudgetLeft>,
+    rates: Vec<RateLeft>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    concurrent_requests: Option<u32>,
+}
+
+#[derive(Serialize)]
+struct BudgetLeft {
+    window: &'static str,
+    limit: String,
+    spent: String,
+    remaining: String,
+    resets_at: String,
+}
+
+#[derive(Serialize)]
+struct RateLeft {
+    per_minute: &'static str,
+    limit: u32,
+    remaining: u64,
+    resets_at: String,
+}
+
+/// A JSON number with all digits of an amount: no float is between.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct MoneyNumber(Option<Box<RawValue>>);
+
+impl MoneyNumber {
+    fn of(amount: Amount) -> Self {
+        Self::written(amount.to_string())
+    }
+
+    /// As sub2api says it where nothing is limited.
+    fn unlimited() -> Self {
+        Self::written("-1".to_owned())
+    }
+
+    fn written(number: String) -> Self {
+        Self(RawValue::from_string(number).ok())
+    }
+}
+
+impl<'a> UsageReport<'a> {
+    fn new(authenticated: &'a Authenticated, each: &[SubjectFigures]) -> Self {
+        let Authenticated { caller, expires_at } = authenticated;
+        let unit = caller.currency.as_deref();
+        let purses = |window| {
+            each.iter()
+                .filter_map(move |of| of.figures.budget(window))
+                .min()
+        };
+        let at_us = each.first().map_or(0, |of| of.figures.at_us);
+        let windows = Window::ALL.map(|window| Some((window, purses(window)?)));
+        let windows = windows.into_iter().flatten();
+        let tightest = windows.clone().map(|(_, purse)| purse).min();
+        let spent = tightest.is_some_and(|purse| purse.remaining == Amount::ZERO);
+        Self {
+            mode: if tightest.is_some() {
+                "quota_limited"
+            } else {
+                "unrestricted"
+            },
+            is_valid: true,
+            status: if spent { "quota_exhausted" } else { "active" },
+            plan_name: &caller.group.id,
+            key: &caller.key,
+            remaining: tightest.map_or_else(MoneyNumber::unlimited, |purse| {
+                MoneyNumber::of(purse.remaining)
+            }),
+            unit,
+            quota: tightest.map(|purse| QuotaLeft {
+                limit: MoneyNumber::of(purse.budget),
+                used: MoneyNumber::of(purse.spent),
+                remaining: MoneyNumber::of(purse.remaining),
+                unit,
+            }),
+            rate_limits: windows
+                .map(|(window, purse)| MoneyWindow::new(window, purse, at_us))
+                .collect(),
+            expires_at: expires_at.map(|end| {
+                let seconds = u64::try_from(end).unwrap_or_default();
+                moment(seconds.saturating_mul(1_000_000))
+            }),
+            limits: each.iter().map(LimitsLeft::new).collect(),
+        }
+    }
+}
+
+impl MoneyWindow {
+    fn new(window: Window, purse: Purse, at_us: u64) -> Self {
+        Self {
+            window: match window {
+                Window::Day => "1d",
+                Window::Month => "1mo",
+            },
+            limit: MoneyNumber::of(purse.budget),
+            used: MoneyNumber::of(purse.spent),
+            remaining: MoneyNumber::of(purse.remaining),
+            reset_at: next(window, at_us),
+        }
+    }
+}
+
+impl LimitsLeft {
+    fn new(of: &SubjectFigures) -> Self {
+        let SubjectFigures {
+            scope,
+            limits,
+            figures,
+        } = of;
+        let budget = |window| {
+            let purse = figures.budget(window)?;
+            Some(BudgetLeft {
+                window: window.name(),
+                limit: purse.budget.to_string(),
+                spent: purse.spent.to_string(),
+                remaining: purse.remaining.to_string(),
+                resets_at: next(window, figures.at_us),
+            })
+        };
+        let rate = |rate: Rate| {
+            let gauge = match rate {
+                Rate::Requests => figures.requests,
+                Rate::InputTokens => figures.input_tokens,
+                Rate::OutputTokens => figures.output_tokens,
+            };
+            let Gauge {
+                limit,
+                remaining,
+                reset_us,
+            } = gauge?;
+            Some(RateLeft {
+                per_minute: rate.name(),
+                limit,
+                remaining,
+                resets_at: moment(figures.at_us.saturating_add(reset_us)),
+            })
+        };
+        Self {
+            scope: scope.name(),
+            budgets: Window::ALL.into_iter().filter_map(budget).collect(),
+            rates: Rate::ALL.into_iter().filter_map(rate).collect(),
+            concurrent_requests: limits.concurrent_requests,
+        }
+    }
+}
+
+/// When the next day or month begins.
+fn next(window: Window, at_us: u64) -> String {
+    let seconds = at_us.checked_div(1_000_000).unwrap_or_default();
+    let until = until_next(window, i64::try_from(seconds).unwrap_or(i64::MAX));
+    moment(seconds.saturating_add(until).saturating_mul(1_000_000))
+}
