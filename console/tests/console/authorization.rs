@@ -136,7 +136,8 @@ on_both! {
 }
 
 /// Every route by which a member or an agent names an object: that of somebody else, and one that is not there.
-const OTHERS: [(&str, &str, &str); 7] = [
+const OTHERS: [(&str, &str, &str); 8] = [
+    ("GET /api/v1/budgets/{kind}/{id}", "owner/bob", "owner/none"),
     ("GET /api/v1/keys/{id}", "kb", "none"),
     ("GET /api/v1/keys/{id}/models", "kb/models", "none/models"),
     ("DELETE /api/v1/tokens/{id}", "token%20of%20bob", "none"),
