@@ -124,7 +124,9 @@ def test_a_generated_client(served: Served, tmp_path: Path, monkeypatch: pytest.
     assert isinstance(call("keys", "create_key", body=body), models.ApiProblem), "the id is taken"
     changed = call("keys", "change_key", "generated", body=models.KeyChangeBody(disabled=True, label="off"))
     assert changed.disabled and changed.label == "off"
-    assert call("keys", "get_key", "generated") == changed
+    # It has what the key has spent, too.
+    seen = call("keys", "get_key", "generated")
+    assert (seen.id, seen.label, seen.disabled, seen.created_at) == ("generated", "off", True, changed.created_at)
     listed = call("keys", "list_keys", limit=500)
     assert isinstance(listed, models.ItemPageKeyView) and "generated" in [key.id for key in listed.items]
     usage = call("usage", "list_usage", by="key", key="generated")
