@@ -16,21 +16,21 @@ use crate::store::audit::{self, AuditEntry};
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AuditView {
     /// When.
-    at: String,
+    pub(crate) at: String,
     /// Who.
-    actor: String,
+    pub(crate) actor: String,
     /// From which address.
-    address: String,
+    pub(crate) address: String,
     /// What was done.
-    action: String,
+    pub(crate) action: String,
     /// To what.
-    object: String,
+    pub(crate) object: String,
     /// How it was.
     #[serde(skip_serializing_if = "Option::is_none")]
-    before: Option<Value>,
+    pub(crate) before: Option<Value>,
     /// How it is since.
     #[serde(skip_serializing_if = "Option::is_none")]
-    after: Option<Value>,
+    pub(crate) after: Option<Value>,
 }
 
 fn view((_, entry): (i64, AuditEntry)) -> AuditView {

@@ -27,16 +27,16 @@ use crate::store::credentials::{self, StoredCredential};
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CredentialView {
     /// Its name, as accounts name it.
-    name: String,
+    pub(crate) name: String,
     /// Where it may be sent.
-    destination: DestinationView,
+    pub(crate) destination: DestinationView,
     /// `in_use`: a document has sent it there. `new`: none has yet. `unreadable`: the key that sealed it is not in the file of
     /// keys; give it again.
-    state: &'static str,
+    pub(crate) state: &'static str,
     /// Since when.
-    set_at: String,
+    pub(crate) set_at: String,
     /// By whom.
-    set_by: String,
+    pub(crate) set_by: String,
 }
 
 /// Where a credential may be sent.
@@ -45,15 +45,15 @@ pub struct CredentialView {
 pub struct DestinationView {
     /// An account's URL. Its path does not matter.
     #[schema(max_length = 1024)]
-    url: String,
+    pub(crate) url: String,
     /// The HTTP proxy on the way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 1024)]
-    proxy: Option<String>,
+    pub(crate) proxy: Option<String>,
     /// The file of authorities that the account's certificate must come from; none for the system's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 1024)]
-    ca: Option<String>,
+    pub(crate) ca: Option<String>,
 }
 
 /// A credential to be kept.
@@ -62,10 +62,10 @@ pub struct DestinationView {
 pub struct NewCredentialBody {
     /// Itself: one line of visible ASCII.
     #[schema(min_length = 1, max_length = 8192)]
-    value: String,
+    pub(crate) value: String,
     /// Where it may be sent; where the document in force sends it, unless they are given.
     #[schema(min_items = 1, max_items = 64)]
-    destinations: Option<Vec<DestinationView>>,
+    pub(crate) destinations: Option<Vec<DestinationView>>,
 }
 
 /// A credential, for an agent.

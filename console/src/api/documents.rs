@@ -19,27 +19,27 @@ use crate::store::documents::{self, PublishedDocument};
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DocumentHead {
     /// Its version, from 1. The greatest is in force.
-    version: i64,
+    pub(crate) version: i64,
     /// The digest of what gateways get.
-    sha256: String,
+    pub(crate) sha256: String,
     /// Who published it.
-    author: String,
+    pub(crate) author: String,
     /// Why.
-    note: String,
+    pub(crate) note: String,
     /// The version that it publishes again.
     #[serde(skip_serializing_if = "Option::is_none")]
-    again: Option<i64>,
+    pub(crate) again: Option<i64>,
     /// When.
-    published_at: String,
+    pub(crate) published_at: String,
 }
 
 /// A published document.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DocumentView {
     #[serde(flatten)]
-    head: DocumentHead,
+    pub(crate) head: DocumentHead,
     /// Its text, as it was written.
-    body: String,
+    pub(crate) body: String,
 }
 
 /// Why an older version is published again.
@@ -48,7 +48,7 @@ pub struct DocumentView {
 pub struct PublishAgainBody {
     /// Why.
     #[schema(max_length = 1000)]
-    note: String,
+    pub(crate) note: String,
 }
 
 /// What is known of a document.
@@ -95,10 +95,35 @@ pub async fn list(
 #[utoipa::path(get, operation_id = "get_current_document", path = "/api/v1/documents/current", tag = "documents",
     responses((status = 200, body = DocumentView, headers(("etag" = String)))))]
 pub async fn current(State(state): State<ConsoleState>) -> Result<Response, ApiProblem> {
+    let document = in_force(&state).await?;
+    document.map(answer).ok_or_else(ApiProblem::not_found)
+}
+
+/// The version in force, if there is one.
+///
+/// # Errors
+/// Those of the database.
+pub(crate) async fn in_force(
+    state: &ConsoleState,
+) -> Result<Option<PublishedDocument>, ApiProblem> {
     let mut transaction = state.store.read().await?;
     let document = documents::current(&mut transaction).await?;
     transaction.rollback().await;
-    document.map(answer).ok_or_else(ApiProblem::not_found)
+    Ok(document)
+}
+
+/// One version, if there is it.
+///
+/// # Errors
+/// Those of the database.
+pub(crate) async fn version(
+    state: &ConsoleState,
+    version: i64,
+) -> Result<Option<PublishedDocument>, ApiProblem> {
+    let mut transaction = state.store.read().await?;
+    let document = documents::find(&mut transaction, version).await?;
+    transaction.rollback().await;
+    Ok(document)
 }
 
 /// One version.
@@ -108,9 +133,7 @@ pub async fn get(
     State(state): State<ConsoleState>,
     InPath(version): InPath<i64>,
 ) -> Result<Response, ApiProblem> {
-    let mut transaction = state.store.read().await?;
-    let document = documents::find(&mut transaction, version).await?;
-    transaction.rollback().await;
+    let document = self::version(&state, version).await?;
     document.map(answer).ok_or_else(ApiProblem::not_found)
 }
 

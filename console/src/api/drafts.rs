@@ -25,28 +25,28 @@ use crate::store::{Transaction, audit, documents};
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DraftHead {
     /// Its id.
-    id: String,
+    pub(crate) id: String,
     /// Grows with each change; its ETag.
-    revision: i64,
+    pub(crate) revision: i64,
     /// The version that was in force when it was begun; 0: none was.
-    based_on: i64,
+    pub(crate) based_on: i64,
     /// Who changed it last.
-    author: String,
+    pub(crate) author: String,
     /// What it is for.
-    note: String,
+    pub(crate) note: String,
     /// When it was begun.
-    created_at: String,
+    pub(crate) created_at: String,
     /// When it was changed last.
-    changed_at: String,
+    pub(crate) changed_at: String,
 }
 
 /// A draft.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DraftView {
     #[serde(flatten)]
-    head: DraftHead,
+    pub(crate) head: DraftHead,
     /// The document, as it is written.
-    body: String,
+    pub(crate) body: String,
 }
 
 /// A draft to be begun or changed.
@@ -54,29 +54,29 @@ pub struct DraftView {
 #[serde(deny_unknown_fields)]
 pub struct DraftBody {
     /// The document. A new draft without one begins with the version in force.
-    body: Option<String>,
+    pub(crate) body: Option<String>,
     /// What it is for.
     #[serde(default)]
     #[schema(max_length = 1000)]
-    note: String,
+    pub(crate) note: String,
     /// Whoever changes it has seen the version in force, and goes on from it.
     #[serde(default)]
-    rebase: bool,
+    pub(crate) rebase: bool,
 }
 
 /// What a gateway would say of a draft.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CheckView {
     /// Whether it would be taken.
-    valid: bool,
+    pub(crate) valid: bool,
     /// Why not, each with its place.
-    problems: Vec<PlacedProblem>,
+    pub(crate) problems: Vec<PlacedProblem>,
     /// What is allowed, yet looks unintended.
-    warnings: Vec<PlacedProblem>,
+    pub(crate) warnings: Vec<PlacedProblem>,
     /// How many groups it has.
-    groups: usize,
+    pub(crate) groups: usize,
     /// How many keys it has.
-    keys: usize,
+    pub(crate) keys: usize,
 }
 
 /// How a draft differs from the version in force.
@@ -279,7 +279,11 @@ pub async fn publish(
     Ok(answer.into_response())
 }
 
-async fn read(state: &ConsoleState, id: &str) -> Result<Draft, ApiProblem> {
+/// A draft as it is, for a page.
+///
+/// # Errors
+/// There is none of this id.
+pub(crate) async fn read(state: &ConsoleState, id: &str) -> Result<Draft, ApiProblem> {
     let mut transaction = state.store.read().await?;
     let draft = find(&mut transaction, id).await?;
     transaction.rollback().await;

@@ -59,25 +59,25 @@ impl EnvoyReport {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EnvoyView {
     /// Its id.
-    id: String,
+    pub(crate) id: String,
     /// Its name.
-    name: String,
+    pub(crate) name: String,
     /// `new`: its agent has not enrolled. `enrolled`. `revoked`: it may do nothing any more.
-    state: &'static str,
+    pub(crate) state: &'static str,
     /// Until when its agent may enrol.
     #[serde(skip_serializing_if = "Option::is_none")]
-    enrol_until: Option<String>,
+    pub(crate) enrol_until: Option<String>,
     /// When its agent enrolled.
     #[serde(skip_serializing_if = "Option::is_none")]
-    enrolled_at: Option<String>,
+    pub(crate) enrolled_at: Option<String>,
     /// When its agent was last heard of.
     #[serde(skip_serializing_if = "Option::is_none")]
-    seen_at: Option<String>,
+    pub(crate) seen_at: Option<String>,
     /// What it said then.
     #[serde(skip_serializing_if = "Option::is_none")]
-    report: Option<EnvoyReport>,
+    pub(crate) report: Option<EnvoyReport>,
     /// When it was added.
-    created_at: String,
+    pub(crate) created_at: String,
 }
 
 /// An Envoy to be added.
@@ -86,21 +86,21 @@ pub struct EnvoyView {
 pub struct NewEnvoyBody {
     /// Its id: letters, digits, `-` `_` `.` `:`.
     #[schema(min_length = 1, max_length = 128)]
-    id: String,
+    pub(crate) id: String,
     /// Its name; the id unless it is given.
     #[schema(max_length = 128)]
-    name: Option<String>,
+    pub(crate) name: Option<String>,
 }
 
 /// A token with which an agent enrols.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EnrolmentView {
     /// The Envoy's id.
-    envoy: String,
+    pub(crate) envoy: String,
     /// The token, shown this once, good once.
-    token: String,
+    pub(crate) token: String,
     /// Until when it is good.
-    expires_at: String,
+    pub(crate) expires_at: String,
 }
 
 /// An agent that wants to enrol.

@@ -23,7 +23,7 @@ mod openapi;
 pub(crate) mod paging;
 pub(crate) mod parts;
 pub(crate) mod people;
-mod problem;
+pub(crate) mod problem;
 mod report;
 pub(crate) mod requests;
 mod role;

@@ -22,15 +22,15 @@ use crate::store::people::{self, Person};
 #[derive(Debug, Serialize, ToSchema)]
 pub struct PersonView {
     /// The id, which is the owner of this person's keys. For an agent: the id of its Envoy.
-    id: String,
+    pub(crate) id: String,
     /// The name.
-    name: String,
+    pub(crate) name: String,
     /// `admin`, `member`, `viewer` or `agent`.
-    role: String,
+    pub(crate) role: String,
     /// Whether nothing is allowed any more.
-    disabled: bool,
+    pub(crate) disabled: bool,
     /// Since when.
-    created_at: String,
+    pub(crate) created_at: String,
 }
 
 /// A person to be added.
@@ -39,12 +39,12 @@ pub struct PersonView {
 pub struct NewPersonBody {
     /// The id, which is the owner of this person's keys. For an agent: the id of its Envoy.
     #[schema(min_length = 1, max_length = 128)]
-    id: String,
+    pub(crate) id: String,
     /// The name.
     #[schema(max_length = 128)]
-    name: String,
+    pub(crate) name: String,
     /// What this person may do.
-    role: Role,
+    pub(crate) role: Role,
 }
 
 /// What is to be changed of a person.
@@ -53,11 +53,11 @@ pub struct NewPersonBody {
 pub struct PersonChangeBody {
     /// Another name.
     #[schema(max_length = 128)]
-    name: Option<String>,
+    pub(crate) name: Option<String>,
     /// Another role.
-    role: Option<Role>,
+    pub(crate) role: Option<Role>,
     /// Whether nothing is allowed any more.
-    disabled: Option<bool>,
+    pub(crate) disabled: Option<bool>,
 }
 
 fn view(person: Person) -> PersonView {

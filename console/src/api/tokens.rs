@@ -23,18 +23,18 @@ use crate::timestamp;
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TokenView {
     /// Its id.
-    id: String,
+    pub(crate) id: String,
     /// Whose it is.
-    person: String,
+    pub(crate) person: String,
     /// What it is for.
-    name: String,
+    pub(crate) name: String,
     /// Its last characters.
-    hint: String,
+    pub(crate) hint: String,
     /// When it expires; missing: never.
     #[serde(skip_serializing_if = "Option::is_none")]
-    expires_at: Option<String>,
+    pub(crate) expires_at: Option<String>,
     /// When it was made.
-    created_at: String,
+    pub(crate) created_at: String,
 }
 
 /// A new token.
@@ -53,11 +53,11 @@ pub struct CreatedToken {
 pub struct NewTokenBody {
     /// What it is for.
     #[schema(min_length = 1, max_length = 128)]
-    name: String,
+    pub(crate) name: String,
     /// Whose it is: one's own unless it is given; another's only admins make.
-    person: Option<String>,
+    pub(crate) person: Option<String>,
     /// When it expires, as RFC 3339.
-    expires_at: Option<String>,
+    pub(crate) expires_at: Option<String>,
 }
 
 fn view(token: ApiToken) -> TokenView {

@@ -5,7 +5,9 @@
 //! the version that it was begun from is still in force.
 
 mod check;
+mod difference;
 mod life;
 
 pub use check::{CheckedDocument, PriceResolver, ResolvedText, check};
+pub use difference::{Difference, differences};
 pub use life::{DocumentError, NewDraft, begin, change, publish, publish_again};

@@ -19,7 +19,9 @@
 
 mod appearance;
 mod assets;
+mod confirm;
 mod cookie;
+mod documents;
 mod error;
 mod field_problems;
 mod form;
@@ -74,6 +76,7 @@ pub fn router(state: ConsoleState) -> Router {
             "/keys/{id}/remove",
             get(keys::confirm_remove).post(keys::remove),
         )
+        .merge(documents_router())
         .layer(middleware::from_fn(headers::on_pages))
         .route("/assets/{name}", get(assets::get))
         .with_state(state)
@@ -82,4 +85,39 @@ pub fn router(state: ConsoleState) -> Router {
 /// Where one begins: what was just done is told there.
 async fn start(_: SignedIn, RawQuery(query): RawQuery) -> Redirect {
     Redirect::to(&query.map_or_else(|| "/keys".to_owned(), |query| format!("/keys?{query}")))
+}
+
+/// The pages of the configuration document.
+fn documents_router() -> Router<ConsoleState> {
+    Router::new()
+        .route("/groups", get(documents::groups))
+        .route("/groups/{id}", get(documents::group))
+        .route("/drafts", post(documents::begin))
+        .route("/drafts/{id}", get(documents::draft))
+        .route("/drafts/{id}/note", post(documents::save_note))
+        .route(
+            "/drafts/{id}/text",
+            get(documents::text).post(documents::save_text),
+        )
+        .route(
+            "/drafts/{id}/group",
+            get(documents::draft_group).post(documents::save_group),
+        )
+        .route(
+            "/drafts/{id}/model",
+            get(documents::model).post(documents::save_model),
+        )
+        .route(
+            "/drafts/{id}/account",
+            get(documents::account).post(documents::save_account),
+        )
+        .route("/drafts/{id}/rebase", post(documents::rebase))
+        .route("/drafts/{id}/publish", post(documents::publish))
+        .route(
+            "/drafts/{id}/discard",
+            get(documents::confirm_discard).post(documents::discard),
+        )
+        .route("/documents", get(documents::history))
+        .route("/documents/{version}", get(documents::version))
+        .route("/documents/{version}/publish", post(documents::again))
 }

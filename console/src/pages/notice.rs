@@ -9,6 +9,8 @@ pub enum Notice {
     Saved,
     /// Something was removed.
     Removed,
+    /// A document was published.
+    Published,
     /// A password was set.
     PasswordSet,
     /// A key was disabled.
@@ -19,9 +21,10 @@ pub enum Notice {
     KeyRemoved,
 }
 
-const ALL: [Notice; 6] = [
+const ALL: [Notice; 7] = [
     Notice::Saved,
     Notice::Removed,
+    Notice::Published,
     Notice::PasswordSet,
     Notice::KeyDisabled,
     Notice::KeyEnabled,
@@ -33,6 +36,7 @@ impl Notice {
         match self {
             Self::Saved => "saved",
             Self::Removed => "removed",
+            Self::Published => "published",
             Self::PasswordSet => "password-set",
             Self::KeyDisabled => "key-disabled",
             Self::KeyEnabled => "key-enabled",
@@ -44,6 +48,7 @@ impl Notice {
         match self {
             Self::Saved => "Saved.",
             Self::Removed => "Removed.",
+            Self::Published => "Published: every gateway takes it within seconds.",
             Self::KeyDisabled => "The key is disabled: gateways refuse it within a second.",
             Self::KeyEnabled => "The key is enabled: gateways take it within a second.",
             Self::KeyRemoved => "The key is removed. Its usage and spend stay.",

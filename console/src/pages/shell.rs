@@ -9,7 +9,10 @@ use crate::api::{Caller, allows};
 struct Place(&'static str, &'static str, &'static str);
 
 /// All places, in their order.
-const PLACES: &[Place] = &[Place("Keys", "/keys", "/api/v1/keys")];
+const PLACES: &[Place] = &[
+    Place("Keys", "/keys", "/api/v1/keys"),
+    Place("Groups & models", "/groups", "/api/v1/documents/current"),
+];
 
 /// A link of the navigation.
 #[derive(Debug)]

@@ -25,6 +25,8 @@ class SeededConsole:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._sessions: dict[str, list[Any]] = {}
+        #: What paths of pages have in braces.
+        self.named: dict[str, str] = {}
 
     @property
     def url(self) -> str:
@@ -116,10 +118,30 @@ def fill(api: Api) -> None:
     assert answer.status_code == 200, answer.text
 
 
+def drafts(api: Api) -> dict[str, str]:
+    """Two versions in force one after the other, a draft of the first, and one of the second that a gateway would refuse."""
+    outdated = api.post("/drafts", {"note": "Begun before version 2"})["id"]
+
+    def dearer(document: dict[str, Any]) -> None:
+        document["groups"][0]["multiplier"] = "0.2500"
+
+    api.publish(dearer)
+    draft = api.post("/drafts", {"note": "Cheaper evaluations"})
+    body = json.loads(draft["body"])
+    body["groups"][0]["multiplier"] = "a quarter"
+    body["groups"][0]["models"][0]["prices"]["input"] = "1.5"
+    put = {"body": json.dumps(body), "note": draft["note"]}
+    answer = api.call("PUT", f"/drafts/{draft['id']}", put, **{"if-match": '"1"'})
+    assert answer.status_code == 200, answer.text
+    return {"outdated": outdated, "draft": draft["id"]}
+
+
 @contextmanager
 def seeded(place: Path) -> Iterator[SeededConsole]:
     document = ROOT / "envoy" / "gateway.json"
     options = ("--import-document", str(document), "--gateway-url", "https://ai.example.com")
     with Console(place / "db", *options) as console:
         fill(console.api)
-        yield SeededConsole(console)
+        site = SeededConsole(console)
+        site.named = drafts(console.api)
+        yield site

@@ -26,7 +26,7 @@ def test_a_page(site: SeededConsole, chromium: Browsers, name: str, path: str, p
     SCREENSHOTS.mkdir(exist_ok=True)
     state = site.session(person) if person else None
     with chromium.visitor(site.url, state=state) as visitor:
-        page = visitor.open(path)
+        page = visitor.open(path.format_map(site.named))
         assert page.locator("h1").count() == 1
         for theme in ("light", "dark"):
             page.emulate_media(color_scheme=theme, reduced_motion="reduce")

@@ -1,0 +1,236 @@
+//! A draft: what it changes, what a gateway would say of it, and its text.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse as _, Response};
+use http::{Method, StatusCode};
+use serde_json::Value;
+
+use super::shown::{self, GroupShown};
+use super::{items, parsed, path_with, text_at};
+use crate::api::parts::InPath;
+use crate::api::problem::PlacedProblem;
+use crate::api::{ConsoleState, documents, drafts, moment};
+use crate::documents::{Difference, differences};
+use crate::pages::form::Fields;
+use crate::pages::{FieldProblems, PageError, Shell, SignedIn, page};
+use crate::store::drafts::Draft;
+
+/// The most differences that a page shows.
+const MOST: usize = 200;
+
+/// A group, in a line, with the paths of its forms.
+struct GroupLine {
+    group: GroupShown,
+    path: String,
+    /// How many problems it has.
+    problems: usize,
+}
+
+/// A problem, and where it is mended.
+struct ProblemLine {
+    place: String,
+    reason: String,
+    path: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "draft.html")]
+struct DraftPage {
+    shell: Shell,
+    path: String,
+    new_group: String,
+    revision: i64,
+    based_on: i64,
+    author: String,
+    changed_at: String,
+    fields: Fields,
+    problems: FieldProblems,
+    /// Who has published another version meanwhile, and which.
+    overtaken: Option<(String, i64, String)>,
+    is_json: bool,
+    is_valid: bool,
+    wrong: Vec<ProblemLine>,
+    warnings: Vec<ProblemLine>,
+    changes: Vec<Difference>,
+    more_changes: usize,
+    groups: Vec<GroupLine>,
+    may_change: bool,
+}
+
+#[derive(Template)]
+#[template(path = "draft_text.html")]
+struct TextPage {
+    shell: Shell,
+    path: String,
+    revision: i64,
+    fields: Fields,
+    problems: FieldProblems,
+    differences: Vec<Difference>,
+    may_change: bool,
+}
+
+/// The number of the group that a place is in.
+fn group_of(place: &str) -> Option<usize> {
+    let rest = place.strip_prefix("groups[")?;
+    rest.split_once(']')?.0.parse().ok()
+}
+
+fn lines(all: &[PlacedProblem], draft: &str, document: &Value) -> Vec<ProblemLine> {
+    let lines = all.iter().map(|problem| {
+        let group = group_of(&problem.path).and_then(|at| items(document, "groups").get(at));
+        let id = group.map(|group| text_at(group, "id"));
+        let place = match (id, problem.path.split_once(']')) {
+            (Some(id), Some((_, rest))) => format!("group {id}{}", rest.replace('.', " › ")),
+            _ => problem.path.clone(),
+        };
+        ProblemLine {
+            place,
+            reason: problem.reason.clone(),
+            path: id.map(|id| path_with(&format!("/drafts/{draft}/group"), &[("group", id)])),
+        }
+    });
+    lines.collect()
+}
+
+/// One draft.
+pub async fn draft(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+    Path(id): Path<String>,
+) -> Result<Response, PageError> {
+    signed_in.api(Method::GET, "/api/v1/drafts/{id}")?;
+    show(&state, &signed_in, &id, FieldProblems::default()).await
+}
+
+/// A draft's page, with what went wrong.
+pub(super) async fn show(
+    state: &ConsoleState,
+    signed_in: &SignedIn,
+    id: &str,
+    problems: FieldProblems,
+) -> Result<Response, PageError> {
+    let draft = drafts::read(state, id).await?;
+    let current = documents::in_force(state).await?;
+    let checked = drafts::check(State(state.clone()), InPath(id.to_owned()))
+        .await?
+        .0;
+    let document = parsed(&draft.body);
+    let is_json = document.as_ref().is_some_and(Value::is_object);
+    let document = document.unwrap_or_default();
+    let before = current.as_ref().and_then(|current| parsed(&current.body));
+    let mut changes = if is_json {
+        differences(&before.unwrap_or_else(|| serde_json::json!({})), &document)
+    } else {
+        Vec::new()
+    };
+    let more_changes = changes.len().saturating_sub(MOST);
+    changes.truncate(MOST);
+    let overtaken = current
+        .filter(|current| current.version != draft.based_on)
+        .map(|current| {
+            (
+                current.author,
+                current.version,
+                moment(current.published_at),
+            )
+        });
+    let groups = shown::groups(&document).into_iter().enumerate();
+    let groups = groups.map(|(at, group)| GroupLine {
+        path: path_with(&format!("/drafts/{id}/group"), &[("group", &group.id)]),
+        problems: checked
+            .problems
+            .iter()
+            .filter(|problem| group_of(&problem.path) == Some(at))
+            .count(),
+        group,
+    });
+    let failed = !problems.is_empty();
+    let page = page(&DraftPage {
+        shell: signed_in.shell("Draft"),
+        path: format!("/drafts/{id}"),
+        new_group: format!("/drafts/{id}/group"),
+        revision: draft.revision,
+        based_on: draft.based_on,
+        author: draft.author,
+        changed_at: moment(draft.changed_at),
+        fields: Fields::default().with("note", draft.note),
+        problems,
+        overtaken,
+        is_json,
+        is_valid: checked.valid,
+        wrong: lines(&checked.problems, id, &document),
+        warnings: lines(&checked.warnings, id, &document),
+        changes,
+        more_changes,
+        groups: groups.collect(),
+        may_change: signed_in.may(&Method::PUT, "/api/v1/drafts/{id}"),
+    })?;
+    Ok((status(failed), page).into_response())
+}
+
+/// The status of a page that shows a form again.
+pub(super) const fn status(failed: bool) -> StatusCode {
+    if failed {
+        StatusCode::UNPROCESSABLE_ENTITY
+    } else {
+        StatusCode::OK
+    }
+}
+
+/// The text of a draft.
+pub async fn text(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+    Path(id): Path<String>,
+) -> Result<Response, PageError> {
+    signed_in.api(Method::GET, "/api/v1/drafts/{id}")?;
+    let draft = drafts::read(&state, &id).await?;
+    let fields = Fields::default().with("body", draft.body.clone());
+    show_text(
+        &signed_in,
+        &draft,
+        fields,
+        FieldProblems::default(),
+        Vec::new(),
+    )
+}
+
+/// The page of a draft's text, with what went wrong.
+pub(super) fn show_text(
+    signed_in: &SignedIn,
+    draft: &Draft,
+    fields: Fields,
+    problems: FieldProblems,
+    differences: Vec<Difference>,
+) -> Result<Response, PageError> {
+    let failed = !problems.is_empty();
+    let page = page(&TextPage {
+        shell: signed_in.shell("Text of the draft"),
+        path: format!("/drafts/{}", draft.id),
+        revision: draft.revision,
+        fields,
+        problems,
+        differences,
+        may_change: signed_in.may(&Method::PUT, "/api/v1/drafts/{id}"),
+    })?;
+    Ok((status(failed), page).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_a_problem_is() {
+        for (place, want) in [
+            ("groups[2].models[0].id", Some(2)),
+            ("groups[0]", Some(0)),
+            ("groups", None),
+            ("keys[1].group", None),
+            ("", None),
+        ] {
+            assert_eq!(group_of(place), want, "{place}");
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! What is done with a draft as a whole: begin, annotate, write, take up, publish, discard.
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse as _, Redirect, Response};
+use http::{HeaderMap, Method};
+use serde_json::Value;
+
+use super::draft::{show, show_text};
+use super::editing::{if_match, overtaken, put};
+use super::parsed;
+use crate::api::drafts::{self, DraftBody};
+use crate::api::parts::{Body, InPath};
+use crate::api::{ApiProblem, ConsoleState};
+use crate::documents::differences;
+use crate::pages::confirm::Confirm;
+use crate::pages::{FieldProblems, Notice, PageError, SignedForm, SignedIn, done, page};
+
+/// Begins a draft with the version in force.
+pub async fn begin(
+    State(state): State<ConsoleState>,
+    sent: SignedForm,
+) -> Result<Response, PageError> {
+    let caller = sent.signed_in.api(Method::POST, "/api/v1/drafts")?;
+    let body = DraftBody {
+        body: None,
+        note: sent.fields.get("note").to_owned(),
+        rebase: false,
+    };
+    let made = drafts::create(State(state), caller, HeaderMap::new(), Body(body)).await?;
+    let id = made.body().get("id").and_then(Value::as_str);
+    Ok(Redirect::to(&format!("/drafts/{}", id.unwrap_or_default())).into_response())
+}
+
+/// Says what a draft is for.
+pub async fn save_note(
+    State(state): State<ConsoleState>,
+    Path(id): Path<String>,
+    sent: SignedForm,
+) -> Result<Response, PageError> {
+    let SignedForm { signed_in, fields } = sent;
+    let caller = signed_in.api(Method::PUT, "/api/v1/drafts/{id}")?;
+    let draft = drafts::read(&state, &id).await?;
+    // A note is put over another's only by who has seen it.
+    let revision = fields.get("revision");
+    if revision != draft.revision.to_string() {
+        return refused(
+            &state,
+            &signed_in,
+            &id,
+            ApiProblem::precondition(overtaken(&draft)),
+        )
+        .await;
+    }
+    let note = fields.get("note").to_owned();
+    match put(&state, caller, &draft, None, note, false).await {
+        Ok(()) => Ok(done(&format!("/drafts/{id}"), Notice::Saved)),
+        Err(problem) => refused(&state, &signed_in, &id, problem).await,
+    }
+}
+
+/// Writes the text of a draft.
+pub async fn save_text(
+    State(state): State<ConsoleState>,
+    Path(id): Path<String>,
+    sent: SignedForm,
+) -> Result<Response, PageError> {
+    let SignedForm { signed_in, fields } = sent;
+    let caller = signed_in.api(Method::PUT, "/api/v1/drafts/{id}")?;
+    let draft = drafts::read(&state, &id).await?;
+    let body = fields.exact("body").replace("\r\n", "\n");
+    let told = |problems, draft: &_| {
+        let texts = parsed(fields.exact("body")).zip(parsed(draft_body(draft)));
+        let differ = texts.map(|(mine, theirs)| differences(&theirs, &mine));
+        show_text(
+            &signed_in,
+            draft,
+            fields.clone(),
+            problems,
+            differ.unwrap_or_default(),
+        )
+    };
+    if fields.get("revision") != draft.revision.to_string() {
+        let mut problems = FieldProblems::default();
+        problems.general = Some(overtaken(&draft));
+        return told(problems, &draft);
+    }
+    if let Err(error) = serde_json::from_str::<Value>(&body) {
+        let mut problems = FieldProblems::default();
+        problems.push("body", &format!("is not JSON: {error}"));
+        return show_text(&signed_in, &draft, fields, problems, Vec::new());
+    }
+    match put(
+        &state,
+        caller,
+        &draft,
+        Some(body),
+        draft.note.clone(),
+        false,
+    )
+    .await
+    {
+        Ok(()) => Ok(done(&format!("/drafts/{id}"), Notice::Saved)),
+        Err(problem) => {
+            let draft = drafts::read(&state, &id).await?;
+            told(FieldProblems::of(problem)?, &draft)
+        }
+    }
+}
+
+fn draft_body(draft: &crate::store::drafts::Draft) -> &str {
+    &draft.body
+}
+
+/// Goes on from the version that was published meanwhile: whoever says so has seen what the draft would change of it.
+pub async fn rebase(
+    State(state): State<ConsoleState>,
+    Path(id): Path<String>,
+    sent: SignedForm,
+) -> Result<Response, PageError> {
+    let SignedForm { signed_in, fields } = sent;
+    let caller = signed_in.api(Method::PUT, "/api/v1/drafts/{id}")?;
+    let headers = if_match(fields.get("revision"));
+    let draft = drafts::read(&state, &id).await?;
+    let body = DraftBody {
+        body: None,
+        note: draft.note,
+        rebase: true,
+    };
+    let changed = drafts::change(
+        State(state.clone()),
+        caller,
+        InPath(id.clone()),
+        headers,
+        Body(body),
+    );
+    match changed.await {
+        Ok(_) => Ok(done(&format!("/drafts/{id}"), Notice::Saved)),
+        Err(problem) => refused(&state, &signed_in, &id, problem).await,
+    }
+}
+
+/// Publishes a draft, with its note.
+pub async fn publish(
+    State(state): State<ConsoleState>,
+    Path(id): Path<String>,
+    sent: SignedForm,
+) -> Result<Response, PageError> {
+    let SignedForm { signed_in, fields } = sent;
+    let caller = signed_in.api(Method::POST, "/api/v1/drafts/{id}/publish")?;
+    let headers = if_match(fields.get("revision"));
+    let published = drafts::publish(State(state.clone()), caller, InPath(id.clone()), headers);
+    match published.await {
+        Ok(_) => Ok(done("/groups", Notice::Published)),
+        Err(problem) => refused(&state, &signed_in, &id, problem).await,
+    }
+}
+
+/// Asks whether a draft is to be discarded.
+pub async fn confirm_discard(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+    Path(id): Path<String>,
+) -> Result<Response, PageError> {
+    signed_in.api(Method::DELETE, "/api/v1/drafts/{id}")?;
+    let draft = drafts::read(&state, &id).await?;
+    let path = format!("/drafts/{id}");
+    page(&Confirm {
+        shell: signed_in.shell("Discard the draft?"),
+        crumb: ("Draft".to_owned(), path.clone()),
+        text: format!(
+            "What {} and others have changed in it is lost. What is in force stays as it is.",
+            draft.author
+        ),
+        action: format!("{path}/discard"),
+        hidden: vec![("revision", draft.revision.to_string())],
+        button: "Discard draft",
+        back: path,
+    })
+}
+
+/// Discards a draft.
+pub async fn discard(
+    State(state): State<ConsoleState>,
+    Path(id): Path<String>,
+    sent: SignedForm,
+) -> Result<Response, PageError> {
+    let SignedForm { signed_in, fields } = sent;
+    let caller = signed_in.api(Method::DELETE, "/api/v1/drafts/{id}")?;
+    let headers = if_match(fields.get("revision"));
+    match drafts::remove(State(state.clone()), caller, InPath(id.clone()), headers).await {
+        Ok(_) => Ok(done("/groups", Notice::Removed)),
+        Err(problem) => refused(&state, &signed_in, &id, problem).await,
+    }
+}
+
+/// The draft's page, with why something was not done. What is wrong with its text stands there anyway.
+async fn refused(
+    state: &ConsoleState,
+    signed_in: &SignedIn,
+    id: &str,
+    problem: ApiProblem,
+) -> Result<Response, PageError> {
+    let mut problems = FieldProblems::default();
+    problems.general = Some(match problem.status() {
+        412 => {
+            let draft = drafts::read(state, id).await?;
+            format!(
+                "{} has changed this draft since you opened it (revision {}). Look at what it changes now.",
+                draft.author, draft.revision
+            )
+        }
+        409 => problem.detail().to_owned(),
+        422 => "A gateway would refuse it: see what is wrong below.".to_owned(),
+        _ => return Err(problem.into()),
+    });
+    show(state, signed_in, id, problems).await
+}

@@ -1,0 +1,151 @@
+//! Changing a draft by a form: nobody's change is lost.
+
+use axum::extract::State;
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header::IF_MATCH};
+use serde_json::Value;
+
+use super::parsed;
+use crate::api::drafts::{self, DraftBody};
+use crate::api::parts::{Body, InPath};
+use crate::api::{Caller, ConsoleState, moment};
+use crate::documents::{Difference, differences};
+use crate::pages::form::Fields;
+use crate::pages::{FieldProblems, PageError, SignedIn};
+use crate::store::drafts::Draft;
+
+/// A draft that a form is of.
+pub struct Edited {
+    /// It.
+    pub draft: Draft,
+    /// Its text; an object.
+    pub document: Value,
+}
+
+/// What came of a form.
+pub enum Outcome {
+    /// It is in the draft.
+    Saved,
+    /// It is not; why, and how what was typed differs from what somebody else has put there.
+    Refused(FieldProblems, Vec<Difference>),
+}
+
+/// Whoever may change drafts, and the draft.
+///
+/// # Errors
+/// It may not, there is no such draft, or its text is no JSON, so that only the page of the text can change it.
+pub async fn open(
+    state: &ConsoleState,
+    signed_in: &SignedIn,
+    id: &str,
+) -> Result<(Caller, Edited), PageError> {
+    let caller = signed_in.api(Method::PUT, "/api/v1/drafts/{id}")?;
+    let draft = drafts::read(state, id).await?;
+    let document = parsed(&draft.body).filter(Value::is_object);
+    let document = document.ok_or_else(|| {
+        crate::api::ApiProblem::bad(
+            "The text of this draft is no JSON object. Mend it on the page of the text first.",
+        )
+    })?;
+    Ok((caller, Edited { draft, document }))
+}
+
+/// The header that names a revision.
+pub fn if_match(revision: &str) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    if let Ok(value) = HeaderValue::from_str(&format!("\"{revision}\"")) {
+        headers.insert(IF_MATCH, value);
+    }
+    headers
+}
+
+/// What is told to the second of two.
+pub fn overtaken(draft: &Draft) -> String {
+    format!(
+        "{} has changed this draft since you opened it ({}, revision {}). What you typed stands below; look at what differs, then save it over theirs or go back.",
+        draft.author,
+        moment(draft.changed_at),
+        draft.revision
+    )
+}
+
+/// Puts what a form says into the draft's text.
+///
+/// # Errors
+/// What is no fault of the form.
+pub async fn save(
+    state: &ConsoleState,
+    caller: Caller,
+    edited: Edited,
+    fields: &Fields,
+    edit: impl FnOnce(&mut Value, &mut FieldProblems),
+) -> Result<Outcome, PageError> {
+    let Edited { draft, document } = edited;
+    let mut changed = document.clone();
+    let mut problems = FieldProblems::default();
+    edit(&mut changed, &mut problems);
+    if fields.get("revision") != draft.revision.to_string() {
+        problems.general = Some(overtaken(&draft));
+        return Ok(Outcome::Refused(problems, differences(&document, &changed)));
+    }
+    if !problems.is_empty() {
+        return Ok(Outcome::Refused(problems, Vec::new()));
+    }
+    let text = serde_json::to_string_pretty(&changed).unwrap_or_default();
+    match put(state, caller, &draft, Some(text), draft.note.clone(), false).await {
+        Ok(()) => Ok(Outcome::Saved),
+        Err(problem) if problem.status() == StatusCode::PRECONDITION_FAILED => {
+            let now = drafts::read(state, &draft.id).await?;
+            problems.general = Some(overtaken(&now));
+            let theirs = parsed(&now.body).unwrap_or_default();
+            Ok(Outcome::Refused(problems, differences(&theirs, &changed)))
+        }
+        Err(problem) => Ok(Outcome::Refused(FieldProblems::of(problem)?, Vec::new())),
+    }
+}
+
+/// Changes a draft of this revision, as the API does.
+///
+/// # Errors
+/// Those of the API.
+pub async fn put(
+    state: &ConsoleState,
+    caller: Caller,
+    draft: &Draft,
+    body: Option<String>,
+    note: String,
+    rebase: bool,
+) -> Result<(), crate::api::ApiProblem> {
+    let headers = if_match(&draft.revision.to_string());
+    let body = Body(DraftBody { body, note, rebase });
+    drafts::change(
+        State(state.clone()),
+        caller,
+        InPath(draft.id.clone()),
+        headers,
+        body,
+    )
+    .await?;
+    Ok(())
+}
+
+/// What a gateway would say of a part of a draft, such as `groups[2]`, at the names of fields.
+///
+/// # Errors
+/// Those of the database.
+pub async fn said_of(
+    state: &ConsoleState,
+    draft: &str,
+    part: &str,
+) -> Result<FieldProblems, PageError> {
+    let checked = drafts::check(State(state.clone()), InPath(draft.to_owned())).await?;
+    let mut found = FieldProblems::default();
+    for problem in &checked.0.problems {
+        if let Some(rest) = problem.path.strip_prefix(part) {
+            let field = rest.trim_start_matches('.');
+            if rest.is_empty() || rest.starts_with('.') {
+                found.push(field, &problem.reason);
+            }
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,424 @@
+//! The form of a group in a draft.
+
+use askama::Template;
+use axum::extract::{Path, RawQuery, State};
+use axum::response::{IntoResponse as _, Response};
+use serde_json::{Map, Value, json};
+
+use super::draft::status;
+use super::editing::{self, Edited, Outcome};
+use super::members::{self, BUDGETS, GATES, NUMBERS};
+use super::shown::{self, GroupShown};
+use super::{items, path_with, text_at};
+use crate::api::ConsoleState;
+use crate::documents::Difference;
+use crate::pages::form::Fields;
+use crate::pages::{FieldProblems, Notice, PageError, Shell, SignedForm, SignedIn, done, page};
+
+/// The entries of Mixed groups, with what they take.
+const ENTRIES: [(&str, &str, &str); 3] = [
+    ("responses", "OpenAI-style requests", "A"),
+    ("vb_messages", "Anthropic-style requests", "B"),
+    ("vc_generate_content", "Gemini-style requests", "C"),
+];
+/// The fields that have problems shown at them.
+const FIELDS: [&str; 9] = [
+    "id",
+    "name",
+    "protocol",
+    "multiplier",
+    "clients",
+    "cluster",
+    "limits",
+    "entries",
+    "image_generation",
+];
+
+/// An entry of the form: which sources it may have, and their models.
+struct EntryFields {
+    name: &'static str,
+    title: &'static str,
+    source: String,
+    extra: String,
+    sources: Vec<(String, String)>,
+    models: Vec<Choice>,
+}
+
+/// A model that the group may show.
+struct Choice {
+    value: String,
+    id: String,
+    is_set: bool,
+}
+
+/// A part of the group with a form of its own.
+struct Part {
+    path: String,
+    id: String,
+    text: String,
+}
+
+#[derive(Template)]
+#[template(path = "draft_group.html")]
+struct GroupFormPage {
+    shell: Shell,
+    draft: String,
+    action: String,
+    revision: i64,
+    is_new: bool,
+    is_mixed: bool,
+    fields: Fields,
+    problems: FieldProblems,
+    names: Vec<&'static str>,
+    failed: bool,
+    differences: Vec<Difference>,
+    protocols: Vec<(&'static str, &'static str)>,
+    kinds: Vec<(&'static str, &'static str)>,
+    gates: Vec<(&'static str, &'static str)>,
+    entries: Vec<EntryFields>,
+    models: Vec<Part>,
+    accounts: Vec<Part>,
+    new_model: String,
+    new_account: String,
+    numbers: Vec<(String, &'static str)>,
+    budgets: Vec<(String, &'static str)>,
+}
+
+/// Which group a query or form names.
+pub(super) fn named(query: Option<&str>, name: &str) -> String {
+    Fields::parse(query.unwrap_or_default().as_bytes())
+        .exact(name)
+        .to_owned()
+}
+
+/// The group of this id in a document, and its number.
+pub(super) fn find<'a>(document: &'a Value, id: &str) -> Option<(usize, &'a Value)> {
+    items(document, "groups")
+        .iter()
+        .enumerate()
+        .find(|(_, group)| text_at(group, "id") == id)
+}
+
+fn fields_of(group: &Value) -> Fields {
+    let mut fields = Fields::default();
+    for name in ["id", "name", "protocol", "multiplier", "clients", "cluster"] {
+        fields = fields.with(name, text_at(group, name));
+    }
+    for (gate, ..) in GATES {
+        if group.get(gate).and_then(Value::as_bool) == Some(true) {
+            fields = fields.with(gate, "yes");
+        }
+    }
+    for (entry, of) in group
+        .get("entries")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+    {
+        fields = fields
+            .with(&format!("entries.{entry}.source"), text_at(of, "source"))
+            .with(
+                &format!("entries.{entry}.extra_multiplier"),
+                text_at(of, "extra_multiplier"),
+            );
+    }
+    for model in items(group, "models") {
+        let value = format!("{} {}", text_at(model, "entry"), text_at(model, "id"));
+        fields = fields.with("model", value);
+    }
+    members::with_limits(fields, group)
+}
+
+fn entries(document: &Value, fields: &Fields) -> Vec<EntryFields> {
+    let all = ENTRIES.iter().map(|(name, title, protocol)| {
+        let of_protocol = items(document, "groups")
+            .iter()
+            .filter(|group| text_at(group, "protocol") == *protocol);
+        let mut sources = vec![(String::new(), "none".to_owned())];
+        sources.extend(of_protocol.map(|group| {
+            let id = text_at(group, "id").to_owned();
+            let title = format!("{id} (× {})", text_at(group, "multiplier"));
+            (id, title)
+        }));
+        let source = fields.get(&format!("entries.{name}.source")).to_owned();
+        let models = find(document, &source).map(|(_, group)| items(group, "models"));
+        let models = models.into_iter().flatten().map(|model| {
+            let id = text_at(model, "id").to_owned();
+            let value = format!("{name} {id}");
+            Choice {
+                is_set: fields.all("model").any(|set| set == value),
+                value,
+                id,
+            }
+        });
+        EntryFields {
+            name,
+            title,
+            extra: fields
+                .get(&format!("entries.{name}.extra_multiplier"))
+                .to_owned(),
+            sources,
+            models: models.collect(),
+            source,
+        }
+    });
+    all.collect()
+}
+
+struct Shown {
+    fields: Fields,
+    problems: FieldProblems,
+    failed: bool,
+    differences: Vec<Difference>,
+}
+
+fn show(
+    signed_in: &SignedIn,
+    edited: &Edited,
+    id: &str,
+    shown: Shown,
+) -> Result<Response, PageError> {
+    let Shown {
+        fields,
+        problems,
+        failed,
+        differences,
+    } = shown;
+    let draft = format!("/drafts/{}", edited.draft.id);
+    let group = find(&edited.document, id).map(|(_, group)| group);
+    let protocol = group.map_or_else(
+        || fields.get("protocol"),
+        |group| text_at(group, "protocol"),
+    );
+    let of_group: Option<GroupShown> = shown::groups(&edited.document)
+        .into_iter()
+        .find(|group| group.id == id);
+    let part = |kind: &str, name: &str, id_of: &str, text: String| Part {
+        path: path_with(&format!("{draft}/{kind}"), &[("group", id), (name, id_of)]),
+        id: id_of.to_owned(),
+        text,
+    };
+    let models = of_group
+        .iter()
+        .flat_map(|group| &group.models)
+        .map(|model| {
+            let text = if model.input.is_empty() && model.output.is_empty() {
+                model.notes.join(", ")
+            } else {
+                format!("{} in · {} out", model.input, model.output)
+            };
+            part("model", "model", &model.id, text)
+        });
+    let accounts = of_group.iter().flat_map(|group| &group.accounts);
+    let accounts =
+        accounts.map(|account| part("account", "account", &account.id, account.url.clone()));
+    let gates = GATES.iter().filter(|(.., of)| *of == protocol);
+    let title = if group.is_some() { id } else { "Add a group" };
+    let entries = entries(&edited.document, &fields);
+    let page = page(&GroupFormPage {
+        shell: signed_in.shell(title),
+        action: path_with(&format!("{draft}/group"), &[("group", id)]),
+        revision: edited.draft.revision,
+        is_new: group.is_none(),
+        is_mixed: protocol == "Mixed",
+        problems,
+        names: FIELDS.to_vec(),
+        failed,
+        differences,
+        protocols: vec![
+            ("A", "A: OpenAI-style"),
+            ("B", "B: Anthropic-style"),
+            ("C", "C: Gemini-style"),
+            ("Mixed", "Mixed: by path"),
+        ],
+        kinds: vec![
+            ("", "strict"),
+            ("current", "current: what today’s SDKs send, too"),
+        ],
+        gates: gates.map(|(name, title, _)| (*name, *title)).collect(),
+        entries,
+        models: models.collect(),
+        accounts: accounts.collect(),
+        new_model: path_with(&format!("{draft}/model"), &[("group", id)]),
+        new_account: path_with(&format!("{draft}/account"), &[("group", id)]),
+        numbers: NUMBERS
+            .map(|(name, title)| (format!("limits.{name}"), title))
+            .to_vec(),
+        budgets: BUDGETS
+            .map(|(name, title)| (format!("limits.budget.{name}"), title))
+            .to_vec(),
+        fields,
+        draft,
+    })?;
+    Ok((status(failed), page).into_response())
+}
+
+/// The form of a group, or for a new one.
+pub async fn group(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+    Path(draft): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, PageError> {
+    let (_, edited) = editing::open(&state, &signed_in, &draft).await?;
+    let id = named(query.as_deref(), "group");
+    let (fields, problems) = match find(&edited.document, &id) {
+        Some((at, group)) => (
+            fields_of(group),
+            editing::said_of(&state, &draft, &format!("groups[{at}]")).await?,
+        ),
+        None if id.is_empty() => (
+            Fields::default()
+                .with("clients", "current")
+                .with("multiplier", "1.0000"),
+            FieldProblems::default(),
+        ),
+        None => return Err(crate::api::ApiProblem::not_found().into()),
+    };
+    let shown = Shown {
+        fields,
+        problems,
+        failed: false,
+        differences: Vec::new(),
+    };
+    show(&signed_in, &edited, &id, shown)
+}
+
+/// Changes a group, adds one, or removes one.
+pub async fn save_group(
+    State(state): State<ConsoleState>,
+    Path(draft): Path<String>,
+    RawQuery(query): RawQuery,
+    sent: SignedForm,
+) -> Result<Response, PageError> {
+    let SignedForm { signed_in, fields } = sent;
+    let (caller, edited) = editing::open(&state, &signed_in, &draft).await?;
+    let id = named(query.as_deref(), "group");
+    let new_id = fields.get("id").to_owned();
+    let is_removal = fields.is_set("remove");
+    let edit = |document: &mut Value, problems: &mut FieldProblems| {
+        if is_removal {
+            members::remove(document, "groups", &id);
+            return;
+        }
+        if new_id != id && find(document, &new_id).is_some() {
+            problems.push("id", "is another group's");
+            return;
+        }
+        if find(document, &id).is_none() {
+            let new = json!({"id": new_id, "protocol": fields.get("protocol"), "models": []});
+            members::add(document, "groups", new);
+        }
+        let of = if find(document, &id).is_some() {
+            &id
+        } else {
+            &new_id
+        };
+        let group = members::item(document, "groups", of).and_then(Value::as_object_mut);
+        if let Some(group) = group {
+            put(group, &fields, problems);
+        }
+    };
+    match editing::save(&state, caller, edited, &fields, edit).await? {
+        Outcome::Saved if is_removal => Ok(done(&format!("/drafts/{draft}"), Notice::Removed)),
+        Outcome::Saved => {
+            let path = path_with(&format!("/drafts/{draft}/group"), &[("group", &new_id)]);
+            Ok(done(&path, Notice::Saved))
+        }
+        Outcome::Refused(problems, differences) => {
+            let (_, edited) = editing::open(&state, &signed_in, &draft).await?;
+            show(
+                &signed_in,
+                &edited,
+                &id,
+                Shown {
+                    fields,
+                    problems,
+                    failed: true,
+                    differences,
+                },
+            )
+        }
+    }
+}
+
+/// Takes what a form says of a group.
+fn put(group: &mut Map<String, Value>, fields: &Fields, problems: &mut FieldProblems) {
+    for name in ["id", "name", "clients"] {
+        members::put_text(group, name, fields.get(name));
+    }
+    let protocol = group
+        .get("protocol")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned();
+    for (gate, _, of) in GATES {
+        if of == protocol {
+            members::put_switch(group, gate, fields.is_set(gate), false);
+        }
+    }
+    members::put_limits(group, fields, problems);
+    if protocol != "Mixed" {
+        members::put_text(group, "multiplier", fields.get("multiplier"));
+        members::put_text(group, "cluster", fields.get("cluster"));
+        return;
+    }
+    let mut entries = members::taken(group, "entries");
+    for (name, ..) in ENTRIES {
+        let source = fields.get(&format!("entries.{name}.source"));
+        if source.is_empty() {
+            entries.remove(name);
+            continue;
+        }
+        let mut entry = members::taken(&mut entries, name);
+        members::put_text(&mut entry, "source", source);
+        let extra = fields.get(&format!("entries.{name}.extra_multiplier"));
+        members::put_text(&mut entry, "extra_multiplier", extra);
+        entries.insert(name.to_owned(), Value::Object(entry));
+    }
+    group.insert("entries".to_owned(), Value::Object(entries));
+    let models = fields.all("model").filter_map(|set| {
+        let (entry, id) = set.split_once(' ')?;
+        Some(json!({"id": id, "entry": entry}))
+    });
+    group.insert("models".to_owned(), models.collect());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_form_that_is_saved_as_it_is_changes_nothing() {
+        let sample = include_str!("../../../../envoy/gateway.json");
+        let sample: Value = serde_json::from_str(sample).unwrap();
+        for group in items(&sample, "groups") {
+            let mut after = group.clone();
+            let mut problems = FieldProblems::default();
+            put(
+                after.as_object_mut().unwrap(),
+                &fields_of(group),
+                &mut problems,
+            );
+            assert!(problems.is_empty());
+            let found = crate::documents::differences(group, &after);
+            assert_eq!(found, [], "{}", text_at(group, "id"));
+        }
+    }
+
+    #[test]
+    fn a_mixed_group_has_what_is_ticked() {
+        let mut group = json!({"id": "m", "protocol": "Mixed", "entries": {"responses": {"source": "a"}}, "models": []});
+        let fields = Fields::parse(b"id=m&entries.vb_messages.source=b&entries.vb_messages.extra_multiplier=0.5&model=vb_messages+x");
+        put(
+            group.as_object_mut().unwrap(),
+            &fields,
+            &mut FieldProblems::default(),
+        );
+        assert_eq!(
+            group,
+            json!({"id": "m", "protocol": "Mixed", "entries": {"vb_messages": {"source": "b", "extra_multiplier": "0.5"}},
+                "models": [{"id": "x", "entry": "vb_messages"}]})
+        );
+    }
+}

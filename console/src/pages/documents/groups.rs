@@ -1,0 +1,102 @@
+//! The groups in force.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use http::Method;
+
+use super::shown::{self, GroupShown};
+use super::{parsed, path_with};
+use crate::api::documents;
+use crate::api::drafts;
+use crate::api::paging::PageParams;
+use crate::api::parts::Params;
+use crate::api::{ApiProblem, ConsoleState, moment};
+use crate::pages::{PageError, Shell, SignedIn, page};
+
+/// A draft, in a line.
+struct DraftLine {
+    path: String,
+    note: String,
+    author: String,
+    changed_at: String,
+    is_outdated: bool,
+}
+
+/// What is in force.
+struct InForce {
+    version: i64,
+    author: String,
+    note: String,
+    at: String,
+}
+
+#[derive(Template)]
+#[template(path = "groups.html")]
+struct GroupsPage {
+    shell: Shell,
+    in_force: Option<InForce>,
+    groups: Vec<GroupShown>,
+    drafts: Vec<DraftLine>,
+    may_change: bool,
+}
+
+#[derive(Template)]
+#[template(path = "group.html")]
+struct GroupPage {
+    shell: Shell,
+    group: GroupShown,
+    keys: String,
+}
+
+/// The groups in force, and drafts.
+pub async fn list(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+) -> Result<Response, PageError> {
+    signed_in.api(Method::GET, "/api/v1/documents/current")?;
+    let current = documents::in_force(&state).await?;
+    let document = current.as_ref().and_then(|current| parsed(&current.body));
+    let version = current.as_ref().map_or(0, |current| current.version);
+    let all = drafts::list(State(state), Params(PageParams::default())).await?;
+    let lines = all.0.items.into_iter().map(|draft| DraftLine {
+        path: format!("/drafts/{}", draft.id),
+        note: draft.note,
+        author: draft.author,
+        changed_at: draft.changed_at,
+        is_outdated: draft.based_on != version,
+    });
+    page(&GroupsPage {
+        shell: signed_in.shell("Groups & models"),
+        in_force: current.map(|current| InForce {
+            version: current.version,
+            author: current.author,
+            note: current.note,
+            at: moment(current.published_at),
+        }),
+        groups: document
+            .map(|document| shown::groups(&document))
+            .unwrap_or_default(),
+        drafts: lines.collect(),
+        may_change: signed_in.may(&Method::POST, "/api/v1/drafts"),
+    })
+}
+
+/// One group in force.
+pub async fn group(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+    Path(id): Path<String>,
+) -> Result<Response, PageError> {
+    signed_in.api(Method::GET, "/api/v1/documents/current")?;
+    let current = documents::in_force(&state).await?;
+    let document = current.and_then(|current| parsed(&current.body));
+    let groups = document.map(|document| shown::groups(&document));
+    let group = groups.into_iter().flatten().find(|group| group.id == id);
+    let group = group.ok_or_else(ApiProblem::not_found)?;
+    page(&GroupPage {
+        shell: signed_in.shell(group.name.as_str()),
+        keys: path_with("/keys", &[("group", &group.id)]),
+        group,
+    })
+}

@@ -1,0 +1,152 @@
+//! Every version that was published.
+
+use askama::Template;
+use axum::extract::{Path, RawQuery, State};
+use axum::response::{IntoResponse as _, Response};
+use http::Method;
+
+use super::draft::status;
+use super::editing::if_match;
+use super::parsed;
+use crate::api::documents::{self, DocumentHead, PublishAgainBody};
+use crate::api::paging::PageParams;
+use crate::api::parts::{Body, InPath, Params};
+use crate::api::{ApiProblem, ConsoleState, moment};
+use crate::documents::{Difference, differences};
+use crate::pages::form::Fields;
+use crate::pages::{FieldProblems, Notice, PageError, Shell, SignedForm, SignedIn, done, page};
+use crate::store::documents::PublishedDocument;
+
+#[derive(Template)]
+#[template(path = "documents.html")]
+struct HistoryPage {
+    shell: Shell,
+    versions: Vec<DocumentHead>,
+    next: Option<String>,
+    in_force: i64,
+}
+
+#[derive(Template)]
+#[template(path = "document.html")]
+struct VersionPage {
+    shell: Shell,
+    version: i64,
+    author: String,
+    note: String,
+    at: String,
+    in_force: i64,
+    /// What publishing it again would change of what is in force; for the version in force: what it changed.
+    changes: Vec<Difference>,
+    text: String,
+    fields: Fields,
+    problems: FieldProblems,
+    may_publish: bool,
+}
+
+/// All versions, the latest first.
+pub async fn list(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+    RawQuery(query): RawQuery,
+) -> Result<Response, PageError> {
+    signed_in.api(Method::GET, "/api/v1/documents")?;
+    let asked = Fields::parse(query.unwrap_or_default().as_bytes());
+    let place = PageParams {
+        cursor: asked.given("cursor"),
+        limit: Some(50),
+    };
+    let found = documents::list(State(state.clone()), Params(place))
+        .await?
+        .0;
+    let current = documents::in_force(&state).await?;
+    page(&HistoryPage {
+        shell: signed_in.shell("History"),
+        versions: found.items,
+        next: found.next,
+        in_force: current.map_or(0, |current| current.version),
+    })
+}
+
+/// One version.
+pub async fn version(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+    Path(version): Path<i64>,
+) -> Result<Response, PageError> {
+    signed_in.api(Method::GET, "/api/v1/documents/{version}")?;
+    let (fields, problems) = (Fields::default(), FieldProblems::default());
+    show(&state, &signed_in, version, fields, problems).await
+}
+
+async fn show(
+    state: &ConsoleState,
+    signed_in: &SignedIn,
+    version: i64,
+    fields: Fields,
+    problems: FieldProblems,
+) -> Result<Response, PageError> {
+    let shown = documents::version(state, version).await?;
+    let shown = shown.ok_or_else(ApiProblem::not_found)?;
+    let current = documents::in_force(state).await?;
+    let in_force = current.as_ref().map_or(0, |current| current.version);
+    let text = |document: Option<&PublishedDocument>| {
+        let parsed = document.and_then(|document| parsed(&document.body));
+        parsed.unwrap_or_else(|| serde_json::json!({}))
+    };
+    let changes = if in_force == version {
+        let before = documents::version(state, version.saturating_sub(1)).await?;
+        differences(&text(before.as_ref()), &text(Some(&shown)))
+    } else {
+        differences(&text(current.as_ref()), &text(Some(&shown)))
+    };
+    let failed = !problems.is_empty();
+    let page = page(&VersionPage {
+        shell: signed_in.shell(format!("Version {version}")),
+        version,
+        author: shown.author,
+        note: shown.note,
+        at: moment(shown.published_at),
+        in_force,
+        changes,
+        text: shown.body,
+        fields,
+        problems,
+        may_publish: in_force != version
+            && signed_in.may(&Method::POST, "/api/v1/documents/{version}/publish"),
+    })?;
+    Ok((status(failed), page).into_response())
+}
+
+/// Publishes a version again.
+pub async fn again(
+    State(state): State<ConsoleState>,
+    Path(version): Path<i64>,
+    sent: SignedForm,
+) -> Result<Response, PageError> {
+    let SignedForm { signed_in, fields } = sent;
+    let caller = signed_in.api(Method::POST, "/api/v1/documents/{version}/publish")?;
+    let headers = if_match(fields.get("in_force"));
+    let body = PublishAgainBody {
+        note: fields.get("note").to_owned(),
+    };
+    let state_of = State(state.clone());
+    let again = documents::publish_again(state_of, caller, InPath(version), headers, Body(body));
+    match again.await {
+        Ok(_) => Ok(done("/groups", Notice::Published)),
+        Err(problem) if problem.status() == 412 => {
+            let current = documents::in_force(&state).await?;
+            let mut problems = FieldProblems::default();
+            problems.general = current.map(|current| {
+                format!(
+                    "{} has published version {} since you opened this page. Look at what would change now.",
+                    current.author, current.version
+                )
+            });
+            show(&state, &signed_in, version, fields, problems).await
+        }
+        Err(problem) => {
+            let problems = FieldProblems::of(problem)?;
+            show(&state, &signed_in, version, fields, problems).await
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The configuration document: what is in force, drafts of what comes next, and every version that was.
+
+mod account_form;
+mod draft;
+mod draft_acts;
+mod editing;
+mod group_form;
+mod groups;
+mod history;
+mod members;
+mod model_form;
+mod shown;
+
+pub use account_form::{account, save_account};
+pub use draft::{draft, text};
+pub use draft_acts::{begin, confirm_discard, discard, publish, rebase, save_note, save_text};
+pub use group_form::{group as draft_group, save_group};
+pub use groups::{group, list as groups};
+pub use history::{again, list as history, version};
+pub use model_form::{model, save_model};
+
+use serde_json::Value;
+
+/// The text of a member; empty where there is none.
+pub(super) fn text_at<'a>(of: &'a Value, name: &str) -> &'a str {
+    of.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The items of a list; none where there is no list.
+pub(super) fn items<'a>(of: &'a Value, name: &str) -> &'a [Value] {
+    of.get(name)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+/// The groups of a document's text; none where it is no JSON.
+fn parsed(body: &str) -> Option<Value> {
+    serde_json::from_str(body).ok()
+}
+
+/// A path with a query of these pairs.
+pub(super) fn path_with(path: &str, pairs: &[(&str, &str)]) -> String {
+    let mut query = form_urlencoded::Serializer::new(format!("{path}?"));
+    for (name, value) in pairs {
+        query.append_pair(name, value);
+    }
+    query.finish()
+}

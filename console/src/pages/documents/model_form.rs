@@ -1,0 +1,333 @@
+//! The form of a model of a source group in a draft.
+
+use askama::Template;
+use axum::extract::{Path, RawQuery, State};
+use axum::response::{IntoResponse as _, Response};
+use serde_json::{Map, Value, json};
+
+use super::draft::status;
+use super::editing::{self, Edited, Outcome};
+use super::group_form::{find, named};
+use super::members::{self, PRICES};
+use super::{items, path_with, text_at};
+use crate::api::{ApiProblem, ConsoleState};
+use crate::documents::Difference;
+use crate::pages::form::Fields;
+use crate::pages::{FieldProblems, Notice, PageError, Shell, SignedForm, SignedIn, done, page};
+
+/// The fields that have problems shown at them.
+const FIELDS: [&str; 9] = [
+    "id",
+    "display_name",
+    "kind",
+    "upstream",
+    "aliases",
+    "pricing",
+    "prices",
+    "merge_dated",
+    "entitled",
+];
+
+#[derive(Template)]
+#[template(path = "draft_model.html")]
+struct ModelFormPage {
+    shell: Shell,
+    draft: String,
+    group: String,
+    group_path: String,
+    action: String,
+    revision: i64,
+    is_new: bool,
+    fields: Fields,
+    problems: FieldProblems,
+    names: Vec<&'static str>,
+    failed: bool,
+    differences: Vec<Difference>,
+    kinds: Vec<(&'static str, &'static str)>,
+    pricings: Vec<(&'static str, &'static str)>,
+    prices: Vec<(String, &'static str)>,
+    has_other_prices: bool,
+    is_a: bool,
+}
+
+fn fields_of(model: &Value) -> Fields {
+    let mut fields = Fields::default();
+    for name in ["id", "display_name", "kind", "upstream"] {
+        fields = fields.with(name, text_at(model, name));
+    }
+    let aliases = items(model, "aliases").iter().filter_map(Value::as_str);
+    fields = fields.with("aliases", aliases.collect::<Vec<_>>().join(", "));
+    let flag = |name: &str, without: bool| {
+        let flag = model.get(name).and_then(Value::as_bool);
+        if flag.unwrap_or(without) { "yes" } else { "" }
+    };
+    fields = fields
+        .with("merge_dated", flag("merge_dated", false))
+        .with("entitled", flag("entitled", true));
+    let prices = model.get("prices");
+    let pricing = match prices {
+        Some(Value::String(_)) => "catalogue",
+        Some(_) => "own",
+        None if flag("free", false) == "yes" => "free",
+        None => "none",
+    };
+    fields = fields.with("pricing", pricing);
+    for (name, _) in PRICES {
+        let amount = prices.map(|prices| text_at(prices, name));
+        fields = fields.with(&format!("prices.{name}"), amount.unwrap_or_default());
+    }
+    fields
+}
+
+/// Takes what a form says of a model.
+fn put(model: &mut Map<String, Value>, fields: &Fields) {
+    for name in ["id", "display_name", "kind", "upstream"] {
+        members::put_text(model, name, fields.get(name));
+    }
+    let aliases = fields.get("aliases").split([',', '\n']).map(str::trim);
+    let aliases: Vec<Value> = aliases
+        .filter(|name| !name.is_empty())
+        .map(Value::from)
+        .collect();
+    if aliases.is_empty() {
+        model.remove("aliases");
+    } else {
+        model.insert("aliases".to_owned(), aliases.into());
+    }
+    members::put_switch(model, "merge_dated", fields.is_set("merge_dated"), false);
+    members::put_switch(model, "entitled", fields.is_set("entitled"), true);
+    let pricing = fields.get("pricing");
+    members::put_switch(model, "free", pricing == "free", false);
+    match pricing {
+        "catalogue" => {
+            model.insert("prices".to_owned(), "catalogue".into());
+        }
+        "own" => {
+            let mut prices = members::taken(model, "prices");
+            for (name, _) in PRICES {
+                let typed = fields.get(&format!("prices.{name}"));
+                members::put_text(&mut prices, name, &typed.replace(',', ""));
+            }
+            model.insert("prices".to_owned(), Value::Object(prices));
+        }
+        _ => {
+            model.remove("prices");
+        }
+    }
+}
+
+struct Shown<'a> {
+    group: &'a str,
+    model: &'a str,
+    fields: Fields,
+    problems: FieldProblems,
+    failed: bool,
+    differences: Vec<Difference>,
+}
+
+fn show(signed_in: &SignedIn, edited: &Edited, shown: Shown<'_>) -> Result<Response, PageError> {
+    let draft = format!("/drafts/{}", edited.draft.id);
+    let group = find(&edited.document, shown.group).map(|(_, group)| group);
+    let of = group.and_then(|group| {
+        let mut models = items(group, "models").iter();
+        models.find(|model| text_at(model, "id") == shown.model)
+    });
+    let prices = of.and_then(|model| model.get("prices"));
+    let has_other = |name: &str| prices.is_some_and(|prices| prices.get(name).is_some());
+    let failed = shown.failed;
+    let page = page(&ModelFormPage {
+        shell: signed_in.shell(if of.is_some() {
+            shown.model
+        } else {
+            "Add a model"
+        }),
+        group: shown.group.to_owned(),
+        group_path: path_with(&format!("{draft}/group"), &[("group", shown.group)]),
+        action: path_with(
+            &format!("{draft}/model"),
+            &[("group", shown.group), ("model", shown.model)],
+        ),
+        revision: edited.draft.revision,
+        is_new: of.is_none(),
+        fields: shown.fields,
+        problems: shown.problems,
+        names: FIELDS.to_vec(),
+        failed,
+        differences: shown.differences,
+        kinds: vec![("", "text"), ("image", "image")],
+        pricings: vec![
+            ("own", "Those below"),
+            ("catalogue", "From the catalogue"),
+            ("free", "It is free"),
+            ("none", "None: its charges are not known"),
+        ],
+        prices: PRICES
+            .map(|(name, title)| (format!("prices.{name}"), title))
+            .to_vec(),
+        has_other_prices: has_other("tiers") || has_other("per_call"),
+        is_a: group.is_some_and(|group| text_at(group, "protocol") == "A"),
+        draft,
+    })?;
+    Ok((status(failed), page).into_response())
+}
+
+/// The form of a model, or for a new one.
+pub async fn model(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+    Path(draft): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, PageError> {
+    let (_, edited) = editing::open(&state, &signed_in, &draft).await?;
+    let group = named(query.as_deref(), "group");
+    let id = named(query.as_deref(), "model");
+    let (at, of) = find(&edited.document, &group).ok_or_else(ApiProblem::not_found)?;
+    let found = items(of, "models")
+        .iter()
+        .enumerate()
+        .find(|(_, model)| text_at(model, "id") == id);
+    let (fields, problems) = match found {
+        Some((number, model)) => {
+            let part = format!("groups[{at}].models[{number}]");
+            (
+                fields_of(model),
+                editing::said_of(&state, &draft, &part).await?,
+            )
+        }
+        None if id.is_empty() => (
+            Fields::default()
+                .with("pricing", "catalogue")
+                .with("entitled", "yes"),
+            FieldProblems::default(),
+        ),
+        None => return Err(ApiProblem::not_found().into()),
+    };
+    let shown = Shown {
+        group: &group,
+        model: &id,
+        fields,
+        problems,
+        failed: false,
+        differences: Vec::new(),
+    };
+    show(&signed_in, &edited, shown)
+}
+
+/// Changes a model, adds one, or removes one.
+pub async fn save_model(
+    State(state): State<ConsoleState>,
+    Path(draft): Path<String>,
+    RawQuery(query): RawQuery,
+    sent: SignedForm,
+) -> Result<Response, PageError> {
+    let SignedForm { signed_in, fields } = sent;
+    let (caller, edited) = editing::open(&state, &signed_in, &draft).await?;
+    let group = named(query.as_deref(), "group");
+    let id = named(query.as_deref(), "model");
+    find(&edited.document, &group).ok_or_else(ApiProblem::not_found)?;
+    let new_id = fields.get("id").to_owned();
+    let is_removal = fields.is_set("remove");
+    let edit = |document: &mut Value, problems: &mut FieldProblems| {
+        let Some(group) = members::item(document, "groups", &group) else {
+            problems.general = Some("The group was removed meanwhile.".to_owned());
+            return;
+        };
+        if is_removal {
+            members::remove(group, "models", &id);
+            return;
+        }
+        if new_id.is_empty() {
+            problems.push("id", "is missing");
+            return;
+        }
+        if new_id != id && members::item(group, "models", &new_id).is_some() {
+            problems.push("id", "is another model's of this group");
+            return;
+        }
+        if members::item(group, "models", &id).is_none() {
+            members::add(group, "models", json!({"id": new_id}));
+        }
+        let is_known = members::item(group, "models", &id).is_some();
+        let of = if is_known { &id } else { &new_id };
+        let model = members::item(group, "models", of).and_then(Value::as_object_mut);
+        if let Some(model) = model {
+            put(model, &fields);
+        }
+    };
+    let group_path = path_with(&format!("/drafts/{draft}/group"), &[("group", &group)]);
+    match editing::save(&state, caller, edited, &fields, edit).await? {
+        Outcome::Saved if is_removal => Ok(done(&group_path, Notice::Removed)),
+        Outcome::Saved => {
+            let path = format!("/drafts/{draft}/model");
+            let path = path_with(&path, &[("group", &group), ("model", &new_id)]);
+            Ok(done(&path, Notice::Saved))
+        }
+        Outcome::Refused(problems, differences) => {
+            let (_, edited) = editing::open(&state, &signed_in, &draft).await?;
+            let shown = Shown {
+                group: &group,
+                model: &id,
+                fields,
+                problems,
+                failed: true,
+                differences,
+            };
+            show(&signed_in, &edited, shown)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_form_that_is_saved_as_it_is_changes_nothing() {
+        let sample = include_str!("../../../../envoy/gateway.json");
+        let sample: Value = serde_json::from_str(sample).unwrap();
+        let groups = items(&sample, "groups").iter();
+        for model in groups
+            .filter(|group| text_at(group, "protocol") != "Mixed")
+            .flat_map(|group| items(group, "models"))
+        {
+            let mut after = model.clone();
+            put(after.as_object_mut().unwrap(), &fields_of(model));
+            assert_eq!(crate::documents::differences(model, &after), [], "{model}");
+        }
+    }
+
+    #[test]
+    fn prices() {
+        let before =
+            || json!({"id": "m", "prices": {"input": "1", "tiers": {"flex": {"input": "2"}}}});
+        for (case, form, want) in [
+            (
+                "own",
+                "id=m&entitled=yes&pricing=own&prices.input=1,000.5",
+                json!({"id": "m", "prices": {"input": "1000.5", "tiers": {"flex": {"input": "2"}}}}),
+            ),
+            (
+                "catalogue",
+                "id=m&entitled=yes&pricing=catalogue",
+                json!({"id": "m", "prices": "catalogue"}),
+            ),
+            (
+                "free",
+                "id=m&entitled=yes&pricing=free",
+                json!({"id": "m", "free": true}),
+            ),
+            (
+                "none, and not entitled",
+                "id=m&pricing=none",
+                json!({"id": "m", "entitled": false}),
+            ),
+        ] {
+            let mut model = before();
+            put(
+                model.as_object_mut().unwrap(),
+                &Fields::parse(form.as_bytes()),
+            );
+            assert_eq!(model, want, "{case}");
+        }
+    }
+}

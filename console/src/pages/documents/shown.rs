@@ -1,0 +1,271 @@
+//! A group for reading.
+
+use rust_decimal::Decimal;
+use serde_json::Value;
+
+use super::members::{BUDGETS, GATES, NUMBERS, PRICES};
+use super::{items, text_at};
+use crate::pages::text;
+
+/// A group.
+pub struct GroupShown {
+    pub id: String,
+    pub name: String,
+    pub protocol: String,
+    pub kind: &'static str,
+    pub multiplier: String,
+    pub clients: String,
+    pub gates: Vec<&'static str>,
+    pub entries: Vec<EntryShown>,
+    pub models: Vec<ModelShown>,
+    pub accounts: Vec<AccountShown>,
+    pub cluster: String,
+    pub limits: Vec<(&'static str, String)>,
+}
+
+/// An entry of a Mixed group.
+pub struct EntryShown {
+    pub name: String,
+    pub source: String,
+    pub extra: String,
+    /// Source × extra.
+    pub total: String,
+}
+
+/// A model.
+pub struct ModelShown {
+    pub id: String,
+    pub name: String,
+    pub entry: String,
+    pub input: String,
+    pub cached: String,
+    pub output: String,
+    /// Other prices, and what there is to say of them.
+    pub others: Vec<String>,
+    pub notes: Vec<&'static str>,
+}
+
+/// An upstream account.
+pub struct AccountShown {
+    pub id: String,
+    pub url: String,
+    pub credential: String,
+    pub weight: String,
+    pub priority: String,
+    pub others: Vec<String>,
+}
+
+/// The groups of a document, for reading.
+pub fn groups(document: &Value) -> Vec<GroupShown> {
+    items(document, "groups")
+        .iter()
+        .map(|group| shown(document, group))
+        .collect()
+}
+
+/// The upstream accounts of a group.
+pub fn accounts_of(group: &Value) -> Vec<AccountShown> {
+    items(group, "accounts").iter().map(account).collect()
+}
+
+fn shown(document: &Value, group: &Value) -> GroupShown {
+    let id = text_at(group, "id").to_owned();
+    let name = text_at(group, "name");
+    let protocol = text_at(group, "protocol");
+    let is_set = |name: &str| group.get(name).and_then(Value::as_bool) == Some(true);
+    let clients = text_at(group, "clients");
+    let limits = group.get("limits").cloned().unwrap_or_default();
+    let numbers = NUMBERS.iter().filter_map(|(name, title)| {
+        let number = limits.get(name)?.as_i64()?;
+        Some((*title, text::number(&number)))
+    });
+    let budgets = BUDGETS.iter().filter_map(|(name, title)| {
+        let amount = limits.get("budget")?.get(name)?.as_str()?;
+        Some((*title, text::money(amount)))
+    });
+    let entries = group.get("entries").and_then(Value::as_object);
+    GroupShown {
+        name: if name.is_empty() { &id } else { name }.to_owned(),
+        protocol: protocol.to_owned(),
+        kind: match protocol {
+            "A" => "OpenAI-style",
+            "B" => "Anthropic-style",
+            "C" => "Gemini-style",
+            "Mixed" => "by path",
+            _ => "unknown",
+        },
+        multiplier: text_at(group, "multiplier").to_owned(),
+        clients: if clients.is_empty() {
+            "strict"
+        } else {
+            clients
+        }
+        .to_owned(),
+        gates: GATES
+            .iter()
+            .filter(|(name, ..)| is_set(name))
+            .map(|(_, title, _)| *title)
+            .collect(),
+        entries: entries
+            .into_iter()
+            .flatten()
+            .map(|(name, of)| entry(document, name, of))
+            .collect(),
+        models: items(group, "models")
+            .iter()
+            .map(|of| model(document, group, of))
+            .collect(),
+        accounts: accounts_of(group),
+        cluster: text_at(group, "cluster").to_owned(),
+        limits: numbers.chain(budgets).collect(),
+        id,
+    }
+}
+
+fn find<'a>(document: &'a Value, group: &str) -> Option<&'a Value> {
+    items(document, "groups")
+        .iter()
+        .find(|of| text_at(of, "id") == group)
+}
+
+fn entry(document: &Value, name: &str, of: &Value) -> EntryShown {
+    let source = text_at(of, "source");
+    let extra = match text_at(of, "extra_multiplier") {
+        "" => "1.0000",
+        extra => extra,
+    };
+    let factor = find(document, source).map_or("", |group| text_at(group, "multiplier"));
+    let total = factor
+        .parse::<Decimal>()
+        .ok()
+        .zip(extra.parse::<Decimal>().ok())
+        .and_then(|(a, b)| a.checked_mul(b));
+    EntryShown {
+        name: name.to_owned(),
+        source: source.to_owned(),
+        extra: extra.to_owned(),
+        total: total.map_or_else(String::new, |total| total.to_string()),
+    }
+}
+
+/// The model itself: one of a Mixed group is its source's.
+fn origin<'a>(document: &'a Value, group: &'a Value, of: &'a Value) -> &'a Value {
+    let entry = text_at(of, "entry");
+    let source = group
+        .get("entries")
+        .and_then(|entries| entries.get(entry))
+        .map(|entry| text_at(entry, "source"));
+    let Some(source) = source.and_then(|source| find(document, source)) else {
+        return of;
+    };
+    items(source, "models")
+        .iter()
+        .find(|model| text_at(model, "id") == text_at(of, "id"))
+        .unwrap_or(of)
+}
+
+fn model(document: &Value, group: &Value, of: &Value) -> ModelShown {
+    let own = origin(document, group, of);
+    let prices = own.get("prices").cloned().unwrap_or_default();
+    let price = |name: &str| match text_at(&prices, name) {
+        "" => String::new(),
+        amount => text::money(amount),
+    };
+    let others = PRICES.iter().filter(|(name, _)| {
+        !matches!(*name, "input" | "cache_read" | "output") && !text_at(&prices, name).is_empty()
+    });
+    let mut others: Vec<String> = others
+        .map(|(name, title)| format!("{title} {}", price(name)))
+        .collect();
+    let calls = prices.get("per_call").and_then(Value::as_object);
+    for (name, amount) in calls.into_iter().flatten() {
+        let amount = text::money(amount.as_str().unwrap_or_default());
+        others.push(format!("{} {amount} a call", name.replace('_', " ")));
+    }
+    let tiers = prices.get("tiers").and_then(Value::as_object);
+    if let Some(tiers) = tiers {
+        let names: Vec<&str> = tiers.keys().map(String::as_str).collect();
+        others.push(format!("other prices for {}", names.join(", ")));
+    }
+    let flag = |name: &str| own.get(name).and_then(Value::as_bool);
+    let mut notes = Vec::new();
+    if text_at(own, "kind") == "image" {
+        notes.push("images");
+    }
+    if prices == "catalogue" {
+        notes.push("prices of the catalogue");
+    }
+    if flag("free") == Some(true) {
+        notes.push("free");
+    } else if prices.is_null() {
+        notes.push("no prices");
+    }
+    if flag("entitled") == Some(false) {
+        notes.push("not entitled");
+    }
+    if flag("merge_dated") == Some(true) {
+        notes.push("dated names too");
+    }
+    let id = text_at(of, "id").to_owned();
+    let name = text_at(own, "display_name");
+    ModelShown {
+        name: if name == id { "" } else { name }.to_owned(),
+        entry: text_at(of, "entry").to_owned(),
+        input: price("input"),
+        cached: price("cache_read"),
+        output: price("output"),
+        others,
+        notes,
+        id,
+    }
+}
+
+fn account(of: &Value) -> AccountShown {
+    let number = |name: &str, without: u64| {
+        let number = of.get(name).and_then(Value::as_u64);
+        number.unwrap_or(without).to_string()
+    };
+    let others = ["header", "http", "ca", "proxy"].into_iter();
+    let others = others.filter(|name| !text_at(of, name).is_empty());
+    AccountShown {
+        id: text_at(of, "id").to_owned(),
+        url: text_at(of, "url").to_owned(),
+        credential: text_at(of, "credential").to_owned(),
+        weight: number("weight", 1),
+        priority: number("priority", 0),
+        others: others
+            .map(|name| format!("{name} {}", text_at(of, name)))
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sample() {
+        let sample = include_str!("../../../../envoy/gateway.json");
+        let sample: Value = serde_json::from_str(sample).unwrap();
+        let groups = groups(&sample);
+        let of = |id: &str| groups.iter().find(|group| group.id == id).unwrap();
+        let first = of("a-official");
+        assert_eq!(
+            (first.multiplier.as_str(), first.kind),
+            ("0.2000", "OpenAI-style")
+        );
+        assert_eq!(first.accounts.len(), 3);
+        let model = first.models.first().unwrap();
+        let prices = (&*model.input, &*model.cached, &*model.output);
+        assert_eq!(prices, ("1.25", "0.125", "10.00"));
+        let mixed = of("mixed");
+        assert!(!mixed.entries.is_empty());
+        for entry in &mixed.entries {
+            let product = of(&entry.source).multiplier.parse::<Decimal>().unwrap()
+                * entry.extra.parse::<Decimal>().unwrap();
+            assert_eq!(entry.total, product.to_string(), "{}", entry.name);
+        }
+        let behind = mixed.models.first().unwrap();
+        assert!(!behind.input.is_empty(), "its source's price");
+    }
+}
