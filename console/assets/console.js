@@ -79,7 +79,16 @@ addEventListener("pageshow", () => {
   for (const form of document.forms) delete form.dataset.sent;
 });
 
+/** Paths of this console that are to be given to others, with its address. */
+function showAddresses(root) {
+  for (const code of root.querySelectorAll("code[data-address]")) {
+    code.textContent = new URL(code.textContent, location.origin).href;
+    code.removeAttribute("data-address");
+  }
+}
+
 function enhance(root) {
+  showAddresses(root);
   showMoments(root);
   showCopies(root);
   applyFilters(root);

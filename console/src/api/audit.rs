@@ -2,15 +2,16 @@
 
 use axum::Json;
 use axum::extract::State;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use super::paging::{ItemPage, PageParams};
 use super::parts::Params;
 use super::problem::ApiProblem;
 use super::state::{ConsoleState, moment};
-use crate::store::audit::{self, AuditEntry};
+use crate::store::audit::{self, AuditEntry, AuditFilter};
+use crate::timestamp;
 
 /// A change.
 #[derive(Debug, Serialize, ToSchema)]
@@ -46,17 +47,55 @@ fn view((_, entry): (i64, AuditEntry)) -> AuditView {
     }
 }
 
+/// Which changes are asked for.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(default)]
+pub struct AuditParams {
+    /// By this person only.
+    pub(crate) actor: Option<String>,
+    /// Of this kind only: `key.create`, or `key.` for all that begin so.
+    pub(crate) action: Option<String>,
+    /// To this object only.
+    pub(crate) object: Option<String>,
+    /// From this moment on, as RFC 3339.
+    pub(crate) since: Option<String>,
+    /// Before this moment.
+    pub(crate) until: Option<String>,
+}
+
+fn microseconds(name: &str, text: Option<&String>) -> Result<Option<i64>, ApiProblem> {
+    let read = |text: &String| {
+        let time = timestamp::parse(text)
+            .ok_or_else(|| ApiProblem::bad(format!("{name} must be an RFC 3339 time")))?;
+        Ok(time.unix_timestamp().saturating_mul(1_000_000))
+    };
+    text.map(read).transpose()
+}
+
 /// Changes, the latest first.
-#[utoipa::path(get, operation_id = "list_audit", path = "/api/v1/audit", tag = "people", params(PageParams),
+#[utoipa::path(get, operation_id = "list_audit", path = "/api/v1/audit", tag = "people", params(AuditParams, PageParams),
     responses((status = 200, body = ItemPage<AuditView>)))]
 pub async fn list(
     State(state): State<ConsoleState>,
+    Params(asked): Params<AuditParams>,
     Params(page): Params<PageParams>,
 ) -> Result<Json<ItemPage<AuditView>>, ApiProblem> {
     let limit = page.limit()?;
     let before: i64 = page.after()?.unwrap_or(i64::MAX);
+    let texts = [&asked.actor, &asked.action, &asked.object];
+    if texts.into_iter().flatten().any(|text| text.contains('\0')) {
+        return Err(ApiProblem::bad("no name has a zero byte"));
+    }
+    let filter = AuditFilter {
+        actor: asked.actor.as_deref(),
+        action: asked.action.as_deref(),
+        object: asked.object.as_deref(),
+        since: microseconds("since", asked.since.as_ref())?,
+        until: microseconds("until", asked.until.as_ref())?,
+    };
     let mut transaction = state.store.read().await?;
-    let entries = audit::list(&mut transaction, before, limit.to_fetch()).await?;
+    let entries = audit::list(&mut transaction, &filter, before, limit.to_fetch()).await?;
     transaction.rollback().await;
     Ok(Json(limit.page(entries, |(number, _)| *number, view)))
 }

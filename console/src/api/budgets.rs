@@ -45,32 +45,32 @@ impl BudgetKind {
 pub struct BudgetBody {
     /// For each calendar day, UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
-    per_day: Option<String>,
+    pub(crate) per_day: Option<String>,
     /// For each calendar month, UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
-    per_month: Option<String>,
+    pub(crate) per_month: Option<String>,
 }
 
 /// A budget.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct BudgetView {
     /// Whose: `owner` or `team`.
-    kind: String,
+    pub(crate) kind: String,
     /// The id.
-    id: String,
+    pub(crate) id: String,
     /// What they may spend.
-    budget: BudgetBody,
+    pub(crate) budget: BudgetBody,
 }
 
 /// A budget, and what is spent of it.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct BudgetSpendView {
     /// What they may spend.
-    budget: BudgetBody,
+    pub(crate) budget: BudgetBody,
     /// What was spent today, in UTC, by currency.
-    today: Vec<SpentAmount>,
+    pub(crate) today: Vec<SpentAmount>,
     /// What was spent this month.
-    this_month: Vec<SpentAmount>,
+    pub(crate) this_month: Vec<SpentAmount>,
 }
 
 impl From<PeopleBudget> for BudgetView {

@@ -5,7 +5,7 @@
 //! is wrong is a problem (RFC 9457). Lists come in pages; a POST that comes again under one key is done once.
 
 pub(crate) mod audit;
-mod budgets;
+pub(crate) mod budgets;
 mod caller;
 pub(crate) mod credentials;
 pub(crate) mod documents;
@@ -35,7 +35,7 @@ mod spend_feed;
 mod state;
 pub(crate) mod tokens;
 pub(crate) mod usage;
-mod webhooks;
+pub(crate) mod webhooks;
 
 pub(crate) use caller::address;
 pub use caller::{Caller, RemoteAddress};

@@ -26,13 +26,13 @@ const MOST_THRESHOLDS: usize = 10;
 #[derive(Debug, Serialize, ToSchema)]
 pub struct WebhookView {
     /// Its id.
-    id: String,
+    pub(crate) id: String,
     /// Where messages go.
-    url: String,
+    pub(crate) url: String,
     /// Percents of a budget at which one is sent.
-    thresholds: Vec<u32>,
+    pub(crate) thresholds: Vec<u32>,
     /// When it was added.
-    created_at: String,
+    pub(crate) created_at: String,
 }
 
 /// A new webhook.
@@ -51,10 +51,10 @@ pub struct CreatedWebhook {
 pub struct NewWebhookBody {
     /// Where messages go: `https://…`, on a public address unless the console allows others.
     #[schema(max_length = 2000)]
-    url: String,
+    pub(crate) url: String,
     /// Percents of a budget at which a message is sent, once for each subject and period; 80 and 100 unless they are given.
     #[schema(max_items = 10)]
-    thresholds: Option<Vec<u32>>,
+    pub(crate) thresholds: Option<Vec<u32>>,
 }
 
 fn view(webhook: Webhook) -> WebhookView {

@@ -17,8 +17,11 @@
 //! Nothing may be inline, neither style nor script: the policy of [`headers`] forbids it. A width that depends on data is an
 //! attribute of SVG. Live parts: `<div data-live="/things/part" data-every="5">` is fetched anew while it is seen.
 
+mod accounts;
 mod appearance;
 mod assets;
+mod audit;
+mod budgets;
 mod confirm;
 mod cookie;
 mod documents;
@@ -28,12 +31,15 @@ mod form;
 mod headers;
 mod keys;
 mod notice;
+mod people;
 mod render;
+mod settings;
 mod shell;
 mod sign_in;
 mod signed_in;
 mod start;
 pub mod text;
+mod tokens;
 
 use axum::extract::RawQuery;
 use axum::response::Redirect;
@@ -77,6 +83,7 @@ pub fn router(state: ConsoleState) -> Router {
             get(keys::confirm_remove).post(keys::remove),
         )
         .merge(documents_router())
+        .merge(admin_router())
         .layer(middleware::from_fn(headers::on_pages))
         .route("/assets/{name}", get(assets::get))
         .with_state(state)
@@ -120,4 +127,37 @@ fn documents_router() -> Router<ConsoleState> {
         .route("/documents", get(documents::history))
         .route("/documents/{version}", get(documents::version))
         .route("/documents/{version}/publish", post(documents::again))
+}
+
+/// The pages of those who run the console.
+fn admin_router() -> Router<ConsoleState> {
+    Router::new()
+        .route("/accounts", get(accounts::list))
+        .route(
+            "/accounts/credentials/{name}",
+            get(accounts::credential).post(accounts::put),
+        )
+        .route(
+            "/accounts/credentials/{name}/remove",
+            get(accounts::confirm_remove).post(accounts::remove),
+        )
+        .route("/people", get(people::list).post(people::invite))
+        .route("/people/{id}/link", post(people::link))
+        .route("/people/{id}/change", post(people::change))
+        .route("/budgets", get(budgets::list).post(budgets::save))
+        .route("/tokens", get(tokens::list).post(tokens::create))
+        .route(
+            "/tokens/{id}/revoke",
+            get(tokens::confirm_revoke).post(tokens::revoke),
+        )
+        .route("/audit", get(audit::list))
+        .route("/settings", get(settings::list))
+        .route("/envoys", post(settings::add_envoy))
+        .route("/envoys/{id}/enrol", post(settings::enrol))
+        .route(
+            "/envoys/{id}/revoke",
+            get(settings::confirm_revoke).post(settings::revoke),
+        )
+        .route("/webhooks", post(settings::add_webhook))
+        .route("/webhooks/{id}/remove", post(settings::remove_webhook))
 }

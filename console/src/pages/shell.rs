@@ -12,6 +12,12 @@ struct Place(&'static str, &'static str, &'static str);
 const PLACES: &[Place] = &[
     Place("Keys", "/keys", "/api/v1/keys"),
     Place("Groups & models", "/groups", "/api/v1/documents/current"),
+    Place("Accounts", "/accounts", "/api/v1/credentials"),
+    Place("People", "/people", "/api/v1/people"),
+    Place("Teams & budgets", "/budgets", "/api/v1/budgets"),
+    Place("Tokens", "/tokens", "/api/v1/tokens"),
+    Place("Audit", "/audit", "/api/v1/audit"),
+    Place("Settings", "/settings", "/api/v1/envoys"),
 ];
 
 /// A link of the navigation.

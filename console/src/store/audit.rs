@@ -67,12 +67,28 @@ pub async fn insert(transaction: &mut Transaction, entry: &AuditEntry) -> Result
     Ok(())
 }
 
-/// Entries with numbers below one, the latest first, each with its number.
+/// Which entries are asked for.
+#[derive(Debug, Default)]
+pub struct AuditFilter<'a> {
+    /// Of this person only.
+    pub actor: Option<&'a str>,
+    /// With an action that begins with this.
+    pub action: Option<&'a str>,
+    /// To this object only.
+    pub object: Option<&'a str>,
+    /// From this moment on, in microseconds since 1970.
+    pub since: Option<i64>,
+    /// Before this moment.
+    pub until: Option<i64>,
+}
+
+/// Entries with numbers below one that are asked for, the latest first, each with its number.
 ///
 /// # Errors
 /// Those of the database.
 pub async fn list(
     transaction: &mut Transaction,
+    asked: &AuditFilter<'_>,
     before: i64,
     limit: i64,
 ) -> Result<Vec<(i64, AuditEntry)>, StoreError> {
@@ -88,10 +104,17 @@ pub async fn list(
     );
     let rows: Vec<Row> = on_either!(transaction, connection => {
         sqlx::query_as(
-            "SELECT id, at, actor, address, action, object, before, after FROM audit WHERE id < $1 ORDER BY id DESC LIMIT $2",
+            "SELECT id, at, actor, address, action, object, before, after FROM audit WHERE id < $1 \
+             AND ($3 IS NULL OR actor = $3) AND ($4 IS NULL OR substr(action, 1, length($4)) = $4) \
+             AND ($5 IS NULL OR object = $5) AND at >= $6 AND at < $7 ORDER BY id DESC LIMIT $2",
         )
         .bind(before)
         .bind(limit)
+        .bind(asked.actor)
+        .bind(asked.action)
+        .bind(asked.object)
+        .bind(asked.since.unwrap_or(i64::MIN))
+        .bind(asked.until.unwrap_or(i64::MAX))
         .fetch_all(connection)
         .await?
     });

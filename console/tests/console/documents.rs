@@ -5,7 +5,7 @@ use trilane_console::documents::{
     DocumentError, NewDraft, PriceResolver, ResolvedText, begin, change, publish, publish_again,
 };
 use trilane_console::in_transaction;
-use trilane_console::store::audit::{self, Actor};
+use trilane_console::store::audit::{self, Actor, AuditFilter};
 use trilane_console::store::drafts::{self, Draft};
 use trilane_console::store::{Store, documents};
 
@@ -74,7 +74,7 @@ on_both! {
         assert_eq!(documents::current(&mut transaction).await.unwrap(), Some(again));
         let history = documents::history(&mut transaction, 3, 10).await.unwrap();
         assert_eq!(history.iter().map(|document| document.version).collect::<Vec<_>>(), [2, 1]);
-        let audit = audit::list(&mut transaction, i64::MAX, 20).await.unwrap();
+        let audit = audit::list(&mut transaction, &AuditFilter::default(), i64::MAX, 20).await.unwrap();
         let actions: Vec<_> = audit.iter().rev().map(|(_, entry)| format!("{} {}", entry.action, entry.object)).collect();
         assert_eq!(actions, ["draft.create d1", "document.publish 1", "draft.create d2", "draft.change d2", "document.publish 2", "document.publish 3"]);
     }

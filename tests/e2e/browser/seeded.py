@@ -142,6 +142,11 @@ def seeded(place: Path) -> Iterator[SeededConsole]:
     options = ("--import-document", str(document), "--gateway-url", "https://ai.example.com")
     with Console(place / "db", *options) as console:
         fill(console.api)
+        api = console.api
+        api.post("/envoys", {"id": "edge-2", "name": "Frankfurt"})
+        api.post("/tokens", {"name": "Reports of each month", "person": "ann", "expires_at": "2027-06-01T00:00:00Z"})
+        api.post("/webhooks", {"url": "https://hooks.example.com/budgets"})
+        assert api.call("PUT", "/budgets/owner/ann", {"per_day": "40", "per_month": "900.50"}).status_code == 200
         site = SeededConsole(console)
         site.named = drafts(console.api)
         yield site

@@ -18,6 +18,7 @@ pub use group_form::{group as draft_group, save_group};
 pub use groups::{group, list as groups};
 pub use history::{again, list as history, version};
 pub use model_form::{model, save_model};
+pub use shown::{AccountShown, accounts_of};
 
 use serde_json::Value;
 
@@ -34,7 +35,7 @@ pub(super) fn items<'a>(of: &'a Value, name: &str) -> &'a [Value] {
 }
 
 /// The groups of a document's text; none where it is no JSON.
-fn parsed(body: &str) -> Option<Value> {
+pub(super) fn parsed(body: &str) -> Option<Value> {
     serde_json::from_str(body).ok()
 }
 

@@ -1,0 +1,249 @@
+//! The upstream accounts in force, and their credentials, of which none is ever shown.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse as _, Response};
+use http::{Method, StatusCode};
+use zeroize::Zeroizing;
+
+use super::confirm::Confirm;
+use super::documents::{self as document, AccountShown};
+use super::{FieldProblems, Notice, PageError, Shell, SignedForm, SignedIn, done, page};
+use crate::api::credentials::{self, CredentialView, NewCredentialBody};
+use crate::api::parts::{Body, InPath};
+use crate::api::{ConsoleState, documents};
+
+/// A group with its accounts.
+struct GroupAccounts {
+    id: String,
+    accounts: Vec<AccountLine>,
+}
+
+/// An account, in a line.
+struct AccountLine {
+    account: AccountShown,
+    /// Of its credential.
+    state: (&'static str, &'static str),
+    /// Since when, and by whom.
+    set: Option<(String, String)>,
+}
+
+#[derive(Template)]
+#[template(path = "accounts.html")]
+struct AccountsPage {
+    shell: Shell,
+    groups: Vec<GroupAccounts>,
+    others: Vec<CredentialView>,
+    may_change: bool,
+    can_seal: bool,
+}
+
+#[derive(Template)]
+#[template(path = "credential.html")]
+struct CredentialPage {
+    shell: Shell,
+    path: String,
+    known: Vec<CredentialView>,
+    destinations: Vec<String>,
+    problems: FieldProblems,
+}
+
+fn shown(of: &[CredentialView], name: &str, url: &str) -> (&'static str, &'static str) {
+    let mut all = of.iter().filter(|one| one.name == name);
+    let origin = origin(url);
+    let same = all.find(|one| self::origin(&one.destination.url) == origin);
+    match same.map(|one| one.state) {
+        Some("unreadable") => ("bad", "Cannot be read: give it again"),
+        Some(_) => ("good", "Kept here, sealed"),
+        None if of.iter().any(|one| one.name == name) => ("warn", "Given for another address"),
+        None => ("off", "In a file at the gateway, if at all"),
+    }
+}
+
+/// Scheme, host and port of an address.
+fn origin(url: &str) -> &str {
+    let from = url.find("://").map_or(0, |at| at.saturating_add(3));
+    let rest = url.get(from..).unwrap_or_default();
+    let end = rest
+        .find('/')
+        .map_or(url.len(), |at| at.saturating_add(from));
+    url.get(..end).unwrap_or(url)
+}
+
+async fn in_force(state: &ConsoleState) -> Result<Vec<(String, Vec<AccountShown>)>, PageError> {
+    let current = documents::in_force(state).await?;
+    let current = current.and_then(|current| document::parsed(&current.body));
+    let groups = current.map(|current| {
+        let groups = document::items(&current, "groups").iter();
+        let groups = groups.map(|group| {
+            let id = document::text_at(group, "id").to_owned();
+            (id, document::accounts_of(group))
+        });
+        groups
+            .filter(|(_, accounts)| !accounts.is_empty())
+            .collect()
+    });
+    Ok(groups.unwrap_or_default())
+}
+
+/// The accounts of every source group in force.
+pub async fn list(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+) -> Result<Response, PageError> {
+    signed_in.api(Method::GET, "/api/v1/documents/current")?;
+    signed_in.api(Method::GET, "/api/v1/credentials")?;
+    let kept = credentials::list(State(state.clone())).await?.0.items;
+    let groups = in_force(&state).await?;
+    let used: Vec<String> = groups
+        .iter()
+        .flat_map(|(_, accounts)| accounts)
+        .map(|account| account.credential.clone())
+        .collect();
+    let groups = groups.into_iter().map(|(id, accounts)| GroupAccounts {
+        id,
+        accounts: accounts
+            .into_iter()
+            .map(|account| {
+                let mut same = kept.iter().filter(|one| one.name == account.credential);
+                AccountLine {
+                    state: if account.credential.is_empty() {
+                        ("off", "None")
+                    } else {
+                        shown(&kept, &account.credential, &account.url)
+                    },
+                    set: same
+                        .next()
+                        .map(|one| (one.set_at.clone(), one.set_by.clone())),
+                    account,
+                }
+            })
+            .collect(),
+    });
+    let groups = groups.collect();
+    let others = kept.into_iter().filter(|one| !used.contains(&one.name));
+    page(&AccountsPage {
+        shell: signed_in.shell("Accounts"),
+        groups,
+        others: others.collect(),
+        may_change: signed_in.may(&Method::PUT, "/api/v1/credentials/{name}"),
+        can_seal: state.sealing_keys.is_some(),
+    })
+}
+
+async fn form(
+    state: ConsoleState,
+    signed_in: &SignedIn,
+    name: &str,
+    problems: FieldProblems,
+) -> Result<Response, PageError> {
+    signed_in.api(Method::PUT, "/api/v1/credentials/{name}")?;
+    let kept = credentials::list(State(state.clone())).await?.0.items;
+    let groups = in_force(&state).await?;
+    let accounts = groups.iter().flat_map(|(_, accounts)| accounts);
+    let mut destinations: Vec<String> = accounts
+        .filter(|account| account.credential == name)
+        .map(|account| origin(&account.url).to_owned())
+        .collect();
+    destinations.sort();
+    destinations.dedup();
+    let failed = !problems.is_empty();
+    let page = page(&CredentialPage {
+        shell: signed_in.shell(format!("Credential {name}")),
+        path: format!("/accounts/credentials/{name}"),
+        known: kept.into_iter().filter(|one| one.name == name).collect(),
+        destinations,
+        problems,
+    })?;
+    let status = if failed {
+        StatusCode::UNPROCESSABLE_ENTITY
+    } else {
+        StatusCode::OK
+    };
+    Ok((status, page).into_response())
+}
+
+/// The form of a credential. It is never filled in.
+pub async fn credential(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+    Path(name): Path<String>,
+) -> Result<Response, PageError> {
+    form(state, &signed_in, &name, FieldProblems::default()).await
+}
+
+/// Keeps a credential in the place of what had its name.
+pub async fn put(
+    State(state): State<ConsoleState>,
+    Path(name): Path<String>,
+    sent: SignedForm,
+) -> Result<Response, PageError> {
+    let caller = sent
+        .signed_in
+        .api(Method::PUT, "/api/v1/credentials/{name}")?;
+    let value = Zeroizing::new(sent.fields.get("value").to_owned());
+    let new = NewCredentialBody {
+        value: value.to_string(),
+        destinations: None,
+    };
+    let kept = credentials::put(
+        State(state.clone()),
+        caller,
+        InPath(name.clone()),
+        Body(new),
+    );
+    match kept.await {
+        Ok(_) => Ok(done("/accounts", Notice::Saved)),
+        Err(problem) => {
+            let problems = FieldProblems::of(problem)?;
+            form(state, &sent.signed_in, &name, problems).await
+        }
+    }
+}
+
+/// Asks whether a credential is to be removed.
+pub async fn confirm_remove(
+    signed_in: SignedIn,
+    Path(name): Path<String>,
+) -> Result<Response, PageError> {
+    signed_in.api(Method::DELETE, "/api/v1/credentials/{name}")?;
+    page(&Confirm {
+        shell: signed_in.shell(format!("Remove the credential {name}?")),
+        crumb: ("Accounts".to_owned(), "/accounts".to_owned()),
+        text: "Its accounts serve nothing from then on, as soon as the agents know.".to_owned(),
+        action: format!("/accounts/credentials/{name}/remove"),
+        hidden: Vec::new(),
+        button: "Remove credential",
+        back: "/accounts".to_owned(),
+    })
+}
+
+/// Removes a credential.
+pub async fn remove(
+    State(state): State<ConsoleState>,
+    Path(name): Path<String>,
+    sent: SignedForm,
+) -> Result<Response, PageError> {
+    let caller = sent
+        .signed_in
+        .api(Method::DELETE, "/api/v1/credentials/{name}")?;
+    credentials::remove(State(state), caller, InPath(name)).await?;
+    Ok(done("/accounts", Notice::Removed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_requests_go() {
+        for (url, want) in [
+            ("https://api.example.com/v1", "https://api.example.com"),
+            ("http://h:8080", "http://h:8080"),
+            ("https://h/a/b", "https://h"),
+            ("nothing", "nothing"),
+        ] {
+            assert_eq!(origin(url), want, "{url}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The audit: who changed what, from what to what.
+
+use askama::Template;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use http::Method;
+use serde_json::Value;
+
+use super::form::Fields;
+use super::{PageError, Shell, SignedIn, page, text};
+use crate::api::ConsoleState;
+use crate::api::audit::{self, AuditParams};
+use crate::api::paging::PageParams;
+use crate::api::parts::Params;
+use crate::documents::{Difference, differences};
+
+/// The entries of a page.
+const ROWS: u16 = 50;
+/// The filters.
+const FILTERS: [&str; 5] = ["actor", "action", "object", "since", "until"];
+
+/// An entry, in a line.
+struct Entry {
+    at: String,
+    actor: String,
+    address: String,
+    action: String,
+    object: String,
+    changes: Vec<Difference>,
+}
+
+#[derive(Template)]
+#[template(path = "audit.html")]
+struct AuditPage {
+    shell: Shell,
+    entries: Vec<Entry>,
+    next: Option<String>,
+    filters: Fields,
+    is_filtered: bool,
+    path: String,
+}
+
+fn changes(before: Option<Value>, after: Option<Value>) -> Vec<Difference> {
+    match (before, after) {
+        (None, None) => Vec::new(),
+        (before, after) => {
+            let whole = |value: Option<Value>| value.unwrap_or_else(|| serde_json::json!({}));
+            differences(&whole(before), &whole(after))
+        }
+    }
+}
+
+/// What was done, the latest first.
+pub async fn list(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+    RawQuery(query): RawQuery,
+) -> Result<Response, PageError> {
+    signed_in.api(Method::GET, "/api/v1/audit")?;
+    let filters = Fields::parse(query.unwrap_or_default().as_bytes());
+    let moment = |name: &str| filters.given(name).map(|typed| text::from_local(&typed));
+    let asked = AuditParams {
+        actor: filters.given("actor"),
+        action: filters.given("action"),
+        object: filters.given("object"),
+        since: moment("since"),
+        until: moment("until"),
+    };
+    let place = PageParams {
+        cursor: filters.given("cursor"),
+        limit: Some(ROWS),
+    };
+    let found = audit::list(State(state), Params(asked), Params(place))
+        .await?
+        .0;
+    let entries = found.items.into_iter().map(|entry| Entry {
+        at: entry.at,
+        actor: entry.actor,
+        address: entry.address,
+        action: entry.action,
+        object: entry.object,
+        changes: changes(entry.before, entry.after),
+    });
+    let given: Vec<(&str, &str)> = FILTERS
+        .iter()
+        .map(|name| (*name, filters.get(name)))
+        .filter(|(_, value)| !value.is_empty())
+        .collect();
+    let path = super::documents::path_with("/audit", &given);
+    let end = if given.is_empty() { "" } else { "&" };
+    page(&AuditPage {
+        shell: signed_in.shell("Audit"),
+        entries: entries.collect(),
+        next: found.next,
+        is_filtered: !given.is_empty(),
+        path: format!("{path}{end}"),
+        filters,
+    })
+}

@@ -1,0 +1,167 @@
+//! Budgets of owners and teams, which hold for all of their keys together.
+
+use askama::Template;
+use axum::extract::{RawQuery, State};
+use axum::response::{IntoResponse as _, Response};
+use http::{Method, StatusCode};
+
+use super::form::Fields;
+use super::{FieldProblems, Notice, PageError, Shell, SignedForm, SignedIn, done, page, text};
+use crate::api::ConsoleState;
+use crate::api::budgets::{self, BudgetBody, BudgetKind};
+use crate::api::paging::PageParams;
+use crate::api::parts::{Body, InPath, Params};
+use crate::api::spend::SpentAmount;
+
+/// The budgets of a page.
+const ROWS: u16 = 50;
+
+/// A budget, in a line.
+struct BudgetLine {
+    kind: String,
+    id: String,
+    per_day: String,
+    per_month: String,
+    today: String,
+    this_month: String,
+    keys: String,
+}
+
+#[derive(Template)]
+#[template(path = "budgets.html")]
+struct BudgetsPage {
+    shell: Shell,
+    lines: Vec<BudgetLine>,
+    next: Option<String>,
+    may_change: bool,
+    fields: Fields,
+    problems: FieldProblems,
+    kinds: Vec<(&'static str, &'static str)>,
+}
+
+fn kind(name: &str) -> Option<BudgetKind> {
+    match name {
+        "owner" => Some(BudgetKind::Owner),
+        "team" => Some(BudgetKind::Team),
+        _ => None,
+    }
+}
+
+fn sums(spent: &[SpentAmount]) -> String {
+    let texts: Vec<String> = spent
+        .iter()
+        .map(|spent| text::amount(&spent.currency, &spent.amount))
+        .collect();
+    if texts.is_empty() {
+        "0".to_owned()
+    } else {
+        texts.join(" + ")
+    }
+}
+
+async fn show(
+    state: ConsoleState,
+    signed_in: &SignedIn,
+    cursor: Option<String>,
+    fields: Fields,
+    problems: FieldProblems,
+) -> Result<Response, PageError> {
+    let caller = signed_in.api(Method::GET, "/api/v1/budgets")?;
+    let place = PageParams {
+        cursor,
+        limit: Some(ROWS),
+    };
+    let found = budgets::list(State(state.clone()), Params(place)).await?.0;
+    let mut lines = Vec::new();
+    for of in found.items {
+        let Some(kind) = kind(&of.kind) else {
+            continue;
+        };
+        let path = InPath((kind, of.id.clone()));
+        let spent = budgets::get(State(state.clone()), caller.clone(), path)
+            .await?
+            .0;
+        let filter = [("search", of.id.as_str())];
+        lines.push(BudgetLine {
+            keys: super::documents::path_with("/keys", &filter),
+            per_day: of
+                .budget
+                .per_day
+                .map_or_else(String::new, |amount| text::money(&amount)),
+            per_month: of
+                .budget
+                .per_month
+                .map_or_else(String::new, |amount| text::money(&amount)),
+            today: sums(&spent.today),
+            this_month: sums(&spent.this_month),
+            kind: of.kind,
+            id: of.id,
+        });
+    }
+    let failed = !problems.is_empty();
+    let page = page(&BudgetsPage {
+        shell: signed_in.shell("Teams & budgets"),
+        lines,
+        next: found.next,
+        may_change: signed_in.may(&Method::PUT, "/api/v1/budgets/{kind}/{id}"),
+        fields,
+        problems,
+        kinds: vec![("team", "A team"), ("owner", "An owner of keys")],
+    })?;
+    let status = if failed {
+        StatusCode::UNPROCESSABLE_ENTITY
+    } else {
+        StatusCode::OK
+    };
+    Ok((status, page).into_response())
+}
+
+/// All budgets of owners and teams.
+pub async fn list(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+    RawQuery(query): RawQuery,
+) -> Result<Response, PageError> {
+    let asked = Fields::parse(query.unwrap_or_default().as_bytes());
+    let cursor = asked.given("cursor");
+    // Another link may fill the form in.
+    show(state, &signed_in, cursor, asked, FieldProblems::default()).await
+}
+
+/// Gives an owner or a team a budget, or takes it.
+pub async fn save(
+    State(state): State<ConsoleState>,
+    sent: SignedForm,
+) -> Result<Response, PageError> {
+    let SignedForm { signed_in, fields } = sent;
+    let mut problems = FieldProblems::default();
+    let id = fields.get("id").to_owned();
+    if id.is_empty() {
+        problems.push("id", "is missing");
+    }
+    let Some(kind) = kind(fields.get("kind")).filter(|_| problems.is_empty()) else {
+        return show(state, &signed_in, None, fields, problems).await;
+    };
+    let amount = |name: &str| fields.given(name).map(|typed| typed.replace(',', ""));
+    let path = InPath((kind, id));
+    let saved = if fields.is_set("remove") {
+        let caller = signed_in.api(Method::DELETE, "/api/v1/budgets/{kind}/{id}")?;
+        let removed = budgets::remove(State(state.clone()), caller, path).await;
+        removed.map(|_| Notice::Removed)
+    } else {
+        let caller = signed_in.api(Method::PUT, "/api/v1/budgets/{kind}/{id}")?;
+        let new = BudgetBody {
+            per_day: amount("per_day"),
+            per_month: amount("per_month"),
+        };
+        let set = budgets::set(State(state.clone()), caller, path, Body(new)).await;
+        set.map(|_| Notice::Saved)
+    };
+    match saved {
+        Ok(notice) => Ok(done("/budgets", notice)),
+        Err(problem) => {
+            let problems = FieldProblems::of(problem)?;
+            show(state, &signed_in, None, fields, problems).await
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Settings: the Envoys and their agents, webhooks, and how this console is set up.
+
+use askama::Template;
+use axum::extract::{Path, RawQuery, State};
+use axum::response::{IntoResponse as _, Response};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use serde_json::Value;
+
+use super::confirm::{Confirm, ShownOnce};
+use super::form::Fields;
+use super::{FieldProblems, Notice, PageError, Shell, SignedForm, SignedIn, done, page, text};
+use crate::api::documents;
+use crate::api::envoys::{self, EnrolmentView, EnvoyView, NewEnvoyBody};
+use crate::api::paging::PageParams;
+use crate::api::parts::{Body, InPath, Params};
+use crate::api::webhooks::{self, NewWebhookBody, WebhookView};
+use crate::api::{ApiProblem, ConsoleState};
+use crate::secret;
+
+/// The rows of a list.
+const ROWS: u16 = 100;
+
+/// An Envoy, in a line.
+struct EnvoyLine {
+    state: (&'static str, &'static str),
+    /// Whether it has the document in force; `None`: it says nothing.
+    is_current: Option<bool>,
+    waiting: String,
+    envoy: EnvoyView,
+}
+
+#[derive(Template)]
+#[template(path = "settings.html")]
+struct SettingsPage {
+    shell: Shell,
+    envoys: Vec<EnvoyLine>,
+    next: Option<String>,
+    webhooks: Vec<WebhookView>,
+    gateway: Option<String>,
+    is_https: bool,
+    has_sealing_keys: bool,
+    may_change: bool,
+    fields: Fields,
+    problems: FieldProblems,
+}
+
+async fn show(
+    state: ConsoleState,
+    signed_in: &SignedIn,
+    cursor: Option<String>,
+    fields: Fields,
+    problems: FieldProblems,
+) -> Result<Response, PageError> {
+    signed_in.api(Method::GET, "/api/v1/envoys")?;
+    signed_in.api(Method::GET, "/api/v1/webhooks")?;
+    let place = |cursor| {
+        Params(PageParams {
+            cursor,
+            limit: Some(ROWS),
+        })
+    };
+    let found = envoys::list(State(state.clone()), place(cursor)).await?.0;
+    let hooks = webhooks::list(State(state.clone()), place(None)).await?.0;
+    let in_force = documents::in_force(&state)
+        .await?
+        .map(|document| document.etag);
+    let lines = found.items.into_iter().map(|envoy| {
+        let report = envoy.report.as_ref();
+        let troubled = report.is_some_and(|report| !report.troubles.is_empty());
+        let document = report.and_then(|report| report.document.as_ref());
+        let waiting = report.map_or(0, |report| report.ledger_waiting);
+        EnvoyLine {
+            state: match envoy.state {
+                "enrolled" if troubled => ("warn", "Has troubles"),
+                "enrolled" => ("good", "Enrolled"),
+                "revoked" => ("off", "Revoked"),
+                _ => ("off", "Not enrolled yet"),
+            },
+            is_current: document.map(|document| Some(document) == in_force.as_ref()),
+            waiting: text::number(&i64::try_from(waiting).unwrap_or(i64::MAX)),
+            envoy,
+        }
+    });
+    let failed = !problems.is_empty();
+    let page = page(&SettingsPage {
+        shell: signed_in.shell("Settings"),
+        envoys: lines.collect(),
+        next: found.next,
+        webhooks: hooks.items,
+        gateway: state.gateway.clone(),
+        is_https: state.https,
+        has_sealing_keys: state.sealing_keys.is_some(),
+        may_change: signed_in.may(&Method::POST, "/api/v1/envoys"),
+        fields,
+        problems,
+    })?;
+    let status = if failed {
+        StatusCode::UNPROCESSABLE_ENTITY
+    } else {
+        StatusCode::OK
+    };
+    Ok((status, page).into_response())
+}
+
+fn fresh() -> Result<Fields, PageError> {
+    let once = secret::new_id().map_err(ApiProblem::internal)?;
+    Ok(Fields::default().with("once", once))
+}
+
+/// How everything is set up.
+pub async fn list(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+    RawQuery(query): RawQuery,
+) -> Result<Response, PageError> {
+    let asked = Fields::parse(query.unwrap_or_default().as_bytes());
+    let cursor = asked.given("cursor");
+    show(
+        state,
+        &signed_in,
+        cursor,
+        fresh()?,
+        FieldProblems::default(),
+    )
+    .await
+}
+
+fn enrolment_page(signed_in: &SignedIn, made: EnrolmentView) -> Result<Response, PageError> {
+    page(&ShownOnce {
+        shell: signed_in.shell(format!("Enrol {}", made.envoy)),
+        crumb: ("Settings".to_owned(), "/settings".to_owned()),
+        value: Some(made.token),
+        is_path: false,
+        text: "Beside that Envoy: trilane agent, with this token as its enrolment token. It is good once.".to_owned(),
+        until: Some(made.expires_at),
+    })
+}
+
+/// Adds an Envoy, and shows the token with which its agent enrols.
+pub async fn add_envoy(
+    State(state): State<ConsoleState>,
+    sent: SignedForm,
+) -> Result<Response, PageError> {
+    let SignedForm { signed_in, fields } = sent;
+    let caller = signed_in.api(Method::POST, "/api/v1/envoys")?;
+    let new = NewEnvoyBody {
+        id: fields.get("id").to_owned(),
+        name: fields.given("name"),
+    };
+    match envoys::create(State(state.clone()), caller, Body(new)).await {
+        Ok((_, made)) => enrolment_page(&signed_in, made.0),
+        Err(problem) => {
+            let problems = FieldProblems::of(problem)?;
+            show(state, &signed_in, None, fields, problems).await
+        }
+    }
+}
+
+/// Lets the agent of an Envoy enrol again.
+pub async fn enrol(
+    State(state): State<ConsoleState>,
+    Path(id): Path<String>,
+    sent: SignedForm,
+) -> Result<Response, PageError> {
+    let caller = sent
+        .signed_in
+        .api(Method::POST, "/api/v1/envoys/{id}/enrolment")?;
+    let made = envoys::let_enrol(State(state), caller, InPath(id)).await?;
+    enrolment_page(&sent.signed_in, made.1.0)
+}
+
+/// Asks whether an Envoy's agent is to be revoked.
+pub async fn confirm_revoke(
+    signed_in: SignedIn,
+    Path(id): Path<String>,
+) -> Result<Response, PageError> {
+    signed_in.api(Method::DELETE, "/api/v1/envoys/{id}")?;
+    page(&Confirm {
+        shell: signed_in.shell(format!("Revoke {id}?")),
+        crumb: ("Settings".to_owned(), "/settings".to_owned()),
+        text: "Its agent may do nothing any more. The Envoy goes on with the document and the keys that it has; what it has sent stays.".to_owned(),
+        action: format!("/envoys/{id}/revoke"),
+        hidden: Vec::new(),
+        button: "Revoke",
+        back: "/settings".to_owned(),
+    })
+}
+
+/// Revokes the credential of an Envoy's agent.
+pub async fn revoke(
+    State(state): State<ConsoleState>,
+    Path(id): Path<String>,
+    sent: SignedForm,
+) -> Result<Response, PageError> {
+    let caller = sent.signed_in.api(Method::DELETE, "/api/v1/envoys/{id}")?;
+    envoys::revoke(State(state), caller, InPath(id)).await?;
+    Ok(done("/settings", Notice::Removed))
+}
+
+/// Adds a webhook, and shows the secret of its signatures.
+pub async fn add_webhook(
+    State(state): State<ConsoleState>,
+    sent: SignedForm,
+) -> Result<Response, PageError> {
+    let SignedForm { signed_in, fields } = sent;
+    let caller = signed_in.api(Method::POST, "/api/v1/webhooks")?;
+    let mut headers = HeaderMap::new();
+    if let Ok(value) = HeaderValue::from_str(fields.get("once")) {
+        headers.insert("idempotency-key", value);
+    }
+    let typed = fields.get("thresholds").split([',', ' ', '%']);
+    let typed: Vec<&str> = typed.filter(|part| !part.is_empty()).collect();
+    let thresholds: Result<Vec<u32>, _> = typed.iter().map(|part| part.parse()).collect();
+    let made = match thresholds {
+        Ok(thresholds) => {
+            let new = NewWebhookBody {
+                url: fields.get("url").to_owned(),
+                thresholds: (!thresholds.is_empty()).then_some(thresholds),
+            };
+            webhooks::create(State(state.clone()), caller, headers, Body(new)).await
+        }
+        Err(_) => Err(ApiProblem::invalid(
+            "thresholds",
+            "must be whole numbers with commas between",
+        )),
+    };
+    match made {
+        Ok(made) => {
+            let secret = made.body().get("secret").and_then(Value::as_str);
+            page(&ShownOnce {
+                shell: signed_in.shell("The webhook is added"),
+                crumb: ("Settings".to_owned(), "/settings".to_owned()),
+                value: secret.map(str::to_owned),
+                is_path: false,
+                text: "Messages are signed with it, so that whoever gets them knows where they come from.".to_owned(),
+                until: None,
+            })
+        }
+        Err(problem) => {
+            let problems = FieldProblems::of(problem)?;
+            show(state, &signed_in, None, fields, problems).await
+        }
+    }
+}
+
+/// Removes a webhook.
+pub async fn remove_webhook(
+    State(state): State<ConsoleState>,
+    Path(id): Path<String>,
+    sent: SignedForm,
+) -> Result<Response, PageError> {
+    let caller = sent
+        .signed_in
+        .api(Method::DELETE, "/api/v1/webhooks/{id}")?;
+    webhooks::remove(State(state), caller, InPath(id)).await?;
+    Ok(done("/settings", Notice::Removed))
+}
