@@ -3,13 +3,24 @@
 use super::records::{Event, GOOD, play};
 use super::*;
 
+/// (case, request, credential, status, ids, multipliers)
+type List<'a> = (&'a str, &'a str, &'a str, u16, &'a [&'a str], &'a [&'a str]);
+/// (case, path, headers, model, status and code of a refusal, the path that the message names)
+type Asked<'a> = (
+    &'a str,
+    &'a str,
+    &'a [&'a str],
+    &'a str,
+    Option<(u16, &'a str)>,
+    Option<&'a str>,
+);
+
 const V: &str = "anthropic-version: 2023-06-01";
 
 #[test]
 fn a_list_has_what_the_key_may_use() {
     let (in_force, world) = setting();
-    // (case, request, credential, status, ids, multipliers)
-    let cases: &[(&str, &str, &str, u16, &[&str], &[&str])] = &[
+    let cases: &[List<'_>] = &[
         (
             "of B",
             "/v1/models",
@@ -108,8 +119,7 @@ fn a_list_has_what_the_key_may_use() {
 #[test]
 fn a_request_may_use_the_keys_own_models() {
     let (in_force, world) = setting();
-    // (case, path, headers, model, status and code of a refusal, the entry that the message names)
-    let cases: &[(&str, &str, &[&str], &str, Option<(u16, &str)>, Option<&str>)] = &[
+    let cases: &[Asked<'_>] = &[
         (
             "its own",
             "/v1/messages",
