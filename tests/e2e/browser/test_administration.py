@@ -174,14 +174,14 @@ def test_somebody_is_invited_and_sent_away(site: SeededConsole, chromium: Browse
         assert "Disabled" in row.inner_text()
         # The last admins cannot shut everybody out.
         entries = site.api.get("/audit?action=person.&object=Ute%20%C3%9C/1%3F")["items"]
-        assert [entry["action"] for entry in entries] == ["person.change", "person.change", "person.create"]
+        assert [entry["action"] for entry in entries] == ["person.change", "person.change", "person.link", "person.create"]
         assert (entries[0]["before"]["disabled"], entries[0]["after"]["disabled"]) == (False, True)
 
 
 def test_a_token_is_shown_once_and_revoked(site: SeededConsole, chromium: Browsers) -> None:
     with chromium.visitor(site.url, state=site.session("ann")) as visitor:
         page = visitor.open("/tokens")
-        page.get_by_label("What it is for").fill("Reports")
+        page.get_by_label("What it is for").fill("Nightly export")
         page.get_by_role("button", name="Make token").click()
         value = page.locator(".code code").first.inner_text()
 
@@ -192,7 +192,7 @@ def test_a_token_is_shown_once_and_revoked(site: SeededConsole, chromium: Browse
         assert status() == 200
         page.get_by_role("link", name="I have copied it").click()
         assert value not in page.content()
-        page.locator("tr", has_text="Reports").get_by_role("link", name="Revoke").click()
+        page.locator("tr", has_text="Nightly export").get_by_role("link", name="Revoke").click()
         page.get_by_role("button", name="Revoke token").click()
         page.get_by_role("status").wait_for()
         assert status() == 401
