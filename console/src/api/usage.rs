@@ -16,7 +16,7 @@ use crate::ledger::Measure;
 use crate::store::usage_hours::{self, UsageColumn, UsageQuery, UsageSums};
 
 /// What usage is asked for.
-#[derive(Debug, Default, Deserialize, IntoParams)]
+#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(default)]
 pub struct UsageParams {
@@ -35,6 +35,8 @@ pub struct UsageParams {
     pub(crate) group: Option<String>,
     /// Of this model only.
     pub(crate) model: Option<String>,
+    /// Of this upstream account only.
+    pub(crate) account: Option<String>,
 }
 
 /// Usage with the same values, in one currency.
@@ -132,7 +134,13 @@ pub async fn list(
     {
         return Err(ApiProblem::forbidden("members see their own usage"));
     }
-    let names = [&asked.key, &asked.owner, &asked.group, &asked.model];
+    let names = [
+        &asked.key,
+        &asked.owner,
+        &asked.group,
+        &asked.model,
+        &asked.account,
+    ];
     if names.into_iter().flatten().any(|name| name.contains('\0')) {
         return Err(ApiProblem::bad("no name has a zero byte"));
     }
@@ -144,6 +152,7 @@ pub async fn list(
         owner: caller.only_owner().map(str::to_owned).or(asked.owner),
         group: asked.group,
         model: asked.model,
+        account: asked.account,
         after,
         limit: limit.to_fetch(),
     };

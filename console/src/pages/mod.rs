@@ -22,6 +22,7 @@ mod appearance;
 mod assets;
 mod audit;
 mod budgets;
+mod chart;
 mod confirm;
 mod cookie;
 mod documents;
@@ -40,6 +41,7 @@ mod signed_in;
 mod start;
 pub mod text;
 mod tokens;
+mod usage;
 
 use axum::extract::RawQuery;
 use axum::response::Redirect;
@@ -70,6 +72,8 @@ pub fn router(state: ConsoleState) -> Router {
         )
         .route("/keys", get(keys::list).post(keys::create))
         .route("/start", get(start::start))
+        .route("/usage", get(usage::show))
+        .route("/usage.csv", get(usage::table))
         .route("/new-key", get(keys::new))
         .route("/keys/{id}", get(keys::one))
         .route("/keys/{id}/edit", get(keys::edit).post(keys::change))

@@ -11,6 +11,7 @@ struct Place(&'static str, &'static str, &'static str);
 /// All places, in their order.
 const PLACES: &[Place] = &[
     Place("Keys", "/keys", "/api/v1/keys"),
+    Place("Usage", "/usage", "/api/v1/usage"),
     Place("Groups & models", "/groups", "/api/v1/documents/current"),
     Place("Accounts", "/accounts", "/api/v1/credentials"),
     Place("People", "/people", "/api/v1/people"),

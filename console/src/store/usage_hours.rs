@@ -37,6 +37,8 @@ pub struct UsageQuery {
     pub group: Option<String>,
     /// Of this model only.
     pub model: Option<String>,
+    /// Of this upstream account only.
+    pub account: Option<String>,
     /// Rows after the one with these values, the currency last.
     pub after: Option<Vec<String>>,
     /// At most so many rows.
@@ -301,6 +303,7 @@ pub async fn sums(
         .and("owner =", asked.owner.as_deref())
         .and("group_id =", asked.group.as_deref())
         .and("model =", asked.model.as_deref())
+        .and("account =", asked.account.as_deref())
         .and_row(&by_all, '>', asked.after.as_deref().unwrap_or_default());
     let sql = format!(
         "SELECT {by_all}, {counts}, {charge}, {estimated} FROM usage_hours {rows_of} \

@@ -1,0 +1,365 @@
+//! Stacked bars, drawn on the server: whole numbers of thousandths of the picture, and the same numbers as a table.
+
+use std::collections::BTreeMap;
+
+use rust_decimal::Decimal;
+
+use super::text;
+use crate::ledger::{Inexact, Sum};
+
+/// Series with a colour of their own; all others are one.
+const SERIES: usize = 4;
+/// Height and width of a picture.
+const WHOLE: u64 = 1000;
+
+/// What a chart is of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unit {
+    /// An amount in a currency.
+    Money(String),
+    /// A number of things.
+    Count,
+}
+
+impl Unit {
+    fn text(&self, value: Decimal) -> String {
+        let plain = value.normalize().to_string();
+        match self {
+            Self::Money(currency) => text::amount(currency, &plain),
+            Self::Count => plain.parse().map_or(plain, |count| text::number(&count)),
+        }
+    }
+}
+
+/// A part of a bar.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Its class, which gives its colour.
+    pub class: String,
+    /// Its upper end, from above.
+    pub y: u64,
+    /// Its height.
+    pub height: u64,
+}
+
+/// A period: a bar, and a row of the table.
+#[derive(Debug)]
+pub struct Bar {
+    /// The period.
+    pub period: String,
+    /// Where it begins.
+    pub x: u64,
+    /// Its parts, from below.
+    pub blocks: Vec<Block>,
+    /// Its values, one of each series.
+    pub values: Vec<String>,
+    /// Their sum.
+    pub total: String,
+}
+
+/// A series: its class, its name, its sum.
+#[derive(Debug)]
+pub struct Series {
+    /// Its class, which gives its colour.
+    pub class: String,
+    /// Its name.
+    pub name: String,
+    /// The sum of it.
+    pub total: String,
+}
+
+/// A chart.
+#[derive(Debug)]
+pub struct Chart {
+    /// The question it answers.
+    pub title: String,
+    /// What it says, in a sentence.
+    pub summary: String,
+    /// The series, the largest first.
+    pub series: Vec<Series>,
+    /// The bars.
+    pub bars: Vec<Bar>,
+    /// How wide each bar is.
+    pub width: u64,
+    /// The value at the upper end.
+    pub top: String,
+    /// The first period.
+    pub first: String,
+    /// The last period.
+    pub last: String,
+}
+
+/// Values by period and series.
+pub type Values = BTreeMap<(String, String), Sum>;
+
+/// Draws values over these periods; `None` if there is nothing to draw.
+///
+/// # Errors
+/// A sum would not be exact.
+pub fn stacked(
+    title: impl Into<String>,
+    unit: &Unit,
+    periods: &[String],
+    values: &Values,
+) -> Result<Option<Chart>, Inexact> {
+    let mut totals: BTreeMap<&str, Sum> = BTreeMap::new();
+    for ((_, name), value) in values {
+        totals.entry(name).or_default().add(value.value())?;
+    }
+    let mut names: Vec<(&str, Sum)> = totals.into_iter().collect();
+    names.retain(|(_, total)| !total.value().is_zero());
+    names.sort_by_key(|(_, total)| core::cmp::Reverse(total.value()));
+    let place_of = |name: &str| {
+        let place = names.iter().position(|(of, _)| *of == name);
+        place.unwrap_or(SERIES).min(SERIES)
+    };
+    let count = names.len().min(SERIES.saturating_add(1));
+    let mut sums = vec![Sum::default(); count];
+    let mut rows: Vec<(Vec<Sum>, Sum)> = Vec::new();
+    for period in periods {
+        let mut row = vec![Sum::default(); count];
+        let mut total = Sum::default();
+        let from = (period.clone(), String::new());
+        let of_period = values.range(from..).take_while(|((at, _), _)| at == period);
+        for ((_, name), value) in of_period {
+            let place = place_of(name);
+            let cells = [row.get_mut(place), sums.get_mut(place)];
+            for cell in cells.into_iter().flatten() {
+                cell.add(value.value())?;
+            }
+            total.add(value.value())?;
+        }
+        rows.push((row, total));
+    }
+    let most = rows.iter().map(|(_, total)| total.value()).max();
+    let most = most.unwrap_or_default();
+    let (Some(first), Some(last), false) = (periods.first(), periods.last(), most.is_zero()) else {
+        return Ok(None);
+    };
+    let top = round_up(most);
+    let slots = u64::try_from(periods.len()).unwrap_or(u64::MAX);
+    let start = |place: usize| {
+        let place = u64::try_from(place).unwrap_or(u64::MAX);
+        place
+            .saturating_mul(WHOLE)
+            .checked_div(slots)
+            .unwrap_or_default()
+    };
+    let bars = rows.iter().zip(periods).enumerate();
+    let bars = bars.map(|(place, ((row, total), period))| Bar {
+        period: period.replace('T', " "),
+        x: start(place),
+        blocks: blocks(row, top),
+        values: row.iter().map(|value| unit.text(value.value())).collect(),
+        total: unit.text(total.value()),
+    });
+    let series = sums.iter().enumerate().map(|(place, sum)| Series {
+        class: class(place),
+        name: if place == SERIES {
+            "all others".to_owned()
+        } else {
+            let name = names.get(place).map_or("", |(name, _)| *name);
+            let name = if name.is_empty() { "none" } else { name };
+            name.replace('_', " ")
+        },
+        total: unit.text(sum.value()),
+    });
+    let bars: Vec<Bar> = bars.collect();
+    let series: Vec<Series> = series.collect();
+    let mut all = Sum::default();
+    for sum in &sums {
+        all.add(sum.value())?;
+    }
+    let parts: Vec<String> = series
+        .iter()
+        .map(|of| format!("{} {}", of.name, of.total))
+        .collect();
+    Ok(Some(Chart {
+        title: title.into(),
+        summary: format!(
+            "{} from {} to {}: {}.",
+            unit.text(all.value()),
+            first.replace('T', " "),
+            last.replace('T', " "),
+            parts.join(", ")
+        ),
+        series,
+        bars,
+        // Of each slot a fifth stays free; a few bars do not become walls.
+        width: start(1)
+            .saturating_mul(4)
+            .checked_div(5)
+            .map_or(1, |width| width.clamp(1, 60)),
+        top: unit.text(top),
+        first: first.replace('T', " "),
+        last: last.replace('T', " "),
+    }))
+}
+
+fn class(place: usize) -> String {
+    format!("s{}", place.saturating_add(1))
+}
+
+/// The parts of a bar. Each ends where the sum up to it ends, so no rounding adds up.
+fn blocks(row: &[Sum], top: Decimal) -> Vec<Block> {
+    let mut below = Decimal::ZERO;
+    let mut end = WHOLE;
+    let mut blocks = Vec::new();
+    for (place, value) in row.iter().enumerate() {
+        below = below.saturating_add(value.value());
+        let y = WHOLE.saturating_sub(share(below, top));
+        if y < end {
+            blocks.push(Block {
+                class: class(place),
+                y,
+                height: end.saturating_sub(y),
+            });
+        }
+        end = y;
+    }
+    blocks
+}
+
+/// Thousandths of the whole.
+fn share(part: Decimal, whole: Decimal) -> u64 {
+    let share = part.checked_div(whole);
+    let share = share.and_then(|share| share.checked_mul(Decimal::ONE_THOUSAND));
+    share
+        .and_then(|share| u64::try_from(share.round()).ok())
+        .map_or(0, |share| share.min(WHOLE))
+}
+
+/// The next 1, 2 or 5 with zeros.
+fn round_up(value: Decimal) -> Decimal {
+    let mut one = Decimal::new(1, 20);
+    while one < value {
+        for factor in [Decimal::TWO, Decimal::from(5), Decimal::TEN] {
+            let Some(step) = one.checked_mul(factor) else {
+                return value;
+            };
+            if step >= value {
+                return step.normalize();
+            }
+        }
+        let Some(next) = one.checked_mul(Decimal::TEN) else {
+            return value;
+        };
+        one = next;
+    }
+    one.normalize()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(of: &[(&str, &str, &str)]) -> Values {
+        let mut values = Values::new();
+        for (period, name, value) in of {
+            let key = ((*period).to_owned(), (*name).to_owned());
+            let value = value.parse().expect("a number");
+            values.entry(key).or_default().add(value).expect("exact");
+        }
+        values
+    }
+
+    fn draw(periods: &[&str], of: &[(&str, &str, &str)]) -> Option<Chart> {
+        let periods: Vec<String> = periods.iter().map(|period| (*period).to_owned()).collect();
+        let unit = Unit::Money("USD".to_owned());
+        stacked("Spend", &unit, &periods, &values(of)).expect("exact")
+    }
+
+    #[test]
+    fn bars_stand_on_each_other() {
+        let chart = draw(
+            &["1", "2", "3", "4"],
+            &[
+                ("1", "a", "4"),
+                ("1", "b", "2"),
+                ("3", "b", "1"),
+                ("9", "a", "7"),
+            ],
+        );
+        let chart = chart.expect("something to draw");
+        let shown: Vec<Vec<(&str, u64, u64)>> = chart
+            .bars
+            .iter()
+            .map(|bar| {
+                let blocks = bar.blocks.iter();
+                blocks
+                    .map(|of| (of.class.as_str(), of.y, of.height))
+                    .collect()
+            })
+            .collect();
+        // The upper end is 10; what is in no period is not drawn.
+        let want = [
+            vec![("s1", 600, 400), ("s2", 400, 200)],
+            vec![],
+            vec![("s2", 900, 100)],
+            vec![],
+        ];
+        assert_eq!(shown, want);
+        let places: Vec<u64> = chart.bars.iter().map(|bar| bar.x).collect();
+        assert_eq!(
+            (places.as_slice(), chart.width),
+            (&[0, 250, 500, 750][..], 60)
+        );
+        assert_eq!(chart.top, "$10.00");
+        assert_eq!(chart.bars[0].values, ["$4.00", "$2.00"]);
+        assert_eq!(chart.summary, "$7.00 from 1 to 4: a $4.00, b $3.00.");
+    }
+
+    #[test]
+    fn thirds_fill_a_bar() {
+        let third = "0.33333333333333333333";
+        let chart = draw(
+            &["1"],
+            &[("1", "a", third), ("1", "b", third), ("1", "c", third)],
+        );
+        let blocks = &chart.expect("something to draw").bars[0].blocks;
+        let height: u64 = blocks.iter().map(|block| block.height).sum();
+        assert_eq!((height, blocks.len()), (1000, 3));
+    }
+
+    #[test]
+    fn many_series_are_one() {
+        let names = ["a", "b", "c", "d", "e", "f"];
+        let of: Vec<_> = names.iter().map(|name| ("1", *name, "1")).collect();
+        let chart = draw(&["1"], &of).expect("something to draw");
+        let shown: Vec<_> = chart
+            .series
+            .iter()
+            .map(|of| (of.name.as_str(), of.total.as_str()))
+            .collect();
+        let want = [
+            ("a", "$1.00"),
+            ("b", "$1.00"),
+            ("c", "$1.00"),
+            ("d", "$1.00"),
+            ("all others", "$2.00"),
+        ];
+        assert_eq!(shown, want);
+    }
+
+    #[test]
+    fn nothing_is_no_chart() {
+        assert!(draw(&["1"], &[]).is_none());
+        assert!(draw(&["1"], &[("1", "a", "0")]).is_none());
+        assert!(draw(&[], &[("1", "a", "1")]).is_none());
+    }
+
+    #[test]
+    fn upper_ends() {
+        for (value, want) in [
+            ("0.0003", "0.0005"),
+            ("1", "1"),
+            ("1.01", "2"),
+            ("2.5", "5"),
+            ("51", "100"),
+            ("9000", "10000"),
+        ] {
+            let value: Decimal = value.parse().expect("a number");
+            assert_eq!(round_up(value).to_string(), want);
+        }
+    }
+}

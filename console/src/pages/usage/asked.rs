@@ -1,0 +1,143 @@
+//! What the page is asked for, in its address.
+
+use http::Method;
+
+use crate::api::usage::UsageParams;
+use crate::pages::form::Fields;
+use crate::pages::{PageError, SignedIn};
+
+/// What rows can be grouped by: the API's name, and the title.
+pub const COLUMNS: [(&str, &str); 11] = [
+    ("day", "Day"),
+    ("month", "Month"),
+    ("hour", "Hour"),
+    ("key", "Key"),
+    ("owner", "Owner"),
+    ("group", "Group"),
+    ("model", "Model"),
+    ("account", "Account"),
+    ("source", "Source"),
+    ("entry", "Entry"),
+    ("outcome", "Outcome"),
+];
+
+/// What rows can be narrowed to.
+pub const FILTERS: [(&str, &str); 5] = [
+    ("key", "Key (its id)"),
+    ("owner", "Owner"),
+    ("group", "Group"),
+    ("model", "Model"),
+    ("account", "Account"),
+];
+
+/// What the page is asked for.
+pub struct Asked {
+    /// The fields, with what holds where nothing was said.
+    pub fields: Fields,
+    /// What rows are grouped by.
+    pub by: Vec<&'static str>,
+    /// The question to the API.
+    pub params: UsageParams,
+}
+
+impl Asked {
+    /// Reads a query. Without a beginning it is this month's.
+    pub fn parse(query: &str, today: &str) -> Self {
+        let mut fields = Fields::parse(query.as_bytes());
+        if fields.all("since").next().is_none() {
+            let month = today.get(..7).unwrap_or_default();
+            fields = fields.with("since", format!("{month}-01"));
+        }
+        let known = |name: &str| {
+            let column = COLUMNS.into_iter().find(|(of, _)| *of == name);
+            column.map(|(of, _)| of)
+        };
+        let first = known(fields.get("by")).unwrap_or("day");
+        let second = known(fields.get("then")).filter(|name| *name != first);
+        let by: Vec<&str> = [Some(first), second].into_iter().flatten().collect();
+        let params = UsageParams {
+            by: by.join(","),
+            since: fields.given("since"),
+            until: fields.given("until"),
+            key: fields.given("key"),
+            owner: fields.given("owner"),
+            group: fields.given("group"),
+            model: fields.given("model"),
+            account: fields.given("account"),
+        };
+        Self { fields, by, params }
+    }
+
+    /// The caller, if this may be seen.
+    ///
+    /// # Errors
+    /// The role may not see usage.
+    pub fn caller(signed_in: &SignedIn) -> Result<crate::api::Caller, PageError> {
+        signed_in.api(Method::GET, "/api/v1/usage")
+    }
+
+    /// The path of this page, or of its file, with other values in place of those of some names.
+    pub fn path(&self, page: &str, other: &[(&str, &str)]) -> String {
+        let start = format!("{page}?");
+        let length = start.len();
+        let mut path = form_urlencoded::Serializer::for_suffix(start, length);
+        let names = ["by", "then", "since", "until"].into_iter();
+        for name in names.chain(FILTERS.map(|(name, _)| name)) {
+            let changed = other.iter().find(|(of, _)| *of == name);
+            let value = changed.map_or_else(|| self.fields.get(name), |(_, value)| value);
+            // An empty beginning is one that was wanted so.
+            if !value.is_empty() || name == "since" {
+                path.append_pair(name, value);
+            }
+        }
+        path.finish()
+    }
+
+    /// Whether only a part of the usage is shown.
+    pub fn is_filtered(&self) -> bool {
+        FILTERS.iter().any(|(name, _)| self.fields.is_set(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_address_asks_for() {
+        for (query, by, since, path) in [
+            ("", "day", Some("2026-11-01"), "/usage?since=2026-11-01"),
+            ("since=", "day", None, "/usage?since="),
+            (
+                "by=key&then=model&since=",
+                "key,model",
+                None,
+                "/usage?by=key&then=model&since=",
+            ),
+            (
+                "by=key&then=key&since=",
+                "key",
+                None,
+                "/usage?by=key&then=key&since=",
+            ),
+            ("by=team&since=", "day", None, "/usage?by=team&since="),
+            (
+                "since=&model=a%26b",
+                "day",
+                None,
+                "/usage?since=&model=a%26b",
+            ),
+        ] {
+            let asked = Asked::parse(query, "2026-11-25");
+            assert_eq!(asked.params.by, by, "{query}");
+            assert_eq!(asked.params.since.as_deref(), since, "{query}");
+            assert_eq!(asked.path("/usage", &[]), path, "{query}");
+        }
+        let asked = Asked::parse("since=&model=a", "2026-11-25");
+        assert_eq!(
+            asked.path("/usage.csv", &[("model", "")]),
+            "/usage.csv?since="
+        );
+        assert!(asked.is_filtered());
+    }
+}

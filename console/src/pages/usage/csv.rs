@@ -1,0 +1,94 @@
+//! Usage as a file for spreadsheets.
+
+use axum::extract::{RawQuery, State};
+use axum::response::{IntoResponse as _, Response};
+use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+
+use super::all;
+use super::asked::Asked;
+use crate::api::{ApiProblem, ConsoleState, moment};
+use crate::ledger::Measure;
+use crate::pages::{PageError, SignedIn};
+
+/// The rows that a file may have.
+const MOST: usize = 100_000;
+
+/// A cell. A spreadsheet takes what begins like a formula for one, whatever is quoted: an apostrophe makes it a text.
+fn cell(value: &str) -> String {
+    let is_formula = value.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']);
+    let value = if is_formula {
+        format!("'{value}")
+    } else {
+        value.to_owned()
+    };
+    if value.contains(['"', ',', '\r', '\n']) {
+        format!("\"{}\"", value.replace('"', "\"\""))
+    } else {
+        value
+    }
+}
+
+fn line(cells: impl Iterator<Item = String>) -> String {
+    let mut line = cells.collect::<Vec<_>>().join(",");
+    line.push_str("\r\n");
+    line
+}
+
+/// All rows, with every count and the exact charges.
+pub async fn table(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+    RawQuery(query): RawQuery,
+) -> Result<Response, PageError> {
+    let caller = Asked::caller(&signed_in)?;
+    let asked = Asked::parse(&query.unwrap_or_default(), &moment(state.now()));
+    let rows = all(&state, &caller, &asked.params, MOST).await?;
+    let rows = rows.ok_or_else(|| {
+        ApiProblem::bad(
+            "There are more than 100,000 rows. Choose a shorter time, or fewer columns.",
+        )
+    })?;
+    let measures = Measure::ALL.map(Measure::name);
+    let heads = asked.by.iter().chain(&["currency"]).chain(&measures);
+    let heads = heads.chain(&["charge", "estimated_charge"]);
+    let mut text = line(heads.map(|name| (*name).to_owned()));
+    for row in &rows {
+        let values = asked.by.iter().map(|name| {
+            let value = row.values.get(name).map(String::as_str);
+            cell(value.unwrap_or_default())
+        });
+        let counts = measures.iter().map(|name| row.count(name).to_string());
+        let charges = [row.charge.clone(), row.estimated_charge.clone()];
+        let cells = values.chain([cell(&row.currency)]).chain(counts);
+        text.push_str(&line(cells.chain(charges)));
+    }
+    let headers = [
+        (CONTENT_TYPE, "text/csv; charset=utf-8"),
+        (CONTENT_DISPOSITION, "attachment; filename=\"usage.csv\""),
+    ];
+    Ok((headers, text).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells() {
+        for (value, want) in [
+            ("plain", "plain"),
+            ("", ""),
+            ("a,b", "\"a,b\""),
+            ("a \"b\"", "\"a \"\"b\"\"\""),
+            ("=1+1", "'=1+1"),
+            ("+1", "'+1"),
+            ("-1", "'-1"),
+            ("@sum(a,b)", "\"'@sum(a,b)\""),
+            ("\t=1", "'\t=1"),
+            ("a=1", "a=1"),
+            ("a\r\nb", "\"a\r\nb\""),
+        ] {
+            assert_eq!(cell(value), want, "{value:?}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+"""Usage: the page, its charts and its file say what the API says."""
+
+from __future__ import annotations
+
+import csv
+import io
+from decimal import Decimal
+
+import httpx
+from e2e.browser.chromium import Browsers
+from e2e.browser.seeded import SeededConsole
+
+
+def read(site: SeededConsole, person: str, path: str) -> httpx.Response:
+    cookies = {cookie["name"]: cookie["value"] for cookie in site.session(person)}
+    return httpx.get(f"{site.url}{path}", cookies=cookies, trust_env=False)
+
+
+def test_the_file_is_what_the_api_says(site: SeededConsole) -> None:
+    answer = read(site, "admin", "/usage.csv?by=owner&then=model&since=")
+    assert answer.status_code == 200 and answer.headers["content-type"] == "text/csv; charset=utf-8"
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    items = site.api.get("/usage?by=owner,model&limit=500")["items"]
+    assert rows and len(rows) == len(items)
+    for row, item in zip(rows, items, strict=True):
+        want = {**item["values"], **{name: str(count) for name, count in item["counts"].items()}}
+        want |= {name: item[name] for name in ("currency", "charge", "estimated_charge")}
+        assert row == want
+    # A member's file has the member's own.
+    rows = list(csv.DictReader(io.StringIO(read(site, "ann", "/usage.csv?by=owner&since=").text)))
+    assert {row["owner"] for row in rows} == {"ann"}
+    assert read(site, "ann", "/usage.csv?owner=Docs").status_code == 403
+
+
+def test_the_page_is_what_the_api_says(site: SeededConsole, chromium: Browsers) -> None:
+    sums = {item["currency"]: Decimal(item["charge"]) for item in site.api.get("/usage")["items"]}
+    with chromium.visitor(site.url, state=site.session("admin")) as visitor:
+        page = visitor.open("/usage?by=model&since=")
+        foot = page.locator("tfoot").inner_text()
+        assert f"${sums['USD']:,}" in foot, foot
+        spend = page.get_by_role("img", name="Spend by month and model")
+        assert f"${sums['USD']:,} from" in (spend.locator("desc").text_content() or "")
+        assert spend.locator("rect").count() >= 4
+        # The numbers behind a chart.
+        page.locator("summary").first.click()
+        cells = page.locator("details[open] tbody tr").last.locator("td").all_inner_texts()
+        models = {item["values"]["model"]: item for item in site.api.get("/usage?by=model")["items"] if item["currency"]}
+        heads = page.locator("details[open] th").all_inner_texts()
+        assert len(cells) == len(models) + 2
+        for head, cell in zip(heads[1:-1], cells[1:-1], strict=True):
+            assert Decimal(cell.strip("$").replace(",", "")) == Decimal(models[head]["charge"]), head
+        # From a row to only that.
+        page.get_by_role("link", name="gpt-5.1").first.click()
+        page.wait_for_url("**model=gpt-5.1**")
+        assert page.locator("tbody").first.locator("tr").count() == 1
+        page.get_by_role("textbox", name="Account").fill("nobody's")
+        page.get_by_role("button", name="Show").click()
+        page.get_by_role("heading", name="Nothing was used").wait_for()
+        page.get_by_role("link", name="Clear").click()
+        assert page.get_by_role("textbox", name="Account").input_value() == ""
+        assert f"${sums['USD']:,}" in page.locator("tfoot").inner_text()
