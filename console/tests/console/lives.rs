@@ -49,6 +49,8 @@ on_both! {
         assert!(value.starts_with("tl-") && value.ends_with(made["key"]["hint"].as_str().unwrap()));
         assert_eq!(made["key"]["created_by"], "root");
         let mut seen = api.get(&admin, &format!("/api/v1/keys/{id}")).await.expect(200);
+        // What it has spent is told of one key alone.
+        assert_eq!(seen.as_object_mut().unwrap().remove("spent_this_month"), Some(json!([])));
         assert_eq!(seen, made["key"]);
 
         let feed = api.get(&admin, "/api/v1/feed/keys").await.expect(200);
@@ -62,6 +64,9 @@ on_both! {
         }
         members.insert("disabled".to_owned(), true.into());
         members.insert("label".to_owned(), "desk".into());
+        // Another state of the key has another revision.
+        let revision = members.insert("revision".to_owned(), changed["revision"].clone());
+        assert_ne!(revision.as_ref(), Some(&changed["revision"]));
         assert_eq!(changed, seen);
         let cursor = feed["cursor"].as_str().unwrap();
         let feed = api.get(&admin, &format!("/api/v1/feed/keys?cursor={cursor}")).await.expect(200);

@@ -75,16 +75,16 @@ impl ListedKey {
         vec![
             self.id.clone(),
             text(&self.owner),
-            text(&self.team),
             text(&self.label),
             self.group.clone(),
-            models.map(|models| models.join(", ")).unwrap_or_default(),
-            text(&self.multiplier),
             self.state.to_owned(),
             limits.map(terms::shown).unwrap_or_default(),
             budget.map(terms::shown_budget).unwrap_or_default(),
             text(&self.created_at),
             text(&self.expires_at),
+            text(&self.team),
+            models.map(|models| models.join(", ")).unwrap_or_default(),
+            text(&self.multiplier),
         ]
     }
 }
@@ -93,16 +93,17 @@ impl ListedKey {
 pub fn table(states: &[ListedKey]) -> OutputTable<impl Iterator<Item = Vec<String>> + '_> {
     let others = [
         "owner",
-        "team",
         "label",
         "group",
-        "models",
-        "multiplier",
         "state",
         "limits",
         "budget",
         "created_at",
         "expires_at",
+        // Behind those that 0.1 has: scripts may count columns.
+        "team",
+        "models",
+        "multiplier",
     ];
     let others = others.map(|name| OutputColumn::text(name).optional());
     let columns = [OutputColumn::text("id")].into_iter().chain(others);

@@ -126,5 +126,5 @@ fn the_page_on_the_command_is_right() {
             ran += 1;
         }
     }
-    assert_eq!(ran, 16, "as many lines as the page has");
+    assert_eq!(ran, 17, "as many lines as the page has");
 }

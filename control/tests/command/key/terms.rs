@@ -77,10 +77,10 @@ fn what_is_given_is_kept_and_shown() {
     }
     let csv = key(&desk, &["list", "--format", "csv"]).out;
     let head =
-        "id,owner,team,label,group,models,multiplier,state,limits,budget,created_at,expires_at\r\n";
+        "id,owner,label,group,state,limits,budget,created_at,expires_at,team,models,multiplier\r\n";
     assert!(csv.starts_with(head), "{csv}");
     assert!(
-        csv.contains("\r\nx,\"Zoë, \"\"sales\"\"\",,the secret laptop,b,,,good,"),
+        csv.contains("\r\nx,\"Zoë, \"\"sales\"\"\",the secret laptop,b,good,"),
         "{csv}"
     );
 }
