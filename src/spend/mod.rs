@@ -7,8 +7,8 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | [`page`] | reads a page |
-//! | [`sync`] | which page is next, and what becomes of one |
+//! | `page` | reads a page |
+//! | `sync` | which page is next, and what becomes of one |
 
 mod page;
 mod sync;

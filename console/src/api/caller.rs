@@ -9,7 +9,7 @@ use super::problem::ApiProblem;
 use super::role::Role;
 use crate::store::audit::Actor;
 
-/// Who sends a request: found by [`sign_in`](super::sign_in).
+/// Who sends a request: found by `sign_in`.
 #[derive(Debug, Clone)]
 pub struct Caller {
     /// The person's id.

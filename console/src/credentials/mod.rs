@@ -1,8 +1,8 @@
 //! Credentials of upstream accounts, sealed.
 //!
 //! An account names its credential (`"credential": "anthropic"`). A credential is given for a [`CredentialDestination`]: host, scheme,
-//! proxy and authorities. It is [sealed](sealing) together with both, so the database has no use for it elsewhere, and a
-//! document that sends its account elsewhere [discards](life) it. The keys that seal are in a [file](key_file) beside the
+//! proxy and authorities. It is sealed (`sealing`) together with both, so the database has no use for it elsewhere, and a
+//! document that sends its account elsewhere discards it (`life`). The keys that seal are in a file (`key_file`) beside the
 //! database, never in it.
 
 mod destination;

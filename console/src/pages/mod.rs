@@ -14,7 +14,7 @@
 //! 4. Add its route in [`router`], its place in `shell.rs` (`PLACES`), and the page to `tests/e2e/browser/pages.py`, whose tests
 //!    open every page in both themes and three widths.
 //!
-//! Nothing may be inline, neither style nor script: the policy of [`headers`] forbids it. A width that depends on data is an
+//! Nothing may be inline, neither style nor script: the policy of `headers` forbids it. A width that depends on data is an
 //! attribute of SVG. Live parts: `<div data-live="/things/part" data-every="5">` is fetched anew while it is seen.
 
 mod accounts;
