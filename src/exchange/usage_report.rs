@@ -33,13 +33,13 @@ pub(super) fn body(
             .figures_of_each(subjects)
             .map_err(Rejection::of_limit)?,
     };
-    let report = UsageReport::new(authenticated, &each);
+    let report = KeyUsageReport::new(authenticated, &each);
     // Texts and numbers, into memory: it cannot fail.
     Ok(serde_json::to_vec(&report).unwrap_or_default())
 }
 
 #[derive(Serialize)]
-struct UsageReport<'a> {
+struct KeyUsageReport<'a> {
     mode: &'static str,
     #[serde(rename = "isValid")]
     is_valid: bool,
@@ -126,7 +126,7 @@ impl MoneyNumber {
     }
 }
 
-impl<'a> UsageReport<'a> {
+impl<'a> KeyUsageReport<'a> {
     fn new(authenticated: &'a Authenticated, each: &[SubjectFigures]) -> Self {
         let Authenticated { caller, expires_at } = authenticated;
         let unit = caller.currency.as_deref();

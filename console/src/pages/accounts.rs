@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 use super::confirm::Confirm;
 use super::documents::{self as document, AccountShown};
-use super::{FieldProblems, Notice, PageError, Shell, SignedForm, SignedIn, done, page};
+use super::{FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, page};
 use crate::api::credentials::{self, CredentialView, NewCredentialBody};
 use crate::api::parts::{Body, InPath};
 use crate::api::{ConsoleState, documents};
@@ -31,7 +31,7 @@ struct AccountLine {
 #[derive(Template)]
 #[template(path = "accounts.html")]
 struct AccountsPage {
-    shell: Shell,
+    shell: PageShell,
     groups: Vec<GroupAccounts>,
     others: Vec<CredentialView>,
     may_change: bool,
@@ -41,7 +41,7 @@ struct AccountsPage {
 #[derive(Template)]
 #[template(path = "credential.html")]
 struct CredentialPage {
-    shell: Shell,
+    shell: PageShell,
     path: String,
     known: Vec<CredentialView>,
     destinations: Vec<String>,
@@ -70,7 +70,7 @@ fn origin(url: &str) -> &str {
     url.get(..end).unwrap_or(url)
 }
 
-async fn in_force(state: &ConsoleState) -> Result<Vec<(String, Vec<AccountShown>)>, PageError> {
+async fn in_force(state: &ConsoleState) -> Result<Vec<(String, Vec<AccountShown>)>, PageProblem> {
     let current = documents::in_force(state).await?;
     let current = current.and_then(|current| document::parsed(&current.body));
     let groups = current.map(|current| {
@@ -90,7 +90,7 @@ async fn in_force(state: &ConsoleState) -> Result<Vec<(String, Vec<AccountShown>
 pub async fn list(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     signed_in.api(Method::GET, "/api/v1/documents/current")?;
     signed_in.api(Method::GET, "/api/v1/credentials")?;
     let kept = credentials::list(State(state.clone())).await?.0.items;
@@ -136,7 +136,7 @@ async fn form(
     signed_in: &SignedIn,
     name: &str,
     problems: FieldProblems,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     signed_in.api(Method::PUT, "/api/v1/credentials/{name}")?;
     let kept = credentials::list(State(state.clone())).await?.0.items;
     let groups = in_force(&state).await?;
@@ -168,7 +168,7 @@ pub async fn credential(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
     Path(name): Path<String>,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     form(state, &signed_in, &name, FieldProblems::default()).await
 }
 
@@ -177,7 +177,7 @@ pub async fn put(
     State(state): State<ConsoleState>,
     Path(name): Path<String>,
     sent: SignedForm,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let caller = sent
         .signed_in
         .api(Method::PUT, "/api/v1/credentials/{name}")?;
@@ -205,7 +205,7 @@ pub async fn put(
 pub async fn confirm_remove(
     signed_in: SignedIn,
     Path(name): Path<String>,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     signed_in.api(Method::DELETE, "/api/v1/credentials/{name}")?;
     page(&Confirm {
         shell: signed_in.shell(format!("Remove the credential {name}?")),
@@ -223,7 +223,7 @@ pub async fn remove(
     State(state): State<ConsoleState>,
     Path(name): Path<String>,
     sent: SignedForm,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let caller = sent
         .signed_in
         .api(Method::DELETE, "/api/v1/credentials/{name}")?;

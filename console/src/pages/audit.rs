@@ -7,7 +7,7 @@ use http::Method;
 use serde_json::Value;
 
 use super::form::Fields;
-use super::{PageError, Shell, SignedIn, page, text};
+use super::{PageProblem, PageShell, SignedIn, page, text};
 use crate::api::ConsoleState;
 use crate::api::audit::{self, AuditParams};
 use crate::api::paging::PageParams;
@@ -32,7 +32,7 @@ struct Entry {
 #[derive(Template)]
 #[template(path = "audit.html")]
 struct AuditPage {
-    shell: Shell,
+    shell: PageShell,
     entries: Vec<Entry>,
     next: Option<String>,
     filters: Fields,
@@ -55,7 +55,7 @@ pub async fn list(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
     RawQuery(query): RawQuery,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     signed_in.api(Method::GET, "/api/v1/audit")?;
     let filters = Fields::parse(query.unwrap_or_default().as_bytes());
     let moment = |name: &str| filters.given(name).map(|typed| text::from_local(&typed));

@@ -6,7 +6,9 @@ use axum::response::{IntoResponse as _, Response};
 use http::{Method, StatusCode};
 
 use super::form::Fields;
-use super::{FieldProblems, Notice, PageError, Shell, SignedForm, SignedIn, done, page, text};
+use super::{
+    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, page, text,
+};
 use crate::api::ConsoleState;
 use crate::api::budgets::{self, BudgetBody, BudgetKind};
 use crate::api::paging::PageParams;
@@ -30,7 +32,7 @@ struct BudgetLine {
 #[derive(Template)]
 #[template(path = "budgets.html")]
 struct BudgetsPage {
-    shell: Shell,
+    shell: PageShell,
     lines: Vec<BudgetLine>,
     next: Option<String>,
     may_change: bool,
@@ -65,7 +67,7 @@ async fn show(
     cursor: Option<String>,
     fields: Fields,
     problems: FieldProblems,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let caller = signed_in.api(Method::GET, "/api/v1/budgets")?;
     let place = PageParams {
         cursor,
@@ -121,7 +123,7 @@ pub async fn list(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
     RawQuery(query): RawQuery,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let asked = Fields::parse(query.unwrap_or_default().as_bytes());
     let cursor = asked.given("cursor");
     // Another link may fill the form in.
@@ -132,7 +134,7 @@ pub async fn list(
 pub async fn save(
     State(state): State<ConsoleState>,
     sent: SignedForm,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
     let mut problems = FieldProblems::default();
     let id = fields.get("id").to_owned();

@@ -2,14 +2,14 @@
 
 use askama::Template;
 
-use super::shell::Shell;
+use super::shell::PageShell;
 
 /// A question, with the form that answers it.
 #[derive(Template)]
 #[template(path = "confirm.html")]
 pub struct Confirm {
     /// Its title is the question.
-    pub shell: Shell,
+    pub shell: PageShell,
     /// The page before: title and path.
     pub crumb: (String, String),
     /// What will happen.
@@ -29,7 +29,7 @@ pub struct Confirm {
 #[template(path = "shown_once.html")]
 pub struct ShownOnce {
     /// Its title says what was made.
-    pub shell: Shell,
+    pub shell: PageShell,
     /// The page before: title and path.
     pub crumb: (String, String),
     /// The secret; `None`: the form came again, and nobody has it any more.

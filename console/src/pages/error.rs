@@ -5,13 +5,13 @@ use axum::response::{IntoResponse, Redirect, Response};
 use http::StatusCode;
 
 use super::render;
-use super::shell::{Appearance, Shell};
+use super::shell::{Appearance, PageShell};
 use crate::api::{ApiProblem, FailureReason};
 use crate::store::StoreError;
 
 /// Why there is no page.
 #[derive(Debug)]
-pub enum PageError {
+pub enum PageProblem {
     /// Nobody is signed in. The page that was wanted is shown afterwards.
     SignedOut(Option<String>),
     /// A form that no page of this session has sent.
@@ -24,19 +24,19 @@ pub enum PageError {
     Template(askama::Error),
 }
 
-impl From<ApiProblem> for PageError {
+impl From<ApiProblem> for PageProblem {
     fn from(problem: ApiProblem) -> Self {
         Self::Problem(Box::new(problem))
     }
 }
 
-impl From<StoreError> for PageError {
+impl From<StoreError> for PageProblem {
     fn from(error: StoreError) -> Self {
         ApiProblem::from(error).into()
     }
 }
 
-impl From<askama::Error> for PageError {
+impl From<askama::Error> for PageProblem {
     fn from(error: askama::Error) -> Self {
         Self::Template(error)
     }
@@ -45,12 +45,12 @@ impl From<askama::Error> for PageError {
 #[derive(Template)]
 #[template(path = "problem.html")]
 struct ProblemPage {
-    shell: Shell,
+    shell: PageShell,
     detail: String,
     hint: &'static str,
 }
 
-impl IntoResponse for PageError {
+impl IntoResponse for PageProblem {
     fn into_response(self) -> Response {
         let (status, title, detail, hint) = match &self {
             Self::SignedOut(wanted) => {
@@ -76,7 +76,7 @@ impl IntoResponse for PageError {
             Self::Problem(problem) => told(problem),
             Self::Template(_) => told(&ApiProblem::internal("")),
         };
-        let shell = Shell::new(title, Appearance::System);
+        let shell = PageShell::new(title, Appearance::System);
         let page = ProblemPage {
             shell,
             detail,
@@ -117,7 +117,7 @@ fn told(problem: &ApiProblem) -> (StatusCode, &'static str, String, &'static str
 
 /// What there is at a path that is nobody's.
 pub fn not_found() -> Response {
-    let mut response = PageError::from(ApiProblem::not_found()).into_response();
+    let mut response = PageProblem::from(ApiProblem::not_found()).into_response();
     super::headers::add(&mut response);
     response
 }

@@ -1,6 +1,6 @@
 //! What is wrong with a form, each at its field.
 
-use super::error::PageError;
+use super::error::PageProblem;
 use crate::api::ApiProblem;
 
 /// What is wrong with a form.
@@ -17,7 +17,7 @@ impl FieldProblems {
     ///
     /// # Errors
     /// It is another kind of problem.
-    pub fn of(problem: ApiProblem) -> Result<Self, PageError> {
+    pub fn of(problem: ApiProblem) -> Result<Self, PageProblem> {
         if !matches!(problem.status(), 400 | 409 | 412 | 413 | 422) {
             return Err(problem.into());
         }

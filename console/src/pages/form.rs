@@ -5,7 +5,7 @@ use axum::extract::{FromRequest, FromRequestParts as _, RawForm, Request};
 use http::HeaderMap;
 use http::header::{HOST, ORIGIN};
 
-use super::error::PageError;
+use super::error::PageProblem;
 use super::signed_in::SignedIn;
 use crate::api::ConsoleState;
 
@@ -80,15 +80,15 @@ pub struct SignedForm {
 }
 
 impl FromRequest<ConsoleState> for SignedForm {
-    type Rejection = PageError;
+    type Rejection = PageProblem;
 
-    async fn from_request(request: Request, state: &ConsoleState) -> Result<Self, PageError> {
+    async fn from_request(request: Request, state: &ConsoleState) -> Result<Self, PageProblem> {
         let (mut parts, body) = request.into_parts();
         is_ours(&parts.headers)?;
         let signed_in = SignedIn::from_request_parts(&mut parts, state).await?;
         let fields = OpenForm::read(Request::from_parts(parts, body)).await?;
         if !signed_in.is_csrf(fields.get(CSRF)) {
-            return Err(PageError::Forged);
+            return Err(PageProblem::Forged);
         }
         Ok(Self { signed_in, fields })
     }
@@ -99,17 +99,20 @@ impl FromRequest<ConsoleState> for SignedForm {
 pub struct OpenForm(pub Fields);
 
 impl OpenForm {
-    async fn read(mut request: Request) -> Result<Fields, PageError> {
+    async fn read(mut request: Request) -> Result<Fields, PageProblem> {
         axum::extract::DefaultBodyLimit::max(LONGEST).apply(&mut request);
-        let RawForm(bytes) = request.extract().await.map_err(|_| PageError::Unreadable)?;
+        let RawForm(bytes) = request
+            .extract()
+            .await
+            .map_err(|_| PageProblem::Unreadable)?;
         Ok(Fields::parse(&bytes))
     }
 }
 
 impl FromRequest<ConsoleState> for OpenForm {
-    type Rejection = PageError;
+    type Rejection = PageProblem;
 
-    async fn from_request(request: Request, _: &ConsoleState) -> Result<Self, PageError> {
+    async fn from_request(request: Request, _: &ConsoleState) -> Result<Self, PageProblem> {
         is_ours(request.headers())?;
         Ok(Self(Self::read(request).await?))
     }
@@ -117,7 +120,7 @@ impl FromRequest<ConsoleState> for OpenForm {
 
 /// Refuses what a page of another site has sent. Browsers say where a request comes from; what is no browser has no cookies
 /// that could be misused.
-fn is_ours(headers: &HeaderMap) -> Result<(), PageError> {
+fn is_ours(headers: &HeaderMap) -> Result<(), PageProblem> {
     let text = |value: Option<&http::HeaderValue>| {
         value.map(|value| value.to_str().unwrap_or_default().to_owned())
     };
@@ -130,7 +133,11 @@ fn is_ours(headers: &HeaderMap) -> Result<(), PageError> {
                 .is_some_and(|(_, of)| !host.is_empty() && of == host)
         }),
     };
-    if ours { Ok(()) } else { Err(PageError::Forged) }
+    if ours {
+        Ok(())
+    } else {
+        Err(PageProblem::Forged)
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //!
 //! 1. Write `templates/things.html`: `{% extends "layout.html" %}`, `{% block main %}`. `templates/parts.html` has what recurs
 //!    (form fields, notices, paging, empty states, code to copy, moments, money): `{% import "parts.html" as parts %}`.
-//! 2. Write `pages/things.rs`: a struct with `#[derive(Template)]`, `shell: Shell` and what the page shows, and a handler that
+//! 2. Write `pages/things.rs`: a struct with `#[derive(Template)]`, `shell: PageShell` and what the page shows, and a handler that
 //!    takes [`SignedIn`]. It asks `signed_in.api(Method::GET, "/api/v1/things")?` for the [`Caller`](crate::api::Caller):
 //!    the table of the API's routes decides for pages too, and there is no second one. With it, call **the handler of the
 //!    API** (`api::things::list(State(state), caller, Params(…))`): pages never use the store by themselves.
@@ -50,12 +50,12 @@ use axum::{Router, middleware};
 
 use crate::api::ConsoleState;
 
-pub use error::{PageError, not_found};
+pub use error::{PageProblem, not_found};
 pub use field_problems::FieldProblems;
 pub use form::{Fields, SignedForm};
 pub use notice::{Notice, done};
 pub use render::page;
-pub use shell::Shell;
+pub use shell::PageShell;
 pub use signed_in::SignedIn;
 
 /// All pages.

@@ -7,7 +7,7 @@ use http::{HeaderMap, Method, StatusCode};
 
 use super::confirm::ShownOnce;
 use super::form::Fields;
-use super::{FieldProblems, Notice, PageError, Shell, SignedForm, SignedIn, done, page};
+use super::{FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, page};
 use crate::api::paging::PageParams;
 use crate::api::parts::{Body, InPath, Params};
 use crate::api::people::{self, NewPersonBody, PersonChangeBody, PersonView};
@@ -32,7 +32,7 @@ struct PersonLine {
 #[derive(Template)]
 #[template(path = "people.html")]
 struct PeoplePage {
-    shell: Shell,
+    shell: PageShell,
     people: Vec<PersonLine>,
     next: Option<String>,
     may_change: bool,
@@ -54,7 +54,7 @@ async fn show(
     cursor: Option<String>,
     fields: Fields,
     problems: FieldProblems,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     signed_in.api(Method::GET, "/api/v1/people")?;
     let place = PageParams {
         cursor,
@@ -89,7 +89,7 @@ pub async fn list(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
     RawQuery(query): RawQuery,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let asked = Fields::parse(query.unwrap_or_default().as_bytes());
     let cursor = asked.given("cursor");
     let (fields, problems) = (Fields::default(), FieldProblems::default());
@@ -109,7 +109,7 @@ fn role(fields: &Fields, problems: &mut FieldProblems) -> Role {
 pub async fn invite(
     State(state): State<ConsoleState>,
     sent: SignedForm,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
     let caller = signed_in.api(Method::POST, "/api/v1/people")?;
     let mut problems = FieldProblems::default();
@@ -133,7 +133,7 @@ pub async fn link(
     State(state): State<ConsoleState>,
     Path(id): Path<String>,
     sent: SignedForm,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     link_page(state, &sent.signed_in, &id).await
 }
 
@@ -141,7 +141,7 @@ async fn link_page(
     state: ConsoleState,
     signed_in: &SignedIn,
     id: &str,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let caller = signed_in.api(Method::POST, "/api/v1/people/{id}/sign-in-link")?;
     let made = sign_in_links::create(State(state), caller, InPath(id.to_owned())).await?;
     let link = made.1.0;
@@ -160,7 +160,7 @@ pub async fn change(
     State(state): State<ConsoleState>,
     Path(id): Path<String>,
     sent: SignedForm,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
     let caller = signed_in.api(Method::PATCH, "/api/v1/people/{id}")?;
     let mut problems = FieldProblems::default();

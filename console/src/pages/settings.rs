@@ -8,7 +8,9 @@ use serde_json::Value;
 
 use super::confirm::{Confirm, ShownOnce};
 use super::form::Fields;
-use super::{FieldProblems, Notice, PageError, Shell, SignedForm, SignedIn, done, page, text};
+use super::{
+    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, page, text,
+};
 use crate::api::documents;
 use crate::api::envoys::{self, EnrolmentView, EnvoyView, NewEnvoyBody};
 use crate::api::paging::PageParams;
@@ -32,7 +34,7 @@ struct EnvoyLine {
 #[derive(Template)]
 #[template(path = "settings.html")]
 struct SettingsPage {
-    shell: Shell,
+    shell: PageShell,
     envoys: Vec<EnvoyLine>,
     next: Option<String>,
     webhooks: Vec<WebhookView>,
@@ -50,7 +52,7 @@ async fn show(
     cursor: Option<String>,
     fields: Fields,
     problems: FieldProblems,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     signed_in.api(Method::GET, "/api/v1/envoys")?;
     signed_in.api(Method::GET, "/api/v1/webhooks")?;
     let place = |cursor| {
@@ -102,7 +104,7 @@ async fn show(
     Ok((status, page).into_response())
 }
 
-fn fresh() -> Result<Fields, PageError> {
+fn fresh() -> Result<Fields, PageProblem> {
     let once = secret::new_id().map_err(ApiProblem::internal)?;
     Ok(Fields::default().with("once", once))
 }
@@ -112,7 +114,7 @@ pub async fn list(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
     RawQuery(query): RawQuery,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let asked = Fields::parse(query.unwrap_or_default().as_bytes());
     let cursor = asked.given("cursor");
     show(
@@ -125,7 +127,7 @@ pub async fn list(
     .await
 }
 
-fn enrolment_page(signed_in: &SignedIn, made: EnrolmentView) -> Result<Response, PageError> {
+fn enrolment_page(signed_in: &SignedIn, made: EnrolmentView) -> Result<Response, PageProblem> {
     page(&ShownOnce {
         shell: signed_in.shell(format!("Enrol {}", made.envoy)),
         crumb: ("Settings".to_owned(), "/settings".to_owned()),
@@ -140,7 +142,7 @@ fn enrolment_page(signed_in: &SignedIn, made: EnrolmentView) -> Result<Response,
 pub async fn add_envoy(
     State(state): State<ConsoleState>,
     sent: SignedForm,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
     let caller = signed_in.api(Method::POST, "/api/v1/envoys")?;
     let new = NewEnvoyBody {
@@ -161,7 +163,7 @@ pub async fn enrol(
     State(state): State<ConsoleState>,
     Path(id): Path<String>,
     sent: SignedForm,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let caller = sent
         .signed_in
         .api(Method::POST, "/api/v1/envoys/{id}/enrolment")?;
@@ -173,7 +175,7 @@ pub async fn enrol(
 pub async fn confirm_revoke(
     signed_in: SignedIn,
     Path(id): Path<String>,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     signed_in.api(Method::DELETE, "/api/v1/envoys/{id}")?;
     page(&Confirm {
         shell: signed_in.shell(format!("Revoke {id}?")),
@@ -191,7 +193,7 @@ pub async fn revoke(
     State(state): State<ConsoleState>,
     Path(id): Path<String>,
     sent: SignedForm,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let caller = sent.signed_in.api(Method::DELETE, "/api/v1/envoys/{id}")?;
     envoys::revoke(State(state), caller, InPath(id)).await?;
     Ok(done("/settings", Notice::Removed))
@@ -201,7 +203,7 @@ pub async fn revoke(
 pub async fn add_webhook(
     State(state): State<ConsoleState>,
     sent: SignedForm,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
     let caller = signed_in.api(Method::POST, "/api/v1/webhooks")?;
     let mut headers = HeaderMap::new();
@@ -248,7 +250,7 @@ pub async fn remove_webhook(
     State(state): State<ConsoleState>,
     Path(id): Path<String>,
     sent: SignedForm,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let caller = sent
         .signed_in
         .api(Method::DELETE, "/api/v1/webhooks/{id}")?;

@@ -70,7 +70,7 @@ impl Appearance {
 
 /// What surrounds a page.
 #[derive(Debug)]
-pub struct Shell {
+pub struct PageShell {
     /// The page's title.
     pub title: String,
     /// The page's path.
@@ -95,7 +95,7 @@ pub struct Shell {
     pub icon: &'static str,
 }
 
-impl Shell {
+impl PageShell {
     /// Of a page for somebody who is not signed in.
     pub fn new(title: impl Into<String>, appearance: Appearance) -> Self {
         let [style, script, icon] = assets::names();

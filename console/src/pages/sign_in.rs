@@ -7,12 +7,12 @@ use http::header::{RETRY_AFTER, SET_COOKIE};
 use http::{HeaderMap, StatusCode};
 
 use super::cookie;
-use super::error::PageError;
+use super::error::PageProblem;
 use super::field_problems::FieldProblems;
 use super::form::{Fields, OpenForm, SignedForm};
 use super::notice::{Notice, done};
 use super::render::page;
-use super::shell::{Appearance, Shell};
+use super::shell::{Appearance, PageShell};
 use super::signed_in::{SignedIn, session_token};
 use crate::api::{ConsoleState, RemoteAddress};
 use crate::passwords::Password;
@@ -21,7 +21,7 @@ use crate::sessions::{self, LONGEST, NewSession, SignInError};
 #[derive(Template)]
 #[template(path = "sign_in.html")]
 struct SignInPage {
-    shell: Shell,
+    shell: PageShell,
     person: String,
     to: String,
     problem: &'static str,
@@ -30,14 +30,14 @@ struct SignInPage {
 #[derive(Template)]
 #[template(path = "sign_in_link.html")]
 struct LinkPage {
-    shell: Shell,
+    shell: PageShell,
     token: String,
 }
 
 #[derive(Template)]
 #[template(path = "password.html")]
 struct PasswordPage {
-    shell: Shell,
+    shell: PageShell,
     problems: FieldProblems,
 }
 
@@ -56,7 +56,7 @@ pub async fn form(
     State(state): State<ConsoleState>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let to = local_path(Fields::parse(query.unwrap_or_default().as_bytes()).get("to"));
     if let Some(token) = session_token(&headers, &state) {
         let holder = sessions::holder(&state.store, &token, state.now()).await?;
@@ -65,7 +65,7 @@ pub async fn form(
         }
     }
     page(&SignInPage {
-        shell: Shell::new("Sign in", Appearance::of(&headers)),
+        shell: PageShell::new("Sign in", Appearance::of(&headers)),
         person: String::new(),
         to,
         problem: "",
@@ -78,7 +78,7 @@ pub async fn by_password(
     RemoteAddress(address): RemoteAddress,
     headers: HeaderMap,
     OpenForm(fields): OpenForm,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let person = fields.get("person");
     let password = Password::new(fields.exact("password"));
     let to = local_path(fields.get("to"));
@@ -99,7 +99,7 @@ pub async fn by_password(
         Err(SignInError::Store(error)) => return Err(error.into()),
     };
     let page = page(&SignInPage {
-        shell: Shell::new("Sign in", Appearance::of(&headers)),
+        shell: PageShell::new("Sign in", Appearance::of(&headers)),
         person: person.to_owned(),
         to,
         problem,
@@ -113,10 +113,10 @@ pub async fn by_password(
 }
 
 /// What a link leads to: a button. Programs that look at links before people do would use it up otherwise.
-pub async fn link(RawQuery(query): RawQuery, headers: HeaderMap) -> Result<Response, PageError> {
+pub async fn link(RawQuery(query): RawQuery, headers: HeaderMap) -> Result<Response, PageProblem> {
     let fields = Fields::parse(query.unwrap_or_default().as_bytes());
     page(&LinkPage {
-        shell: Shell::new("Sign in", Appearance::of(&headers)),
+        shell: PageShell::new("Sign in", Appearance::of(&headers)),
         token: fields.get("token").to_owned(),
     })
 }
@@ -127,7 +127,7 @@ pub async fn by_link(
     RemoteAddress(address): RemoteAddress,
     headers: HeaderMap,
     OpenForm(fields): OpenForm,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let begun = sessions::by_link(&state.store, fields.get("token"), &address, state.now()).await;
     match begun {
         Ok(session) => {
@@ -141,7 +141,7 @@ pub async fn by_link(
         Err(SignInError::Store(error)) => Err(error.into()),
         Err(_) => {
             let page = page(&SignInPage {
-                shell: Shell::new("Sign in", Appearance::of(&headers)),
+                shell: PageShell::new("Sign in", Appearance::of(&headers)),
                 person: String::new(),
                 to: "/".to_owned(),
                 problem: "This link is not good any more: it works once, and not for long. Ask an admin for another one.",
@@ -157,7 +157,7 @@ async fn begin(
     headers: &HeaderMap,
     session: &NewSession,
     to: &str,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     if let Some(before) = session_token(headers, state) {
         sessions::end(&state.store, &before).await?;
     }
@@ -170,14 +170,14 @@ async fn begin(
 pub async fn sign_out(
     State(state): State<ConsoleState>,
     form: SignedForm,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     sessions::end(&state.store, form.signed_in.token()).await?;
     let cookie = cookie::set_session("", 0, state.https);
     Ok(([(SET_COOKIE, cookie)], Redirect::to("/sign-in")).into_response())
 }
 
 /// The form for a new password.
-pub async fn new_password(signed_in: SignedIn) -> Result<Response, PageError> {
+pub async fn new_password(signed_in: SignedIn) -> Result<Response, PageProblem> {
     page(&PasswordPage {
         shell: signed_in.shell("Set a password"),
         problems: FieldProblems::default(),
@@ -188,7 +188,7 @@ pub async fn new_password(signed_in: SignedIn) -> Result<Response, PageError> {
 pub async fn set_password(
     State(state): State<ConsoleState>,
     form: SignedForm,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let password = Password::new(form.fields.exact("password"));
     let again = Password::new(form.fields.exact("again"));
     let mut problems = FieldProblems::default();

@@ -7,8 +7,8 @@ use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
 use super::cookie;
-use super::error::PageError;
-use super::shell::{Appearance, Shell};
+use super::error::PageProblem;
+use super::shell::{Appearance, PageShell};
 use crate::api::{Caller, ConsoleState, Role, address, allows, forbidden};
 use crate::sessions;
 use crate::store::audit::Actor;
@@ -37,7 +37,7 @@ impl SignedIn {
     ///
     /// # Errors
     /// It may not.
-    pub fn api(&self, method: Method, path: &str) -> Result<Caller, PageError> {
+    pub fn api(&self, method: Method, path: &str) -> Result<Caller, PageProblem> {
         if self.may(&method, path) {
             return Ok(self.caller.clone());
         }
@@ -75,8 +75,8 @@ impl SignedIn {
     }
 
     /// What surrounds a page of this title.
-    pub fn shell(&self, title: impl Into<String>) -> Shell {
-        let mut shell = Shell::new(title, self.appearance);
+    pub fn shell(&self, title: impl Into<String>) -> PageShell {
+        let mut shell = PageShell::new(title, self.appearance);
         shell.path.clone_from(&self.path);
         shell.show_person(&self.caller, &self.csrf);
         shell.notice = self.notice.as_deref().and_then(super::notice::text);
@@ -98,20 +98,20 @@ pub(super) fn session_token(headers: &HeaderMap, state: &ConsoleState) -> Option
 }
 
 impl FromRequestParts<ConsoleState> for SignedIn {
-    type Rejection = PageError;
+    type Rejection = PageProblem;
 
     async fn from_request_parts(
         parts: &mut Parts,
         state: &ConsoleState,
-    ) -> Result<Self, PageError> {
+    ) -> Result<Self, PageProblem> {
         let appearance = Appearance::of(&parts.headers);
         // A form that was sent leads back to the page of that name, if there is one.
         let wanted = parts.uri.path_and_query().map(ToString::to_string);
         let wanted = wanted.filter(|_| parts.method == Method::GET);
-        let signed_out = || PageError::SignedOut(wanted.clone());
+        let signed_out = || PageProblem::SignedOut(wanted.clone());
         let token = session_token(&parts.headers, state).ok_or_else(signed_out)?;
         let person = sessions::holder(&state.store, &token, state.now()).await;
-        let person = person.map_err(PageError::from)?.ok_or_else(signed_out)?;
+        let person = person.map_err(PageProblem::from)?.ok_or_else(signed_out)?;
         let role = Role::parse(&person.role).ok_or_else(signed_out)?;
         let digest = crate::secret::digest(&token);
         let caller = Caller {

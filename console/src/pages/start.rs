@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::Response;
 use http::Method;
 
-use super::{PageError, Shell, SignedIn, page, text};
+use super::{PageProblem, PageShell, SignedIn, page, text};
 use crate::api::keys::{self, KeyListParams};
 use crate::api::paging::PageParams;
 use crate::api::parts::Params;
@@ -14,7 +14,7 @@ use crate::api::{ConsoleState, envoys, key_models};
 #[derive(Template)]
 #[template(path = "start.html")]
 struct StartPage {
-    shell: Shell,
+    shell: PageShell,
     groups: usize,
     envoys: usize,
     has_keys: bool,
@@ -45,7 +45,7 @@ pub async fn start(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
     headers: http::HeaderMap,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     signed_in.api(Method::GET, "/api/v1/envoys")?;
     let caller = signed_in.api(Method::GET, "/api/v1/keys")?;
     let one = PageParams {

@@ -8,7 +8,9 @@ use serde_json::Value;
 
 use super::confirm::{Confirm, ShownOnce};
 use super::form::Fields;
-use super::{FieldProblems, Notice, PageError, Shell, SignedForm, SignedIn, done, page, text};
+use super::{
+    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, page, text,
+};
 use crate::api::paging::PageParams;
 use crate::api::parts::{Body, InPath, Params};
 use crate::api::tokens::{self, NewTokenBody, TokenView};
@@ -21,7 +23,7 @@ const ROWS: u16 = 50;
 #[derive(Template)]
 #[template(path = "tokens.html")]
 struct TokensPage {
-    shell: Shell,
+    shell: PageShell,
     tokens: Vec<TokenView>,
     next: Option<String>,
     is_admin: bool,
@@ -35,7 +37,7 @@ async fn show(
     cursor: Option<String>,
     fields: Fields,
     problems: FieldProblems,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let caller = signed_in.api(Method::GET, "/api/v1/tokens")?;
     let place = PageParams {
         cursor,
@@ -59,7 +61,7 @@ async fn show(
     Ok((status, page).into_response())
 }
 
-fn fresh() -> Result<Fields, PageError> {
+fn fresh() -> Result<Fields, PageProblem> {
     let once = secret::new_id().map_err(ApiProblem::internal)?;
     Ok(Fields::default().with("once", once))
 }
@@ -69,7 +71,7 @@ pub async fn list(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
     RawQuery(query): RawQuery,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let asked = Fields::parse(query.unwrap_or_default().as_bytes());
     let cursor = asked.given("cursor");
     show(
@@ -86,7 +88,7 @@ pub async fn list(
 pub async fn create(
     State(state): State<ConsoleState>,
     sent: SignedForm,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
     let caller = signed_in.api(Method::POST, "/api/v1/tokens")?;
     let new = NewTokenBody {
@@ -125,7 +127,7 @@ pub async fn create(
 pub async fn confirm_revoke(
     signed_in: SignedIn,
     Path(id): Path<String>,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     signed_in.api(Method::DELETE, "/api/v1/tokens/{id}")?;
     page(&Confirm {
         shell: signed_in.shell("Revoke the token?"),
@@ -143,7 +145,7 @@ pub async fn revoke(
     State(state): State<ConsoleState>,
     Path(id): Path<String>,
     sent: SignedForm,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let caller = sent.signed_in.api(Method::DELETE, "/api/v1/tokens/{id}")?;
     tokens::remove(State(state), caller, InPath(id)).await?;
     Ok(done("/tokens", Notice::Removed))

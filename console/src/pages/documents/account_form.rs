@@ -12,7 +12,9 @@ use super::{items, members, path_with, text_at};
 use crate::api::{ApiProblem, ConsoleState};
 use crate::documents::Difference;
 use crate::pages::form::Fields;
-use crate::pages::{FieldProblems, Notice, PageError, Shell, SignedForm, SignedIn, done, page};
+use crate::pages::{
+    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, page,
+};
 
 /// The fields that are texts.
 const TEXTS: [&str; 7] = ["id", "url", "credential", "header", "http", "ca", "proxy"];
@@ -35,7 +37,7 @@ const FIELDS: [&str; 10] = [
 #[derive(Template)]
 #[template(path = "draft_account.html")]
 struct AccountFormPage {
-    shell: Shell,
+    shell: PageShell,
     draft: String,
     group: String,
     group_path: String,
@@ -81,7 +83,7 @@ struct Shown<'a> {
     differences: Vec<Difference>,
 }
 
-fn show(signed_in: &SignedIn, edited: &Edited, shown: Shown<'_>) -> Result<Response, PageError> {
+fn show(signed_in: &SignedIn, edited: &Edited, shown: Shown<'_>) -> Result<Response, PageProblem> {
     let draft = format!("/drafts/{}", edited.draft.id);
     let group = find(&edited.document, shown.group).map(|(_, group)| group);
     let is_known = group.is_some_and(|group| {
@@ -120,7 +122,7 @@ pub async fn account(
     signed_in: SignedIn,
     Path(draft): Path<String>,
     RawQuery(query): RawQuery,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let (_, edited) = editing::open(&state, &signed_in, &draft).await?;
     let group = named(query.as_deref(), "group");
     let id = named(query.as_deref(), "account");
@@ -155,7 +157,7 @@ pub async fn save_account(
     Path(draft): Path<String>,
     RawQuery(query): RawQuery,
     sent: SignedForm,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
     let (caller, edited) = editing::open(&state, &signed_in, &draft).await?;
     let group = named(query.as_deref(), "group");

@@ -13,7 +13,7 @@ use crate::api::problem::PlacedProblem;
 use crate::api::{ConsoleState, documents, drafts, moment};
 use crate::documents::{Difference, differences};
 use crate::pages::form::Fields;
-use crate::pages::{FieldProblems, PageError, Shell, SignedIn, page};
+use crate::pages::{FieldProblems, PageProblem, PageShell, SignedIn, page};
 use crate::store::drafts::Draft;
 
 /// The most differences that a page shows.
@@ -37,7 +37,7 @@ struct ProblemLine {
 #[derive(Template)]
 #[template(path = "draft.html")]
 struct DraftPage {
-    shell: Shell,
+    shell: PageShell,
     path: String,
     new_group: String,
     revision: i64,
@@ -61,7 +61,7 @@ struct DraftPage {
 #[derive(Template)]
 #[template(path = "draft_text.html")]
 struct TextPage {
-    shell: Shell,
+    shell: PageShell,
     path: String,
     revision: i64,
     fields: Fields,
@@ -98,7 +98,7 @@ pub async fn draft(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
     Path(id): Path<String>,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     signed_in.api(Method::GET, "/api/v1/drafts/{id}")?;
     show(&state, &signed_in, &id, FieldProblems::default()).await
 }
@@ -109,7 +109,7 @@ pub(super) async fn show(
     signed_in: &SignedIn,
     id: &str,
     problems: FieldProblems,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let draft = drafts::read(state, id).await?;
     let current = documents::in_force(state).await?;
     let checked = drafts::check(State(state.clone()), InPath(id.to_owned()))
@@ -183,7 +183,7 @@ pub async fn text(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
     Path(id): Path<String>,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     signed_in.api(Method::GET, "/api/v1/drafts/{id}")?;
     let draft = drafts::read(&state, &id).await?;
     let fields = Fields::default().with("body", draft.body.clone());
@@ -203,7 +203,7 @@ pub(super) fn show_text(
     fields: Fields,
     problems: FieldProblems,
     differences: Vec<Difference>,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let failed = !problems.is_empty();
     let page = page(&TextPage {
         shell: signed_in.shell("Text of the draft"),

@@ -13,13 +13,13 @@ use crate::api::parts::{Body, InPath};
 use crate::api::{ApiProblem, ConsoleState};
 use crate::documents::differences;
 use crate::pages::confirm::Confirm;
-use crate::pages::{FieldProblems, Notice, PageError, SignedForm, SignedIn, done, page};
+use crate::pages::{FieldProblems, Notice, PageProblem, SignedForm, SignedIn, done, page};
 
 /// Begins a draft with the version in force.
 pub async fn begin(
     State(state): State<ConsoleState>,
     sent: SignedForm,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let caller = sent.signed_in.api(Method::POST, "/api/v1/drafts")?;
     let body = DraftBody {
         body: None,
@@ -36,7 +36,7 @@ pub async fn save_note(
     State(state): State<ConsoleState>,
     Path(id): Path<String>,
     sent: SignedForm,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
     let caller = signed_in.api(Method::PUT, "/api/v1/drafts/{id}")?;
     let draft = drafts::read(&state, &id).await?;
@@ -63,7 +63,7 @@ pub async fn save_text(
     State(state): State<ConsoleState>,
     Path(id): Path<String>,
     sent: SignedForm,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
     let caller = signed_in.api(Method::PUT, "/api/v1/drafts/{id}")?;
     let draft = drafts::read(&state, &id).await?;
@@ -116,7 +116,7 @@ pub async fn rebase(
     State(state): State<ConsoleState>,
     Path(id): Path<String>,
     sent: SignedForm,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
     let caller = signed_in.api(Method::PUT, "/api/v1/drafts/{id}")?;
     let headers = if_match(fields.get("revision"));
@@ -144,7 +144,7 @@ pub async fn publish(
     State(state): State<ConsoleState>,
     Path(id): Path<String>,
     sent: SignedForm,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
     let caller = signed_in.api(Method::POST, "/api/v1/drafts/{id}/publish")?;
     let headers = if_match(fields.get("revision"));
@@ -160,7 +160,7 @@ pub async fn confirm_discard(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
     Path(id): Path<String>,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     signed_in.api(Method::DELETE, "/api/v1/drafts/{id}")?;
     let draft = drafts::read(&state, &id).await?;
     let path = format!("/drafts/{id}");
@@ -183,7 +183,7 @@ pub async fn discard(
     State(state): State<ConsoleState>,
     Path(id): Path<String>,
     sent: SignedForm,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
     let caller = signed_in.api(Method::DELETE, "/api/v1/drafts/{id}")?;
     let headers = if_match(fields.get("revision"));
@@ -199,7 +199,7 @@ async fn refused(
     signed_in: &SignedIn,
     id: &str,
     problem: ApiProblem,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let mut problems = FieldProblems::default();
     problems.general = Some(match problem.status() {
         412 => {

@@ -10,7 +10,7 @@ use crate::api::parts::{Body, InPath};
 use crate::api::{Caller, ConsoleState, moment};
 use crate::documents::{Difference, differences};
 use crate::pages::form::Fields;
-use crate::pages::{FieldProblems, PageError, SignedIn};
+use crate::pages::{FieldProblems, PageProblem, SignedIn};
 use crate::store::drafts::Draft;
 
 /// A draft that a form is of.
@@ -37,7 +37,7 @@ pub async fn open(
     state: &ConsoleState,
     signed_in: &SignedIn,
     id: &str,
-) -> Result<(Caller, Edited), PageError> {
+) -> Result<(Caller, Edited), PageProblem> {
     let caller = signed_in.api(Method::PUT, "/api/v1/drafts/{id}")?;
     let draft = drafts::read(state, id).await?;
     let document = parsed(&draft.body).filter(Value::is_object);
@@ -78,7 +78,7 @@ pub async fn save(
     edited: Edited,
     fields: &Fields,
     edit: impl FnOnce(&mut Value, &mut FieldProblems),
-) -> Result<Outcome, PageError> {
+) -> Result<Outcome, PageProblem> {
     let Edited { draft, document } = edited;
     let mut changed = document.clone();
     let mut problems = FieldProblems::default();
@@ -136,7 +136,7 @@ pub async fn said_of(
     state: &ConsoleState,
     draft: &str,
     part: &str,
-) -> Result<FieldProblems, PageError> {
+) -> Result<FieldProblems, PageProblem> {
     let checked = drafts::check(State(state.clone()), InPath(draft.to_owned())).await?;
     let mut found = FieldProblems::default();
     for problem in &checked.0.problems {

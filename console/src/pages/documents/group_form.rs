@@ -13,7 +13,9 @@ use super::{items, path_with, text_at};
 use crate::api::ConsoleState;
 use crate::documents::Difference;
 use crate::pages::form::Fields;
-use crate::pages::{FieldProblems, Notice, PageError, Shell, SignedForm, SignedIn, done, page};
+use crate::pages::{
+    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, page,
+};
 
 /// The entries of Mixed groups, with what they take.
 const ENTRIES: [(&str, &str, &str); 3] = [
@@ -61,7 +63,7 @@ struct Part {
 #[derive(Template)]
 #[template(path = "draft_group.html")]
 struct GroupFormPage {
-    shell: Shell,
+    shell: PageShell,
     draft: String,
     action: String,
     revision: i64,
@@ -177,7 +179,7 @@ fn show(
     edited: &Edited,
     id: &str,
     shown: Shown,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let Shown {
         fields,
         problems,
@@ -259,7 +261,7 @@ pub async fn group(
     signed_in: SignedIn,
     Path(draft): Path<String>,
     RawQuery(query): RawQuery,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let (_, edited) = editing::open(&state, &signed_in, &draft).await?;
     let id = named(query.as_deref(), "group");
     let (fields, problems) = match find(&edited.document, &id) {
@@ -290,7 +292,7 @@ pub async fn save_group(
     Path(draft): Path<String>,
     RawQuery(query): RawQuery,
     sent: SignedForm,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
     let (caller, edited) = editing::open(&state, &signed_in, &draft).await?;
     let id = named(query.as_deref(), "group");

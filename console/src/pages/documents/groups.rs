@@ -12,7 +12,7 @@ use crate::api::drafts;
 use crate::api::paging::PageParams;
 use crate::api::parts::Params;
 use crate::api::{ApiProblem, ConsoleState, moment};
-use crate::pages::{PageError, Shell, SignedIn, page};
+use crate::pages::{PageProblem, PageShell, SignedIn, page};
 
 /// A draft, in a line.
 struct DraftLine {
@@ -34,7 +34,7 @@ struct InForce {
 #[derive(Template)]
 #[template(path = "groups.html")]
 struct GroupsPage {
-    shell: Shell,
+    shell: PageShell,
     in_force: Option<InForce>,
     groups: Vec<GroupShown>,
     drafts: Vec<DraftLine>,
@@ -44,7 +44,7 @@ struct GroupsPage {
 #[derive(Template)]
 #[template(path = "group.html")]
 struct GroupPage {
-    shell: Shell,
+    shell: PageShell,
     group: GroupShown,
     keys: String,
 }
@@ -53,7 +53,7 @@ struct GroupPage {
 pub async fn list(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     signed_in.api(Method::GET, "/api/v1/documents/current")?;
     let current = documents::in_force(&state).await?;
     let document = current.as_ref().and_then(|current| parsed(&current.body));
@@ -87,7 +87,7 @@ pub async fn group(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
     Path(id): Path<String>,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     signed_in.api(Method::GET, "/api/v1/documents/current")?;
     let current = documents::in_force(&state).await?;
     let document = current.and_then(|current| parsed(&current.body));

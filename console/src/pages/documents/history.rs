@@ -14,13 +14,15 @@ use crate::api::parts::{Body, InPath, Params};
 use crate::api::{ApiProblem, ConsoleState, moment};
 use crate::documents::{Difference, differences};
 use crate::pages::form::Fields;
-use crate::pages::{FieldProblems, Notice, PageError, Shell, SignedForm, SignedIn, done, page};
+use crate::pages::{
+    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, page,
+};
 use crate::store::documents::PublishedDocument;
 
 #[derive(Template)]
 #[template(path = "documents.html")]
 struct HistoryPage {
-    shell: Shell,
+    shell: PageShell,
     versions: Vec<DocumentHead>,
     next: Option<String>,
     in_force: i64,
@@ -29,7 +31,7 @@ struct HistoryPage {
 #[derive(Template)]
 #[template(path = "document.html")]
 struct VersionPage {
-    shell: Shell,
+    shell: PageShell,
     version: i64,
     author: String,
     note: String,
@@ -48,7 +50,7 @@ pub async fn list(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
     RawQuery(query): RawQuery,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     signed_in.api(Method::GET, "/api/v1/documents")?;
     let asked = Fields::parse(query.unwrap_or_default().as_bytes());
     let place = PageParams {
@@ -72,7 +74,7 @@ pub async fn version(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
     Path(version): Path<i64>,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     signed_in.api(Method::GET, "/api/v1/documents/{version}")?;
     let (fields, problems) = (Fields::default(), FieldProblems::default());
     show(&state, &signed_in, version, fields, problems).await
@@ -84,7 +86,7 @@ async fn show(
     version: i64,
     fields: Fields,
     problems: FieldProblems,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let shown = documents::version(state, version).await?;
     let shown = shown.ok_or_else(ApiProblem::not_found)?;
     let current = documents::in_force(state).await?;
@@ -122,7 +124,7 @@ pub async fn again(
     State(state): State<ConsoleState>,
     Path(version): Path<i64>,
     sent: SignedForm,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
     let caller = signed_in.api(Method::POST, "/api/v1/documents/{version}/publish")?;
     let headers = if_match(fields.get("in_force"));

@@ -13,7 +13,9 @@ use super::{items, path_with, text_at};
 use crate::api::{ApiProblem, ConsoleState};
 use crate::documents::Difference;
 use crate::pages::form::Fields;
-use crate::pages::{FieldProblems, Notice, PageError, Shell, SignedForm, SignedIn, done, page};
+use crate::pages::{
+    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, page,
+};
 
 /// The fields that have problems shown at them.
 const FIELDS: [&str; 9] = [
@@ -31,7 +33,7 @@ const FIELDS: [&str; 9] = [
 #[derive(Template)]
 #[template(path = "draft_model.html")]
 struct ModelFormPage {
-    shell: Shell,
+    shell: PageShell,
     draft: String,
     group: String,
     group_path: String,
@@ -125,7 +127,7 @@ struct Shown<'a> {
     differences: Vec<Difference>,
 }
 
-fn show(signed_in: &SignedIn, edited: &Edited, shown: Shown<'_>) -> Result<Response, PageError> {
+fn show(signed_in: &SignedIn, edited: &Edited, shown: Shown<'_>) -> Result<Response, PageProblem> {
     let draft = format!("/drafts/{}", edited.draft.id);
     let group = find(&edited.document, shown.group).map(|(_, group)| group);
     let of = group.and_then(|group| {
@@ -177,7 +179,7 @@ pub async fn model(
     signed_in: SignedIn,
     Path(draft): Path<String>,
     RawQuery(query): RawQuery,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let (_, edited) = editing::open(&state, &signed_in, &draft).await?;
     let group = named(query.as_deref(), "group");
     let id = named(query.as_deref(), "model");
@@ -219,7 +221,7 @@ pub async fn save_model(
     Path(draft): Path<String>,
     RawQuery(query): RawQuery,
     sent: SignedForm,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
     let (caller, edited) = editing::open(&state, &signed_in, &draft).await?;
     let group = named(query.as_deref(), "group");

@@ -11,13 +11,13 @@ use crate::api::ConsoleState;
 use crate::api::key_rotation::{self, KeyRotationBody};
 use crate::api::keys::{self, KeyChangeBody};
 use crate::api::parts::{Body, InPath};
-use crate::pages::{Notice, PageError, Shell, SignedForm, SignedIn, done, page};
+use crate::pages::{Notice, PageProblem, PageShell, SignedForm, SignedIn, done, page};
 use crate::secret;
 
 #[derive(Template)]
 #[template(path = "key_remove.html")]
 struct RemovePage {
-    shell: Shell,
+    shell: PageShell,
     path: String,
     name: String,
     id: String,
@@ -26,7 +26,7 @@ struct RemovePage {
 #[derive(Template)]
 #[template(path = "key_rotate.html")]
 struct RotatePage {
-    shell: Shell,
+    shell: PageShell,
     path: String,
     name: String,
     id: String,
@@ -38,7 +38,7 @@ pub async fn disable(
     State(state): State<ConsoleState>,
     Path(id): Path<String>,
     sent: SignedForm,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let caller = sent.signed_in.api(Method::PATCH, "/api/v1/keys/{id}")?;
     let change = KeyChangeBody {
         disabled: Some(sent.fields.get("disabled") == "yes"),
@@ -58,7 +58,7 @@ pub async fn confirm_remove(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
     Path(id): Path<String>,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let caller = signed_in.api(Method::DELETE, "/api/v1/keys/{id}")?;
     let key = keys::get(State(state), caller, InPath(id)).await?.0;
     page(&RemovePage {
@@ -74,7 +74,7 @@ pub async fn remove(
     State(state): State<ConsoleState>,
     Path(id): Path<String>,
     sent: SignedForm,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let caller = sent.signed_in.api(Method::DELETE, "/api/v1/keys/{id}")?;
     keys::remove(State(state), caller, InPath(id)).await?;
     Ok(done("/keys", Notice::KeyRemoved))
@@ -85,7 +85,7 @@ pub async fn confirm_rotate(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
     Path(id): Path<String>,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let caller = signed_in.api(Method::POST, "/api/v1/keys/{id}/rotate")?;
     let key = keys::get(State(state), caller, InPath(id)).await?.0;
     page(&RotatePage {
@@ -102,7 +102,7 @@ pub async fn rotate(
     State(state): State<ConsoleState>,
     Path(id): Path<String>,
     sent: SignedForm,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
     let caller = signed_in.api(Method::POST, "/api/v1/keys/{id}/rotate")?;
     let asked = KeyRotationBody {

@@ -13,13 +13,15 @@ use crate::api::parts::{Body, InPath};
 use crate::api::{ConsoleState, key_models};
 use crate::client_setup::{self, ClientSetup};
 use crate::pages::form::Fields;
-use crate::pages::{FieldProblems, Notice, PageError, Shell, SignedForm, SignedIn, done, page};
+use crate::pages::{
+    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, page,
+};
 use crate::secret;
 
 #[derive(Template)]
 #[template(path = "key_form.html")]
 struct KeyFormPage {
-    shell: Shell,
+    shell: PageShell,
     /// The path that the form is sent to, and the one that leads back.
     action: String,
     back: String,
@@ -36,7 +38,7 @@ struct KeyFormPage {
 #[derive(Template)]
 #[template(path = "key_made.html")]
 pub(super) struct KeyMadePage {
-    shell: Shell,
+    shell: PageShell,
     path: String,
     name: String,
     value: Option<String>,
@@ -49,7 +51,7 @@ async fn form(
     of: Option<(&str, &str)>,
     fields: Fields,
     problems: FieldProblems,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let groups = key_models::groups(state).await?;
     let titled = groups.into_iter().map(|(id, serves)| {
         let title = match serves.as_str() {
@@ -111,7 +113,7 @@ pub async fn new(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
     RawQuery(query): RawQuery,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     signed_in.api(Method::POST, "/api/v1/keys")?;
     let asked = Fields::parse(query.unwrap_or_default().as_bytes());
     let once = secret::new_id().map_err(crate::api::ApiProblem::internal)?;
@@ -126,7 +128,7 @@ pub async fn new(
 pub async fn create(
     State(state): State<ConsoleState>,
     sent: SignedForm,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
     let caller = signed_in.api(Method::POST, "/api/v1/keys")?;
     let mut problems = FieldProblems::default();
@@ -160,7 +162,7 @@ pub(super) async fn made_page(
     signed_in: &SignedIn,
     made: &Value,
     title: &str,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let text = |place: &str| made.pointer(place).and_then(Value::as_str);
     let id = text("/key/id").unwrap_or_default().to_owned();
     let value = text("/value").map(str::to_owned);
@@ -181,7 +183,7 @@ pub async fn edit(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
     Path(id): Path<String>,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let caller = signed_in.api(Method::PATCH, "/api/v1/keys/{id}")?;
     let key = keys::get(State(state.clone()), caller, InPath(id.clone()))
         .await?
@@ -202,7 +204,7 @@ pub async fn change(
     State(state): State<ConsoleState>,
     Path(id): Path<String>,
     sent: SignedForm,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
     let caller = signed_in.api(Method::PATCH, "/api/v1/keys/{id}")?;
     let key = keys::get(State(state.clone()), caller.clone(), InPath(id.clone()))

@@ -11,7 +11,7 @@ use crate::api::paging::PageParams;
 use crate::api::parts::Params;
 use crate::api::{ConsoleState, key_models, moment};
 use crate::pages::form::Fields;
-use crate::pages::{PageError, Shell, SignedIn, page};
+use crate::pages::{PageProblem, PageShell, SignedIn, page};
 use crate::store::keys::KeyState;
 
 /// The keys of a page.
@@ -34,7 +34,7 @@ struct Row {
 #[derive(Template)]
 #[template(path = "keys.html")]
 struct KeysPage {
-    shell: Shell,
+    shell: PageShell,
     may_create: bool,
     rows: Vec<Row>,
     next: Option<String>,
@@ -82,7 +82,7 @@ pub async fn list(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
     RawQuery(query): RawQuery,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let caller = signed_in.api(Method::GET, "/api/v1/keys")?;
     let filters = Fields::parse(query.unwrap_or_default().as_bytes());
     let params = KeyListParams {

@@ -15,7 +15,7 @@ use crate::api::spend::{self, SpendKind, SpendParams};
 use crate::api::usage::{self, UsageParams, UsageView};
 use crate::api::{ConsoleState, key_models, moment};
 use crate::client_setup::{self, ClientSetup};
-use crate::pages::{PageError, Shell, SignedIn, page, text};
+use crate::pages::{PageProblem, PageShell, SignedIn, page, text};
 
 /// The requests and models of the page.
 const ROWS: u16 = 10;
@@ -43,7 +43,7 @@ struct RequestRow {
 #[derive(Template)]
 #[template(path = "key.html")]
 struct KeyPage {
-    shell: Shell,
+    shell: PageShell,
     key: KeyView,
     path: String,
     name: String,
@@ -66,7 +66,7 @@ pub async fn one(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
     Path(id): Path<String>,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let caller = signed_in.api(Method::GET, "/api/v1/keys/{id}")?;
     let now = moment(state.now());
     let part = |length: usize| now.get(..length).unwrap_or_default().to_owned();

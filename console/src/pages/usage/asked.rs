@@ -4,7 +4,7 @@ use http::Method;
 
 use crate::api::usage::UsageParams;
 use crate::pages::form::Fields;
-use crate::pages::{PageError, SignedIn};
+use crate::pages::{PageProblem, SignedIn};
 
 /// What rows can be grouped by: the API's name, and the title.
 pub const COLUMNS: [(&str, &str); 11] = [
@@ -72,7 +72,7 @@ impl Asked {
     ///
     /// # Errors
     /// The role may not see usage.
-    pub fn caller(signed_in: &SignedIn) -> Result<crate::api::Caller, PageError> {
+    pub fn caller(signed_in: &SignedIn) -> Result<crate::api::Caller, PageProblem> {
         signed_in.api(Method::GET, "/api/v1/usage")
     }
 

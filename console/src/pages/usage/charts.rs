@@ -5,7 +5,7 @@ use time::{Duration, OffsetDateTime};
 use super::all;
 use crate::api::usage::{UsageParams, UsageView};
 use crate::api::{Caller, ConsoleState};
-use crate::pages::PageError;
+use crate::pages::PageProblem;
 use crate::pages::chart::{self, Chart, Unit, Values};
 use crate::timestamp;
 
@@ -61,7 +61,7 @@ pub async fn charts(
     caller: &Caller,
     asked: &UsageParams,
     now: &str,
-) -> Result<Vec<Chart>, PageError> {
+) -> Result<Vec<Chart>, PageProblem> {
     let Some(now) = timestamp::parse(now) else {
         return Ok(Vec::new());
     };

@@ -8,7 +8,7 @@ use super::all;
 use super::asked::Asked;
 use crate::api::{ApiProblem, ConsoleState, moment};
 use crate::ledger::Measure;
-use crate::pages::{PageError, SignedIn};
+use crate::pages::{PageProblem, SignedIn};
 
 /// The rows that a file may have.
 const MOST: usize = 100_000;
@@ -39,7 +39,7 @@ pub async fn table(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
     RawQuery(query): RawQuery,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let caller = Asked::caller(&signed_in)?;
     let asked = Asked::parse(&query.unwrap_or_default(), &moment(state.now()));
     let rows = all(&state, &caller, &asked.params, MOST).await?;

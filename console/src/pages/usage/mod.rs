@@ -11,7 +11,7 @@ use axum::extract::State;
 pub use csv::table;
 pub use show::show;
 
-use super::PageError;
+use super::PageProblem;
 use crate::api::paging::PageParams;
 use crate::api::parts::Params;
 use crate::api::usage::{self, UsageParams, UsageView};
@@ -26,7 +26,7 @@ async fn all(
     caller: &Caller,
     asked: &UsageParams,
     most: usize,
-) -> Result<Option<Vec<UsageView>>, PageError> {
+) -> Result<Option<Vec<UsageView>>, PageProblem> {
     let mut rows = Vec::new();
     let mut cursor = None;
     loop {

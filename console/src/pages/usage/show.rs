@@ -12,7 +12,7 @@ use crate::api::usage::{self, UsageParams, UsageView};
 use crate::api::{ConsoleState, moment};
 use crate::pages::chart::Chart;
 use crate::pages::form::Fields;
-use crate::pages::{PageError, Shell, SignedIn, page, text};
+use crate::pages::{PageProblem, PageShell, SignedIn, page, text};
 
 /// The rows of a page.
 const ROWS: u16 = 100;
@@ -46,7 +46,7 @@ struct Row {
 #[derive(Template)]
 #[template(path = "usage.html")]
 struct UsagePage {
-    shell: Shell,
+    shell: PageShell,
     fields: Fields,
     by: Vec<&'static str>,
     titles: Vec<&'static str>,
@@ -107,7 +107,7 @@ pub async fn show(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
     RawQuery(query): RawQuery,
-) -> Result<Response, PageError> {
+) -> Result<Response, PageProblem> {
     let caller = Asked::caller(&signed_in)?;
     let now = moment(state.now());
     let asked = Asked::parse(&query.unwrap_or_default(), &now);
