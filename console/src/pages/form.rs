@@ -7,7 +7,8 @@ use http::header::{HOST, ORIGIN};
 
 use super::error::PageProblem;
 use super::signed_in::SignedIn;
-use crate::api::ConsoleState;
+use crate::api::{ApiProblem, ConsoleState};
+use crate::secret;
 
 /// The field with the token of the session's forms.
 const CSRF: &str = "csrf";
@@ -29,6 +30,15 @@ impl Fields {
     pub fn parse(bytes: &[u8]) -> Self {
         let pairs = form_urlencoded::parse(bytes).into_owned();
         Self(pairs.collect())
+    }
+
+    /// Those of a form that makes something once, however often it is sent.
+    ///
+    /// # Errors
+    /// There is no randomness.
+    pub fn once() -> Result<Self, PageProblem> {
+        let once = secret::new_id().map_err(ApiProblem::internal)?;
+        Ok(Self::default().with("once", once))
     }
 
     /// With a value of a field, for a form that is shown for the first time.

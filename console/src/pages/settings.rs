@@ -17,7 +17,6 @@ use crate::api::paging::PageParams;
 use crate::api::parts::{Body, InPath, Params};
 use crate::api::webhooks::{self, NewWebhookBody, WebhookView};
 use crate::api::{ApiProblem, ConsoleState};
-use crate::secret;
 
 /// The rows of a list.
 const ROWS: u16 = 100;
@@ -104,11 +103,6 @@ async fn show(
     Ok((status, page).into_response())
 }
 
-fn fresh() -> Result<Fields, PageProblem> {
-    let once = secret::new_id().map_err(ApiProblem::internal)?;
-    Ok(Fields::default().with("once", once))
-}
-
 /// How everything is set up.
 pub async fn list(
     State(state): State<ConsoleState>,
@@ -121,7 +115,7 @@ pub async fn list(
         state,
         &signed_in,
         cursor,
-        fresh()?,
+        Fields::once()?,
         FieldProblems::default(),
     )
     .await

@@ -14,8 +14,7 @@ use super::{
 use crate::api::paging::PageParams;
 use crate::api::parts::{Body, InPath, Params};
 use crate::api::tokens::{self, NewTokenBody, TokenView};
-use crate::api::{ApiProblem, ConsoleState, Role};
-use crate::secret;
+use crate::api::{ConsoleState, Role};
 
 /// The tokens of a page.
 const ROWS: u16 = 50;
@@ -61,11 +60,6 @@ async fn show(
     Ok((status, page).into_response())
 }
 
-fn fresh() -> Result<Fields, PageProblem> {
-    let once = secret::new_id().map_err(ApiProblem::internal)?;
-    Ok(Fields::default().with("once", once))
-}
-
 /// One's own tokens; an admin's are everybody's.
 pub async fn list(
     State(state): State<ConsoleState>,
@@ -78,7 +72,7 @@ pub async fn list(
         state,
         &signed_in,
         cursor,
-        fresh()?,
+        Fields::once()?,
         FieldProblems::default(),
     )
     .await

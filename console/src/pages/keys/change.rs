@@ -16,7 +16,6 @@ use crate::pages::form::Fields;
 use crate::pages::{
     FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, page,
 };
-use crate::secret;
 
 #[derive(Template)]
 #[template(path = "key_form.html")]
@@ -116,9 +115,7 @@ pub async fn new(
 ) -> Result<Response, PageProblem> {
     signed_in.api(Method::POST, "/api/v1/keys")?;
     let asked = Fields::parse(query.unwrap_or_default().as_bytes());
-    let once = secret::new_id().map_err(crate::api::ApiProblem::internal)?;
-    let fields = Fields::default()
-        .with("once", once)
+    let fields = Fields::once()?
         .with("owner", asked.get("owner"))
         .with("group", asked.get("group"));
     form(&state, &signed_in, None, fields, FieldProblems::default()).await
