@@ -3,7 +3,7 @@
 //! [`feed`] is the feed of keys as gateways read it, whatever it is made from. [`ledger`] reads lines of the ledger and adds
 //! up what they say. [`store`] is the database; [`intake`] takes the ledger into it, exactly once, and [`documents`] lead the
 //! configuration document through its life; [`envoys`] enrol their agents, and [`credentials`] of upstream accounts are
-//! sealed. All of it is offered over HTTP by the [`api`], and to people by the [`pages`] ([`sessions`], [`passwords`],
+//! sealed. [`explain`] says why a request was decided as it was; [`gateway`] runs the filter's own code for it. All of it is offered over HTTP by the [`api`], and to people by the [`pages`] ([`sessions`], [`passwords`],
 //! [`client_setup`]); the [`server`] serves both; [`maintenance`] forgets what is old. [`secret`] draws keys and tokens,
 //! [`timestamp`] reads and writes times.
 #![cfg_attr(
@@ -20,8 +20,10 @@ pub mod client_setup;
 pub mod credentials;
 pub mod documents;
 pub mod envoys;
+pub mod explain;
 pub mod feed;
 pub mod first_admin;
+pub mod gateway;
 pub mod import;
 pub mod intake;
 pub mod ledger;

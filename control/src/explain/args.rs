@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
-use crate::gateway::{CredentialPlace, KeyHolderArgs};
+use crate::gateway::{KeyHolderArgs, KeyPlaceArg};
 use crate::output::FormatArgs;
 
 /// Explains what the gateway would do with a request, and why; or what happened to one that is over.
@@ -69,7 +69,7 @@ pub struct ExplainArgs {
 
     /// Where the key is in the request [default: the place of the endpoint's protocol]
     #[arg(long, value_name = "PLACE", requires = "KeyHolderArgs")]
-    pub key_in: Option<CredentialPlace>,
+    pub key_in: Option<KeyPlaceArg>,
 
     /// A header of the request, `name: value`; may be repeated
     #[arg(short = 'H', long = "header", value_name = "HEADER")]

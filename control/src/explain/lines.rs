@@ -2,13 +2,32 @@
 
 use std::io::{self, Write};
 
-use super::explanation::{Explanation, ForwardedRequest};
-use super::step::StepResult;
+use trilane_console::explain::{Explanation, ForwardedRequest, StepResult};
+
 use crate::ink::{Highlight, Ink};
+use crate::output::{OutputColumn, OutputTable};
 use crate::terminal::printable;
 
 /// The width of step names, in characters.
 const NAME: usize = 10;
+
+/// A row for each step, for each URL that it may go to, and for the decision.
+pub fn table(explanation: &Explanation) -> OutputTable<impl Iterator<Item = Vec<String>> + '_> {
+    let row =
+        |part: &str, result: &str, text: &str| [part, result, text].map(str::to_owned).to_vec();
+    let columns = ["part", "result", "text"].map(OutputColumn::text);
+    let steps = explanation.steps.iter();
+    let steps = steps.map(move |step| row(step.step.text(), step.result.text(), &step.reason));
+    let urls = explanation
+        .upstream
+        .iter()
+        .flat_map(|upstream| &upstream.urls);
+    let urls = urls.map(move |url| row("url", &url.account, &url.url));
+    let answer = explanation.answer.as_ref();
+    let code = answer.and_then(|answer| answer.code.as_deref());
+    let decision = row("decision", explanation.decision, code.unwrap_or_default());
+    OutputTable::new(columns, steps.chain(urls).chain([decision]))
+}
 
 /// Writes it.
 pub fn write(explanation: &Explanation, ink: Ink, out: &mut dyn Write) -> io::Result<()> {

@@ -1,27 +1,23 @@
 //! `trilane explain`: what the gateway would do with a request, and why; or what happened to one that is over.
 //!
 //! The request that the command line describes ([`request`]) goes through the gateway's own state machine
-//! ([`crate::gateway`]). Its result, with the reason of each [`step`] of the decision, makes the [`explanation`]. A request
-//! that is over is explained from its ledger line ([`past`]).
+//! ([`trilane_console::gateway`]). Its result, with the reason of each step of the decision, makes the
+//! [`Explanation`]. A request that is over is explained from its ledger line ([`past`]).
 
 mod args;
-mod explanation;
 mod lines;
 mod past;
 mod request;
-mod step;
-mod words;
 
 use std::path::Path;
 
 pub use args::ExplainArgs;
 use args::Question;
-use explanation::Explanation;
-use request::DescribedRequest;
+use trilane_console::explain::Explanation;
+use trilane_console::gateway::{self, LocalGateway};
 
 use crate::document::{self, STDIN};
 use crate::failure::Failure;
-use crate::gateway::{self, LocalGateway};
 use crate::ink::Ink;
 use crate::output::{self, OutputFormat};
 
@@ -47,12 +43,12 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let compiled = document::good(document)?;
     let asker = args.whose.asker(&compiled)?;
     let gateway = LocalGateway::new(compiled, asker.as_ref());
-    let request = DescribedRequest::new(args, &target, asker.as_ref(), &gateway)?;
+    let request = request::described(args, &target, asker.as_ref(), &gateway)?;
     let ran = gateway::run(&gateway, &request.head, &request.body);
     let explanation = Explanation::new(&gateway, &request, asker.as_ref(), &ran);
     output::print_beside_code(|out| match args.format.format() {
         OutputFormat::Table => lines::write(&explanation, Ink::of_output(), out),
-        OutputFormat::Csv => explanation.table().write_csv(out),
+        OutputFormat::Csv => lines::table(&explanation).write_csv(out),
         OutputFormat::Json => output::write_json(&explanation, out),
     })?;
     if ran.is_refused() {

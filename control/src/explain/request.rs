@@ -2,81 +2,56 @@
 
 use std::path::Path;
 
-use trilane::head::Head;
 use trilane::protocol::match_request;
 use trilane::protocol::query::Target;
+use trilane_console::explain::DescribedRequest;
+use trilane_console::gateway::{CredentialPlace, KeyHolder, LocalGateway, protocol_of};
 
 use super::args::{DescribedTarget, ExplainArgs, Header};
 use crate::document::read_input;
 use crate::failure::Failure;
-use crate::gateway::{CredentialPlace, KeyHolder, LocalGateway, protocol_of};
 
-/// A request.
-#[derive(Debug)]
-pub struct DescribedRequest {
-    /// Its head.
-    pub head: Head,
-    /// Its body, empty where it has none.
-    pub body: Vec<u8>,
-}
-
-impl DescribedRequest {
-    /// The request of the command line.
-    ///
-    /// # Errors
-    /// The path or a header is invalid, or the body cannot be read.
-    pub fn new(
-        args: &ExplainArgs,
-        described: &DescribedTarget<'_>,
-        asker: Option<&KeyHolder>,
-        gateway: &LocalGateway,
-    ) -> Result<Self, Failure> {
-        let DescribedTarget { method, path } = *described;
-        if !path.starts_with('/') {
-            let why = "PATH must begin with /: the path alone, without the gateway's address";
-            return Err(Failure::Usage(why.to_owned()));
-        }
-        let body = args.body.as_deref().map_or_else(|| Ok(Vec::new()), read)?;
-        let mut headers = Vec::new();
-        for (position, header) in (1..).zip(&args.headers) {
-            headers.push(parsed(header, position)?);
-        }
-        let mut target = path.as_bytes().to_vec();
-        if let Some(asker) = asker {
-            let place = args
-                .key_in
-                .unwrap_or_else(|| place(described, asker, gateway));
-            if headers
-                .iter()
-                .any(|(name, _)| Some(name.as_str()) == place.header())
-            {
-                let name = place.header().unwrap_or_default();
-                return Err(Failure::Usage(format!(
-                    "-H gives {name}, where the key is to stand: leave out one of both, or say --key-in"
-                )));
-            }
-            place.put(asker.value(), &mut target, &mut headers);
-        }
-        let has = |headers: &[(String, Vec<u8>)], wanted: &str| {
-            headers.iter().any(|(name, _)| name == wanted)
-        };
-        if !body.is_empty()
-            && !has(&headers, "content-length")
-            && !has(&headers, "transfer-encoding")
-        {
-            let length = body.len().to_string().into_bytes();
-            headers.push(("content-length".to_owned(), length));
-        }
-        let pseudo = [
-            (":method", method.as_bytes()),
-            (":path", target.as_slice()),
-            (":authority", b"gateway".as_slice()),
-            (":scheme", b"https".as_slice()),
-        ];
-        let pseudo = pseudo.map(|(name, value)| (name.to_owned(), value.to_vec()));
-        let head = Head::new(pseudo.into_iter().chain(headers).collect());
-        Ok(Self { head, body })
+/// The request of the command line.
+///
+/// # Errors
+/// The path or a header is invalid, or the body cannot be read.
+pub fn described(
+    args: &ExplainArgs,
+    described: &DescribedTarget<'_>,
+    asker: Option<&KeyHolder>,
+    gateway: &LocalGateway,
+) -> Result<DescribedRequest, Failure> {
+    let DescribedTarget { method, path } = *described;
+    if !path.starts_with('/') {
+        let why = "PATH must begin with /: the path alone, without the gateway's address";
+        return Err(Failure::Usage(why.to_owned()));
     }
+    let body = args.body.as_deref().map_or_else(|| Ok(Vec::new()), read)?;
+    let mut headers = Vec::new();
+    for (position, header) in (1..).zip(&args.headers) {
+        headers.push(parsed(header, position)?);
+    }
+    let mut target = path.as_bytes().to_vec();
+    if let Some(asker) = asker {
+        let named = args.key_in.map(CredentialPlace::from);
+        let place = named.unwrap_or_else(|| place(described, asker, gateway));
+        if headers
+            .iter()
+            .any(|(name, _)| Some(name.as_str()) == place.header())
+        {
+            let name = place.header().unwrap_or_default();
+            return Err(Failure::Usage(format!(
+                "-H gives {name}, where the key is to stand: leave out one of both, or say --key-in"
+            )));
+        }
+        place.put(asker.value(), &mut target, &mut headers);
+    }
+    Ok(DescribedRequest::new(
+        method.as_bytes(),
+        &target,
+        headers,
+        body,
+    ))
 }
 
 /// Where the key is in a request for this endpoint.

@@ -1,4 +1,4 @@
-//! The key of a request: by its value, or by a record whose value is not known.
+//! The options that name the key of a request.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -7,13 +7,10 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
 use trilane::config::{Compiled, suggestion};
-use trilane::keys::KeyRecord;
+use trilane_console::gateway::KeyHolder;
 
 use crate::document::read_input;
 use crate::failure::Failure;
-
-/// The value used for a key of which only the record is known. It never leaves this process.
-const STAND_IN: &[u8] = b"a-stand-in-for-a-key-whose-value-is-not-known-here";
 
 /// The options that name the key of a request.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -53,31 +50,6 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// The holder of a key.
-#[derive(Debug)]
-pub struct KeyHolder {
-    value: Secret,
-    record: Option<KeyRecord>,
-    anybody: bool,
-}
-
-impl KeyHolder {
-    /// The key's value, or its stand-in.
-    pub fn value(&self) -> &[u8] {
-        &self.value.0
-    }
-
-    /// The record of a key whose value is not known.
-    pub fn record(&self) -> Option<&KeyRecord> {
-        self.record.as_ref()
-    }
-
-    /// Whether it stands for any key of a group.
-    pub fn is_anybody(&self) -> bool {
-        self.anybody
-    }
-}
-
 impl KeyHolderArgs {
     /// Whether a key or group is named.
     pub fn is_named(&self) -> bool {
@@ -92,31 +64,18 @@ impl KeyHolderArgs {
     /// # Errors
     /// The file cannot be read or contains no key, or the document does not have the id.
     pub fn asker(&self, compiled: &Compiled) -> Result<Option<KeyHolder>, Failure> {
-        let known = |record, anybody| {
-            let value = Secret(STAND_IN.to_vec());
-            let record = Some(record);
-            Ok(Some(KeyHolder {
-                value,
-                record,
-                anybody,
-            }))
-        };
         let value = match (&self.key_file, &self.key) {
             (Some(file), _) => Some(read(file)?),
             (None, key) => key.clone(),
         };
-        if let Some(value) = value {
-            let (record, anybody) = (None, false);
-            return Ok(Some(KeyHolder {
-                value,
-                record,
-                anybody,
-            }));
+        if let Some(Secret(value)) = value {
+            return Ok(Some(KeyHolder::of_value(value)));
         }
         if let Some(id) = &self.key_id {
             let mut records = compiled.keys.iter().map(|(_, record)| record);
             let record = records.find(|record| record.id == *id).cloned();
-            return known(record.ok_or_else(|| no_key(compiled))?, false);
+            let record = record.ok_or_else(|| no_key(compiled))?;
+            return Ok(Some(KeyHolder::of_record(record)));
         }
         let Some(group) = &self.group else {
             return Ok(None);
@@ -124,12 +83,7 @@ impl KeyHolderArgs {
         if compiled.policy.group(group).is_none() {
             return Err(Failure::Usage(no_group(group, compiled)));
         }
-        let record = KeyRecord {
-            id: "some-key".to_owned(),
-            group: group.clone(),
-            ..KeyRecord::default()
-        };
-        known(record, true)
+        Ok(Some(KeyHolder::anybody(group)))
     }
 }
 

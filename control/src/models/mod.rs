@@ -10,10 +10,10 @@ use serde_json::Value;
 use trilane::head::Head;
 use trilane::protocol::Protocol;
 use trilane::reply::Reply;
+use trilane_console::gateway::{self, CredentialPlace, KeyHolder, LocalGateway, protocol_of};
 
 use crate::document::{self, STDIN};
 use crate::failure::Failure;
-use crate::gateway::{self, CredentialPlace, KeyHolder, LocalGateway, protocol_of};
 use crate::output::{self, OutputFormat};
 use crate::terminal::printable;
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use memchr::memmem::Finder;
+use trilane_console::explain::LedgerLine;
 
-use super::LedgerLine;
 use crate::data_directory::{self, DataArg, DataDirectory};
 use crate::document::{STDIN, read_input};
 use crate::explain::args::ExplainArgs;

@@ -1,18 +1,14 @@
 //! Explains a request that is over from its ledger line.
 //!
-//! The line is given, or found by the request's id ([`find`]), and read ([`line`]). [`cause`] has the meaning of each ending
-//! and its remedy, [`bill`] the charge by items, and [`past_request`] the whole.
+//! The line is given, or found by the request's id ([`find`]). What it means is in [`trilane_console::explain`], and
+//! [`lines`] writes that.
 
-mod bill;
-mod cause;
 mod find;
-mod line;
-mod past_request;
+mod lines;
 
 use std::ffi::OsStr;
 
-use line::LedgerLine;
-use past_request::PastRequest;
+use trilane_console::explain::PastRequest;
 
 use super::args::ExplainArgs;
 use crate::document;
@@ -25,9 +21,9 @@ use crate::output::{self, OutputColumn, OutputFormat, OutputTable};
 /// # Errors
 /// There is no such request, or an input cannot be read.
 pub fn run(args: &ExplainArgs, request: &OsStr) -> Result<(), Failure> {
-    let lines = find::lines(args, request)?;
+    let found = find::lines(args, request)?;
     let document = args.document_now().map(document::good).transpose()?;
-    let stories: Vec<PastRequest<'_>> = lines
+    let stories: Vec<PastRequest<'_>> = found
         .iter()
         .map(|line| PastRequest::new(line, document.as_ref()))
         .collect();
@@ -39,11 +35,11 @@ pub fn run(args: &ExplainArgs, request: &OsStr) -> Result<(), Failure> {
                 if position > 0 {
                     writeln!(out)?;
                 }
-                story.write(Ink::of_output(), out)
+                lines::write(story, Ink::of_output(), out)
             }),
         OutputFormat::Csv => {
             let columns = ["request_id", "part", "text"].map(OutputColumn::text);
-            OutputTable::new(columns, stories.iter().flat_map(PastRequest::rows)).write_csv(out)
+            OutputTable::new(columns, stories.iter().flat_map(lines::rows)).write_csv(out)
         }
         OutputFormat::Json => stories
             .iter()

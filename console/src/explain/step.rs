@@ -25,15 +25,25 @@ pub struct DecisionStep {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepName {
+    /// Method and path.
     Endpoint,
+    /// The key in its place.
     Credential,
+    /// Whether the key is good.
     Key,
+    /// A list of models.
     List,
+    /// From the key's group to a source.
     Route,
+    /// The version header of protocol B.
     Version,
+    /// What the group may ask for.
     Rights,
+    /// The body's head and form.
     Body,
+    /// The model and who may use it.
     Model,
+    /// The limits of key and group.
     Limits,
 }
 
@@ -41,8 +51,11 @@ pub enum StepName {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepResult {
+    /// The request goes on.
     Good,
+    /// It ends here.
     Refused,
+    /// It has ended before.
     NotReached,
 }
 

@@ -5,7 +5,7 @@ use trilane::config::policy::{Group, GroupKind};
 use trilane::protocol::Protocol;
 
 /// A place for a key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CredentialPlace {
     /// authorization: Bearer
     Authorization,

@@ -1,7 +1,5 @@
 //! The explanation of a request that is over.
 
-use std::io::{self, Write};
-
 use serde::Serialize;
 use serde_json::{Map, Value};
 use time::OffsetDateTime;
@@ -9,36 +7,39 @@ use trilane::config::Compiled;
 use trilane::usage::{Call, Kind};
 
 use super::bill::{self, ItemizedCharge};
-use super::{LedgerLine, cause};
+use super::cause;
+use super::line::LedgerLine;
 use crate::explain::words::own_text;
-use crate::ink::{Highlight, Ink};
-use crate::terminal::printable;
 use crate::timestamp;
-
-/// The width of part names, in characters.
-const NAME: usize = 8;
 
 /// The explanation of a request that is over.
 #[derive(Debug, Serialize)]
 pub struct PastRequest<'a> {
-    request_id: Option<&'a str>,
-    timestamp: Option<&'a str>,
-    method: Option<&'a str>,
-    path: Option<&'a str>,
-    status: u64,
+    /// The id that the gateway gave it.
+    pub request_id: Option<&'a str>,
+    /// When it began.
+    pub timestamp: Option<&'a str>,
+    /// Its method.
+    pub method: Option<&'a str>,
+    /// Its path, without the query.
+    pub path: Option<&'a str>,
+    /// The status of the response; 0: none was sent.
+    pub status: u64,
     /// Its parts as text, in order.
-    parts: Vec<Part>,
+    pub parts: Vec<ExplainedPart>,
     /// The charge by the document's prices, if a document is given and something was charged.
-    bill: Option<ItemizedCharge>,
+    pub bill: Option<ItemizedCharge>,
     /// The ledger line.
-    line: &'a Map<String, Value>,
+    pub line: &'a Map<String, Value>,
 }
 
 /// A part of the explanation.
 #[derive(Debug, Serialize)]
-struct Part {
-    part: &'static str,
-    text: String,
+pub struct ExplainedPart {
+    /// Its name.
+    pub part: &'static str,
+    /// What is said.
+    pub text: String,
 }
 
 impl<'a> PastRequest<'a> {
@@ -64,7 +65,7 @@ impl<'a> PastRequest<'a> {
         ];
         let parts = parts
             .into_iter()
-            .filter_map(|(part, text)| Some(Part { part, text: text? }));
+            .filter_map(|(part, text)| Some(ExplainedPart { part, text: text? }));
         Self {
             request_id: line.text("request_id"),
             timestamp: line.text("timestamp"),
@@ -75,66 +76,6 @@ impl<'a> PastRequest<'a> {
             bill: bill.and_then(Result::ok),
             line: line.members(),
         }
-    }
-
-    /// A row for each part.
-    pub fn rows(&self) -> impl Iterator<Item = Vec<String>> + '_ {
-        let id = self.request_id.unwrap_or_default();
-        let parts = self.parts.iter();
-        parts.map(move |Part { part, text }| vec![id.to_owned(), (*part).to_owned(), text.clone()])
-    }
-
-    /// Writes it as text.
-    pub fn write(&self, ink: Ink, out: &mut dyn Write) -> io::Result<()> {
-        let words = [self.method, self.path];
-        let request: Vec<&str> = words.into_iter().flatten().collect();
-        let request = if request.is_empty() {
-            "a request".to_owned()
-        } else {
-            request.join(" ")
-        };
-        writeln!(out, "{}", ink.mark(Highlight::Strong, &printable(&request)))?;
-        let id = self.request_id.unwrap_or("without an id");
-        let time = self.timestamp.unwrap_or_default();
-        writeln!(out, "  {:NAME$}  {} at {time}", "request", printable(id))?;
-        for Part { part, text } in &self.parts {
-            writeln!(out, "  {part:NAME$}  {}", printable(text))?;
-            if let ("charged", Some(bill)) = (*part, &self.bill) {
-                bill.items.iter().try_for_each(|used| {
-                    let price = used.price.as_deref().unwrap_or("0");
-                    let each = match used.what {
-                        what if Kind::ALL.iter().any(|kind| kind.name() == what) => " a million",
-                        _ => " each",
-                    };
-                    let (what, amount, cost) = (used.what, used.amount, &used.cost);
-                    writeln!(
-                        out,
-                        "  {:NAME$}    {what}: {amount} at {price}{each} = {cost}",
-                        ""
-                    )
-                })?;
-                let tier = bill.tier.as_deref();
-                let tier = tier.map(|tier| format!(", at the prices of {tier}"));
-                writeln!(
-                    out,
-                    "  {:NAME$}    together, times {}{} = {}",
-                    "",
-                    bill.multiplier,
-                    printable(&tier.unwrap_or_default()),
-                    bill.charge
-                )?;
-            }
-        }
-        let mark = if self.status < 400 && self.status > 0 {
-            Highlight::Good
-        } else {
-            Highlight::Bad
-        };
-        let status = match self.status {
-            0 => "no answer".to_owned(),
-            status => status.to_string(),
-        };
-        writeln!(out, "{}", ink.mark(mark, &status))
     }
 }
 

@@ -19,7 +19,6 @@ use super::words::{
     prices_text, route_text,
 };
 use crate::gateway::{BodyChange, KeyHolder, LocalGateway, Ran};
-use crate::output::{OutputColumn, OutputTable};
 
 /// A decision, with its reasons.
 #[derive(Debug, Serialize)]
@@ -202,23 +201,6 @@ impl Explanation {
                 .as_ref()
                 .map(|reply| ExplainedReply::new(reply, code)),
         }
-    }
-}
-
-impl Explanation {
-    /// A row for each step, for each URL that it may go to, and for the decision.
-    pub fn table(&self) -> OutputTable<impl Iterator<Item = Vec<String>> + '_> {
-        let row =
-            |part: &str, result: &str, text: &str| [part, result, text].map(str::to_owned).to_vec();
-        let columns = ["part", "result", "text"].map(OutputColumn::text);
-        let steps = self.steps.iter();
-        let steps = steps.map(move |step| row(step.step.text(), step.result.text(), &step.reason));
-        let urls = self.upstream.iter().flat_map(|upstream| &upstream.urls);
-        let urls = urls.map(move |url| row("url", &url.account, &url.url));
-        let answer = self.answer.as_ref();
-        let code = answer.and_then(|answer| answer.code.as_deref());
-        let decision = row("decision", self.decision, code.unwrap_or_default());
-        OutputTable::new(columns, steps.chain(urls).chain([decision]))
     }
 }
 

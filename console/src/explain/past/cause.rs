@@ -1,6 +1,6 @@
 //! The meaning of each ending, and its remedy.
 
-use super::LedgerLine;
+use super::line::LedgerLine;
 
 /// The meaning of a `trilane.outcome`.
 pub fn ending(outcome: &str) -> Option<&'static str> {

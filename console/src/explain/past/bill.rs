@@ -10,7 +10,7 @@ use trilane::money::{Charge, Item, Multiplier, Price, Prices, bill};
 use trilane::protocol::Protocol;
 use trilane::usage::{Call, Kind};
 
-use super::LedgerLine;
+use super::line::LedgerLine;
 
 /// The charge of a request, itemized by the prices of a document.
 #[derive(Debug, Serialize)]
