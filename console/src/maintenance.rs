@@ -1,12 +1,17 @@
-//! Forgets what is old. Several consoles may do it at once: each of them finds less to do.
+//! Forgets what is old, a bounded number of rows at a time, so that nobody waits for it. Several consoles may do it at once: each
+//! of them finds less to do.
+//!
+//! Sums by hour, spend, the audit and published documents are never forgotten.
 
 use core::time::Duration;
 
-use time::OffsetDateTime;
+use time::{Date, OffsetDateTime};
 
-use crate::in_transaction;
 use crate::sessions;
-use crate::store::{Store, StoreError, key_feed, requests, spend_feed};
+use crate::store::old_rows::Cutoff;
+use crate::store::{
+    Store, StoreError, api_tokens, idempotency, key_feed, requests, spend_feed, webhooks,
+};
 
 /// For how long what is kept.
 #[derive(Debug, Clone, Copy)]
@@ -19,22 +24,47 @@ pub struct Retention {
 
 /// A day, in seconds.
 const DAY: u64 = 86_400;
+/// Answers that may be asked for again, in days.
+const ANSWERS: i64 = 1;
+/// Tokens that have expired, in days: their list says so until then.
+const TOKENS: i64 = 30;
+/// Messages of webhooks after their day, in days. More than a month: until it is over, its messages keep others from being sent.
+const MESSAGES: i64 = 90;
 
 /// Forgets what is older than it is kept, and makes room for the next day.
 ///
 /// # Errors
-/// Those of the database; some of it may be done.
+/// The first that there was; all else was tried.
 pub async fn run(store: &Store, retention: Retention) -> Result<(), StoreError> {
     let now = OffsetDateTime::now_utc();
-    requests::make_room(store, now.date()).await?;
+    let today = now.date();
     let removals = u64::from(retention.removals).saturating_mul(DAY);
-    key_feed::compact(store, Duration::from_secs(removals)).await?;
-    let kept = time::Duration::days(i64::from(retention.requests));
-    if let Some(before) = now.date().checked_sub(kept) {
-        requests::forget(store, before).await?;
-    }
-    let forgotten: Result<(), StoreError> =
-        in_transaction!(store, transaction => spend_feed::forget(transaction, now.date()).await);
-    forgotten?;
-    sessions::forget(store, now).await
+    // One that is in the way of others is not to be in the way of what follows.
+    let done = [
+        requests::make_room(store, today).await,
+        key_feed::compact(store, Duration::from_secs(removals)).await,
+        requests::forget(store, before(today, i64::from(retention.requests))).await,
+        spend_feed::forget(store, today).await,
+        sessions::forget(store, now).await,
+        forget_others(store, now).await,
+    ];
+    done.into_iter().collect()
+}
+
+async fn forget_others(store: &Store, now: OffsetDateTime) -> Result<(), StoreError> {
+    let moment = |days: i64| {
+        let age = days.saturating_mul(DAY.cast_signed());
+        let seconds = now.unix_timestamp().saturating_sub(age);
+        Cutoff::Moment(seconds.saturating_mul(1_000_000))
+    };
+    idempotency::OLD.delete(store, &moment(ANSWERS)).await?;
+    api_tokens::EXPIRED.delete(store, &moment(TOKENS)).await?;
+    let day = before(now.date(), MESSAGES).to_string();
+    webhooks::OVER.delete(store, &Cutoff::Period(day)).await?;
+    Ok(())
+}
+
+fn before(today: Date, days: i64) -> Date {
+    let day = today.checked_sub(time::Duration::days(days));
+    day.unwrap_or(Date::MIN)
 }

@@ -8,6 +8,7 @@ use crate::in_transaction;
 use crate::passwords::{self, Password};
 use crate::secret::{self, NewSecret};
 use crate::store::audit::{self, Actor};
+use crate::store::old_rows::Cutoff;
 use crate::store::people::{self, Person};
 use crate::store::{
     Store, StoreError, Transaction, passwords as hashes, sessions, sign_in_failures, sign_in_links,
@@ -261,11 +262,14 @@ pub async fn set_password(
 /// Those of the database.
 pub async fn forget(store: &Store, now: time::OffsetDateTime) -> Result<(), StoreError> {
     let now = now.unix_timestamp().saturating_mul(SECOND);
-    in_transaction!(store, transaction => {
-        sessions::forget(transaction, now, now.saturating_sub(IDLE)).await?;
-        sign_in_links::forget(transaction, now).await?;
-        sign_in_failures::forget(transaction, now.saturating_sub(24 * HOUR)).await
-    })
+    let before = |age| Cutoff::Moment(now.saturating_sub(age));
+    sessions::EXPIRED.delete(store, &before(0)).await?;
+    sessions::IDLE.delete(store, &before(IDLE)).await?;
+    sign_in_links::EXPIRED.delete(store, &before(0)).await?;
+    sign_in_failures::OLD
+        .delete(store, &before(24 * HOUR))
+        .await?;
+    Ok(())
 }
 
 #[cfg(test)]

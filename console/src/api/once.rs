@@ -17,8 +17,6 @@ use crate::store::idempotency::{self, GivenAnswer};
 const HEADER: &str = "idempotency-key";
 /// The longest key, in bytes.
 const LONGEST: usize = 200;
-/// For how long answers are kept, in microseconds: a day.
-const KEPT: i64 = 86_400_000_000;
 
 /// A request that may come again.
 #[derive(Debug)]
@@ -97,7 +95,7 @@ impl Once {
         }))
     }
 
-    /// Keeps the answer for a day, without the member `secret`.
+    /// Keeps the answer (for a day, as maintenance has it), without the member `secret`.
     ///
     /// # Errors
     /// Those of the database.
@@ -120,7 +118,6 @@ impl Once {
                 status: i64::from(status.as_u16()),
                 body: kept.to_string(),
             };
-            idempotency::forget(transaction, now.saturating_sub(KEPT)).await?;
             idempotency::insert(transaction, &self.token, key, &answer, now).await?;
         }
         Ok(OnceAnswer {

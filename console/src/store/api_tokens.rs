@@ -1,5 +1,6 @@
 //! Tokens of the API. Only their digests are known.
 
+use super::old_rows::OldRows;
 use super::people::Person;
 use super::{StoreError, Transaction, on_either};
 
@@ -148,3 +149,11 @@ pub async fn remove_all(transaction: &mut Transaction, person: &str) -> Result<(
     });
     Ok(())
 }
+
+/// Tokens that had expired before a moment.
+pub const EXPIRED: OldRows = OldRows {
+    table: "api_tokens",
+    key: "id",
+    condition: "expires_at < $1",
+    lock: None,
+};

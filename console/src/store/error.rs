@@ -56,8 +56,8 @@ impl From<sqlx::Error> for StoreError {
             sqlx::Error::Database(error) => {
                 let code = error.code().unwrap_or_default();
                 match &*code {
-                    // PostgreSQL: a serialization failure, a deadlock. SQLite: busy, in its three kinds.
-                    "40001" | "40P01" | "5" | "261" | "517" => Self::Conflict,
+                    // PostgreSQL: a serialization failure, a deadlock, a lock that was waited for too long. SQLite: busy, in its three kinds.
+                    "40001" | "40P01" | "55P03" | "5" | "261" | "517" => Self::Conflict,
                     // PostgreSQL: shut down, or going to.
                     "57P01" | "57P02" | "57P03" | "53300" => {
                         Self::Unreachable(error.message().to_owned())

@@ -1,5 +1,6 @@
 //! Answers to requests that may be sent again under the same key.
 
+use super::old_rows::OldRows;
 use super::{StoreError, Transaction, on_either};
 
 /// An answer that was given.
@@ -70,16 +71,10 @@ pub async fn insert(
     Ok(())
 }
 
-/// Forgets answers that were given before a moment (microseconds since 1970).
-///
-/// # Errors
-/// Those of the database.
-pub async fn forget(transaction: &mut Transaction, before: i64) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query("DELETE FROM idempotency WHERE at < $1")
-            .bind(before)
-            .execute(connection)
-            .await?;
-    });
-    Ok(())
-}
+/// Answers that were given before a moment.
+pub const OLD: OldRows = OldRows {
+    table: "idempotency",
+    key: "token_id, key",
+    condition: "at < $1",
+    lock: None,
+};

@@ -25,6 +25,7 @@ type Step = (i64, &'static str, &'static str);
 
 /// The same for both.
 const KEY_LISTS: &str = include_str!("key_lists.sql");
+const RETENTION: &str = include_str!("retention.sql");
 
 const SQLITE: &[Step] = &[
     (1, "keys", KEYS),
@@ -38,6 +39,7 @@ const SQLITE: &[Step] = &[
     (10, "lists of keys", KEY_LISTS),
     (11, "credentials", include_str!("sqlite/credentials.sql")),
     (12, "webhooks", include_str!("sqlite/webhooks.sql")),
+    (13, "retention", RETENTION),
 ];
 const POSTGRES: &[Step] = &[
     (3, "keys", include_str!("postgres/keys.sql")),
@@ -53,6 +55,7 @@ const POSTGRES: &[Step] = &[
     (10, "lists of keys", KEY_LISTS),
     (11, "credentials", include_str!("postgres/credentials.sql")),
     (12, "webhooks", include_str!("postgres/webhooks.sql")),
+    (13, "retention", RETENTION),
 ];
 
 /// Does what is left to do.

@@ -29,6 +29,7 @@ pub mod keys;
 pub mod ledger_files;
 pub mod lines_aside;
 mod migration;
+pub mod old_rows;
 pub mod passwords;
 pub mod people;
 pub mod requests;

@@ -3,9 +3,10 @@
 use core::sync::atomic::Ordering;
 
 use serde::{Deserialize, Serialize};
-use sqlx::AssertSqlSafe;
+use sqlx::{AssertSqlSafe, Postgres};
 use time::{Date, Duration};
 
+use super::old_rows::{Cutoff, OldRows};
 use super::sqlite_rows::{self, ROWS};
 use super::{Engine, Store, StoreError, Transaction, on_either};
 use crate::in_transaction;
@@ -60,10 +61,7 @@ async fn make_partitions(transaction: &mut Transaction, today: Date) -> Result<(
     let Transaction::Postgres(inner) = transaction else {
         return Ok(());
     };
-    sqlx::query("SELECT pg_advisory_xact_lock($1)")
-        .bind(LOCK)
-        .execute(&mut **inner)
-        .await?;
+    lock_partitions(inner).await?;
     let days = [Some(today), today.checked_add(Duration::DAY)];
     for day in days.into_iter().flatten() {
         let name = partition(day);
@@ -71,15 +69,30 @@ async fn make_partitions(transaction: &mut Transaction, today: Date) -> Result<(
             .bind(&name)
             .fetch_one(&mut **inner)
             .await?;
-        // Making one waits for whoever reads or writes lines.
         if exists {
             continue;
         }
-        let make = format!("CREATE TABLE {name} PARTITION OF requests FOR VALUES IN ('{day}')");
-        sqlx::query(AssertSqlSafe(make))
-            .execute(&mut **inner)
-            .await?;
+        // Made by itself and then attached: that waits for nobody who reads or writes lines, and nobody waits for it.
+        for statement in [
+            format!("CREATE TABLE {name} (LIKE requests INCLUDING DEFAULTS INCLUDING CONSTRAINTS)"),
+            format!("ALTER TABLE requests ATTACH PARTITION {name} FOR VALUES IN ('{day}')"),
+        ] {
+            sqlx::query(AssertSqlSafe(statement))
+                .execute(&mut **inner)
+                .await?;
+        }
     }
+    Ok(())
+}
+
+/// One console after the other makes partitions and drops them.
+async fn lock_partitions(
+    inner: &mut sqlx::Transaction<'static, Postgres>,
+) -> Result<(), StoreError> {
+    sqlx::query("SELECT pg_advisory_xact_lock($1)")
+        .bind(LOCK)
+        .execute(&mut **inner)
+        .await?;
     Ok(())
 }
 
@@ -234,52 +247,64 @@ pub async fn recent(
     Ok(lines.collect())
 }
 
-/// The most lines that are forgotten in one transaction of SQLite.
-const BATCH: i64 = 2000;
+/// In SQLite: lines that were taken before a day.
+const OLD: OldRows = OldRows {
+    table: "requests",
+    key: "rowid",
+    condition: "taken_on < $1",
+    lock: None,
+};
+
+/// How long a partition is waited for that is in use. Whoever comes meanwhile waits behind, the intake too.
+const WAIT: &str = "SET LOCAL lock_timeout = '200ms'";
 
 /// Forgets the lines that were taken before a day. Sums stay.
 ///
 /// # Errors
-/// Those of the database; some may be forgotten.
+/// Those of the database; some may be forgotten. [`StoreError::Conflict`]: somebody goes on reading what is to go.
 pub async fn forget(store: &Store, before: Date) -> Result<(), StoreError> {
-    loop {
-        let more: Result<_, StoreError> =
-            in_transaction!(store, transaction => forget_some(transaction, before).await);
-        if !more? {
-            return Ok(());
-        }
+    if let Engine::Sqlite { .. } = &store.engine {
+        OLD.delete(store, &Cutoff::Period(before.to_string()))
+            .await?;
+        return Ok(());
     }
+    for name in partitions(store, &partition(before)).await? {
+        let dropped: Result<(), StoreError> =
+            in_transaction!(store, transaction => drop_partition(transaction, &name).await);
+        dropped?;
+    }
+    Ok(())
 }
 
-async fn forget_some(transaction: &mut Transaction, before: Date) -> Result<bool, StoreError> {
-    match transaction {
-        Transaction::Sqlite(inner, _) => {
-            let forgotten = sqlx::query(
-                "DELETE FROM requests WHERE rowid IN (SELECT rowid FROM requests WHERE taken_on < $1 LIMIT $2)",
-            )
-            .bind(before.to_string())
-            .bind(BATCH)
-            .execute(&mut **inner)
-            .await?;
-            Ok(forgotten.rows_affected() > 0)
-        }
+/// The partitions of days before that of a name, the oldest first.
+async fn partitions(store: &Store, before: &str) -> Result<Vec<String>, StoreError> {
+    let mut transaction = store.read().await?;
+    let names = match &mut transaction {
+        Transaction::Sqlite(..) => Vec::new(),
         Transaction::Postgres(inner) => {
-            sqlx::query("SELECT pg_advisory_xact_lock($1)")
-                .bind(LOCK)
-                .execute(&mut **inner)
-                .await?;
-            let old: Vec<String> = sqlx::query_scalar(
-                "SELECT relid::text FROM pg_partition_tree('requests') WHERE isleaf AND relid::text < $1 COLLATE \"C\"",
+            sqlx::query_scalar(
+                "SELECT relid::text FROM pg_partition_tree('requests') WHERE isleaf AND relid::text < $1 COLLATE \"C\" \
+                 ORDER BY relid::text COLLATE \"C\"",
             )
-            .bind(partition(before))
+            .bind(before)
             .fetch_all(&mut **inner)
-            .await?;
-            for name in old {
-                sqlx::query(AssertSqlSafe(format!("DROP TABLE {name}")))
-                    .execute(&mut **inner)
-                    .await?;
-            }
-            Ok(false)
+            .await?
         }
-    }
+    };
+    transaction.rollback().await;
+    Ok(names)
+}
+
+async fn drop_partition(transaction: &mut Transaction, name: &str) -> Result<(), StoreError> {
+    let Transaction::Postgres(inner) = transaction else {
+        return Ok(());
+    };
+    lock_partitions(inner).await?;
+    sqlx::query(WAIT).execute(&mut **inner).await?;
+    // Another console may have dropped it.
+    let drop = format!("DROP TABLE IF EXISTS {name}");
+    sqlx::query(AssertSqlSafe(drop))
+        .execute(&mut **inner)
+        .await?;
+    Ok(())
 }

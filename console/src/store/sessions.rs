@@ -1,5 +1,6 @@
 //! Sessions of the pages. Only digests of their tokens are known.
 
+use super::old_rows::OldRows;
 use super::people::Person;
 use super::{StoreError, Transaction, on_either};
 
@@ -117,21 +118,18 @@ pub async fn remove_others(
     Ok(())
 }
 
-/// Forgets sessions that have expired, or were not used since then.
-///
-/// # Errors
-/// Those of the database.
-pub async fn forget(
-    transaction: &mut Transaction,
-    now: i64,
-    used_since: i64,
-) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query("DELETE FROM sessions WHERE expires_at <= $1 OR used_at <= $2")
-            .bind(now)
-            .bind(used_since)
-            .execute(connection)
-            .await?;
-    });
-    Ok(())
-}
+/// Sessions that have expired by a moment.
+pub const EXPIRED: OldRows = OldRows {
+    table: "sessions",
+    key: "digest",
+    condition: "expires_at <= $1",
+    lock: None,
+};
+
+/// Sessions that were not used since a moment.
+pub const IDLE: OldRows = OldRows {
+    table: "sessions",
+    key: "digest",
+    condition: "used_at <= $1",
+    lock: None,
+};

@@ -1,5 +1,6 @@
 //! How often signing in failed. It is in the database, so that several consoles agree.
 
+use super::old_rows::OldRows;
 use super::{StoreError, Transaction, on_either};
 
 /// Counts an attempt, before it is looked at: attempts at the same moment are all counted. Failures before `since` count no
@@ -61,16 +62,10 @@ pub async fn clear(transaction: &mut Transaction, subject: &str) -> Result<(), S
     Ok(())
 }
 
-/// Forgets failures before `since`.
-///
-/// # Errors
-/// Those of the database.
-pub async fn forget(transaction: &mut Transaction, since: i64) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query("DELETE FROM sign_in_failures WHERE at < $1")
-            .bind(since)
-            .execute(connection)
-            .await?;
-    });
-    Ok(())
-}
+/// Failures before a moment.
+pub const OLD: OldRows = OldRows {
+    table: "sign_in_failures",
+    key: "subject",
+    condition: "at < $1",
+    lock: None,
+};

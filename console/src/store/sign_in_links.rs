@@ -1,5 +1,6 @@
 //! Links that sign a person in, once. Only digests of their tokens are known.
 
+use super::old_rows::OldRows;
 use super::{StoreError, Transaction, on_either};
 
 /// Adds a link, which is good until `expires_at`.
@@ -57,16 +58,10 @@ pub async fn remove_all(transaction: &mut Transaction, person: &str) -> Result<(
     Ok(())
 }
 
-/// Forgets links that have expired.
-///
-/// # Errors
-/// Those of the database.
-pub async fn forget(transaction: &mut Transaction, now: i64) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query("DELETE FROM sign_in_links WHERE expires_at <= $1")
-            .bind(now)
-            .execute(connection)
-            .await?;
-    });
-    Ok(())
-}
+/// Links that have expired by a moment.
+pub const EXPIRED: OldRows = OldRows {
+    table: "sign_in_links",
+    key: "digest",
+    condition: "expires_at <= $1",
+    lock: None,
+};

@@ -9,9 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use sqlx::AssertSqlSafe;
 use time::{Date, Duration};
 
+use super::old_rows::{Cutoff, OldRows};
 use super::spend::{SpendKey, sum};
 use super::sqlite_rows;
-use super::{StoreError, Transaction, on_either};
+use super::{Store, StoreError, Transaction, on_either};
 use crate::ledger::Sum;
 
 /// A share: charges of one process of an Envoy, in the order of the primary key.
@@ -403,31 +404,44 @@ pub async fn changes(
     Ok(subjects.into_iter().map(change).collect())
 }
 
+/// The row of the feed, which whoever notes charges locks first.
+const FEED: Option<&str> = Some("UPDATE spend_feed SET head = head");
+/// Shares of days before a day.
+const SHARES_OF_DAYS: OldRows = OldRows {
+    table: "spend_shares",
+    key: "kind, subject, period, envoy_id, instance, currency",
+    condition: "length(period) = 10 AND period < $1",
+    lock: FEED,
+};
+/// Shares of months before a month.
+const SHARES_OF_MONTHS: OldRows = OldRows {
+    table: "spend_shares",
+    key: "kind, subject, period, envoy_id, instance, currency",
+    condition: "length(period) = 7 AND period < $1",
+    lock: FEED,
+};
+/// Subjects without a budget here that have spent nothing since a month.
+const IDLE_SUBJECTS: OldRows = OldRows {
+    table: "spend_subjects",
+    key: "kind, subject",
+    condition: "per_day IS NULL AND per_month IS NULL AND NOT EXISTS \
+        (SELECT 1 FROM spend WHERE spend.kind = spend_subjects.kind AND spend.subject = spend_subjects.subject \
+            AND length(period) = 7 AND period >= $1)",
+    lock: FEED,
+};
+
 /// Forgets shares of periods in which no gateway is any more, and subjects that have spent nothing in those that are left and
 /// have no budget here.
 ///
 /// # Errors
-/// Those of the database.
-pub async fn forget(transaction: &mut Transaction, today: Date) -> Result<(), StoreError> {
+/// Those of the database; some may be forgotten.
+pub async fn forget(store: &Store, today: Date) -> Result<(), StoreError> {
     let [yesterday, .., last_month, _, _] = periods(today);
-    on_either!(transaction, connection => {
-        // The row of the feed first, as whoever notes charges does.
-        sqlx::query("UPDATE spend_feed SET head = head").execute(&mut *connection).await?;
-        sqlx::query(
-            "DELETE FROM spend_shares WHERE (length(period) = 10 AND period < $1) OR (length(period) = 7 AND period < $2)",
-        )
-        .bind(&yesterday)
-        .bind(&last_month)
-        .execute(&mut *connection)
+    let last_month = Cutoff::Period(last_month);
+    SHARES_OF_DAYS
+        .delete(store, &Cutoff::Period(yesterday))
         .await?;
-        sqlx::query(
-            "DELETE FROM spend_subjects WHERE per_day IS NULL AND per_month IS NULL AND NOT EXISTS \
-             (SELECT 1 FROM spend WHERE spend.kind = spend_subjects.kind AND spend.subject = spend_subjects.subject \
-                AND length(period) = 7 AND period >= $1)",
-        )
-        .bind(&last_month)
-        .execute(connection)
-        .await?;
-    });
+    SHARES_OF_MONTHS.delete(store, &last_month).await?;
+    IDLE_SUBJECTS.delete(store, &last_month).await?;
     Ok(())
 }

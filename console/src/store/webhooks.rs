@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use super::old_rows::OldRows;
 use super::{StoreError, Transaction, on_either};
 
 /// A webhook. `Debug` does not print its secret.
@@ -232,3 +233,12 @@ pub async fn close(
     });
     Ok(())
 }
+
+/// Messages, delivered or given up, of periods before a day. Those of a period that is not over are what keeps a message from
+/// being sent twice.
+pub const OVER: OldRows = OldRows {
+    table: "webhook_events",
+    key: "id",
+    condition: "next_at IS NULL AND period < $1",
+    lock: None,
+};

@@ -27,6 +27,7 @@ mod lives;
 mod postgres;
 mod random_intake;
 mod recovery;
+mod retention;
 mod rotation;
 mod rules;
 mod sessions;
