@@ -13,7 +13,8 @@ use super::keys::find_own;
 use super::parts::InPath;
 use super::problem::ApiProblem;
 use super::state::ConsoleState;
-use crate::store::documents;
+use crate::store::keys::StoredKey;
+use crate::store::{Transaction, documents};
 
 /// A model that a key serves.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -42,20 +43,42 @@ pub async fn list(
 ) -> Result<Json<KeyModels>, ApiProblem> {
     let mut transaction = state.store.read().await?;
     let key = find_own(&mut transaction, &caller, &id).await?;
-    let current = documents::current(&mut transaction).await?;
+    let items = of_key(&mut transaction, &key).await?;
     transaction.rollback().await;
-    let document = current.and_then(|current| Document::parse(current.served.as_bytes()).ok());
-    let groups = document.and_then(|document| document.groups);
-    let group = groups.into_iter().flatten().find(|group| {
-        let id = group.id.as_deref();
-        id == Some(&key.group_id)
-    });
+    Ok(Json(KeyModels { items }))
+}
+
+/// The models that a key may use of its group in the document in force.
+///
+/// # Errors
+/// Those of the database.
+pub(super) async fn of_key(
+    transaction: &mut Transaction,
+    key: &StoredKey,
+) -> Result<Vec<KeyModel>, ApiProblem> {
+    let group = group_in_force(transaction, &key.group_id).await?;
     let mut items = group.as_ref().map(models).unwrap_or_default();
-    let own: Option<Vec<String>> = key.models.and_then(|own| serde_json::from_str(&own).ok());
+    let own = key.models.as_deref();
+    let own: Option<Vec<String>> = own.and_then(|own| serde_json::from_str(own).ok());
     if let Some(own) = own {
         items.retain(|model| own.contains(&model.id));
     }
-    Ok(Json(KeyModels { items }))
+    Ok(items)
+}
+
+/// A group of the document in force.
+///
+/// # Errors
+/// Those of the database.
+pub(super) async fn group_in_force(
+    transaction: &mut Transaction,
+    id: &str,
+) -> Result<Option<GroupDocument>, ApiProblem> {
+    let current = documents::current(transaction).await?;
+    let document = current.and_then(|current| Document::parse(current.served.as_bytes()).ok());
+    let groups = document.and_then(|document| document.groups);
+    let mut groups = groups.into_iter().flatten();
+    Ok(groups.find(|group| group.id.as_deref() == Some(id)))
 }
 
 /// The groups of the document in force: their ids, with what they serve.

@@ -19,7 +19,7 @@ use crate::store::{Transaction, audit};
 /// The longest id of a key.
 const MAX_ID: usize = 64;
 /// The longest overlap, in seconds: a year.
-const LONGEST: u32 = 366 * 86_400;
+pub(super) const LONGEST: u32 = 366 * 86_400;
 
 /// How a key is rotated.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -56,27 +56,43 @@ pub async fn rotate(
             return Ok(answer);
         }
         let before = find(transaction, &id).await?;
-        let mut key = before.clone();
-        key.sha256 = value.digest();
-        key.hint = Some(value.hint().to_owned());
-        // First, so that no two keys have one digest.
-        if !keys::update(transaction, &key).await? {
-            return Err(ApiProblem::not_found());
-        }
-        let mut entry = caller.actor().entry(now, "key.rotate", &id);
-        entry.before = Some(told(&before));
-        entry.after = Some(told(&key));
-        audit::insert(transaction, &entry).await?;
-        if asked.overlap_seconds > 0 {
-            let old = old(transaction, before, asked.overlap_seconds, now).await?;
-            keys::insert(transaction, &old).await?;
-            let mut entry = caller.actor().entry(now, "key.create", &old.id);
-            entry.after = Some(told(&old));
-            audit::insert(transaction, &entry).await?;
-        }
+        let key = give_value(transaction, &caller, before, &value, asked.overlap_seconds, now).await?;
         let created = CreatedKey { value: Some(value.reveal().to_owned()), key: key.clone().into() };
         once.answer(transaction, StatusCode::CREATED, &created, Some("value"), now).await
     })
+}
+
+/// Gives a key its new value, and the old one an end.
+///
+/// # Errors
+/// The key is gone.
+pub(super) async fn give_value(
+    transaction: &mut Transaction,
+    caller: &Caller,
+    before: StoredKey,
+    value: &NewSecret,
+    overlap: u32,
+    now: i64,
+) -> Result<StoredKey, ApiProblem> {
+    let mut key = before.clone();
+    key.sha256 = value.digest();
+    key.hint = Some(value.hint().to_owned());
+    // First, so that no two keys have one digest.
+    if !keys::update(transaction, &key).await? {
+        return Err(ApiProblem::not_found());
+    }
+    let mut entry = caller.actor().entry(now, "key.rotate", &key.id);
+    entry.before = Some(told(&before));
+    entry.after = Some(told(&key));
+    audit::insert(transaction, &entry).await?;
+    if overlap > 0 {
+        let old = old(transaction, before, overlap, now).await?;
+        keys::insert(transaction, &old).await?;
+        let mut entry = caller.actor().entry(now, "key.create", &old.id);
+        entry.after = Some(told(&old));
+        audit::insert(transaction, &entry).await?;
+    }
+    Ok(key)
 }
 
 /// The old value as a key of its own, with an end.

@@ -263,7 +263,7 @@ pub async fn get(
 }
 
 /// Adds when a key was last used, and what it has spent this month.
-async fn add_use(
+pub(super) async fn add_use(
     transaction: &mut Transaction,
     key: &mut KeyView,
     now: i64,
@@ -305,12 +305,33 @@ pub async fn create(
 ) -> Result<OnceAnswer, ApiProblem> {
     let once = Once::new(&caller, &headers, "POST /api/v1/keys", &new)?;
     let value = NewSecret::key().map_err(ApiProblem::internal)?;
+    let now = state.now();
+    let key = drawn(&new, &value, &caller, now)?;
+    in_transaction!(state.store, transaction => {
+        if let Some(answer) = once.given(transaction).await? {
+            return Ok(answer);
+        }
+        add(transaction, &caller, &key, now).await?;
+        let created = CreatedKey { value: Some(value.reveal().to_owned()), key: key.clone().into() };
+        once.answer(transaction, StatusCode::CREATED, &created, Some("value"), now).await
+    })
+}
+
+/// A new key of this value.
+///
+/// # Errors
+/// There is no randomness for an id.
+pub(super) fn drawn(
+    new: &NewKeyBody,
+    value: &NewSecret,
+    caller: &Caller,
+    now: i64,
+) -> Result<StoredKey, ApiProblem> {
     let id = match &new.id {
         Some(id) => id.clone(),
         None => format!("key_{}", secret::new_id().map_err(ApiProblem::internal)?),
     };
-    let now = state.now();
-    let key = StoredKey {
+    Ok(StoredKey {
         sha256: value.digest(),
         id,
         group_id: new.group.clone(),
@@ -325,19 +346,25 @@ pub async fn create(
         created_at: Some(moment(now)),
         created_by: Some(caller.id.clone()),
         hint: Some(value.hint().to_owned()),
-    };
-    in_transaction!(state.store, transaction => {
-        if let Some(answer) = once.given(transaction).await? {
-            return Ok(answer);
-        }
-        check(transaction, &key).await?;
-        keys::insert(transaction, &key).await?;
-        let mut entry = caller.actor().entry(now, "key.create", &key.id);
-        entry.after = Some(told(&key));
-        audit::insert(transaction, &entry).await?;
-        let created = CreatedKey { value: Some(value.reveal().to_owned()), key: key.clone().into() };
-        once.answer(transaction, StatusCode::CREATED, &created, Some("value"), now).await
     })
+}
+
+/// Checks a key, adds it, and notes who has.
+///
+/// # Errors
+/// A gateway would not take it.
+pub(super) async fn add(
+    transaction: &mut Transaction,
+    caller: &Caller,
+    key: &StoredKey,
+    now: i64,
+) -> Result<(), ApiProblem> {
+    check(transaction, key).await?;
+    keys::insert(transaction, key).await?;
+    let mut entry = caller.actor().entry(now, "key.create", &key.id);
+    entry.after = Some(told(key));
+    audit::insert(transaction, &entry).await?;
+    Ok(())
 }
 
 /// Changes a key. Gateways hear of it within seconds.
@@ -449,7 +476,13 @@ fn revision(key: &StoredKey) -> String {
 
 /// Checks a key as the gateway does: by itself, and together with the document in force, of which it needs the group, and with
 /// a budget the prices of all models.
-async fn check(transaction: &mut Transaction, key: &StoredKey) -> Result<(), ApiProblem> {
+///
+/// # Errors
+/// What a gateway would not take, each at its field.
+pub(super) async fn check(
+    transaction: &mut Transaction,
+    key: &StoredKey,
+) -> Result<(), ApiProblem> {
     let limits = key.limits.as_deref().map(serde_json::from_str);
     let models = key.models.as_deref().map(serde_json::from_str);
     let mut written = KeyDocument {

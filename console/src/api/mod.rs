@@ -33,6 +33,8 @@ pub(crate) mod sign_in_links;
 pub(crate) mod spend;
 mod spend_feed;
 mod state;
+pub(crate) mod team_members;
+pub(crate) mod teams;
 pub(crate) mod tokens;
 pub(crate) mod usage;
 pub(crate) mod webhooks;

@@ -20,7 +20,7 @@ use super::problem::{ApiProblem, PlacedProblem};
 use super::state::ConsoleState;
 use super::{
     audit, budgets, credentials, documents, drafts, envoys, feed, keys, ledger, me, people, report,
-    requests, sign_in, spend, spend_feed, tokens, usage, webhooks,
+    requests, sign_in, spend, spend_feed, team_members, teams, tokens, usage, webhooks,
 };
 use super::{key_models, key_rotation, sign_in_links};
 use crate::intake::LedgerBatch;
@@ -113,6 +113,10 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
         .split_for_parts();
     let (router, mut document) = OpenApiRouter::<ConsoleState>::with_openapi(document)
         .routes(routes!(me::me))
+        .routes(routes!(me::teams::list))
+        .routes(routes!(me::keys::create))
+        .routes(routes!(me::keys::change))
+        .routes(routes!(me::keys::rotate))
         .routes(routes!(keys::list, keys::create))
         .routes(routes!(keys::get, keys::change, keys::remove))
         .routes(routes!(key_models::list))
@@ -127,6 +131,10 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
         .routes(routes!(people::list, people::create))
         .routes(routes!(people::change))
         .routes(routes!(sign_in_links::create))
+        .routes(routes!(teams::list, teams::create))
+        .routes(routes!(teams::get, teams::change, teams::remove))
+        .routes(routes!(team_members::list))
+        .routes(routes!(team_members::set, team_members::remove))
         .routes(routes!(tokens::list, tokens::create))
         .routes(routes!(tokens::remove))
         .routes(routes!(audit::list))

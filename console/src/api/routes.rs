@@ -28,6 +28,8 @@ const fn route(method: Method, path: &'static str, roles: &'static [Role]) -> Ap
 const ALL: &[Role] = &[Admin, Member, Viewer, Agent];
 /// People.
 const PEOPLE: &[Role] = &[Admin, Member, Viewer];
+/// Those who change what is their own.
+const OWNING: &[Role] = &[Admin, Member];
 /// Those who see everything.
 const SEEING: &[Role] = &[Admin, Viewer];
 /// Those who change something.
@@ -41,6 +43,10 @@ const AGENT: &[Role] = &[Agent];
 /// Every route that wants a token.
 pub const ROUTES: &[ApiRoute] = &[
     route(Method::GET, "/api/v1/me", ALL),
+    route(Method::GET, "/api/v1/me/teams", PEOPLE),
+    route(Method::POST, "/api/v1/me/keys", OWNING),
+    route(Method::PATCH, "/api/v1/me/keys/{id}", OWNING),
+    route(Method::POST, "/api/v1/me/keys/{id}/rotate", OWNING),
     route(Method::GET, "/api/v1/keys", PEOPLE),
     route(Method::POST, "/api/v1/keys", ADMIN),
     route(Method::GET, "/api/v1/keys/{id}", PEOPLE),
@@ -74,6 +80,14 @@ pub const ROUTES: &[ApiRoute] = &[
     route(Method::POST, "/api/v1/people", ADMIN),
     route(Method::PATCH, "/api/v1/people/{id}", ADMIN),
     route(Method::POST, "/api/v1/people/{id}/sign-in-link", ADMIN),
+    route(Method::GET, "/api/v1/teams", SEEING),
+    route(Method::POST, "/api/v1/teams", ADMIN),
+    route(Method::GET, "/api/v1/teams/{id}", SEEING),
+    route(Method::PATCH, "/api/v1/teams/{id}", ADMIN),
+    route(Method::DELETE, "/api/v1/teams/{id}", ADMIN),
+    route(Method::GET, "/api/v1/teams/{id}/members", SEEING),
+    route(Method::PUT, "/api/v1/teams/{id}/members/{person}", ADMIN),
+    route(Method::DELETE, "/api/v1/teams/{id}/members/{person}", ADMIN),
     route(Method::GET, "/api/v1/tokens", PEOPLE),
     route(Method::POST, "/api/v1/tokens", PEOPLE),
     route(Method::DELETE, "/api/v1/tokens/{id}", PEOPLE),

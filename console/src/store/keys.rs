@@ -177,6 +177,28 @@ pub async fn groups_of(
     }))
 }
 
+/// How many keys an owner has of a team that have not expired by `now`.
+///
+/// # Errors
+/// Those of the database.
+pub async fn count_of(
+    transaction: &mut Transaction,
+    team: &str,
+    owner: &str,
+    now: &str,
+) -> Result<i64, StoreError> {
+    Ok(on_either!(transaction, connection => {
+        sqlx::query_scalar(
+            "SELECT count(*) FROM keys WHERE team = $1 AND owner = $2 AND (expires_at IS NULL OR expires_at > $3)",
+        )
+        .bind(team)
+        .bind(owner)
+        .bind(now)
+        .fetch_one(connection)
+        .await?
+    }))
+}
+
 /// The key of this id.
 ///
 /// # Errors

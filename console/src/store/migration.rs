@@ -26,6 +26,7 @@ type Step = (i64, &'static str, &'static str);
 /// The same for both.
 const KEY_LISTS: &str = include_str!("key_lists.sql");
 const RETENTION: &str = include_str!("retention.sql");
+const TEAMS: &str = include_str!("teams.sql");
 
 const SQLITE: &[Step] = &[
     (1, "keys", KEYS),
@@ -40,6 +41,7 @@ const SQLITE: &[Step] = &[
     (11, "credentials", include_str!("sqlite/credentials.sql")),
     (12, "webhooks", include_str!("sqlite/webhooks.sql")),
     (13, "retention", RETENTION),
+    (14, "teams", TEAMS),
 ];
 const POSTGRES: &[Step] = &[
     (3, "keys", include_str!("postgres/keys.sql")),
@@ -56,6 +58,7 @@ const POSTGRES: &[Step] = &[
     (11, "credentials", include_str!("postgres/credentials.sql")),
     (12, "webhooks", include_str!("postgres/webhooks.sql")),
     (13, "retention", RETENTION),
+    (14, "teams", TEAMS),
 ];
 
 /// Does what is left to do.

@@ -145,7 +145,7 @@ on_both! {
 }
 
 /// All of them, at once.
-async fn futures_of<F: Future>(all: impl Iterator<Item = F>) -> Vec<F::Output> {
+pub async fn futures_of<F: Future>(all: impl Iterator<Item = F>) -> Vec<F::Output> {
     let mut all: Vec<_> = all.map(|one| (Box::pin(one), None)).collect();
     std::future::poll_fn(move |context| {
         for (one, done) in &mut all {

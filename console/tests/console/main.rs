@@ -33,5 +33,6 @@ mod rules;
 mod sessions;
 mod speed;
 mod spend_feed;
+mod teams;
 mod upgrade;
 mod webhooks;

@@ -1,4 +1,7 @@
-//! Who sends a request.
+//! What is one's own: who one is, one's teams and keys, and what is left of what binds them.
+
+pub(crate) mod keys;
+pub(crate) mod teams;
 
 use axum::Json;
 use serde::Serialize;

@@ -1,0 +1,256 @@
+//! One's own keys: made within what a team allows, rotated, disabled. Nobody else's are touched, whatever the role.
+
+use axum::Json;
+use axum::extract::State;
+use http::{HeaderMap, StatusCode};
+use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+use trilane::config::Problems;
+use utoipa::ToSchema;
+
+use crate::allowance::{KeyAllowance, WantedTerms};
+use crate::api::budgets::BudgetBody;
+use crate::api::caller::Caller;
+use crate::api::key_models::{self, group_in_force};
+use crate::api::key_rotation::{self, KeyRotationBody};
+use crate::api::keys::{self as all_keys, CreatedKey, KeyView, NewKeyBody};
+use crate::api::once::{Once, OnceAnswer};
+use crate::api::parts::{Body, InPath};
+use crate::api::problem::ApiProblem;
+use crate::api::state::{ConsoleState, moment};
+use crate::in_transaction;
+use crate::secret::NewSecret;
+use crate::store::keys::{self, StoredKey};
+use crate::store::{Transaction, audit, memberships, teams};
+
+/// A key that one makes for oneself. What is not given is as much as the team allows.
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OwnKeyBody {
+    /// The team whose key it is: one that one is in.
+    #[schema(min_length = 1, max_length = 64, pattern = "^[-A-Za-z0-9_.:]+$")]
+    pub(crate) team: String,
+    /// Its group.
+    #[schema(min_length = 1, max_length = 64, pattern = "^[-A-Za-z0-9_.:]+$")]
+    pub(crate) group: String,
+    /// A name for it.
+    #[schema(min_length = 1, max_length = 128)]
+    pub(crate) label: Option<String>,
+    /// The models of its group that it may use.
+    #[schema(min_items = 1, max_items = 64)]
+    pub(crate) models: Option<Vec<String>>,
+    /// What it may spend.
+    pub(crate) budget: Option<BudgetBody>,
+    /// When it expires: `2027-01-01T00:00:00Z`.
+    pub(crate) expires_at: Option<String>,
+}
+
+/// What is to be changed of one's own key.
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OwnKeyChangeBody {
+    /// `true` disables it. Only an admin enables a key again.
+    pub(crate) disabled: Option<bool>,
+    /// Another name.
+    #[schema(min_length = 1, max_length = 128)]
+    pub(crate) label: Option<String>,
+}
+
+/// What a team allows a member, once nobody else counts this member's keys.
+async fn allowance(
+    transaction: &mut Transaction,
+    team: &str,
+    person: &str,
+) -> Result<Option<KeyAllowance>, ApiProblem> {
+    if team.contains('\0')
+        || memberships::find(transaction, team, person, true)
+            .await?
+            .is_none()
+    {
+        return Ok(None);
+    }
+    let team = teams::find(transaction, team).await?;
+    let text = team.and_then(|team| team.allowance);
+    Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
+}
+
+/// Refuses one more key than a team allows.
+async fn count(
+    transaction: &mut Transaction,
+    team: &str,
+    allowance: &KeyAllowance,
+    caller: &Caller,
+    now: i64,
+) -> Result<(), ApiProblem> {
+    let has = keys::count_of(transaction, team, &caller.id, &moment(now)).await?;
+    if has < i64::from(allowance.keys) {
+        return Ok(());
+    }
+    Err(ApiProblem::conflict(format!(
+        "you have {has} keys of this team, and it allows {}: an admin can remove one",
+        allowance.keys
+    )))
+}
+
+/// Makes a key for oneself, within what a team allows its members. It is shown this once.
+#[utoipa::path(post, operation_id = "create_own_key", path = "/api/v1/me/keys", tag = "me", request_body = OwnKeyBody,
+    params(("Idempotency-Key" = Option<String>, Header, description = "done once under one of these")),
+    responses((status = 201, body = CreatedKey)))]
+pub async fn create(
+    State(state): State<ConsoleState>,
+    caller: Caller,
+    headers: HeaderMap,
+    Body(asked): Body<OwnKeyBody>,
+) -> Result<OnceAnswer, ApiProblem> {
+    let once = Once::new(&caller, &headers, "POST /api/v1/me/keys", &asked)?;
+    let value = NewSecret::key().map_err(ApiProblem::internal)?;
+    let now = state.now();
+    let time = OffsetDateTime::from_unix_timestamp(now.div_euclid(1_000_000))
+        .map_err(|_| ApiProblem::internal("the clock is out of range"))?;
+    let budget = asked.budget.clone().unwrap_or_default();
+    in_transaction!(state.store, transaction => {
+        if let Some(answer) = once.given(transaction).await? {
+            return Ok(answer);
+        }
+        let allowance = allowance(transaction, &asked.team, &caller.id).await?;
+        let Some(allowance) = allowance else {
+            return Err(ApiProblem::invalid("team", "is not one that lets you make keys"));
+        };
+        let group = group_in_force(transaction, &asked.group).await?;
+        let served = group.as_ref().map(key_models::models).unwrap_or_default();
+        let served: Vec<String> = served.into_iter().map(|model| model.id).collect();
+        let wanted = WantedTerms {
+            group: &asked.group,
+            served: &served,
+            models: asked.models.as_deref(),
+            budget: [budget.per_day.as_deref(), budget.per_month.as_deref()],
+            expires_at: asked.expires_at.as_deref(),
+        };
+        let terms = allowance.terms(wanted, time).map_err(ApiProblem::of)?;
+        if group.is_none() {
+            return Err(ApiProblem::invalid("group", "is not in force"));
+        }
+        count(transaction, &asked.team, &allowance, &caller, now).await?;
+        let new = NewKeyBody {
+            group: asked.group.clone(),
+            owner: Some(caller.id.clone()),
+            team: Some(asked.team.clone()),
+            label: asked.label.clone(),
+            models: terms.models,
+            limits: terms.limits,
+            expires_at: terms.expires_at,
+            ..NewKeyBody::default()
+        };
+        let key = all_keys::drawn(&new, &value, &caller, now)?;
+        all_keys::add(transaction, &caller, &key, now).await.map_err(as_asked)?;
+        let created = CreatedKey { value: Some(value.reveal().to_owned()), key: key.into() };
+        once.answer(transaction, StatusCode::CREATED, &created, Some("value"), now).await
+    })
+}
+
+/// Problems of a key at the places of this body.
+fn as_asked(problem: ApiProblem) -> ApiProblem {
+    if problem.placed().is_empty() {
+        return problem;
+    }
+    let mut problems = Problems::default();
+    for placed in problem.placed() {
+        let path = placed.path.strip_prefix("limits.").unwrap_or(&placed.path);
+        problems.push(path, placed.reason.clone());
+    }
+    ApiProblem::of(problems)
+}
+
+/// One's own key of this id, even where one sees everybody's.
+async fn find_own(
+    transaction: &mut Transaction,
+    caller: &Caller,
+    id: &str,
+) -> Result<StoredKey, ApiProblem> {
+    let key = all_keys::find(transaction, id).await?;
+    if key.owner.as_deref() == Some(&caller.id) {
+        Ok(key)
+    } else {
+        Err(ApiProblem::not_found())
+    }
+}
+
+/// Disables one's own key, or gives it another name. Only an admin enables a key again.
+#[utoipa::path(patch, operation_id = "change_own_key", path = "/api/v1/me/keys/{id}", tag = "me", params(("id" = String, Path)),
+    request_body = OwnKeyChangeBody, responses((status = 200, body = KeyView)))]
+pub async fn change(
+    State(state): State<ConsoleState>,
+    caller: Caller,
+    InPath(id): InPath<String>,
+    Body(asked): Body<OwnKeyChangeBody>,
+) -> Result<Json<KeyView>, ApiProblem> {
+    in_transaction!(state.store, transaction => {
+        let before = find_own(transaction, &caller, &id).await?;
+        let mut key = before.clone();
+        if let Some(label) = &asked.label {
+            key.label = Some(label.clone());
+        }
+        match asked.disabled {
+            Some(true) => key.disabled = true,
+            // Whoever has disabled it may have done so because of its owner.
+            Some(false) if before.disabled => {
+                return Err(ApiProblem::forbidden("only an admin enables a key again"));
+            }
+            Some(false) | None => {}
+        }
+        if key != before {
+            // A key that a gateway would take no more can be disabled nevertheless.
+            if key.label != before.label {
+                all_keys::check(transaction, &key).await?;
+            }
+            if !keys::update(transaction, &key).await? {
+                return Err(ApiProblem::not_found());
+            }
+            let mut entry = caller.actor().entry(state.now(), "key.change", &id);
+            entry.before = Some(all_keys::told(&before));
+            entry.after = Some(all_keys::told(&key));
+            audit::insert(transaction, &entry).await?;
+        }
+        Ok(Json(KeyView::from(key)))
+    })
+}
+
+/// Gives one's own key a new value, which is shown this once. The old one may stay good for a while where the team allows one
+/// key more.
+#[utoipa::path(post, operation_id = "rotate_own_key", path = "/api/v1/me/keys/{id}/rotate", tag = "me", request_body = KeyRotationBody,
+    params(("id" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "done once under one of these")),
+    responses((status = 201, body = CreatedKey)))]
+pub async fn rotate(
+    State(state): State<ConsoleState>,
+    caller: Caller,
+    headers: HeaderMap,
+    InPath(id): InPath<String>,
+    Body(asked): Body<KeyRotationBody>,
+) -> Result<OnceAnswer, ApiProblem> {
+    let what = format!("POST /api/v1/me/keys/{id}/rotate");
+    let once = Once::new(&caller, &headers, &what, &asked)?;
+    if asked.overlap_seconds > key_rotation::LONGEST {
+        let reason = "must be at most a year";
+        return Err(ApiProblem::invalid("overlap_seconds", reason));
+    }
+    let value = NewSecret::key().map_err(ApiProblem::internal)?;
+    let now = state.now();
+    in_transaction!(state.store, transaction => {
+        if let Some(answer) = once.given(transaction).await? {
+            return Ok(answer);
+        }
+        let before = find_own(transaction, &caller, &id).await?;
+        if asked.overlap_seconds > 0 {
+            // The old value is a key with a budget of its own, so it counts as one.
+            let team = before.team.as_deref().unwrap_or_default();
+            let Some(allowance) = allowance(transaction, team, &caller.id).await? else {
+                let reason = "must be 0: no team lets you have one key more";
+                return Err(ApiProblem::invalid("overlap_seconds", reason));
+            };
+            count(transaction, team, &allowance, &caller, now).await?;
+        }
+        let key = key_rotation::give_value(transaction, &caller, before, &value, asked.overlap_seconds, now).await?;
+        let created = CreatedKey { value: Some(value.reveal().to_owned()), key: key.into() };
+        once.answer(transaction, StatusCode::CREATED, &created, Some("value"), now).await
+    })
+}

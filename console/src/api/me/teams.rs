@@ -1,0 +1,67 @@
+//! The teams that one is in, and what each lets one do.
+
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::allowance::KeyAllowance;
+use crate::api::caller::Caller;
+use crate::api::paging::{ItemPage, PageParams};
+use crate::api::parts::Params;
+use crate::api::problem::ApiProblem;
+use crate::api::state::{ConsoleState, moment};
+use crate::api::teams::TeamView;
+use crate::store::{keys, memberships};
+
+/// A team that one is in.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct OwnTeamView {
+    /// Its id.
+    pub(crate) id: String,
+    /// Its name.
+    pub(crate) name: String,
+    /// Whether one sees what the whole team uses.
+    pub(crate) manager: bool,
+    /// Which keys one may make by oneself; without this, none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) allowance: Option<KeyAllowance>,
+    /// How many keys of this team one has that have not expired.
+    pub(crate) keys: i64,
+}
+
+/// The teams that one is in, in the order of their ids.
+#[utoipa::path(get, operation_id = "list_own_teams", path = "/api/v1/me/teams", tag = "me", params(PageParams),
+    responses((status = 200, body = ItemPage<OwnTeamView>)))]
+pub async fn list(
+    State(state): State<ConsoleState>,
+    caller: Caller,
+    Params(page): Params<PageParams>,
+) -> Result<Json<ItemPage<OwnTeamView>>, ApiProblem> {
+    let limit = page.limit()?;
+    let after: String = page.after()?.unwrap_or_default();
+    let now = moment(state.now());
+    let mut transaction = state.store.read().await?;
+    let mut counted = Vec::new();
+    for of in memberships::of_person(&mut transaction, &caller.id, &after, limit.to_fetch()).await?
+    {
+        let keys = keys::count_of(&mut transaction, &of.team.id, &caller.id, &now).await?;
+        counted.push((of, keys));
+    }
+    transaction.rollback().await;
+    let page = limit.page(
+        counted,
+        |(of, _)| of.team.id.clone(),
+        |(of, keys)| {
+            let team = TeamView::from(of.team);
+            OwnTeamView {
+                id: team.id,
+                name: team.name,
+                manager: of.manager,
+                allowance: team.allowance,
+                keys,
+            }
+        },
+    );
+    Ok(Json(page))
+}

@@ -1,0 +1,133 @@
+//! Who is in a team.
+
+use axum::Json;
+use axum::extract::State;
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::caller::Caller;
+use super::paging::{ItemPage, PageParams};
+use super::parts::{Body, InPath, Params};
+use super::problem::ApiProblem;
+use super::state::{ConsoleState, moment};
+use super::teams;
+use crate::in_transaction;
+use crate::store::memberships::{self, Membership};
+use crate::store::{audit, people};
+
+/// A person in a team.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TeamMemberView {
+    /// The person's id.
+    pub(crate) person: String,
+    /// Whether this person sees what the whole team uses.
+    pub(crate) manager: bool,
+    /// Since when.
+    pub(crate) created_at: String,
+}
+
+/// What a person is in a team.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TeamMemberBody {
+    /// Whether this person sees what the whole team uses.
+    #[serde(default)]
+    pub(crate) manager: bool,
+}
+
+impl From<Membership> for TeamMemberView {
+    fn from(of: Membership) -> Self {
+        Self {
+            person: of.person,
+            manager: of.manager,
+            created_at: moment(of.created_at),
+        }
+    }
+}
+
+fn told(of: &Membership) -> String {
+    serde_json::json!({"person": of.person, "manager": of.manager}).to_string()
+}
+
+/// The members of a team, in the order of their ids.
+#[utoipa::path(get, operation_id = "list_team_members", path = "/api/v1/teams/{id}/members", tag = "teams",
+    params(("id" = String, Path), PageParams), responses((status = 200, body = ItemPage<TeamMemberView>)))]
+pub async fn list(
+    State(state): State<ConsoleState>,
+    InPath(id): InPath<String>,
+    Params(page): Params<PageParams>,
+) -> Result<Json<ItemPage<TeamMemberView>>, ApiProblem> {
+    let limit = page.limit()?;
+    let after: String = page.after()?.unwrap_or_default();
+    let mut transaction = state.store.read().await?;
+    let team = teams::find(&mut transaction, &id).await?;
+    let found = memberships::of_team(&mut transaction, &team.id, &after, limit.to_fetch()).await?;
+    transaction.rollback().await;
+    Ok(Json(limit.page(
+        found,
+        |of| of.person.clone(),
+        TeamMemberView::from,
+    )))
+}
+
+/// Adds a person to a team, or changes what the person is in it. Done again, it changes nothing.
+#[utoipa::path(put, operation_id = "set_team_member", path = "/api/v1/teams/{id}/members/{person}", tag = "teams",
+    params(("id" = String, Path), ("person" = String, Path)), request_body = TeamMemberBody,
+    responses((status = 200, body = TeamMemberView)))]
+pub async fn set(
+    State(state): State<ConsoleState>,
+    caller: Caller,
+    InPath((id, person)): InPath<(String, String)>,
+    Body(body): Body<TeamMemberBody>,
+) -> Result<Json<TeamMemberView>, ApiProblem> {
+    if person.contains('\0') {
+        return Err(ApiProblem::not_found());
+    }
+    let now = state.now();
+    in_transaction!(state.store, transaction => {
+        let team = teams::find(transaction, &id).await?;
+        let known = people::find(transaction, &person).await?;
+        if known.is_none_or(|person| person.role == "agent") {
+            return Err(ApiProblem::invalid("person", "there is no such person"));
+        }
+        let before = memberships::find(transaction, &team.id, &person, true).await?;
+        let after = Membership {
+            team: team.id.clone(),
+            person: person.clone(),
+            manager: body.manager,
+            created_at: before.as_ref().map_or(now, |before| before.created_at),
+        };
+        if before.as_ref() != Some(&after) {
+            memberships::set(transaction, &after).await?;
+            let mut entry = caller.actor().entry(now, "team.member", &team.id);
+            entry.before = before.as_ref().map(told);
+            entry.after = Some(told(&after));
+            audit::insert(transaction, &entry).await?;
+        }
+        Ok(Json(TeamMemberView::from(after)))
+    })
+}
+
+/// Takes a person out of a team. Keys that this person has made stay.
+#[utoipa::path(delete, operation_id = "remove_team_member", path = "/api/v1/teams/{id}/members/{person}", tag = "teams",
+    params(("id" = String, Path), ("person" = String, Path)), responses((status = 204)))]
+pub async fn remove(
+    State(state): State<ConsoleState>,
+    caller: Caller,
+    InPath((id, person)): InPath<(String, String)>,
+) -> Result<StatusCode, ApiProblem> {
+    if person.contains('\0') {
+        return Err(ApiProblem::not_found());
+    }
+    in_transaction!(state.store, transaction => {
+        let team = teams::find(transaction, &id).await?;
+        let before = memberships::find(transaction, &team.id, &person, true).await?;
+        let before = before.ok_or_else(ApiProblem::not_found)?;
+        memberships::remove(transaction, &team.id, &person).await?;
+        let mut entry = caller.actor().entry(state.now(), "team.member", &team.id);
+        entry.before = Some(told(&before));
+        audit::insert(transaction, &entry).await?;
+        Ok(StatusCode::NO_CONTENT)
+    })
+}

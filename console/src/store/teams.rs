@@ -1,0 +1,111 @@
+//! Teams, and what each lets its members do.
+
+use super::{StoreError, Transaction, on_either};
+
+/// A team.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Team {
+    /// The id, which keys name as their `team`.
+    pub id: String,
+    /// The name.
+    pub name: String,
+    /// Which keys members may make by themselves, a JSON object; `None`: none.
+    pub allowance: Option<String>,
+    /// When it was added, in microseconds since 1970.
+    pub created_at: i64,
+}
+
+type Row = (String, String, Option<String>, i64);
+
+fn of((id, name, allowance, created_at): Row) -> Team {
+    Team {
+        id,
+        name,
+        allowance,
+        created_at,
+    }
+}
+
+/// Adds a team.
+///
+/// # Errors
+/// [`StoreError::Rule`]: the id is another team's too.
+pub async fn insert(transaction: &mut Transaction, team: &Team) -> Result<(), StoreError> {
+    on_either!(transaction, connection => {
+        sqlx::query("INSERT INTO teams (id, name, allowance, created_at) VALUES ($1, $2, $3, $4)")
+            .bind(&team.id)
+            .bind(&team.name)
+            .bind(&team.allowance)
+            .bind(team.created_at)
+            .execute(connection)
+            .await?;
+    });
+    Ok(())
+}
+
+/// Changes name and allowance. False: there is none.
+///
+/// # Errors
+/// Those of the database.
+pub async fn update(transaction: &mut Transaction, team: &Team) -> Result<bool, StoreError> {
+    let changed = on_either!(transaction, connection => {
+        sqlx::query("UPDATE teams SET name = $2, allowance = $3 WHERE id = $1")
+            .bind(&team.id)
+            .bind(&team.name)
+            .bind(&team.allowance)
+            .execute(connection)
+            .await?
+            .rows_affected()
+    });
+    Ok(changed > 0)
+}
+
+/// Removes a team with its memberships. False: there is none.
+///
+/// # Errors
+/// Those of the database.
+pub async fn remove(transaction: &mut Transaction, id: &str) -> Result<bool, StoreError> {
+    let removed = on_either!(transaction, connection => {
+        sqlx::query("DELETE FROM teams WHERE id = $1")
+            .bind(id)
+            .execute(connection)
+            .await?
+            .rows_affected()
+    });
+    Ok(removed > 0)
+}
+
+/// The team of this id.
+///
+/// # Errors
+/// Those of the database.
+pub async fn find(transaction: &mut Transaction, id: &str) -> Result<Option<Team>, StoreError> {
+    let row: Option<Row> = on_either!(transaction, connection => {
+        sqlx::query_as("SELECT id, name, allowance, created_at FROM teams WHERE id = $1")
+            .bind(id)
+            .fetch_optional(connection)
+            .await?
+    });
+    Ok(row.map(of))
+}
+
+/// Teams with ids after one.
+///
+/// # Errors
+/// Those of the database.
+pub async fn list(
+    transaction: &mut Transaction,
+    after: &str,
+    limit: i64,
+) -> Result<Vec<Team>, StoreError> {
+    let rows: Vec<Row> = on_either!(transaction, connection => {
+        sqlx::query_as(
+            "SELECT id, name, allowance, created_at FROM teams WHERE id > $1 ORDER BY id LIMIT $2",
+        )
+        .bind(after)
+        .bind(limit)
+        .fetch_all(connection)
+        .await?
+    });
+    Ok(rows.into_iter().map(of).collect())
+}
