@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use trilane::config::{Compiled, Document, Problems, compile};
 
 use crate::failure::Failure;
-use crate::prices::{PriceCatalogue, ResolvedPrices, resolve};
 use crate::terminal::{printable, say};
+use trilane_console::prices::{PriceCatalogue, ResolvedPrices, resolve};
 
 /// The document that a subcommand is about.
 #[derive(Debug, Clone, clap::Args)]

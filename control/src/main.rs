@@ -26,8 +26,6 @@ mod gateway;
 mod host_port;
 mod init;
 mod ink;
-mod json_line;
-mod json_span;
 mod key;
 mod ledger_files;
 mod models;

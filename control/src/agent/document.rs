@@ -10,7 +10,9 @@ use std::time::Duration;
 use super::client::{ConsoleClient, ConsoleError};
 use super::standing::Standing;
 use super::worker::{Chore, Next};
-use crate::{files, json_span};
+use trilane_console::json_span;
+
+use crate::files;
 
 /// The path of the console's API.
 const PATH: &str = "/api/v1/feed/document";

@@ -8,9 +8,9 @@ use trilane::config::Problem;
 use crate::destination::Destination;
 use crate::document;
 use crate::ink::{Highlight, Ink};
-use crate::json_span;
 use crate::output::{OutputColumn, OutputTable};
 use crate::terminal::printable;
+use trilane_console::json_span;
 
 /// All documents.
 #[derive(Debug, Serialize)]

@@ -8,7 +8,6 @@ mod args;
 mod database;
 mod import;
 mod local_agent;
-mod public_address;
 mod running;
 mod tools;
 mod webhooks;
@@ -23,10 +22,10 @@ use trilane_console::maintenance::Retention;
 use trilane_console::store::DatabaseAddress;
 
 use crate::failure::Failure;
-use crate::prices::{PriceCatalogue, resolve};
 use crate::serve::bind;
 use crate::signals::Signals;
 use crate::tell::Teller;
+use trilane_console::prices::{PriceCatalogue, resolve};
 
 pub use args::ConsoleArgs;
 pub use local_agent::admit as admit_local_agent;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use time::OffsetDateTime;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
+use trilane_console::outgoing::{AllowedAddresses, GuardedResolver, NoAddress};
 use trilane_console::store::webhooks::DueMessage;
 use trilane_console::store::{Store, StoreError};
 use trilane_console::webhooks::{delivery, watch};
@@ -13,7 +14,6 @@ use ureq::Agent;
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::unversioned::transport::DefaultConnector;
 
-use super::public_address::PublicResolver;
 use crate::tell::Teller;
 
 /// The pause while nothing is to be sent.
@@ -47,11 +47,13 @@ impl WebhookSender {
             .tls_config(tls)
             .user_agent(concat!("trilane-console/", env!("CARGO_PKG_VERSION")))
             .build();
-        let http = if allow_private {
-            config.into()
+        let allowed = if allow_private {
+            AllowedAddresses::Any
         } else {
-            Agent::with_parts(config, DefaultConnector::default(), PublicResolver)
+            AllowedAddresses::Public
         };
+        let resolver = GuardedResolver(allowed);
+        let http = Agent::with_parts(config, DefaultConnector::default(), resolver);
         Self { http }
     }
 
@@ -69,7 +71,13 @@ impl WebhookSender {
             .header("trilane-webhook-timestamp", time.to_string())
             .header("trilane-webhook-signature", signature)
             .send(&message.body);
-        let status = sent.map_err(|error| error.to_string())?.status();
+        let failed = |error: ureq::Error| match NoAddress::of(&error) {
+            Some(NoAddress::NotAllowed { .. }) => {
+                "its address is a private one (--allow-private-webhooks allows them)".to_owned()
+            }
+            _ => error.to_string(),
+        };
+        let status = sent.map_err(failed)?.status();
         if status.is_success() {
             return Ok(());
         }

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use super::credential::CredentialSource;
-use super::own_price::OwnPrice;
-use super::vendor::VendorArg;
+use super::vendor_arg::VendorArg;
 use crate::data_directory::DataArg;
 use crate::key::LimitArgs;
 use crate::models::ClientProtocol;
+use trilane_console::vendors::OwnPrice;
 
 /// Makes a document, credentials and a first key for real vendors.
 #[derive(Debug, clap::Args)]

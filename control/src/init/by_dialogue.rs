@@ -1,16 +1,15 @@
 //! The same in a dialogue.
 
 use super::args::InitArgs;
-use super::chosen::{self, ChosenModel};
 use super::dialogue::Dialogue;
 use super::finish::finish;
-use super::listing::{self, ListSentence};
 use super::present::{self, FirstKey, PresentDocument};
 use super::tested::{self, TestedVendor};
 use crate::data_directory::DataDirectory;
 use crate::failure::Failure;
-use crate::prices::PriceCatalogue;
 use crate::terminal::{printable, say};
+use trilane_console::prices::PriceCatalogue;
+use trilane_console::vendors::{self, ChosenModel};
 
 /// Asks for the vendors, tests them, and writes.
 ///
@@ -61,10 +60,10 @@ fn of_dialogue(args: &InitArgs, dialogue: &Dialogue) -> Result<Option<TestedVend
     let vendor = dialogue.vendor()?;
     let (credential, is_one, listed) = loop {
         let (credential, is_one) = dialogue.credential(&vendor)?;
-        match listing::list(&vendor, &credential, &tested::reach(args)) {
+        match vendors::list(&vendor, &credential, &tested::reach(args, &vendor)) {
             Ok(listed) => break (credential, is_one, listed),
             Err(failure) => {
-                say(&printable(&ListSentence(&vendor, &failure).to_string()));
+                say(&tested::sentence(&vendor, &failure));
                 if !dialogue.again()? {
                     return Ok(None);
                 }
@@ -72,7 +71,7 @@ fn of_dialogue(args: &InitArgs, dialogue: &Dialogue) -> Result<Option<TestedVend
         }
     };
     say(&tested::works(&vendor, is_one, listed.len()));
-    let offered = chosen::offer(&vendor, listed, &PriceCatalogue::embedded());
+    let offered = vendors::offer(&vendor, listed, &PriceCatalogue::embedded());
     let models = dialogue.models(offered)?;
     let group = tested::group(args, vendor, models)?;
     Ok(Some(TestedVendor { group, credential }))

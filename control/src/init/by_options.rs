@@ -4,15 +4,14 @@ use super::args::InitArgs;
 use super::chosen;
 use super::credential::CredentialSource;
 use super::finish::finish;
-use super::listed::ListedModel;
-use super::listing::{self, ListFailure, ListSentence};
 use super::present::{self, FirstKey, PresentDocument};
 use super::tested::{self, TestedVendor};
-use super::vendor::{Vendor, VendorArg};
+use super::vendor_arg::VendorArg;
 use crate::data_directory::DataDirectory;
 use crate::failure::Failure;
-use crate::prices::PriceCatalogue;
-use crate::terminal::{printable, say};
+use crate::terminal::say;
+use trilane_console::prices::PriceCatalogue;
+use trilane_console::vendors::{self, ListFailure, ListedModel, Vendor};
 
 /// Tests the vendors that the options name, and writes.
 ///
@@ -67,7 +66,7 @@ fn of_options(args: &InitArgs, arg: &VendorArg) -> Result<TestedVendor, Failure>
         Failure::Usage(why.to_owned())
     })?;
     let credential = source.read().map_err(Failure::Data)?;
-    let listed = match listing::list(&vendor, &credential, &tested::reach(args)) {
+    let listed = match vendors::list(&vendor, &credential, &tested::reach(args, &vendor)) {
         Ok(listed) => {
             let is_one = source != CredentialSource::None;
             say(&tested::works(&vendor, is_one, listed.len()));
@@ -75,7 +74,7 @@ fn of_options(args: &InitArgs, arg: &VendorArg) -> Result<TestedVendor, Failure>
         }
         Err(failure) => named_instead(args, &vendor, &failure)?,
     };
-    let offered = chosen::offer(&vendor, listed, &PriceCatalogue::embedded());
+    let offered = vendors::offer(&vendor, listed, &PriceCatalogue::embedded());
     let mut models = chosen::select(&vendor, offered, &args.models).map_err(Failure::Data)?;
     chosen::price(&vendor, &mut models, &args.prices, args.free).map_err(Failure::Data)?;
     Ok(TestedVendor {
@@ -90,7 +89,7 @@ fn named_instead(
     vendor: &Vendor,
     failure: &ListFailure,
 ) -> Result<Vec<ListedModel>, Failure> {
-    let sentence = printable(&ListSentence(vendor, failure).to_string());
+    let sentence = tested::sentence(vendor, failure);
     let has_none = matches!(
         failure,
         ListFailure::Status(404 | 405) | ListFailure::NotAList
@@ -101,10 +100,6 @@ fn named_instead(
     say(&format!(
         "warning: {sentence} The models are taken as you name them, and the credential is not tested"
     ));
-    let model = |id: &String| ListedModel {
-        id: id.clone(),
-        display_name: None,
-        prices: None,
-    };
+    let model = |id: &String| ListedModel::named(id);
     Ok(args.models.iter().map(model).collect())
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use trilane::protocol::Protocol;
 
-use super::group_text::VendorGroup;
+use trilane_console::vendors::VendorGroup;
 
 /// The lines for the clients of the protocols that a key serves.
 pub fn lines(gateway: &str, key: &Path, groups: &[&VendorGroup]) -> Vec<String> {

@@ -1,18 +1,10 @@
-//! A vendor's credential: where it comes from, and that nothing prints it.
+//! Where a vendor's credential comes from.
 
 use std::env;
-use std::fmt;
 use std::fs;
 use std::path::PathBuf;
 
-use crate::render::{CredentialState, credential_state};
-
-/// What a server without a credential gets: the gateway always sends one.
-const NONE: &str = "none";
-
-/// A credential. `Debug` does not print it; [`reveal`](Self::reveal) shows it.
-#[derive(Clone)]
-pub struct VendorCredential(String);
+use trilane_console::vendors::VendorCredential;
 
 /// Where a credential is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,34 +15,6 @@ pub enum CredentialSource {
     Variable(String),
     /// The server asks for none.
     None,
-}
-
-impl VendorCredential {
-    /// Checks that Envoy can send it.
-    ///
-    /// # Errors
-    /// What is wrong, without the credential; `of` says whose or which it is.
-    pub fn new(of: &str, value: &str) -> Result<Self, String> {
-        let value = value.trim_end_matches(['\r', '\n']);
-        match credential_state(value.as_bytes()) {
-            CredentialState::Valid => Ok(Self(value.to_owned())),
-            CredentialState::Unavailable(what) | CredentialState::Invalid(what) => Err(format!(
-                "the credential {of} {what}: give it alone, on one line"
-            )),
-            CredentialState::NoDirectory => Err(format!("the credential {of} is missing")),
-        }
-    }
-
-    /// The credential itself, for the request and for its file.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for VendorCredential {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("VendorCredential(..)")
-    }
 }
 
 impl CredentialSource {
@@ -77,7 +41,7 @@ impl CredentialSource {
                 })?;
                 VendorCredential::new(&format!("in ${name}"), &text)
             }
-            Self::None => Ok(VendorCredential(NONE.to_owned())),
+            Self::None => Ok(VendorCredential::none()),
         }
     }
 }
@@ -85,18 +49,6 @@ impl CredentialSource {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn nothing_prints_it() {
-        let credential = VendorCredential::new("typed", "sk-secret\n").unwrap();
-        assert_eq!(credential.reveal(), "sk-secret");
-        assert!(!format!("{credential:?}").contains("secret"));
-        for wrong in ["sk-secret two", "sk-secret\nsk", ""] {
-            let error = VendorCredential::new("typed", wrong).unwrap_err();
-            assert!(error.starts_with("the credential typed "), "{error}");
-            assert!(!error.contains("secret"), "{error}");
-        }
-    }
 
     #[test]
     fn where_it_may_be() {

@@ -7,12 +7,13 @@ use dialoguer::theme::{ColorfulTheme, SimpleTheme, Theme};
 use dialoguer::{Confirm, Input, MultiSelect, Password, Select};
 use trilane::money::Amount;
 use trilane::protocol::Protocol;
+use trilane_console::vendors::{
+    COMPATIBLE, ChosenModel, ModelPricing, OwnPrice, PRESETS, Vendor, VendorCredential,
+    VendorPreset,
+};
 
-use super::chosen::{ChosenModel, ModelPricing};
-use super::credential::{CredentialSource, VendorCredential};
-use super::own_price::OwnPrice;
+use super::credential::CredentialSource;
 use super::present::PresentDocument;
-use super::vendor::{COMPATIBLE, PRESETS, Vendor, VendorPreset};
 use crate::failure::Failure;
 use crate::terminal::say;
 

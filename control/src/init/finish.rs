@@ -1,18 +1,16 @@
 //! Writes what was chosen, and says what is where.
 
 use super::args::InitArgs;
-use super::chosen::{ChosenModel, ModelPricing};
 use super::clients;
-use super::group_text::{MIXED, VendorGroup};
 use super::present::{self, FirstKey, PresentDocument};
 use super::tested::TestedVendor;
-use super::vendor::Vendor;
 use super::writing;
 use crate::data_directory::DataDirectory;
 use crate::failure::Failure;
 use crate::key::LimitArgs;
 use crate::output;
 use crate::terminal::say;
+use trilane_console::vendors::{ChosenModel, MIXED, ModelPricing, Vendor, VendorGroup};
 
 /// Writes document, credentials and first key, and prints what to do with them.
 ///

@@ -1,9 +1,9 @@
 //! `trilane init`: from nothing to a document for real vendors.
 //!
-//! For each [`vendor`] it takes a [`credential`], tests it by the vendor's own [list](listing) of models
-//! ([`listed`]), and chooses models with their prices ([`chosen`]): [by options](by_options), or [by a
+//! For each vendor ([`trilane_console::vendors`]) it takes a [`credential`], tests it by the vendor's own list of models,
+//! and chooses models with their prices ([`chosen`]): [by options](by_options), or [by a
 //! dialogue](by_dialogue) with a person ([`dialogue`]). What is there already stays, unless somebody says otherwise
-//! ([`present`]). In the end ([`finish`]) it makes the document's [text](group_text), writes document, credentials and a
+//! ([`present`]). In the end ([`finish`]) it makes the document's text, writes document, credentials and a
 //! first key ([`writing`]), and says what to set in [`clients`].
 
 mod args;
@@ -14,13 +14,9 @@ mod clients;
 mod credential;
 mod dialogue;
 mod finish;
-mod group_text;
-mod listed;
-mod listing;
-mod own_price;
 mod present;
 mod tested;
-mod vendor;
+mod vendor_arg;
 mod writing;
 
 pub use args::InitArgs;

@@ -5,14 +5,13 @@ use std::path::PathBuf;
 use trilane::config::{Document, Problems};
 
 use super::args::InitArgs;
-use super::chosen::{ChosenModel, ModelPricing};
-use super::group_text::VendorGroup;
 use crate::data_directory::DataDirectory;
 use crate::document;
 use crate::failure::Failure;
 use crate::key::LimitArgs;
-use crate::prices::{PriceCatalogue, resolve};
 use crate::terminal::printable;
+use trilane_console::prices::{PriceCatalogue, resolve};
+use trilane_console::vendors::{ChosenModel, ModelPricing, VendorGroup};
 
 /// What becomes of a document that is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,15 +1,17 @@
 //! A vendor that gave its list, with what the document gets of it.
 
 use std::path::Path;
+use std::time::Duration;
+
+use trilane_console::outgoing::AllowedAddresses;
+use trilane_console::vendors::{
+    ChosenModel, ListFailure, ListHints, ListSentence, Reach, Vendor, VendorCredential, VendorGroup,
+};
+use ureq::Proxy;
 
 use super::args::InitArgs;
-use super::chosen::ChosenModel;
-use super::credential::VendorCredential;
-use super::group_text::VendorGroup;
-use super::listing::{self, Reach};
-use super::vendor::Vendor;
 use crate::failure::Failure;
-use crate::terminal::say;
+use crate::terminal::{printable, say};
 
 /// A vendor that gave its list.
 #[derive(Debug)]
@@ -34,12 +36,38 @@ pub fn works(vendor: &Vendor, has_credential: bool, models: usize) -> String {
     }
 }
 
-/// How the options say that vendors are reached.
-pub fn reach(args: &InitArgs) -> Reach<'_> {
+/// How long a vendor may take for its list.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How the options say that a vendor is reached.
+pub fn reach<'a>(args: &'a InitArgs, vendor: &Vendor) -> Reach<'a> {
     Reach {
         ca: args.ca.as_deref(),
         system_ca: &args.system_ca,
+        proxy: proxy(vendor),
+        // Whoever runs the command can call any.
+        addresses: AllowedAddresses::Any,
+        header: None,
+        patience: PATIENCE,
     }
+}
+
+/// The proxy that the environment names for a vendor.
+fn proxy(vendor: &Vendor) -> Option<Proxy> {
+    let uri = vendor.list_url().parse().ok()?;
+    Proxy::try_from_env().filter(|proxy| !proxy.is_no_proxy(&uri))
+}
+
+const HINTS: ListHints = ListHints {
+    not_reached: "Check the address; behind a proxy, set HTTPS_PROXY",
+    tls: "Where a proxy or a server of yours has a certificate of its own, name its authority with --ca FILE",
+    refused: "",
+};
+
+/// A failure at a vendor, for people.
+pub fn sentence(vendor: &Vendor, failure: &ListFailure) -> String {
+    let told = ListSentence(vendor, failure, &HINTS);
+    printable(&format!("{}: {told}", vendor.group))
 }
 
 /// The group of a vendor.
@@ -53,7 +81,7 @@ pub fn group(
 ) -> Result<VendorGroup, Failure> {
     let ca = args.ca.as_deref().map(absolute).transpose()?;
     Ok(VendorGroup {
-        proxy: proxy(&vendor),
+        proxy: proxy_url(&vendor),
         ca,
         vendor,
         models,
@@ -68,8 +96,8 @@ fn absolute(file: &Path) -> Result<String, Failure> {
 }
 
 /// The proxy of the environment, as the account has it.
-fn proxy(vendor: &Vendor) -> Option<String> {
-    let proxy = listing::proxy(vendor)?;
+fn proxy_url(vendor: &Vendor) -> Option<String> {
+    let proxy = proxy(vendor)?;
     let scheme = match proxy.protocol() {
         ureq::ProxyProtocol::Https => "https",
         ureq::ProxyProtocol::Http => "http",

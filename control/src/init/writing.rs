@@ -4,8 +4,6 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::credential::VendorCredential;
-use super::group_text::{self, VendorGroup};
 use super::present::{FirstKey, PresentDocument};
 use crate::data_directory::DataDirectory;
 use crate::document;
@@ -13,6 +11,7 @@ use crate::failure::Failure;
 use crate::files;
 use crate::key::{self, KeyCreateArgs, LockedDocument};
 use crate::terminal::say;
+use trilane_console::vendors::{self, VendorCredential, VendorGroup};
 
 /// What was written.
 #[derive(Debug)]
@@ -40,14 +39,15 @@ pub fn run(
     let document = data.document();
     let (text, group, held) = if present == PresentDocument::Added {
         let held = LockedDocument::open(&document).map_err(Failure::Unreadable)?;
-        let text = group_text::added(&held.bytes, groups).ok_or_else(|| {
+        let texts: Vec<String> = groups.iter().map(VendorGroup::text).collect();
+        let text = vendors::added(&held.bytes, &texts).ok_or_else(|| {
             let name = document.display();
             Failure::Data(format!("{name} has no list of groups: mend it first"))
         })?;
         let first = groups.first().map(|group| group.vendor.group.clone());
         (text, first.unwrap_or_default(), Some(held))
     } else {
-        let (text, group) = group_text::new(groups);
+        let (text, group) = vendors::new(groups);
         (text.into_bytes(), group, None)
     };
     let compiled = document::judge(&text).map_err(|problems| {

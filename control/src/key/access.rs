@@ -3,7 +3,7 @@
 use trilane::config::document::KeyDocument;
 use trilane::money::Multiplier;
 
-use crate::json_line::json_line;
+use trilane_console::json_line::json_line;
 
 /// Models, multiplier and team; those that are not given stay.
 #[derive(Debug, Clone, Default, clap::Args)]

@@ -34,9 +34,9 @@ use trilane_console::secret::NewSecret;
 use crate::document::{self, STDIN};
 use crate::failure::Failure;
 use crate::output::{self, OutputColumn, OutputFormat, OutputTable};
-use crate::prices::{PriceCatalogue, resolve};
 use crate::terminal::say;
 use crate::timestamp;
+use trilane_console::prices::{PriceCatalogue, resolve};
 
 /// Runs the subcommand.
 ///

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::json_span::JsonMember;
+use trilane_console::json_span::JsonMember;
 
 /// The white space of an object, taken from an existing one.
 #[derive(Debug, Clone)]

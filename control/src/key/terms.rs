@@ -6,7 +6,7 @@ use trilane::config::document::{BudgetDocument, LimitsDocument};
 use trilane::limits::Limits;
 use trilane::money::Amount;
 
-use crate::json_line::json_line;
+use trilane_console::json_line::json_line;
 
 /// Limits and budgets; those that are not given stay.
 #[derive(Debug, Clone, Default, clap::Args)]

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::style::Style;
-use crate::json_span::{self, JsonMember};
+use trilane_console::json_span::{self, JsonMember};
 
 /// A text, and the ranges of its keys.
 #[derive(Debug)]

@@ -4,9 +4,7 @@ use serde::Serialize;
 use trilane::config::Document;
 use trilane::config::document::{GroupDocument, ModelDocument};
 use trilane::money::Price;
-
-use super::catalogue::{CatalogueModel, PriceCatalogue, protocol_named};
-use super::price_line::{PriceLines, lines};
+use trilane_console::prices::{CatalogueModel, PriceCatalogue, PriceLines, lines, protocol_named};
 
 /// What a comparison found for a model of a document.
 #[derive(Debug, Serialize)]

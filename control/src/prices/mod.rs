@@ -1,25 +1,18 @@
 //! `trilane prices`: the price catalogue, and what a document says of the same models.
 //!
-//! The [`catalogue`] is a file of data in this program. It is listed and shown, [compared](compare) with a document, and
-//! put into documents that ask for it ([`resolve`]).
+//! The catalogue ([`PriceCatalogue`]) is a file of data in this program. It is listed and shown, and [compared](compare) with a
+//! document.
 
 mod args;
-mod catalogue;
 mod compare;
-mod price_line;
-mod resolve;
 
 pub use args::PricesArgs;
 use args::{PricesCheckArgs, PricesCommand, PricesListArgs, PricesShowArgs};
-pub use catalogue::PriceCatalogue;
-use catalogue::{CatalogueModel, SourcePage};
 use compare::{ComparedModel, PriceStanding};
-use price_line::lines;
-pub use price_line::one_line;
-pub use resolve::{ResolvedPrices, resolve};
 use serde_json::{Value, json};
 use trilane::config::suggestion;
 use trilane::protocol::Protocol;
+use trilane_console::prices::{CatalogueModel, PriceCatalogue, SourcePage, lines};
 
 use crate::document;
 use crate::failure::Failure;

@@ -46,7 +46,7 @@ pub fn inspect(file: &Path) -> CredentialState {
 }
 
 /// Checks a credential, with or without an end of line.
-pub fn of_value(value: &[u8]) -> CredentialState {
+fn of_value(value: &[u8]) -> CredentialState {
     match check_value(value) {
         Ok(_) => CredentialState::Valid,
         Err(ValueFault::Empty) => CredentialState::Unavailable("is empty"),

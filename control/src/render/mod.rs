@@ -37,7 +37,6 @@ use std::io::{self, Write as _};
 
 pub use args::Args;
 pub use control_plane::ControlPlane;
-pub use credential::{CredentialState, of_value as credential_state};
 use paths::Paths;
 pub use process::{Follower, publish};
 use publication::CleanUp;

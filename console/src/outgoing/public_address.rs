@@ -2,38 +2,54 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use ureq::config::Config;
-use ureq::http::Uri;
-use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
-use ureq::unversioned::transport::NextTimeout;
+/// The addresses that may be called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AllowedAddresses {
+    /// Those of the internet.
+    Public,
+    /// Those of one's own network and machine, too. What only the machine's own network segment knows stays out: there clouds
+    /// tell a machine its secrets, and no vendor is.
+    Private,
+    /// All: whoever asks could call them without us.
+    Any,
+}
 
-/// Resolves names to addresses of the internet only: a connection goes to what was checked, whatever the name means a
-/// moment later.
-#[derive(Debug)]
-pub struct PublicResolver;
+impl AllowedAddresses {
+    /// Whether an address is one of these.
+    pub fn has(self, address: IpAddr) -> bool {
+        match self {
+            Self::Public => is_public(address),
+            Self::Private => is_public(address) || is_of_a_network(address),
+            Self::Any => true,
+        }
+    }
+}
 
-impl Resolver for PublicResolver {
-    fn resolve(
-        &self,
-        uri: &Uri,
-        config: &Config,
-        timeout: NextTimeout,
-    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
-        let all = DefaultResolver::default().resolve(uri, config, timeout)?;
-        let mut public = self.empty();
-        for address in all.iter().filter(|address| is_public(address.ip())) {
-            public.push(*address);
+/// Where clouds tell a machine its secrets, beside link-local addresses.
+const METADATA: [IpAddr; 3] = [
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
+    IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)),
+    IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
+];
+
+/// Whether an address is one of a machine in one's own network, or this one.
+fn is_of_a_network(address: IpAddr) -> bool {
+    let address = address.to_canonical();
+    if METADATA.contains(&address) {
+        return false;
+    }
+    match address {
+        IpAddr::V4(address) => {
+            let [a, b, ..] = address.octets();
+            let carrier = a == 100 && (64..128).contains(&b);
+            address.is_loopback() || address.is_private() || carrier
         }
-        if public.is_empty() {
-            let why = "its address is a private one (--allow-private-webhooks allows them)";
-            return Err(ureq::Error::Other(why.into()));
-        }
-        Ok(public)
+        IpAddr::V6(address) => address.is_loopback() || address.is_unique_local(),
     }
 }
 
 /// Whether an address is one of the internet.
-pub fn is_public(address: IpAddr) -> bool {
+fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
         IpAddr::V6(address) => is_public_v6(address),
@@ -112,6 +128,40 @@ mod tests {
         for (list, want) in [(&public[..], true), (&own[..], false)] {
             for text in list {
                 assert_eq!(is_public(text.parse().unwrap()), want, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_of_ones_own_network() {
+        let own = [
+            "10.1.2.3",
+            "100.64.0.1",
+            "127.0.0.1",
+            "192.168.1.1",
+            "::1",
+            "fd12::1",
+            "::ffff:10.0.0.1",
+        ];
+        let never = [
+            "0.0.0.0",
+            "169.254.169.254",
+            "100.100.100.200",
+            "224.0.0.1",
+            "255.255.255.255",
+            "::",
+            "fe80::1",
+            "fd00:ec2::254",
+            "fd20:ce::254",
+            "::ffff:169.254.169.254",
+            "64:ff9b::a00:1",
+            "2002:a00:1::",
+            "ff02::1",
+        ];
+        for (list, want) in [(&own[..], true), (&never[..], false)] {
+            for text in list {
+                let allowed = AllowedAddresses::Private.has(text.parse().unwrap());
+                assert_eq!(allowed, want, "{text}");
             }
         }
     }

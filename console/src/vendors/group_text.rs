@@ -1,6 +1,8 @@
 //! The text of a document: a new one, and one with further groups.
 
-use serde_json::json;
+use core::ops::Range;
+
+use serde_json::{Value, json};
 use trilane::protocol::{Entry, Protocol};
 
 use super::chosen::ChosenModel;
@@ -55,32 +57,49 @@ impl VendorGroup {
     }
 }
 
-/// A group that serves the first vendor of each protocol to one key. `None` unless there are several protocols and B is
-/// one of them, without which a Mixed group is warned of.
-fn mixed(groups: &[VendorGroup]) -> Option<String> {
+/// A group of one vendor, as a Mixed group serves it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MixedSource {
+    /// The id of the group.
+    pub group: String,
+    /// Its protocol.
+    pub protocol: Protocol,
+    /// The ids of its models.
+    pub models: Vec<String>,
+}
+
+impl From<&VendorGroup> for MixedSource {
+    fn from(group: &VendorGroup) -> Self {
+        Self {
+            group: group.vendor.group.clone(),
+            protocol: group.vendor.protocol,
+            models: group.models.iter().map(|model| model.id.clone()).collect(),
+        }
+    }
+}
+
+/// A group that serves the first vendor of each protocol to one key, as an element of `groups`. `None` unless there are several
+/// protocols and B is one of them, without which a Mixed group is warned of.
+pub fn mixed(groups: &[MixedSource]) -> Option<String> {
     let mut entries = Vec::new();
     let mut models: Vec<(&str, Entry)> = Vec::new();
     for protocol in [Protocol::A, Protocol::B, Protocol::C] {
-        let first = groups
-            .iter()
-            .find(|group| group.vendor.protocol == protocol);
+        let first = groups.iter().find(|group| group.protocol == protocol);
         let Some(group) = first else {
             continue;
         };
         let entry = protocol.entry();
-        let source = json!(group.vendor.group);
+        let source = json!(group.group);
         let source = format!("{{\"source\": {source}, \"extra_multiplier\": \"1.0000\"}}");
         entries.push((entry.name(), source));
         for model in &group.models {
-            if !models.iter().any(|(id, _)| *id == model.id) {
-                models.push((&model.id, entry));
+            if !models.iter().any(|(id, _)| id == model) {
+                models.push((model, entry));
             }
         }
     }
-    let has_b = groups
-        .iter()
-        .any(|group| group.vendor.protocol == Protocol::B);
-    let taken = groups.iter().any(|group| group.vendor.group == MIXED);
+    let has_b = groups.iter().any(|group| group.protocol == Protocol::B);
+    let taken = groups.iter().any(|group| group.group == MIXED);
     if entries.len() < 2 || !has_b || taken {
         return None;
     }
@@ -117,7 +136,8 @@ pub fn new(groups: &[VendorGroup]) -> (String, String) {
     let mut texts: Vec<String> = groups.iter().map(VendorGroup::text).collect();
     let first = groups.first().map(|group| group.vendor.group.clone());
     let mut of_key = first.unwrap_or_default();
-    if let Some(mixed) = mixed(groups) {
+    let sources: Vec<MixedSource> = groups.iter().map(MixedSource::from).collect();
+    if let Some(mixed) = mixed(&sources) {
         texts.push(mixed);
         of_key = MIXED.to_owned();
     }
@@ -128,20 +148,73 @@ pub fn new(groups: &[VendorGroup]) -> (String, String) {
     (text, of_key)
 }
 
-/// A document with these groups behind its own. `None` where it has no list of groups.
-pub fn added(document: &[u8], groups: &[VendorGroup]) -> Option<Vec<u8>> {
-    let members = json_span::members(document, &json_span::root(document)?)?;
-    let list = members.into_iter().find(|member| member.name == "groups")?;
-    let elements = json_span::elements(document, &list.value)?;
-    let texts = groups.iter().map(VendorGroup::text).collect::<Vec<_>>();
-    let texts = texts.join(",\n    ");
+/// A document with these elements of `groups`, such as [`VendorGroup::text`], behind its own. `None` where it has no list of
+/// groups.
+pub fn added(document: &[u8], groups: &[String]) -> Option<Vec<u8>> {
+    let list = groups_of(document)?;
+    let elements = json_span::elements(document, &list)?;
+    let texts = groups.join(",\n    ");
     let (at, with) = match elements.last() {
         Some(last) => (last.end, format!(",\n    {texts}")),
-        None => (
-            list.value.start.checked_add(1)?,
-            format!("\n    {texts}\n  "),
-        ),
+        None => (list.start.checked_add(1)?, format!("\n    {texts}\n  ")),
     };
     let (before, behind) = document.split_at_checked(at)?;
     Some([before, with.as_bytes(), behind].concat())
+}
+
+/// The same for one element, in the place of the group that has this id, if there is one.
+pub fn put(document: &[u8], id: &str, group: &str) -> Option<Vec<u8>> {
+    let elements = json_span::elements(document, &groups_of(document)?)?;
+    let is_it = |at: &&Range<usize>| {
+        let text = document.get((*at).clone()).unwrap_or_default();
+        let value: Option<Value> = serde_json::from_slice(text).ok();
+        value.is_some_and(|value| value.get("id").and_then(Value::as_str) == Some(id))
+    };
+    match elements.iter().find(is_it) {
+        None => added(document, &[group.to_owned()]),
+        Some(at) => {
+            let (before, behind) = (document.get(..at.start)?, document.get(at.end..)?);
+            Some([before, group.as_bytes(), behind].concat())
+        }
+    }
+}
+
+/// Where the list of groups is.
+fn groups_of(document: &[u8]) -> Option<Range<usize>> {
+    let members = json_span::members(document, &json_span::root(document)?)?;
+    let list = members.into_iter().find(|member| member.name == "groups")?;
+    Some(list.value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_is_put_where_it_was() {
+        let cases = [
+            (
+                "none yet",
+                r#"{"groups": [], "keys": []}"#,
+                "{\"groups\": [\n    {G}\n  ], \"keys\": []}",
+            ),
+            (
+                "another",
+                r#"{"groups": [{"id":"b"} ]}"#,
+                "{\"groups\": [{\"id\":\"b\"},\n    {G} ]}",
+            ),
+            (
+                "the same",
+                r#"{"groups": [{"x":1}, {"id": "a", "z": []}, {"id":"b"}]}"#,
+                r#"{"groups": [{"x":1}, {G}, {"id":"b"}]}"#,
+            ),
+        ];
+        for (case, document, want) in cases {
+            let got = put(document.as_bytes(), "a", "{G}").unwrap();
+            assert_eq!(String::from_utf8(got).unwrap(), want, "{case}");
+        }
+        for wrong in ["", "[]", "{}", r#"{"groups": {}}"#] {
+            assert_eq!(put(wrong.as_bytes(), "a", "{G}"), None, "{wrong}");
+        }
+    }
 }

@@ -93,34 +93,22 @@ pub const PRESETS: [VendorPreset; 6] = [
     },
 ];
 
-/// A vendor on the command line: `NAME`, or `NAME=URL`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct VendorArg {
-    /// The preset.
-    pub preset: &'static VendorPreset,
-    /// Another base address than the preset's.
-    pub url: Option<String>,
-}
+impl VendorPreset {
+    /// The preset of this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        PRESETS.iter().find(|preset| preset.name == name)
+    }
 
-impl VendorArg {
-    /// Reads it.
-    ///
-    /// # Errors
-    /// What is expected instead.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let (name, url) = match text.split_once('=') {
-            Some((name, url)) => (name, Some(url.to_owned())),
-            None => (text, None),
+    /// The preset of a vendor at this address; that of addresses of one's own where there is none.
+    pub fn at(origin: &Origin, protocol: Protocol) -> &'static Self {
+        let is_there = |preset: &&Self| {
+            let of = Origin::parse(preset.url);
+            preset.protocol == protocol && of.is_ok_and(|of| of.site() == origin.site())
         };
-        let preset = PRESETS.iter().find(|preset| preset.name == name);
-        let names = PRESETS.map(|preset| preset.name).join(", ");
-        let preset = preset.ok_or_else(|| format!("expected one of {names}"))?;
-        if preset.url.is_empty() && url.is_none() {
-            return Err(format!(
-                "name its address too: {name}=http://127.0.0.1:11434/v1"
-            ));
-        }
-        Ok(Self { preset, url })
+        let known = PRESETS.iter().find(is_there);
+        known
+            .or_else(|| Self::named(COMPATIBLE))
+            .unwrap_or(&PRESETS[0])
     }
 }
 
@@ -194,56 +182,70 @@ mod tests {
 
     #[test]
     fn lists_are_where_requests_go() {
-        for (arg, protocol, want) in [
-            ("openai", None, "https://api.openai.com/v1/models"),
-            ("anthropic", None, "https://api.anthropic.com/v1/models"),
+        let (own, b, c) = (COMPATIBLE, Some(Protocol::B), Some(Protocol::C));
+        for (name, url, protocol, want) in [
+            ("openai", None, None, "https://api.openai.com/v1/models"),
+            (
+                "anthropic",
+                None,
+                None,
+                "https://api.anthropic.com/v1/models",
+            ),
             (
                 "gemini",
+                None,
                 None,
                 "https://generativelanguage.googleapis.com/v1beta/models",
             ),
             (
                 "openrouter",
                 None,
+                None,
                 "https://openrouter.ai/api/v1/models/user",
             ),
-            ("deepseek", None, "https://api.deepseek.com/v1/models"),
+            ("deepseek", None, None, "https://api.deepseek.com/v1/models"),
             (
-                "compatible=http://127.0.0.1:11434/v1",
+                own,
+                Some("http://127.0.0.1:11434/v1"),
                 None,
                 "http://127.0.0.1:11434/v1/models",
             ),
+            (own, Some("http://gpu:8000"), b, "http://gpu:8000/v1/models"),
             (
-                "compatible=http://gpu:8000",
-                Some(Protocol::B),
-                "http://gpu:8000/v1/models",
-            ),
-            (
-                "compatible=http://gpu:8000",
-                Some(Protocol::C),
+                own,
+                Some("http://gpu:8000"),
+                c,
                 "http://gpu:8000/v1beta/models",
             ),
             (
-                "anthropic=https://proxy.example/anthropic",
+                "anthropic",
+                Some("https://proxy.example/anthropic"),
                 None,
                 "https://proxy.example/anthropic/v1/models",
             ),
         ] {
-            let VendorArg { preset, url } = VendorArg::parse(arg).unwrap();
-            let vendor = Vendor::new(preset, url.as_deref(), protocol, None).unwrap();
-            assert_eq!(vendor.list_url(), want, "{arg}");
+            let preset = VendorPreset::named(name).unwrap();
+            let vendor = Vendor::new(preset, url, protocol, None).unwrap();
+            assert_eq!(vendor.list_url(), want, "{name} {url:?}");
         }
     }
 
     #[test]
-    fn what_is_no_vendor() {
-        for (arg, want) in [
-            ("opnai", "expected one of openai, anthropic, gemini"),
-            ("compatible", "name its address too"),
+    fn whose_address_it_is() {
+        for (url, protocol, want) in [
+            ("https://openrouter.ai/api/v1", Protocol::A, "openrouter"),
+            ("https://openrouter.ai/api", Protocol::B, COMPATIBLE),
+            ("https://api.openai.com:443/v1", Protocol::A, "openai"),
+            ("https://api.openai.com:8443/v1", Protocol::A, COMPATIBLE),
+            ("http://api.openai.com/v1", Protocol::A, COMPATIBLE),
         ] {
-            let error = VendorArg::parse(arg).unwrap_err();
-            assert!(error.contains(want), "{arg}: {error}");
+            let origin = Origin::parse(url).unwrap();
+            assert_eq!(VendorPreset::at(&origin, protocol).name, want, "{url}");
         }
+    }
+
+    #[test]
+    fn what_is_no_address() {
         for (url, want) in [
             ("ftp://x", "must begin with https:// or http://"),
             ("http://a:b@x", "must hold no credential"),

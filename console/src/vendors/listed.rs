@@ -1,12 +1,13 @@
 //! The models in a vendor's list, in the shape of each protocol.
 
 use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use trilane::money::Price;
 use trilane::protocol::Protocol;
 
 /// A model of a vendor's list.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListedModel {
     /// The vendor's name of it.
     pub id: String,
@@ -16,8 +17,19 @@ pub struct ListedModel {
     pub prices: Option<StatedPrices>,
 }
 
+impl ListedModel {
+    /// One of which only the name is known.
+    pub fn named(id: &str) -> Self {
+        Self {
+            id: id.to_owned(),
+            display_name: None,
+            prices: None,
+        }
+    }
+}
+
 /// Prices in a vendor's list, for a million tokens.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatedPrices {
     /// The price of input.
     pub input: String,

@@ -1,0 +1,171 @@
+//! Why a vendor gave no list, and what to do about it.
+
+use core::fmt;
+use std::io;
+
+use super::vendor::Vendor;
+use crate::outgoing::NoAddress;
+
+/// Why there is no list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ListFailure {
+    /// The vendor does not take the credential; with its status.
+    Refused(u16),
+    /// The name of the host, or of the proxy on the way, has no address that may be called.
+    NoAddress(NoAddress),
+    /// Nothing, or not all of it, came in time; with the time in seconds.
+    Timeout(u64),
+    /// No answer came; why.
+    NotReached(String),
+    /// Its certificate is not trusted, or there is no TLS; why.
+    Tls(String),
+    /// It answered with another status.
+    Status(u16),
+    /// It answered with something else than a list.
+    NotAList,
+    /// Its answer is longer than any list; with the most bytes that are read.
+    TooLong(u64),
+    /// The list is empty.
+    NoModels,
+    /// The file of certificate authorities cannot be used; why.
+    Authorities(String),
+}
+
+impl ListFailure {
+    /// What an error of the client means. None of its texts has the credential: they are about connections.
+    pub(super) fn of(error: &ureq::Error, seconds: u64) -> Self {
+        if let Some(none) = NoAddress::of(error) {
+            return Self::NoAddress(none.clone());
+        }
+        match error {
+            ureq::Error::Tls(why) => Self::Tls((*why).to_owned()),
+            ureq::Error::Rustls(why) => Self::Tls(why.to_string()),
+            ureq::Error::Io(error) => Self::of_connection(error, seconds),
+            ureq::Error::Timeout(_) => Self::Timeout(seconds),
+            ureq::Error::BodyExceedsLimit(most) => Self::TooLong(*most),
+            ureq::Error::Protocol(_) => Self::NotAList,
+            other => Self::NotReached(other.to_string()),
+        }
+    }
+
+    fn of_connection(error: &io::Error, seconds: u64) -> Self {
+        let inner = error.get_ref();
+        let tls = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>());
+        let tls = tls.or_else(|| inner?.source()?.downcast_ref());
+        match (
+            tls,
+            inner.and_then(|inner| inner.downcast_ref::<ureq::Error>()),
+        ) {
+            (Some(why), _) => Self::Tls(why.to_string()),
+            (None, Some(inner)) => Self::of(inner, seconds),
+            (None, None) if error.kind() == io::ErrorKind::TimedOut => Self::Timeout(seconds),
+            (None, None) => Self::NotReached(error.to_string()),
+        }
+    }
+
+    /// Its name for programs.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Refused(_) => "credential_refused",
+            Self::NoAddress(NoAddress::NotFound { .. }) => "not_resolved",
+            Self::NoAddress(NoAddress::NotAllowed { .. }) => "address_refused",
+            Self::Timeout(_) => "timeout",
+            Self::NotReached(_) => "not_reached",
+            Self::Tls(_) | Self::Authorities(_) => "tls",
+            Self::Status(402 | 429) => "quota",
+            Self::Status(_) => "status",
+            Self::NotAList | Self::TooLong(_) => "no_list",
+            Self::NoModels => "no_models",
+        }
+    }
+
+    /// The status that the vendor answered with, where that is the failure.
+    pub const fn status(&self) -> Option<u16> {
+        match self {
+            Self::Refused(status) | Self::Status(status) => Some(*status),
+            _ => None,
+        }
+    }
+
+    /// Whether the address may well serve models, but lists none: then somebody may name them.
+    pub const fn lists_nothing(&self) -> bool {
+        matches!(
+            self,
+            Self::Status(404 | 405) | Self::NotAList | Self::NoModels
+        )
+    }
+}
+
+/// How to go on, in the words of where the failure is shown.
+#[derive(Debug)]
+pub struct ListHints {
+    /// Where the vendor is not reachable.
+    pub not_reached: &'static str,
+    /// Where its certificate is not trusted.
+    pub tls: &'static str,
+    /// Where its address is not allowed.
+    pub refused: &'static str,
+}
+
+/// A failure at a vendor, in sentences that say what to do.
+#[derive(Debug)]
+pub struct ListSentence<'a>(pub &'a Vendor, pub &'a ListFailure, pub &'a ListHints);
+
+impl fmt::Display for ListSentence<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(vendor, failure, hints) = self;
+        let (host, url) = (vendor.origin.authority(), vendor.list_url());
+        let protocol = vendor.protocol;
+        match failure {
+            ListFailure::Refused(status) => write!(
+                f,
+                "{host} refused the credential ({status}). Is it whole, of this vendor, and not revoked?"
+            ),
+            ListFailure::NoAddress(NoAddress::NotFound { host }) => write!(
+                f,
+                "the name {host} does not resolve. Check the address, or this machine's name service"
+            ),
+            ListFailure::NoAddress(none @ NoAddress::NotAllowed { .. }) => {
+                write!(f, "{none}, so nothing was sent there. {}", hints.refused)
+            }
+            ListFailure::Timeout(seconds) => write!(
+                f,
+                "{host} gave no list within {seconds} seconds. {}",
+                hints.not_reached
+            ),
+            ListFailure::NotReached(why) => {
+                write!(f, "{host} is not reachable ({why}). {}", hints.not_reached)
+            }
+            ListFailure::Tls(why) => write!(f, "TLS with {host} fails ({why}). {}", hints.tls),
+            ListFailure::Status(status @ (402 | 429)) => write!(
+                f,
+                "{host} answered {status}: too many requests, or its quota is spent. So the credential is not tested. \
+                 Look at the account's billing, or try again later"
+            ),
+            ListFailure::Status(status @ 500..) => write!(
+                f,
+                "{host} answered {status}, so the credential is not tested. Try again later"
+            ),
+            ListFailure::Status(status) => write!(
+                f,
+                "{url} answered {status}. Is this the base address of a vendor of protocol {protocol}?"
+            ),
+            ListFailure::NotAList => write!(
+                f,
+                "{url} answered with something else than a list of models. Is this the base address of a vendor \
+                 of protocol {protocol}?"
+            ),
+            ListFailure::TooLong(most) => write!(
+                f,
+                "{url} answered with more than {most} bytes, which is no list of models"
+            ),
+            ListFailure::NoModels => write!(
+                f,
+                "{host} took the credential and lists no models. May this account use any?"
+            ),
+            ListFailure::Authorities(why) => {
+                write!(f, "no certificate can be checked: {why}")
+            }
+        }
+    }
+}

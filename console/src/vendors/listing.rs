@@ -1,0 +1,217 @@
+//! The one request that tests a credential: the vendor's list of models.
+
+use core::time::Duration;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use trilane::config::account::CredentialHeader;
+use trilane::protocol::Protocol;
+use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::unversioned::transport::DefaultConnector;
+use ureq::{Agent, Proxy};
+
+use super::credential::VendorCredential;
+use super::failure::ListFailure;
+use super::listed::{self, ListedModel};
+use super::vendor::Vendor;
+use crate::outgoing::{AllowedAddresses, GuardedResolver, NoAddress};
+
+/// The longest list, in bytes, with all of its pages.
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
+/// The most pages. No vendor has so many.
+const MAX_PAGES: usize = 20;
+/// The version of protocol B, which its vendors require.
+const VERSION: (&str, &str) = ("anthropic-version", "2023-06-01");
+
+/// How the vendor is reached.
+#[derive(Debug)]
+pub struct Reach<'a> {
+    /// The certificate authorities to trust; `None` for those of the system.
+    pub ca: Option<&'a Path>,
+    /// The system's authorities, as Envoy reads them.
+    pub system_ca: &'a Path,
+    /// The proxy on the way.
+    pub proxy: Option<Proxy>,
+    /// The addresses that may be called.
+    pub addresses: AllowedAddresses,
+    /// The header that has the credential; `None` for the one that vendors of the protocol expect.
+    pub header: Option<CredentialHeader>,
+    /// How long all of it may take.
+    pub patience: Duration,
+}
+
+/// Asks a vendor for its models. Nothing is charged for that. It blocks.
+///
+/// # Errors
+/// What came back instead.
+pub fn list(
+    vendor: &Vendor,
+    credential: &VendorCredential,
+    reach: &Reach<'_>,
+) -> Result<Vec<ListedModel>, ListFailure> {
+    let agent = agent(vendor, reach)?;
+    let mut asking = Asking {
+        until: Instant::now().checked_add(reach.patience),
+        seconds: reach.patience.as_secs(),
+        bytes: MAX_BYTES,
+    };
+    let mut models = Vec::new();
+    let mut next = None;
+    for _ in 0..MAX_PAGES {
+        let page = asking.page(&agent, vendor, (credential, reach.header), next.as_ref())?;
+        models.extend(page.models);
+        next = page.next;
+        if next.is_none() {
+            break;
+        }
+    }
+    if models.is_empty() {
+        return Err(ListFailure::NoModels);
+    }
+    Ok(models)
+}
+
+fn agent(vendor: &Vendor, reach: &Reach<'_>) -> Result<Agent, ListFailure> {
+    let mut config = Agent::config_builder()
+        .timeout_global(Some(reach.patience))
+        .http_status_as_error(false)
+        // A credential goes to the named host and to no other.
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .user_agent(concat!("trilane/", env!("CARGO_PKG_VERSION")))
+        .proxy(reach.proxy.clone());
+    if vendor.origin.tls {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = TlsConfig::builder()
+            .root_certs(roots(reach)?)
+            .unversioned_rustls_crypto_provider(provider)
+            .build();
+        config = config.tls_config(tls);
+    }
+    let resolver = GuardedResolver(reach.addresses);
+    let agent = Agent::with_parts(config.build(), DefaultConnector::default(), resolver);
+    if reach.proxy.is_some() && reach.addresses != AllowedAddresses::Any {
+        ensure_allowed_behind_proxy(vendor, reach)?;
+    }
+    Ok(agent)
+}
+
+/// Refuses a vendor behind a proxy whose name means an address that is not allowed. What only the proxy can resolve is left
+/// to it.
+fn ensure_allowed_behind_proxy(vendor: &Vendor, reach: &Reach<'_>) -> Result<(), ListFailure> {
+    let host = &vendor.origin.host;
+    let found = (host.as_str(), vendor.origin.port);
+    let found = std::net::ToSocketAddrs::to_socket_addrs(&found);
+    let mut found = found.into_iter().flatten();
+    match found.find(|address| !reach.addresses.has(address.ip())) {
+        None => Ok(()),
+        Some(address) => Err(ListFailure::NoAddress(NoAddress::NotAllowed {
+            host: host.clone(),
+            address: address.ip(),
+        })),
+    }
+}
+
+/// The authorities that Envoy will trust.
+fn roots(reach: &Reach<'_>) -> Result<RootCerts, ListFailure> {
+    let file = match reach.ca {
+        Some(own) => own,
+        None if reach.system_ca.is_file() => reach.system_ca,
+        None => return Ok(RootCerts::PlatformVerifier),
+    };
+    let failed = |why: String| ListFailure::Authorities(format!("{} {why}", file.display()));
+    if !file.is_file() {
+        // Opening a pipe blocks.
+        return Err(failed("is no file".to_owned()));
+    }
+    let text = fs::read(file).map_err(|error| failed(format!("cannot be read: {error}")))?;
+    let items = parse_pem(&text).filter_map(|item| match item {
+        Ok(PemItem::Certificate(certificate)) => Some(certificate),
+        _ => None,
+    });
+    let certificates: Vec<_> = items.collect();
+    if certificates.is_empty() {
+        return Err(failed("has no certificate".to_owned()));
+    }
+    Ok(certificates.into())
+}
+
+/// What is left of the time and the bytes of a list.
+struct Asking {
+    until: Option<Instant>,
+    seconds: u64,
+    bytes: u64,
+}
+
+impl Asking {
+    fn page(
+        &mut self,
+        agent: &Agent,
+        vendor: &Vendor,
+        (credential, header): (&VendorCredential, Option<CredentialHeader>),
+        next: Option<&(&'static str, String)>,
+    ) -> Result<listed::ListedPage, ListFailure> {
+        let left = self
+            .until
+            .map(|until| until.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) {
+            return Err(ListFailure::Timeout(self.seconds));
+        }
+        let key = credential.reveal();
+        let mut request = agent
+            .get(url(vendor, next))
+            .header("accept", "application/json");
+        request = match header.unwrap_or_else(|| CredentialHeader::of(vendor.protocol)) {
+            CredentialHeader::Bearer => request.header("authorization", format!("Bearer {key}")),
+            CredentialHeader::XApiKey => request.header("x-api-key", key),
+            CredentialHeader::XGoogApiKey => request.header("x-goog-api-key", key),
+        };
+        if vendor.protocol == Protocol::B {
+            request = request.header(VERSION.0, VERSION.1);
+        }
+        let request = request.config().timeout_global(left).build();
+        let failed = |error: ureq::Error| ListFailure::of(&error, self.seconds);
+        let mut response = request.call().map_err(failed)?;
+        let status = response.status().as_u16();
+        let limited = response.body_mut().with_config().limit(self.bytes);
+        let body = limited.read_to_vec();
+        match status {
+            200 => {
+                let body = body.map_err(failed)?;
+                let read = u64::try_from(body.len()).unwrap_or(u64::MAX);
+                self.bytes = self.bytes.saturating_sub(read);
+                listed::page(vendor.protocol, &body).ok_or(ListFailure::NotAList)
+            }
+            401 | 403 => Err(ListFailure::Refused(status)),
+            // Protocol C's vendor refuses a wrong key with 400.
+            400 if vendor.protocol == Protocol::C && is_wrong_key(&body.unwrap_or_default()) => {
+                Err(ListFailure::Refused(status))
+            }
+            other => Err(ListFailure::Status(other)),
+        }
+    }
+}
+
+fn url(vendor: &Vendor, next: Option<&(&'static str, String)>) -> String {
+    let mut query = match vendor.protocol {
+        Protocol::A => Vec::new(),
+        Protocol::B => vec!["limit=1000".to_owned()],
+        Protocol::C => vec!["pageSize=1000".to_owned()],
+    };
+    if let Some((name, value)) = next {
+        query.push(format!(
+            "{name}={}",
+            utf8_percent_encode(value, NON_ALPHANUMERIC)
+        ));
+    }
+    let mark = if query.is_empty() { "" } else { "?" };
+    format!("{}{mark}{}", vendor.list_url(), query.join("&"))
+}
+
+fn is_wrong_key(body: &[u8]) -> bool {
+    memchr::memmem::find(body, b"API_KEY_INVALID").is_some()
+        || memchr::memmem::find(body, b"API key not valid").is_some()
+}

@@ -1,0 +1,24 @@
+//! Vendors of models: what is known of them beforehand, the one harmless request that tests a credential, and the group that
+//! a document gets for one.
+//!
+//! `trilane init` and the pages of the first run have this in common. For a [`Vendor`] and its [`VendorCredential`] there is
+//! [`list()`]: the vendor's own list of models, for which nothing is charged. [`offer`] finds their names and prices, and
+//! [`VendorGroup`] is the text of it all in a document.
+
+mod chosen;
+mod credential;
+mod failure;
+mod group_text;
+mod listed;
+mod listing;
+mod own_price;
+mod vendor;
+
+pub use chosen::{ChosenModel, ModelPricing, offer, usual};
+pub use credential::VendorCredential;
+pub use failure::{ListFailure, ListHints, ListSentence};
+pub use group_text::{MIXED, MixedSource, VendorGroup, added, mixed, new, put};
+pub use listed::{ListedModel, StatedPrices};
+pub use listing::{Reach, list};
+pub use own_price::OwnPrice;
+pub use vendor::{COMPATIBLE, PRESETS, Vendor, VendorPreset};

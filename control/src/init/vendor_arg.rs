@@ -1,0 +1,52 @@
+//! A vendor as the command line names it.
+
+use trilane_console::vendors::{PRESETS, VendorPreset};
+
+/// A vendor on the command line: `NAME`, or `NAME=URL`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VendorArg {
+    /// The preset.
+    pub preset: &'static VendorPreset,
+    /// Another base address than the preset's.
+    pub url: Option<String>,
+}
+
+impl VendorArg {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// What is expected instead.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (name, url) = match text.split_once('=') {
+            Some((name, url)) => (name, Some(url.to_owned())),
+            None => (text, None),
+        };
+        let preset = VendorPreset::named(name);
+        let names = PRESETS.map(|preset| preset.name).join(", ");
+        let preset = preset.ok_or_else(|| format!("expected one of {names}"))?;
+        if preset.url.is_empty() && url.is_none() {
+            return Err(format!(
+                "name its address too: {name}=http://127.0.0.1:11434/v1"
+            ));
+        }
+        Ok(Self { preset, url })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_vendor() {
+        for (arg, want) in [
+            ("opnai", "expected one of openai, anthropic, gemini"),
+            ("compatible", "name its address too"),
+        ] {
+            let error = VendorArg::parse(arg).unwrap_err();
+            assert!(error.contains(want), "{arg}: {error}");
+        }
+        let own = VendorArg::parse("compatible=http://gpu:8000/v1").unwrap();
+        assert_eq!(own.url.as_deref(), Some("http://gpu:8000/v1"));
+    }
+}
