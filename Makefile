@@ -1,6 +1,6 @@
 # Rust by rustup and Python 3 with pip are all that must be there; the rest is fetched into target/ when first needed.
 #
-#   make run [DOCUMENT=file] [CREDENTIALS=dir] [PORT=10000] [TLS_PORT=10443] [ADMIN_PORT=9901] [UPSTREAM=host:port] [LEDGER=file] [LIMITS_SERVICE=host:port] [CONSOLE=1] [ENVOY=/path/to/envoy]
+#   make run [DOCUMENT=file] [CREDENTIALS=dir] [PORT=10000] [TLS_PORT=10443] [ADMIN_PORT=9901] [UPSTREAM=host:port] [LEDGER=file] [LIMITS_SERVICE=host:port] [CONSOLE=] [CONSOLE_PORT=10092] [ENVOY=/path/to/envoy]
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -31,6 +31,10 @@ UPSTREAM ?=
 LEDGER ?=
 LIMITS_SERVICE ?=
 CREDENTIALS ?=
+# The console comes with the sample document, and has it from then on. A document of your own stays a file, which is read anew when you
+# save it. CONSOLE= runs without a console, CONSOLE=1 with one.
+CONSOLE ?= $(if $(filter envoy/gateway.json,$(DOCUMENT)),1)
+CONSOLE_PORT ?= 10092
 export ENVOY
 
 say = @printf '\033[1m== %s\033[0m\n' "$(1)"
@@ -41,7 +45,7 @@ hash = $(if $(wildcard $(1)),$(shell cat $(1) | cksum | cut -d' ' -f1))
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
 	@echo
-	@echo '  make run takes DOCUMENT=file CREDENTIALS=dir PORT= TLS_PORT= ADMIN_PORT= UPSTREAM=host:port LEDGER=file LIMITS_SERVICE=host:port CONSOLE=1; everything takes ENVOY=/path/to/envoy'
+	@echo '  make run takes DOCUMENT=file CREDENTIALS=dir PORT= TLS_PORT= ADMIN_PORT= UPSTREAM=host:port LEDGER=file LIMITS_SERVICE=host:port CONSOLE= CONSOLE_PORT=; everything takes ENVOY=/path/to/envoy'
 
 # ---- Building
 
@@ -106,7 +110,7 @@ run: programs envoy ## run the gateway here, with a simulated upstream, until Ct
 		--document '$(DOCUMENT)' --port '$(PORT)' --tls-port '$(TLS_PORT)' --admin-port '$(ADMIN_PORT)' \
 		$(if $(UPSTREAM),--upstream '$(UPSTREAM)') $(if $(LEDGER),--ledger '$(LEDGER)') \
 		$(if $(CREDENTIALS),--credentials '$(CREDENTIALS)') $(if $(LIMITS_SERVICE),--limits-service '$(LIMITS_SERVICE)') \
-		$(if $(CONSOLE),--console)
+		$(if $(CONSOLE),--console --console-port '$(CONSOLE_PORT)')
 
 VALIDATE = $(TEST_PROGRAMS)/trilane up --demo --check --data '$(TARGET_DIR)/run/validate' --filter '$(WASM)' --document '$(DOCUMENT)' \
 	--envoy "$${ENVOY:-$(TARGET_DIR)/envoy-1.40.0/envoy}"
@@ -225,6 +229,11 @@ crash-run: build test-programs envoy postgres venv ## agents, consoles, PostgreS
 	$(call say,crash run)
 	@TRILANE_PROGRAMS='$(TEST_PROGRAMS)' TRILANE_CRASH_BLOWS='$(CRASH_BLOWS)' TRILANE_CRASH_SEED='$(CRASH_SEED)' \
 		$(VENV)/bin/python -m pytest tests/e2e/crash -m long -s $(PYTEST_ARGS)
+
+.PHONY: pictures
+pictures: test-programs venv browser ## take the pictures of the console in docs/pictures anew, where a test says that they are stale; look at them then
+	$(call say,pictures)
+	@TRILANE_TAKE_PICTURES=1 TRILANE_PROGRAMS='$(TEST_PROGRAMS)' $(VENV)/bin/python -m pytest --quiet tests/e2e/browser/test_pictures.py
 
 VENV_STAMP := $(VENV)/installed-$(call hash,tests/e2e/requirements.txt)
 PREVIOUS_VENV := $(VENV)-previous

@@ -51,7 +51,7 @@ class FirstTerminal:
         """The command that the Makefile runs for `make run`."""
         told = subprocess.run(
             ["bash", "-c", f'command make --dry-run "$@"{text.strip().removeprefix("make run")} run', "make",
-             f"PYTHON={sys.executable}", f"PORT={self._port}", "TLS_PORT=0", "ADMIN_PORT=0"],
+             f"PYTHON={sys.executable}", f"PORT={self._port}", "TLS_PORT=0", "ADMIN_PORT=0", "CONSOLE_PORT=0"],
             cwd=ROOT, env={**os.environ, "HOME": str(self._reader.home)}, capture_output=True, text=True, check=True,
         ).stdout  # fmt: skip
         (command,) = re.findall(r"^\S+/trilane (up --demo .*)$", told.replace("\\\n", " "), re.MULTILINE)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
+import httpx
 from e2e.guides.first_terminal import FirstTerminal, of_keys
 from pages import blocks
 from e2e.guides.reader import ROOT, Reader, free_port, shell
@@ -12,6 +14,13 @@ from e2e.guides.vendor import Vendor
 
 PAGE = ROOT / "README.md"
 VENDOR_KEYS = "sk-of-anthropic\nsk-of-openai\n"
+
+
+def assert_console(said: str) -> None:
+    """`make run` prints where the console is, with a link that signs in."""
+    (link,) = re.findall(r"http://127\.0\.0\.1:\d+/sign-in/link\?token=\S+", said)
+    answer = httpx.get(link, trust_env=False)
+    assert answer.status_code == 200 and "Sign in" in answer.text
 
 
 def test_everything_in_the_readme_works(tmp_path: Path) -> None:
@@ -33,6 +42,8 @@ def test_everything_in_the_readme_works(tmp_path: Path) -> None:
             for block in shell(PAGE):
                 if block.text.startswith(FirstTerminal.COMMANDS):
                     terminal.run(block.text)
+                    if block.text.startswith("make run"):
+                        assert_console(terminal.said)
                     continue
                 if block.text.startswith(("trilane usage", "trilane explain")):
                     of_keys(home / "trilane" / "ledger" / "ledger.jsonl", 2)
