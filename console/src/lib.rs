@@ -31,6 +31,7 @@ pub mod json_line;
 pub mod json_span;
 pub mod ledger;
 pub mod maintenance;
+pub mod metrics;
 pub mod outgoing;
 pub mod pages;
 pub mod passwords;

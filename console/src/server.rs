@@ -11,7 +11,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::{Router, middleware};
 
 use crate::api::{self, ApiProblem, ConsoleState};
-use crate::pages;
+use crate::{metrics, pages};
 
 /// All that the console serves.
 pub fn router(state: ConsoleState) -> Router {
@@ -21,6 +21,7 @@ pub fn router(state: ConsoleState) -> Router {
         .reset_fallback()
         .merge(pages)
         .fallback(not_found)
+        .layer(middleware::from_fn(metrics::count_requests))
 }
 
 /// What is at no path: told in JSON below `/api`, and as a page elsewhere.

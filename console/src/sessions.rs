@@ -5,6 +5,7 @@
 //! by person, and slowed from some failures on.
 
 use crate::in_transaction;
+use crate::metrics::{SignInOutcome, counted};
 use crate::passwords::{self, Password};
 use crate::secret::{self, NewSecret};
 use crate::store::audit::{self, Actor};
@@ -128,6 +129,15 @@ pub async fn by_link(
     address: &str,
     now: i64,
 ) -> Result<NewSession, SignInError> {
+    count_outcome(take_link(store, link, address, now).await)
+}
+
+async fn take_link(
+    store: &Store,
+    link: &str,
+    address: &str,
+    now: i64,
+) -> Result<NewSession, SignInError> {
     let token = NewSecret::session().map_err(StoreError::Other)?;
     in_transaction!(store, transaction => {
         let person = sign_in_links::take(transaction, &secret::digest(link), now).await?;
@@ -141,6 +151,16 @@ pub async fn by_link(
 /// # Errors
 /// It is wrong, or too many were.
 pub async fn by_password(
+    store: &Store,
+    person: &str,
+    password: Password,
+    address: &str,
+    now: i64,
+) -> Result<NewSession, SignInError> {
+    count_outcome(take_password(store, person, password, address, now).await)
+}
+
+async fn take_password(
     store: &Store,
     person: &str,
     password: Password,
@@ -167,6 +187,21 @@ pub async fn by_password(
         sign_in_failures::clear(transaction, &subject).await?;
         begin(transaction, person, token.clone(), "password", address, now).await
     })
+}
+
+/// Counts what became of an attempt, for the metrics. A failure of the database is none.
+fn count_outcome(done: Result<NewSession, SignInError>) -> Result<NewSession, SignInError> {
+    let outcome = match &done {
+        Ok(_) => Some(SignInOutcome::SignedIn),
+        Err(SignInError::Wrong) => Some(SignInOutcome::Wrong),
+        Err(SignInError::TooMany) => Some(SignInOutcome::TooMany),
+        Err(SignInError::Link) => Some(SignInOutcome::Link),
+        Err(SignInError::Store(_)) => None,
+    };
+    if let Some(outcome) = outcome {
+        counted().sign_in(outcome);
+    }
+    done
 }
 
 /// Counts an attempt.

@@ -28,6 +28,7 @@ mod init;
 mod ink;
 mod key;
 mod ledger_files;
+mod metrics_listener;
 mod models;
 mod output;
 mod prices;

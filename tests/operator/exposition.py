@@ -1,4 +1,4 @@
-"""What a scrape of Envoy's `/stats/prometheus` says."""
+"""What a scrape says: of Envoy's `/stats/prometheus`, or of a console or an agent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
 
 class Scrape:
-    """One reading of /stats/prometheus."""
+    """One reading."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -39,6 +39,15 @@ class Scrape:
         for name, labels in self.series:
             found[base_name(name)].add(frozenset(label for label, _ in labels) - {"le"})
         return found
+
+
+def scrape_own(url: str) -> Scrape:
+    """Reads the metrics of a console or an agent, as Prometheus does."""
+    with _OPENER.open(f"{url}/metrics", timeout=30) as answer:
+        assert answer.status == 200 and answer.headers["content-type"].startswith("application/openmetrics-text; version=1.0.0")
+        text = answer.read().decode()
+        assert text.endswith("\n# EOF\n") and text.count("# EOF") == 1
+        return Scrape(text)
 
 
 def scrape(admin_url: str) -> Scrape:

@@ -73,6 +73,9 @@ SPEND_METRICS = {
     "trilane_spend_feed_rejections_total": Metric("counter", ("reason",), "Answers of the feed that were not taken."),
 }
 
+#: Those of a console (console_metrics.py has all of them).
+CONSOLE_HISTOGRAMS = {"trilane_console_database_change_seconds", "trilane_console_request_seconds"}
+
 #: What begins like a metric of Envoy's and is a label.
 ENVOY_LABELS = {
     "envoy_cluster_name",
@@ -93,7 +96,7 @@ def base_name(name: str) -> str:
     """A histogram's name for that of one of its series."""
     base = re.sub(r"_(bucket|sum|count)$", "", name)
     known = METRICS.get(base)
-    return base if known and known.kind == "histogram" else name
+    return base if base in CONSOLE_HISTOGRAMS or known and known.kind == "histogram" else name
 
 
 def names(text: str) -> set[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from gateway_metrics import FEED_METRICS, METRICS, ROOT, RULES, SPEND_METRICS
+from console_metrics import AGENT_METRICS, CONSOLE_METRICS
+from gateway_metrics import FEED_METRICS, METRICS, ROOT, RULES, SPEND_METRICS, Metric
 
 LEDGER = (ROOT / "docs" / "ledger.md").read_text(encoding="utf-8")
 FEED = (ROOT / "docs" / "keys-feed.md").read_text(encoding="utf-8")
@@ -97,6 +98,27 @@ def test_every_metric_of_a_spend_feed_is_explained() -> None:
     defined += [("counter", name) for name in re.findall(r'counter\("(trilane_\w+)"\)|"(trilane_\w+);reason=', text) for name in name if name]
     assert {name: kind for kind, name in defined} == {name: each.kind for name, each in SPEND_METRICS.items()}
     assert names(rows(LIMITS, "| metric of the loader | meaning |")) == list(SPEND_METRICS)
+
+
+@pytest.mark.parametrize(
+    ("heading", "metrics"),
+    [("| metric of a console | labels | |", CONSOLE_METRICS), ("| metric of an agent | labels | |", AGENT_METRICS)],
+    ids=["console", "agent"],
+)
+def test_every_metric_of_console_and_agent_is_explained(heading: str, metrics: dict[str, Metric]) -> None:
+    """Which ones there are, and their labels, is compared with real ones in tests/e2e/console/test_metrics.py."""
+    told = {name: row for row in rows(OPERATIONS, heading) for name in re.findall(r"`([^`]+)`", row[0])}
+    assert told.keys() == metrics.keys()
+    for name, metric in metrics.items():
+        labels = re.findall(r"`(\w+)`", told[name][1].split(":")[0])
+        assert tuple(labels) == metric.labels, name
+        assert ("histogram" in told[name][2]) == (metric.kind == "histogram"), name
+
+
+def test_what_to_do_about_each_alert_of_the_console() -> None:
+    text = RULES.read_text(encoding="utf-8").split("- name: trilane-console\n")[1]
+    told = names(rows(OPERATIONS, "| alert | do |"))
+    assert sorted(told) == sorted(set(re.findall(r"- alert: (\w+)", text)))
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from console_metrics import AGENT_METRICS, CONSOLE_METRICS
 from gateway_metrics import CONFIG, FEED_METRICS, METRICS, RULES, RULES_TEST, SPEND_METRICS, base_name, dropped, rules_names
 from promtool import Promtool
 
@@ -41,6 +42,7 @@ def test_alert(name: str, block: str) -> None:
 def test_metrics_exist() -> None:
     """The filter's by the list; Envoy's are compared with a real Envoy in tests/e2e/operator."""
     used = rules_names()
-    assert {base_name(name) for name in used if name.startswith("trilane_")} <= METRICS.keys() | FEED_METRICS.keys() | SPEND_METRICS.keys()
+    known = METRICS.keys() | FEED_METRICS.keys() | SPEND_METRICS.keys() | CONSOLE_METRICS.keys() | AGENT_METRICS.keys()
+    assert {base_name(name) for name in used if name.startswith("trilane_")} <= known
     thrown_away = {name for name in used if dropped().fullmatch(name)}
     assert not thrown_away, "prometheus.yml drops them"

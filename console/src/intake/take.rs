@@ -8,6 +8,7 @@ use super::batch::LedgerBatch;
 use super::gathered::Gathered;
 use crate::in_transaction;
 use crate::ledger::Inexact;
+use crate::metrics::{BatchOutcome, counted};
 use crate::store::{
     AsStoreError, Store, StoreError, Transaction, ledger_files, lines_aside, requests, spend,
     spend_feed, usage_hours,
@@ -75,6 +76,25 @@ impl AsStoreError for IntakeError {
 /// # Errors
 /// Why nothing was changed.
 pub async fn take(
+    store: &Store,
+    batch: &LedgerBatch<'_>,
+    now: OffsetDateTime,
+) -> Result<TakenBatch, IntakeError> {
+    let taken = take_once(store, batch, now).await;
+    let (outcome, lines, aside) = match &taken {
+        Ok(TakenBatch { lines, aside, .. }) if lines.saturating_add(*aside) > 0 => {
+            (BatchOutcome::Taken, *lines, *aside)
+        }
+        Ok(_) => (BatchOutcome::Repeated, 0, 0),
+        Err(IntakeError::Elsewhere { .. }) => (BatchOutcome::Elsewhere, 0, 0),
+        Err(IntakeError::Inexact) => (BatchOutcome::Inexact, 0, 0),
+        Err(IntakeError::Store(_)) => (BatchOutcome::Failed, 0, 0),
+    };
+    counted().batch(batch.envoy(), outcome, lines, aside);
+    taken
+}
+
+async fn take_once(
     store: &Store,
     batch: &LedgerBatch<'_>,
     now: OffsetDateTime,

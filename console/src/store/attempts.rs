@@ -3,7 +3,10 @@
 use core::ops::ControlFlow;
 use core::time::Duration;
 
+use std::time::Instant;
+
 use super::{StoreError, Transaction};
+use crate::metrics::counted;
 
 /// How often a change is done again.
 const MOST: u32 = 10;
@@ -15,8 +18,20 @@ pub trait AsStoreError {
 }
 
 /// The attempts at one change.
-#[derive(Debug, Default)]
-pub struct Attempts(u32);
+#[derive(Debug)]
+pub struct Attempts {
+    failed: u32,
+    begun: Instant,
+}
+
+impl Default for Attempts {
+    fn default() -> Self {
+        Self {
+            failed: 0,
+            begun: Instant::now(),
+        }
+    }
+}
 
 impl Attempts {
     /// Commits a change that succeeded, and takes one back that failed. It goes on, after a pause, if the change lost against
@@ -35,13 +50,16 @@ impl Attempts {
             }
         };
         match done {
-            Err(error) if self.0 < MOST && error.is_conflict() => {
-                self.0 = self.0.saturating_add(1);
-                let pause = Duration::from_millis(5).saturating_mul(self.0);
+            Err(error) if self.failed < MOST && error.is_conflict() => {
+                self.failed = self.failed.saturating_add(1);
+                let pause = Duration::from_millis(5).saturating_mul(self.failed);
                 tokio::time::sleep(pause).await;
                 ControlFlow::Continue(())
             }
-            done => ControlFlow::Break(done),
+            done => {
+                counted().database_change(self.begun.elapsed());
+                ControlFlow::Break(done)
+            }
         }
     }
 }

@@ -5,6 +5,7 @@ use core::fmt;
 use sqlx::migrate::MigrateError;
 
 use super::AsStoreError;
+use crate::metrics::counted;
 
 /// Why the database did not do what it was asked to. No text of it has a password or a value of a statement.
 #[derive(Debug)]
@@ -52,6 +53,14 @@ impl AsStoreError for StoreError {
 
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
+        let error = Self::of(error);
+        counted().database_error(&error);
+        error
+    }
+}
+
+impl StoreError {
+    fn of(error: sqlx::Error) -> Self {
         match error {
             sqlx::Error::Database(error) => {
                 let code = error.code().unwrap_or_default();

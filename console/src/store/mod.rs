@@ -23,6 +23,7 @@ pub mod documents;
 pub mod drafts;
 pub mod envoys;
 mod error;
+pub mod fleet;
 pub mod idempotency;
 pub mod key_feed;
 pub mod keys;

@@ -7,6 +7,7 @@ use sha2::Sha256;
 use time::OffsetDateTime;
 
 use crate::in_transaction;
+use crate::metrics::{WebhookOutcome, counted};
 use crate::store::webhooks::{self, DueMessage};
 use crate::store::{Store, StoreError};
 
@@ -59,9 +60,16 @@ pub async fn close(
             (None, next, problem.get(..end))
         }
     };
-    in_transaction!(store, transaction => {
+    let closed: Result<(), StoreError> = in_transaction!(store, transaction => {
         webhooks::close(transaction, &message.id, delivered_at, next_at, problem).await
-    })
+    });
+    closed?;
+    counted().webhook(match (delivered_at, next_at) {
+        (Some(_), _) => WebhookOutcome::Delivered,
+        (None, Some(_)) => WebhookOutcome::Failed,
+        (None, None) => WebhookOutcome::GivenUp,
+    });
+    Ok(())
 }
 
 /// The pause after so many failures.

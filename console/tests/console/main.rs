@@ -24,6 +24,7 @@ mod import;
 mod intake;
 mod ledger;
 mod lives;
+mod metrics;
 mod postgres;
 mod random_intake;
 mod recovery;

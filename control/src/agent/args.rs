@@ -56,6 +56,10 @@ pub struct AgentArgs {
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:10093")]
     pub listen: String,
 
+    /// Where Prometheus reads this agent's metrics, at /metrics; `none`: nowhere [default: 127.0.0.1:10095]
+    #[arg(long, value_name = "HOST:PORT", env = "TRILANE_METRICS_LISTEN")]
+    pub metrics_listen: Option<String>,
+
     /// Put the document in force: copy it to this file once it is checked and its accounts are written
     #[arg(long, value_name = "FILE", requires = "upstreams")]
     pub publish: Option<PathBuf>,

@@ -12,6 +12,7 @@ use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Body};
 
 use super::console_url::ConsoleUrl;
+use super::contact::ConsoleContact;
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -92,6 +93,7 @@ pub struct ConsoleClient {
     http: Agent,
     url: ConsoleUrl,
     credential: Option<AgentCredential>,
+    contact: Arc<ConsoleContact>,
 }
 
 impl ConsoleClient {
@@ -122,6 +124,7 @@ impl ConsoleClient {
             http: config.build().into(),
             url,
             credential: None,
+            contact: Arc::default(),
         })
     }
 
@@ -129,6 +132,16 @@ impl ConsoleClient {
     pub fn with(mut self, credential: AgentCredential) -> Self {
         self.credential = Some(credential);
         self
+    }
+
+    /// Whether it answers.
+    pub fn contact(&self) -> Arc<ConsoleContact> {
+        Arc::clone(&self.contact)
+    }
+
+    fn note<T>(&self, ended: Result<T, ConsoleError>) -> Result<T, ConsoleError> {
+        self.contact.note(&ended);
+        ended
     }
 
     /// Reads something; `None`: it is still what has this ETag.
@@ -151,11 +164,13 @@ impl ConsoleClient {
         if let Some(etag) = etag {
             request = request.header("if-none-match", etag);
         }
-        let response = request.call().map_err(|error| away(&error))?;
-        if response.status() == 304 {
-            return Ok(None);
-        }
-        answer(response).map(Some)
+        let response = request.call().map_err(|error| away(&error));
+        self.note(response.and_then(|response| {
+            if response.status() == 304 {
+                return Ok(None);
+            }
+            answer(response).map(Some)
+        }))
     }
 
     /// Sends bytes.
@@ -167,7 +182,8 @@ impl ConsoleClient {
         for (name, value) in self.authorization().iter() {
             request = request.header(*name, value);
         }
-        answer(request.send(body).map_err(|error| away(&error))?)
+        let response = request.send(body).map_err(|error| away(&error));
+        self.note(response.and_then(answer))
     }
 
     /// Sends JSON in the place of what is there.
@@ -180,7 +196,8 @@ impl ConsoleClient {
             request = request.header(*name, value);
         }
         let request = request.content_type("application/json");
-        answer(request.send(json).map_err(|error| away(&error))?)
+        let response = request.send(json).map_err(|error| away(&error));
+        self.note(response.and_then(answer))
     }
 
     fn authorization(&self) -> Option<(&'static str, String)> {

@@ -4,7 +4,7 @@
 //! asks again. Files that were set aside are sent whole, the oldest first, and are [acknowledged](LedgerSender::acknowledged)
 //! then; until that they must not be removed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,7 @@ use serde::Deserialize;
 use super::client::{ConsoleAnswer, ConsoleClient, ConsoleError};
 use super::ledger_file::SentFile;
 use super::settled::SettledFiles;
-use super::standing::Standing;
+use super::standing::{SentCounts, Standing};
 use super::worker::{Chore, Next};
 use crate::ledger_files;
 
@@ -46,6 +46,11 @@ impl Acknowledged {
 #[derive(Deserialize)]
 struct Position {
     position: u64,
+    /// Lines of the batch, or of the file where none was sent.
+    #[serde(default)]
+    lines: u64,
+    #[serde(default)]
+    aside: u64,
 }
 
 /// Sends the ledger.
@@ -57,6 +62,8 @@ pub struct LedgerSender {
     acknowledged: Acknowledged,
     /// Where each open file goes on, by its identity.
     positions: BTreeMap<String, u64>,
+    /// The files of which that is not certain.
+    asked_again: BTreeSet<String>,
     settled: SettledFiles,
     standing: Arc<Standing>,
 }
@@ -76,6 +83,7 @@ impl LedgerSender {
             ledger,
             acknowledged,
             positions: BTreeMap::new(),
+            asked_again: BTreeSet::new(),
             settled: SettledFiles::default(),
             standing,
         }
@@ -86,11 +94,20 @@ impl LedgerSender {
     }
 
     fn position(&mut self, file: &SentFile) -> Result<u64, ConsoleError> {
-        if let Some(position) = self.positions.get(&file.id) {
-            return Ok(*position);
+        let known = self.positions.get(&file.id).copied();
+        if let Some(position) = known
+            && !self.asked_again.contains(&file.id)
+        {
+            return Ok(position);
         }
         let answer = self.console.get(&self.path(file), None, &[])?;
-        let position = answer.map_or(Ok(0), |answer| position(&answer))?;
+        let position = answer.map_or(Ok(0), |answer| {
+            position(&answer).map(|found| found.position)
+        })?;
+        // What was taken though it was not said.
+        let more = known.map_or(0, |known| position.saturating_sub(known));
+        self.standing.has_acknowledged(more);
+        self.asked_again.remove(&file.id);
         self.positions.insert(file.id.clone(), position);
         Ok(position)
     }
@@ -99,6 +116,16 @@ impl LedgerSender {
     fn has_settled(&mut self, path: &Path) -> bool {
         let length = fs::metadata(path).map(|found| found.len());
         length.is_ok_and(|length| self.settled.has(path, length, Instant::now()))
+    }
+
+    /// The bytes of a file that are not acknowledged, as far as that is known here: where the console was not asked yet, all.
+    fn waiting_of(&self, path: &Path) -> u64 {
+        let Ok(Some(file)) = SentFile::open(path, true) else {
+            return 0;
+        };
+        let position = self.positions.get(&file.id).copied();
+        let length = file.length().unwrap_or_default();
+        length.saturating_sub(position.unwrap_or_default())
     }
 
     /// Sends what comes next in a file. How much is left, and whether anything was sent.
@@ -126,15 +153,31 @@ impl LedgerSender {
             .console
             .post(&batch, "application/x-ndjson", &chunk.bytes);
         let next = match sent {
-            Ok(answer) => position(&answer).map_err(told)?,
+            Ok(answer) => {
+                let taken = position(&answer).map_err(told)?;
+                self.standing.count_sent(|sent| {
+                    sent.taken = sent.taken.saturating_add(1);
+                    sent.counted = sent.counted.saturating_add(taken.lines);
+                    sent.aside = sent.aside.saturating_add(taken.aside);
+                });
+                taken.position
+            }
             // Somebody else has sent it, or a database was set back.
-            Err(ConsoleError::Elsewhere(position)) => position,
+            Err(ConsoleError::Elsewhere(position)) => {
+                let count =
+                    |sent: &mut SentCounts| sent.elsewhere = sent.elsewhere.saturating_add(1);
+                self.standing.count_sent(count);
+                position
+            }
             Err(error) => {
+                let count = |sent: &mut SentCounts| sent.failed = sent.failed.saturating_add(1);
+                self.standing.count_sent(count);
                 // It may have been taken all the same.
-                self.positions.remove(&file.id);
+                self.asked_again.insert(file.id.clone());
                 return Err(error.to_string());
             }
         };
+        self.standing.has_acknowledged(next.saturating_sub(from));
         self.positions.insert(file.id.clone(), next);
         let length = file.length().map_err(failed)?;
         Ok((length.saturating_sub(next), next != from))
@@ -151,24 +194,35 @@ impl Chore for LedgerSender {
         self.settled.keep(&aside);
         let mut waiting = 0_u64;
         let mut more = false;
+        let mut problem = None;
         let files = aside.iter().map(|path| (path.clone(), true));
         let files: Vec<_> = files.chain([(self.ledger.clone(), false)]).collect();
         for (path, is_aside) in &files {
             if *is_aside && self.acknowledged.has(path) {
                 continue;
             }
-            let (left, sent) = self.send(path, *is_aside)?;
+            let left = match problem {
+                None => self.send(path, *is_aside),
+                // Nothing is sent before what is older; how much waits is said all the same.
+                Some(_) => Ok((self.waiting_of(path), false)),
+            };
+            let (left, sent) = left.unwrap_or_else(|why| {
+                problem = Some(why);
+                (self.waiting_of(path), false)
+            });
             waiting = waiting.saturating_add(left);
             more |= sent && left > 0;
         }
         self.standing.has_waiting(waiting);
-        Ok(if more { Next::AtOnce } else { Next::Later })
+        match problem {
+            Some(why) => Err(why),
+            None if more => Ok(Next::AtOnce),
+            None => Ok(Next::Later),
+        }
     }
 }
 
-fn position(answer: &ConsoleAnswer) -> Result<u64, ConsoleError> {
+fn position(answer: &ConsoleAnswer) -> Result<Position, ConsoleError> {
     let position = serde_json::from_slice::<Position>(&answer.body);
-    position
-        .map(|found| found.position)
-        .map_err(|_| ConsoleError::Other("with something else than a position".to_owned()))
+    position.map_err(|_| ConsoleError::Other("with something else than a position".to_owned()))
 }

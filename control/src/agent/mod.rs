@@ -2,12 +2,14 @@
 //!
 //! Envoy reads files of this machine and the feed that is served here, never the console. An [`identity`] comes from an
 //! enrolment. From then on each thing has a thread of its own ([`worker`]): the [`document`], the [`keys`] (in a [`key_copy`]),
-//! what is [`spend`] of budgets (in a [`spend_copy`]), the [`ledger`], and a [`report`] of how the agent [stands](standing). All of them ask the console ([`client`]) again and
+//! what is [`spend`] of budgets (in a [`spend_copy`]), the [`ledger`], and a [`report`] of how the agent [stands](standing), which [`metrics`] say as well. All of them ask the console ([`client`]) again and
 //! again. When it is away they wait, and the gateway goes on with what is there.
 
 mod args;
+mod backlog;
 mod client;
 mod console_url;
+mod contact;
 mod credentials;
 mod document;
 mod identity;
@@ -16,6 +18,7 @@ mod key_page;
 mod keys;
 mod ledger;
 mod ledger_file;
+mod metrics;
 mod report;
 mod settled;
 mod spend;
@@ -39,6 +42,7 @@ pub use args::AgentArgs;
 pub use client::AgentCredential;
 use client::ConsoleClient;
 pub use console_url::ConsoleUrl;
+use contact::ConsoleContact;
 use credentials::CredentialCopy;
 use document::DocumentCopy;
 pub use document::{CLUSTER, FEED_PATH, SPEND_PATH};
@@ -47,6 +51,7 @@ use key_copy::KeyCopy;
 use keys::KeySync;
 pub use ledger::Acknowledged;
 use ledger::LedgerSender;
+pub use metrics::AgentMetrics;
 use report::StandingReport;
 use spend::SpendFetcher;
 use spend_copy::SpendCopy;
@@ -54,6 +59,7 @@ use standing::Standing;
 use worker::{Chore, Stop};
 
 use crate::failure::Failure;
+use crate::metrics_listener::MetricsAddress;
 use crate::render::{self, Follower};
 use crate::serve::{self, Database};
 use crate::signals::Signals;
@@ -63,6 +69,8 @@ use crate::tell::Teller;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long the rest of the ledger may take at the end.
 const LAST: Duration = Duration::from_secs(3);
+/// Where metrics are served unless it is said otherwise.
+const METRICS: &str = "127.0.0.1:10095";
 /// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(250);
 
@@ -137,6 +145,7 @@ pub struct Agent {
     _listens: tokio::sync::watch::Sender<bool>,
     acknowledged: Acknowledged,
     standing: Arc<Standing>,
+    metrics: AgentMetrics,
 }
 
 impl Agent {
@@ -157,9 +166,23 @@ impl Agent {
             .await
             .unwrap_or_else(|error| Err(Failure::Data(error.to_string())))?;
         let (serving, stopped) = tokio::sync::watch::channel(false);
-        let feed = serve::Feed::Copy(prepared.database, Arc::clone(&prepared.complete));
+        let metrics = AgentMetrics {
+            standing: Arc::clone(&prepared.standing),
+            contact: prepared.contact,
+            spent: Arc::clone(&prepared.spent),
+            keys_read: Arc::default(),
+            spend_read: Arc::default(),
+            without_credential: None,
+        };
+        let complete = Arc::clone(&prepared.complete);
+        let keys_read = Arc::clone(&metrics.keys_read);
+        let feed = serve::Feed::Copy(prepared.database, complete, keys_read);
         let spend = Arc::clone(&prepared.spent);
-        let spend = serve::QueryAnswer::new(move |query| spend.page(query));
+        let spend_read = Arc::clone(&metrics.spend_read);
+        let spend = serve::QueryAnswer::new(move |query| {
+            spend_read.note();
+            spend.page(query)
+        });
         let parts = serve::AgentFeeds {
             keys: (FEED_PATH.to_owned(), feed),
             spend: (SPEND_PATH.to_owned(), spend),
@@ -172,6 +195,7 @@ impl Agent {
             _listens: serving,
             acknowledged: prepared.acknowledged,
             standing: Arc::clone(&prepared.standing),
+            metrics,
         };
         let standing = prepared.standing;
         agent.follow(prepared.credentials, &standing)?;
@@ -188,6 +212,11 @@ impl Agent {
         let thread = begun.map_err(|error| Failure::Data(format!("cannot begin: {error}")))?;
         self.threads.push(thread);
         Ok(())
+    }
+
+    /// What it says of itself to Prometheus.
+    pub const fn metrics(&self) -> &AgentMetrics {
+        &self.metrics
     }
 
     /// The ledger's files that may be removed.
@@ -222,6 +251,7 @@ struct Prepared {
     keys: KeySync,
     spend: SpendFetcher,
     spent: Arc<SpendCopy>,
+    contact: Arc<ConsoleContact>,
     ledger: LedgerSender,
     report: StandingReport,
     database: Database,
@@ -261,6 +291,7 @@ fn prepare(
         credentials,
         spend: SpendFetcher::new(console.clone(), Arc::clone(&spent)),
         spent,
+        contact: console.contact(),
         keys: KeySync::new(
             console.clone(),
             copy,
@@ -359,9 +390,14 @@ async fn serve_until_signal(args: AgentArgs) -> Result<(), Failure> {
         _ = signals.received() => return Ok(()),
     };
     let follower = publish(&args, &place, teller)?;
+    let warnings = follower.as_ref().map(Follower::warnings);
+    let metrics = agent.metrics().clone().with_accounts(warnings);
+    let served = MetricsAddress::new(args.metrics_listen.as_deref(), METRICS);
+    let served = served.serve(vec![Box::new(metrics)], "--metrics-listen", teller);
+    let served = served.await?;
     teller.listening(address);
     signals.received().await;
-    drop((agent, follower));
+    drop((agent, follower, served));
     teller.news("stopped", "stopped", json!({}));
     Ok(())
 }

@@ -94,6 +94,14 @@ impl SpendCopy {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The greatest version of this copy's own sequence; 0 where it cannot be read.
+    pub fn head(&self) -> u64 {
+        let copy = self.locked();
+        let select = "SELECT head FROM spend_copy";
+        let head = copy.connection.query_row(select, [], |row| row.get(0));
+        head.unwrap_or_default()
+    }
+
     /// Where the next page of the console begins; `None`: at the beginning.
     pub fn cursor(&self) -> Option<String> {
         self.locked().cursor.clone()

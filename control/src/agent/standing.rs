@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use trilane_console::api::EnvoyReport;
+
+use super::backlog::LedgerBacklog;
 
 /// How an agent stands.
 pub struct Standing {
@@ -16,8 +19,43 @@ pub struct Standing {
 struct State {
     document: Option<String>,
     keys: Option<u64>,
-    ledger_waiting: u64,
+    backlog: LedgerBacklog,
+    sent: SentCounts,
     troubles: BTreeMap<&'static str, String>,
+    /// When each part of the work last had nothing left to do; at first, since when it is done.
+    up_to_date: BTreeMap<&'static str, Instant>,
+}
+
+/// What became of the ledger's batches and lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SentCounts {
+    /// Batches that the console took.
+    pub taken: u64,
+    /// Batches instead of which the console wants others.
+    pub elsewhere: u64,
+    /// Batches that were not taken.
+    pub failed: u64,
+    /// Lines that the console counted.
+    pub counted: u64,
+    /// Lines that the console kept aside.
+    pub aside: u64,
+}
+
+/// How an agent stands at a moment, for its metrics.
+#[derive(Debug)]
+pub struct AgentStanding {
+    /// The digest of the document.
+    pub document: Option<String>,
+    /// The version of the feed of keys.
+    pub keys: Option<u64>,
+    /// Bytes of the ledger that the console does not have.
+    pub ledger_waiting: u64,
+    /// How long the oldest of them is waiting.
+    pub ledger_age: Duration,
+    /// What became of the ledger's batches and lines.
+    pub sent: SentCounts,
+    /// The parts of the work: since when each had nothing left to do, and whether nothing is in its way.
+    pub parts: Vec<(&'static str, Duration, bool)>,
 }
 
 impl Standing {
@@ -67,7 +105,38 @@ impl Standing {
 
     /// So many bytes of the ledger are not sent yet.
     pub fn has_waiting(&self, bytes: u64) {
-        self.state().ledger_waiting = bytes;
+        self.state().backlog.wait(bytes, Instant::now());
+    }
+
+    /// The console has so many bytes of the ledger more.
+    pub fn has_acknowledged(&self, bytes: u64) {
+        self.state().backlog.acknowledge(bytes);
+    }
+
+    /// Counts a batch of the ledger.
+    pub fn count_sent(&self, count: impl FnOnce(&mut SentCounts)) {
+        count(&mut self.state().sent);
+    }
+
+    /// A part of the work has nothing left to do, or begins.
+    pub fn is_up_to_date(&self, part: &'static str) {
+        self.state().up_to_date.insert(part, Instant::now());
+    }
+
+    /// How it stands, for the metrics.
+    pub fn now(&self) -> AgentStanding {
+        let state = self.state();
+        let part = |(part, since): (&&'static str, &Instant)| {
+            (*part, since.elapsed(), !state.troubles.contains_key(part))
+        };
+        AgentStanding {
+            document: state.document.clone(),
+            keys: state.keys,
+            ledger_waiting: state.backlog.waiting(),
+            ledger_age: state.backlog.age(Instant::now()),
+            sent: state.sent,
+            parts: state.up_to_date.iter().map(part).collect(),
+        }
     }
 
     /// What the console is told.
@@ -78,7 +147,7 @@ impl Standing {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             document: state.document.clone(),
             keys: state.keys,
-            ledger_waiting: state.ledger_waiting,
+            ledger_waiting: state.backlog.waiting(),
             troubles: state.troubles.iter().map(trouble).collect(),
         }
     }

@@ -62,11 +62,15 @@ pub fn begin<C: Chore>(
     standing: Arc<Standing>,
     stop: Stop,
 ) -> std::io::Result<JoinHandle<()>> {
+    standing.is_up_to_date(C::NAME);
     let go_on = move || {
         let mut pause = C::PAUSE;
         loop {
             let done = chore.run();
             standing.note(C::NAME, done.as_ref().err().map(String::as_str));
+            if matches!(done, Ok(Next::Later)) {
+                standing.is_up_to_date(C::NAME);
+            }
             let wait = match done {
                 Ok(next) => {
                     pause = C::PAUSE;

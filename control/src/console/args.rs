@@ -14,6 +14,9 @@ one is made by --admin-token-file, as long as nobody is there.
 
 /healthz responds with 200 while the database answers, else with 503.
 
+Prometheus reads /metrics at an address of its own (--metrics-listen), without a token: no metric has a secret, and no proxy \
+in front of the console has that address.
+
 There is no TLS here. Listen on loopback, or let a proxy end TLS and say so with --behind-tls-proxy.
 
 Exit codes:
@@ -37,6 +40,10 @@ pub struct ConsoleArgs {
     /// Where to listen; port 0 takes a free one, which is printed
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:10092")]
     pub listen: String,
+
+    /// Where Prometheus reads this console's metrics, at /metrics; `none`: nowhere [default: 127.0.0.1:10094]
+    #[arg(long, value_name = "HOST:PORT", env = "TRILANE_METRICS_LISTEN")]
+    pub metrics_listen: Option<String>,
 
     /// A proxy in front of this address ends TLS; without it only loopback is listened on
     #[arg(long)]

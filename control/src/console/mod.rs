@@ -22,6 +22,7 @@ use trilane_console::maintenance::Retention;
 use trilane_console::store::DatabaseAddress;
 
 use crate::failure::Failure;
+use crate::metrics_listener::MetricsAddress;
 use crate::serve::bind;
 use crate::signals::Signals;
 use crate::tell::Teller;
@@ -31,6 +32,8 @@ pub use args::ConsoleArgs;
 pub use local_agent::admit as admit_local_agent;
 pub use running::{ConsoleSettings, RunningConsole};
 
+/// Where metrics are served unless it is said otherwise.
+const METRICS: &str = "127.0.0.1:10094";
 /// The threads that serve requests.
 const THREADS: usize = 2;
 
@@ -85,9 +88,17 @@ async fn serve(args: &ConsoleArgs) -> Result<(), Failure> {
         console = RunningConsole::begin(&settings, listener, teller) => console?,
         _ = signals.received() => return Ok(()),
     };
+    let metrics = MetricsAddress::new(args.metrics_listen.as_deref(), METRICS);
+    let metrics = metrics.serve(
+        vec![Box::new(console.metrics())],
+        "--metrics-listen",
+        teller,
+    );
+    let metrics = metrics.await?;
     teller.listening(listens);
     signals.received().await;
     console.end().await;
+    drop(metrics);
     teller.news("stopped", "stopped", json!({}));
     Ok(())
 }

@@ -13,6 +13,7 @@ use trilane_console::api::{ConsoleState, Reporter};
 use trilane_console::credentials::{self, SealingKeyFile};
 use trilane_console::documents::PriceResolver;
 use trilane_console::maintenance::{self, Retention};
+use trilane_console::metrics::ConsoleMetrics;
 use trilane_console::secret::NewSecret;
 use trilane_console::sessions::link_path;
 use trilane_console::store::{DatabaseAddress, Store};
@@ -107,6 +108,11 @@ impl RunningConsole {
     /// Its database.
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// What it says of itself to Prometheus.
+    pub fn metrics(&self) -> ConsoleMetrics {
+        ConsoleMetrics::new(self.store.clone())
     }
 
     /// The path of a new link that signs the first admin in, once. `None`: that person is no admin any more.

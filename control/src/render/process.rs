@@ -1,5 +1,7 @@
 //! The same within another command's process: `trilane up`.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::thread::{self, JoinHandle};
 
@@ -36,6 +38,7 @@ pub fn publish(args: &Args) -> Result<Vec<String>, Vec<String>> {
 #[derive(Debug)]
 pub struct Follower {
     stop: Option<Sender<()>>,
+    warnings: Arc<AtomicU64>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -47,8 +50,12 @@ impl Follower {
     pub fn begin(args: Args, tell: impl Fn(&str) + Send + 'static) -> Result<Self, Failure> {
         let paths = Paths::new(&args)?;
         let (stop, stopped) = Stop::by_thread();
+        let warnings = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&warnings);
         let follow = move || {
             watch::follow(&args, &paths, &stopped, |report, told| {
+                let number = u64::try_from(report.findings.warnings.len());
+                counted.store(number.unwrap_or(u64::MAX), Ordering::Relaxed);
                 let News { troubles, changes } = News::of(report, told);
                 // The first pass finds what is in force already.
                 if told.is_some() || report.has_changes() || !report.done {
@@ -63,8 +70,14 @@ impl Follower {
             .map_err(|error| Failure::Data(format!("cannot follow the document: {error}")))?;
         Ok(Self {
             stop: Some(stop),
+            warnings,
             thread: Some(thread),
         })
+    }
+
+    /// The number of accounts that serve nothing, because their credential is missing.
+    pub fn warnings(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.warnings)
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use trilane_console::feed::{FeedVersions, PageError, PageRequest};
 
+use super::feed_reads::FeedReads;
 use super::keys_file::KeysFile;
 use super::sqlite::Database;
 
@@ -17,7 +18,7 @@ pub enum Feed {
     Sqlite(Database),
     /// From a database that another feed is copied to, once all of it was there: before, a missing key may be one that has not
     /// come yet.
-    Copy(Database, Arc<AtomicBool>),
+    Copy(Database, Arc<AtomicBool>, Arc<FeedReads>),
 }
 
 impl Feed {
@@ -29,7 +30,8 @@ impl Feed {
         match self {
             Self::File(file) => file.page(asked),
             Self::Sqlite(database) => database.page(asked),
-            Self::Copy(database, complete) => {
+            Self::Copy(database, complete, reads) => {
+                reads.note();
                 check(complete)?;
                 database.page(asked)
             }
@@ -44,7 +46,7 @@ impl Feed {
         match self {
             Self::File(file) => file.standing(),
             Self::Sqlite(database) => database.standing(),
-            Self::Copy(database, complete) => {
+            Self::Copy(database, complete, _) => {
                 check(complete)?;
                 database.standing()
             }

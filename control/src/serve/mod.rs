@@ -9,6 +9,7 @@ mod args;
 mod body;
 mod document;
 mod feed;
+mod feed_reads;
 mod keys_file;
 mod pulse;
 mod response;
@@ -32,6 +33,7 @@ use crate::tell::Teller;
 pub use args::ServeArgs;
 use document::Shelf;
 pub use feed::Feed;
+pub use feed_reads::FeedReads;
 use keys_file::KeysFile;
 pub use server::bind;
 pub use site::QueryAnswer;
@@ -187,7 +189,7 @@ async fn compact(feed: Arc<Feed>, age: Duration, teller: Teller) {
                 file.compact();
                 Ok(())
             }
-            Feed::Sqlite(database) | Feed::Copy(database, _) => database.compact(age),
+            Feed::Sqlite(database) | Feed::Copy(database, _, _) => database.compact(age),
         });
         if let Ok(Err(problem)) = done.await {
             teller.trouble(&format!("old removals stay for now: {problem}"));

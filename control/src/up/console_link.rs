@@ -1,10 +1,13 @@
 //! The way to a console: the agent beside its Envoy, and the console, in this process or elsewhere.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use tokio::net::TcpListener;
 use trilane_console::credentials::SealingKeyFile;
 use trilane_console::maintenance::Retention;
+use trilane_console::metrics::MetricsSource;
 use trilane_console::store::DatabaseAddress;
 
 use super::plan::{ConsolePlan, Plan};
@@ -13,6 +16,7 @@ use crate::agent::{Agent, AgentSettings, ConsoleUrl};
 use crate::console::{ConsoleSettings, RunningConsole, admit_local_agent};
 use crate::failure::Failure;
 use crate::host_port::HostPort;
+use crate::metrics_listener::{MetricsAddress, MetricsListener};
 use crate::serve;
 use crate::tell::Teller;
 
@@ -86,6 +90,24 @@ impl ConsoleLink {
     /// The agent.
     pub const fn agent(&self) -> &Agent {
         &self.agent
+    }
+
+    /// Serves the metrics of both. `warnings`: how many accounts have no credential.
+    ///
+    /// # Errors
+    /// The port that was named cannot be listened on.
+    pub async fn serve_metrics(
+        &self,
+        address: &MetricsAddress,
+        warnings: Arc<AtomicU64>,
+    ) -> Result<Option<MetricsListener>, Failure> {
+        let agent = self.agent.metrics().clone().with_accounts(Some(warnings));
+        let mut sources: Vec<Box<dyn MetricsSource>> = vec![Box::new(agent)];
+        if let Some(console) = &self.console {
+            sources.push(Box::new(console.metrics()));
+        }
+        let served = address.serve(sources, "--metrics-port", Teller::new(false));
+        served.await
     }
 
     /// Ends both, when what Envoy has written of the ledger is sent, or soon.

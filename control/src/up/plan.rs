@@ -12,6 +12,7 @@ use crate::data_directory::DataDirectory;
 use crate::envoy_program::EnvoyProgram;
 use crate::failure::Failure;
 use crate::host_port::HostPort;
+use crate::metrics_listener::MetricsAddress;
 use crate::run_directory::RunDirectory;
 use crate::timestamp::parse_duration;
 
@@ -21,6 +22,7 @@ const PORT: u16 = 10000;
 const TLS_PORT: u16 = 10443;
 const ADMIN_PORT: u16 = 9901;
 const CONSOLE_PORT: u16 = 10092;
+const METRICS_PORT: u16 = 10094;
 const CONCURRENCY: u32 = 2;
 const DRAIN: Duration = Duration::from_secs(60);
 const UNRESPONSIVE_AFTER: Duration = Duration::from_secs(30);
@@ -66,6 +68,8 @@ pub struct Plan {
     pub admin_port: u16,
     /// Where document and keys come from, if not from the document's file.
     pub console: Option<ConsolePlan>,
+    /// Where metrics of console and agent are served.
+    pub metrics: MetricsAddress,
     /// The document that is put in force: as its owner writes it, or as it comes from a console.
     pub document: PathBuf,
     /// The first version of the console's document.
@@ -150,6 +154,13 @@ impl Plan {
             tls_port: settings.tls_port.unwrap_or(TLS_PORT),
             admin_port: settings.admin_port.unwrap_or(ADMIN_PORT),
             imported: matches!(console, Some(ConsolePlan::Here { .. })).then(|| document.clone()),
+            metrics: MetricsAddress::new(
+                settings
+                    .metrics_port
+                    .map(|port| HostPort::loopback(port).to_string())
+                    .as_deref(),
+                &HostPort::loopback(METRICS_PORT).to_string(),
+            ),
             document: match console {
                 Some(_) => data.agent().document(),
                 None => document,

@@ -95,6 +95,10 @@ pub struct UpSettings {
     #[arg(long, value_name = "PORT", env = "TRILANE_CONSOLE_PORT")]
     pub console_port: Option<u16>,
 
+    /// Where metrics of console and agent are on this machine, at /metrics; 0: any free port [default: 10094]
+    #[arg(long, value_name = "PORT", env = "TRILANE_METRICS_PORT")]
+    pub metrics_port: Option<u16>,
+
     /// Take document and keys from the console at this address, and send it the ledger
     #[arg(
         long,
@@ -179,6 +183,7 @@ impl UpSettings {
             credentials: self.credentials.or(other.credentials),
             console: self.console || other.console,
             console_port: self.console_port.or(other.console_port),
+            metrics_port: self.metrics_port.or(other.metrics_port),
             console_url: self.console_url.or(other.console_url),
             console_ca: self.console_ca.or(other.console_ca),
             enrolment_token_file: self.enrolment_token_file.or(other.enrolment_token_file),

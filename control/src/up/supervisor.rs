@@ -69,11 +69,26 @@ pub async fn run(plan: Plan) -> Result<(), Failure> {
     let follower = Follower::begin(gateway.render_args(), |line| {
         tell(&format!("document: {line}"))
     })?;
+    let metrics = match &gateway.console {
+        None => Ok(None),
+        Some(link) => {
+            let warnings = follower.warnings();
+            link.serve_metrics(&gateway.plan.metrics, warnings).await
+        }
+    };
+    let metrics = match metrics {
+        Ok(metrics) => metrics,
+        Err(failure) => {
+            envoy.stop(LAST).await;
+            return Err(failure);
+        }
+    };
     let mut watch = Supervisor::new(gateway, envoy);
     let signal = watch.until_signal(&mut signals).await;
     // It may be in the middle of a document, which it does not begin with a signal anew.
     let follower = tokio::task::spawn_blocking(move || drop(follower));
     watch.end(signal, &mut signals).await;
+    drop(metrics);
     let _ = follower.await;
     Ok(())
 }

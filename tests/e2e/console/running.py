@@ -105,6 +105,12 @@ class Console:
         return f"http://127.0.0.1:{self.port}"
 
     @property
+    def metrics(self) -> str:
+        """Where its metrics are, since its last start."""
+        told = [json.loads(line) for line in self.log.read_text().splitlines() if '"event":"metrics"' in line]
+        return f"http://{told[-1]['address']}"
+
+    @property
     def api(self) -> Api:
         return Api(self.url, (self._place / "admin.token").read_text().strip())
 

@@ -23,7 +23,8 @@ READY = "Ctrl-C ends everything."
 def environment(**more: str) -> dict[str, str]:
     """That of the tests, with nothing that speaks to `trilane up` but the filter and Envoy."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("TRILANE_") and name != "ENVOY"}
-    return {**clean, "TRILANE_WASM": str(WASM), "ENVOY": str(fetch.envoy_binary()), **more}
+    free = {"TRILANE_METRICS_LISTEN": "127.0.0.1:0", "TRILANE_METRICS_PORT": "0"}
+    return {**clean, **free, "TRILANE_WASM": str(WASM), "ENVOY": str(fetch.envoy_binary()), **more}
 
 
 class Up:
@@ -96,6 +97,11 @@ class Up:
     @property
     def admin(self) -> str:
         return self._word("admin      ")
+
+    @property
+    def metrics(self) -> str:
+        """Where console and agent have theirs."""
+        return re.findall(r"metrics at (http://\S+)/metrics", self.said)[-1]
 
     @property
     def curls(self) -> list[str]:

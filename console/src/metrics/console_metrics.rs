@@ -1,0 +1,70 @@
+//! The metrics of a console.
+
+use core::fmt;
+use core::future::Future;
+use core::pin::Pin;
+use core::time::Duration;
+
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::Registry;
+use time::OffsetDateTime;
+use tokio::time::timeout;
+
+use super::counted::counted;
+use super::fleet;
+use super::server::{MetricsSource, MetricsText};
+use crate::store::{Store, StoreError, fleet as stored};
+
+/// How long the database may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// What all names begin with.
+const PREFIX: &str = "trilane_console";
+
+/// The metrics of a console over a database.
+pub struct ConsoleMetrics(Store);
+
+impl fmt::Debug for ConsoleMetrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ConsoleMetrics(..)")
+    }
+}
+
+impl ConsoleMetrics {
+    /// Those of the console over this database.
+    pub const fn new(store: Store) -> Self {
+        Self(store)
+    }
+
+    async fn standing(&self) -> Result<stored::FleetStanding, StoreError> {
+        let mut transaction = self.0.read().await?;
+        let standing = stored::read(&mut transaction).await;
+        transaction.rollback().await;
+        standing
+    }
+}
+
+impl MetricsSource for ConsoleMetrics {
+    fn write<'a>(
+        &'a self,
+        text: &'a mut MetricsText,
+    ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        Box::pin(async move {
+            let mut registry = Registry::with_prefix(PREFIX);
+            let version = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
+            registry.register("build", "The release of this console", version);
+            // A console whose database is away still says what it has counted.
+            let standing = timeout(PATIENCE, self.standing()).await;
+            let standing = standing.ok().and_then(Result::ok);
+            let up: Gauge = Gauge::default();
+            up.set(i64::from(standing.is_some()));
+            registry.register("database_up", "Whether the database answers", up);
+            if let Some(standing) = &standing {
+                let now = OffsetDateTime::now_utc().unix_timestamp();
+                fleet::register(&mut registry, standing, now);
+            }
+            counted().register(&mut registry);
+            text.add(&registry);
+        })
+    }
+}

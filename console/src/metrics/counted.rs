@@ -1,0 +1,310 @@
+//! What this process has done since it started.
+
+use core::time::Duration;
+use std::collections::BTreeSet;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+
+use crate::store::StoreError;
+
+/// The labels of a metric.
+pub(super) type MetricLabels = Vec<(&'static str, String)>;
+
+/// The most Envoys that have a series of their own; more are counted as one.
+pub(super) const ENVOYS: usize = 1000;
+/// The name under which the others are counted.
+pub(super) const OTHERS: &str = "(others)";
+
+/// One console runs in a process, and errors of its database come from everywhere.
+static COUNTED: LazyLock<ConsoleCounters> = LazyLock::new(ConsoleCounters::new);
+
+/// The counters of this process.
+pub fn counted() -> &'static ConsoleCounters {
+    &COUNTED
+}
+
+/// What became of a batch of the ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BatchOutcome {
+    /// It was taken in.
+    Taken,
+    /// It brought nothing new.
+    Repeated,
+    /// It does not begin where the batches before ended.
+    Elsewhere,
+    /// A sum would have been rounded.
+    Inexact,
+    /// The database did not take it.
+    Failed,
+}
+
+impl BatchOutcome {
+    const ALL: [Self; 5] = [
+        Self::Taken,
+        Self::Repeated,
+        Self::Elsewhere,
+        Self::Inexact,
+        Self::Failed,
+    ];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Taken => "taken",
+            Self::Repeated => "repeated",
+            Self::Elsewhere => "elsewhere",
+            Self::Inexact => "inexact",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// What became of an attempt to sign in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SignInOutcome {
+    /// A session began.
+    SignedIn,
+    /// Person or password is wrong.
+    Wrong,
+    /// There were too many failures before.
+    TooMany,
+    /// The link is not good, or no longer.
+    Link,
+}
+
+impl SignInOutcome {
+    const ALL: [Self; 4] = [Self::SignedIn, Self::Wrong, Self::TooMany, Self::Link];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::SignedIn => "signed_in",
+            Self::Wrong => "wrong",
+            Self::TooMany => "too_many",
+            Self::Link => "link",
+        }
+    }
+}
+
+/// What became of an attempt to deliver a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WebhookOutcome {
+    /// It was delivered.
+    Delivered,
+    /// It is tried again later.
+    Failed,
+    /// It is never tried again.
+    GivenUp,
+}
+
+impl WebhookOutcome {
+    const ALL: [Self; 3] = [Self::Delivered, Self::Failed, Self::GivenUp];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Delivered => "delivered",
+            Self::Failed => "failed",
+            Self::GivenUp => "given_up",
+        }
+    }
+}
+
+/// The kinds of errors of the database that are counted. A rule that a change violates is none.
+const ERRORS: [&str; 5] = ["unreachable", "conflict", "tables", "value", "other"];
+
+/// Counters of this process. A series is there from the beginning, or its first event would go unseen by `increase()`.
+#[derive(Debug)]
+pub struct ConsoleCounters {
+    requests: Family<MetricLabels, Counter>,
+    request_seconds: Family<MetricLabels, Histogram>,
+    lines: Family<MetricLabels, Counter>,
+    batches: Family<MetricLabels, Counter>,
+    sign_ins: Family<MetricLabels, Counter>,
+    webhooks: Family<MetricLabels, Counter>,
+    errors: Family<MetricLabels, Counter>,
+    changes: Histogram,
+    envoys: Mutex<BTreeSet<String>>,
+}
+
+impl ConsoleCounters {
+    fn new() -> Self {
+        let counters = Self {
+            requests: Family::default(),
+            request_seconds: Family::new_with_constructor(seconds),
+            lines: Family::default(),
+            batches: Family::default(),
+            sign_ins: Family::default(),
+            webhooks: Family::default(),
+            errors: Family::default(),
+            changes: seconds(),
+            envoys: Mutex::default(),
+        };
+        for kind in ERRORS {
+            drop(counters.errors.get_or_create(&one("kind", kind)));
+        }
+        for outcome in SignInOutcome::ALL {
+            drop(
+                counters
+                    .sign_ins
+                    .get_or_create(&one("result", outcome.name())),
+            );
+        }
+        for outcome in WebhookOutcome::ALL {
+            drop(
+                counters
+                    .webhooks
+                    .get_or_create(&one("result", outcome.name())),
+            );
+        }
+        counters
+    }
+
+    /// Counts a request.
+    pub fn request(&self, class: &'static str, status: u16, took: Duration) {
+        let labels = vec![("class", class.to_owned()), ("status", status.to_string())];
+        self.requests.get_or_create(&labels).inc();
+        let seconds = self.request_seconds.get_or_create(&one("class", class));
+        seconds.observe(took.as_secs_f64());
+    }
+
+    /// Counts a batch of the ledger, with the lines of it that were counted and kept aside now.
+    pub fn batch(&self, envoy: &str, outcome: BatchOutcome, lines: usize, aside: usize) {
+        let envoy = self.envoy(envoy);
+        let of = |name, value: &str| vec![("envoy", envoy.clone()), (name, value.to_owned())];
+        self.batches
+            .get_or_create(&of("result", outcome.name()))
+            .inc();
+        for (result, count) in [("counted", lines), ("aside", aside)] {
+            let count = u64::try_from(count).unwrap_or(u64::MAX);
+            self.lines
+                .get_or_create(&of("result", result))
+                .inc_by(count);
+        }
+    }
+
+    /// Makes the series of an Envoy that is known.
+    pub fn expect_envoy(&self, envoy: &str) {
+        let envoy = self.envoy(envoy);
+        let of = |value: &str| vec![("envoy", envoy.clone()), ("result", value.to_owned())];
+        for outcome in BatchOutcome::ALL {
+            drop(self.batches.get_or_create(&of(outcome.name())));
+        }
+        for result in ["counted", "aside"] {
+            drop(self.lines.get_or_create(&of(result)));
+        }
+    }
+
+    /// The label of an Envoy: there are never too many.
+    fn envoy(&self, envoy: &str) -> String {
+        let mut known = self.envoys.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.contains(envoy) {
+            return envoy.to_owned();
+        }
+        if known.len() >= ENVOYS {
+            return OTHERS.to_owned();
+        }
+        known.insert(envoy.to_owned());
+        envoy.to_owned()
+    }
+
+    /// Counts an attempt to sign in.
+    pub fn sign_in(&self, outcome: SignInOutcome) {
+        let labels = one("result", outcome.name());
+        self.sign_ins.get_or_create(&labels).inc();
+    }
+
+    /// Counts an attempt to deliver a message.
+    pub fn webhook(&self, outcome: WebhookOutcome) {
+        let labels = one("result", outcome.name());
+        self.webhooks.get_or_create(&labels).inc();
+    }
+
+    /// Counts an error of the database.
+    pub fn database_error(&self, error: &StoreError) {
+        let kind = match error {
+            StoreError::Unreachable(_) => "unreachable",
+            StoreError::Conflict => "conflict",
+            StoreError::Tables(_) => "tables",
+            StoreError::Value(_) => "value",
+            StoreError::Other(_) => "other",
+            StoreError::Address | StoreError::Rule(_) => return,
+        };
+        self.errors.get_or_create(&one("kind", kind)).inc();
+    }
+
+    /// Counts a change of the database, from its first attempt to its end.
+    pub fn database_change(&self, took: Duration) {
+        self.changes.observe(took.as_secs_f64());
+    }
+
+    pub(super) fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "requests",
+            "Requests, by class of route and status",
+            self.requests.clone(),
+        );
+        registry.register(
+            "request_seconds",
+            "How long requests took, by class of route",
+            self.request_seconds.clone(),
+        );
+        registry.register(
+            "ledger_lines",
+            "Lines of the ledger that were counted, and kept aside",
+            self.lines.clone(),
+        );
+        registry.register(
+            "ledger_batches",
+            "Batches of the ledger, by what became of them",
+            self.batches.clone(),
+        );
+        registry.register(
+            "sign_ins",
+            "Attempts to sign in, by what became of them",
+            self.sign_ins.clone(),
+        );
+        registry.register(
+            "webhook_attempts",
+            "Attempts to deliver messages, by what became of them",
+            self.webhooks.clone(),
+        );
+        registry.register(
+            "database_errors",
+            "Errors of the database, by kind",
+            self.errors.clone(),
+        );
+        registry.register(
+            "database_change_seconds",
+            "How long changes of the database took, waiting for others included",
+            self.changes.clone(),
+        );
+    }
+}
+
+pub(super) fn one(name: &'static str, value: &str) -> MetricLabels {
+    vec![(name, value.to_owned())]
+}
+
+/// From a millisecond to ten seconds.
+fn seconds() -> Histogram {
+    Histogram::new([
+        0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_never_too_many_envoys() {
+        let counters = ConsoleCounters::new();
+        for number in 0..ENVOYS {
+            assert_eq!(counters.envoy(&format!("e{number}")), format!("e{number}"));
+        }
+        assert_eq!(counters.envoy("one more"), OTHERS);
+        assert_eq!(counters.envoy("e0"), "e0", "one that is known stays");
+    }
+}

@@ -1,0 +1,129 @@
+//! How the fleet stands, in few statements: for metrics, which ask every few seconds.
+
+use std::collections::BTreeMap;
+
+use super::{StoreError, Transaction, on_either};
+
+/// The most Envoys that are told.
+const MOST: i64 = 1000;
+
+/// How the fleet stands.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FleetStanding {
+    /// The version of the document in force, and when it was published.
+    pub document: Option<(i64, i64)>,
+    /// What agents know it by.
+    pub etag: Option<String>,
+    /// The greatest version of the feed of keys.
+    pub keys: i64,
+    /// The greatest version of the spend feed.
+    pub spend: i64,
+    /// Messages that are not delivered yet.
+    pub messages: MessageCounts,
+    /// The Envoys that are not revoked.
+    pub envoys: Vec<EnvoyStanding>,
+}
+
+/// Messages that are not delivered yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MessageCounts {
+    /// All of them.
+    pub waiting: i64,
+    /// Those of which an attempt has failed.
+    pub failing: i64,
+}
+
+/// How one Envoy stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EnvoyStanding {
+    /// Its id.
+    pub id: String,
+    /// When its agent enrolled, in microseconds since 1970.
+    pub enrolled_at: Option<i64>,
+    /// When its agent was last heard of.
+    pub seen_at: Option<i64>,
+    /// What it said then: JSON.
+    pub report: Option<String>,
+    /// What of its ledger was taken in.
+    pub ledger: Option<LedgerStanding>,
+}
+
+/// What of an Envoy's ledger was taken in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LedgerStanding {
+    /// The bytes, of all its files.
+    pub position: i64,
+    /// When the last batch was.
+    pub taken_at: i64,
+}
+
+type EnvoyRow = (String, Option<i64>, Option<i64>, Option<String>);
+
+/// How the fleet stands.
+///
+/// # Errors
+/// Those of the database.
+pub async fn read(transaction: &mut Transaction) -> Result<FleetStanding, StoreError> {
+    let document: Option<(i64, i64, String)> = on_either!(transaction, connection => {
+        sqlx::query_as("SELECT version, published_at, etag FROM documents ORDER BY version DESC LIMIT 1")
+            .fetch_optional(connection)
+            .await?
+    });
+    let (keys, spend): (i64, i64) = on_either!(transaction, connection => {
+        sqlx::query_as("SELECT (SELECT head FROM key_feed), (SELECT head FROM spend_feed)")
+            .fetch_one(connection)
+            .await?
+    });
+    let (waiting, failing): (i64, i64) = on_either!(transaction, connection => {
+        sqlx::query_as("SELECT COUNT(*), COUNT(problem) FROM webhook_events WHERE next_at IS NOT NULL")
+            .fetch_one(connection)
+            .await?
+    });
+    let mut ledgers = ledgers(transaction).await?;
+    let envoys: Vec<EnvoyRow> = on_either!(transaction, connection => {
+        sqlx::query_as(
+            "SELECT envoys.id, enrolled_at, seen_at, report FROM envoys JOIN people ON people.id = envoys.id \
+             WHERE NOT disabled ORDER BY envoys.id LIMIT $1",
+        )
+        .bind(MOST)
+        .fetch_all(connection)
+        .await?
+    });
+    let envoys = envoys
+        .into_iter()
+        .map(|(id, enrolled_at, seen_at, report)| EnvoyStanding {
+            ledger: ledgers.remove(&id),
+            id,
+            enrolled_at,
+            seen_at,
+            report,
+        });
+    let (document, etag) = document
+        .map(|(version, published_at, etag)| ((version, published_at), etag))
+        .unzip();
+    Ok(FleetStanding {
+        document,
+        etag,
+        keys,
+        spend,
+        messages: MessageCounts { waiting, failing },
+        envoys: envoys.collect(),
+    })
+}
+
+async fn ledgers(
+    transaction: &mut Transaction,
+) -> Result<BTreeMap<String, LedgerStanding>, StoreError> {
+    let rows: Vec<(String, i64, i64)> = on_either!(transaction, connection => {
+        sqlx::query_as(
+            "SELECT envoy_id, CAST(SUM(position) AS BIGINT), MAX(taken_at) FROM ledger_files GROUP BY envoy_id",
+        )
+        .fetch_all(connection)
+        .await?
+    });
+    let ledger = |(id, position, taken_at)| {
+        let ledger = LedgerStanding { position, taken_at };
+        (id, ledger)
+    };
+    Ok(rows.into_iter().map(ledger).collect())
+}

@@ -1,0 +1,76 @@
+//! Where metrics are served: a listener of its own, on loopback unless it is said otherwise.
+
+use serde_json::json;
+use tokio::task::JoinHandle;
+use trilane_console::metrics::{MetricsSource, serve};
+
+use crate::failure::Failure;
+use crate::serve::bind;
+use crate::tell::Teller;
+
+/// What stands in the place of an address where no metrics are wanted.
+const NONE: &str = "none";
+
+/// Where metrics are served.
+#[derive(Debug, Clone)]
+pub struct MetricsAddress {
+    address: String,
+    /// Whether it was said, or is the default.
+    said: bool,
+}
+
+impl MetricsAddress {
+    /// The one that was said, or else the default one.
+    pub fn new(said: Option<&str>, default: &str) -> Self {
+        Self {
+            address: said.unwrap_or(default).to_owned(),
+            said: said.is_some(),
+        }
+    }
+
+    /// Serves there. A default address that is taken is no reason not to run.
+    ///
+    /// # Errors
+    /// The address that was said cannot be listened on.
+    pub async fn serve(
+        &self,
+        sources: Vec<Box<dyn MetricsSource>>,
+        option: &str,
+        teller: Teller,
+    ) -> Result<Option<MetricsListener>, Failure> {
+        if self.address == NONE {
+            return Ok(None);
+        }
+        let listener = match bind(&self.address).await {
+            Ok(listener) => listener,
+            Err(why) if self.said => return Err(Failure::Data(why)),
+            Err(_) => {
+                let taken = &self.address;
+                teller.trouble(&format!(
+                    "no metrics: {taken} is taken. Choose another address with {option}, or none with {option} {NONE}"
+                ));
+                return Ok(None);
+            }
+        };
+        let address = listener.local_addr();
+        let address = address.map_err(|error| Failure::Data(format!("cannot listen: {error}")))?;
+        let text = format!("metrics at http://{address}/metrics");
+        teller.news("metrics", &text, json!({"address": address.to_string()}));
+        let serving = tokio::spawn(async move {
+            if let Err(error) = serve(listener, sources).await {
+                teller.trouble(&format!("no more metrics: {error}"));
+            }
+        });
+        Ok(Some(MetricsListener(serving)))
+    }
+}
+
+/// Serves metrics until this is dropped.
+#[derive(Debug)]
+pub struct MetricsListener(JoinHandle<()>);
+
+impl Drop for MetricsListener {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
