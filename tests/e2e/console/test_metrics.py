@@ -31,6 +31,8 @@ def test_one_page_on_one_machine(tmp_path: Path) -> None:
         key = re.search(r"tl\w*-\S+", (tmp_path / "data" / "admin.token").read_text())
         assert key, "the admin's token"
         until(lambda: scrape_own(up.metrics).value("trilane_console_envoy_document_current", envoy="local") == 1, 20)
+        assert ask(up.url, "trilane-demo-b") == 200
+        until(lambda: scrape_own(up.metrics).value("trilane_console_ledger_position_bytes", envoy="local") > 0, 20)
         until(lambda: scrape_own(up.metrics).value("trilane_agent_feed_read_age_seconds", feed="keys") < 3, 20)
         scraped = scrape_own(up.metrics)
         assert families(scraped, "trilane_console_") == {name: metric.kind for name, metric in CONSOLE_METRICS.items()}

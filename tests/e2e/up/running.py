@@ -101,6 +101,7 @@ class Up:
     @property
     def metrics(self) -> str:
         """Where console and agent have theirs."""
+        self.until("/metrics\n")
         return re.findall(r"metrics at (http://\S+)/metrics", self.said)[-1]
 
     @property
