@@ -261,7 +261,7 @@ def test_what_a_page_points_at_is_there(page: str) -> None:
             slugs = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
             assert section in slugs, f"{page}: {place}#{section}"
     file = ""
-    for named, name in re.findall(r"`((?:tests|src|control)/[\w/.]+)?(?:::(\w+))?`", text):
+    for named, name in re.findall(r"`((?:tests|src|control|console)/[\w/.]+)?(?:::(\w+))?`", text):
         file = named or file  # `::test` alone is in the file named last
         assert (ROOT / file).exists(), f"{page}: {file}"
         assert not name or re.search(rf"(def|fn) {name}\b", (ROOT / file).read_text()), f"{page}: {file} has no {name}"
