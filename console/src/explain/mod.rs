@@ -1,8 +1,8 @@
 //! What the gateway would do with a request, and why; or what happened to one that is over.
 //!
-//! A described [`request`] goes through the gateway's own state machine ([`crate::gateway`]). Its result, with the reason of
-//! each [`step`] of the decision, makes the [`explanation`]. A request that is over is explained from its ledger line
-//! ([`past`]), and may be run [`again()`] as it would be decided now.
+//! A described `request` goes through the gateway's own state machine ([`crate::gateway`]). Its result, with the reason of
+//! each `step` of the decision, makes the `explanation`. A request that is over is explained from its ledger line
+//! (`past`), and may be run [`again()`] as it would be decided now.
 
 mod again;
 mod explanation;

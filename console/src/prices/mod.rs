@@ -1,4 +1,4 @@
-//! Prices of models: the [`catalogue`] of what vendors' pages state, a file of data in this library, and what puts it into
+//! Prices of models: the `catalogue` of what vendors' pages state, a file of data in this library, and what puts it into
 //! documents that ask for it ([`resolve()`]).
 
 mod catalogue;

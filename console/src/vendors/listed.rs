@@ -13,7 +13,7 @@ pub struct ListedModel {
     pub id: String,
     /// Its name for people, where the list has one.
     pub display_name: Option<String>,
-    /// What the list says that it costs: see [`stated`].
+    /// What the list says that it costs: see `stated`.
     pub prices: Option<StatedPrices>,
 }
 
