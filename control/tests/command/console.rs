@@ -39,7 +39,11 @@ impl Console {
         let told = BufReader::new(child.stdout.take().unwrap());
         let address = told.lines().find_map(|line| {
             let line: Value = serde_json::from_str(&line.unwrap()).unwrap();
-            line["address"].as_str().map(str::to_owned)
+            let listens = line["event"] == "listening";
+            line["address"]
+                .as_str()
+                .filter(|_| listens)
+                .map(str::to_owned)
         });
         let token = std::fs::read_to_string(files.path("token")).unwrap_or_default();
         Self {
