@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
+use super::fields::microseconds;
 use super::paging::{ItemPage, PageParams};
 use super::parts::Params;
 use super::problem::ApiProblem;
 use super::state::{ConsoleState, moment};
 use crate::store::audit::{self, AuditEntry, AuditFilter};
-use crate::timestamp;
 
 /// A change.
 #[derive(Debug, Serialize, ToSchema)]
@@ -62,15 +62,6 @@ pub struct AuditParams {
     pub(crate) since: Option<String>,
     /// Before this moment.
     pub(crate) until: Option<String>,
-}
-
-fn microseconds(name: &str, text: Option<&String>) -> Result<Option<i64>, ApiProblem> {
-    let read = |text: &String| {
-        let time = timestamp::parse(text)
-            .ok_or_else(|| ApiProblem::bad(format!("{name} must be an RFC 3339 time")))?;
-        Ok(time.unix_timestamp().saturating_mul(1_000_000))
-    };
-    text.map(read).transpose()
 }
 
 /// Changes, the latest first.

@@ -1,6 +1,9 @@
-//! Fields that may be absent, null or given.
+//! Fields that may be absent, null or given, and parameters that are moments.
 
 use serde::{Deserialize, Deserializer};
+
+use super::problem::ApiProblem;
+use crate::timestamp;
 
 /// Reads a field that is there: `null` takes a value away, where an absent field leaves it.
 ///
@@ -10,4 +13,17 @@ pub fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Option<T>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
+}
+
+/// A moment that a parameter names, in microseconds since 1970.
+///
+/// # Errors
+/// It is no RFC 3339 time.
+pub fn microseconds(name: &str, text: Option<&String>) -> Result<Option<i64>, ApiProblem> {
+    let read = |text: &String| {
+        let time = timestamp::parse(text)
+            .ok_or_else(|| ApiProblem::bad(format!("{name} must be an RFC 3339 time")))?;
+        Ok(time.unix_timestamp().saturating_mul(1_000_000))
+    };
+    text.map(read).transpose()
 }

@@ -474,18 +474,14 @@ fn revision(key: &StoredKey) -> String {
         .to_owned()
 }
 
-/// Checks a key as the gateway does: by itself, and together with the document in force, of which it needs the group, and with
-/// a budget the prices of all models.
+/// A key as a document has it.
 ///
 /// # Errors
-/// What a gateway would not take, each at its field.
-pub(super) async fn check(
-    transaction: &mut Transaction,
-    key: &StoredKey,
-) -> Result<(), ApiProblem> {
+/// Its limits or models are not as in a document.
+pub fn key_document(key: &StoredKey) -> Result<KeyDocument, ApiProblem> {
     let limits = key.limits.as_deref().map(serde_json::from_str);
     let models = key.models.as_deref().map(serde_json::from_str);
-    let mut written = KeyDocument {
+    Ok(KeyDocument {
         id: Some(key.id.clone()),
         sha256: Some(key.sha256.clone()),
         group: Some(key.group_id.clone()),
@@ -500,7 +496,19 @@ pub(super) async fn check(
             .transpose()
             .map_err(|_| ApiProblem::invalid("limits", "are not as in a document"))?,
         ..KeyDocument::default()
-    };
+    })
+}
+
+/// Checks a key as the gateway does: by itself, and together with the document in force, of which it needs the group, and with
+/// a budget the prices of all models.
+///
+/// # Errors
+/// What a gateway would not take, each at its field.
+pub(super) async fn check(
+    transaction: &mut Transaction,
+    key: &StoredKey,
+) -> Result<(), ApiProblem> {
+    let mut written = key_document(key)?;
     let mut problems = Problems::default();
     if let Some(label) = &key.label
         && (label.is_empty() || label.len() > 128 || label.chars().any(char::is_control))

@@ -19,8 +19,9 @@ use utoipa_axum::routes;
 use super::problem::{ApiProblem, PlacedProblem};
 use super::state::ConsoleState;
 use super::{
-    audit, budgets, credentials, documents, drafts, envoys, feed, keys, ledger, me, people, report,
-    requests, sign_in, spend, spend_feed, team_members, teams, tokens, usage, webhooks,
+    audit, budgets, credentials, documents, drafts, envoys, feed, hour_counts, keys, ledger, me,
+    one_request, people, report, requests, sign_in, spend, spend_feed, team_members, teams, tokens,
+    usage, webhooks,
 };
 use super::{key_models, key_rotation, sign_in_links};
 use crate::intake::LedgerBatch;
@@ -125,7 +126,10 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
         .routes(routes!(spend::get))
         .routes(routes!(budgets::list))
         .routes(routes!(budgets::get, budgets::set, budgets::remove))
+        .routes(routes!(hour_counts::first_bytes))
+        .routes(routes!(hour_counts::attempts))
         .routes(routes!(requests::list))
+        .routes(routes!(one_request::get))
         .routes(routes!(webhooks::list, webhooks::create))
         .routes(routes!(webhooks::remove))
         .routes(routes!(people::list, people::create))

@@ -64,6 +64,12 @@ impl PageParams {
     }
 }
 
+/// The cursor that stands for a place.
+pub fn cursor(place: &impl Serialize) -> String {
+    // Texts and numbers, into memory: it cannot fail.
+    hex::encode(serde_json::to_vec(place).unwrap_or_default())
+}
+
 /// How many items a page may have.
 #[derive(Debug, Clone, Copy)]
 pub struct PageLimit(u16);
@@ -84,9 +90,7 @@ impl PageLimit {
         let more = fetched.len() > usize::from(self.0);
         fetched.truncate(usize::from(self.0));
         let last = fetched.last().filter(|_| more);
-        // Texts and numbers, into memory: it cannot fail.
-        let next =
-            last.map(|last| hex::encode(serde_json::to_vec(&place(last)).unwrap_or_default()));
+        let next = last.map(|last| cursor(&place(last)));
         ItemPage {
             items: fetched.into_iter().map(shown).collect(),
             next,

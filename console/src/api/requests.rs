@@ -7,24 +7,77 @@ use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use super::caller::Caller;
-use super::paging::{ItemPage, PageParams};
+use super::fields::microseconds;
+use super::paging::{ItemPage, PageParams, cursor};
 use super::parts::Params;
 use super::problem::ApiProblem;
 use super::state::ConsoleState;
-use crate::store::requests::{self, RequestLine, RequestPlace, RequestQuery};
+use crate::store::requests::{self, RequestColumn, RequestLine, RequestPlace, RequestQuery};
 
 /// Which requests are asked for.
-#[derive(Debug, Default, Deserialize, IntoParams)]
+#[derive(Debug, Default, Clone, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(default)]
 pub struct RequestParams {
     /// Of this key only.
     pub(crate) key: Option<String>,
+    /// Of this owner only.
+    pub(crate) owner: Option<String>,
+    /// Of keys of this team only.
+    pub(crate) team: Option<String>,
+    /// Of keys of this group only.
+    pub(crate) group: Option<String>,
+    /// Of this model only.
+    pub(crate) model: Option<String>,
+    /// That went to this upstream account, or to it last.
+    pub(crate) account: Option<String>,
+    /// With this outcome only.
+    pub(crate) outcome: Option<String>,
+    /// With this status only, such as 429, or with one of a class, such as 4xx. 0: none was sent.
+    #[param(pattern = "^([0-9]{1,3}|[1-5]xx)$")]
+    pub(crate) status: Option<String>,
+    /// That began from this moment on, as RFC 3339.
+    pub(crate) since: Option<String>,
+    /// That began before this moment.
+    pub(crate) until: Option<String>,
+}
+
+impl RequestParams {
+    /// The values that no index leads to.
+    fn columns(&self) -> Result<Vec<(RequestColumn, &str)>, ApiProblem> {
+        let named = [
+            (RequestColumn::Team, &self.team),
+            (RequestColumn::Group, &self.group),
+            (RequestColumn::Model, &self.model),
+            (RequestColumn::Account, &self.account),
+            (RequestColumn::Outcome, &self.outcome),
+        ];
+        let named = named.into_iter();
+        let named = named.filter_map(|(column, value)| Some((column, value.as_deref()?)));
+        let mut all: Vec<_> = named.collect();
+        if let Some(status) = &self.status {
+            let class = status.strip_suffix("xx");
+            let is_class = |class: &str| ["1", "2", "3", "4", "5"].contains(&class);
+            let is_status =
+                (1..=3).contains(&status.len()) && status.bytes().all(|b| b.is_ascii_digit());
+            match class {
+                Some(class) if is_class(class) => all.push((RequestColumn::StatusClass, class)),
+                None if is_status => all.push((RequestColumn::Status, status)),
+                _ => {
+                    let why = "status must be one such as 429, or a class such as 4xx";
+                    return Err(ApiProblem::bad(why));
+                }
+            }
+        }
+        Ok(all)
+    }
 }
 
 /// A request.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RequestView {
+    /// Its id in this console.
+    pub(crate) id: String,
     /// The Envoy that served it.
     pub(crate) envoy: String,
     /// Its line of the ledger.
@@ -32,15 +85,18 @@ pub struct RequestView {
     pub(crate) line: Value,
 }
 
-fn view(line: RequestLine) -> RequestView {
+/// A line of the ledger, as a request.
+pub(super) fn view(line: RequestLine) -> RequestView {
     RequestView {
+        id: line.place().to_string(),
         envoy: line.envoy_id,
         // It could be read when it came; bytes that are no UTF-8 have been replaced since.
         line: serde_json::from_str(&line.line).unwrap_or(Value::String(line.line)),
     }
 }
 
-/// The latest requests, as far as their lines are kept. Members see their own.
+/// The latest requests, as far as their lines are kept. Members see their own. A page looks at some thousand requests at most: where
+/// few are as asked for it may be short, or empty, and `next` goes on from there.
 #[utoipa::path(get, operation_id = "list_requests", path = "/api/v1/requests", tag = "usage", params(RequestParams, PageParams),
     responses((status = 200, body = ItemPage<RequestView>)))]
 pub async fn list(
@@ -50,18 +106,35 @@ pub async fn list(
     Params(page): Params<PageParams>,
 ) -> Result<Json<ItemPage<RequestView>>, ApiProblem> {
     let limit = page.limit()?;
-    if asked.key.as_ref().is_some_and(|key| key.contains('\0')) {
+    let columns = asked.columns()?;
+    let names = [&asked.key, &asked.owner].into_iter().flatten();
+    let mut names = names
+        .map(String::as_str)
+        .chain(columns.iter().map(|of| of.1));
+    if names.any(|name| name.contains('\0')) {
         return Err(ApiProblem::bad("no name has a zero byte"));
+    }
+    if let (Some(only), Some(owner)) = (caller.only_owner(), &asked.owner)
+        && only != owner
+    {
+        return Err(ApiProblem::forbidden("members see their own requests"));
     }
     let before: Option<RequestPlace> = page.after()?;
     let query = RequestQuery {
         key: asked.key.as_deref(),
-        owner: caller.only_owner(),
+        owner: caller.only_owner().or(asked.owner.as_deref()),
+        since: microseconds("since", asked.since.as_ref())?,
+        until: microseconds("until", asked.until.as_ref())?,
+        with: columns,
         before: before.as_ref(),
         limit: limit.to_fetch(),
     };
     let mut transaction = state.store.read().await?;
-    let lines = requests::recent(&mut transaction, &query).await?;
+    let found = requests::recent(&mut transaction, &query).await?;
     transaction.rollback().await;
-    Ok(Json(limit.page(lines, RequestLine::place, view)))
+    let mut page = limit.page(found.lines, RequestLine::place, view);
+    if page.next.is_none() {
+        page.next = found.searched_to.as_ref().map(cursor);
+    }
+    Ok(Json(page))
 }

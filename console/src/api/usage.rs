@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::caller::Caller;
-use super::paging::{ItemPage, PageParams};
+use super::paging::{ItemPage, PageParams, cursor};
 use super::parts::Params;
 use super::problem::ApiProblem;
 use super::state::ConsoleState;
@@ -44,6 +44,10 @@ pub struct UsageParams {
 pub struct UsageView {
     /// The values that were asked for, by their names. Empty where requests have none.
     pub(crate) values: BTreeMap<&'static str, String>,
+    /// The same, and the currency, as the cursor has them.
+    #[serde(skip)]
+    #[schema(ignore)]
+    pub(crate) place: Vec<String>,
     /// The currency of the charges; empty if there are none.
     pub(crate) currency: String,
     /// The counts, by the names that `trilane usage` gives them.
@@ -55,16 +59,29 @@ pub struct UsageView {
 }
 
 impl UsageView {
+    /// The cursor of the page after it.
+    pub(crate) fn cursor(&self) -> String {
+        cursor(&self.place)
+    }
+
     /// A count by its name.
     pub(crate) fn count(&self, name: &str) -> u64 {
         self.counts.get(name).copied().unwrap_or_default()
     }
 }
 
+/// Where sums stand in their list.
+fn place(sums: &UsageSums) -> Vec<String> {
+    let mut place = sums.values.clone();
+    place.push(sums.currency.clone());
+    place
+}
+
 fn view(by: &[UsageColumn], sums: UsageSums) -> UsageView {
     let names = by.iter().map(|column| column.name());
     let measures = Measure::ALL.into_iter().map(Measure::name);
     UsageView {
+        place: place(&sums),
         values: names.zip(sums.values).collect(),
         currency: sums.currency,
         counts: measures.zip(sums.counts).collect(),
@@ -92,7 +109,10 @@ fn columns(by: &str) -> Result<Vec<UsageColumn>, ApiProblem> {
 }
 
 /// The first hour of a period.
-fn hour(name: &str, text: Option<String>) -> Result<Option<String>, ApiProblem> {
+///
+/// # Errors
+/// It is neither an hour nor a day.
+pub(super) fn hour(name: &str, text: Option<String>) -> Result<Option<String>, ApiProblem> {
     let Some(text) = text else {
         return Ok(None);
     };
@@ -159,11 +179,6 @@ pub async fn list(
     let mut transaction = state.store.read().await?;
     let sums = usage_hours::sums(&mut transaction, &query).await?;
     transaction.rollback().await;
-    let place = |sums: &UsageSums| {
-        let mut place = sums.values.clone();
-        place.push(sums.currency.clone());
-        place
-    };
     Ok(Json(limit.page(sums, place, |sums| view(&by, sums))))
 }
 

@@ -15,6 +15,8 @@ pub use again::again;
 pub use explanation::{
     BodyReplacement, ExplainedReply, Explanation, ForwardedRequest, Resolved, Url,
 };
-pub use past::{ChargedItem, ExplainedPart, ItemizedCharge, LedgerLine, PastRequest, failure};
+pub use past::{
+    ChargedItem, ExplainedPart, ItemizedCharge, LedgerLine, MultiplierFactor, PastRequest, failure,
+};
 pub use request::DescribedRequest;
 pub use step::{DecisionStep, StepName, StepResult};

@@ -8,6 +8,7 @@ use time::{Date, OffsetDateTime};
 
 use super::batch::LedgerBatch;
 use crate::ledger::{Inexact, LedgerRecord, Sum, Unread, UsageTotals};
+use crate::store::hour_counts::{self, AttemptKey, FirstByteKey};
 use crate::store::lines_aside::AsideLine;
 use crate::store::requests::RequestLine;
 use crate::store::spend::SpendKey;
@@ -41,6 +42,10 @@ pub struct Gathered {
     pub shares: BTreeMap<ShareKey, Sum>,
     /// When keys were last used.
     pub used: BTreeMap<String, i64>,
+    /// How soon responses began.
+    pub first_bytes: BTreeMap<FirstByteKey, i64>,
+    /// How attempts at upstream accounts ended.
+    pub attempts: BTreeMap<AttemptKey, i64>,
     /// The lines that were counted.
     pub requests: Vec<RequestLine>,
     /// Those that were not.
@@ -145,11 +150,15 @@ impl Gathered {
             at,
             key_id: text(record.key()),
             owner: text(record.owner()),
+            team: text(record.team()),
             group_id: text(record.group()),
+            account: text(record.account()),
             model: text(record.model()),
+            status: record.status_code().to_string(),
             outcome: text(record.outcome()),
             line: text(&String::from_utf8_lossy(line)),
         });
+        self.count(record);
         self.hours.entry(key).or_default().add(record)?;
         if !record.key().is_empty() {
             let used = self.used.entry(text(record.key())).or_insert(at);
@@ -181,6 +190,29 @@ impl Gathered {
             }
         }
         Ok(())
+    }
+
+    /// Counts what the line says of the time to the first byte, and of attempts.
+    fn count(&mut self, record: &LedgerRecord<'_>) {
+        let hour = hour(record.time);
+        let is_good = (200..300).contains(&record.status_code());
+        if let Some(microseconds) = record.first_byte_us().filter(|_| is_good) {
+            let bound = hour_counts::bound(microseconds);
+            let (model, account) = (text(record.model()), text(record.account()));
+            let key = (hour.clone(), model, account, bound);
+            let count = self.first_bytes.entry(key).or_default();
+            *count = count.saturating_add(1);
+        }
+        for (account, ended) in record.attempts() {
+            let key = [
+                hour.clone(),
+                text(record.source()),
+                text(account),
+                text(ended),
+            ];
+            let count = self.attempts.entry(key).or_default();
+            *count = count.saturating_add(1);
+        }
     }
 
     fn keep_aside(&mut self, line: &[u8], position: i64, reason: &str, detail: String) {

@@ -10,8 +10,8 @@ use crate::in_transaction;
 use crate::ledger::Inexact;
 use crate::metrics::{BatchOutcome, counted};
 use crate::store::{
-    AsStoreError, Store, StoreError, Transaction, ledger_files, lines_aside, requests, spend,
-    spend_feed, usage_hours,
+    AsStoreError, Store, StoreError, Transaction, hour_counts, ledger_files, lines_aside, requests,
+    spend, spend_feed, usage_hours,
 };
 
 /// What became of a batch.
@@ -136,6 +136,8 @@ async fn take_in(
     lines_aside::insert(transaction, envoy, file, &gathered.aside, taken_at).await?;
     requests::insert(transaction, now.date(), &gathered.requests).await?;
     usage_hours::add(transaction, &gathered.hours).await?;
+    hour_counts::add_first_bytes(transaction, &gathered.first_bytes).await?;
+    hour_counts::add_attempts(transaction, &gathered.attempts).await?;
     spend::add(transaction, &gathered.charges).await?;
     spend::note_use(transaction, &gathered.used).await?;
     spend_feed::add(

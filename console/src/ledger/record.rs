@@ -12,6 +12,23 @@ use super::charge;
 use super::measure::Measure;
 use crate::timestamp;
 
+/// How an attempt ended that was answered, and one before whose answer the client left.
+const ANSWERED: &str = "answered";
+const LEFT: &str = "client_left";
+/// The kinds of failed attempts.
+const FAILURES: [&str; 10] = [
+    "rate_limited",
+    "overloaded",
+    "server_error",
+    "unauthorized",
+    "no_credential",
+    "connection",
+    "tls",
+    "no_host",
+    "no_answer",
+    "no_time",
+];
+
 /// The status of a request's usage, as the gateway reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
@@ -107,11 +124,45 @@ impl<'a> LedgerRecord<'a> {
 
     /// When the request ended, if the line says so.
     pub fn end(&self) -> OffsetDateTime {
-        let later = match self.line.duration {
-            Some(Lasted::Milliseconds(milliseconds)) => timestamp::after(self.time, milliseconds),
-            Some(Lasted::Other(_)) | None => None,
-        };
+        let duration = self.line.duration.as_ref().and_then(Lasted::whole);
+        let later = duration.and_then(|milliseconds| timestamp::after(self.time, milliseconds));
         later.unwrap_or(self.time)
+    }
+
+    /// The status of the response; 0: none was sent.
+    pub fn status_code(&self) -> u16 {
+        self.line.status_code.unwrap_or_default()
+    }
+
+    /// How long it took from the request's head to the first byte of the response's body, in microseconds.
+    pub fn first_byte_us(&self) -> Option<u64> {
+        self.line.first_byte.as_ref()?.whole()
+    }
+
+    /// The attempts at upstream accounts: the account of each, and how it ended. Names and kinds that no gateway writes are left
+    /// out, so that counts by them are bounded.
+    pub fn attempts(&self) -> impl Iterator<Item = (&str, &str)> {
+        let failed = match &self.line.failed {
+            Some(FailedAttempts::List(list)) => list.as_slice(),
+            Some(FailedAttempts::Other(_)) | None => &[],
+        };
+        let tries = self.line.tries.as_ref().and_then(Lasted::whole);
+        let failures = u64::try_from(failed.len()).unwrap_or(u64::MAX);
+        let is_answered = tries.is_some_and(|tries| tries > failures);
+        // Without a status the client left before the last one answered.
+        let ended = if self.status_code() == 0 {
+            LEFT
+        } else {
+            ANSWERED
+        };
+        let last = Some((self.account(), ended));
+        let last = last.filter(|(account, _)| is_answered && !account.is_empty());
+        let failed = failed.iter().filter_map(|attempt| {
+            let kind = FAILURES.iter().find(|kind| **kind == attempt.kind)?;
+            let is_name = !attempt.account.is_empty() && attempt.account.len() <= 256;
+            is_name.then_some((attempt.account.as_str(), *kind))
+        });
+        failed.chain(last)
     }
 
     /// The account key's id.
@@ -235,6 +286,12 @@ struct LineMembers<'a> {
     status_code: Option<u16>,
     #[serde(rename = "duration_ms")]
     duration: Option<Lasted>,
+    #[serde(rename = "trilane.time_to_first_byte_us")]
+    first_byte: Option<Lasted>,
+    #[serde(rename = "trilane.tries")]
+    tries: Option<Lasted>,
+    #[serde(rename = "trilane.tries.failed")]
+    failed: Option<FailedAttempts>,
     #[serde(borrow, rename = "trilane.usage.status")]
     status: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.outcome")]
@@ -313,12 +370,36 @@ struct LineMembers<'a> {
     uncovered: Option<Vec<IgnoredAny>>,
 }
 
-/// How long a request took. An invalid value does not make a line invalid, because few need it.
+/// A number such as how long a request took. An invalid value does not make a line invalid, because few need it.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Lasted {
-    Milliseconds(u64),
+    Whole(u64),
     Other(IgnoredAny),
+}
+
+impl Lasted {
+    fn whole(&self) -> Option<u64> {
+        match self {
+            Self::Whole(number) => Some(*number),
+            Self::Other(_) => None,
+        }
+    }
+}
+
+/// The attempts that failed. An invalid value does not make a line invalid, either.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum FailedAttempts {
+    List(Vec<FailedAttempt>),
+    Other(IgnoredAny),
+}
+
+/// An attempt at an upstream account that failed.
+#[derive(Debug, Deserialize)]
+struct FailedAttempt {
+    account: String,
+    kind: String,
 }
 
 /// A string that is borrowed from the line unless it has escapes. (A type of its own, because serde

@@ -34,6 +34,7 @@ mod keys;
 mod notice;
 mod people;
 mod render;
+mod requests;
 mod settings;
 mod shell;
 mod sign_in;
@@ -74,6 +75,9 @@ pub fn router(state: ConsoleState) -> Router {
         .route("/start", get(start::start))
         .route("/usage", get(usage::show))
         .route("/usage.csv", get(usage::table))
+        .route("/requests", get(requests::list))
+        .route("/requests-part", get(requests::part))
+        .route("/requests/{id}", get(requests::one))
         .route("/new-key", get(keys::new))
         .route("/keys/{id}", get(keys::one))
         .route("/keys/{id}/edit", get(keys::edit).post(keys::change))

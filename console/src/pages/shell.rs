@@ -12,6 +12,7 @@ struct Place(&'static str, &'static str, &'static str);
 const PLACES: &[Place] = &[
     Place("Keys", "/keys", "/api/v1/keys"),
     Place("Usage", "/usage", "/api/v1/usage"),
+    Place("Requests", "/requests", "/api/v1/requests"),
     Place("Groups & models", "/groups", "/api/v1/documents/current"),
     Place("Accounts", "/accounts", "/api/v1/credentials"),
     Place("People", "/people", "/api/v1/people"),

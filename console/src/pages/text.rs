@@ -14,6 +14,34 @@ pub fn utc(rfc3339: &str) -> String {
     )
 }
 
+/// A moment as a clock shows it: `11:00:42 UTC`. What is no moment gives nothing.
+pub fn clock(rfc3339: &str) -> String {
+    let time = rfc3339.split_once('T').and_then(|(_, time)| time.get(..8));
+    time.map_or_else(String::new, |time| format!("{time} UTC"))
+}
+
+/// Milliseconds as people read them: `812 ms`, `1.83 s`, `2 min 5 s`.
+pub fn duration(milliseconds: u64) -> String {
+    let seconds = milliseconds.div_euclid(1000);
+    match milliseconds {
+        ..1000 => format!("{milliseconds} ms"),
+        1000..60_000 => format!(
+            "{seconds}.{:02} s",
+            milliseconds.rem_euclid(1000).div_euclid(10)
+        ),
+        _ => format!(
+            "{} min {} s",
+            count(seconds.div_euclid(60)),
+            seconds.rem_euclid(60)
+        ),
+    }
+}
+
+/// A whole number with commas, of what is counted.
+pub fn count(value: u64) -> String {
+    grouped(&value.to_string())
+}
+
 /// A whole number with commas: `1,284`.
 pub fn number(value: &i64) -> String {
     let digits = value.unsigned_abs().to_string();
@@ -127,5 +155,17 @@ mod tests {
         }
         assert_eq!(utc("2026-11-24T11:00:42Z"), "2026-11-24 11:00 UTC");
         assert_eq!(utc("soon"), "soon");
+        assert_eq!(clock("2026-11-24T11:00:42.123Z"), "11:00:42 UTC");
+        assert_eq!(clock("soon"), "");
+        for (milliseconds, want) in [
+            (0, "0 ms"),
+            (812, "812 ms"),
+            (1_000, "1.00 s"),
+            (1_837, "1.83 s"),
+            (59_999, "59.99 s"),
+            (125_000, "2 min 5 s"),
+        ] {
+            assert_eq!(duration(milliseconds), want);
+        }
     }
 }

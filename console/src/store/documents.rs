@@ -96,6 +96,26 @@ pub async fn find(
     Ok(row.map(of))
 }
 
+/// The document that was in force at a moment, in microseconds since 1970.
+///
+/// # Errors
+/// Those of the database.
+pub async fn at(
+    transaction: &mut Transaction,
+    moment: i64,
+) -> Result<Option<PublishedDocument>, StoreError> {
+    let row: Option<Row> = on_either!(transaction, connection => {
+        sqlx::query_as(
+            "SELECT version, body, served, etag, author, note, again, published_at FROM documents WHERE published_at <= $1 \
+             ORDER BY version DESC LIMIT 1",
+        )
+        .bind(moment)
+        .fetch_optional(connection)
+        .await?
+    });
+    Ok(row.map(of))
+}
+
 /// Versions before one, the latest first, without their texts.
 ///
 /// # Errors

@@ -42,6 +42,7 @@ const SQLITE: &[Step] = &[
     (12, "webhooks", include_str!("sqlite/webhooks.sql")),
     (13, "retention", RETENTION),
     (14, "teams", TEAMS),
+    (15, "requests", include_str!("sqlite/requests.sql")),
 ];
 const POSTGRES: &[Step] = &[
     (3, "keys", include_str!("postgres/keys.sql")),
@@ -59,6 +60,7 @@ const POSTGRES: &[Step] = &[
     (12, "webhooks", include_str!("postgres/webhooks.sql")),
     (13, "retention", RETENTION),
     (14, "teams", TEAMS),
+    (15, "requests", include_str!("postgres/requests.sql")),
 ];
 
 /// Does what is left to do.

@@ -24,6 +24,7 @@ pub mod drafts;
 pub mod envoys;
 mod error;
 pub mod fleet;
+pub mod hour_counts;
 pub mod idempotency;
 pub mod key_feed;
 pub mod keys;

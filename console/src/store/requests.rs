@@ -1,7 +1,9 @@
 //! Recent lines of the ledger.
 
+use core::fmt;
 use core::sync::atomic::Ordering;
 
+use futures_util::TryStreamExt as _;
 use serde::{Deserialize, Serialize};
 use sqlx::{AssertSqlSafe, Postgres};
 use time::{Date, Duration};
@@ -12,7 +14,7 @@ use super::{Engine, Store, StoreError, Transaction, on_either};
 use crate::in_transaction;
 
 /// A line, and what it is looked for by. Texts are empty where it has none.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequestLine {
     /// The Envoy that wrote it.
     pub envoy_id: String,
@@ -26,10 +28,16 @@ pub struct RequestLine {
     pub key_id: String,
     /// Whose the key is.
     pub owner: String,
+    /// The team that the key belongs to.
+    pub team: String,
     /// The key's group.
     pub group_id: String,
+    /// The upstream account that responded, or was asked last.
+    pub account: String,
     /// The model.
     pub model: String,
+    /// The status of the response; `0`: none was sent.
+    pub status: String,
     /// How it ended.
     pub outcome: String,
     /// The line.
@@ -115,8 +123,8 @@ pub async fn insert(
         Transaction::Sqlite(inner, _) => {
             for lines in lines.chunks(ROWS) {
                 let sql = format!(
-                    "INSERT INTO requests (taken_on, envoy_id, file_id, position, at, key_id, owner, group_id, model, outcome, line) {}",
-                    sqlite_rows::values(lines.len(), 11),
+                    "INSERT INTO requests (taken_on, envoy_id, file_id, position, at, key_id, owner, team, group_id, account, model, status, outcome, line) {}",
+                    sqlite_rows::values(lines.len(), 14),
                 );
                 let mut insert = sqlx::query(AssertSqlSafe(sql)).persistent(lines.len() == ROWS);
                 for line in lines {
@@ -128,8 +136,11 @@ pub async fn insert(
                         .bind(line.at)
                         .bind(&line.key_id)
                         .bind(&line.owner)
+                        .bind(&line.team)
                         .bind(&line.group_id)
+                        .bind(&line.account)
                         .bind(&line.model)
+                        .bind(&line.status)
                         .bind(&line.outcome)
                         .bind(&line.line);
                 }
@@ -139,9 +150,9 @@ pub async fn insert(
         Transaction::Postgres(inner) => {
             let texts = |of: fn(&RequestLine) -> &str| lines.iter().map(of).collect::<Vec<_>>();
             sqlx::query(
-                "INSERT INTO requests (taken_on, envoy_id, file_id, position, at, key_id, owner, group_id, model, outcome, line) \
+                "INSERT INTO requests (taken_on, envoy_id, file_id, position, at, key_id, owner, team, group_id, account, model, status, outcome, line) \
                  SELECT $1, * FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::text[], \
-                   $9::text[], $10::text[], $11::text[])",
+                   $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[])",
             )
             .bind(&day)
             .bind(texts(|line| &line.envoy_id))
@@ -150,8 +161,11 @@ pub async fn insert(
             .bind(lines.iter().map(|line| line.at).collect::<Vec<_>>())
             .bind(texts(|line| &line.key_id))
             .bind(texts(|line| &line.owner))
+            .bind(texts(|line| &line.team))
             .bind(texts(|line| &line.group_id))
+            .bind(texts(|line| &line.account))
             .bind(texts(|line| &line.model))
+            .bind(texts(|line| &line.status))
             .bind(texts(|line| &line.outcome))
             .bind(texts(|line| &line.line))
             .execute(&mut **inner)
@@ -164,6 +178,30 @@ pub async fn insert(
 /// Where a line stands among all, by time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestPlace(i64, String, String, i64);
+
+/// What stands between the parts of an id: no name has it.
+const BETWEEN: char = '~';
+
+impl RequestPlace {
+    /// The place that an id stands for.
+    pub fn parse(id: &str) -> Option<Self> {
+        let mut parts = id.splitn(4, BETWEEN);
+        let mut number = || parts.next()?.parse::<i64>().ok();
+        let (at, position) = (number()?, number()?);
+        let (envoy, file) = (parts.next()?, parts.next()?);
+        let place = Self(at, envoy.to_owned(), file.to_owned(), position);
+        // One spelling for each, and nothing that a database would not take.
+        (place.to_string() == id && !id.contains('\0')).then_some(place)
+    }
+}
+
+/// The id of a request.
+impl fmt::Display for RequestPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(at, envoy, file, position) = self;
+        write!(f, "{at}{BETWEEN}{position}{BETWEEN}{envoy}{BETWEEN}{file}")
+    }
+}
 
 impl RequestLine {
     /// Where it stands among all.
@@ -178,73 +216,209 @@ impl RequestLine {
 }
 
 /// Which lines are asked for.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct RequestQuery<'a> {
     /// Of this key only.
     pub key: Option<&'a str>,
     /// Of this owner only.
     pub owner: Option<&'a str>,
+    /// From this moment on, in microseconds since 1970.
+    pub since: Option<i64>,
+    /// Before this moment.
+    pub until: Option<i64>,
+    /// With these values only.
+    pub with: Vec<(RequestColumn, &'a str)>,
     /// Before this place.
     pub before: Option<&'a RequestPlace>,
     /// At most so many.
     pub limit: i64,
 }
 
-/// The latest lines.
-///
-/// # Errors
-/// Those of the database.
-pub async fn recent(
-    transaction: &mut Transaction,
-    asked: &RequestQuery<'_>,
-) -> Result<Vec<RequestLine>, StoreError> {
-    type Row = (
-        String,
-        String,
-        i64,
-        i64,
-        String,
-        String,
-        String,
-        String,
-        String,
-        String,
-    );
-    let first = RequestPlace(i64::MAX, String::new(), String::new(), 0);
-    let before = asked.before.unwrap_or(&first);
-    // Only the conditions that are asked for: a database uses no index for one that may be off.
-    let conditions = [("key_id", asked.key), ("owner", asked.owner)];
-    let of: String = (5..)
-        .zip(conditions.iter().filter(|(_, value)| value.is_some()))
-        .map(|(place, (column, _)): (u32, _)| format!(" AND {column} = ${place}"))
-        .collect();
-    let sql = format!(
-        "SELECT envoy_id, file_id, position, at, key_id, owner, group_id, model, outcome, line FROM requests \
-         WHERE (at, envoy_id, file_id, position) < ($1, $2, $3, $4){of} \
-         ORDER BY at DESC, envoy_id DESC, file_id DESC, position DESC LIMIT {}",
-        asked.limit,
-    );
-    let rows: Vec<Row> = on_either!(transaction, connection => {
-        let mut query = sqlx::query_as(AssertSqlSafe(sql));
-        query = query.bind(before.0).bind(&before.1).bind(&before.2).bind(before.3);
-        for value in conditions.iter().filter_map(|(_, value)| *value) {
-            query = query.bind(value);
+/// What lines can be narrowed to and have no index for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RequestColumn {
+    /// The key's team.
+    Team,
+    /// The key's group.
+    Group,
+    /// The upstream account.
+    Account,
+    /// The model.
+    Model,
+    /// How it ended.
+    Outcome,
+    /// The status.
+    Status,
+    /// The first digit of the status.
+    StatusClass,
+}
+
+impl RequestColumn {
+    fn expression(self) -> &'static str {
+        match self {
+            Self::Team => "team",
+            Self::Group => "group_id",
+            Self::Account => "account",
+            Self::Model => "model",
+            Self::Outcome => "outcome",
+            Self::Status => "status",
+            Self::StatusClass => "substr(status, 1, 1)",
         }
-        query.fetch_all(connection).await?
-    });
-    let lines = rows.into_iter().map(|row| RequestLine {
+    }
+}
+
+/// Lines that were found.
+#[derive(Debug)]
+pub struct FoundRequests {
+    /// The lines, the latest first.
+    pub lines: Vec<RequestLine>,
+    /// Where the search ended before all lines had been looked at: it goes on from there.
+    pub searched_to: Option<RequestPlace>,
+}
+
+/// The most lines that one query looks at: what has no index is looked for among these.
+pub const SEARCHED: i64 = 10_000;
+
+/// The columns of a line, in the order of [`RequestRow`].
+const COLUMNS: &str = "envoy_id, file_id, position, at, key_id, owner, team, group_id, account, model, status, outcome";
+
+/// A line, as it is read; without its text where it is not asked for.
+type RequestRow = (
+    String,
+    String,
+    i64,
+    i64,
+    String,
+    String,
+    String,
+    String,
+    String,
+    String,
+    String,
+    String,
+    Option<String>,
+);
+
+fn wanted(row: RequestRow) -> Option<RequestLine> {
+    Some(RequestLine {
+        line: row.12?,
         envoy_id: row.0,
         file_id: row.1,
         position: row.2,
         at: row.3,
         key_id: row.4,
         owner: row.5,
-        group_id: row.6,
-        model: row.7,
-        outcome: row.8,
-        line: row.9,
+        team: row.6,
+        group_id: row.7,
+        account: row.8,
+        model: row.9,
+        status: row.10,
+        outcome: row.11,
+    })
+}
+
+/// The latest lines, by one query. It walks back in time, over all lines or those of a key or an owner, and looks at
+/// [`SEARCHED`] at most, however rare what is asked for is.
+///
+/// # Errors
+/// Those of the database.
+pub async fn recent(
+    transaction: &mut Transaction,
+    asked: &RequestQuery<'_>,
+) -> Result<FoundRequests, StoreError> {
+    let first = RequestPlace(i64::MAX, String::new(), String::new(), 0);
+    let before = asked.before.unwrap_or(&first);
+    // Only the conditions that are asked for: a database uses no index for one that may be off.
+    let mut place = 4_u32;
+    let mut next = || {
+        place = place.saturating_add(1);
+        place
+    };
+    let mut walked = String::new();
+    let of = [("key_id", asked.key), ("owner", asked.owner)];
+    for (column, _) in of.iter().filter(|(_, value)| value.is_some()) {
+        walked.push_str(&format!(" AND {column} = ${}", next()));
+    }
+    for (comparison, _) in [("at >=", asked.since), ("at <", asked.until)]
+        .iter()
+        .filter(|(_, moment)| moment.is_some())
+    {
+        walked.push_str(&format!(" AND {comparison} ${}", next()));
+    }
+    let conditions: Vec<String> = asked
+        .with
+        .iter()
+        .map(|(column, _)| format!("{} = ${}", column.expression(), next()))
+        .collect();
+    // Lines that are not asked for stay where they are.
+    let (line, limit) = if conditions.is_empty() {
+        ("line".to_owned(), asked.limit)
+    } else {
+        let of_those = conditions.join(" AND ");
+        (
+            format!("CASE WHEN {of_those} THEN line END AS line"),
+            SEARCHED,
+        )
+    };
+    let sql = format!(
+        "SELECT {COLUMNS}, {line} FROM requests WHERE (at, envoy_id, file_id, position) < ($1, $2, $3, $4){walked} \
+         ORDER BY at DESC, envoy_id DESC, file_id DESC, position DESC LIMIT {limit}",
+    );
+    let most = usize::try_from(asked.limit).unwrap_or_default();
+    let (lines, seen, last) = on_either!(transaction, connection => {
+        let mut query = sqlx::query_as::<_, RequestRow>(AssertSqlSafe(sql));
+        query = query.bind(before.0).bind(&before.1).bind(&before.2).bind(before.3);
+        for value in of.iter().filter_map(|(_, value)| *value) {
+            query = query.bind(value);
+        }
+        for moment in [asked.since, asked.until].into_iter().flatten() {
+            query = query.bind(moment);
+        }
+        for (_, value) in &asked.with {
+            query = query.bind(*value);
+        }
+        let mut rows = query.fetch(connection);
+        let mut lines = Vec::new();
+        let (mut seen, mut last) = (0_i64, None);
+        while lines.len() < most {
+            let Some(row) = rows.try_next().await? else {
+                break;
+            };
+            seen = seen.saturating_add(1);
+            last = Some(RequestPlace(row.3, row.0.clone(), row.1.clone(), row.2));
+            lines.extend(wanted(row));
+        }
+        (lines, seen, last)
     });
-    Ok(lines.collect())
+    let is_cut = !conditions.is_empty() && lines.len() < most && seen == SEARCHED;
+    Ok(FoundRequests {
+        lines,
+        searched_to: last.filter(|_| is_cut),
+    })
+}
+
+/// The line at a place, if it is this owner's.
+///
+/// # Errors
+/// Those of the database.
+pub async fn at(
+    transaction: &mut Transaction,
+    place: &RequestPlace,
+    owner: Option<&str>,
+) -> Result<Option<RequestLine>, StoreError> {
+    let of = owner.map_or("", |_| " AND owner = $5");
+    let sql = format!(
+        "SELECT {COLUMNS}, line FROM requests WHERE at = $1 AND envoy_id = $2 AND file_id = $3 AND position = $4{of} LIMIT 1"
+    );
+    let row: Option<RequestRow> = on_either!(transaction, connection => {
+        let mut query = sqlx::query_as(AssertSqlSafe(sql));
+        query = query.bind(place.0).bind(&place.1).bind(&place.2).bind(place.3);
+        if let Some(owner) = owner {
+            query = query.bind(owner);
+        }
+        query.fetch_optional(connection).await?
+    });
+    Ok(row.and_then(wanted))
 }
 
 /// In SQLite: lines that were taken before a day.
@@ -307,4 +481,25 @@ async fn drop_partition(transaction: &mut Transaction, name: &str) -> Result<(),
         .execute(&mut **inner)
         .await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids() {
+        let place = RequestPlace(-5, "edge-1".to_owned(), "a.b:c".to_owned(), 17);
+        assert_eq!(place.to_string(), "-5~17~edge-1~a.b:c");
+        for (id, want) in [
+            ("-5~17~edge-1~a.b:c", Some(place)),
+            ("+5~17~edge-1~a", None),
+            ("5~17~edge-1", None),
+            ("5~x~e~f", None),
+            ("5~1~e~\0", None),
+            ("", None),
+        ] {
+            assert_eq!(RequestPlace::parse(id), want, "{id:?}");
+        }
+    }
 }

@@ -140,12 +140,17 @@ on_both! {
 }
 
 /// Every route by which a member or an agent names an object: that of somebody else, and one that is not there.
-const OTHERS: [(&str, &str, &str); 10] = [
+const OTHERS: [(&str, &str, &str); 11] = [
     ("PATCH /api/v1/me/keys/{id}", "kb", "none"),
     (
         "POST /api/v1/me/keys/{id}/rotate",
         "kb/rotate",
         "none/rotate",
+    ),
+    (
+        "GET /api/v1/requests/{id}",
+        "1795518000000000~0~edge-2~f",
+        "1795518000000000~1~edge-2~f",
     ),
     ("GET /api/v1/budgets/{kind}/{id}", "owner/bob", "owner/none"),
     ("GET /api/v1/keys/{id}", "kb", "none"),

@@ -179,7 +179,7 @@ on_both! {
         }
         assert_eq!(stored(&consoles[0]).await, expected(&[bytes]));
         let mut transaction = consoles[1].read().await.unwrap();
-        let lines = requests::recent(&mut transaction, &RequestQuery { limit: 100, ..RequestQuery::default() }).await.unwrap();
+        let lines = requests::recent(&mut transaction, &RequestQuery { limit: 100, ..RequestQuery::default() }).await.unwrap().lines;
         assert_eq!(lines.len(), 20);
     }
 }
@@ -208,7 +208,7 @@ on_both! {
         }
         assert_eq!(stored(&store).await, expected(&[bytes]));
         let mut transaction = store.read().await.unwrap();
-        let lines = requests::recent(&mut transaction, &RequestQuery { limit: 100, ..RequestQuery::default() }).await.unwrap();
+        let lines = requests::recent(&mut transaction, &RequestQuery { limit: 100, ..RequestQuery::default() }).await.unwrap().lines;
         assert_eq!(lines.len(), 20);
     }
 }
@@ -228,7 +228,7 @@ on_both! {
         assert_eq!(at, text.len());
         requests::forget(&store, (NOW + Duration::days(2)).date()).await.unwrap();
         let mut transaction = store.read().await.unwrap();
-        let lines = requests::recent(&mut transaction, &RequestQuery { limit: 100, ..RequestQuery::default() }).await.unwrap();
+        let lines = requests::recent(&mut transaction, &RequestQuery { limit: 100, ..RequestQuery::default() }).await.unwrap().lines;
         assert_eq!(lines.len(), 10);
         assert_eq!(stored(&store).await, expected(&[text.as_bytes()]));
     }

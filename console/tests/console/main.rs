@@ -28,6 +28,7 @@ mod metrics;
 mod postgres;
 mod random_intake;
 mod recovery;
+mod requests;
 mod retention;
 mod rotation;
 mod rules;

@@ -52,5 +52,11 @@ PAGES: list[tuple[str, str, str]] = [
     ("usage-by-owner-and-model", "/usage?by=owner&then=model", "admin"),
     ("usage-of-a-member", "/usage?by=key", "ann"),
     ("usage-none-like-that", "/usage?model=nothing", "admin"),
+    ("requests", "/requests", "admin"),
+    ("requests-of-a-member", "/requests", "ann"),
+    ("requests-none-like-that", "/requests?model=nothing", "admin"),
+    ("request", "/requests/{request}", "admin"),
+    ("request-refused", "/requests/{refused}", "admin"),
+    ("request-of-a-member", "/requests/{own}", "ann"),
     ("password", "/me/password", "ann"),
 ]

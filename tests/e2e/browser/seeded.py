@@ -113,6 +113,13 @@ def fill(api: Api) -> None:
             model = ["claude-opus-4-5", "gpt-5.1", "claude-haiku-5-5", "gemini-2.5-flash"][(age + number) % 4]
             lines.append(line(at, key, owner, model, f"{(number + 1) * 1.875 + age * 0.0131:.6f}"))
         lines.append(line(now - timedelta(minutes=3), key, owner, "claude-opus-4-5", None, status=429, **{"trilane.limit": "requests", "trilane.limit.scope": "key"}))
+    failed = [
+        {"account": "b-official-1", "kind": "rate_limited", "status": 429},
+        {"account": "b-official-3", "kind": "connection", "status": 0, "reason": "remote_connection_failure"},
+    ]
+    tried = {"trilane.account": "b-official-2", "trilane.tries": 3, "trilane.tries.failed": failed, "trilane.multiplier": "2.0000"}
+    # 3,340 of input at 5 a million, 12,000 from the cache at 0.5, 812 of output at 25, twice.
+    lines.append(line(now - timedelta(minutes=2), "data", "Data team", "claude-opus-4-5", "0.086", **tried))
     lines.sort()
     answer = api._http.post(f"/api/v1/ledger/edge-1/file-1?from=0&ends=true", content="".join(lines))
     assert answer.status_code == 200, answer.text
@@ -136,6 +143,15 @@ def drafts(api: Api) -> dict[str, str]:
     return {"outdated": outdated, "draft": draft["id"]}
 
 
+def some_requests(api: Api) -> dict[str, str]:
+    """The ids of one that went through accounts, a refused one, and one of ann's."""
+
+    def first(query: str) -> str:
+        return str(api.get(f"/requests?limit=1&{query}")["items"][0]["id"])
+
+    return {"request": first("account=b-official-2"), "refused": first("status=429"), "own": first("owner=ann&status=200")}
+
+
 @contextmanager
 def seeded(place: Path) -> Iterator[SeededConsole]:
     document = ROOT / "envoy" / "gateway.json"
@@ -148,5 +164,5 @@ def seeded(place: Path) -> Iterator[SeededConsole]:
         api.post("/webhooks", {"url": "https://hooks.example.com/budgets"})
         assert api.call("PUT", "/budgets/owner/ann", {"per_day": "40", "per_month": "900.50"}).status_code == 200
         site = SeededConsole(console)
-        site.named = drafts(console.api)
+        site.named = drafts(console.api) | some_requests(console.api)
         yield site

@@ -13,7 +13,7 @@ use trilane::usage::{Call, Kind};
 use super::line::LedgerLine;
 
 /// The charge of a request, itemized by the prices of a document.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct ItemizedCharge {
     /// The items, before the multiplier.
     pub items: Vec<ChargedItem>,
@@ -21,14 +21,25 @@ pub struct ItemizedCharge {
     pub tier: Option<String>,
     /// The final multiplier.
     pub multiplier: String,
+    /// What it is the product of, where that is more than one factor.
+    pub factors: Vec<MultiplierFactor>,
     /// The sum of the items, times the multiplier.
     pub charge: String,
     /// Whether the ledger line has the same charge.
     pub as_charged: bool,
 }
 
+/// A factor of the final multiplier.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub struct MultiplierFactor {
+    /// Whose it is: `source` or `entry`.
+    pub of: &'static str,
+    /// The factor.
+    pub value: String,
+}
+
 /// One item of usage.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct ChargedItem {
     /// Its name in `prices`.
     pub what: &'static str,
@@ -93,12 +104,30 @@ pub fn of(line: &LedgerLine, document: &Compiled) -> Result<ItemizedCharge, &'st
         .ok_or("the line has no multiplier")?;
     let total = total(multiplier).ok_or("the exact amount has too many digits")?;
     let as_charged = charged == Some(total);
+    let factors = factors(source.multiplier, multiplier);
     Ok(ItemizedCharge {
         items: items(line, prices, call),
         tier: found.map(|(class, _)| class.to_owned()),
         multiplier: multiplier.value().normalize().to_string(),
+        factors,
         charge: total.normalize().to_string(),
         as_charged,
+    })
+}
+
+/// The source's multiplier and the extra one of an entry, if these two make the final one exactly.
+fn factors(of_source: Multiplier, multiplier: Multiplier) -> Vec<MultiplierFactor> {
+    let (source, whole) = (of_source.value(), multiplier.value());
+    let extra = whole.checked_div(source).map(|extra| extra.normalize());
+    let exact = extra.filter(|extra| {
+        *extra != Decimal::ONE && extra.scale() <= 4 && extra.checked_mul(source) == Some(whole)
+    });
+    let named = |of, value: Decimal| MultiplierFactor {
+        of,
+        value: value.normalize().to_string(),
+    };
+    exact.map_or_else(Vec::new, |extra| {
+        vec![named("source", source), named("entry", extra)]
     })
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use trilane::usage::{Call, Kind, Usage};
 
 /// The members of a line.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct LedgerLine(Map<String, Value>);
 
 /// The kinds of tokens with a member of their own; the others follow from the two sums.
@@ -34,6 +34,11 @@ impl LedgerLine {
         let of_request = line.number("http.response.status_code").is_some()
             || line.text("trilane.usage.status").is_some();
         (of_request && line.text("timestamp").is_some()).then_some(line)
+    }
+
+    /// A line with these members.
+    pub fn of(members: Map<String, Value>) -> Self {
+        Self(members)
     }
 
     /// All members.

@@ -6,7 +6,7 @@ mod cause;
 mod line;
 mod past_request;
 
-pub use bill::{ChargedItem, ItemizedCharge};
+pub use bill::{ChargedItem, ItemizedCharge, MultiplierFactor};
 pub use cause::failure;
 pub use line::LedgerLine;
 pub use past_request::{ExplainedPart, PastRequest};

@@ -34,7 +34,7 @@ pub struct PastRequest<'a> {
 }
 
 /// A part of the explanation.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct ExplainedPart {
     /// Its name.
     pub part: &'static str,

@@ -4,7 +4,6 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use http::Method;
-use serde_json::Value;
 
 use super::{Meter, SOME_KEY, gateway, meter_of, name_of, path_of, spent_text, state_of, terms};
 use crate::api::keys::{self, KeyView};
@@ -15,6 +14,7 @@ use crate::api::spend::{self, SpendKind, SpendParams};
 use crate::api::usage::{self, UsageParams, UsageView};
 use crate::api::{ConsoleState, key_models, moment};
 use crate::client_setup::{self, ClientSetup};
+use crate::pages::requests::RequestRow;
 use crate::pages::{PageProblem, PageShell, SignedIn, page, text};
 
 /// The requests and models of the page.
@@ -30,22 +30,14 @@ struct ModelUse {
     charge: String,
 }
 
-/// A request, in a line.
-struct RequestRow {
-    at: String,
-    model: String,
-    status: String,
-    state: (&'static str, String),
-    tokens: String,
-    charge: String,
-}
-
 #[derive(Template)]
 #[template(path = "key.html")]
 struct KeyPage {
     shell: PageShell,
     key: KeyView,
     path: String,
+    /// The key's id as a query has it.
+    id_in_query: String,
     name: String,
     state: (&'static str, &'static str),
     meter: Option<Meter>,
@@ -104,6 +96,7 @@ pub async fn one(
         .fold(0_u64, u64::saturating_add);
     let of_key = RequestParams {
         key: Some(id.clone()),
+        ..RequestParams::default()
     };
     let few = PageParams {
         cursor: None,
@@ -123,6 +116,7 @@ pub async fn one(
     page(&KeyPage {
         shell: signed_in.shell(name_of(&key)),
         path: path_of(&key.id),
+        id_in_query: form_urlencoded::byte_serialize(key.id.as_bytes()).collect(),
         name: name_of(&key).to_owned(),
         state: state_of(&key, &now),
         meter: meter_of(&key),
@@ -136,10 +130,7 @@ pub async fn one(
         month_name: month,
         requests_of_month: number(requests_of_month),
         models: by_model_only(&used),
-        requests: latest
-            .iter()
-            .map(|request| request_row(&request.line))
-            .collect(),
+        requests: latest.iter().map(RequestRow::of).collect(),
         clients: client_setup::clients(gateway(&state), SOME_KEY, &served),
         may_change: signed_in.may(&Method::PATCH, "/api/v1/keys/{id}"),
         is_address_known: state.gateway.is_some(),
@@ -184,41 +175,4 @@ fn by_model_only(used: &[UsageView]) -> Vec<ModelUse> {
 
 fn number(value: u64) -> String {
     text::number(&i64::try_from(value).unwrap_or(i64::MAX))
-}
-
-fn request_row(line: &Value) -> RequestRow {
-    let text_at = |name: &str| line.get(name).and_then(Value::as_str).unwrap_or_default();
-    let count = |name: &str| line.get(name).and_then(Value::as_u64);
-    let status = line
-        .get("http.response.status_code")
-        .and_then(Value::as_u64);
-    let kind = match status {
-        Some(200..=299) => "good",
-        Some(400..=499) => "warn",
-        _ => "bad",
-    };
-    let tokens = match (
-        count("gen_ai.usage.input_tokens"),
-        count("gen_ai.usage.output_tokens"),
-    ) {
-        (None, None) => String::new(),
-        (input, output) => format!(
-            "{} / {}",
-            number(input.unwrap_or_default()),
-            number(output.unwrap_or_default())
-        ),
-    };
-    let charge = text_at("trilane.charge");
-    RequestRow {
-        at: text_at("timestamp").to_owned(),
-        model: text_at("trilane.model").to_owned(),
-        status: status.map(|status| status.to_string()).unwrap_or_default(),
-        state: (kind, text_at("trilane.outcome").replace('_', " ")),
-        tokens,
-        charge: if charge.is_empty() {
-            String::new()
-        } else {
-            text::amount(text_at("trilane.currency"), charge)
-        },
-    }
 }

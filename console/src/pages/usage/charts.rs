@@ -9,7 +9,7 @@ use crate::pages::PageProblem;
 use crate::pages::chart::{self, Chart, Unit, Values};
 use crate::timestamp;
 
-/// The sums that a chart is made of; with more, the periods are months.
+/// The sums that a chart is made of. Of more there is no chart.
 const MOST: usize = 20_000;
 /// The bars that a chart may have.
 const MOST_BARS: usize = 400;

@@ -6,7 +6,7 @@ use axum::response::Response;
 
 use super::asked::{Asked, COLUMNS, FILTERS};
 use super::charts;
-use crate::api::paging::PageParams;
+use crate::api::paging::{ItemPage, PageParams};
 use crate::api::parts::Params;
 use crate::api::usage::{self, UsageParams, UsageView};
 use crate::api::{ConsoleState, moment};
@@ -17,18 +17,32 @@ use crate::pages::{PageProblem, PageShell, SignedIn, page, text};
 /// The rows of a page.
 const ROWS: u16 = 100;
 
-/// What every row counts: the API's name, and the title.
-const COUNTS: [(&str, &str); 9] = [
-    ("requests", "Requests"),
-    ("failed", "Failed"),
-    ("input", "Input"),
-    ("cache_read", "Cache read"),
-    ("cache_write_5m", "Cache write 5 min"),
-    ("cache_write_1h", "Cache write 1 h"),
-    ("output", "Output"),
-    ("reasoning", "Reasoning"),
-    ("images", "Images"),
+/// A count: the API's name, and the title.
+type CountName = (&'static str, &'static str);
+
+/// What every row counts, each with the parts of it that stand below where there are any.
+const COUNTS: [(CountName, &[CountName]); 5] = [
+    (("requests", "Requests"), &[]),
+    (("failed", "Failed"), &[]),
+    (
+        ("input", "Input tokens"),
+        &[
+            ("cache_read", "cache read"),
+            ("cache_write_5m", "cache write, 5 min"),
+            ("cache_write_1h", "cache write, 1 h"),
+        ],
+    ),
+    (("output", "Output tokens"), &[("reasoning", "reasoning")]),
+    (("images", "Images"), &[]),
 ];
+
+/// A count with its parts.
+struct CountCell {
+    text: String,
+    parts: Vec<String>,
+    /// Whether it is of failures, and there are some.
+    is_bad: bool,
+}
 
 /// A value that rows are grouped by, and the page of only those.
 struct Value {
@@ -38,7 +52,7 @@ struct Value {
 
 struct Row {
     values: Vec<Value>,
-    counts: Vec<String>,
+    counts: Vec<CountCell>,
     charge: String,
     estimated: Option<String>,
 }
@@ -51,7 +65,7 @@ struct UsagePage {
     by: Vec<&'static str>,
     titles: Vec<&'static str>,
     rows: Vec<Row>,
-    totals: Vec<Row>,
+    total: Row,
     charts: Vec<Chart>,
     next: Option<String>,
     path: String,
@@ -70,36 +84,88 @@ impl UsagePage {
         FILTERS
     }
 
-    fn counts(&self) -> [(&'static str, &'static str); COUNTS.len()] {
-        COUNTS
+    fn counts(&self) -> [&'static str; COUNTS.len()] {
+        COUNTS.map(|((_, title), _)| title)
     }
 }
 
-fn row(asked: &Asked, view: &UsageView, by: &[&'static str]) -> Row {
+/// A count of rows that are shown as one.
+fn count(views: &[UsageView], name: &str) -> u64 {
+    let counts = views.iter().map(|view| view.count(name));
+    counts.fold(0_u64, u64::saturating_add)
+}
+
+/// Charges of rows that are shown as one: each currency has its own.
+fn charges(views: &[UsageView]) -> Vec<String> {
+    let charged = views.iter().filter(|view| !view.currency.is_empty());
+    charged
+        .map(|view| text::amount(&view.currency, &view.charge))
+        .collect()
+}
+
+/// The estimated parts of them.
+fn estimated(views: &[UsageView]) -> Vec<String> {
+    let estimated = views
+        .iter()
+        .filter(|view| !view.currency.is_empty() && view.estimated_charge != "0");
+    estimated
+        .map(|view| text::amount(&view.currency, &view.estimated_charge))
+        .collect()
+}
+
+/// A row of the table: the API has one for each currency, and one more for what was not charged.
+fn row(asked: &Asked, views: &[UsageView], by: &[&'static str]) -> Row {
     let values = by.iter().map(|name| {
-        let text = view.values.get(name).cloned().unwrap_or_default();
+        let view = views.first();
+        let text = view.and_then(|view| view.values.get(name)).cloned();
+        let text = text.unwrap_or_default();
         let can_narrow = !text.is_empty() && FILTERS.iter().any(|(of, _)| of == name);
         Value {
             narrowed: can_narrow.then(|| asked.path("/usage", &[(name, &text)])),
             text: text.replace('T', if *name == "hour" { " " } else { "T" }),
         }
     });
-    let counts = COUNTS.iter().map(|(name, _)| {
-        let count = i64::try_from(view.count(name)).unwrap_or(i64::MAX);
-        text::number(&count)
+    let counts = COUNTS.iter().map(|((name, _), parts)| {
+        let all = count(views, name);
+        let parts = parts
+            .iter()
+            .map(|(part, title)| (count(views, part), title));
+        let parts = parts.filter(|(count, _)| *count > 0);
+        CountCell {
+            text: text::count(all),
+            parts: parts
+                .map(|(count, title)| format!("{} {title}", text::count(count)))
+                .collect(),
+            is_bad: *name == "failed" && all > 0,
+        }
     });
-    let is_charged = !view.currency.is_empty();
-    let estimated = is_charged && view.estimated_charge != "0";
+    let estimated = estimated(views);
     Row {
         values: values.collect(),
         counts: counts.collect(),
-        charge: if is_charged {
-            text::amount(&view.currency, &view.charge)
-        } else {
-            String::new()
-        },
-        estimated: estimated.then(|| text::amount(&view.currency, &view.estimated_charge)),
+        charge: charges(views).join(" + "),
+        estimated: (!estimated.is_empty()).then(|| estimated.join(" + ")),
     }
+}
+
+/// Rows with the same values, together. Where another page follows, the last of them may go on there: then they are left to it.
+fn together(page: ItemPage<UsageView>) -> (Vec<Vec<UsageView>>, Option<String>) {
+    let mut groups: Vec<Vec<UsageView>> = Vec::new();
+    for view in page.items {
+        match groups.last_mut() {
+            Some(group) if group.first().is_some_and(|of| of.values == view.values) => {
+                group.push(view);
+            }
+            _ => groups.push(vec![view]),
+        }
+    }
+    if page.next.is_none() || groups.len() < 2 {
+        return (groups, page.next);
+    }
+    groups.pop();
+    let last = groups.last().and_then(|group| group.last());
+    let next = last.map(UsageView::cursor);
+    (groups, next)
 }
 
 /// Usage as asked for.
@@ -121,7 +187,7 @@ pub async fn show(
         Params(asked.params.clone()),
         Params(place),
     );
-    let found = found.await?.0;
+    let (groups, next) = together(found.await?.0);
     let in_all = UsageParams {
         by: String::new(),
         ..asked.params.clone()
@@ -140,14 +206,13 @@ pub async fn show(
     page(&UsagePage {
         shell: signed_in.shell("Usage"),
         titles: titles.collect(),
-        rows: found
-            .items
+        rows: groups
             .iter()
-            .map(|view| row(&asked, view, &asked.by))
+            .map(|views| row(&asked, views, &asked.by))
             .collect(),
-        totals: totals.iter().map(|view| row(&asked, view, &[])).collect(),
+        total: row(&asked, &totals, &[]),
         charts: charts::charts(&state, &caller, &asked.params, &now).await?,
-        next: found.next,
+        next,
         path: format!("{}&", asked.path("/usage", &[])),
         file: asked.path("/usage.csv", &[]),
         all: asked.path("/usage", &FILTERS.map(|(name, _)| (name, ""))),
@@ -156,4 +221,55 @@ pub async fn show(
         by: asked.by,
         fields: asked.fields,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view(model: &str, currency: &str, charge: &str, requests: u64) -> UsageView {
+        UsageView {
+            values: [("model", model.to_owned())].into(),
+            place: vec![model.to_owned(), currency.to_owned()],
+            currency: currency.to_owned(),
+            counts: [("requests", requests), ("failed", requests / 2)].into(),
+            charge: charge.to_owned(),
+            estimated_charge: "0".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_value_is_one_row() {
+        let views = || {
+            vec![
+                view("a", "", "0", 1),
+                view("a", "EUR", "0", 2),
+                view("a", "USD", "2.5", 4),
+                view("b", "", "0", 1),
+            ]
+        };
+        let next = Some("there".to_owned());
+        for (case, next, groups, left) in [
+            ("the last page", None, 2, None),
+            (
+                "what may go on",
+                next,
+                1,
+                Some(view("a", "USD", "2.5", 4).cursor()),
+            ),
+        ] {
+            let page = ItemPage {
+                items: views(),
+                next,
+            };
+            let (found, next) = together(page);
+            assert_eq!((found.len(), next), (groups, left), "{case}");
+            let asked = Asked::parse("by=model&since=", "2026-11-25");
+            let row = row(&asked, &found[0], &["model"]);
+            assert_eq!(row.charge, "0.00 EUR + $2.50", "{case}");
+            let counts: Vec<_> = row.counts.iter().map(|count| count.text.as_str()).collect();
+            assert_eq!(counts, ["7", "3", "0", "0", "0"], "{case}");
+            assert!(row.counts[1].is_bad && !row.counts[0].is_bad && row.estimated.is_none());
+        }
+    }
 }

@@ -1,0 +1,267 @@
+//! How soon responses began, and how attempts at upstream accounts ended.
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::parts::Params;
+use super::problem::ApiProblem;
+use super::state::ConsoleState;
+use super::usage::hour;
+use crate::store::hour_counts::{self, CountColumn, CountQuery, Counted};
+
+/// The counts that a list is made of. With more, the time is too long for such periods.
+const MOST: i64 = 20_000;
+
+/// How long a period is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CountPeriod {
+    /// All time that is asked for is one.
+    #[default]
+    All,
+    /// An hour.
+    Hour,
+    /// A day.
+    Day,
+    /// A month.
+    Month,
+}
+
+impl CountPeriod {
+    fn length(self) -> u8 {
+        match self {
+            Self::All => 0,
+            Self::Hour => 13,
+            Self::Day => 10,
+            Self::Month => 7,
+        }
+    }
+}
+
+/// Which counts are asked for.
+#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(default)]
+pub struct CountParams {
+    /// For each hour, day or month (UTC, when requests began); or of all time.
+    #[param(inline)]
+    pub(crate) period: CountPeriod,
+    /// What else to group by: `account`; first bytes by `model`, attempts by `source` as well.
+    #[param(pattern = "^(model|account|source)?$")]
+    pub(crate) by: String,
+    /// From this hour on, in UTC: `2026-11-24T17`, or a day.
+    pub(crate) since: Option<String>,
+    /// Before this hour.
+    pub(crate) until: Option<String>,
+    /// Of this upstream account only.
+    pub(crate) account: Option<String>,
+}
+
+/// How soon responses began: of those with status 2xx, from the request's head to the first byte of the body.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct FirstBytesView {
+    /// The period; empty for all time.
+    pub(crate) period: String,
+    /// The model or account; empty where it is not asked for, or there is none.
+    pub(crate) name: String,
+    /// How many requests.
+    pub(crate) requests: i64,
+    /// How many of them began within so many milliseconds, each counted at the narrowest of the fixed bounds.
+    pub(crate) within_ms: BTreeMap<i64, i64>,
+    /// The bound within which half of them began.
+    pub(crate) half_within_ms: i64,
+    /// The bound within which 95 of 100 began.
+    pub(crate) p95_within_ms: i64,
+}
+
+/// A list that is whole.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct FirstBytesList {
+    /// The counts, by period and name.
+    pub(crate) items: Vec<FirstBytesView>,
+}
+
+/// How attempts ended.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct AttemptsView {
+    /// The period; empty for all time.
+    pub(crate) period: String,
+    /// The account or source; empty where it is not asked for.
+    pub(crate) name: String,
+    /// All attempts.
+    pub(crate) attempts: i64,
+    /// Those that failed.
+    pub(crate) failed: i64,
+    /// How many ended how: `answered`, `client_left`, or the kind of the failure.
+    pub(crate) ended: BTreeMap<String, i64>,
+}
+
+/// A list that is whole.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AttemptsList {
+    /// The counts, by period and name.
+    pub(crate) items: Vec<AttemptsView>,
+}
+
+/// Rows with the same period and name, together.
+fn gathered<K: Ord>(rows: Vec<Counted<K>>) -> BTreeMap<(String, String), BTreeMap<K, i64>> {
+    let mut all: BTreeMap<(String, String), BTreeMap<K, i64>> = BTreeMap::new();
+    for (period, name, kind, count) in rows {
+        all.entry((period, name)).or_default().insert(kind, count);
+    }
+    all
+}
+
+fn sum<'a>(counts: impl Iterator<Item = &'a i64>) -> i64 {
+    counts.fold(0, |sum, count| sum.saturating_add(*count))
+}
+
+/// The narrowest bound within which so many of 100 are.
+fn within(counts: &BTreeMap<i64, i64>, percent: i64) -> i64 {
+    let all = sum(counts.values());
+    let mut so_far = 0_i64;
+    for (bound, count) in counts {
+        so_far = so_far.saturating_add(*count);
+        if so_far.saturating_mul(100) >= all.saturating_mul(percent) {
+            return *bound;
+        }
+    }
+    0
+}
+
+/// What the counts are grouped by.
+fn column(by: &str, known: [CountColumn; 2]) -> Result<Option<CountColumn>, ApiProblem> {
+    if by.is_empty() {
+        return Ok(None);
+    }
+    let found = known.into_iter().find(|column| column.name() == by);
+    found.map(Some).ok_or_else(|| {
+        let [first, second] = known.map(CountColumn::name);
+        ApiProblem::bad(format!("by must be {first} or {second}"))
+    })
+}
+
+/// A query, with one row more than a list may be made of.
+fn query<'a>(
+    asked: &'a CountParams,
+    by: Option<CountColumn>,
+    since: &'a Option<String>,
+    until: &'a Option<String>,
+) -> Result<CountQuery<'a>, ApiProblem> {
+    if asked
+        .account
+        .as_ref()
+        .is_some_and(|name| name.contains('\0'))
+    {
+        return Err(ApiProblem::bad("no name has a zero byte"));
+    }
+    Ok(CountQuery {
+        period: asked.period.length(),
+        by,
+        since: since.as_deref(),
+        until: until.as_deref(),
+        account: asked.account.as_deref(),
+        limit: MOST.saturating_add(1),
+    })
+}
+
+fn not_too_many<T>(rows: &[T]) -> Result<(), ApiProblem> {
+    if i64::try_from(rows.len()).is_ok_and(|count| count <= MOST) {
+        return Ok(());
+    }
+    Err(ApiProblem::bad(
+        "these are more than 20,000 counts: ask for a shorter time, or for longer periods",
+    ))
+}
+
+/// How soon responses began.
+#[utoipa::path(get, operation_id = "list_first_bytes", path = "/api/v1/first-bytes", tag = "usage", params(CountParams),
+    responses((status = 200, body = FirstBytesList)))]
+pub async fn first_bytes(
+    State(state): State<ConsoleState>,
+    Params(asked): Params<CountParams>,
+) -> Result<Json<FirstBytesList>, ApiProblem> {
+    let by = column(&asked.by, [CountColumn::Model, CountColumn::Account])?;
+    let (since, until) = (
+        hour("since", asked.since.clone())?,
+        hour("until", asked.until.clone())?,
+    );
+    let query = query(&asked, by, &since, &until)?;
+    let mut transaction = state.store.read().await?;
+    let rows = hour_counts::first_bytes(&mut transaction, &query).await?;
+    transaction.rollback().await;
+    not_too_many(&rows)?;
+    let items = gathered(rows).into_iter();
+    let items = items.map(|((period, name), within_ms)| FirstBytesView {
+        period,
+        name,
+        requests: sum(within_ms.values()),
+        half_within_ms: within(&within_ms, 50),
+        p95_within_ms: within(&within_ms, 95),
+        within_ms,
+    });
+    Ok(Json(FirstBytesList {
+        items: items.collect(),
+    }))
+}
+
+/// How attempts at upstream accounts ended.
+#[utoipa::path(get, operation_id = "list_attempts", path = "/api/v1/attempts", tag = "usage", params(CountParams),
+    responses((status = 200, body = AttemptsList)))]
+pub async fn attempts(
+    State(state): State<ConsoleState>,
+    Params(asked): Params<CountParams>,
+) -> Result<Json<AttemptsList>, ApiProblem> {
+    let by = column(&asked.by, [CountColumn::Source, CountColumn::Account])?;
+    let (since, until) = (
+        hour("since", asked.since.clone())?,
+        hour("until", asked.until.clone())?,
+    );
+    let query = query(&asked, by, &since, &until)?;
+    let mut transaction = state.store.read().await?;
+    let rows = hour_counts::attempts(&mut transaction, &query).await?;
+    transaction.rollback().await;
+    not_too_many(&rows)?;
+    let items = gathered(rows).into_iter();
+    let items = items.map(|((period, name), ended)| {
+        let is_failure = |end: &str| end != "answered" && end != "client_left";
+        let failed = ended.iter().filter(|(end, _)| is_failure(end));
+        AttemptsView {
+            period,
+            name,
+            attempts: sum(ended.values()),
+            failed: sum(failed.map(|(_, count)| count)),
+            ended,
+        }
+    });
+    Ok(Json(AttemptsList {
+        items: items.collect(),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_within_which_requests_began() {
+        for (case, counts, half, most) in [
+            ("none", &[][..], 0, 0),
+            ("one", &[(500, 1)], 500, 500),
+            ("half at once", &[(50, 1), (1_000, 1)], 50, 1_000),
+            ("a few late", &[(50, 95), (1_000, 5)], 50, 50),
+            ("a few more", &[(50, 94), (1_000, 6)], 50, 1_000),
+        ] {
+            let counts: BTreeMap<i64, i64> = counts.iter().copied().collect();
+            assert_eq!(
+                (within(&counts, 50), within(&counts, 95)),
+                (half, most),
+                "{case}"
+            );
+        }
+    }
+}

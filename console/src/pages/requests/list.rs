@@ -1,0 +1,212 @@
+//! The recent requests.
+
+use askama::Template;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use http::Method;
+
+use super::row::RequestRow;
+use crate::api::paging::PageParams;
+use crate::api::parts::Params;
+use crate::api::requests::{self, RequestParams};
+use crate::api::{Caller, ConsoleState};
+use crate::pages::form::Fields;
+use crate::pages::{PageProblem, PageShell, SignedIn, page, text};
+
+/// The requests of a page.
+const ROWS: u16 = 50;
+
+/// What requests can be narrowed to, beside time, status and outcome.
+const FILTERS: [(&str, &str); 6] = [
+    ("key", "Key (its id)"),
+    ("owner", "Owner"),
+    ("team", "Team"),
+    ("group", "Group"),
+    ("model", "Model"),
+    ("account", "Account"),
+];
+
+/// The outcomes, in the ledger's words.
+const OUTCOMES: [&str; 10] = [
+    "finished",
+    "error_event",
+    "truncated",
+    "client_abort",
+    "upstream_reset",
+    "timeout",
+    "upstream_error",
+    "upstream_failed",
+    "refused",
+    "answered",
+];
+
+/// The statuses that are offered; any other may stand in the address.
+const STATUSES: [(&str, &str); 10] = [
+    ("2xx", "2xx good"),
+    ("4xx", "4xx all"),
+    ("5xx", "5xx all"),
+    ("0", "No answer"),
+    ("400", "400"),
+    ("401", "401"),
+    ("404", "404"),
+    ("429", "429"),
+    ("502", "502"),
+    ("503", "503"),
+];
+
+/// What is asked for, and what was found.
+struct Found {
+    rows: Vec<RequestRow>,
+    next: Option<String>,
+    /// The page's path with its filters, to which a cursor is added.
+    path: String,
+    is_filtered: bool,
+    /// Whether this is not the first page.
+    is_later: bool,
+    is_everybodys: bool,
+}
+
+#[derive(Template)]
+#[template(path = "requests.html")]
+struct RequestsPage {
+    shell: PageShell,
+    fields: Fields,
+    found: Found,
+    /// Where the rows are fetched anew.
+    live: String,
+}
+
+#[derive(Template)]
+#[template(path = "requests_rows.html")]
+struct RequestRows {
+    found: Found,
+}
+
+impl RequestsPage {
+    fn filters(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let is_everybodys = self.found.is_everybodys;
+        let filters = FILTERS.into_iter();
+        filters.filter(move |(name, _)| is_everybodys || !["owner", "account"].contains(name))
+    }
+
+    fn outcomes(&self) -> impl Iterator<Item = (&'static str, String)> {
+        OUTCOMES
+            .into_iter()
+            .map(|name| (name, name.replace('_', " ")))
+    }
+
+    /// The statuses, and the one that the address names.
+    fn statuses(&self) -> Vec<(String, String)> {
+        let known = STATUSES.into_iter();
+        let mut all: Vec<(String, String)> = known
+            .map(|(value, title)| (value.to_owned(), title.to_owned()))
+            .collect();
+        let asked = self.fields.get("status");
+        if !asked.is_empty() && !all.iter().any(|(value, _)| value == asked) {
+            all.push((asked.to_owned(), asked.to_owned()));
+        }
+        all
+    }
+}
+
+/// The path with the filters of a query, to which more can be added, and whether there are any.
+fn filtered(page: &str, fields: &Fields) -> (String, bool) {
+    let start = format!("{page}?");
+    let length = start.len();
+    let mut path = form_urlencoded::Serializer::for_suffix(start, length);
+    let mut is_filtered = false;
+    let names = FILTERS.into_iter().map(|(name, _)| name);
+    for name in names.chain(["status", "outcome", "since", "until"]) {
+        if let Some(value) = fields.given(name) {
+            is_filtered = true;
+            path.append_pair(name, &value);
+        }
+    }
+    let path = path.finish();
+    let end = if is_filtered { "&" } else { "" };
+    (format!("{path}{end}"), is_filtered)
+}
+
+async fn find(state: ConsoleState, caller: Caller, fields: &Fields) -> Result<Found, PageProblem> {
+    let moment = |name: &str| fields.given(name).map(|typed| text::from_local(&typed));
+    let params = RequestParams {
+        key: fields.given("key"),
+        owner: fields.given("owner"),
+        team: fields.given("team"),
+        group: fields.given("group"),
+        model: fields.given("model"),
+        account: fields.given("account"),
+        outcome: fields.given("outcome"),
+        status: fields.given("status"),
+        since: moment("since"),
+        until: moment("until"),
+    };
+    let cursor = fields.given("cursor");
+    let (path, is_filtered) = filtered("/requests", fields);
+    let is_everybodys = caller.only_owner().is_none();
+    let is_later = cursor.is_some();
+    let place = PageParams {
+        cursor,
+        limit: Some(ROWS),
+    };
+    let found = requests::list(State(state), caller, Params(params), Params(place)).await?;
+    Ok(Found {
+        rows: found.0.items.iter().map(RequestRow::of).collect(),
+        next: found.0.next,
+        path,
+        is_filtered,
+        is_later,
+        is_everybodys,
+    })
+}
+
+/// The recent requests, as filtered.
+pub async fn list(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+    RawQuery(query): RawQuery,
+) -> Result<Response, PageProblem> {
+    let caller = signed_in.api(Method::GET, "/api/v1/requests")?;
+    let fields = Fields::parse(query.unwrap_or_default().as_bytes());
+    let found = find(state, caller, &fields).await?;
+    page(&RequestsPage {
+        shell: signed_in.shell("Requests"),
+        live: filtered("/requests-part", &fields).0,
+        fields,
+        found,
+    })
+}
+
+/// The rows alone, for a page that is open.
+pub async fn part(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+    RawQuery(query): RawQuery,
+) -> Result<Response, PageProblem> {
+    let caller = signed_in.api(Method::GET, "/api/v1/requests")?;
+    let fields = Fields::parse(query.unwrap_or_default().as_bytes());
+    let found = find(state, caller, &fields).await?;
+    page(&RequestRows { found })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_with_filters() {
+        for (query, path, is_filtered) in [
+            ("", "/requests?", false),
+            ("cursor=a&notice=b", "/requests?", false),
+            (
+                "status=4xx&model=a%26b&cursor=1",
+                "/requests?model=a%26b&status=4xx&",
+                true,
+            ),
+        ] {
+            let fields = Fields::parse(query.as_bytes());
+            let got = filtered("/requests", &fields);
+            assert_eq!(got, (path.to_owned(), is_filtered), "{query}");
+        }
+    }
+}

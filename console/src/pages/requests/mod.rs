@@ -1,0 +1,9 @@
+//! Requests: the recent ones, and one of them.
+
+mod list;
+mod one;
+mod row;
+
+pub use list::{list, part};
+pub use one::one;
+pub use row::RequestRow;

@@ -1,0 +1,270 @@
+//! One request.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use http::Method;
+use serde_json::Value;
+use trilane::usage::{Call, Kind};
+
+use super::row::RequestRow;
+use crate::api::ConsoleState;
+use crate::api::one_request::{self, RequestDetail};
+use crate::api::parts::InPath;
+use crate::explain::{DecisionStep, ItemizedCharge, LedgerLine, StepResult, failure};
+use crate::ledger::Sum;
+use crate::pages::{PageProblem, PageShell, SignedIn, page, text};
+
+/// A part of the explanation: its title and its text.
+type Part = (&'static str, String);
+
+/// An attempt at an upstream account.
+struct Attempt {
+    account: String,
+    state: (&'static str, String),
+    status: String,
+    reason: String,
+}
+
+/// An item of the charge.
+struct BillItem {
+    what: String,
+    amount: String,
+    price: String,
+    cost: String,
+}
+
+/// The charge and how it is computed.
+struct BillShown {
+    items: Vec<BillItem>,
+    /// The sum of the items.
+    sum: String,
+    /// The multiplier, and what it is made of.
+    multiplier: String,
+    factors: Option<String>,
+    charge: String,
+    tier: Option<String>,
+    as_charged: bool,
+    version: i64,
+}
+
+/// A step of the decision as it would be now.
+struct Step {
+    name: String,
+    state: (&'static str, &'static str),
+    reason: String,
+}
+
+#[derive(Template)]
+#[template(path = "request.html")]
+struct RequestPage {
+    shell: PageShell,
+    row: RequestRow,
+    utc: String,
+    title: String,
+    id: String,
+    envoy: String,
+    parts: Vec<Part>,
+    attempts: Vec<Attempt>,
+    tokens: Vec<(String, String)>,
+    estimated: bool,
+    bill: Option<BillShown>,
+    /// What would happen now: good or bad, in words, and the steps.
+    now: Option<((&'static str, String), Vec<Step>)>,
+    not_now: Option<&'static str>,
+    line: String,
+}
+
+/// One request.
+pub async fn one(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+    Path(id): Path<String>,
+) -> Result<Response, PageProblem> {
+    let caller = signed_in.api(Method::GET, "/api/v1/requests/{id}")?;
+    let detail = one_request::get(State(state), caller, InPath(id)).await?.0;
+    let line = match &detail.request.line {
+        Value::Object(members) => LedgerLine::of(members.clone()),
+        _ => LedgerLine::default(),
+    };
+    let words = ["http.request.method", "url.path"].map(|name| line.text(name));
+    let words: Vec<&str> = words.into_iter().flatten().collect();
+    let title = if words.is_empty() {
+        "A request".to_owned()
+    } else {
+        words.join(" ")
+    };
+    let row = RequestRow::of(&detail.request);
+    page(&RequestPage {
+        shell: signed_in.shell("Request"),
+        utc: row.at.replace('T', " ").replace('Z', " UTC"),
+        row,
+        title,
+        id: line.text("request_id").unwrap_or_default().to_owned(),
+        envoy: detail.request.envoy.clone(),
+        parts: parts(&detail),
+        attempts: attempts(&line),
+        tokens: tokens(&line),
+        estimated: line.text("trilane.usage.status") == Some("estimated"),
+        bill: detail
+            .bill
+            .as_ref()
+            .map(|bill| bill_shown(bill, &line, detail.bill_by.unwrap_or_default())),
+        now: detail.now.as_ref().map(|now| {
+            let code = now
+                .answer
+                .as_ref()
+                .and_then(|answer| answer.code.as_deref());
+            let (kind, text) = match (now.decision, &now.answer) {
+                ("refused", Some(answer)) => (
+                    "bad",
+                    format!("Refused: {} {}", answer.status, code.unwrap_or_default()),
+                ),
+                ("answered", _) => ("good", "Answered by the gateway itself".to_owned()),
+                _ => ("good", "Forwarded".to_owned()),
+            };
+            ((kind, text), now.steps.iter().map(step).collect())
+        }),
+        not_now: detail.not_now,
+        line: serde_json::to_string_pretty(&detail.request.line).unwrap_or_default(),
+    })
+}
+
+/// The parts that have no place of their own on the page.
+fn parts(detail: &RequestDetail) -> Vec<Part> {
+    let shown = detail.parts.iter().filter_map(|part| {
+        let title = match part.part {
+            "who" => "Who",
+            "asked" => "Asked for",
+            "decided" => "Decided",
+            "tried" => "Went to",
+            "ended" => "Ended",
+            "why" => "Why",
+            "spent" => "Spent",
+            "to do" => "What helps",
+            _ => return None,
+        };
+        Some((title, part.text.clone()))
+    });
+    shown.collect()
+}
+
+fn attempts(line: &LedgerLine) -> Vec<Attempt> {
+    let failed = line.list("trilane.tries.failed");
+    let status = |number: u64| match number {
+        0 => String::new(),
+        number => number.to_string(),
+    };
+    let each = failed.iter().map(|of| {
+        let member = |name: &str| of.get(name).and_then(Value::as_str).unwrap_or_default();
+        let number = of.get("status").and_then(Value::as_u64);
+        Attempt {
+            account: member("account").to_owned(),
+            state: ("bad", failure(member("kind")).to_owned()),
+            status: status(number.unwrap_or_default()),
+            reason: member("reason").replace('_', " "),
+        }
+    });
+    let mut all: Vec<Attempt> = each.collect();
+    let tries = line.number("trilane.tries").unwrap_or_default();
+    let is_answered = usize::try_from(tries).is_ok_and(|tries| tries > failed.len());
+    if let (Some(account), true) = (line.text("trilane.account"), is_answered) {
+        let number = line.number("http.response.status_code").unwrap_or_default();
+        all.push(Attempt {
+            account: account.to_owned(),
+            state: match number {
+                0 => (
+                    "warn",
+                    "was asked last; the client left before it answered".to_owned(),
+                ),
+                ..=399 => ("good", "answered".to_owned()),
+                _ => ("warn", "answered with an error".to_owned()),
+            },
+            status: status(number),
+            reason: String::new(),
+        });
+    }
+    all
+}
+
+/// Tokens, images and calls by kind.
+fn tokens(line: &LedgerLine) -> Vec<(String, String)> {
+    let usage = line.usage();
+    let tokens = Kind::ALL.map(|kind| (kind.name(), usage.tokens(kind)));
+    let calls = Call::ALL.map(|call| (call.name(), usage.calls(call)));
+    let all = tokens.into_iter().chain([("images", usage.images)]);
+    let used = all.chain(calls).filter(|(_, amount)| *amount > 0);
+    used.map(|(name, amount)| (kind_name(name), text::count(amount)))
+        .collect()
+}
+
+/// `cache_write_5m` as people read it.
+fn kind_name(name: &str) -> String {
+    let name = match name {
+        "cache_write_5m" => "cache write, 5 min",
+        "cache_write_1h" => "cache write, 1 h",
+        "per_call" => "the call",
+        name => name,
+    };
+    name.replace('_', " ")
+}
+
+fn bill_shown(bill: &ItemizedCharge, line: &LedgerLine, version: i64) -> BillShown {
+    let currency = line.text("trilane.currency").unwrap_or_default();
+    let mut sum = Sum::default();
+    let mut is_exact = true;
+    for item in &bill.items {
+        let cost = item.cost.parse().ok();
+        is_exact &= cost.is_some_and(|cost| sum.add(cost).is_ok());
+    }
+    let items = bill.items.iter().map(|item| {
+        let is_of_tokens = Kind::ALL.iter().any(|kind| kind.name() == item.what);
+        let each = if is_of_tokens { "a million" } else { "each" };
+        BillItem {
+            what: kind_name(item.what),
+            amount: text::count(item.amount),
+            price: item.price.as_ref().map_or_else(
+                || "free".to_owned(),
+                |price| format!("{} {each}", text::amount(currency, price)),
+            ),
+            cost: text::amount(currency, &item.cost),
+        }
+    });
+    let factors = bill.factors.iter().map(|factor| {
+        let whose = match factor.of {
+            "source" => "the source’s",
+            _ => "the entry’s",
+        };
+        format!("{whose} {}", factor.value)
+    });
+    let factors: Vec<String> = factors.collect();
+    BillShown {
+        items: items.collect(),
+        sum: if is_exact {
+            text::amount(currency, &sum.text())
+        } else {
+            String::new()
+        },
+        multiplier: bill.multiplier.clone(),
+        factors: (!factors.is_empty()).then(|| factors.join(" × ")),
+        charge: text::amount(currency, &bill.charge),
+        tier: bill.tier.clone(),
+        as_charged: bill.as_charged,
+        version,
+    }
+}
+
+fn step(of: &DecisionStep) -> Step {
+    let name = of.step.text();
+    let mut letters = name.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    Step {
+        name: first.into_iter().chain(letters).collect(),
+        state: match of.result {
+            StepResult::Good => ("good", "good"),
+            StepResult::Refused => ("bad", "refused"),
+            StepResult::NotReached => ("off", "not reached"),
+        },
+        reason: of.reason.clone(),
+    }
+}

@@ -1,0 +1,162 @@
+//! A request in a line of a table.
+
+use serde_json::Value;
+
+use crate::api::requests::RequestView;
+use crate::explain::LedgerLine;
+use crate::pages::text;
+
+/// A request in a line.
+pub struct RequestRow {
+    /// Its page.
+    pub path: String,
+    /// When it began.
+    pub at: String,
+    /// The same as a clock shows it in UTC.
+    pub clock: String,
+    /// Its key, and that one's page.
+    pub key: Option<(String, String)>,
+    /// Whose the key is.
+    pub owner: String,
+    /// The model.
+    pub model: String,
+    /// The upstream account.
+    pub account: String,
+    /// How it ended: `good`, `warn` or `bad`, the status and the outcome.
+    pub state: (&'static str, String),
+    /// Input and output tokens.
+    pub tokens: String,
+    /// The charge, if there is one.
+    pub charge: String,
+    /// The time to the first byte of the response.
+    pub first: String,
+    /// How long it took.
+    pub took: String,
+}
+
+impl RequestRow {
+    /// Of a request.
+    pub fn of(request: &RequestView) -> Self {
+        let empty = LedgerLine::default();
+        let line = match &request.line {
+            Value::Object(members) => LedgerLine::of(members.clone()),
+            _ => empty,
+        };
+        let text_at = |name: &str| line.text(name).unwrap_or_default().to_owned();
+        let at = text_at("timestamp");
+        Self {
+            path: path(&request.id),
+            clock: text::clock(&at),
+            key: line.text("trilane.key.id").map(|id| {
+                let path =
+                    percent_encoding::utf8_percent_encode(id, percent_encoding::NON_ALPHANUMERIC);
+                (format!("/keys/{path}"), id.to_owned())
+            }),
+            owner: text_at("trilane.key.owner"),
+            model: line
+                .text("trilane.model")
+                .or_else(|| line.text("gen_ai.request.model"))
+                .unwrap_or_default()
+                .to_owned(),
+            account: text_at("trilane.account"),
+            state: state(&line),
+            tokens: tokens(&line),
+            charge: charge(&line),
+            first: first(&line),
+            took: took(&line),
+            at,
+        }
+    }
+}
+
+/// The page of a request.
+pub fn path(id: &str) -> String {
+    format!("/requests/{id}")
+}
+
+/// How a request ended: good, warn or bad, and in words.
+pub fn state(line: &LedgerLine) -> (&'static str, String) {
+    let status = line.number("http.response.status_code").unwrap_or_default();
+    let outcome = line.text("trilane.outcome").unwrap_or("before the filter");
+    let whole = matches!(outcome, "finished" | "answered");
+    let kind = match status {
+        200..=299 if whole => "good",
+        200..=499 if status != 0 => "warn",
+        _ => "bad",
+    };
+    let outcome = outcome.replace('_', " ");
+    let text = match status {
+        0 => format!("no answer, {outcome}"),
+        status => format!("{status} {outcome}"),
+    };
+    (kind, text)
+}
+
+/// Input and output tokens; empty where there are none.
+pub fn tokens(line: &LedgerLine) -> String {
+    let input = line.number("gen_ai.usage.input_tokens");
+    let output = line.number("gen_ai.usage.output_tokens");
+    if input.is_none() && output.is_none() {
+        return String::new();
+    }
+    let [input, output] = [input, output].map(|count| text::count(count.unwrap_or_default()));
+    format!("{input} / {output}")
+}
+
+/// The charge with its currency; empty where there is none.
+pub fn charge(line: &LedgerLine) -> String {
+    let currency = line.text("trilane.currency").unwrap_or_default();
+    line.text("trilane.charge")
+        .map_or_else(String::new, |charge| text::amount(currency, charge))
+}
+
+/// The time to the first byte.
+pub fn first(line: &LedgerLine) -> String {
+    line.number("trilane.time_to_first_byte_us")
+        .map_or_else(String::new, |us| text::duration(us.div_euclid(1000)))
+}
+
+/// How long it took.
+pub fn took(line: &LedgerLine) -> String {
+    line.number("duration_ms")
+        .map_or_else(String::new, text::duration)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_requests_ended() {
+        for (line, want) in [
+            (
+                r#"{"http.response.status_code":200,"trilane.outcome":"finished"}"#,
+                ("good", "200 finished"),
+            ),
+            (
+                r#"{"http.response.status_code":200,"trilane.outcome":"upstream_reset"}"#,
+                ("warn", "200 upstream reset"),
+            ),
+            (
+                r#"{"http.response.status_code":429,"trilane.outcome":"refused"}"#,
+                ("warn", "429 refused"),
+            ),
+            (
+                r#"{"http.response.status_code":502,"trilane.outcome":"upstream_failed"}"#,
+                ("bad", "502 upstream failed"),
+            ),
+            (
+                r#"{"http.response.status_code":0,"trilane.outcome":"client_abort"}"#,
+                ("bad", "no answer, client abort"),
+            ),
+            (
+                r#"{"http.response.status_code":400}"#,
+                ("warn", "400 before the filter"),
+            ),
+        ] {
+            let members = serde_json::from_str(line).expect("JSON");
+            let (kind, text) = state(&LedgerLine::of(members));
+            assert_eq!((kind, text.as_str()), want, "{line}");
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Counts by hour that answer how soon responses began, and how attempts at upstream accounts ended. Both tables are bounded: by
+//! the names of a document, and by kinds and bounds that are fixed here.
+
+use std::collections::BTreeMap;
+
+use sqlx::AssertSqlSafe;
+
+use super::conditions::Conditions;
+use super::sqlite_rows::{self, ROWS};
+use super::{StoreError, Transaction, on_either};
+
+/// The bounds that first bytes are counted by, in milliseconds. The last one has what took longer, too.
+pub const BOUNDS: [i64; 22] = [
+    50, 100, 150, 200, 300, 400, 500, 750, 1_000, 1_500, 2_000, 3_000, 4_000, 5_000, 7_500, 10_000,
+    15_000, 20_000, 30_000, 60_000, 120_000, 3_600_000,
+];
+
+/// The narrowest bound for a time in microseconds.
+pub fn bound(microseconds: u64) -> i64 {
+    let is_within = |bound: &i64| {
+        let bound = u64::try_from(*bound).unwrap_or_default();
+        microseconds <= bound.saturating_mul(1000)
+    };
+    let last = BOUNDS.last().copied().unwrap_or_default();
+    BOUNDS.into_iter().find(is_within).unwrap_or(last)
+}
+
+/// First bytes: hour, model, account, bound.
+pub type FirstByteKey = (String, String, String, i64);
+/// Attempts: hour, source, account, how they ended.
+pub type AttemptKey = [String; 4];
+
+/// Adds counts of first bytes.
+///
+/// # Errors
+/// Those of the database.
+pub async fn add_first_bytes(
+    transaction: &mut Transaction,
+    counts: &BTreeMap<FirstByteKey, i64>,
+) -> Result<(), StoreError> {
+    const KEY: &str = "hour, model, account, within_ms";
+    match transaction {
+        Transaction::Sqlite(inner, _) => {
+            let counts: Vec<_> = counts.iter().collect();
+            for counts in counts.chunks(ROWS) {
+                let sql = sqlite_add("first_byte_hours", KEY, counts.len());
+                let mut add = sqlx::query(AssertSqlSafe(sql)).persistent(counts.len() == ROWS);
+                for ((hour, model, account, bound), count) in counts {
+                    add = add.bind(hour).bind(model).bind(account);
+                    add = add.bind(*bound).bind(**count);
+                }
+                add.execute(&mut **inner).await?;
+            }
+        }
+        Transaction::Postgres(inner) => {
+            if counts.is_empty() {
+                return Ok(());
+            }
+            // In the order of the map, so that two never wait for each other.
+            let texts = |of: fn(&FirstByteKey) -> &str| counts.keys().map(of).collect::<Vec<_>>();
+            sqlx::query(
+                "INSERT INTO first_byte_hours (hour, model, account, within_ms, count) \
+                 SELECT hour, model, account, within_ms, count \
+                 FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[]) \
+                 WITH ORDINALITY AS new (hour, model, account, within_ms, count, place) ORDER BY place \
+                 ON CONFLICT (hour, model, account, within_ms) DO UPDATE SET count = first_byte_hours.count + excluded.count",
+            )
+            .bind(texts(|key| &key.0))
+            .bind(texts(|key| &key.1))
+            .bind(texts(|key| &key.2))
+            .bind(counts.keys().map(|key| key.3).collect::<Vec<_>>())
+            .bind(counts.values().copied().collect::<Vec<_>>())
+            .execute(&mut **inner)
+            .await?;
+        }
+    }
+    Ok(())
+}
+
+/// Adds counts of attempts.
+///
+/// # Errors
+/// Those of the database.
+pub async fn add_attempts(
+    transaction: &mut Transaction,
+    counts: &BTreeMap<AttemptKey, i64>,
+) -> Result<(), StoreError> {
+    const KEY: &str = "hour, source, account, ended";
+    match transaction {
+        Transaction::Sqlite(inner, _) => {
+            let counts: Vec<_> = counts.iter().collect();
+            for counts in counts.chunks(ROWS) {
+                let sql = sqlite_add("attempt_hours", KEY, counts.len());
+                let mut add = sqlx::query(AssertSqlSafe(sql)).persistent(counts.len() == ROWS);
+                for (key, count) in counts {
+                    for text in *key {
+                        add = add.bind(text);
+                    }
+                    add = add.bind(**count);
+                }
+                add.execute(&mut **inner).await?;
+            }
+        }
+        Transaction::Postgres(inner) => {
+            if counts.is_empty() {
+                return Ok(());
+            }
+            let texts = |of: fn(&AttemptKey) -> &str| counts.keys().map(of).collect::<Vec<_>>();
+            sqlx::query(
+                "INSERT INTO attempt_hours (hour, source, account, ended, count) \
+                 SELECT hour, source, account, ended, count \
+                 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[]) \
+                 WITH ORDINALITY AS new (hour, source, account, ended, count, place) ORDER BY place \
+                 ON CONFLICT (hour, source, account, ended) DO UPDATE SET count = attempt_hours.count + excluded.count",
+            )
+            .bind(texts(|[hour, ..]| hour))
+            .bind(texts(|[_, source, ..]| source))
+            .bind(texts(|[_, _, account, _]| account))
+            .bind(texts(|[.., ended]| ended))
+            .bind(counts.values().copied().collect::<Vec<_>>())
+            .execute(&mut **inner)
+            .await?;
+        }
+    }
+    Ok(())
+}
+
+fn sqlite_add(table: &str, key: &str, rows: usize) -> String {
+    let values = sqlite_rows::values(rows, 5);
+    format!(
+        "INSERT INTO {table} ({key}, count) {values} ON CONFLICT ({key}) DO UPDATE SET count = count + excluded.count"
+    )
+}
+
+/// A column that both are grouped by, beside a period.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CountColumn {
+    /// The model: of first bytes only.
+    Model,
+    /// The upstream account.
+    Account,
+    /// The source: of attempts only.
+    Source,
+}
+
+impl CountColumn {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::Account => "account",
+            Self::Source => "source",
+        }
+    }
+}
+
+/// Which counts are asked for.
+#[derive(Debug, Clone, Default)]
+pub struct CountQuery<'a> {
+    /// How many characters of the hour make a period: 13, 10 or 7; 0 for all time.
+    pub period: u8,
+    /// What else to group by.
+    pub by: Option<CountColumn>,
+    /// From this hour on.
+    pub since: Option<&'a str>,
+    /// Before this hour.
+    pub until: Option<&'a str>,
+    /// Of this account only.
+    pub account: Option<&'a str>,
+    /// At most so many rows.
+    pub limit: i64,
+}
+
+/// A period, the value of the column, the bound or the end, and how many.
+pub type Counted<T> = (String, String, T, i64);
+
+/// Counts of first bytes by period, column and bound, in this order.
+///
+/// # Errors
+/// Those of the database.
+pub async fn first_bytes(
+    transaction: &mut Transaction,
+    asked: &CountQuery<'_>,
+) -> Result<Vec<Counted<i64>>, StoreError> {
+    let (sql, values) = select(transaction, "first_byte_hours", "within_ms", asked);
+    Ok(on_either!(transaction, connection => {
+        let mut query = sqlx::query_as(AssertSqlSafe(sql));
+        for value in values {
+            query = query.bind(value);
+        }
+        query.fetch_all(connection).await?
+    }))
+}
+
+/// Counts of attempts by period, column and end, in this order.
+///
+/// # Errors
+/// Those of the database.
+pub async fn attempts(
+    transaction: &mut Transaction,
+    asked: &CountQuery<'_>,
+) -> Result<Vec<Counted<String>>, StoreError> {
+    let (sql, values) = select(transaction, "attempt_hours", "ended", asked);
+    Ok(on_either!(transaction, connection => {
+        let mut query = sqlx::query_as(AssertSqlSafe(sql));
+        for value in values {
+            query = query.bind(value);
+        }
+        query.fetch_all(connection).await?
+    }))
+}
+
+fn select<'a>(
+    transaction: &Transaction,
+    table: &str,
+    kind: &str,
+    asked: &CountQuery<'a>,
+) -> (String, Vec<&'a str>) {
+    let rows_of = Conditions::default()
+        .and("hour >=", asked.since)
+        .and("hour <", asked.until)
+        .and("account =", asked.account);
+    let collate = match transaction {
+        Transaction::Sqlite(..) => "",
+        // As SQLite and Rust order texts: by their bytes.
+        Transaction::Postgres(_) => " COLLATE \"C\"",
+    };
+    let column = asked.by.map_or("''", CountColumn::name);
+    let sql = format!(
+        "SELECT period, name, kind, CAST(sum(count) AS BIGINT) FROM \
+         (SELECT substr(hour, 1, {length}){collate} AS period, {column}{collate} AS name, {kind} AS kind, count FROM {table} {rows_of}) AS counts \
+         GROUP BY period, name, kind ORDER BY period, name, kind LIMIT {limit}",
+        length = asked.period,
+        limit = asked.limit,
+        rows_of = rows_of.sql(),
+    );
+    (sql, rows_of.values().to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds() {
+        assert!(BOUNDS.is_sorted());
+        for (microseconds, want) in [
+            (0, 50),
+            (50_000, 50),
+            (50_001, 100),
+            (812_000, 1_000),
+            (7_200_000_000, 3_600_000),
+        ] {
+            assert_eq!(bound(microseconds), want, "{microseconds}");
+        }
+    }
+}
