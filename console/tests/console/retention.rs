@@ -58,22 +58,14 @@ async fn lines(store: &Store, key: &str) -> usize {
     };
     let found = requests::recent(&mut transaction, &asked).await.unwrap();
     transaction.rollback().await;
-    found.len()
+    found.lines.len()
 }
 
 /// Whether there is an old line from before a moment. They go in the order of their moments.
 async fn is_there(store: &Store, moment: i64) -> bool {
     let of = |at: i64| requests::RequestLine {
-        envoy_id: String::new(),
-        file_id: String::new(),
-        position: 0,
         at,
-        key_id: String::new(),
-        owner: String::new(),
-        group_id: String::new(),
-        model: String::new(),
-        outcome: String::new(),
-        line: String::new(),
+        ..requests::RequestLine::default()
     };
     let mut transaction = store.read().await.unwrap();
     let asked = requests::RequestQuery {
@@ -84,7 +76,7 @@ async fn is_there(store: &Store, moment: i64) -> bool {
     };
     let found = requests::recent(&mut transaction, &asked).await.unwrap();
     transaction.rollback().await;
-    !found.is_empty()
+    !found.lines.is_empty()
 }
 
 /// In SQLite, which has one writer, the intake gets its turn while lines are forgotten.
@@ -94,7 +86,7 @@ async fn the_intake_goes_on_between_parts() {
     let database = TestDatabase::sqlite();
     let api = Api::new(&database).await;
     let admin = api.person("root", Role::Admin).await;
-    let insert = "INSERT INTO requests SELECT '2020-01-01', 'e', 'old', n, n, 'old', '', 'g', 'm', 'done', '{}' FROM ({numbers})";
+    let insert = "INSERT INTO requests (taken_on, envoy_id, file_id, position, at, key_id, owner, group_id, model, outcome, line) SELECT '2020-01-01', 'e', 'old', n, n, 'old', '', 'g', 'm', 'done', '{}' FROM ({numbers})";
     database
         .execute(&many(&database, ROWS, insert))
         .await
@@ -139,7 +131,7 @@ async fn the_intake_does_not_wait_for_a_day_that_is_read() {
     let old = day - time::Duration::days(40);
     requests::make_room(&api.store, old).await.unwrap();
     let insert = format!(
-        "INSERT INTO requests VALUES ('{old}', 'e', 'old', 1, 1, 'old', '', 'g', 'm', 'done', '{{}}')"
+        "INSERT INTO requests (taken_on, envoy_id, file_id, position, at, key_id, owner, group_id, model, outcome, line) VALUES ('{old}', 'e', 'old', 1, 1, 'old', '', 'g', 'm', 'done', '{{}}')"
     );
     database.execute(&insert).await.unwrap();
     // Somebody reads, and has not finished.
@@ -149,7 +141,11 @@ async fn the_intake_does_not_wait_for_a_day_that_is_read() {
         ..requests::RequestQuery::default()
     };
     assert_eq!(
-        requests::recent(&mut reader, &asked).await.unwrap().len(),
+        requests::recent(&mut reader, &asked)
+            .await
+            .unwrap()
+            .lines
+            .len(),
         1
     );
     let store = api.store.clone();
