@@ -55,7 +55,8 @@ pub fn again(
     }
     let mut target = path.as_bytes().to_vec();
     place.put(holder.value(), &mut target, &mut headers);
-    let body = match line.text("gen_ai.request.model") {
+    let named = line.text("gen_ai.request.model");
+    let body = match named.or_else(|| line.text("trilane.model")) {
         _ if method == "GET" => Vec::new(),
         Some(model) if protocol != Some(Protocol::C) => {
             json!({ "model": model }).to_string().into_bytes()
@@ -124,6 +125,12 @@ mod tests {
                 json!({}),
                 json!({"url.path": "/v1/responses", "trilane.protocol": "A"}),
                 refused("protocol_not_allowed"),
+            ),
+            (
+                "a line with the canonical name alone",
+                json!({}),
+                json!({"gen_ai.request.model": null, "trilane.model": "m"}),
+                Ok(("forwarded".to_owned(), None)),
             ),
             (
                 "a list",

@@ -177,7 +177,7 @@ fn attempts(line: &LedgerLine) -> Vec<Attempt> {
                     "warn",
                     "was asked last; the client left before it answered".to_owned(),
                 ),
-                ..=399 => ("good", "answered".to_owned()),
+                1..=399 => ("good", "answered".to_owned()),
                 _ => ("warn", "answered with an error".to_owned()),
             },
             status: status(number),
