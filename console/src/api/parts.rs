@@ -25,7 +25,20 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     type Rejection = ApiProblem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiProblem> {
+        let (parts, body) = request.into_parts();
+        let whole = Request::from_parts(parts.clone(), body);
+        let bytes = axum::body::Bytes::from_request(whole, state)
+            .await
+            .map_err(JsonRejection::from)?;
+        // Serde takes an array for an object, field by field.
+        let is_object = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+        let request = Request::from_parts(parts, axum::body::Body::from(bytes));
         let axum::Json(body) = axum::Json::from_request(request, state).await?;
+        if !is_object {
+            let status = StatusCode::UNPROCESSABLE_ENTITY;
+            let why = "the body must be a JSON object";
+            return Err(ApiProblem::new(status, "/problems/invalid", why));
+        }
         Ok(Self(body))
     }
 }
