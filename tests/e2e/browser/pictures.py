@@ -1,0 +1,111 @@
+"""The pictures in docs: which pages they show, a console with a month of work in it, and what makes a picture stale."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+from e2e.browser.chromium import ROOT
+from e2e.browser.seeded import SeededConsole, line
+from e2e.console.running import Api, Console
+
+DIRECTORY = ROOT / "docs" / "pictures"
+#: The name of the picture, the path of its page, who looks at it.
+PICTURES: list[tuple[str, str, str]] = [
+    ("keys", "/keys", "admin"),
+    ("key", "/keys/anna-laptop", "admin"),
+    ("group", "/groups/mixed", "admin"),
+    ("draft", "/drafts/{draft}", "admin"),
+    ("accounts", "/accounts", "admin"),
+    ("usage", "/usage?since={since}", "admin"),
+    ("requests", "/requests", "admin"),
+]
+#: Those that come in dark too: a page shows them to who has chosen dark.
+DARK = {"usage"}
+
+PEOPLE = [("anna", "Anna Berg"), ("ben", "Ben Castro"), ("chidi", "Chidi Okafor")]
+#: A key, its owner, its team, its label, requests on a working day, dollars a month.
+KEYS = [
+    ("anna-laptop", "anna", "platform", "Anna's laptop", 9, "300"),
+    ("ben-laptop", "ben", "platform", "Ben's laptop", 6, "300"),
+    ("chidi-laptop", "chidi", "mobile", "Chidi's laptop", 5, "300"),
+    ("ci-review", "platform", "platform", "Code review in CI", 14, "1000"),
+    ("docs-search", "docs", "docs", "Search in the docs", 4, "100"),
+]
+MODELS = ["claude-opus-4-5", "claude-opus-4-5", "gpt-5.1", "claude-haiku-5-5", "gemini-2.5-flash"]
+#: What a page says apart from its data, in the order in which it says it. Figures and names of months are data.
+OUTLINE = """() => {
+  const texts = [...document.querySelectorAll("h1, h2, h3, th[scope=col], thead th, label, button, nav a, dt, summary, legend")]
+    .map((element) => element.textContent.replace(/\\s+/g, " ").trim()
+      .replace(/\\b(January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\\b/g, "#")
+      .replace(/[0-9][0-9.,:]*/g, "#"))
+    .filter((text) => text);
+  return texts.filter((text, at) => text !== texts[at - 1]);
+}"""
+
+
+def lines(now: datetime) -> str:
+    """A ledger of thirty days, the same each time but for the date."""
+    draw = random.Random(7)
+    told = []
+    for age in range(30):
+        day = now - timedelta(days=age)
+        quiet = day.weekday() >= 5
+        for key, owner, team, _, daily, _ in KEYS:
+            for _ in range(max(1, daily // 4) if quiet else daily + draw.randrange(4)):
+                at = day.replace(hour=0, minute=0, second=0) + timedelta(seconds=draw.randrange(86_400))
+                model = draw.choice(MODELS)
+                failed = draw.random() < 0.03
+                charge = None if failed else f"{draw.randrange(40_000, 900_000) / 1_000_000:.6f}"
+                more: dict[str, Any] = {"trilane.key.team": team, "trilane.time_to_first_byte_us": draw.randrange(350_000, 1_900_000)}
+                if failed:
+                    more |= {"trilane.limit": "requests", "trilane.limit.scope": "key"}
+                if at < now:
+                    told.append(line(at, key, owner, model, charge, status=429 if failed else 200, **more))
+    # Each has something of this very day and month, whenever that is.
+    latest = now - timedelta(seconds=30)
+    told += [line(latest, key, owner, "claude-opus-4-5", "0.412500", **{"trilane.key.team": team}) for key, owner, team, *_ in KEYS]
+    return "".join(sorted(told))
+
+
+def fill(api: Api) -> dict[str, str]:
+    now = datetime.now(timezone.utc).replace(microsecond=0)
+    for person, name in PEOPLE:
+        api.post("/people", {"id": person, "name": name, "role": "member"})
+    for key, owner, team, label, _, month in KEYS:
+        api.new_key(key, "mixed", owner=owner, team=team, label=label, limits={"budget": {"per_month": month}})
+    for envoy, name in [("frankfurt", "Frankfurt"), ("virginia", "Virginia")]:
+        api.post("/envoys", {"id": envoy, "name": name})
+        report = {"version": "0.2.0", "keys": len(KEYS), "ledger_waiting": 0}
+        assert api.call("PUT", f"/envoys/{envoy}/report", report).status_code < 300
+    answer = api._http.post("/api/v1/ledger/frankfurt/file-1?from=0&ends=true", content=lines(now))
+    assert answer.status_code == 200, answer.text
+    # A draft of a version that is cheaper, as somebody would leave it open.
+    draft = api.post("/drafts", {"note": "A lower multiplier"})
+    body = str(draft["body"]).replace('"0.2', '"0.1', 1)
+    put = {"body": body, "note": draft["note"]}
+    assert api.call("PUT", f"/drafts/{draft['id']}", put, **{"if-match": f'"{draft["revision"]}"'}).status_code == 200
+    return {"draft": draft["id"], "since": f"{now - timedelta(days=29):%Y-%m-%d}"}
+
+
+@contextmanager
+def pictured(place: Path) -> Iterator[SeededConsole]:
+    """A console with a month of work in it."""
+    document = ROOT / "envoy" / "gateway.json"
+    with Console(place / "db", "--import-document", str(document), "--gateway-url", "https://ai.example.com") as console:
+        site = SeededConsole(console)
+        site.named = fill(console.api)
+        yield site
+
+
+def looks() -> str:
+    """A digest of the style sheets: with another one pages look otherwise."""
+    digest = hashlib.sha256()
+    for sheet in sorted((ROOT / "console" / "assets").glob("*.css")):
+        digest.update(sheet.read_bytes())
+    return digest.hexdigest()[:16]
