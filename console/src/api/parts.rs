@@ -1,17 +1,45 @@
 //! Parts of requests, whose faults are told as problems.
 
+use core::fmt;
+use core::marker::PhantomData;
+
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use http::StatusCode;
 use http::header::{ETAG, HeaderMap, HeaderValue, IF_MATCH};
 use http::request::Parts;
-use serde::de::DeserializeOwned;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use super::problem::ApiProblem;
 
 /// The body of a request, as JSON.
 #[derive(Debug)]
 pub struct Body<T>(pub T);
+
+/// What is read from a JSON object only: for a struct serde takes an array too, field by field.
+struct JsonObject<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for JsonObject<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ObjectVisitor(PhantomData))
+    }
+}
+
+struct ObjectVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
+    type Value = JsonObject<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Self::Value, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(members)).map(JsonObject)
+    }
+}
 
 /// The parameters of a request's query.
 #[derive(Debug)]
@@ -25,20 +53,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     type Rejection = ApiProblem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiProblem> {
-        let (parts, body) = request.into_parts();
-        let whole = Request::from_parts(parts.clone(), body);
-        let bytes = axum::body::Bytes::from_request(whole, state)
-            .await
-            .map_err(JsonRejection::from)?;
-        // Serde takes an array for an object, field by field.
-        let is_object = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
-        let request = Request::from_parts(parts, axum::body::Body::from(bytes));
-        let axum::Json(body) = axum::Json::from_request(request, state).await?;
-        if !is_object {
-            let status = StatusCode::UNPROCESSABLE_ENTITY;
-            let why = "the body must be a JSON object";
-            return Err(ApiProblem::new(status, "/problems/invalid", why));
-        }
+        let axum::Json(JsonObject(body)) = axum::Json::from_request(request, state).await?;
         Ok(Self(body))
     }
 }

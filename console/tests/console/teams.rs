@@ -53,6 +53,9 @@ on_both! {
         let next = listed["next"].as_str().unwrap();
         let listed = api.get(&admin, &format!("/api/v1/teams/blue/members?cursor={next}")).await.expect(200);
         assert_eq!(listed["items"].as_array().unwrap().len(), 1);
+        // An array of a struct's fields, one after the other, is none of its objects.
+        member(Method::PATCH, "teams/red", json!(["Red sky", null])).await.problem(422);
+        assert_eq!(api.get(&admin, "/api/v1/teams/red").await.expect(200)["name"], "red");
         member(Method::PUT, "teams/blue/members/edge-1", json!({})).await.problem(422);
         member(Method::PUT, "teams/blue/members/nobody", json!({})).await.problem(422);
         member(Method::PUT, "teams/none/members/ann", json!({})).await.problem(404);
