@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::caller::Caller;
+use super::fields;
 use super::paging::{ItemPage, PageParams};
 use super::parts::{Body, InPath, Params};
 use super::problem::ApiProblem;
@@ -188,9 +189,8 @@ pub async fn create(
         return Err(ApiProblem::invalid("id", reason));
     }
     let name = new.name.unwrap_or_else(|| new.id.clone());
-    if name.is_empty() || name.len() > 128 || name.chars().any(char::is_control) {
-        let reason = "must be 1 to 128 bytes without control characters";
-        return Err(ApiProblem::invalid("name", reason));
+    if !fields::is_name(&name) {
+        return Err(ApiProblem::invalid("name", fields::NAME));
     }
     let (now, actor) = (state.now(), caller.actor());
     let token = NewSecret::enrolment().map_err(ApiProblem::internal)?;

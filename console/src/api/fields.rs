@@ -27,3 +27,11 @@ pub fn microseconds(name: &str, text: Option<&String>) -> Result<Option<i64>, Ap
     };
     text.map(read).transpose()
 }
+
+/// What [`is_name`] wants.
+pub const NAME: &str = "must be 1 to 128 bytes without control characters";
+
+/// Whether this is a name for people: 1 to 128 bytes without control characters.
+pub fn is_name(text: &str) -> bool {
+    (1..=128).contains(&text.len()) && !text.chars().any(char::is_control)
+}

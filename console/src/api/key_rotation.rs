@@ -19,7 +19,7 @@ use crate::store::{Transaction, audit};
 /// The longest id of a key.
 const MAX_ID: usize = 64;
 /// The longest overlap, in seconds: a year.
-pub(super) const LONGEST: u32 = 366 * 86_400;
+const LONGEST: u32 = 366 * 86_400;
 
 /// How a key is rotated.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -29,6 +29,20 @@ pub struct KeyRotationBody {
     #[serde(default)]
     #[schema(maximum = 31_622_400)]
     pub(crate) overlap_seconds: u32,
+}
+
+impl KeyRotationBody {
+    /// Whether it asks for what there is.
+    ///
+    /// # Errors
+    /// The overlap is too long.
+    pub(super) fn check(&self) -> Result<(), ApiProblem> {
+        if self.overlap_seconds > LONGEST {
+            let reason = "must be at most a year";
+            return Err(ApiProblem::invalid("overlap_seconds", reason));
+        }
+        Ok(())
+    }
 }
 
 /// Gives a key a new value, which is shown this once. With an overlap the old value stays good for a while as a key of its own,
@@ -45,10 +59,7 @@ pub async fn rotate(
 ) -> Result<OnceAnswer, ApiProblem> {
     let what = format!("POST /api/v1/keys/{id}/rotate");
     let once = Once::new(&caller, &headers, &what, &asked)?;
-    if asked.overlap_seconds > LONGEST {
-        let reason = "must be at most a year";
-        return Err(ApiProblem::invalid("overlap_seconds", reason));
-    }
+    asked.check()?;
     let value = NewSecret::key().map_err(ApiProblem::internal)?;
     let now = state.now();
     in_transaction!(state.store, transaction => {
@@ -57,7 +68,7 @@ pub async fn rotate(
         }
         let before = find(transaction, &id).await?;
         let key = give_value(transaction, &caller, before, &value, asked.overlap_seconds, now).await?;
-        let created = CreatedKey { value: Some(value.reveal().to_owned()), key: key.clone().into() };
+        let created = CreatedKey::shown(key, &value);
         once.answer(transaction, StatusCode::CREATED, &created, Some("value"), now).await
     })
 }

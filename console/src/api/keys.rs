@@ -110,6 +110,16 @@ pub struct CreatedKey {
     pub(crate) key: KeyView,
 }
 
+impl CreatedKey {
+    /// A key with the value that it has got.
+    pub(super) fn shown(key: StoredKey, value: &NewSecret) -> Self {
+        Self {
+            value: Some(value.reveal().to_owned()),
+            key: key.into(),
+        }
+    }
+}
+
 /// A key to be made.
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -312,7 +322,7 @@ pub async fn create(
             return Ok(answer);
         }
         add(transaction, &caller, &key, now).await?;
-        let created = CreatedKey { value: Some(value.reveal().to_owned()), key: key.clone().into() };
+        let created = CreatedKey::shown(key.clone(), &value);
         once.answer(transaction, StatusCode::CREATED, &created, Some("value"), now).await
     })
 }
@@ -511,9 +521,9 @@ pub(super) async fn check(
     let mut written = key_document(key)?;
     let mut problems = Problems::default();
     if let Some(label) = &key.label
-        && (label.is_empty() || label.len() > 128 || label.chars().any(char::is_control))
+        && !fields::is_name(label)
     {
-        problems.push("label", "must be 1 to 128 bytes without control characters");
+        problems.push("label", fields::NAME);
     }
     if let Some(expires_at) = &key.expires_at
         && !is_stored_time(expires_at)

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::caller::Caller;
+use super::fields;
 use super::once::{Once, OnceAnswer};
 use super::paging::{ItemPage, PageParams};
 use super::parts::{Body, InPath, Params};
@@ -75,7 +76,7 @@ fn told(person: &Person) -> String {
 }
 
 fn check_name(name: &str) -> Result<(), ApiProblem> {
-    if name.len() > 128 || name.chars().any(char::is_control) {
+    if !name.is_empty() && !fields::is_name(name) {
         return Err(ApiProblem::invalid(
             "name",
             "must be at most 128 bytes without control characters",

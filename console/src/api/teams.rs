@@ -84,7 +84,7 @@ fn is_id(text: &str) -> bool {
 
 fn check(name: &str, allowance: Option<&KeyAllowance>) -> Result<(), ApiProblem> {
     let mut problems = Problems::default();
-    if name.len() > 128 || name.chars().any(char::is_control) {
+    if !name.is_empty() && !fields::is_name(name) {
         problems.push(
             "name",
             "must be at most 128 bytes without control characters",

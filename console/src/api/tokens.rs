@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::caller::Caller;
+use super::fields;
 use super::once::{Once, OnceAnswer};
 use super::paging::{ItemPage, PageParams};
 use super::parts::{Body, InPath, Params};
@@ -104,9 +105,8 @@ pub async fn create(
     Body(new): Body<NewTokenBody>,
 ) -> Result<OnceAnswer, ApiProblem> {
     let once = Once::new(&caller, &headers, "POST /api/v1/tokens", &new)?;
-    if new.name.is_empty() || new.name.len() > 128 || new.name.chars().any(char::is_control) {
-        let reason = "must be 1 to 128 bytes without control characters";
-        return Err(ApiProblem::invalid("name", reason));
+    if !fields::is_name(&new.name) {
+        return Err(ApiProblem::invalid("name", fields::NAME));
     }
     let person = new.person.clone().unwrap_or_else(|| caller.id.clone());
     if only_person(&caller).is_some_and(|only| only != person) {

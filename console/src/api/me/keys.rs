@@ -143,7 +143,7 @@ pub async fn create(
         };
         let key = all_keys::drawn(&new, &value, &caller, now)?;
         all_keys::add(transaction, &caller, &key, now).await.map_err(as_asked)?;
-        let created = CreatedKey { value: Some(value.reveal().to_owned()), key: key.into() };
+        let created = CreatedKey::shown(key, &value);
         once.answer(transaction, StatusCode::CREATED, &created, Some("value"), now).await
     })
 }
@@ -229,10 +229,7 @@ pub async fn rotate(
 ) -> Result<OnceAnswer, ApiProblem> {
     let what = format!("POST /api/v1/me/keys/{id}/rotate");
     let once = Once::new(&caller, &headers, &what, &asked)?;
-    if asked.overlap_seconds > key_rotation::LONGEST {
-        let reason = "must be at most a year";
-        return Err(ApiProblem::invalid("overlap_seconds", reason));
-    }
+    asked.check()?;
     let value = NewSecret::key().map_err(ApiProblem::internal)?;
     let now = state.now();
     in_transaction!(state.store, transaction => {
@@ -250,7 +247,7 @@ pub async fn rotate(
             count(transaction, team, &allowance, &caller, now).await?;
         }
         let key = key_rotation::give_value(transaction, &caller, before, &value, asked.overlap_seconds, now).await?;
-        let created = CreatedKey { value: Some(value.reveal().to_owned()), key: key.into() };
+        let created = CreatedKey::shown(key, &value);
         once.answer(transaction, StatusCode::CREATED, &created, Some("value"), now).await
     })
 }
