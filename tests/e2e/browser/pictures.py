@@ -83,14 +83,14 @@ def fill(api: Api) -> dict[str, str]:
         api.post("/envoys", {"id": envoy, "name": name})
         report = {"version": "0.2.0", "keys": len(KEYS), "ledger_waiting": 0}
         assert api.call("PUT", f"/envoys/{envoy}/report", report).status_code < 300
-    answer = api._http.post("/api/v1/ledger/frankfurt/file-1?from=0&ends=true", content=lines(now))
-    assert answer.status_code == 200, answer.text
-    # A draft of a version that is cheaper, as somebody would leave it open.
-    draft = api.post("/drafts", {"note": "A lower multiplier"})
-    body = str(draft["body"]).replace('"0.2', '"0.1', 1)
-    put = {"body": body, "note": draft["note"]}
-    assert api.call("PUT", f"/drafts/{draft['id']}", put, **{"if-match": f'"{draft["revision"]}"'}).status_code == 200
-    return {"draft": draft["id"], "since": f"{now - timedelta(days=29):%Y-%m-%d}"}
+    api.take_in("frankfurt", lines(now))
+
+    def cheaper(document: dict[str, Any]) -> None:
+        document["groups"][0]["multiplier"] = "0.1000"
+
+    # As somebody would leave it open.
+    draft, _ = api.draft("A lower multiplier", cheaper)
+    return {"draft": draft, "since": f"{now - timedelta(days=29):%Y-%m-%d}"}
 
 
 @contextmanager

@@ -121,8 +121,7 @@ def fill(api: Api) -> None:
     # 3,340 of input at 5 a million, 12,000 from the cache at 0.5, 812 of output at 25, twice.
     lines.append(line(now - timedelta(minutes=2), "data", "Data team", "claude-opus-4-5", "0.086", **tried))
     lines.sort()
-    answer = api._http.post(f"/api/v1/ledger/edge-1/file-1?from=0&ends=true", content="".join(lines))
-    assert answer.status_code == 200, answer.text
+    api.take_in("edge-1", "".join(lines))
 
 
 def drafts(api: Api) -> dict[str, str]:
@@ -133,14 +132,13 @@ def drafts(api: Api) -> dict[str, str]:
         document["groups"][0]["multiplier"] = "0.2500"
 
     api.publish(dearer)
-    draft = api.post("/drafts", {"note": "Cheaper evaluations"})
-    body = json.loads(draft["body"])
-    body["groups"][0]["multiplier"] = "a quarter"
-    body["groups"][0]["models"][0]["prices"]["input"] = "1.5"
-    put = {"body": json.dumps(body), "note": draft["note"]}
-    answer = api.call("PUT", f"/drafts/{draft['id']}", put, **{"if-match": '"1"'})
-    assert answer.status_code == 200, answer.text
-    return {"outdated": outdated, "draft": draft["id"]}
+
+    def refused(document: dict[str, Any]) -> None:
+        document["groups"][0]["multiplier"] = "a quarter"
+        document["groups"][0]["models"][0]["prices"]["input"] = "1.5"
+
+    draft, _ = api.draft("Cheaper evaluations", refused)
+    return {"outdated": outdated, "draft": draft}
 
 
 def some_requests(api: Api) -> dict[str, str]:

@@ -39,16 +39,25 @@ class Api:
         """A new key's value."""
         return str(self.post("/keys", {"id": key, "group": group, **more})["value"])
 
-    def publish(self, change: Callable[[dict[str, Any]], None]) -> int:
-        """Publishes the document in force with a change, and returns its version."""
-        draft = self.post("/drafts", {"note": "a test"})
+    def draft(self, note: str, change: Callable[[dict[str, Any]], None]) -> tuple[str, str]:
+        """The id and the tag of a draft of the document in force, with a change."""
+        draft = self.post("/drafts", {"note": note})
         body = json.loads(draft["body"])
         change(body)
-        put = {"body": json.dumps(body), "note": "a test"}
+        put = {"body": json.dumps(body), "note": note}
         answer = self.call("PUT", f"/drafts/{draft['id']}", put, **{"if-match": f'"{draft["revision"]}"'})
         assert answer.status_code == 200, answer.text
-        tag = answer.headers["etag"]
-        published = self.call("POST", f"/drafts/{draft['id']}/publish", **{"if-match": tag})
+        return draft["id"], answer.headers["etag"]
+
+    def take_in(self, envoy: str, lines: str) -> None:
+        """A whole file of an Envoy's ledger."""
+        answer = self._http.post(f"/api/v1/ledger/{envoy}/file-1?from=0&ends=true", content=lines)
+        assert answer.status_code == 200, answer.text
+
+    def publish(self, change: Callable[[dict[str, Any]], None]) -> int:
+        """Publishes the document in force with a change, and returns its version."""
+        draft, tag = self.draft("a test", change)
+        published = self.call("POST", f"/drafts/{draft}/publish", **{"if-match": tag})
         assert published.status_code == 201, published.text
         return int(published.json()["version"])
 
