@@ -73,7 +73,9 @@ class Program:
         if not self.port:
             told = (json.loads(line) for line in self.log.splitlines() if self._sign in line)
             self.port = int(next(told)["address"].rpartition(":")[2])
-            self._command = [word.replace("127.0.0.1:0", f"127.0.0.1:{self.port}") for word in self._command]
+            # The address of its API alone: metrics go on having any free port.
+            here = f"127.0.0.1:{self.port}"
+            self._command = [here if word == "127.0.0.1:0" else word for word in self._command]
 
     def kill(self) -> None:
         if self._child:
