@@ -112,7 +112,7 @@ fn view(one: StoredCredential, keys: Option<&SealingKeys>) -> CredentialView {
 }
 
 /// The keys of this console, if its file can be read. Why not is told to whoever runs it.
-fn keys(state: &ConsoleState) -> Option<SealingKeys> {
+pub(super) fn keys(state: &ConsoleState) -> Option<SealingKeys> {
     let read = state.sealing_keys.as_ref().map(SealingKeyFile::read)?;
     match read {
         Ok(keys) => Some(keys),

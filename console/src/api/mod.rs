@@ -4,6 +4,7 @@
 //! Then its handler (one file for each kind of object) reads or changes the store, in one transaction with the audit. Whatever
 //! is wrong is a problem (RFC 9457). Lists come in pages; a POST that comes again under one key is done once.
 
+pub(crate) mod account_test;
 pub(crate) mod audit;
 pub(crate) mod budgets;
 mod caller;

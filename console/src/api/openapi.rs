@@ -19,9 +19,9 @@ use utoipa_axum::routes;
 use super::problem::{ApiProblem, PlacedProblem};
 use super::state::ConsoleState;
 use super::{
-    audit, budgets, credentials, documents, drafts, envoys, feed, hour_counts, keys, ledger, me,
-    one_request, people, report, requests, sign_in, spend, spend_feed, team_members, teams, tokens,
-    usage, webhooks,
+    account_test, audit, budgets, credentials, documents, drafts, envoys, feed, hour_counts, keys,
+    ledger, me, one_request, people, report, requests, sign_in, spend, spend_feed, team_members,
+    teams, tokens, usage, webhooks,
 };
 use super::{key_models, key_rotation, sign_in_links};
 use crate::intake::LedgerBatch;
@@ -152,6 +152,7 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
         .routes(routes!(credentials::for_agents))
         .routes(routes!(credentials::list))
         .routes(routes!(credentials::put, credentials::remove))
+        .routes(routes!(account_test::test))
         .merge(documents)
         .merge(ledger)
         .split_for_parts();

@@ -111,6 +111,11 @@ pub const ROUTES: &[ApiRoute] = &[
     route(Method::GET, "/api/v1/credentials", SEEING),
     route(Method::PUT, "/api/v1/credentials/{name}", ADMIN),
     route(Method::DELETE, "/api/v1/credentials/{name}", ADMIN),
+    route(
+        Method::POST,
+        "/api/v1/accounts/{group}/{account}/test",
+        ADMIN,
+    ),
 ];
 
 /// Every route that wants none: what it is given says who it is.

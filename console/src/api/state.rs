@@ -8,6 +8,7 @@ use time::OffsetDateTime;
 use crate::credentials::SealingKeyFile;
 use crate::documents::PriceResolver;
 use crate::store::Store;
+use crate::vendors::VendorAccess;
 
 /// What every request needs.
 #[derive(Debug, Clone)]
@@ -22,6 +23,8 @@ pub struct ConsoleState {
     pub https: bool,
     /// Where the keys are that seal credentials of accounts; `None`: this console takes none.
     pub sealing_keys: Option<SealingKeyFile>,
+    /// How vendors are asked, where accounts are tested.
+    pub vendors: VendorAccess,
     /// Where it is told why a request failed for no fault of its own.
     pub reporter: Reporter,
 }

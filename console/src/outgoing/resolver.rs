@@ -46,7 +46,10 @@ impl fmt::Display for NoAddress {
         match self {
             Self::NotFound { host } => write!(f, "the name {host} does not resolve"),
             Self::NotAllowed { host, address } => {
-                write!(f, "{host} is at {address}, a private address")
+                write!(
+                    f,
+                    "{host} is at {address}, which is no address of the internet"
+                )
             }
         }
     }

@@ -4,11 +4,13 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
 use http::{Method, StatusCode};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use zeroize::Zeroizing;
 
 use super::confirm::Confirm;
 use super::documents::{self as document, AccountShown};
 use super::{FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, page};
+use crate::api::account_test::{self, AccountTestBody, VendorTestView};
 use crate::api::credentials::{self, CredentialView, NewCredentialBody};
 use crate::api::parts::{Body, InPath};
 use crate::api::{ConsoleState, documents};
@@ -26,6 +28,10 @@ struct AccountLine {
     state: (&'static str, &'static str),
     /// Since when, and by whom.
     set: Option<(String, String)>,
+    /// What a test of it has just said.
+    tested: Option<VendorTestView>,
+    /// Where a test of it is sent.
+    test: String,
 }
 
 #[derive(Template)]
@@ -35,6 +41,7 @@ struct AccountsPage {
     groups: Vec<GroupAccounts>,
     others: Vec<CredentialView>,
     may_change: bool,
+    may_test: bool,
     can_seal: bool,
 }
 
@@ -58,6 +65,11 @@ fn shown(of: &[CredentialView], name: &str, url: &str) -> (&'static str, &'stati
         None if of.iter().any(|one| one.name == name) => ("warn", "Given for another address"),
         None => ("off", "In a file at the gateway, if at all"),
     }
+}
+
+/// A part of a path.
+fn in_path(part: &str) -> String {
+    utf8_percent_encode(part, NON_ALPHANUMERIC).to_string()
 }
 
 /// Scheme, host and port of an address.
@@ -91,8 +103,37 @@ pub async fn list(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
 ) -> Result<Response, PageProblem> {
+    show(state, &signed_in, None).await
+}
+
+/// Tests an account with the credential that is kept here, and shows what came back at it.
+pub async fn test(
+    State(state): State<ConsoleState>,
+    Path((group, account)): Path<(String, String)>,
+    sent: SignedForm,
+) -> Result<Response, PageProblem> {
+    let route = "/api/v1/accounts/{group}/{account}/test";
+    let caller = sent.signed_in.api(Method::POST, route)?;
+    let of = (group.clone(), account.clone());
+    let body = Body(AccountTestBody::default());
+    let view = account_test::test(State(state.clone()), caller, InPath(of), body)
+        .await?
+        .0;
+    show(state, &sent.signed_in, Some((group, account, view))).await
+}
+
+/// The accounts, with what a test of one has said.
+async fn show(
+    state: ConsoleState,
+    signed_in: &SignedIn,
+    tested: Option<(String, String, VendorTestView)>,
+) -> Result<Response, PageProblem> {
     signed_in.api(Method::GET, "/api/v1/documents/current")?;
     signed_in.api(Method::GET, "/api/v1/credentials")?;
+    let said = |of: &str, id: &str| {
+        let (group, account, view) = tested.as_ref()?;
+        (group == of && account == id).then(|| view.clone())
+    };
     let kept = credentials::list(State(state.clone())).await?.0.items;
     let groups = in_force(&state).await?;
     let used: Vec<String> = groups
@@ -101,7 +142,6 @@ pub async fn list(
         .map(|account| account.credential.clone())
         .collect();
     let groups = groups.into_iter().map(|(id, accounts)| GroupAccounts {
-        id,
         accounts: accounts
             .into_iter()
             .map(|account| {
@@ -115,10 +155,13 @@ pub async fn list(
                     set: same
                         .next()
                         .map(|one| (one.set_at.clone(), one.set_by.clone())),
+                    tested: said(&id, &account.id),
+                    test: format!("/accounts/{}/{}/test", in_path(&id), in_path(&account.id)),
                     account,
                 }
             })
             .collect(),
+        id,
     });
     let groups = groups.collect();
     let others = kept.into_iter().filter(|one| !used.contains(&one.name));
@@ -127,6 +170,7 @@ pub async fn list(
         groups,
         others: others.collect(),
         may_change: signed_in.may(&Method::PUT, "/api/v1/credentials/{name}"),
+        may_test: signed_in.may(&Method::POST, "/api/v1/accounts/{group}/{account}/test"),
         can_seal: state.sealing_keys.is_some(),
     })
 }

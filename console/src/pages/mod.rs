@@ -141,6 +141,7 @@ fn documents_router() -> Router<ConsoleState> {
 fn admin_router() -> Router<ConsoleState> {
     Router::new()
         .route("/accounts", get(accounts::list))
+        .route("/accounts/{group}/{account}/test", post(accounts::test))
         .route(
             "/accounts/credentials/{name}",
             get(accounts::credential).post(accounts::put),

@@ -33,6 +33,13 @@ pub enum ModelPricing {
         /// For people.
         shown: String,
     },
+    /// Those that somebody has given, with all their kinds.
+    Given {
+        /// As the value of the document's field.
+        text: String,
+        /// For people.
+        shown: String,
+    },
     /// Those in the vendor's own list.
     Stated {
         /// The price of input.
@@ -67,7 +74,9 @@ impl ChosenModel {
     /// It for people: id and price.
     pub fn line(&self) -> String {
         let price = match &self.pricing {
-            ModelPricing::Catalogue { shown, .. } => shown.clone(),
+            ModelPricing::Catalogue { shown, .. } | ModelPricing::Given { shown, .. } => {
+                shown.clone()
+            }
             ModelPricing::Stated { input, output } => {
                 format!("input {input}, output {output}, as the vendor lists it")
             }
@@ -86,7 +95,9 @@ impl ChosenModel {
         members.extend(display_name.map(|name| ("display_name", text(name))));
         members.extend(self.upstream.as_ref().map(|name| ("upstream", text(name))));
         match &self.pricing {
-            ModelPricing::Catalogue { text, .. } => members.push(("prices", text.clone())),
+            ModelPricing::Catalogue { text, .. } | ModelPricing::Given { text, .. } => {
+                members.push(("prices", text.clone()));
+            }
             ModelPricing::Stated { input, output } | ModelPricing::Own { input, output } => {
                 let prices = json!({"input": input, "output": output});
                 members.push(("prices", json_line(&prices)));

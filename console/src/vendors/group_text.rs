@@ -165,18 +165,36 @@ pub fn added(document: &[u8], groups: &[String]) -> Option<Vec<u8>> {
 /// The same for one element, in the place of the group that has this id, if there is one.
 pub fn put(document: &[u8], id: &str, group: &str) -> Option<Vec<u8>> {
     let elements = json_span::elements(document, &groups_of(document)?)?;
-    let is_it = |at: &&Range<usize>| {
-        let text = document.get((*at).clone()).unwrap_or_default();
-        let value: Option<Value> = serde_json::from_slice(text).ok();
-        value.is_some_and(|value| value.get("id").and_then(Value::as_str) == Some(id))
-    };
-    match elements.iter().find(is_it) {
+    match elements.iter().find(|at| has_id(document, at, id)) {
         None => added(document, &[group.to_owned()]),
         Some(at) => {
             let (before, behind) = (document.get(..at.start)?, document.get(at.end..)?);
             Some([before, group.as_bytes(), behind].concat())
         }
     }
+}
+
+/// The document without the group that has this id. `None` where it has no list of groups, or no such group.
+pub fn removed(document: &[u8], id: &str) -> Option<Vec<u8>> {
+    let elements = json_span::elements(document, &groups_of(document)?)?;
+    let place = elements.iter().position(|at| has_id(document, at, id))?;
+    let at = elements.get(place)?;
+    // With the comma before it, or that behind the first.
+    let before = place.checked_sub(1).and_then(|before| elements.get(before));
+    let next = place.checked_add(1).and_then(|next| elements.get(next));
+    let (from, to) = match (before, next) {
+        (Some(before), _) => (before.end, at.end),
+        (None, Some(next)) => (at.start, next.start),
+        (None, None) => (at.start, at.end),
+    };
+    let (before, behind) = (document.get(..from)?, document.get(to..)?);
+    Some([before, behind].concat())
+}
+
+fn has_id(document: &[u8], at: &Range<usize>, id: &str) -> bool {
+    let text = document.get(at.clone()).unwrap_or_default();
+    let value: Option<Value> = serde_json::from_slice(text).ok();
+    value.is_some_and(|value| value.get("id").and_then(Value::as_str) == Some(id))
 }
 
 /// Where the list of groups is.
@@ -189,6 +207,32 @@ fn groups_of(document: &[u8]) -> Option<Range<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_group_is_taken_out() {
+        for (document, want) in [
+            (
+                r#"{"groups": [ {"id":"a"} ], "k": 1}"#,
+                r#"{"groups": [  ], "k": 1}"#,
+            ),
+            (
+                r#"{"groups": [{"id":"a"}, {"id":"b"}]}"#,
+                r#"{"groups": [{"id":"b"}]}"#,
+            ),
+            (
+                r#"{"groups": [{"id":"b"}, {"id":"a"}, {"id":"c"}]}"#,
+                r#"{"groups": [{"id":"b"}, {"id":"c"}]}"#,
+            ),
+            (
+                r#"{"groups": [{"id":"b"}, {"id":"a"}]}"#,
+                r#"{"groups": [{"id":"b"}]}"#,
+            ),
+        ] {
+            let got = removed(document.as_bytes(), "a").unwrap();
+            assert_eq!(String::from_utf8(got).unwrap(), want);
+        }
+        assert_eq!(removed(br#"{"groups": [{"id":"b"}]}"#, "a"), None);
+    }
 
     #[test]
     fn a_group_is_put_where_it_was() {

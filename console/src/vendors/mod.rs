@@ -3,21 +3,25 @@
 //!
 //! `trilane init` and the pages of the first run have this in common. For a [`Vendor`] and its [`VendorCredential`] there is
 //! [`list()`]: the vendor's own list of models, for which nothing is charged. [`offer`] finds their names and prices, and
-//! [`VendorGroup`] is the text of it all in a document.
+//! [`VendorGroup`] is the text of it all in a document. A console asks by its [`VendorAccess`].
 
+mod access;
 mod chosen;
 mod credential;
 mod failure;
+mod group_read;
 mod group_text;
 mod listed;
 mod listing;
 mod own_price;
 mod vendor;
 
+pub use access::{AskedVendor, VendorAccess, console_sentence, works};
 pub use chosen::{ChosenModel, ModelPricing, offer, usual};
 pub use credential::VendorCredential;
 pub use failure::{ListFailure, ListHints, ListSentence};
-pub use group_text::{MIXED, MixedSource, VendorGroup, added, mixed, new, put};
+pub use group_read::mixed_sources;
+pub use group_text::{MIXED, MixedSource, VendorGroup, added, mixed, new, put, removed};
 pub use listed::{ListedModel, StatedPrices};
 pub use listing::{Reach, list};
 pub use own_price::OwnPrice;

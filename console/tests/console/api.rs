@@ -19,6 +19,7 @@ use trilane_console::secret::NewSecret;
 use trilane_console::store::api_tokens::{self, ApiToken};
 use trilane_console::store::people::{self, Person};
 use trilane_console::store::{Store, StoreError, Transaction};
+use trilane_console::vendors::VendorAccess;
 
 use crate::database::TestDatabase;
 
@@ -98,6 +99,15 @@ async fn add_person(
 
 impl Api {
     pub async fn new(database: &TestDatabase) -> Self {
+        Self::begin(database, false).await
+    }
+
+    /// One that tests accounts at addresses of one's own network, too.
+    pub async fn with_private_accounts(database: &TestDatabase) -> Self {
+        Self::begin(database, true).await
+    }
+
+    async fn begin(database: &TestDatabase, private_accounts: bool) -> Self {
         let store = database.open().await;
         let reported = Arc::new(Mutex::new(Vec::new()));
         let to = Arc::clone(&reported);
@@ -108,6 +118,7 @@ impl Api {
             store: store.clone(),
             https: false,
             gateway: None,
+            vendors: VendorAccess::new(private_accounts, directory.path().join("no-authorities")),
             sealing_keys: Some(sealing_keys.clone()),
             prices: PriceResolver(|text| ResolvedText {
                 text: text.to_vec(),

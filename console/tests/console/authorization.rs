@@ -19,7 +19,9 @@ fn some_path(path: &str) -> String {
         .replace("{version}", "1")
         .replace("{kind}", "owner")
         .replace("{person}", "ann")
-        .replace("{name}", "some");
+        .replace("{name}", "some")
+        .replace("{group}", "some")
+        .replace("{account}", "some");
     path.replace("{id}", "some")
 }
 

@@ -31,7 +31,7 @@ fn account(url: &str) -> Value {
     json!({"url": url, "credential": "main"})
 }
 
-async fn publish(api: &Api, admin: &str, body: &str) {
+pub async fn publish(api: &Api, admin: &str, body: &str) {
     let draft = api
         .post(admin, "/api/v1/drafts", &json!({"body": body}))
         .await

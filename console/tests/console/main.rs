@@ -11,6 +11,7 @@
     reason = "a test may panic"
 )]
 
+mod account_tests;
 mod api;
 mod authorization;
 mod broken_off;
@@ -37,4 +38,6 @@ mod speed;
 mod spend_feed;
 mod teams;
 mod upgrade;
+#[allow(dead_code, reason = "the tests of trilane init need more of them")]
+mod vendors;
 mod webhooks;

@@ -81,6 +81,14 @@ pub struct ConsoleArgs {
     #[arg(long)]
     pub allow_private_webhooks: bool,
 
+    /// Test accounts at private addresses and on this machine, too: servers of your own
+    #[arg(long)]
+    pub allow_private_accounts: bool,
+
+    /// The system's certificate authorities, for tests of accounts
+    #[arg(long, value_name = "FILE", default_value = crate::render::SYSTEM_CA)]
+    pub system_ca: PathBuf,
+
     /// Report everything on standard output, as one JSON object a line
     #[arg(long)]
     pub json: bool,

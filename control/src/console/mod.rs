@@ -20,6 +20,7 @@ use trilane_console::credentials::SealingKeyFile;
 use trilane_console::documents::ResolvedText;
 use trilane_console::maintenance::Retention;
 use trilane_console::store::DatabaseAddress;
+use trilane_console::vendors::VendorAccess;
 
 use crate::failure::Failure;
 use crate::metrics_listener::MetricsAddress;
@@ -72,6 +73,7 @@ async fn serve(args: &ConsoleArgs) -> Result<(), Failure> {
         https: args.behind_tls_proxy,
         gateway: args.gateway_url.clone(),
         private_webhooks: args.allow_private_webhooks,
+        vendors: VendorAccess::new(args.allow_private_accounts, args.system_ca.clone()),
     };
     // From here on, so that a signal interrupts nothing halfway.
     let mut signals = Signals::catch()?;

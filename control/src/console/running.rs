@@ -17,6 +17,7 @@ use trilane_console::metrics::ConsoleMetrics;
 use trilane_console::secret::NewSecret;
 use trilane_console::sessions::link_path;
 use trilane_console::store::{DatabaseAddress, Store};
+use trilane_console::vendors::VendorAccess;
 use trilane_console::{first_admin, server};
 
 use super::webhooks::WebhookSender;
@@ -51,6 +52,8 @@ pub struct ConsoleSettings {
     pub sealing_keys: Option<SealingKeyFile>,
     /// Whether webhooks may go to private addresses, and without TLS.
     pub private_webhooks: bool,
+    /// How vendors are asked, where accounts are tested.
+    pub vendors: VendorAccess,
 }
 
 /// A console that runs.
@@ -89,6 +92,7 @@ impl RunningConsole {
             https: settings.https,
             gateway: settings.gateway.clone(),
             sealing_keys: settings.sealing_keys.clone(),
+            vendors: settings.vendors.clone(),
             reporter: Reporter(Arc::new(move |reason: &str| teller.trouble(reason))),
         };
         let (stop, stopped) = oneshot::channel::<()>();

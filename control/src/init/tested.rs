@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use trilane_console::outgoing::AllowedAddresses;
 use trilane_console::vendors::{
-    ChosenModel, ListFailure, ListHints, ListSentence, Reach, Vendor, VendorCredential, VendorGroup,
+    self, ChosenModel, ListFailure, ListHints, ListSentence, Reach, Vendor, VendorCredential,
+    VendorGroup,
 };
 use ureq::Proxy;
 
@@ -24,16 +25,8 @@ pub struct TestedVendor {
 
 /// What came back, for people.
 pub fn works(vendor: &Vendor, has_credential: bool, models: usize) -> String {
-    let s = if models == 1 { "" } else { "s" };
-    let group = &vendor.group;
-    if !has_credential {
-        format!(
-            "{group}: {} answers; {models} model{s}",
-            vendor.origin.authority()
-        )
-    } else {
-        format!("{group}: the credential works; {models} model{s}")
-    }
+    let told = vendors::works(vendor, has_credential, models);
+    format!("{}: {told}", vendor.group)
 }
 
 /// How long a vendor may take for its list.

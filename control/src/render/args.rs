@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::control_plane::ControlPlane;
 
 /// Where most systems have the certificate authorities.
-const SYSTEM_CA: &str = "/etc/ssl/certs/ca-certificates.crt";
+pub const SYSTEM_CA: &str = "/etc/ssl/certs/ca-certificates.crt";
 /// How long a published document takes to be in force, in seconds.
 const SETTLE: u32 = 3;
 /// How long written clusters take to be in Envoy, in seconds.

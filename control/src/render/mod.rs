@@ -35,7 +35,7 @@ mod writing;
 
 use std::io::{self, Write as _};
 
-pub use args::Args;
+pub use args::{Args, SYSTEM_CA};
 pub use control_plane::ControlPlane;
 use paths::Paths;
 pub use process::{Follower, publish};

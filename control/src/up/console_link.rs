@@ -9,6 +9,7 @@ use trilane_console::credentials::SealingKeyFile;
 use trilane_console::maintenance::Retention;
 use trilane_console::metrics::MetricsSource;
 use trilane_console::store::DatabaseAddress;
+use trilane_console::vendors::VendorAccess;
 
 use super::plan::{ConsolePlan, Plan};
 use super::tell;
@@ -17,6 +18,7 @@ use crate::console::{ConsoleSettings, RunningConsole, admit_local_agent};
 use crate::failure::Failure;
 use crate::host_port::HostPort;
 use crate::metrics_listener::{MetricsAddress, MetricsListener};
+use crate::render;
 use crate::serve;
 use crate::tell::Teller;
 
@@ -54,10 +56,14 @@ impl ConsoleLink {
         let mut sign_in = None;
         let (url, ca, enrolment) = match console {
             ConsolePlan::At { url, ca, enrolment } => (url.clone(), ca.clone(), enrolment.clone()),
-            ConsolePlan::Here { port } => {
+            ConsolePlan::Here {
+                port,
+                private_accounts,
+            } => {
                 let token = plan.data.root().join("admin.token");
-                let (console, address) =
-                    start_console(plan, *port, gateway, &token, teller).await?;
+                let access = VendorAccess::new(*private_accounts, PathBuf::from(render::SYSTEM_CA));
+                let begun = start_console(plan, *port, gateway, &token, access, teller);
+                let (console, address) = begun.await?;
                 admit_local_agent(console.store(), &place).await?;
                 let path = console.sign_in_path().await?;
                 sign_in = path.map(|path| format!("http://{address}{path}"));
@@ -124,6 +130,7 @@ async fn start_console(
     port: u16,
     gateway: u16,
     token: &std::path::Path,
+    vendors: VendorAccess,
     teller: Teller,
 ) -> Result<(RunningConsole, HostPort), Failure> {
     let listener = listen(port).await?;
@@ -141,6 +148,7 @@ async fn start_console(
         gateway: Some(format!("http://{}", plan.reached_at(gateway))),
         sealing_keys: Some(SealingKeyFile::new(plan.data.sealing_keys())),
         private_webhooks: false,
+        vendors,
     };
     let console = RunningConsole::begin(&settings, listener, teller).await?;
     Ok((console, address))

@@ -37,6 +37,8 @@ pub enum ConsolePlan {
     Here {
         /// Its port; 0: any.
         port: u16,
+        /// Whether it tests accounts at private addresses.
+        private_accounts: bool,
     },
     /// From one elsewhere.
     At {
@@ -117,6 +119,7 @@ impl Plan {
         let console = match (settings.console, settings.console_url) {
             (true, _) => Some(ConsolePlan::Here {
                 port: settings.console_port.unwrap_or(CONSOLE_PORT),
+                private_accounts: settings.allow_private_accounts,
             }),
             (false, Some(url)) => Some(ConsolePlan::At {
                 url,

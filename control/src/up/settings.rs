@@ -95,6 +95,10 @@ pub struct UpSettings {
     #[arg(long, value_name = "PORT", env = "TRILANE_CONSOLE_PORT")]
     pub console_port: Option<u16>,
 
+    /// Let that console test accounts at private addresses and on this machine, too: servers of your own
+    #[arg(long, env = "TRILANE_ALLOW_PRIVATE_ACCOUNTS", value_parser = BoolishValueParser::new())]
+    pub allow_private_accounts: bool,
+
     /// Where metrics of console and agent are on this machine, at /metrics; 0: any free port [default: 10094]
     #[arg(long, value_name = "PORT", env = "TRILANE_METRICS_PORT")]
     pub metrics_port: Option<u16>,
@@ -183,6 +187,7 @@ impl UpSettings {
             credentials: self.credentials.or(other.credentials),
             console: self.console || other.console,
             console_port: self.console_port.or(other.console_port),
+            allow_private_accounts: self.allow_private_accounts || other.allow_private_accounts,
             metrics_port: self.metrics_port.or(other.metrics_port),
             console_url: self.console_url.or(other.console_url),
             console_ca: self.console_ca.or(other.console_ca),

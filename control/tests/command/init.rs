@@ -4,6 +4,7 @@ mod additions;
 mod failures;
 mod presets;
 mod prices;
+#[path = "../../../tests/vendors/lists.rs"]
 mod vendor;
 mod ways;
 
