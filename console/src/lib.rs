@@ -5,7 +5,7 @@
 //! configuration document through its life; [`envoys`] enrol their agents, and [`credentials`] of upstream accounts are
 //! sealed. [`explain`] says why a request was decided as it was; [`gateway`] runs the filter's own code for it. All of it is offered over HTTP by the [`api`], and to people by the [`pages`] ([`sessions`], [`passwords`],
 //! [`client_setup`]); the [`server`] serves both; [`maintenance`] forgets what is old. [`secret`] draws keys and tokens,
-//! [`timestamp`] reads and writes times, and an [`allowance`] says which keys members of a team make by themselves.
+//! [`timestamp`] reads and writes times, [`throttle`] slows whoever guesses, and an [`allowance`] says which keys members of a team make by themselves.
 #![cfg_attr(
     test,
     allow(
@@ -40,6 +40,7 @@ pub mod secret;
 pub mod server;
 pub mod sessions;
 pub mod store;
+pub mod throttle;
 pub mod timestamp;
 pub mod vendors;
 pub mod webhooks;

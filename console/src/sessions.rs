@@ -14,6 +14,7 @@ use crate::store::people::{self, Person};
 use crate::store::{
     Store, StoreError, Transaction, passwords as hashes, sessions, sign_in_failures, sign_in_links,
 };
+use crate::throttle;
 
 const SECOND: i64 = 1_000_000;
 const HOUR: i64 = 3600 * SECOND;
@@ -27,14 +28,10 @@ const TOUCH: i64 = 60 * SECOND;
 pub const FIRST_LINK: i64 = HOUR;
 /// How long the link of an invitation lasts.
 pub const INVITATION: i64 = 24 * HOUR;
-/// Failures count for so long.
-const REMEMBERED: i64 = HOUR;
 /// From so many failures of a person on, the next attempt has to wait, twice as long each time.
 const OF_PERSON: i64 = 5;
 /// The same for an address, behind which there may be many people.
 const OF_ADDRESS: i64 = 30;
-/// The longest wait.
-const LONGEST_WAIT: i64 = 900 * SECOND;
 
 /// A session that has begun.
 #[derive(Debug)]
@@ -211,25 +208,8 @@ async fn count(
     free: i64,
     now: i64,
 ) -> Result<(), SignInError> {
-    let since = now.saturating_sub(REMEMBERED);
-    let failures = sign_in_failures::count(transaction, subject, now, since).await?;
-    let failures = failures.ok_or(SignInError::TooMany)?;
-    if failures >= free {
-        let until = now.saturating_add(wait(failures.saturating_sub(free)));
-        sign_in_failures::lock(transaction, subject, until).await?;
-    }
-    Ok(())
-}
-
-/// How long the next attempt has to wait.
-fn wait(beyond: i64) -> i64 {
-    let doubled = u32::try_from(beyond)
-        .ok()
-        .and_then(|beyond| 1_i64.checked_shl(beyond.min(40)));
-    doubled
-        .unwrap_or(i64::MAX)
-        .saturating_mul(SECOND)
-        .min(LONGEST_WAIT)
+    let may_be_tried = throttle::count(transaction, subject, free, now).await?;
+    may_be_tried.then_some(()).ok_or(SignInError::TooMany)
 }
 
 async fn begin(
@@ -305,23 +285,4 @@ pub async fn forget(store: &Store, now: time::OffsetDateTime) -> Result<(), Stor
         .delete(store, &before(24 * HOUR))
         .await?;
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_failure_doubles_the_wait() {
-        for (beyond, seconds) in [
-            (0, 1),
-            (1, 2),
-            (5, 32),
-            (10, 900),
-            (63, 900),
-            (i64::MAX, 900),
-        ] {
-            assert_eq!(wait(beyond), seconds * SECOND, "{beyond}");
-        }
-    }
 }

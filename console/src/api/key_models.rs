@@ -57,13 +57,18 @@ pub(super) async fn of_key(
     key: &StoredKey,
 ) -> Result<Vec<KeyModel>, ApiProblem> {
     let group = group_in_force(transaction, &key.group_id).await?;
-    let mut items = group.as_ref().map(models).unwrap_or_default();
+    Ok(group.map(|group| allowed(&group, key)).unwrap_or_default())
+}
+
+/// The models of a group that a key may use.
+pub(super) fn allowed(group: &GroupDocument, key: &StoredKey) -> Vec<KeyModel> {
+    let mut items = models(group);
     let own = key.models.as_deref();
     let own: Option<Vec<String>> = own.and_then(|own| serde_json::from_str(own).ok());
     if let Some(own) = own {
         items.retain(|model| own.contains(&model.id));
     }
-    Ok(items)
+    items
 }
 
 /// A group of the document in force.

@@ -14,6 +14,7 @@ pub(crate) mod drafts;
 pub(crate) mod envoys;
 mod feed;
 mod fields;
+pub(crate) mod holder;
 pub(crate) mod hour_counts;
 pub(crate) mod key_models;
 pub(crate) mod key_rotation;

@@ -119,8 +119,11 @@ fn explain(
     }
 }
 
-/// What would happen now.
-fn now(
+/// What the gateway would do with the request of a line now.
+///
+/// # Errors
+/// Why that cannot be told.
+pub(super) fn now(
     line: &LedgerLine,
     key: Option<&StoredKey>,
     current: Option<&PublishedDocument>,

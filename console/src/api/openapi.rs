@@ -23,7 +23,7 @@ use super::{
     ledger, me, one_request, people, report, requests, sign_in, spend, spend_feed, team_members,
     teams, tokens, usage, webhooks,
 };
-use super::{key_models, key_rotation, sign_in_links};
+use super::{holder, key_models, key_rotation, sign_in_links};
 use crate::intake::LedgerBatch;
 use crate::store::key_feed;
 
@@ -76,9 +76,10 @@ async fn health(State(state): State<ConsoleState>) -> axum::response::Response {
 
 /// The routes that want a token, those that want none, and what all of them are.
 fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
-    let security = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
+    let bearer = || SecurityScheme::Http(HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build());
     let components = ComponentsBuilder::new()
-        .security_scheme("token", SecurityScheme::Http(security))
+        .security_scheme("token", bearer())
+        .security_scheme("api_key", bearer())
         .schema(PlacedProblem::name(), PlacedProblem::schema())
         .schema(ApiProblem::name(), ApiProblem::schema());
     let no_scopes: [&str; 0] = [];
@@ -111,16 +112,18 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
         .layer(DefaultBodyLimit::max(LedgerBatch::LONGEST));
     let (open, of_open) = OpenApiRouter::<ConsoleState>::new()
         .routes(routes!(envoys::enrol))
+        .routes(routes!(me::key::get))
         .split_for_parts();
     let (router, mut document) = OpenApiRouter::<ConsoleState>::with_openapi(document)
         .routes(routes!(me::me))
         .routes(routes!(me::teams::list))
-        .routes(routes!(me::keys::create))
+        .routes(routes!(me::keys::list, me::keys::create))
         .routes(routes!(me::keys::change))
         .routes(routes!(me::keys::rotate))
         .routes(routes!(keys::list, keys::create))
         .routes(routes!(keys::get, keys::change, keys::remove))
         .routes(routes!(key_models::list))
+        .routes(routes!(holder::get))
         .routes(routes!(key_rotation::rotate))
         .routes(routes!(usage::list))
         .routes(routes!(spend::get))

@@ -174,6 +174,9 @@ impl IntoResponse for ApiProblem {
         if status == StatusCode::SERVICE_UNAVAILABLE {
             headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
         }
+        if status == StatusCode::TOO_MANY_REQUESTS {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static("60"));
+        }
         if let Some(reason) = reason {
             response.extensions_mut().insert(FailureReason(reason));
         }

@@ -44,6 +44,7 @@ const AGENT: &[Role] = &[Agent];
 pub const ROUTES: &[ApiRoute] = &[
     route(Method::GET, "/api/v1/me", ALL),
     route(Method::GET, "/api/v1/me/teams", PEOPLE),
+    route(Method::GET, "/api/v1/me/keys", PEOPLE),
     route(Method::POST, "/api/v1/me/keys", OWNING),
     route(Method::PATCH, "/api/v1/me/keys/{id}", OWNING),
     route(Method::POST, "/api/v1/me/keys/{id}/rotate", OWNING),
@@ -53,6 +54,7 @@ pub const ROUTES: &[ApiRoute] = &[
     route(Method::PATCH, "/api/v1/keys/{id}", ADMIN),
     route(Method::DELETE, "/api/v1/keys/{id}", ADMIN),
     route(Method::GET, "/api/v1/keys/{id}/models", PEOPLE),
+    route(Method::GET, "/api/v1/keys/{id}/remaining", PEOPLE),
     route(Method::POST, "/api/v1/keys/{id}/rotate", ADMIN),
     route(Method::GET, "/api/v1/usage", PEOPLE),
     route(Method::GET, "/api/v1/spend", PEOPLE),
@@ -119,7 +121,10 @@ pub const ROUTES: &[ApiRoute] = &[
 ];
 
 /// Every route that wants none: what it is given says who it is.
-pub const OPEN: &[(Method, &str)] = &[(Method::POST, "/api/v1/enrol")];
+pub const OPEN: &[(Method, &str)] = &[
+    (Method::POST, "/api/v1/enrol"),
+    (Method::GET, "/api/v1/me/key"),
+];
 
 /// Whether a role may use a route. What is not in the table is nobody's.
 pub fn allows(method: &Method, path: &str, role: Role) -> bool {

@@ -16,7 +16,8 @@ pub use explanation::{
     BodyReplacement, ExplainedReply, Explanation, ForwardedRequest, Resolved, Url,
 };
 pub use past::{
-    ChargedItem, ExplainedPart, ItemizedCharge, LedgerLine, MultiplierFactor, PastRequest, failure,
+    Cause, ChargedItem, ExplainedPart, ItemizedCharge, LedgerLine, MultiplierFactor, PastRequest,
+    cause_of, failure,
 };
 pub use request::DescribedRequest;
 pub use step::{DecisionStep, StepName, StepResult};

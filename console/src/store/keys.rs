@@ -219,6 +219,26 @@ pub async fn find(
     Ok(row.map(StoredKey::from))
 }
 
+/// The key with this digest.
+///
+/// # Errors
+/// Those of the database.
+pub async fn find_by_digest(
+    transaction: &mut Transaction,
+    sha256: &str,
+) -> Result<Option<StoredKey>, StoreError> {
+    let row: Option<Row> = on_either!(transaction, connection => {
+        sqlx::query_as(
+            "SELECT sha256, id, group_id, owner, team, models, multiplier, label, expires_at, disabled, limits, created_at, created_by, hint FROM keys \
+             WHERE sha256 = $1",
+        )
+        .bind(sha256)
+        .fetch_optional(connection)
+        .await?
+    });
+    Ok(row.map(StoredKey::from))
+}
+
 /// Adds a key.
 ///
 /// # Errors

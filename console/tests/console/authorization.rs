@@ -142,7 +142,7 @@ on_both! {
 }
 
 /// Every route by which a member or an agent names an object: that of somebody else, and one that is not there.
-const OTHERS: [(&str, &str, &str); 11] = [
+const OTHERS: [(&str, &str, &str); 12] = [
     ("PATCH /api/v1/me/keys/{id}", "kb", "none"),
     (
         "POST /api/v1/me/keys/{id}/rotate",
@@ -157,6 +157,11 @@ const OTHERS: [(&str, &str, &str); 11] = [
     ("GET /api/v1/budgets/{kind}/{id}", "owner/bob", "owner/none"),
     ("GET /api/v1/keys/{id}", "kb", "none"),
     ("GET /api/v1/keys/{id}/models", "kb/models", "none/models"),
+    (
+        "GET /api/v1/keys/{id}/remaining",
+        "kb/remaining",
+        "none/remaining",
+    ),
     ("DELETE /api/v1/tokens/{id}", "token%20of%20bob", "none"),
     (
         "PUT /api/v1/envoys/{id}/report",

@@ -21,6 +21,7 @@ mod database;
 mod documents;
 mod envoys;
 mod feed;
+mod holder;
 mod import;
 mod intake;
 mod ledger;

@@ -11,16 +11,18 @@ use utoipa::ToSchema;
 use crate::allowance::{KeyAllowance, WantedTerms};
 use crate::api::budgets::BudgetBody;
 use crate::api::caller::Caller;
+use crate::api::holder::{KeyReader, KeyRemaining};
 use crate::api::key_models::{self, group_in_force};
 use crate::api::key_rotation::{self, KeyRotationBody};
 use crate::api::keys::{self as all_keys, CreatedKey, KeyView, NewKeyBody};
 use crate::api::once::{Once, OnceAnswer};
-use crate::api::parts::{Body, InPath};
+use crate::api::paging::{ItemPage, PageParams};
+use crate::api::parts::{Body, InPath, Params};
 use crate::api::problem::ApiProblem;
 use crate::api::state::{ConsoleState, moment};
 use crate::in_transaction;
 use crate::secret::NewSecret;
-use crate::store::keys::{self, StoredKey};
+use crate::store::keys::{self, KeyFilter, StoredKey};
 use crate::store::{Transaction, audit, memberships, teams};
 
 /// A key that one makes for oneself. What is not given is as much as the team allows.
@@ -54,6 +56,48 @@ pub struct OwnKeyChangeBody {
     /// Another name.
     #[schema(min_length = 1, max_length = 128)]
     pub(crate) label: Option<String>,
+}
+
+/// One's own key, with what is left for it.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct OwnKeyView {
+    /// The key, with its last use and this month's spend.
+    pub(crate) key: KeyView,
+    /// What is left, and why requests fail now.
+    pub(crate) remaining: KeyRemaining,
+}
+
+/// One's own keys in the order of their ids, each with what is left for it and why its requests fail now.
+#[utoipa::path(get, operation_id = "list_own_keys", path = "/api/v1/me/keys", tag = "me", params(PageParams),
+    responses((status = 200, body = ItemPage<OwnKeyView>)))]
+pub async fn list(
+    State(state): State<ConsoleState>,
+    caller: Caller,
+    Params(page): Params<PageParams>,
+) -> Result<Json<ItemPage<OwnKeyView>>, ApiProblem> {
+    let limit = page.limit()?;
+    let after: String = page.after()?.unwrap_or_default();
+    let now = state.now();
+    let filter = KeyFilter {
+        owner: Some(&caller.id),
+        group: None,
+        search: None,
+        state: None,
+        now: &moment(now),
+        after: &after,
+        limit: limit.to_fetch(),
+    };
+    let mut transaction = state.store.read().await?;
+    let mut reader = KeyReader::new(&mut transaction, now).await?;
+    let mut read = Vec::new();
+    for key in keys::list(&mut transaction, &filter).await? {
+        let remaining = reader.remaining(&mut transaction, &key).await?;
+        let mut key = KeyView::from(key);
+        all_keys::add_use(&mut transaction, &mut key, now).await?;
+        read.push(OwnKeyView { key, remaining });
+    }
+    transaction.rollback().await;
+    Ok(Json(limit.page(read, |own| own.key.id.clone(), |own| own)))
 }
 
 /// What a team allows a member, once nobody else counts this member's keys.

@@ -1,5 +1,6 @@
 //! What is one's own: who one is, one's teams and keys, and what is left of what binds them.
 
+pub(crate) mod key;
 pub(crate) mod keys;
 pub(crate) mod teams;
 

@@ -7,6 +7,6 @@ mod line;
 mod past_request;
 
 pub use bill::{ChargedItem, ItemizedCharge, MultiplierFactor};
-pub use cause::failure;
+pub use cause::{Cause, failure, of as cause_of};
 pub use line::LedgerLine;
 pub use past_request::{ExplainedPart, PastRequest};

@@ -1,0 +1,204 @@
+//! The limits and budgets that bind a key: its own, and those of its owner, its team and its group.
+
+use rust_decimal::Decimal;
+use serde::Serialize;
+use time::OffsetDateTime;
+use trilane::config::document::{BudgetDocument, LimitsDocument, SpentDocument};
+use trilane::limits::Window;
+use trilane::limits::budget::until_next;
+use utoipa::ToSchema;
+
+use crate::api::state::moment;
+use crate::store::{StoreError, Transaction, spend};
+use crate::timestamp;
+
+/// A key, an owner, a team or a group, with what binds all of its requests.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct RemainingSubject {
+    /// `key`, `owner`, `team` or `group`.
+    #[schema(value_type = String)]
+    pub(crate) kind: &'static str,
+    /// Its id.
+    pub(crate) id: String,
+    /// Its limits. Gateways count them, so what is left of them is asked there: `GET /v1/usage`.
+    pub(crate) limits: Vec<RemainingLimit>,
+    /// Its budgets.
+    pub(crate) budgets: Vec<RemainingBudget>,
+}
+
+/// A limit that is no money.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct RemainingLimit {
+    /// `requests_per_minute`, `input_tokens_per_minute`, `output_tokens_per_minute` or `concurrent_requests`.
+    #[schema(value_type = String)]
+    pub(crate) limit: &'static str,
+    /// What is allowed.
+    pub(crate) allowed: u32,
+}
+
+/// A budget, and what is left of it: amounts with every digit.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct RemainingBudget {
+    /// `day` or `month`, in UTC.
+    #[schema(value_type = String)]
+    pub(crate) window: &'static str,
+    /// What may be spent.
+    pub(crate) allowed: String,
+    /// What was spent, by the end of requests, as gateways count budgets.
+    pub(crate) used: String,
+    /// What is left: 0 where it is spent.
+    pub(crate) left: String,
+    /// When it begins anew.
+    pub(crate) renews_at: String,
+}
+
+impl RemainingBudget {
+    /// Whether nothing is left of it.
+    pub(super) fn is_spent(&self) -> bool {
+        self.left == "0"
+    }
+}
+
+/// What binds a subject, if anything does. Spend in another currency than the document's is none of a budget's.
+///
+/// # Errors
+/// Those of the database.
+pub(super) async fn read(
+    transaction: &mut Transaction,
+    (kind, id): (&'static str, &str),
+    limits: &LimitsDocument,
+    currency: Option<&str>,
+    now: i64,
+) -> Result<Option<RemainingSubject>, StoreError> {
+    let named = [
+        ("requests_per_minute", limits.requests_per_minute),
+        ("input_tokens_per_minute", limits.input_tokens_per_minute),
+        ("output_tokens_per_minute", limits.output_tokens_per_minute),
+        ("concurrent_requests", limits.concurrent_requests),
+    ];
+    let named = named.into_iter().filter_map(|(limit, allowed)| {
+        let allowed = allowed?;
+        Some(RemainingLimit { limit, allowed })
+    });
+    let mut subject = RemainingSubject {
+        kind,
+        id: id.to_owned(),
+        limits: named.collect(),
+        budgets: Vec::new(),
+    };
+    for window in Window::ALL {
+        let budget = limits.budget.as_ref();
+        let Some((budget, allowed)) = budget.and_then(|of| Some((of, allowed(of, window)?))) else {
+            continue;
+        };
+        let period = period(window, now);
+        let spent = spend::of(transaction, kind, id, &period).await?;
+        let is_counted = |of: &str| currency.is_none_or(|currency| currency == of);
+        let counted = spent.iter().find(|(of, _)| is_counted(of));
+        let counted = counted.map_or(Decimal::ZERO, |(_, sum)| sum.value());
+        let told = budget.spent.as_ref().map(|spent| told(spent, window, now));
+        let used = counted.max(told.unwrap_or_default());
+        let left = allowed.checked_sub(used).unwrap_or_default();
+        subject.budgets.push(RemainingBudget {
+            window: window.name(),
+            allowed: text(allowed),
+            used: text(used),
+            left: text(left.max(Decimal::ZERO)),
+            renews_at: renewal(window, now),
+        });
+    }
+    let binds = !subject.limits.is_empty() || !subject.budgets.is_empty();
+    Ok(binds.then_some(subject))
+}
+
+fn text(amount: Decimal) -> String {
+    amount.normalize().to_string()
+}
+
+/// What a window may cost.
+fn allowed(budget: &BudgetDocument, window: Window) -> Option<Decimal> {
+    let amount = match window {
+        Window::Day => budget.per_day.as_deref(),
+        Window::Month => budget.per_month.as_deref(),
+    };
+    Decimal::from_str_exact(amount?).ok()
+}
+
+/// The day or month of a moment, as spend has it.
+fn period(window: Window, now: i64) -> String {
+    let length = match window {
+        Window::Day => 10,
+        Window::Month => 7,
+    };
+    moment(now).get(..length).unwrap_or_default().to_owned()
+}
+
+/// What the key's author says was spent in this very day or month. Gateways count at least that.
+fn told(spent: &SpentDocument, window: Window, now: i64) -> Decimal {
+    let at = spent.at.as_deref().and_then(timestamp::parse);
+    let then = at.map(OffsetDateTime::unix_timestamp).unwrap_or_default();
+    if period(window, then.saturating_mul(1_000_000)) != period(window, now) {
+        return Decimal::ZERO;
+    }
+    let amount = match window {
+        Window::Day => spent.in_day.as_deref(),
+        Window::Month => spent.in_month.as_deref(),
+    };
+    let amount = amount.and_then(|amount| Decimal::from_str_exact(amount).ok());
+    amount.unwrap_or_default()
+}
+
+/// When a window begins anew.
+fn renewal(window: Window, now: i64) -> String {
+    let seconds = now.div_euclid(1_000_000);
+    let left = i64::try_from(until_next(window, seconds)).unwrap_or_default();
+    timestamp::unix_text(seconds.saturating_add(left)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn when_budgets_renew() {
+        let at = |text: &str| timestamp::parse(text).unwrap().unix_timestamp() * 1_000_000;
+        for (now, day, month) in [
+            (
+                "2026-11-25T10:15:30Z",
+                "2026-11-26T00:00:00Z",
+                "2026-12-01T00:00:00Z",
+            ),
+            (
+                "2026-12-31T23:59:59Z",
+                "2027-01-01T00:00:00Z",
+                "2027-01-01T00:00:00Z",
+            ),
+            (
+                "2027-01-01T00:00:00Z",
+                "2027-01-02T00:00:00Z",
+                "2027-02-01T00:00:00Z",
+            ),
+        ] {
+            assert_eq!(renewal(Window::Day, at(now)), day, "{now}");
+            assert_eq!(renewal(Window::Month, at(now)), month, "{now}");
+        }
+    }
+
+    #[test]
+    fn what_an_author_says_was_spent() {
+        let spent = SpentDocument {
+            at: Some("2026-11-24T12:00:00Z".to_owned()),
+            in_day: Some("1".to_owned()),
+            in_month: Some("2.50".to_owned()),
+        };
+        let at = |text: &str| timestamp::parse(text).unwrap().unix_timestamp() * 1_000_000;
+        for (now, day, month) in [
+            ("2026-11-24T23:59:59Z", "1", "2.5"),
+            ("2026-11-25T00:00:00Z", "0", "2.5"),
+            ("2026-12-01T00:00:00Z", "0", "0"),
+        ] {
+            assert_eq!(text(told(&spent, Window::Day, at(now))), day, "{now}");
+            assert_eq!(text(told(&spent, Window::Month, at(now))), month, "{now}");
+        }
+    }
+}

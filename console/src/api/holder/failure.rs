@@ -1,0 +1,332 @@
+//! Why one request failed, from its ledger line, as whoever holds the key needs to know it: without names of accounts.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::explain::{LedgerLine, cause_of, failure};
+
+/// Why a request failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedRequest {
+    /// For programs.
+    pub reason: &'static str,
+    /// For people: a sentence.
+    pub text: String,
+    /// For how long it says something of the present.
+    pub lasts: Lasting,
+}
+
+/// For how long a failure says something of the present.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lasting {
+    /// For a minute: what was used up drains.
+    Minute,
+    /// As long as the gateway's own code would decide so again.
+    Decision,
+    /// Until a request succeeds.
+    Success,
+}
+
+/// Why a request failed; `None`: it did not, or its client broke it off.
+pub fn of(line: &LedgerLine) -> Option<FailedRequest> {
+    let status = line.number("http.response.status_code").unwrap_or(0);
+    let failed = |reason, text: String, lasts| {
+        Some(FailedRequest {
+            reason,
+            text,
+            lasts,
+        })
+    };
+    match line.text("trilane.outcome") {
+        Some("refused") => return refused(line),
+        Some("finished" | "answered" | "client_abort") => return None,
+        Some("upstream_failed" | "upstream_error") => {}
+        Some(_) | None => {
+            let why = sentence(cause_of(line)?.why);
+            return failed("broken_off", why, Lasting::Success);
+        }
+    }
+    let attempts = attempts(line);
+    let (reason, text) = match attempts.iter().copied().collect::<Vec<_>>().as_slice() {
+        [] if line.text("trilane.outcome") == Some("upstream_failed") => {
+            ("no_account", sentence("no upstream account could answer"))
+        }
+        [] => (
+            "vendor_error",
+            format!(
+                "The vendor answered with an error of its own ({status}), which the client got."
+            ),
+        ),
+        ["rate_limited"] => (
+            "upstream_quota",
+            sentence("the upstream account has reached its vendor's limit, or its quota is spent"),
+        ),
+        ["balance"] => (
+            "upstream_quota",
+            sentence("the quota or balance of the upstream account is spent"),
+        ),
+        ["no_credential"] => (
+            "no_account",
+            sentence("no upstream account has a credential: an admin has to give it one"),
+        ),
+        ["unauthorized"] => (
+            "no_account",
+            sentence(
+                "the vendor refuses the credential of the upstream account, or its balance is spent: an admin has to renew it",
+            ),
+        ),
+        kinds => {
+            let is_quota = |kind: &&str| ["rate_limited", "balance"].contains(kind);
+            let all = kinds.iter().map(|kind| format!("one {}", meaning(kind)));
+            let all: Vec<String> = all.collect();
+            let reason = if kinds.iter().any(is_quota) {
+                "upstream_quota"
+            } else {
+                "no_account"
+            };
+            let each = all.join(", ");
+            (reason, format!("No upstream account serves it: {each}."))
+        }
+    };
+    failed(reason, text, Lasting::Success)
+}
+
+/// A balance that is used up has a status of its own; the rest is in the ledger's words.
+fn meaning(kind: &str) -> &str {
+    match kind {
+        "balance" => "has no balance or quota left",
+        kind => failure(kind),
+    }
+}
+
+/// How attempts failed, each kind once.
+fn attempts(line: &LedgerLine) -> BTreeSet<&str> {
+    let kind = |attempt: &'_ Value| match attempt["status"].as_u64() {
+        Some(402) => Some("balance"),
+        _ => known(attempt["kind"].as_str()?),
+    };
+    let failed = line.list("trilane.tries.failed").iter();
+    let mut kinds: BTreeSet<&str> = failed.filter_map(kind).collect();
+    // Where there is one account its own response is the client's.
+    let is_relayed = line.text("trilane.outcome") == Some("upstream_error");
+    let answered = line
+        .number("http.response.status_code")
+        .filter(|_| is_relayed);
+    let status = line.number("trilane.upstream_status").or(answered);
+    if kinds.is_empty() {
+        kinds.extend(status.and_then(|status| match status {
+            402 => Some("balance"),
+            401 | 403 => Some("unauthorized"),
+            429 => Some("rate_limited"),
+            503 | 529 => Some("overloaded"),
+            500 | 502 | 504 => Some("server_error"),
+            _ => None,
+        }));
+    }
+    kinds
+}
+
+/// A kind by the name that a program of this release knows.
+fn known(kind: &str) -> Option<&'static str> {
+    let all = [
+        "rate_limited",
+        "overloaded",
+        "server_error",
+        "unauthorized",
+        "no_credential",
+        "connection",
+        "tls",
+        "no_host",
+        "no_answer",
+        "no_time",
+    ];
+    all.into_iter().find(|known| *known == kind)
+}
+
+fn refused(line: &LedgerLine) -> Option<FailedRequest> {
+    let code = line.text("error.type")?;
+    let (reason, text, lasts) = match code {
+        "rate_limit_exceeded" => {
+            let limit = match line.text("trilane.limit") {
+                Some("requests") => "the limit on requests a minute",
+                Some("input_tokens") => "the limit on input tokens a minute",
+                Some("output_tokens") => "the limit on output tokens a minute",
+                Some("concurrent_requests") => "the limit on requests at once",
+                _ => "a limit",
+            };
+            let whose = match line.text("trilane.limit.scope") {
+                Some("owner") => "the owner",
+                Some("team") => "the team",
+                Some("group") => "the group",
+                _ => "the key",
+            };
+            let text =
+                format!("{limit} of {whose} is used up: wait a moment, or send less at once");
+            ("limit_reached", sentence(&text), Lasting::Minute)
+        }
+        "insufficient_quota" => (
+            "budget_spent",
+            sentence("a budget was spent a moment ago: the next request may be served again"),
+            Lasting::Minute,
+        ),
+        "server_is_overloaded" => (
+            "gateway_not_ready",
+            sentence(cause_of(line)?.why),
+            Lasting::Minute,
+        ),
+        "invalid_api_key"
+        | "protocol_not_allowed"
+        | "model_not_found"
+        | "model_not_entitled"
+        | "images_not_supported"
+        | "count_tokens_not_supported"
+        | "not_found"
+        | "method_not_allowed" => ("refused", sentence(cause_of(line)?.why), Lasting::Decision),
+        _ => ("refused", sentence(cause_of(line)?.why), Lasting::Success),
+    };
+    Some(FailedRequest {
+        reason,
+        text,
+        lasts,
+    })
+}
+
+/// A clause with a capital letter and a full stop.
+fn sentence(clause: &str) -> String {
+    let mut letters = clause.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string());
+    format!("{}{}.", first.unwrap_or_default(), letters.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn why(members: Value) -> Option<(&'static str, String)> {
+        let Value::Object(members) = members else {
+            panic!("an object");
+        };
+        of(&LedgerLine::of(members)).map(|failed| (failed.reason, failed.text))
+    }
+
+    #[test]
+    fn why_requests_failed() {
+        let tried = |kinds: &[(&str, u16)]| {
+            let each = kinds.iter().map(
+                |(kind, status)| json!({"account": "secret-name", "kind": kind, "status": status}),
+            );
+            json!({"trilane.outcome": "upstream_failed", "http.response.status_code": 502, "trilane.tries.failed": each.collect::<Vec<_>>()})
+        };
+        let relayed = |status: u16| json!({"trilane.outcome": "upstream_error", "http.response.status_code": status});
+        let refused = |code: &str| {
+            json!({"trilane.outcome": "refused", "http.response.status_code": 400, "error.type": code,
+            "trilane.key.id": "k", "trilane.limit": "concurrent_requests", "trilane.limit.scope": "team"})
+        };
+        for (case, line, want) in [
+            (
+                "a success",
+                json!({"trilane.outcome": "finished", "http.response.status_code": 200}),
+                None,
+            ),
+            (
+                "a list",
+                json!({"trilane.outcome": "answered", "http.response.status_code": 200}),
+                None,
+            ),
+            (
+                "the client left",
+                json!({"trilane.outcome": "client_abort", "http.response.status_code": 0}),
+                None,
+            ),
+            (
+                "an account at its limit",
+                tried(&[("rate_limited", 429)]),
+                Some(("upstream_quota", "quota is spent")),
+            ),
+            (
+                "all at their limits",
+                tried(&[("rate_limited", 429), ("rate_limited", 429)]),
+                Some(("upstream_quota", "quota is spent")),
+            ),
+            (
+                "no balance",
+                tried(&[("unauthorized", 402)]),
+                Some(("upstream_quota", "balance of the upstream account is spent")),
+            ),
+            (
+                "a limit and a broken line",
+                tried(&[("rate_limited", 429), ("connection", 0)]),
+                Some(("upstream_quota", "one could not be reached")),
+            ),
+            (
+                "no credential",
+                tried(&[("no_credential", 0)]),
+                Some(("no_account", "has a credential")),
+            ),
+            (
+                "a refused credential",
+                tried(&[("unauthorized", 401)]),
+                Some(("no_account", "refuses the credential")),
+            ),
+            (
+                "unreachable",
+                tried(&[("connection", 0)]),
+                Some(("no_account", "could not be reached")),
+            ),
+            (
+                "a kind of another release",
+                tried(&[("moonlight", 0)]),
+                Some(("no_account", "No upstream account could answer")),
+            ),
+            (
+                "the only account's own limit",
+                relayed(429),
+                Some(("upstream_quota", "quota is spent")),
+            ),
+            (
+                "the only account's balance",
+                relayed(402),
+                Some(("upstream_quota", "balance")),
+            ),
+            (
+                "the vendor's own words",
+                relayed(400),
+                Some(("vendor_error", "(400)")),
+            ),
+            (
+                "broken off",
+                json!({"trilane.outcome": "upstream_reset", "http.response.status_code": 200}),
+                Some(("broken_off", "ended the answer")),
+            ),
+            (
+                "a limit",
+                refused("rate_limit_exceeded"),
+                Some(("limit_reached", "requests at once of the team is used up")),
+            ),
+            (
+                "a model",
+                refused("model_not_found"),
+                Some(("refused", "no model of this name")),
+            ),
+            (
+                "a body",
+                refused("invalid_body"),
+                Some(("refused", "no JSON object")),
+            ),
+        ] {
+            let got = why(line);
+            let reason = got.as_ref().map(|(reason, _)| *reason);
+            assert_eq!(reason, want.map(|(reason, _)| reason), "{case}: {got:?}");
+            if let (Some((_, text)), Some((_, part))) = (got, want) {
+                assert!(
+                    text.contains(part) && text.ends_with('.') && !text.contains("secret-name"),
+                    "{case}: {text}"
+                );
+                assert!(text.starts_with(char::is_uppercase), "{case}: {text}");
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! One key, for whoever has it: no account is needed, and nothing is kept of the asking.
+
+use axum::Json;
+use axum::extract::State;
+use http::header::{AUTHORIZATION, CACHE_CONTROL};
+use http::{HeaderMap, HeaderName, StatusCode};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::api::caller::RemoteAddress;
+use crate::api::holder::{self, KeyReader, KeyRemaining};
+use crate::api::key_models::{self, KeyModel};
+use crate::api::keys::{KeyView, add_use};
+use crate::api::problem::ApiProblem;
+use crate::api::spend::SpentAmount;
+use crate::api::state::{ConsoleState, moment};
+use crate::explain::LedgerLine;
+use crate::store::keys::{self, StoredKey};
+use crate::store::{Transaction, spend};
+use crate::{in_transaction, secret, throttle};
+
+/// Attempts of an address within an hour, from which on each further one has to wait. Those with a key that there is do not count.
+const FREE: i64 = 30;
+/// The requests that are shown.
+const REQUESTS: u16 = 20;
+
+/// A key, as whoever has it sees it.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct HeldKeyView {
+    /// The key.
+    pub(crate) key: KeyView,
+    /// The models that it may use.
+    pub(crate) models: Vec<KeyModel>,
+    /// What it has spent today, in UTC.
+    pub(crate) spent_today: Vec<SpentAmount>,
+    /// What is left, and why requests fail now.
+    pub(crate) remaining: KeyRemaining,
+    /// Its latest requests, as far as their lines are kept.
+    pub(crate) requests: Vec<HeldRequestView>,
+}
+
+/// A request of a key, without what is behind the gateway.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct HeldRequestView {
+    /// The id that the gateway gave it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) request_id: Option<String>,
+    /// When it began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) timestamp: Option<String>,
+    /// The model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) model: Option<String>,
+    /// The status of the response; 0: none was sent.
+    pub(crate) status: u64,
+    /// How it ended, in the ledger's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) outcome: Option<String>,
+    /// The error code of a rejection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+    /// Input tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) input_tokens: Option<u64>,
+    /// Output tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) output_tokens: Option<u64>,
+    /// The charge, exact.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) charge: Option<String>,
+    /// Its currency.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) currency: Option<String>,
+}
+
+impl HeldRequestView {
+    fn of(line: &LedgerLine) -> Self {
+        let text = |name: &str| line.text(name).map(str::to_owned);
+        Self {
+            request_id: text("request_id"),
+            timestamp: text("timestamp"),
+            model: text("trilane.model").or_else(|| text("gen_ai.request.model")),
+            status: line.number("http.response.status_code").unwrap_or_default(),
+            outcome: text("trilane.outcome"),
+            error: text("error.type"),
+            input_tokens: line.number("gen_ai.usage.input_tokens"),
+            output_tokens: line.number("gen_ai.usage.output_tokens"),
+            charge: text("trilane.charge"),
+            currency: text("trilane.currency"),
+        }
+    }
+}
+
+/// The same for every key that there is not.
+fn unknown() -> ApiProblem {
+    let detail = "no key is like that: send an API key of the gateway, Authorization: Bearer tl-…";
+    ApiProblem::new(StatusCode::UNAUTHORIZED, "/problems/unauthorized", detail)
+}
+
+/// The key of this value. The attempt is counted first: a key that there is takes it back.
+///
+/// # Errors
+/// There is none, or too many attempts of this address have failed.
+async fn find(state: &ConsoleState, value: &str, address: &str) -> Result<StoredKey, ApiProblem> {
+    let subject = format!("key of {address}");
+    let now = state.now();
+    let may_be_tried = in_transaction!(state.store, transaction => {
+        throttle::count(transaction, &subject, FREE, now).await
+    })?;
+    if !may_be_tried {
+        let detail = "too many keys were unknown: wait a while";
+        let status = StatusCode::TOO_MANY_REQUESTS;
+        return Err(ApiProblem::new(
+            status,
+            "/problems/too-many-requests",
+            detail,
+        ));
+    }
+    let digest = secret::digest(value);
+    in_transaction!(state.store, transaction => {
+        let key = keys::find_by_digest(transaction, &digest).await?.ok_or_else(unknown)?;
+        throttle::take_back(transaction, &subject).await?;
+        Ok::<_, ApiProblem>(key)
+    })
+}
+
+/// What whoever has this key sees of it.
+///
+/// # Errors
+/// There is no such key, or too many attempts of this address have failed.
+pub(crate) async fn held(
+    state: &ConsoleState,
+    value: &str,
+    address: &str,
+) -> Result<HeldKeyView, ApiProblem> {
+    let key = find(state, value, address).await?;
+    let now = state.now();
+    let mut transaction = state.store.read().await?;
+    let view = view(&mut transaction, key, now).await?;
+    transaction.rollback().await;
+    Ok(view)
+}
+
+async fn view(
+    transaction: &mut Transaction,
+    key: StoredKey,
+    now: i64,
+) -> Result<HeldKeyView, ApiProblem> {
+    let day = moment(now).get(..10).unwrap_or_default().to_owned();
+    let mut reader = KeyReader::new(transaction, now).await?;
+    let remaining = reader.remaining(transaction, &key).await?;
+    let models = key_models::of_key(transaction, &key).await?;
+    let today = spend::of(transaction, "key", &key.id, &day).await?;
+    let lines = holder::latest(transaction, &key.id, None, REQUESTS).await?;
+    let lines = lines
+        .iter()
+        .filter_map(|of| LedgerLine::parse(of.line.as_bytes()));
+    let requests = lines.map(|line| HeldRequestView::of(&line)).collect();
+    let mut key = KeyView::from(key);
+    add_use(transaction, &mut key, now).await?;
+    Ok(HeldKeyView {
+        // Who has made it, and what a change would name, is for those who have an account.
+        key: KeyView {
+            created_by: None,
+            revision: None,
+            ..key
+        },
+        models,
+        spent_today: today.into_iter().map(SpentAmount::from).collect(),
+        remaining,
+        requests,
+    })
+}
+
+/// What there is of an API key, for whoever sends it as the token: what is left of all that binds it, why its requests fail
+/// now, what it has spent, its models and its latest requests. Nothing is kept of the asking but that an unknown key was tried.
+#[utoipa::path(get, operation_id = "get_held_key", path = "/api/v1/me/key", tag = "me", security(("api_key" = [])),
+    responses((status = 200, body = HeldKeyView)))]
+pub async fn get(
+    State(state): State<ConsoleState>,
+    RemoteAddress(address): RemoteAddress,
+    headers: HeaderMap,
+) -> (
+    [(HeaderName, &'static str); 1],
+    Result<Json<HeldKeyView>, ApiProblem>,
+) {
+    let found = match bearer(&headers) {
+        Some(value) => held(&state, value, &address).await,
+        None => Err(unknown()),
+    };
+    ([(CACHE_CONTROL, "no-store")], found.map(Json))
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let header = headers.get(AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, value) = header.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| value.trim())
+}
