@@ -34,29 +34,49 @@ function showCopies(root) {
   }
 }
 
-/** Parts of a page that are fetched anew while they are seen. One request at a time; a console that is away is asked less often. */
+/** Parts of a page that the console sends again when they change. A page that nobody sees has no connection. */
 function keepLive(part) {
-  const every = Math.max(1, Number(part.dataset.every) || 5) * 1000;
-  let wait = every;
-  const next = () => setTimeout(look, wait);
-  const look = async () => {
-    if (!part.isConnected) return;
-    if (document.hidden || part.contains(document.activeElement)) { next(); return; }
-    try {
-      const answer = await fetch(part.dataset.live, { headers: { accept: "text/html" }, redirect: "error" });
-      if (answer.ok) {
-        part.innerHTML = await answer.text();
-        enhance(part);
-        wait = every;
-      } else {
-        wait = Math.min(wait * 2, 60000);
-      }
-    } catch {
-      wait = Math.min(wait * 2, 60000);
-    }
-    next();
+  let source, waiting, wait = 5000;
+  const lost = document.createElement("p");
+  lost.className = "notice warn";
+  lost.role = "status";
+  lost.textContent = "The connection to the console is lost. This is what it said last.";
+  const show = (html) => {
+    part.innerHTML = html;
+    enhance(part);
   };
-  next();
+  let held;
+  // What somebody is at is replaced when they have left it.
+  part.addEventListener("focusout", (event) => {
+    if (held === undefined || part.contains(event.relatedTarget)) return;
+    show(held);
+    held = undefined;
+  });
+  const close = () => {
+    clearTimeout(waiting);
+    source?.close();
+    source = undefined;
+  };
+  const open = () => {
+    close();
+    source = new EventSource(part.dataset.live);
+    source.onopen = () => { wait = 5000; lost.remove(); };
+    source.onmessage = (event) => {
+      if (part.contains(document.activeElement)) held = event.data; else show(event.data);
+    };
+    source.onerror = () => {
+      part.before(lost);
+      if (source.readyState !== EventSource.CLOSED) return;
+      // The console has refused: the browser does not try again by itself.
+      waiting = setTimeout(open, wait);
+      wait = Math.min(wait * 2, 60000);
+    };
+  };
+  document.addEventListener("visibilitychange", () => { if (document.hidden) close(); else open(); });
+  // A page that is kept for going back to keeps no connection.
+  addEventListener("pagehide", close);
+  addEventListener("pageshow", (event) => { if (event.persisted) open(); });
+  if (!document.hidden) open();
 }
 
 /** Filters that apply as soon as one is chosen. */

@@ -42,6 +42,11 @@ pub async fn serve(
     state: ConsoleState,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
+    let live = state.live.clone();
+    let stop = async move {
+        stop.await;
+        live.end();
+    };
     let service = router(state).into_make_service_with_connect_info::<SocketAddr>();
     axum::serve(listener, service)
         .with_graceful_shutdown(stop)

@@ -69,17 +69,35 @@ impl crate::store::AsStoreError for SignInError {
     }
 }
 
+/// The holder of an open session, and when it was last used.
+async fn open(
+    store: &Store,
+    digest: &str,
+    now: i64,
+) -> Result<Option<(Person, i64)>, StoreError> {
+    let mut transaction = store.read().await?;
+    let used_since = now.saturating_sub(IDLE);
+    let found = sessions::holder(&mut transaction, digest, now, used_since).await;
+    transaction.rollback().await;
+    found
+}
+
+/// Whether a session is open. That this is asked is no use of it.
+///
+/// # Errors
+/// Those of the database.
+pub async fn is_open(store: &Store, token: &str, now: i64) -> Result<bool, StoreError> {
+    let found = open(store, &secret::digest(token), now).await?;
+    Ok(found.is_some())
+}
+
 /// Whose session has this token; it is in use from now on.
 ///
 /// # Errors
 /// Those of the database.
 pub async fn holder(store: &Store, token: &str, now: i64) -> Result<Option<Person>, StoreError> {
     let digest = secret::digest(token);
-    let mut transaction = store.read().await?;
-    let used_since = now.saturating_sub(IDLE);
-    let found = sessions::holder(&mut transaction, &digest, now, used_since).await;
-    transaction.rollback().await;
-    let Some((person, used_at)) = found? else {
+    let Some((person, used_at)) = open(store, &digest, now).await? else {
         return Ok(None);
     };
     if used_at < now.saturating_sub(TOUCH) {

@@ -41,6 +41,7 @@ pub(crate) mod team_members;
 pub(crate) mod teams;
 pub(crate) mod tokens;
 pub(crate) mod usage;
+pub(crate) mod usage_top;
 pub(crate) mod webhooks;
 
 pub(crate) use caller::address;

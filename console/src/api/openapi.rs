@@ -21,7 +21,7 @@ use super::state::ConsoleState;
 use super::{
     account_test, audit, budgets, credentials, documents, drafts, envoys, feed, hour_counts, keys,
     ledger, me, one_request, people, report, requests, sign_in, spend, spend_feed, team_members,
-    teams, tokens, usage, webhooks,
+    teams, tokens, usage, usage_top, webhooks,
 };
 use super::{holder, key_models, key_rotation, sign_in_links};
 use crate::intake::LedgerBatch;
@@ -126,6 +126,7 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
         .routes(routes!(holder::get))
         .routes(routes!(key_rotation::rotate))
         .routes(routes!(usage::list))
+        .routes(routes!(usage_top::list))
         .routes(routes!(spend::get))
         .routes(routes!(budgets::list))
         .routes(routes!(budgets::get, budgets::set, budgets::remove))

@@ -57,6 +57,7 @@ pub const ROUTES: &[ApiRoute] = &[
     route(Method::GET, "/api/v1/keys/{id}/remaining", PEOPLE),
     route(Method::POST, "/api/v1/keys/{id}/rotate", ADMIN),
     route(Method::GET, "/api/v1/usage", PEOPLE),
+    route(Method::GET, "/api/v1/usage/top", PEOPLE),
     route(Method::GET, "/api/v1/spend", PEOPLE),
     route(Method::GET, "/api/v1/budgets", SEEING),
     route(Method::GET, "/api/v1/budgets/{kind}/{id}", PEOPLE),

@@ -7,6 +7,7 @@ use time::OffsetDateTime;
 
 use crate::credentials::SealingKeyFile;
 use crate::documents::PriceResolver;
+use crate::live::LiveParts;
 use crate::store::Store;
 use crate::vendors::VendorAccess;
 
@@ -27,6 +28,8 @@ pub struct ConsoleState {
     pub vendors: VendorAccess,
     /// Where it is told why a request failed for no fault of its own.
     pub reporter: Reporter,
+    /// The parts of pages that are looked at.
+    pub live: LiveParts,
 }
 
 /// Tells whoever runs the console what has failed.

@@ -77,7 +77,8 @@ fn place(sums: &UsageSums) -> Vec<String> {
     place
 }
 
-fn view(by: &[UsageColumn], sums: UsageSums) -> UsageView {
+/// Sums as they are shown.
+pub(super) fn view(by: &[UsageColumn], sums: UsageSums) -> UsageView {
     let names = by.iter().map(|column| column.name());
     let measures = Measure::ALL.into_iter().map(Measure::name);
     UsageView {

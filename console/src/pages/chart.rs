@@ -75,6 +75,8 @@ pub struct Chart {
     pub title: String,
     /// What it says, in a sentence.
     pub summary: String,
+    /// The currency of its amounts; `None`: it counts.
+    pub currency: Option<String>,
     /// The series, the largest first.
     pub series: Vec<Series>,
     /// The bars.
@@ -92,7 +94,7 @@ pub struct Chart {
 /// Values by period and series.
 pub type Values = BTreeMap<(String, String), Sum>;
 
-/// Draws values over these periods; `None` if there is nothing to draw.
+/// Draws values over these periods, the largest series first; `None` if there is nothing to draw.
 ///
 /// # Errors
 /// A sum would not be exact.
@@ -106,11 +108,26 @@ pub fn stacked(
     for ((_, name), value) in values {
         totals.entry(name).or_default().add(value.value())?;
     }
-    let mut names: Vec<(&str, Sum)> = totals.into_iter().collect();
-    names.retain(|(_, total)| !total.value().is_zero());
-    names.sort_by_key(|(_, total)| core::cmp::Reverse(total.value()));
+    let mut totals: Vec<(&str, Sum)> = totals.into_iter().collect();
+    totals.retain(|(_, total)| !total.value().is_zero());
+    totals.sort_by_key(|(_, total)| core::cmp::Reverse(total.value()));
+    let names: Vec<&str> = totals.into_iter().map(|(name, _)| name).collect();
+    in_order(title, unit, periods, values, &names)
+}
+
+/// Draws values over these periods, with series in this order; `None` if there is nothing to draw.
+///
+/// # Errors
+/// A sum would not be exact.
+pub fn in_order(
+    title: impl Into<String>,
+    unit: &Unit,
+    periods: &[String],
+    values: &Values,
+    names: &[&str],
+) -> Result<Option<Chart>, Inexact> {
     let place_of = |name: &str| {
-        let place = names.iter().position(|(of, _)| *of == name);
+        let place = names.iter().position(|of| *of == name);
         place.unwrap_or(SERIES).min(SERIES)
     };
     let count = names.len().min(SERIES.saturating_add(1));
@@ -158,7 +175,7 @@ pub fn stacked(
         name: if place == SERIES {
             "all others".to_owned()
         } else {
-            let name = names.get(place).map_or("", |(name, _)| *name);
+            let name = names.get(place).copied().unwrap_or_default();
             let name = if name.is_empty() { "none" } else { name };
             name.replace('_', " ")
         },
@@ -176,6 +193,10 @@ pub fn stacked(
         .collect();
     Ok(Some(Chart {
         title: title.into(),
+        currency: match unit {
+            Unit::Money(currency) => Some(currency.clone()),
+            Unit::Count => None,
+        },
         summary: format!(
             "{} from {} to {}: {}.",
             unit.text(all.value()),

@@ -15,7 +15,8 @@
 //!    open every page in both themes and three widths.
 //!
 //! Nothing may be inline, neither style nor script: the policy of `headers` forbids it. A width that depends on data is an
-//! attribute of SVG. Live parts: `<div data-live="/things/part" data-every="5">` is fetched anew while it is seen.
+//! attribute of SVG. Live parts: `<div data-live="/live/things">` is replaced
+//! by what [`live::events`] sends, while it is seen.
 
 mod accounts;
 mod appearance;
@@ -31,8 +32,11 @@ mod field_problems;
 mod form;
 mod headers;
 mod keys;
+mod live;
 mod notice;
+mod overview;
 mod people;
+mod periods;
 mod render;
 mod requests;
 mod settings;
@@ -44,8 +48,6 @@ pub mod text;
 mod tokens;
 mod usage;
 
-use axum::extract::RawQuery;
-use axum::response::Redirect;
 use axum::routing::{get, post};
 use axum::{Router, middleware};
 
@@ -62,7 +64,7 @@ pub use signed_in::SignedIn;
 /// All pages.
 pub fn router(state: ConsoleState) -> Router {
     Router::new()
-        .route("/", get(start))
+        .route("/", get(overview::show))
         .route("/sign-in", get(sign_in::form).post(sign_in::by_password))
         .route("/sign-in/link", get(sign_in::link).post(sign_in::by_link))
         .route("/sign-out", post(sign_in::sign_out))
@@ -76,7 +78,8 @@ pub fn router(state: ConsoleState) -> Router {
         .route("/usage", get(usage::show))
         .route("/usage.csv", get(usage::table))
         .route("/requests", get(requests::list))
-        .route("/requests-part", get(requests::part))
+        .route("/live/overview", get(overview::live))
+        .route("/live/requests", get(requests::live))
         .route("/requests/{id}", get(requests::one))
         .route("/new-key", get(keys::new))
         .route("/keys/{id}", get(keys::one))
@@ -95,11 +98,6 @@ pub fn router(state: ConsoleState) -> Router {
         .layer(middleware::from_fn(headers::on_pages))
         .route("/assets/{name}", get(assets::get))
         .with_state(state)
-}
-
-/// Where one begins: what was just done is told there.
-async fn start(_: SignedIn, RawQuery(query): RawQuery) -> Redirect {
-    Redirect::to(&query.map_or_else(|| "/keys".to_owned(), |query| format!("/keys?{query}")))
 }
 
 /// The pages of the configuration document.

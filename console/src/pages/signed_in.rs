@@ -69,6 +69,12 @@ impl SignedIn {
         &self.token
     }
 
+    /// Whether the session is open yet. A failure of the database ends nothing.
+    pub(super) async fn is_still(&self, state: &ConsoleState) -> bool {
+        let open = sessions::is_open(&state.store, &self.token, state.now()).await;
+        open.unwrap_or(true)
+    }
+
     /// Whether a form has the token of this session. It takes as long wherever they differ.
     pub(super) fn is_csrf(&self, given: &str) -> bool {
         self.csrf.as_bytes().ct_eq(given.as_bytes()).into()

@@ -45,6 +45,7 @@ mod sqlite_rows;
 pub mod teams;
 mod transaction;
 pub mod usage_hours;
+pub mod usage_top;
 pub mod webhooks;
 
 use core::fmt;

@@ -105,7 +105,8 @@ impl UsageColumn {
         }
     }
 
-    fn expression(self) -> &'static str {
+    /// What it is in a row of the table.
+    pub(super) fn expression(self) -> &'static str {
         match self {
             Self::Day => "substr(hour, 1, 10)",
             Self::Month => "substr(hour, 1, 7)",

@@ -18,6 +18,7 @@ use trilane_console::secret::NewSecret;
 use trilane_console::sessions::link_path;
 use trilane_console::store::{DatabaseAddress, Store};
 use trilane_console::vendors::VendorAccess;
+use trilane_console::live::LiveParts;
 use trilane_console::{first_admin, server};
 
 use super::webhooks::WebhookSender;
@@ -94,6 +95,7 @@ impl RunningConsole {
             sealing_keys: settings.sealing_keys.clone(),
             vendors: settings.vendors.clone(),
             reporter: Reporter(Arc::new(move |reason: &str| teller.trouble(reason))),
+            live: LiveParts::default(),
         };
         let (stop, stopped) = oneshot::channel::<()>();
         let stopped = async move {

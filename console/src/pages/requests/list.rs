@@ -11,7 +11,7 @@ use crate::api::parts::Params;
 use crate::api::requests::{self, RequestParams};
 use crate::api::{Caller, ConsoleState};
 use crate::pages::form::Fields;
-use crate::pages::{PageProblem, PageShell, SignedIn, page, text};
+use crate::pages::{PageProblem, PageShell, SignedIn, live, page, text};
 
 /// The requests of a page.
 const ROWS: u16 = 50;
@@ -72,7 +72,7 @@ struct RequestsPage {
     shell: PageShell,
     fields: Fields,
     found: Found,
-    /// Where the rows are fetched anew.
+    /// Where the rows come from, as they change.
     live: String,
 }
 
@@ -171,22 +171,28 @@ pub async fn list(
     let found = find(state, caller, &fields).await?;
     page(&RequestsPage {
         shell: signed_in.shell("Requests"),
-        live: filtered("/requests-part", &fields).0,
+        live: filtered("/live/requests", &fields).0,
         fields,
         found,
     })
 }
 
-/// The rows alone, for a page that is open.
-pub async fn part(
+/// The rows alone, again whenever they are others.
+pub async fn live(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
     RawQuery(query): RawQuery,
 ) -> Result<Response, PageProblem> {
     let caller = signed_in.api(Method::GET, "/api/v1/requests")?;
     let fields = Fields::parse(query.unwrap_or_default().as_bytes());
-    let found = find(state, caller, &fields).await?;
-    page(&RequestRows { found })
+    let of = state.clone();
+    live::events(&state, signed_in, move || {
+        let (state, caller, fields) = (of.clone(), caller.clone(), fields.clone());
+        async move {
+            let found = find(state, caller, &fields).await?;
+            Ok(RequestRows { found }.render()?)
+        }
+    })
 }
 
 #[cfg(test)]

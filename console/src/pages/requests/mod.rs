@@ -4,6 +4,6 @@ mod list;
 mod one;
 mod row;
 
-pub use list::{list, part};
+pub use list::{list, live};
 pub use one::one;
 pub use row::RequestRow;

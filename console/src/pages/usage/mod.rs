@@ -1,7 +1,7 @@
 //! Usage: sums by what one wants to know, as a table, as charts, and as a file.
 
 mod asked;
-mod charts;
+pub(super) mod charts;
 mod csv;
 mod show;
 

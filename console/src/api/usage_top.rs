@@ -1,0 +1,131 @@
+//! Who used the most.
+
+use axum::Json;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::caller::Caller;
+use super::parts::Params;
+use super::problem::ApiProblem;
+use super::state::ConsoleState;
+use super::usage::{UsageView, hour, view};
+use crate::store::usage_hours::{self, UsageColumn, UsageQuery};
+use crate::store::usage_top::{self, TopQuery};
+
+/// The most values that are ranked.
+const MOST: u8 = 50;
+
+/// What is ranked by its charges.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TopColumn {
+    /// Keys.
+    #[default]
+    Key,
+    /// Whose keys they are.
+    Owner,
+    /// Groups of keys.
+    Group,
+    /// Models.
+    Model,
+    /// Upstream accounts.
+    Account,
+}
+
+impl TopColumn {
+    fn column(self) -> UsageColumn {
+        match self {
+            Self::Key => UsageColumn::Key,
+            Self::Owner => UsageColumn::Owner,
+            Self::Group => UsageColumn::Group,
+            Self::Model => UsageColumn::Model,
+            Self::Account => UsageColumn::Account,
+        }
+    }
+}
+
+/// Which ranking is asked for.
+#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct TopParams {
+    /// What is ranked: `key`, `owner`, `group`, `model` or `account`.
+    #[param(inline)]
+    pub(crate) by: TopColumn,
+    /// The currency of the charges.
+    #[param(max_length = 3, pattern = "^[A-Z]{3}$")]
+    pub(crate) currency: String,
+    /// From this hour on, by the beginning of requests, in UTC: `2026-11-24T17`, or a day.
+    pub(crate) since: Option<String>,
+    /// Before this hour.
+    pub(crate) until: Option<String>,
+    /// How many; 10 unless it is given.
+    #[param(minimum = 1, maximum = 50)]
+    pub(crate) limit: Option<u8>,
+}
+
+/// A ranking.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TopList {
+    /// Those with the greatest charges, the greatest first.
+    pub(crate) items: Vec<UsageView>,
+}
+
+/// Whose charges are the greatest. Members see their own.
+#[utoipa::path(get, operation_id = "list_top_usage", path = "/api/v1/usage/top", tag = "usage", params(TopParams),
+    responses((status = 200, body = TopList)))]
+pub async fn list(
+    State(state): State<ConsoleState>,
+    caller: Caller,
+    Params(asked): Params<TopParams>,
+) -> Result<Json<TopList>, ApiProblem> {
+    let limit = asked.limit.unwrap_or(10);
+    if !(1..=MOST).contains(&limit) {
+        return Err(ApiProblem::bad("limit must be a number from 1 to 50"));
+    }
+    let is_currency =
+        asked.currency.len() == 3 && asked.currency.bytes().all(|byte| byte.is_ascii_uppercase());
+    if !is_currency {
+        return Err(ApiProblem::bad(
+            "currency must be three capital letters, such as USD",
+        ));
+    }
+    let by = asked.by.column();
+    let since = hour("since", asked.since)?;
+    let until = hour("until", asked.until)?;
+    let top = TopQuery {
+        by,
+        since: since.as_deref(),
+        until: until.as_deref(),
+        owner: caller.only_owner(),
+        currency: &asked.currency,
+        limit: limit.into(),
+    };
+    let mut transaction = state.store.read().await?;
+    let values = usage_top::values(&mut transaction, &top).await?;
+    let mut items = Vec::with_capacity(values.len());
+    for value in values {
+        let mut query = UsageQuery {
+            by: vec![by],
+            since: since.clone(),
+            until: until.clone(),
+            owner: caller.only_owner().map(str::to_owned),
+            limit: i64::MAX,
+            ..UsageQuery::default()
+        };
+        let only = match asked.by {
+            TopColumn::Key => &mut query.key,
+            // Of a member it is the same one.
+            TopColumn::Owner => &mut query.owner,
+            TopColumn::Group => &mut query.group,
+            TopColumn::Model => &mut query.model,
+            TopColumn::Account => &mut query.account,
+        };
+        *only = Some(value);
+        let sums = usage_hours::sums(&mut transaction, &query).await?;
+        let sums = sums.into_iter().filter(|sums| sums.currency == asked.currency);
+        items.extend(sums.map(|sums| view(&[by], sums)));
+    }
+    transaction.rollback().await;
+    Ok(Json(TopList { items }))
+}

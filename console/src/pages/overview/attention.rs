@@ -1,0 +1,206 @@
+//! What needs somebody now.
+
+use axum::extract::State;
+
+use crate::api::envoys::{self, EnvoyView};
+use crate::api::paging::PageParams;
+use crate::api::parts::Params;
+use crate::api::{ConsoleState, documents};
+use crate::pages::{PageProblem, text};
+use crate::timestamp;
+
+/// The Envoys that are shown.
+const ENVOYS: u16 = 100;
+/// An agent reports within seconds: after this long it is away, in seconds.
+const AWAY: i64 = 60;
+/// Bytes of a ledger that wait: more than one part, which is what is sent at once.
+const WAITING: u64 = 8 << 20;
+
+/// Something that needs somebody.
+pub struct Need {
+    /// `warn` or `bad`.
+    pub kind: &'static str,
+    /// What it is.
+    pub text: String,
+    /// Where something is done about it.
+    pub path: &'static str,
+    /// What is found there.
+    pub link: &'static str,
+}
+
+/// An Envoy.
+pub struct EnvoyToday {
+    /// Its name.
+    pub name: String,
+    /// `good`, `warn`, `bad` or `off`, and in words.
+    pub state: (&'static str, &'static str),
+    /// Whether it has the document in force; `None`: it has said nothing.
+    pub is_current: Option<bool>,
+    /// When its agent was last heard of, where that is not just now.
+    pub seen_at: Option<String>,
+}
+
+/// The Envoys, and what needs somebody.
+pub struct Fleet {
+    /// The Envoys, without those that were revoked.
+    pub envoys: Vec<EnvoyToday>,
+    /// What needs somebody.
+    pub needs: Vec<Need>,
+}
+
+fn age(now: i64, seen_at: Option<&String>) -> Option<i64> {
+    let seen = timestamp::parse(seen_at?)?.unix_timestamp();
+    Some(now.saturating_sub(seen))
+}
+
+fn envoy(view: EnvoyView, in_force: Option<&String>, now: i64) -> EnvoyToday {
+    let age = age(now, view.seen_at.as_ref());
+    let troubled = view.report.as_ref().is_some_and(|of| !of.troubles.is_empty());
+    let state = match (view.state, age) {
+        ("new", _) => ("off", "Not enrolled yet"),
+        (_, Some(age)) if age > AWAY => ("bad", "Not heard of"),
+        (_, None) => ("warn", "Not heard of yet"),
+        _ if troubled => ("warn", "Has troubles"),
+        _ => ("good", "Serves"),
+    };
+    let document = view.report.and_then(|report| report.document);
+    EnvoyToday {
+        name: view.name,
+        state,
+        is_current: document.map(|document| Some(&document) == in_force),
+        seen_at: view.seen_at.filter(|_| state.0 == "bad"),
+    }
+}
+
+fn needs_of(view: &EnvoyView, now: i64) -> Vec<Need> {
+    let settings = |kind, text| Need {
+        kind,
+        text,
+        path: "/settings",
+        link: "Envoys",
+    };
+    let mut needs = Vec::new();
+    if view.state == "enrolled" && age(now, view.seen_at.as_ref()).is_some_and(|age| age > AWAY) {
+        let text = format!(
+            "The agent of {} was not heard of for more than a minute. Its Envoy goes on with what it has.",
+            view.name
+        );
+        needs.push(settings("bad", text));
+    }
+    if let Some(report) = &view.report {
+        let troubles = report.troubles.iter();
+        needs.extend(troubles.map(|of| settings("warn", format!("{}: {of}", view.name))));
+        if report.ledger_waiting > WAITING {
+            let waiting = text::count(report.ledger_waiting);
+            let text = format!(
+                "{} has {waiting} bytes of its ledger to send: what is shown here is behind.",
+                view.name
+            );
+            needs.push(settings("warn", text));
+        }
+    }
+    needs
+}
+
+impl Fleet {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// Those of the API.
+    pub async fn read(state: &ConsoleState) -> Result<Self, PageProblem> {
+        let place = PageParams {
+            cursor: None,
+            limit: Some(ENVOYS),
+        };
+        let found = envoys::list(State(state.clone()), Params(place)).await?.0;
+        let in_force = documents::in_force(state).await?.map(|of| of.etag);
+        let now = state.now().div_euclid(1_000_000);
+        let known = found.items.into_iter();
+        let known: Vec<EnvoyView> = known.filter(|view| view.state != "revoked").collect();
+        let mut needs = Vec::new();
+        let start = |text: &str| Need {
+            kind: "warn",
+            text: text.to_owned(),
+            path: "/start",
+            link: "Get started",
+        };
+        if in_force.is_none() {
+            needs.push(start("No document is in force: gateways refuse every request."));
+        }
+        if known.is_empty() {
+            needs.push(start("No Envoy is known here: nothing is served, and no usage comes in."));
+        }
+        for view in &known {
+            needs.extend(needs_of(view, now));
+        }
+        let envoys = known.into_iter();
+        let envoys = envoys.map(|view| envoy(view, in_force.as_ref(), now));
+        Ok(Self {
+            envoys: envoys.collect(),
+            needs,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::EnvoyReport;
+
+    fn view(state: &'static str, seen: Option<i64>, report: Option<EnvoyReport>) -> EnvoyView {
+        EnvoyView {
+            id: "edge-1".to_owned(),
+            name: "Edge".to_owned(),
+            state,
+            enrol_until: None,
+            enrolled_at: None,
+            seen_at: seen.and_then(timestamp::unix_text),
+            report,
+            created_at: String::new(),
+        }
+    }
+
+    #[test]
+    fn what_is_said_of_an_envoy() {
+        let now = 1_764_000_000;
+        let report = |waiting, trouble: &str| EnvoyReport {
+            document: Some("d".to_owned()),
+            ledger_waiting: waiting,
+            troubles: if trouble.is_empty() {
+                Vec::new()
+            } else {
+                vec![trouble.to_owned()]
+            },
+            ..EnvoyReport::default()
+        };
+        for (case, view, state, current, needs) in [
+            ("new", view("new", None, None), "off", None, 0),
+            ("silent", view("enrolled", None, None), "warn", None, 0),
+            (
+                "serves",
+                view("enrolled", Some(now - 60), Some(report(0, ""))),
+                "good",
+                Some(true),
+                0,
+            ),
+            (
+                "away",
+                view("enrolled", Some(now - 61), Some(report(0, ""))),
+                "bad",
+                Some(true),
+                1,
+            ),
+            (
+                "troubled and behind",
+                view("enrolled", Some(now), Some(report(WAITING + 1, "disk full"))),
+                "warn",
+                Some(true),
+                2,
+            ),
+        ] {
+            assert_eq!(needs_of(&view, now).len(), needs, "{case}");
+            let shown = envoy(view, Some(&"d".to_owned()), now);
+            assert_eq!((shown.state.0, shown.is_current), (state, current), "{case}");
+        }
+    }
+}

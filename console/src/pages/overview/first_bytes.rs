@@ -1,0 +1,83 @@
+//! How soon responses began, over time.
+
+use axum::extract::State;
+
+use crate::api::ConsoleState;
+use crate::api::hour_counts::{self, CountParams, CountPeriod, FirstBytesView};
+use crate::api::parts::Params;
+use crate::pages::PageProblem;
+use crate::pages::chart::{self, Chart, Unit, Values};
+
+/// The series, each with the milliseconds within which its responses began.
+const SERIES: [(&str, i64); 4] = [
+    ("within 500 ms", 500),
+    ("within 2 s", 2_000),
+    ("within 10 s", 10_000),
+    ("later", i64::MAX),
+];
+
+/// The chart by day since one.
+pub async fn chart(
+    state: &ConsoleState,
+    since: &str,
+    days: &[String],
+) -> Result<Option<Chart>, PageProblem> {
+    let asked = CountParams {
+        period: CountPeriod::Day,
+        since: Some(since.to_owned()),
+        ..CountParams::default()
+    };
+    let counts = hour_counts::first_bytes(State(state.clone()), Params(asked)).await?;
+    let Some(values) = values(&counts.0.items) else {
+        return Ok(None);
+    };
+    let names = SERIES.map(|(name, _)| name);
+    let title = "How soon responses began, by day";
+    let chart = chart::in_order(title, &Unit::Count, days, &values, &names);
+    Ok(chart.ok().flatten())
+}
+
+/// How many began how soon, by day. `None`: a sum cannot be held.
+fn values(counts: &[FirstBytesView]) -> Option<Values> {
+    let mut values = Values::new();
+    for day in counts {
+        for (within, count) in &day.within_ms {
+            let series = SERIES.iter().find(|(_, bound)| within <= bound)?;
+            let place = (day.period.clone(), series.0.to_owned());
+            values.entry(place).or_default().add((*count).into()).ok()?;
+        }
+    }
+    Some(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_those_that_are_counted() {
+        for (name, bound) in SERIES {
+            let known = crate::store::hour_counts::BOUNDS.contains(&bound);
+            assert!(known || bound == i64::MAX, "{name}");
+        }
+    }
+
+    #[test]
+    fn each_count_is_in_one_series() {
+        let day = FirstBytesView {
+            period: "2026-11-25".to_owned(),
+            name: String::new(),
+            requests: 15,
+            within_ms: [(50, 1), (500, 2), (750, 4), (60_000, 8)].into(),
+            half_within_ms: 0,
+            p95_within_ms: 0,
+        };
+        let values = values(&[day]).expect("sums");
+        let shown: Vec<_> = values
+            .iter()
+            .map(|((_, name), sum)| (name.as_str(), sum.text()))
+            .collect();
+        let want = [("later", "8"), ("within 2 s", "4"), ("within 500 ms", "3")];
+        assert_eq!(shown, want.map(|(name, count)| (name, count.to_owned())));
+    }
+}

@@ -1,0 +1,8 @@
+//! The overview: what was spent and asked for today, what needs somebody, and how it went over time.
+
+mod attention;
+mod first_bytes;
+mod show;
+mod today;
+
+pub use show::{live, show};

@@ -1,0 +1,255 @@
+//! What happened today, in UTC.
+
+use axum::extract::State;
+
+use crate::api::hour_counts::{self, AttemptsView, CountParams};
+use crate::api::paging::PageParams;
+use crate::api::parts::Params;
+use crate::api::usage::{self, UsageParams, UsageView};
+use crate::api::{Caller, ConsoleState};
+use crate::pages::{PageProblem, text};
+
+/// The outcomes that are no failure.
+const GOOD: [&str; 2] = ["finished", "answered"];
+
+/// A way in which requests ended.
+pub struct OutcomeLine {
+    /// In words.
+    pub text: String,
+    /// `good` or `bad`.
+    pub kind: &'static str,
+    /// Those requests.
+    pub path: String,
+    /// How many.
+    pub count: String,
+}
+
+/// An upstream account.
+pub struct AccountToday {
+    /// Its id.
+    pub id: String,
+    /// Its usage.
+    pub path: String,
+    /// How often it was asked.
+    pub attempts: String,
+    /// How often that failed.
+    pub failed: String,
+    /// `good`, `warn` or `bad`, and in words.
+    pub state: (&'static str, String),
+}
+
+/// What happened today.
+pub struct Today {
+    /// What was spent; one amount a currency.
+    pub spent: String,
+    /// What was spent this month.
+    pub spent_this_month: String,
+    /// How many requests.
+    pub requests: String,
+    /// How many of them failed, and in percent.
+    pub failed: String,
+    /// Whether there are some.
+    pub has_failed: bool,
+    /// Input and output tokens.
+    pub tokens: [String; 2],
+    /// Within which time half of the responses began, and 95 of 100; `None`: there are none.
+    pub first_byte: Option<[String; 2]>,
+    /// How requests ended, the most frequent first.
+    pub outcomes: Vec<OutcomeLine>,
+    /// The accounts, those with the most failures first.
+    pub accounts: Vec<AccountToday>,
+}
+
+async fn sums(
+    state: &ConsoleState,
+    caller: &Caller,
+    by: &str,
+    since: &str,
+) -> Result<Vec<UsageView>, PageProblem> {
+    let asked = UsageParams {
+        by: by.to_owned(),
+        since: Some(since.to_owned()),
+        ..UsageParams::default()
+    };
+    let place = PageParams {
+        cursor: None,
+        limit: Some(500),
+    };
+    let found = usage::list(
+        State(state.clone()),
+        caller.clone(),
+        Params(asked),
+        Params(place),
+    );
+    Ok(found.await?.0.items)
+}
+
+fn all(rows: &[UsageView], name: &str) -> u64 {
+    let counts = rows.iter().map(|row| row.count(name));
+    counts.fold(0_u64, u64::saturating_add)
+}
+
+fn amounts(rows: &[UsageView]) -> String {
+    let charged = rows.iter().filter(|row| !row.currency.is_empty());
+    let charged = charged.map(|row| text::amount(&row.currency, &row.charge));
+    let amounts: Vec<String> = charged.collect();
+    if amounts.is_empty() {
+        return "0.00".to_owned();
+    }
+    amounts.join(" + ")
+}
+
+/// So many of a whole, in percent: a part that is not nothing is not shown as nothing.
+fn percent(part: u64, whole: u64) -> String {
+    match part.saturating_mul(100).checked_div(whole) {
+        Some(0) if part > 0 => "less than 1 %".to_owned(),
+        Some(percent) => format!("{percent} %"),
+        None => "0 %".to_owned(),
+    }
+}
+
+fn outcomes(rows: &[UsageView], day: &str) -> Vec<OutcomeLine> {
+    let mut counts: Vec<(String, u64)> = Vec::new();
+    for row in rows {
+        let outcome = row.values.get("outcome").cloned().unwrap_or_default();
+        let count = row.count("requests");
+        match counts.iter_mut().find(|(of, _)| *of == outcome) {
+            Some((_, all)) => *all = all.saturating_add(count),
+            None => counts.push((outcome, count)),
+        }
+    }
+    counts.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
+    let lines = counts.into_iter().map(|(outcome, count)| {
+        let query = form_urlencoded::Serializer::for_suffix("/requests?".to_owned(), 10)
+            .append_pair("outcome", &outcome)
+            .append_pair("since", &format!("{day}T00:00"))
+            .finish();
+        OutcomeLine {
+            kind: if GOOD.contains(&outcome.as_str()) {
+                "good"
+            } else {
+                "bad"
+            },
+            text: if outcome.is_empty() {
+                "before the filter".to_owned()
+            } else {
+                outcome.replace('_', " ")
+            },
+            path: query,
+            count: text::count(count),
+        }
+    });
+    lines.collect()
+}
+
+fn account(view: &AttemptsView, day: &str) -> AccountToday {
+    let [attempts, failed] =
+        [view.attempts, view.failed].map(|count| u64::try_from(count).unwrap_or_default());
+    let share = failed.saturating_mul(100).checked_div(attempts);
+    let kind = match share.unwrap_or_default() {
+        _ if failed == 0 => "good",
+        0..50 => "warn",
+        _ => "bad",
+    };
+    let text = match kind {
+        "good" => "Answers".to_owned(),
+        _ => format!("{} failed", percent(failed, attempts)),
+    };
+    let path = form_urlencoded::Serializer::for_suffix("/usage?".to_owned(), 7)
+        .append_pair("since", day)
+        .append_pair("account", &view.name)
+        .finish();
+    AccountToday {
+        id: view.name.clone(),
+        path,
+        attempts: text::count(attempts),
+        failed: text::count(failed),
+        state: (kind, text),
+    }
+}
+
+impl Today {
+    /// Reads it; `now` is the present time, as the API writes it.
+    ///
+    /// # Errors
+    /// Those of the API.
+    pub async fn read(
+        state: &ConsoleState,
+        caller: &Caller,
+        now: &str,
+    ) -> Result<Self, PageProblem> {
+        let day = now.get(..10).unwrap_or_default();
+        let month = format!("{}-01", now.get(..7).unwrap_or_default());
+        let rows = sums(state, caller, "outcome", day).await?;
+        let of_day = sums(state, caller, "", day).await?;
+        let of_month = sums(state, caller, "", &month).await?;
+        let counted = CountParams {
+            since: Some(day.to_owned()),
+            ..CountParams::default()
+        };
+        let first = hour_counts::first_bytes(State(state.clone()), Params(counted.clone())).await?;
+        let by_account = CountParams {
+            by: "account".to_owned(),
+            ..counted
+        };
+        let mut attempts = hour_counts::attempts(State(state.clone()), Params(by_account))
+            .await?
+            .0
+            .items;
+        attempts.sort_by_key(|view| core::cmp::Reverse((view.failed, view.attempts)));
+        let (requests, failed) = (all(&rows, "requests"), all(&rows, "failed"));
+        Ok(Self {
+            spent: amounts(&of_day),
+            spent_this_month: amounts(&of_month),
+            requests: text::count(requests),
+            failed: format!("{} failed, {}", text::count(failed), percent(failed, requests)),
+            has_failed: failed > 0,
+            tokens: ["input", "output"].map(|name| text::count(all(&rows, name))),
+            first_byte: first.0.items.first().map(|view| {
+                [view.half_within_ms, view.p95_within_ms]
+                    .map(|within| text::duration(u64::try_from(within).unwrap_or_default()))
+            }),
+            outcomes: outcomes(&rows, day),
+            accounts: attempts.iter().map(|view| account(view, day)).collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares() {
+        for (part, whole, want) in [
+            (0, 0, "0 %"),
+            (0, 7, "0 %"),
+            (1, 1000, "less than 1 %"),
+            (1, 3, "33 %"),
+            (7, 7, "100 %"),
+        ] {
+            assert_eq!(percent(part, whole), want, "{part} of {whole}");
+        }
+    }
+
+    #[test]
+    fn states_of_accounts() {
+        for (attempts, failed, want) in [
+            (10, 0, ("good", "Answers")),
+            (1000, 1, ("warn", "less than 1 % failed")),
+            (10, 4, ("warn", "40 % failed")),
+            (2, 1, ("bad", "50 % failed")),
+        ] {
+            let view = AttemptsView {
+                period: String::new(),
+                name: "a b".to_owned(),
+                attempts,
+                failed,
+                ended: [].into(),
+            };
+            let shown = account(&view, "2026-11-25");
+            assert_eq!((shown.state.0, shown.state.1.as_str()), want);
+            assert_eq!(shown.path, "/usage?since=2026-11-25&account=a+b");
+        }
+    }
+}
