@@ -8,9 +8,21 @@ use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, watch};
 /// The parts that are looked at, at the same time. Each keeps a connection open.
 const MOST: usize = 256;
 
+/// How often a part is looked at, unless it is said otherwise.
+const EVERY: Duration = Duration::from_secs(5);
+
+/// A place among them. Dropped, it is free again.
+#[derive(Debug)]
+pub struct LivePlace {
+    _permit: OwnedSemaphorePermit,
+    every: Duration,
+    ended: watch::Receiver<bool>,
+}
+
 /// Parts of pages that are looked at.
 #[derive(Debug, Clone)]
 pub struct LiveParts {
+    every: Duration,
     places: Arc<Semaphore>,
     ended: Arc<watch::Sender<bool>>,
     /// The part that is the same for all who may see it, and since when it is.
@@ -19,27 +31,27 @@ pub struct LiveParts {
 
 impl Default for LiveParts {
     fn default() -> Self {
+        Self::new(EVERY)
+    }
+}
+
+impl LiveParts {
+    /// Parts that are looked at so often.
+    pub fn new(every: Duration) -> Self {
         Self {
+            every,
             places: Arc::new(Semaphore::new(MOST)),
             ended: Arc::new(watch::Sender::new(false)),
             shared: Arc::default(),
         }
     }
-}
 
-/// A place among them. Dropped, it is free again.
-#[derive(Debug)]
-pub struct LivePlace {
-    _permit: OwnedSemaphorePermit,
-    ended: watch::Receiver<bool>,
-}
-
-impl LiveParts {
     /// A place, if there is one left.
     pub fn enter(&self) -> Option<LivePlace> {
         let permit = Arc::clone(&self.places).try_acquire_owned().ok()?;
         Some(LivePlace {
             _permit: permit,
+            every: self.every,
             ended: self.ended.subscribe(),
         })
     }
@@ -54,18 +66,17 @@ impl LiveParts {
         self.ended.send_replace(true);
     }
 
-    /// The part that all see alike: it is made once for those who ask within `age`, and again only by one of them.
+    /// The part that all see alike: those who ask at the same time get the same one, as old as they look at it at most.
     ///
     /// # Errors
     /// Those of making it.
     pub async fn shared<E>(
         &self,
-        age: Duration,
         make: impl AsyncFnOnce() -> Result<String, E>,
     ) -> Result<Arc<str>, E> {
         let mut shared = self.shared.lock().await;
         if let Some((at, part)) = &*shared
-            && at.elapsed() < age
+            && at.elapsed() < self.every
         {
             return Ok(Arc::clone(part));
         }
@@ -76,10 +87,10 @@ impl LiveParts {
 }
 
 impl LivePlace {
-    /// Waits so long. False: the console ends.
-    pub async fn wait(&mut self, time: Duration) -> bool {
+    /// Waits until it is time to look again. False: the console ends.
+    pub async fn wait(&mut self) -> bool {
         tokio::select! {
-            () = tokio::time::sleep(time) => true,
+            () = tokio::time::sleep(self.every) => true,
             _ = self.ended.wait_for(|ended| *ended) => false,
         }
     }
@@ -101,27 +112,31 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_waits_is_told_of_the_end() {
-        let live = LiveParts::default();
-        let mut place = live.enter().expect("a place");
-        assert!(place.wait(Duration::ZERO).await);
-        let waiting = tokio::spawn(async move { place.wait(Duration::from_secs(3600)).await });
-        live.end();
+        let soon = LiveParts::new(Duration::ZERO);
+        assert!(soon.enter().expect("a place").wait().await);
+        let late = LiveParts::new(Duration::from_secs(3600));
+        let mut place = late.enter().expect("a place");
+        let waiting = tokio::spawn(async move { place.wait().await });
+        late.end();
         assert!(!waiting.await.expect("it ends"));
-        let mut late = live.enter().expect("a place");
-        assert!(!late.wait(Duration::from_secs(3600)).await);
+        assert!(!late.enter().expect("a place").wait().await);
     }
 
     #[tokio::test]
     async fn what_all_see_is_made_once() {
+        for (case, every, want) in [
+            ("at once", Duration::from_secs(3600), ["first", "first"]),
+            ("later", Duration::ZERO, ["first", "second"]),
+        ] {
+            let live = LiveParts::new(every);
+            let first = live.shared(async || Ok::<_, ()>("first".to_owned())).await;
+            let second = live.shared(async || Ok::<_, ()>("second".to_owned())).await;
+            let parts = [first, second].map(|part| part.expect("a part").to_string());
+            assert_eq!(parts, want, "{case}");
+        }
         let live = LiveParts::default();
-        let long = Duration::from_secs(3600);
-        let make = async |text: &str| Ok::<_, ()>(text.to_owned());
-        let first = live.shared(long, async || make("first").await).await;
-        let second = live.shared(long, async || make("second").await).await;
-        let third = live.shared(Duration::ZERO, async || make("third").await).await;
-        let parts = [first, second, third].map(|part| part.expect("a part").to_string());
-        assert_eq!(parts, ["first", "first", "third"]);
-        let failed = live.shared(Duration::ZERO, async || Err(())).await;
-        assert!(failed.is_err());
+        assert!(live.shared(async || Err(())).await.is_err());
+        let again = live.shared(async || Ok::<_, ()>("again".to_owned())).await;
+        assert_eq!(again.expect("a part").as_ref(), "again");
     }
 }

@@ -70,11 +70,7 @@ impl crate::store::AsStoreError for SignInError {
 }
 
 /// The holder of an open session, and when it was last used.
-async fn open(
-    store: &Store,
-    digest: &str,
-    now: i64,
-) -> Result<Option<(Person, i64)>, StoreError> {
+async fn open(store: &Store, digest: &str, now: i64) -> Result<Option<(Person, i64)>, StoreError> {
     let mut transaction = store.read().await?;
     let used_since = now.saturating_sub(IDLE);
     let found = sessions::holder(&mut transaction, digest, now, used_since).await;

@@ -50,6 +50,7 @@ impl TopColumn {
 #[into_params(parameter_in = Query)]
 pub struct TopParams {
     /// What is ranked: `key`, `owner`, `group`, `model` or `account`.
+    #[serde(default)]
     #[param(inline)]
     pub(crate) by: TopColumn,
     /// The currency of the charges.
@@ -123,7 +124,9 @@ pub async fn list(
         };
         *only = Some(value);
         let sums = usage_hours::sums(&mut transaction, &query).await?;
-        let sums = sums.into_iter().filter(|sums| sums.currency == asked.currency);
+        let sums = sums
+            .into_iter()
+            .filter(|sums| sums.currency == asked.currency);
         items.extend(sums.map(|sums| view(&[by], sums)));
     }
     transaction.rollback().await;

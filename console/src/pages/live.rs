@@ -15,8 +15,6 @@ use super::{PageProblem, SignedIn};
 use crate::api::{ApiProblem, ConsoleState};
 use crate::live::LivePlace;
 
-/// How often a part is looked at.
-const EVERY: Duration = Duration::from_secs(5);
 /// After how long a browser that has lost the connection comes again.
 const RETRY: Duration = Duration::from_secs(5);
 /// What tells a proxy not to wait until there is more.
@@ -43,7 +41,7 @@ impl<M> LivePart<M> {
         F: Future<Output = Result<String, PageProblem>>,
     {
         if self.sent.is_some() {
-            let goes_on = self.place.wait(EVERY).await;
+            let goes_on = self.place.wait().await;
             if !goes_on || !self.signed_in.is_still(&self.state).await {
                 return None;
             }

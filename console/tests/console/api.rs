@@ -1,5 +1,6 @@
 //! The API, as its clients see it, without a network.
 
+use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
@@ -11,11 +12,13 @@ use tempfile::TempDir;
 use time::OffsetDateTime;
 use tower::ServiceExt as _;
 use trilane::config::Problems;
-use trilane_console::api::{ConsoleState, Reporter, Role, router};
+use trilane_console::api::{ConsoleState, Reporter, Role};
 use trilane_console::credentials::SealingKeyFile;
 use trilane_console::documents::{PriceResolver, ResolvedText};
 use trilane_console::in_transaction;
+use trilane_console::live::LiveParts;
 use trilane_console::secret::NewSecret;
+use trilane_console::server;
 use trilane_console::store::api_tokens::{self, ApiToken};
 use trilane_console::store::people::{self, Person};
 use trilane_console::store::{Store, StoreError, Transaction};
@@ -26,8 +29,11 @@ use crate::database::TestDatabase;
 /// The API over a database.
 #[derive(Debug)]
 pub struct Api {
-    router: Router,
+    /// All that the console serves.
+    pub router: Router,
     pub store: Store,
+    /// The parts of pages that are looked at.
+    pub live: LiveParts,
     /// The keys that seal credentials.
     pub sealing_keys: SealingKeyFile,
     reported: Arc<Mutex<Vec<String>>>,
@@ -114,6 +120,7 @@ impl Api {
         let directory = TempDir::new().unwrap();
         let sealing_keys = SealingKeyFile::new(directory.path().join("sealing.keys"));
         assert!(sealing_keys.create().unwrap());
+        let live = LiveParts::new(Duration::from_millis(20));
         let state = ConsoleState {
             store: store.clone(),
             https: false,
@@ -127,9 +134,11 @@ impl Api {
             reporter: Reporter(Arc::new(move |reason: &str| {
                 to.lock().unwrap().push(reason.to_owned())
             })),
+            live: live.clone(),
         };
         Self {
-            router: router(state),
+            router: server::router(state),
+            live,
             store,
             sealing_keys,
             reported,

@@ -25,6 +25,7 @@ mod holder;
 mod import;
 mod intake;
 mod ledger;
+mod live;
 mod lives;
 mod metrics;
 mod postgres;
@@ -41,4 +42,5 @@ mod teams;
 mod upgrade;
 #[allow(dead_code, reason = "the tests of trilane init need more of them")]
 mod vendors;
+mod usage_top;
 mod webhooks;

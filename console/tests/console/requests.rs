@@ -10,7 +10,7 @@ use crate::database::on_both;
 use crate::lives::{PRICES, document, publish};
 
 /// A line with members in place of others.
-fn line(at: &str, members: Value) -> String {
+pub fn line(at: &str, members: Value) -> String {
     let mut line = json!({"timestamp": at, "request_id": at, "duration_ms": 1500, "http.response.status_code": 200,
         "http.request.method": "POST", "url.path": "/v1/chat/completions", "trilane.protocol": "A", "trilane.endpoint": "chat_completions",
         "trilane.usage.status": "complete", "trilane.outcome": "finished", "trilane.key.id": "k", "trilane.key.owner": "ann",

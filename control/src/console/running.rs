@@ -12,6 +12,7 @@ use tokio::time::{sleep, timeout};
 use trilane_console::api::{ConsoleState, Reporter};
 use trilane_console::credentials::{self, SealingKeyFile};
 use trilane_console::documents::PriceResolver;
+use trilane_console::live::LiveParts;
 use trilane_console::maintenance::{self, Retention};
 use trilane_console::metrics::ConsoleMetrics;
 use trilane_console::secret::NewSecret;

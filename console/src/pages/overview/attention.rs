@@ -55,7 +55,10 @@ fn age(now: i64, seen_at: Option<&String>) -> Option<i64> {
 
 fn envoy(view: EnvoyView, in_force: Option<&String>, now: i64) -> EnvoyToday {
     let age = age(now, view.seen_at.as_ref());
-    let troubled = view.report.as_ref().is_some_and(|of| !of.troubles.is_empty());
+    let troubled = view
+        .report
+        .as_ref()
+        .is_some_and(|of| !of.troubles.is_empty());
     let state = match (view.state, age) {
         ("new", _) => ("off", "Not enrolled yet"),
         (_, Some(age)) if age > AWAY => ("bad", "Not heard of"),
@@ -125,10 +128,14 @@ impl Fleet {
             link: "Get started",
         };
         if in_force.is_none() {
-            needs.push(start("No document is in force: gateways refuse every request."));
+            needs.push(start(
+                "No document is in force: gateways refuse every request.",
+            ));
         }
         if known.is_empty() {
-            needs.push(start("No Envoy is known here: nothing is served, and no usage comes in."));
+            needs.push(start(
+                "No Envoy is known here: nothing is served, and no usage comes in.",
+            ));
         }
         for view in &known {
             needs.extend(needs_of(view, now));
@@ -192,7 +199,11 @@ mod tests {
             ),
             (
                 "troubled and behind",
-                view("enrolled", Some(now), Some(report(WAITING + 1, "disk full"))),
+                view(
+                    "enrolled",
+                    Some(now),
+                    Some(report(WAITING + 1, "disk full")),
+                ),
                 "warn",
                 Some(true),
                 2,
@@ -200,7 +211,11 @@ mod tests {
         ] {
             assert_eq!(needs_of(&view, now).len(), needs, "{case}");
             let shown = envoy(view, Some(&"d".to_owned()), now);
-            assert_eq!((shown.state.0, shown.is_current), (state, current), "{case}");
+            assert_eq!(
+                (shown.state.0, shown.is_current),
+                (state, current),
+                "{case}"
+            );
         }
     }
 }

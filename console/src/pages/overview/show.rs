@@ -1,7 +1,5 @@
 //! The page, and the part of it that is live.
 
-use std::time::Duration;
-
 use askama::Template;
 use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse as _, Redirect, Response};
@@ -22,8 +20,6 @@ use crate::timestamp;
 
 /// The days that charts go back.
 const DAYS: i64 = 30;
-/// What is live is as old as this at most when it is sent: it is the same for all who look, and made once for them.
-const AGE: Duration = Duration::from_secs(4);
 /// The keys that are shown.
 const KEYS: u8 = 8;
 
@@ -68,7 +64,7 @@ async fn part(state: &ConsoleState, caller: &Caller) -> Result<String, PageProbl
         };
         Ok::<_, PageProblem>(part.render()?)
     };
-    Ok(state.live.shared(AGE, make).await?.to_string())
+    Ok(state.live.shared(make).await?.to_string())
 }
 
 fn key(view: UsageView) -> TopKey {

@@ -202,7 +202,11 @@ impl Today {
             spent: amounts(&of_day),
             spent_this_month: amounts(&of_month),
             requests: text::count(requests),
-            failed: format!("{} failed, {}", text::count(failed), percent(failed, requests)),
+            failed: format!(
+                "{} failed, {}",
+                text::count(failed),
+                percent(failed, requests)
+            ),
             has_failed: failed > 0,
             tokens: ["input", "output"].map(|name| text::count(all(&rows, name))),
             first_byte: first.0.items.first().map(|view| {

@@ -5,9 +5,9 @@ use time::{Duration, OffsetDateTime};
 use super::all;
 use crate::api::usage::{UsageParams, UsageView};
 use crate::api::{Caller, ConsoleState};
+use crate::pages::PageProblem;
 use crate::pages::chart::{self, Chart, Unit, Values};
 use crate::pages::periods::{self, at};
-use crate::pages::{PageProblem};
 use crate::timestamp;
 
 /// The sums that a chart is made of. Of more there is no chart.
