@@ -14,6 +14,7 @@ use tokio::time::timeout;
 use super::counted::counted;
 use super::fleet;
 use super::server::{MetricsSource, MetricsText};
+use crate::live::LiveParts;
 use crate::store::{Store, StoreError, fleet as stored};
 
 /// How long the database may take.
@@ -22,7 +23,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const PREFIX: &str = "trilane_console";
 
 /// The metrics of a console over a database.
-pub struct ConsoleMetrics(Store);
+pub struct ConsoleMetrics {
+    store: Store,
+    live: LiveParts,
+}
 
 impl fmt::Debug for ConsoleMetrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -31,13 +35,13 @@ impl fmt::Debug for ConsoleMetrics {
 }
 
 impl ConsoleMetrics {
-    /// Those of the console over this database.
-    pub const fn new(store: Store) -> Self {
-        Self(store)
+    /// Those of the console over this database, with these parts of pages.
+    pub const fn new(store: Store, live: LiveParts) -> Self {
+        Self { store, live }
     }
 
     async fn standing(&self) -> Result<stored::FleetStanding, StoreError> {
-        let mut transaction = self.0.read().await?;
+        let mut transaction = self.store.read().await?;
         let standing = stored::read(&mut transaction).await;
         transaction.rollback().await;
         standing
@@ -63,6 +67,9 @@ impl MetricsSource for ConsoleMetrics {
                 let now = OffsetDateTime::now_utc().unix_timestamp();
                 fleet::register(&mut registry, standing, now);
             }
+            let live: Gauge = Gauge::default();
+            live.set(i64::try_from(self.live.count()).unwrap_or(i64::MAX));
+            registry.register("live_parts", "Parts of pages that somebody looks at", live);
             counted().register(&mut registry);
             text.add(&registry);
         })

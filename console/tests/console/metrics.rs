@@ -4,6 +4,7 @@ use http::Method;
 use serde_json::{Value, json};
 use time::{Duration, OffsetDateTime};
 use trilane_console::api::Role;
+use trilane_console::live::LiveParts;
 use trilane_console::metrics::{ConsoleMetrics, MetricsSource as _, MetricsText};
 use trilane_console::store::Store;
 use trilane_console::webhooks::{delivery, watch};
@@ -16,7 +17,9 @@ use crate::spend_feed::line;
 /// The text of a scrape.
 async fn scrape(store: &Store) -> String {
     let mut text = MetricsText::default();
-    ConsoleMetrics::new(store.clone()).write(&mut text).await;
+    ConsoleMetrics::new(store.clone(), LiveParts::default())
+        .write(&mut text)
+        .await;
     text.end()
 }
 

@@ -62,6 +62,7 @@ pub struct ConsoleSettings {
 #[derive(Debug)]
 pub struct RunningConsole {
     store: Store,
+    live: LiveParts,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<std::io::Result<()>>,
     maintaining: JoinHandle<()>,
@@ -88,6 +89,7 @@ impl RunningConsole {
         let maintaining = tokio::spawn(maintain(store.clone(), settings.retention, teller));
         let sender = WebhookSender::new(settings.private_webhooks);
         let telling = tokio::spawn(sender.go_on(store.clone(), teller));
+        let live = LiveParts::default();
         let state = ConsoleState {
             store: store.clone(),
             prices: PriceResolver(with_prices),
@@ -96,7 +98,7 @@ impl RunningConsole {
             sealing_keys: settings.sealing_keys.clone(),
             vendors: settings.vendors.clone(),
             reporter: Reporter(Arc::new(move |reason: &str| teller.trouble(reason))),
-            live: LiveParts::default(),
+            live: live.clone(),
         };
         let (stop, stopped) = oneshot::channel::<()>();
         let stopped = async move {
@@ -105,6 +107,7 @@ impl RunningConsole {
         let serving = tokio::spawn(server::serve(listener, state, stopped));
         Ok(Self {
             store,
+            live,
             stop,
             serving,
             maintaining,
@@ -119,7 +122,7 @@ impl RunningConsole {
 
     /// What it says of itself to Prometheus.
     pub fn metrics(&self) -> ConsoleMetrics {
-        ConsoleMetrics::new(self.store.clone())
+        ConsoleMetrics::new(self.store.clone(), self.live.clone())
     }
 
     /// The path of a new link that signs the first admin in, once. `None`: that person is no admin any more.

@@ -6,6 +6,8 @@ from __future__ import annotations
 PAGES: list[tuple[str, str, str]] = [
     ("sign-in", "/sign-in", ""),
     ("sign-in-link", "/sign-in/link?token=x", ""),
+    ("overview", "/", "admin"),
+    ("overview-of-a-viewer", "/", "victor"),
     ("keys", "/keys", "admin"),
     ("keys-of-a-member", "/keys", "ann"),
     ("keys-none-like-that", "/keys?search=nothing+like+that", "admin"),

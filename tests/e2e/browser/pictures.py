@@ -17,6 +17,7 @@ from e2e.console.running import Api, Console
 DIRECTORY = ROOT / "docs" / "pictures"
 #: The name of the picture, the path of its page, who looks at it.
 PICTURES: list[tuple[str, str, str]] = [
+    ("overview", "/", "admin"),
     ("keys", "/keys", "admin"),
     ("key", "/keys/anna-laptop", "admin"),
     ("group", "/groups/mixed", "admin"),

@@ -9,14 +9,20 @@ use crate::api::usage::{self, UsageParams, UsageView};
 use crate::api::{Caller, ConsoleState};
 use crate::pages::{PageProblem, text};
 
-/// The outcomes that are no failure.
-const GOOD: [&str; 2] = ["finished", "answered"];
+/// What an outcome says of us: what was refused, and what a client has left, is no failure of an upstream.
+fn kind(outcome: &str) -> &'static str {
+    match outcome {
+        "finished" | "answered" => "good",
+        "refused" | "client_abort" => "warn",
+        _ => "bad",
+    }
+}
 
 /// A way in which requests ended.
 pub struct OutcomeLine {
     /// In words.
     pub text: String,
-    /// `good` or `bad`.
+    /// `good`, `warn` or `bad`.
     pub kind: &'static str,
     /// Those requests.
     pub path: String,
@@ -125,11 +131,7 @@ fn outcomes(rows: &[UsageView], day: &str) -> Vec<OutcomeLine> {
             .append_pair("since", &format!("{day}T00:00"))
             .finish();
         OutcomeLine {
-            kind: if GOOD.contains(&outcome.as_str()) {
-                "good"
-            } else {
-                "bad"
-            },
+            kind: kind(&outcome),
             text: if outcome.is_empty() {
                 "before the filter".to_owned()
             } else {

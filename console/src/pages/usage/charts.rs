@@ -56,17 +56,20 @@ pub async fn charts(
                 .into_iter()
                 .filter(|currency| !currency.is_empty())
             {
-                let values = values(&rows, column, series, Some(currency));
+                let values = values(&rows, column, series, Counted::Charges(currency));
                 let unit = Unit::Money(currency.to_owned());
                 let title = format!("Spend by {column} and model");
                 charts.extend(drawn(title, &unit, &periods, values));
             }
+            let values = values(&rows, column, series, Counted::Tokens);
+            let title = format!("Tokens by {column} and model");
+            charts.extend(drawn(title, &Unit::Count, &periods, values));
         } else {
             let title = match series {
                 "outcome" => format!("Requests by {column} and how they ended"),
                 _ => format!("Requests by {column} and account"),
             };
-            let values = values(&rows, column, series, None);
+            let values = values(&rows, column, series, Counted::Requests);
             charts.extend(drawn(title, &Unit::Count, &periods, values));
         }
     }
@@ -78,19 +81,28 @@ fn drawn(title: String, unit: &Unit, periods: &[String], values: Option<Values>)
     chart::stacked(title, unit, periods, &values?).ok()?
 }
 
-/// Charges in a currency, or numbers of requests.
-fn values(
-    rows: &[UsageView],
-    column: &str,
-    series: &str,
-    currency: Option<&str>,
-) -> Option<Values> {
+/// What a chart adds up.
+#[derive(Clone, Copy)]
+enum Counted<'a> {
+    /// Charges in a currency.
+    Charges(&'a str),
+    /// Requests.
+    Requests,
+    /// Input and output tokens.
+    Tokens,
+}
+
+fn values(rows: &[UsageView], column: &str, series: &str, counted: Counted<'_>) -> Option<Values> {
     let mut values = Values::new();
     for row in rows {
-        let value = match currency {
-            Some(currency) if currency != row.currency => continue,
-            Some(_) => row.charge.parse().ok()?,
-            None => row.count("requests").into(),
+        let value = match counted {
+            Counted::Charges(currency) if currency != row.currency => continue,
+            Counted::Charges(_) => row.charge.parse().ok()?,
+            Counted::Requests => row.count("requests").into(),
+            Counted::Tokens => row
+                .count("input")
+                .saturating_add(row.count("output"))
+                .into(),
         };
         let text = |name: &str| row.values.get(name).cloned().unwrap_or_default();
         let sum = values.entry((text(column), text(series))).or_default();

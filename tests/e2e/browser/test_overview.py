@@ -1,0 +1,129 @@
+"""The overview says what the API says, and goes on saying it while it is open."""
+
+from __future__ import annotations
+
+import re
+import time
+from datetime import datetime, timezone
+from pathlib import Path
+
+import httpx
+from e2e.browser.chromium import ROOT, Browsers, Visitor
+from e2e.browser.seeded import SeededConsole, line
+from e2e.console.running import Console
+
+LOST = "The connection to the console is lost"
+DOCUMENT = ROOT / "envoy" / "gateway.json"
+
+
+def send(site: SeededConsole, file: str, charge: str) -> None:
+    """One request more, in a ledger file of its own."""
+    text = line(datetime.now(timezone.utc), "live", "ann", "gpt-5.1", charge)
+    headers = {"authorization": site.api._http.headers["authorization"]}
+    answer = httpx.post(f"{site.url}/api/v1/ledger/edge-9/{file}?from=0&ends=true", content=text, headers=headers, trust_env=False)
+    assert answer.status_code == 200, answer.text
+
+
+def measured(visitor: Visitor, name: str) -> float:
+    """What the browser counts of its page, after a collection of garbage."""
+    session = visitor.page.context.new_cdp_session(visitor.page)
+    session.send("HeapProfiler.enable")
+    session.send("HeapProfiler.collectGarbage")
+    session.send("Performance.enable")
+    metrics = session.send("Performance.getMetrics")["metrics"]
+    session.detach()
+    return float(next(metric["value"] for metric in metrics if metric["name"] == name))
+
+
+def test_the_page_is_what_the_api_says(site: SeededConsole, chromium: Browsers) -> None:
+    today = datetime.now(timezone.utc).date().isoformat()
+    sums = {item["currency"]: item for item in site.api.get(f"/usage?since={today}")["items"]}
+    requests = sum(item["counts"]["requests"] for item in sums.values())
+    top = site.api.get(f"/usage/top?currency=USD&since={today}&limit=8")["items"]
+    with chromium.visitor(site.url, state=site.session("victor")) as visitor:
+        page = visitor.open("/")
+        tiles = dict(zip(page.locator(".tiles dt").all_inner_texts(), page.locator(".tiles dd:not(.sub)").all_inner_texts(), strict=True))
+        assert tiles["Requests today"] == f"{requests:,}"
+        assert tiles["Spent today"] == f"${sums['USD']['charge']}"
+        rows = page.get_by_role("region", name="Keys that spent the most").locator("tbody tr")
+        shown = [row.split("\t") for row in rows.all_inner_texts()]
+        want = [[item["values"]["key"], f"${item['charge']}", str(item["counts"]["requests"])] for item in top]
+        assert shown == want
+        for title in ("Spend by day and model", "Tokens by day and model", "Requests by day and how they ended", "How soon responses began, by day"):
+            assert page.get_by_role("img", name=title).count() == 1, title
+        # From a number to what it is made of.
+        page.get_by_role("link", name=re.compile("requests: finished$")).click()
+        page.wait_for_url("**/requests?outcome=finished&since=*")
+    with chromium.visitor(site.url, state=site.session("ann")) as visitor:
+        page = visitor.open("/")
+        assert page.get_by_role("link", name="Overview").count() == 0, "a member sees what is their own"
+
+
+def test_it_is_live(tmp_path: Path, chromium: Browsers) -> None:
+    """What comes in appears without a reload; a lost connection is told and found again; nobody who looks away keeps one."""
+    with Console(tmp_path / "db", "--import-document", str(DOCUMENT)) as console:
+        site = SeededConsole(console)
+        with chromium.visitor(site.url, state=site.session("admin")) as visitor:
+            page = visitor.open("/")
+            page.get_by_text("No Envoy is known here").wait_for()
+            send(site, "file-1", "1.25")
+            page.get_by_text("$1.25", exact=True).wait_for()
+            # Not under somebody's hands: it is replaced when they have left it.
+            page.locator(".live a").first.focus()
+            send(site, "file-2", "1")
+            page.wait_for_timeout(6_000)
+            assert page.get_by_text("$2.25", exact=True).count() == 0
+            page.get_by_role("link", name="Keys", exact=True).focus()
+            page.get_by_text("$2.25", exact=True).wait_for()
+
+            began = time.monotonic()
+            console.stop()
+            assert time.monotonic() - began < 5, "a console that stops waits for no page"
+            page.get_by_text(LOST).wait_for()
+            assert page.get_by_text("$2.25", exact=True).count() == 1, "what was there is still shown"
+            console.start()
+            send(site, "file-3", "1")
+            page.get_by_text("$3.25", exact=True).wait_for(timeout=20_000)
+            assert page.get_by_text(LOST).count() == 0
+            visitor.faults = [fault for fault in visitor.faults if "ERR_CONNECTION_REFUSED" not in fault and "ERR_INCOMPLETE" not in fault]
+
+
+def test_a_page_that_stays_open_keeps_nothing(tmp_path: Path, chromium: Browsers) -> None:
+    """As often as it is shown anew, the page and the console have as much as at first."""
+    with Console(tmp_path / "db", "--import-document", str(DOCUMENT)) as console:
+        site = SeededConsole(console)
+        with chromium.visitor(site.url, state=site.session("admin")) as visitor:
+            page = visitor.open("/")
+            page.get_by_text("No Envoy is known here").wait_for()
+            # As the browser does when one goes to another tab and comes back.
+            look_away = """async (hidden) => {
+                Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+                document.dispatchEvent(new Event("visibilitychange"));
+                await new Promise((done) => setTimeout(done, 60));
+            }"""
+
+            def turns(count: int) -> dict[str, float]:
+                for _ in range(count):
+                    page.evaluate(look_away, True)
+                    page.evaluate(look_away, False)
+                page.wait_for_timeout(500)
+                return {name: measured(visitor, name) for name in ("Nodes", "JSEventListeners", "JSHeapUsedSize")}
+
+            def open_parts() -> int:
+                text = httpx.get(f"{console.metrics}/metrics", trust_env=False).text
+                return int(re.search(r"^trilane_console_live_parts (\d+)", text, re.M)[1])
+
+            first = turns(10)
+            last = turns(60)
+            for name in ("Nodes", "JSEventListeners"):
+                assert last[name] <= first[name] + 5, (name, first, last)
+            assert last["JSHeapUsedSize"] < first["JSHeapUsedSize"] * 1.3, (first, last)
+            page.evaluate(look_away, True)
+            for _ in range(40):
+                if open_parts() == 0:
+                    break
+                time.sleep(0.25)
+            assert open_parts() == 0, "a page that nobody sees has no connection"
+            page.evaluate(look_away, False)
+            page.wait_for_timeout(500)
+            assert open_parts() == 1
