@@ -11,6 +11,9 @@ const MOST: usize = 256;
 /// How often a part is looked at, unless it is said otherwise.
 const EVERY: Duration = Duration::from_secs(5);
 
+/// A part that all see alike, and when it was made.
+type SharedPart = (Instant, Arc<str>);
+
 /// A place among them. Dropped, it is free again.
 #[derive(Debug)]
 pub struct LivePlace {
@@ -26,7 +29,7 @@ pub struct LiveParts {
     places: Arc<Semaphore>,
     ended: Arc<watch::Sender<bool>>,
     /// The part that is the same for all who may see it, and since when it is.
-    shared: Arc<Mutex<Option<(Instant, Arc<str>)>>>,
+    shared: Arc<Mutex<Option<SharedPart>>>,
 }
 
 impl Default for LiveParts {

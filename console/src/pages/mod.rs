@@ -16,7 +16,7 @@
 //!
 //! Nothing may be inline, neither style nor script: the policy of `headers` forbids it. A width that depends on data is an
 //! attribute of SVG. Live parts: `<div data-live="/live/things">` is replaced
-//! by what [`live::events`] sends, while it is seen.
+//! by what `live::events` sends, while it is seen.
 
 mod accounts;
 mod appearance;

@@ -19,7 +19,6 @@ use trilane_console::secret::NewSecret;
 use trilane_console::sessions::link_path;
 use trilane_console::store::{DatabaseAddress, Store};
 use trilane_console::vendors::VendorAccess;
-use trilane_console::live::LiveParts;
 use trilane_console::{first_admin, server};
 
 use super::webhooks::WebhookSender;
