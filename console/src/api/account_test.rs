@@ -20,7 +20,8 @@ use crate::credentials::{CredentialDestination, ValueFault, check_value};
 use crate::in_transaction;
 use crate::store::{audit, credentials, documents};
 use crate::vendors::{
-    AskedVendor, Vendor, VendorCredential, VendorPreset, console_sentence, works,
+    AskedVendor, ListFailure, ListedModel, Vendor, VendorCredential, VendorPreset,
+    console_sentence, works,
 };
 
 /// What an account is tested with.
@@ -51,6 +52,27 @@ pub struct VendorTestView {
 }
 
 impl VendorTestView {
+    /// What a vendor's answer means.
+    pub(super) fn of(
+        vendor: &Vendor,
+        has_credential: bool,
+        answer: &Result<Vec<ListedModel>, ListFailure>,
+    ) -> Self {
+        match answer {
+            Ok(models) => Self {
+                works: true,
+                outcome: "works",
+                text: works(vendor, has_credential, models.len()),
+                status: None,
+                models: Some(models.len()),
+            },
+            Err(failure) => Self {
+                status: failure.status(),
+                ..Self::untested(failure.name(), console_sentence(vendor, failure))
+            },
+        }
+    }
+
     fn untested(outcome: &'static str, text: String) -> Self {
         Self {
             works: false,
@@ -110,24 +132,6 @@ pub(super) async fn kept(
     }))
 }
 
-/// Asks a vendor, and says what came back.
-pub(super) async fn ask(state: &ConsoleState, asked: AskedVendor) -> VendorTestView {
-    let vendor = asked.vendor.clone();
-    match state.vendors.list(asked).await {
-        Ok(models) => VendorTestView {
-            works: true,
-            outcome: "works",
-            text: works(&vendor, true, models.len()),
-            status: None,
-            models: Some(models.len()),
-        },
-        Err(failure) => VendorTestView {
-            status: failure.status(),
-            ..VendorTestView::untested(failure.name(), console_sentence(&vendor, &failure))
-        },
-    }
-}
-
 /// Tests an account of the document in force with one request that costs nothing, for its vendor's list of models.
 #[utoipa::path(post, operation_id = "test_account", path = "/api/v1/accounts/{group}/{account}/test", tag = "credentials",
     params(("group" = String, Path), ("account" = String, Path)),
@@ -148,7 +152,11 @@ pub async fn test(
         None => kept(&state, &found.credential, &destination).await?,
     };
     let view = match credential {
-        Ok(credential) => ask(&state, asked(protocol, &found, credential)?).await,
+        Ok(credential) => {
+            let asked = asked(protocol, &found, credential)?;
+            let vendor = asked.vendor.clone();
+            VendorTestView::of(&vendor, true, &state.vendors.list(asked).await)
+        }
         Err(untested) => untested,
     };
     let object = format!("{group}/{account}");

@@ -123,6 +123,12 @@ pub(super) fn keys(state: &ConsoleState) -> Option<SealingKeys> {
     }
 }
 
+/// What is told to who gives a credential that cannot be sealed.
+pub(super) fn no_sealing_key() -> ApiProblem {
+    let detail = "this console has no key to seal with: --sealing-key-file names one, and its log says what is wrong with it";
+    ApiProblem::new(StatusCode::CONFLICT, "/problems/no-sealing-key", detail)
+}
+
 /// All credentials in the order of their names, without themselves.
 #[utoipa::path(get, operation_id = "list_credentials", path = "/api/v1/credentials", tag = "credentials",
     responses((status = 200, body = ItemPage<CredentialView>)))]
@@ -177,14 +183,7 @@ pub async fn put(
         value: Zeroizing::new(value.to_vec()),
         destinations: destinations.transpose()?,
     };
-    let Some(keys) = keys(&state) else {
-        let detail = "this console has no key to seal with: --sealing-key-file names one, and its log says what is wrong with it";
-        return Err(ApiProblem::new(
-            StatusCode::CONFLICT,
-            "/problems/no-sealing-key",
-            detail,
-        ));
-    };
+    let keys = keys(&state).ok_or_else(no_sealing_key)?;
     let (now, actor) = (state.now(), caller.actor());
     let all = in_transaction!(state.store, transaction => {
         life::put(transaction, &new, &keys, &actor, now).await.map_err(ApiProblem::from)

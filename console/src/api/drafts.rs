@@ -90,7 +90,7 @@ pub struct DiffView {
     patch: Option<json_patch::Patch>,
 }
 
-fn draft_head(draft: &Draft) -> DraftHead {
+pub(super) fn draft_head(draft: &Draft) -> DraftHead {
     DraftHead {
         id: draft.id.clone(),
         revision: draft.revision,

@@ -32,6 +32,7 @@ mod report;
 pub(crate) mod requests;
 mod role;
 mod routes;
+pub(crate) mod setup;
 mod sign_in;
 pub(crate) mod sign_in_links;
 pub(crate) mod spend;
@@ -42,6 +43,7 @@ pub(crate) mod teams;
 pub(crate) mod tokens;
 pub(crate) mod usage;
 pub(crate) mod usage_top;
+pub(crate) mod vendor_models;
 pub(crate) mod webhooks;
 
 pub(crate) use caller::address;

@@ -20,8 +20,8 @@ use super::problem::{ApiProblem, PlacedProblem};
 use super::state::ConsoleState;
 use super::{
     account_test, audit, budgets, credentials, documents, drafts, envoys, feed, hour_counts, keys,
-    ledger, me, one_request, people, report, requests, sign_in, spend, spend_feed, team_members,
-    teams, tokens, usage, usage_top, webhooks,
+    ledger, me, one_request, people, report, requests, setup, sign_in, spend, spend_feed,
+    team_members, teams, tokens, usage, usage_top, vendor_models, webhooks,
 };
 use super::{holder, key_models, key_rotation, sign_in_links};
 use crate::intake::LedgerBatch;
@@ -157,6 +157,9 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
         .routes(routes!(credentials::list))
         .routes(routes!(credentials::put, credentials::remove))
         .routes(routes!(account_test::test))
+        .routes(routes!(vendor_models::list))
+        .routes(routes!(setup::get))
+        .routes(routes!(setup::put, setup::remove))
         .merge(documents)
         .merge(ledger)
         .split_for_parts();

@@ -119,6 +119,10 @@ pub const ROUTES: &[ApiRoute] = &[
         "/api/v1/accounts/{group}/{account}/test",
         ADMIN,
     ),
+    route(Method::POST, "/api/v1/vendors/models", ADMIN),
+    route(Method::GET, "/api/v1/setup", SEEING),
+    route(Method::PUT, "/api/v1/setup/vendors/{group}", ADMIN),
+    route(Method::DELETE, "/api/v1/setup/vendors/{group}", ADMIN),
 ];
 
 /// Every route that wants none: what it is given says who it is.

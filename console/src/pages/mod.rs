@@ -93,6 +93,13 @@ pub fn router(state: ConsoleState) -> Router {
             "/keys/{id}/remove",
             get(keys::confirm_remove).post(keys::remove),
         )
+        .route("/start/vendor", get(start::vendor).post(start::save_vendor))
+        .route("/start/models", get(start::models).post(start::save_models))
+        .route("/start/publish", post(start::publish))
+        .route(
+            "/start/vendors/{group}/remove",
+            get(start::confirm_remove).post(start::remove),
+        )
         .merge(documents_router())
         .merge(admin_router())
         .layer(middleware::from_fn(headers::on_pages))

@@ -14,7 +14,8 @@ use super::notice::{Notice, done};
 use super::render::page;
 use super::shell::{Appearance, PageShell};
 use super::signed_in::{SignedIn, session_token};
-use crate::api::{ConsoleState, RemoteAddress};
+use super::start;
+use crate::api::{ConsoleState, RemoteAddress, Role};
 use crate::passwords::Password;
 use crate::sessions::{self, LONGEST, NewSession, SignInError};
 
@@ -161,8 +162,15 @@ async fn begin(
     if let Some(before) = session_token(headers, state) {
         sessions::end(&state.store, &before).await?;
     }
+    let token = session.token.reveal();
+    let holder = sessions::holder(&state.store, token, state.now()).await?;
+    let role = holder.and_then(|person| Role::parse(&person.role));
+    let to = match role {
+        Some(role) if to == "/" => start::home(state, role).await?,
+        _ => to,
+    };
     let seconds = LONGEST.saturating_div(1_000_000);
-    let cookie = cookie::set_session(session.token.reveal(), seconds, state.https);
+    let cookie = cookie::set_session(token, seconds, state.https);
     Ok(([(SET_COOKIE, cookie)], Redirect::to(to)).into_response())
 }
 
@@ -204,7 +212,8 @@ pub async fn set_password(
     }
     let (actor, now) = (form.signed_in.actor(), state.now());
     sessions::set_password(&state.store, form.signed_in.token(), password, &actor, now).await?;
-    Ok(done("/", Notice::PasswordSet))
+    let to = start::home(&state, form.signed_in.role()).await?;
+    Ok(done(to, Notice::PasswordSet))
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ mod group_text;
 mod listed;
 mod listing;
 mod own_price;
+mod setup_text;
 mod vendor;
 
 pub use access::{AskedVendor, VendorAccess, console_sentence, works};
@@ -25,4 +26,5 @@ pub use group_text::{MIXED, MixedSource, VendorGroup, added, mixed, new, put, re
 pub use listed::{ListedModel, StatedPrices};
 pub use listing::{Reach, list};
 pub use own_price::OwnPrice;
+pub use setup_text::{group_of, vendor_groups, with_vendor, without_vendor};
 pub use vendor::{COMPATIBLE, PRESETS, Vendor, VendorPreset};

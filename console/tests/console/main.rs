@@ -36,6 +36,7 @@ mod retention;
 mod rotation;
 mod rules;
 mod sessions;
+mod setup;
 mod speed;
 mod spend_feed;
 mod teams;

@@ -17,7 +17,7 @@ use trilane_console::maintenance::{self, Retention};
 use trilane_console::metrics::ConsoleMetrics;
 use trilane_console::secret::NewSecret;
 use trilane_console::sessions::link_path;
-use trilane_console::store::{DatabaseAddress, Store};
+use trilane_console::store::{DatabaseAddress, Store, StoreError, documents};
 use trilane_console::vendors::VendorAccess;
 use trilane_console::{first_admin, server};
 
@@ -117,6 +117,18 @@ impl RunningConsole {
     /// Its database.
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// Whether a document is in force.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn has_document(&self) -> Result<bool, Failure> {
+        let failed = |error: StoreError| Failure::Data(error.to_string());
+        let mut transaction = self.store.read().await.map_err(failed)?;
+        let current = documents::current(&mut transaction).await;
+        transaction.rollback().await;
+        Ok(current.map_err(failed)?.is_some())
     }
 
     /// What it says of itself to Prometheus.

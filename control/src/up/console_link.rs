@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
 use tokio::net::TcpListener;
+use tokio::time::sleep;
 use trilane_console::credentials::SealingKeyFile;
 use trilane_console::maintenance::Retention;
 use trilane_console::metrics::MetricsSource;
@@ -22,6 +24,8 @@ use crate::render;
 use crate::serve;
 use crate::tell::Teller;
 
+/// The interval at which the first document is looked for.
+const LOOK: Duration = Duration::from_millis(250);
 /// How long the console keeps removals of keys, and lines of the ledger, in days.
 const RETENTION: Retention = Retention {
     removals: 30,
@@ -67,6 +71,7 @@ impl ConsoleLink {
                 admit_local_agent(console.store(), &place).await?;
                 let path = console.sign_in_path().await?;
                 sign_in = path.map(|path| format!("http://{address}{path}"));
+                wait_for_document(&console, &address, &mut sign_in).await?;
                 here = Some(console);
                 admin_token = token.exists().then_some(token);
                 let url = format!("http://{address}").parse();
@@ -123,6 +128,29 @@ impl ConsoleLink {
             console.end().await;
         }
     }
+}
+
+/// Waits until a document is in force. Where there is none, somebody signs in and adds vendors first.
+async fn wait_for_document(
+    console: &RunningConsole,
+    address: &HostPort,
+    sign_in: &mut Option<String>,
+) -> Result<(), Failure> {
+    if console.has_document().await? {
+        return Ok(());
+    }
+    tell(
+        "nothing is served yet. The console adds vendors, models and a key; the gateway starts then:",
+    );
+    tell(&format!("  console    http://{address}"));
+    // It is good once.
+    if let Some(link) = sign_in.take() {
+        tell(&format!("  sign in    {link} (once, within an hour)"));
+    }
+    while !console.has_document().await? {
+        sleep(LOOK).await;
+    }
+    Ok(())
 }
 
 async fn start_console(

@@ -236,7 +236,12 @@ fn write_sample(plan: &Plan) -> Result<(), Failure> {
         return Ok(());
     }
     let document = own.display();
-    if !plan.demo || *own != plan.data.document() {
+    let is_usual = *own == plan.data.document();
+    if !plan.demo && !plan.check && is_usual && plan.imported.is_some() {
+        // It is made in the console.
+        return Ok(());
+    }
+    if !plan.demo || !is_usual {
         return Err(Failure::Data(format!(
             "there is no document {document}. `trilane init` writes one, --document FILE names another, and `trilane up --demo` \
              tries the gateway out without any"

@@ -28,7 +28,7 @@ with a mistake changes nothing, and every problem is printed
 
 With --console there is a console beside it (`trilane console --help`), and with --console-url it is one elsewhere. Then \
 document and keys come from there: gateway.json is the console's first version if it has none yet, and changes nothing from \
-then on. They are kept in agent/, so the gateway goes on and starts without the console. Rotated files of the ledger that the console \
+then on; without either the gateway starts once a document was published in the console. They are kept in agent/, so the gateway goes on and starts without the console. Rotated files of the ledger that the console \
 has all of are removed, but for the latest two (--ledger-keep).
 
 SIGTERM lets requests in flight end first (--drain). Ctrl-C ends everything at once, cleanly; a second one does not even wait \

@@ -47,7 +47,11 @@ pub async fn run(plan: Plan) -> Result<(), Failure> {
         return check(plan).await;
     }
     tell("starting ...");
-    let gateway = Prepared::new(plan).await?;
+    let gateway = tokio::select! {
+        gateway = Prepared::new(plan) => gateway?,
+        // Somebody may have to make the document first.
+        _ = signals.received() => return Ok(()),
+    };
     let mut envoy = start(&gateway)?;
     let began = tokio::select! {
         began = first_ready(&gateway, &mut envoy) => began,

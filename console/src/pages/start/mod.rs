@@ -1,0 +1,281 @@
+//! The first run: vendors with their models into a draft, the draft into force, a gateway, a key.
+
+mod models;
+mod vendor;
+
+use core::borrow::Borrow;
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse as _, Redirect, Response};
+use http::{HeaderMap, Method, StatusCode};
+
+pub use models::{models, save_models};
+pub use vendor::{save_vendor, vendor};
+
+use super::confirm::Confirm;
+use super::documents::{if_match, path_with};
+use super::form::Fields;
+use super::{
+    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, page, text,
+};
+use crate::api::keys::{self, KeyListParams};
+use crate::api::paging::PageParams;
+use crate::api::parts::{InPath, Params};
+use crate::api::problem::PlacedProblem;
+use crate::api::setup::{self, DRAFT, SetupVendorView, SetupView};
+use crate::api::vendor_models::VendorModel;
+use crate::api::{ConsoleState, Role, allows, drafts, envoys, key_models};
+use crate::prices::one_line;
+use crate::vendors::{COMPATIBLE, PRESETS, VendorPreset};
+
+/// The route of the API by which a vendor comes into the draft.
+const PUT_VENDOR: &str = "/api/v1/setup/vendors/{group}";
+
+/// A vendor of the draft.
+struct VendorLine {
+    vendor: SetupVendorView,
+    style: &'static str,
+    models: Vec<(String, String)>,
+    unpriced: usize,
+    models_path: String,
+    vendor_path: String,
+    remove_path: String,
+}
+
+#[derive(Template)]
+#[template(path = "start.html")]
+struct StartPage {
+    shell: PageShell,
+    setup: SetupView,
+    vendors: Vec<VendorLine>,
+    presets: Vec<(&'static str, String)>,
+    /// What a gateway would say of the draft.
+    wrong: Vec<PlacedProblem>,
+    problems: FieldProblems,
+    may_change: bool,
+    can_seal: bool,
+    groups: Vec<(String, String)>,
+    fields: Fields,
+    no_problems: FieldProblems,
+    envoys: usize,
+    has_keys: bool,
+    may_create: bool,
+    address: String,
+}
+
+impl StartPage {
+    /// How an Envoy enrols.
+    fn enrolment(&self) -> String {
+        let address = &self.address;
+        format!(
+            "curl -H \"$auth\" -H 'content-type: application/json' -d '{{\"id\": \"edge-1\"}}' {address}/api/v1/envoys\n\
+             trilane up --console-url {address} --enrolment-token-file token"
+        )
+    }
+
+    /// A number of things: `1 group`, `2 groups`.
+    fn count(&self, number: impl Borrow<usize>, name: &str) -> String {
+        let number = *number.borrow();
+        let s = if number == 1 { "" } else { "s" };
+        let number = i64::try_from(number).unwrap_or(i64::MAX);
+        format!("{} {name}{s}", text::number(&number))
+    }
+}
+
+/// A vendor's name for people.
+fn title(preset: &VendorPreset) -> &'static str {
+    if preset.name == COMPATIBLE {
+        "an address of your own"
+    } else {
+        preset.title
+    }
+}
+
+/// What people call a protocol.
+fn style(protocol: &str) -> &'static str {
+    match protocol {
+        "A" => "OpenAI-style",
+        "B" => "Anthropic-style",
+        "C" => "Gemini-style",
+        _ => "by path",
+    }
+}
+
+fn price(model: &VendorModel) -> String {
+    match &model.prices {
+        Some(prices) => one_line(prices),
+        None if model.free => "free".to_owned(),
+        None => "no known price: what it costs is not counted".to_owned(),
+    }
+}
+
+fn line(vendor: SetupVendorView) -> VendorLine {
+    let models = vendor.models.iter();
+    let unpriced = |model: &&VendorModel| model.prices.is_none() && !model.free;
+    VendorLine {
+        style: style(&vendor.protocol),
+        unpriced: models.clone().filter(unpriced).count(),
+        models: models.map(|one| (one.id.clone(), price(one))).collect(),
+        models_path: path_with("/start/models", &[("group", &vendor.group)]),
+        vendor_path: path_with("/start/vendor", &[("group", &vendor.group)]),
+        // Ids of vendors' groups are letters, digits and - _ . only.
+        remove_path: format!("/start/vendors/{}/remove", vendor.group),
+        vendor,
+    }
+}
+
+/// Where somebody of this role begins who wants nothing else: here, as long as nothing is served and that role may change it.
+pub(super) async fn home(state: &ConsoleState, role: Role) -> Result<&'static str, PageProblem> {
+    let is_due =
+        allows(&Method::PUT, PUT_VENDOR, role) && key_models::groups(state).await?.is_empty();
+    Ok(if is_due { "/start" } else { "/" })
+}
+
+/// What is still to be done.
+pub async fn start(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+    headers: HeaderMap,
+) -> Result<Response, PageProblem> {
+    show(&state, &signed_in, &headers, FieldProblems::default()).await
+}
+
+async fn show(
+    state: &ConsoleState,
+    signed_in: &SignedIn,
+    headers: &HeaderMap,
+    problems: FieldProblems,
+) -> Result<Response, PageProblem> {
+    signed_in.api(Method::GET, "/api/v1/envoys")?;
+    signed_in.api(Method::GET, "/api/v1/setup")?;
+    let caller = signed_in.api(Method::GET, "/api/v1/keys")?;
+    let one = PageParams {
+        cursor: None,
+        limit: Some(1),
+    };
+    let asked = Params(KeyListParams::default());
+    let keys = keys::list(State(state.clone()), caller, asked, Params(one))
+        .await?
+        .0;
+    let envoys = envoys::list(State(state.clone()), Params(PageParams::default()))
+        .await?
+        .0;
+    let mut setup = setup::get(State(state.clone())).await?.0;
+    let wrong = match &setup.draft {
+        Some(_) => {
+            drafts::check(State(state.clone()), InPath(DRAFT.to_owned()))
+                .await?
+                .0
+                .problems
+        }
+        None => Vec::new(),
+    };
+    let vendors = core::mem::take(&mut setup.vendors);
+    let host = headers.get(http::header::HOST);
+    let host = host
+        .and_then(|host| host.to_str().ok())
+        .unwrap_or("CONSOLE");
+    let scheme = if state.https { "https" } else { "http" };
+    let groups = key_models::groups(state).await?;
+    let mixed = groups.iter().find(|(_, serves)| serves == "Mixed");
+    let first = mixed.or_else(|| groups.first());
+    let first = first.map(|(id, _)| id.clone()).unwrap_or_default();
+    let groups = groups.into_iter().map(|(id, serves)| {
+        let title = format!("{id} ({})", style(&serves));
+        (id, title)
+    });
+    let failed = !problems.is_empty();
+    let page = page(&StartPage {
+        shell: signed_in.shell("Get started"),
+        setup,
+        vendors: vendors.into_iter().map(line).collect(),
+        presets: PRESETS
+            .iter()
+            .map(|preset| {
+                let path = path_with("/start/vendor", &[("vendor", preset.name)]);
+                (title(preset), path)
+            })
+            .collect(),
+        wrong,
+        problems,
+        may_change: signed_in.may(&Method::PUT, PUT_VENDOR),
+        can_seal: state.sealing_keys.is_some(),
+        groups: groups.collect(),
+        fields: Fields::once()?
+            .with("group", first)
+            .with("label", "First key"),
+        no_problems: FieldProblems::default(),
+        envoys: envoys.items.len(),
+        has_keys: !keys.items.is_empty(),
+        may_create: signed_in.may(&Method::POST, "/api/v1/keys"),
+        address: format!("{scheme}://{host}"),
+    })?;
+    Ok((status(failed), page).into_response())
+}
+
+/// The status of a page whose form has, or has no, faults.
+const fn status(failed: bool) -> StatusCode {
+    if failed {
+        StatusCode::UNPROCESSABLE_ENTITY
+    } else {
+        StatusCode::OK
+    }
+}
+
+/// Puts the draft in force.
+pub async fn publish(
+    State(state): State<ConsoleState>,
+    headers: HeaderMap,
+    sent: SignedForm,
+) -> Result<Response, PageProblem> {
+    let SignedForm { signed_in, fields } = sent;
+    let caller = signed_in.api(Method::POST, "/api/v1/drafts/{id}/publish")?;
+    let seen = if_match(fields.get("revision"));
+    let id = InPath(DRAFT.to_owned());
+    let problem = match drafts::publish(State(state.clone()), caller, id, seen).await {
+        Ok(_) => return Ok(done("/start", Notice::Published)),
+        Err(problem) => problem,
+    };
+    let mut problems = FieldProblems::default();
+    problems.general = Some(match problem.status() {
+        412 => "Somebody has changed the draft since you opened this page. Look at what stands below now, then publish.".to_owned(),
+        404 => "There is no draft any more: somebody has published or discarded it.".to_owned(),
+        409 => format!("{}. The draft’s page has the way on.", problem.detail()),
+        422 => "A gateway would refuse it: see what is wrong below.".to_owned(),
+        _ => return Err(problem.into()),
+    });
+    show(&state, &signed_in, &headers, problems).await
+}
+
+/// Asks whether a vendor is to leave the draft.
+pub async fn confirm_remove(
+    signed_in: SignedIn,
+    Path(group): Path<String>,
+) -> Result<Response, PageProblem> {
+    signed_in.api(Method::DELETE, PUT_VENDOR)?;
+    page(&Confirm {
+        shell: signed_in.shell(format!("Remove the vendor {group}?")),
+        crumb: ("Get started".to_owned(), "/start".to_owned()),
+        text: "It leaves the draft with its models, and its credential is forgotten. What is in force stays as it is.".to_owned(),
+        action: format!("/start/vendors/{group}/remove"),
+        hidden: Vec::new(),
+        button: "Remove vendor",
+        back: "/start".to_owned(),
+    })
+}
+
+/// Takes a vendor out of the draft.
+pub async fn remove(
+    State(state): State<ConsoleState>,
+    Path(group): Path<String>,
+    sent: SignedForm,
+) -> Result<Response, PageProblem> {
+    let caller = sent.signed_in.api(Method::DELETE, PUT_VENDOR)?;
+    match setup::remove(State(state), caller, InPath(group)).await {
+        Ok(_) => Ok(done("/start", Notice::Removed)),
+        // Somebody else was quicker.
+        Err(problem) if problem.status() == 404 => Ok(Redirect::to("/start").into_response()),
+        Err(problem) => Err(problem.into()),
+    }
+}

@@ -1,0 +1,328 @@
+//! The models of a vendor of the first run, with their prices.
+
+use askama::Template;
+use axum::extract::{RawQuery, State};
+use axum::response::{IntoResponse as _, Response};
+use http::Method;
+use serde_json::json;
+use trilane::config::document::PricesDocument;
+use trilane::money::Price;
+
+use super::{PUT_VENDOR, status, style};
+use crate::api::account_test::VendorTestView;
+use crate::api::parts::{Body, InPath};
+use crate::api::setup::{self, SetupVendorBody, SetupVendorView};
+use crate::api::vendor_models::{self, OfferedModel, VendorAskBody, VendorModel};
+use crate::api::{ApiProblem, Caller, ConsoleState};
+use crate::documents::{Difference, differences};
+use crate::json_line::json_line;
+use crate::pages::documents::path_with;
+use crate::pages::form::Fields;
+use crate::pages::{
+    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, page,
+};
+use crate::prices;
+
+/// A model, as its row of the form has it.
+#[derive(Default)]
+struct ModelRow {
+    id: String,
+    upstream: String,
+    name: String,
+    taken: bool,
+    free: bool,
+    input: String,
+    output: String,
+    /// All of its prices, as JSON.
+    base: String,
+    /// Prices beside input and output, for reading.
+    others: String,
+    /// Where its prices are from.
+    from: String,
+    problem: String,
+}
+
+#[derive(Template)]
+#[template(path = "start_models.html")]
+struct ModelsPage {
+    shell: PageShell,
+    action: String,
+    vendor_path: String,
+    vendor: SetupVendorView,
+    style: &'static str,
+    told: Option<VendorTestView>,
+    rows: Vec<ModelRow>,
+    more: String,
+    names: Vec<&'static str>,
+    problems: FieldProblems,
+    failed: bool,
+    differences: Vec<Difference>,
+}
+
+impl ModelRow {
+    fn of(model: &VendorModel, taken: bool, from: &str) -> Self {
+        let prices = model.prices.as_ref();
+        let text = |price: Option<&String>| price.cloned().unwrap_or_default();
+        Self {
+            id: model.id.clone(),
+            upstream: model.upstream.clone().unwrap_or_default(),
+            name: model.display_name.clone().unwrap_or_default(),
+            taken,
+            free: model.free,
+            input: text(prices.and_then(|prices| prices.input.as_ref())),
+            output: text(prices.and_then(|prices| prices.output.as_ref())),
+            base: prices.map(json_line).unwrap_or_default(),
+            others: prices.map(others).unwrap_or_default(),
+            from: from.to_owned(),
+            problem: String::new(),
+        }
+    }
+
+    /// The row of this number, as it was sent.
+    fn sent(fields: &Fields, number: usize) -> Option<Self> {
+        let text = |name: &str| fields.get(&format!("{name}.{number}")).to_owned();
+        let is_set = |name: &str| fields.is_set(&format!("{name}.{number}"));
+        let id = fields.given(&format!("id.{number}"))?;
+        let base = text("base");
+        let prices: Option<PricesDocument> = serde_json::from_str(&base).ok();
+        Some(Self {
+            id,
+            upstream: text("upstream"),
+            name: text("name"),
+            taken: is_set("take"),
+            free: is_set("free"),
+            input: text("input"),
+            output: text("output"),
+            others: prices.as_ref().map(others).unwrap_or_default(),
+            base,
+            from: text("from"),
+            problem: String::new(),
+        })
+    }
+
+    /// The model that it means.
+    fn model(&self) -> Result<VendorModel, String> {
+        let given = |text: &String| (!text.is_empty()).then(|| text.clone());
+        let prices = match (self.free, given(&self.input), given(&self.output)) {
+            (true, ..) | (false, None, None) => None,
+            (false, Some(input), Some(output)) => {
+                for price in [&input, &output] {
+                    Price::parse(price).map_err(|why| format!("the price {price} {why}"))?;
+                }
+                let base: Option<PricesDocument> = serde_json::from_str(&self.base).ok();
+                Some(PricesDocument {
+                    input: Some(input),
+                    output: Some(output),
+                    ..base.unwrap_or_default()
+                })
+            }
+            _ => return Err("give both prices, or none".to_owned()),
+        };
+        Ok(VendorModel {
+            id: self.id.clone(),
+            upstream: given(&self.upstream),
+            display_name: given(&self.name),
+            prices,
+            free: self.free,
+        })
+    }
+}
+
+/// Prices beside those of input and output, for reading.
+fn others(prices: &PricesDocument) -> String {
+    let lines = prices::lines(prices).into_iter();
+    let others = lines.filter(|(of, _)| of != "input" && of != "output");
+    let texts: Vec<String> = others.map(|(of, price)| format!("{of} {price}")).collect();
+    texts.join(", ")
+}
+
+/// The models that are taken, and those that the vendor lists beside them: what is taken first, then what has a price.
+fn rows(taken: &[VendorModel], offered: Vec<OfferedModel>, is_listed: bool) -> Vec<ModelRow> {
+    let from = |offered: &OfferedModel| match offered.prices_from {
+        "catalogue" => "from the catalogue",
+        "vendor" => "as the vendor lists it today",
+        _ => "no known price",
+    };
+    let text = |model: &VendorModel| model.prices.as_ref().map(json_line);
+    let mut rows: Vec<ModelRow> = Vec::new();
+    for model in taken {
+        let same = offered.iter().find(|other| other.model.id == model.id);
+        let from = match same {
+            _ if model.free => "",
+            Some(same) if text(&same.model) == text(model) => from(same),
+            _ if model.prices.is_some() => "yours",
+            _ => "no known price",
+        };
+        let mut row = ModelRow::of(model, true, from);
+        if same.is_none() && is_listed {
+            row.from = format!("{from} · not in the vendor’s list")
+                .trim_start_matches(" · ")
+                .to_owned();
+        }
+        rows.push(row);
+    }
+    let is_taken = |one: &OfferedModel| taken.iter().any(|model| model.id == one.model.id);
+    let (priced, unpriced): (Vec<OfferedModel>, Vec<OfferedModel>) = offered
+        .into_iter()
+        .filter(|one| !is_taken(one))
+        .partition(|one| one.model.prices.is_some());
+    let left = priced.iter().chain(&unpriced);
+    rows.extend(left.map(|one| ModelRow::of(&one.model, false, from(one))));
+    rows
+}
+
+async fn find(state: &ConsoleState, group: &str) -> Result<SetupVendorView, PageProblem> {
+    let setup = setup::get(State(state.clone())).await?.0;
+    let mut vendors = setup.vendors.into_iter();
+    let found = vendors.find(|vendor| vendor.group == group);
+    Ok(found.ok_or_else(ApiProblem::not_found)?)
+}
+
+fn open(signed_in: &SignedIn, query: Option<&str>) -> Result<(Caller, String), PageProblem> {
+    let caller = signed_in.api(Method::PUT, PUT_VENDOR)?;
+    let asked = Fields::parse(query.unwrap_or_default().as_bytes());
+    Ok((caller, asked.get("group").to_owned()))
+}
+
+struct Shown {
+    vendor: SetupVendorView,
+    told: Option<VendorTestView>,
+    rows: Vec<ModelRow>,
+    more: String,
+    problems: FieldProblems,
+    differences: Vec<Difference>,
+}
+
+fn show(signed_in: &SignedIn, shown: Shown) -> Result<Response, PageProblem> {
+    let failed = !shown.problems.is_empty();
+    let group = shown.vendor.group.clone();
+    let page = page(&ModelsPage {
+        shell: signed_in.shell(format!("Models of {group}")),
+        action: path_with("/start/models", &[("group", &group)]),
+        vendor_path: path_with("/start/vendor", &[("group", &group)]),
+        style: style(&shown.vendor.protocol),
+        vendor: shown.vendor,
+        told: shown.told,
+        rows: shown.rows,
+        more: shown.more,
+        names: vec!["more"],
+        problems: shown.problems,
+        failed,
+        differences: shown.differences,
+    })?;
+    Ok((status(failed), page).into_response())
+}
+
+/// The models that a vendor lists, those of the draft among them.
+pub async fn models(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+    RawQuery(query): RawQuery,
+) -> Result<Response, PageProblem> {
+    let (_, group) = open(&signed_in, query.as_deref())?;
+    let asking = signed_in.api(Method::POST, "/api/v1/vendors/models")?;
+    let vendor = find(&state, &group).await?;
+    let ask = VendorAskBody {
+        vendor: vendor.vendor.to_owned(),
+        url: Some(vendor.url.clone()),
+        protocol: Some(vendor.protocol.clone()),
+        group: Some(group),
+        value: None,
+        no_credential: false,
+    };
+    let listed = vendor_models::list(State(state.clone()), asking, Body(ask));
+    let listed = listed.await?.0;
+    let works = listed.test.works;
+    let shown = Shown {
+        rows: rows(&vendor.models, listed.models, works),
+        told: (!works).then_some(listed.test),
+        vendor,
+        more: String::new(),
+        problems: FieldProblems::default(),
+        differences: Vec::new(),
+    };
+    show(&signed_in, shown)
+}
+
+/// Puts the models that were ticked into the draft.
+pub async fn save_models(
+    State(state): State<ConsoleState>,
+    RawQuery(query): RawQuery,
+    sent: SignedForm,
+) -> Result<Response, PageProblem> {
+    let SignedForm { signed_in, fields } = sent;
+    let (caller, group) = open(&signed_in, query.as_deref())?;
+    let mut vendor = find(&state, &group).await?;
+    let mut problems = FieldProblems::default();
+    let mut rows: Vec<ModelRow> = (0..)
+        .map_while(|row| ModelRow::sent(&fields, row))
+        .collect();
+    let mut models = Vec::new();
+    let mut any_wrong = false;
+    for row in rows.iter_mut().filter(|row| row.taken) {
+        match row.model() {
+            Ok(model) => models.push(model),
+            Err(why) => {
+                any_wrong = true;
+                row.problem = why;
+            }
+        }
+    }
+    let more = fields.get("more").to_owned();
+    let named: Vec<&str> = more.split_whitespace().collect();
+    let asked = vendor_models::vendor_of(
+        vendor.vendor,
+        Some(&vendor.url),
+        Some(&vendor.protocol),
+        Some(&group),
+    )?;
+    match vendor_models::named(&state, &asked, &named).await? {
+        Ok(added) => models.extend(added),
+        Err(name) => problems.push("more", &format!("{name} is no name that a model can have")),
+    }
+    if any_wrong {
+        problems.general = Some("A price cannot be read: see what is marked below.".to_owned());
+    } else if models.is_empty() && problems.is_empty() {
+        problems.general = Some("Take one model at least, or remove the vendor.".to_owned());
+    }
+    let mut differ = Vec::new();
+    if problems.is_empty() {
+        let mine = json!({"models": models});
+        let body = SetupVendorBody {
+            vendor: vendor.vendor.to_owned(),
+            url: Some(vendor.url.clone()),
+            protocol: Some(vendor.protocol.clone()),
+            models: Some(models),
+            value: None,
+            no_credential: false,
+            revision: fields.given("revision"),
+        };
+        let put = setup::put(
+            State(state.clone()),
+            caller,
+            InPath(group.clone()),
+            Body(body),
+        );
+        match put.await {
+            Ok(_) => return Ok(done("/start", Notice::Saved)),
+            Err(problem) if problem.status() == 412 => {
+                vendor = find(&state, &group).await?;
+                problems.general = Some(format!(
+                    "{}. What you chose stands below; look at what differs, then save it over theirs or go back.",
+                    problem.detail()
+                ));
+                differ = differences(&json!({"models": vendor.models}), &mine);
+            }
+            Err(problem) => problems = FieldProblems::of(problem)?,
+        }
+    }
+    let shown = Shown {
+        vendor,
+        told: None,
+        rows,
+        more,
+        problems,
+        differences: differ,
+    };
+    show(&signed_in, shown)
+}

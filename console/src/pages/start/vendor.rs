@@ -1,0 +1,197 @@
+//! A vendor of the first run: where it is, and its credential, which is tested before it is kept.
+
+use askama::Template;
+use axum::extract::{RawQuery, State};
+use axum::response::{IntoResponse as _, Redirect, Response};
+use http::Method;
+use zeroize::Zeroizing;
+
+use super::{PUT_VENDOR, status, title};
+use crate::api::account_test::VendorTestView;
+use crate::api::parts::{Body, InPath};
+use crate::api::setup::{self, SetupVendorBody};
+use crate::api::vendor_models::{self, OfferedModel, VendorAskBody, VendorModel};
+use crate::api::{ApiProblem, ConsoleState};
+use crate::pages::documents::path_with;
+use crate::pages::form::Fields;
+use crate::pages::{FieldProblems, PageProblem, PageShell, SignedForm, SignedIn, page};
+use crate::vendors::{COMPATIBLE, VendorPreset};
+
+/// The fields that have problems shown at them.
+const FIELDS: [&str; 5] = ["url", "protocol", "group", "value", "models"];
+/// What a vendor may speak.
+const PROTOCOLS: [(&str, &str); 3] = [
+    ("A", "OpenAI-style (Responses, Chat Completions)"),
+    ("B", "Anthropic-style (Messages)"),
+    ("C", "Gemini-style (generateContent)"),
+];
+
+#[derive(Template)]
+#[template(path = "start_vendor.html")]
+struct VendorFormPage {
+    shell: PageShell,
+    is_own: bool,
+    is_new: bool,
+    protocols: Vec<(&'static str, &'static str)>,
+    names: Vec<&'static str>,
+    fields: Fields,
+    problems: FieldProblems,
+    /// What the vendor has said instead of a list.
+    told: Option<VendorTestView>,
+    /// Whether its models may be named, since it lists none.
+    may_name: bool,
+}
+
+fn show(
+    signed_in: &SignedIn,
+    fields: Fields,
+    problems: FieldProblems,
+    told: Option<VendorTestView>,
+    may_name: bool,
+) -> Result<Response, PageProblem> {
+    let preset = VendorPreset::named(fields.get("vendor")).ok_or_else(ApiProblem::not_found)?;
+    let failed = !problems.is_empty() || told.is_some();
+    let is_own = preset.name == COMPATIBLE;
+    let page = page(&VendorFormPage {
+        shell: signed_in.shell(format!("Add {}", title(preset))),
+        is_own,
+        is_new: fields.get("revision").is_empty(),
+        protocols: PROTOCOLS.to_vec(),
+        names: FIELDS.to_vec(),
+        fields,
+        problems,
+        told,
+        may_name,
+    })?;
+    Ok((status(failed), page).into_response())
+}
+
+/// The form of a vendor: a new one of this kind, or one that is in the draft.
+pub async fn vendor(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+    RawQuery(query): RawQuery,
+) -> Result<Response, PageProblem> {
+    signed_in.api(Method::PUT, PUT_VENDOR)?;
+    let asked = Fields::parse(query.unwrap_or_default().as_bytes());
+    let fields = match asked.given("group") {
+        Some(group) => {
+            let setup = setup::get(State(state)).await?.0;
+            let mut vendors = setup.vendors.into_iter();
+            let known = vendors.find(|vendor| vendor.group == group);
+            let known = known.ok_or_else(ApiProblem::not_found)?;
+            Fields::default()
+                .with("vendor", known.vendor)
+                .with("url", known.url)
+                .with("protocol", known.protocol)
+                .with("group", known.group)
+                .with("revision", known.revision)
+        }
+        None => {
+            let preset = VendorPreset::named(asked.get("vendor"));
+            let preset = preset.ok_or_else(ApiProblem::not_found)?;
+            let is_own = preset.name == COMPATIBLE;
+            Fields::default()
+                .with("vendor", preset.name)
+                .with("url", preset.url)
+                .with("protocol", preset.protocol.to_string())
+                .with("group", if is_own { "local" } else { preset.name })
+        }
+    };
+    show(&signed_in, fields, FieldProblems::default(), None, false)
+}
+
+/// Tests a vendor, and puts it into the draft if it works.
+pub async fn save_vendor(
+    State(state): State<ConsoleState>,
+    sent: SignedForm,
+) -> Result<Response, PageProblem> {
+    let SignedForm { signed_in, fields } = sent;
+    let asking = signed_in.api(Method::POST, "/api/v1/vendors/models")?;
+    let putting = signed_in.api(Method::PUT, PUT_VENDOR)?;
+    let value = fields.given("value").map(Zeroizing::new);
+    let given = || value.as_ref().map(|value| value.to_string());
+    // What was typed there is not shown again.
+    let shown = [
+        "vendor", "url", "protocol", "group", "revision", "none", "models",
+    ];
+    let shown = shown.iter().fold(Fields::default(), |all, name| {
+        all.with(name, fields.exact(name))
+    });
+    let no_credential = fields.is_set("none");
+    let is_new = fields.get("revision").is_empty();
+    let mut problems = FieldProblems::default();
+    if value.is_none() && !no_credential && is_new {
+        problems.push("value", "is missing");
+        return show(&signed_in, shown, problems, None, false);
+    }
+    let ask = VendorAskBody {
+        vendor: fields.get("vendor").to_owned(),
+        url: fields.given("url"),
+        protocol: fields.given("protocol"),
+        group: fields.given("group"),
+        value: given(),
+        no_credential,
+    };
+    let listed = match vendor_models::list(State(state.clone()), asking, Body(ask)).await {
+        Ok(listed) => listed.0,
+        Err(problem) => return show(&signed_in, shown, FieldProblems::of(problem)?, None, false),
+    };
+    let named: Vec<&str> = fields.get("models").split_whitespace().collect();
+    let may_name = listed.lists_nothing;
+    if !listed.test.works && (!may_name || named.is_empty()) {
+        return show(&signed_in, shown, problems, Some(listed.test), may_name);
+    }
+    let models: Vec<VendorModel> = if listed.test.works {
+        let usual = listed.models.into_iter().filter(|model| model.usual);
+        usual.map(|OfferedModel { model, .. }| model).collect()
+    } else {
+        let vendor = vendor_models::vendor_of(
+            fields.get("vendor"),
+            fields.given("url").as_deref(),
+            fields.given("protocol").as_deref(),
+            fields.given("group").as_deref(),
+        )?;
+        match vendor_models::named(&state, &vendor, &named).await? {
+            Ok(models) => models,
+            Err(name) => {
+                problems.push(
+                    "models",
+                    &format!("{name} is no name that a model can have"),
+                );
+                return show(&signed_in, shown, problems, Some(listed.test), may_name);
+            }
+        }
+    };
+    let group = fields.get("group").to_owned();
+    let body = SetupVendorBody {
+        vendor: fields.get("vendor").to_owned(),
+        url: fields.given("url"),
+        protocol: fields.given("protocol"),
+        models: is_new.then_some(models),
+        value: given(),
+        no_credential,
+        revision: fields.given("revision"),
+    };
+    let put = setup::put(State(state), putting, InPath(group.clone()), Body(body));
+    match put.await {
+        Ok(_) => {
+            let to = path_with("/start/models", &[("group", &group)]);
+            Ok(Redirect::to(&to).into_response())
+        }
+        Err(problem) => {
+            let problems = match problem.status() {
+                412 => {
+                    let mut problems = FieldProblems::default();
+                    let detail = problem.detail();
+                    problems.general = Some(format!(
+                        "{detail}. Go back to see it, or give this one another name."
+                    ));
+                    problems
+                }
+                _ => FieldProblems::of(problem)?,
+            };
+            show(&signed_in, shown, problems, None, false)
+        }
+    }
+}
