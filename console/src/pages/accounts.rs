@@ -15,6 +15,9 @@ use crate::api::credentials::{self, CredentialView, NewCredentialBody};
 use crate::api::parts::{Body, InPath};
 use crate::api::{ConsoleState, documents};
 
+/// The route of the API that tests an account.
+const TEST: &str = "/api/v1/accounts/{group}/{account}/test";
+
 /// A group with its accounts.
 struct GroupAccounts {
     id: String,
@@ -112,8 +115,7 @@ pub async fn test(
     Path((group, account)): Path<(String, String)>,
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
-    let route = "/api/v1/accounts/{group}/{account}/test";
-    let caller = sent.signed_in.api(Method::POST, route)?;
+    let caller = sent.signed_in.api(Method::POST, TEST)?;
     let of = (group.clone(), account.clone());
     let body = Body(AccountTestBody::default());
     let view = account_test::test(State(state.clone()), caller, InPath(of), body)
@@ -170,7 +172,7 @@ async fn show(
         groups,
         others: others.collect(),
         may_change: signed_in.may(&Method::PUT, "/api/v1/credentials/{name}"),
-        may_test: signed_in.may(&Method::POST, "/api/v1/accounts/{group}/{account}/test"),
+        may_test: signed_in.may(&Method::POST, TEST),
         can_seal: state.sealing_keys.is_some(),
     })
 }
@@ -216,7 +218,35 @@ pub async fn credential(
     form(state, &signed_in, &name, FieldProblems::default()).await
 }
 
-/// Keeps a credential in the place of what had its name.
+/// Tests a credential that was typed at every account in force that names it. What is wrong is at the field.
+async fn try_out(
+    state: &ConsoleState,
+    signed_in: &SignedIn,
+    name: &str,
+    value: &Zeroizing<String>,
+) -> Result<FieldProblems, PageProblem> {
+    let caller = signed_in.api(Method::POST, TEST)?;
+    let mut problems = FieldProblems::default();
+    for (group, accounts) in in_force(state).await? {
+        for account in accounts.iter().filter(|one| one.credential == name) {
+            let body = AccountTestBody {
+                value: Some(value.to_string()),
+            };
+            let of = (group.clone(), account.id.clone());
+            let tested =
+                account_test::test(State(state.clone()), caller.clone(), InPath(of), Body(body));
+            match tested.await {
+                Ok(view) if view.0.works => {}
+                Ok(view) => problems.push("value", &format!("{}: {}", account.id, view.0.text)),
+                // What was typed is none, at whichever account.
+                Err(problem) => return FieldProblems::of(problem),
+            }
+        }
+    }
+    Ok(problems)
+}
+
+/// Keeps a credential in the place of what had its name; after a test of it, if that is wanted.
 pub async fn put(
     State(state): State<ConsoleState>,
     Path(name): Path<String>,
@@ -226,6 +256,12 @@ pub async fn put(
         .signed_in
         .api(Method::PUT, "/api/v1/credentials/{name}")?;
     let value = Zeroizing::new(sent.fields.get("value").to_owned());
+    if sent.fields.is_set("test") {
+        let problems = try_out(&state, &sent.signed_in, &name, &value).await?;
+        if !problems.is_empty() {
+            return form(state, &sent.signed_in, &name, problems).await;
+        }
+    }
     let new = NewCredentialBody {
         value: value.to_string(),
         destinations: None,

@@ -191,9 +191,22 @@ def test_what_is_half_done_stays(empty: SeededConsole, chromium: Browsers) -> No
         page.get_by_role("button", name="Test openai-1").click()
         page.get_by_role("status").get_by_text("the credential works; 3 models").wait_for()
         look(page, "accounts-tested")
-        a.credential = "another by now"
+        a.credential = "sk-another-by-now"
         page.get_by_role("button", name="Test openai-1").click()
         page.get_by_role("status").get_by_text("refused the credential (401)").wait_for()
+
+        # And before it is rotated.
+        one.expected = {422}
+        page.get_by_role("link", name="Rotate openai-1").click()
+        before = empty.api.get("/credentials")["items"]
+        page.get_by_label("Credential", exact=True).fill(WRONG)
+        page.get_by_role("button", name="Test and keep it").click()
+        page.locator("#p-value", has_text="openai-1: ").get_by_text("refused the credential (401)").wait_for()
+        assert empty.api.get("/credentials")["items"] == before, "nothing was kept"
+        page.get_by_label("Credential", exact=True).fill(a.credential)
+        page.get_by_role("button", name="Test and keep it").click()
+        page.get_by_role("status").get_by_text("Saved.").wait_for()
+        assert empty.api.get("/credentials")["items"] != before
 
 
 def group(site: SeededConsole, name: str) -> dict[str, Any]:
