@@ -3,7 +3,7 @@
 use core::fmt;
 use std::io;
 
-use super::vendor::Vendor;
+use super::vendor::{Vendor, protocol_style};
 use crate::outgoing::NoAddress;
 
 /// Why there is no list.
@@ -115,7 +115,7 @@ impl fmt::Display for ListSentence<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(vendor, failure, hints) = self;
         let (host, url) = (vendor.origin.authority(), vendor.list_url());
-        let protocol = vendor.protocol;
+        let (protocol, style) = (vendor.protocol, protocol_style(vendor.protocol));
         match failure {
             ListFailure::Refused(status) => write!(
                 f,
@@ -148,12 +148,12 @@ impl fmt::Display for ListSentence<'_> {
             ),
             ListFailure::Status(status) => write!(
                 f,
-                "{url} answered {status}. Is this the base address of a vendor of protocol {protocol}?"
+                "{url} answered {status}. Is this the base address of {style} models (protocol {protocol})?"
             ),
             ListFailure::NotAList => write!(
                 f,
-                "{url} answered with something else than a list of models. Is this the base address of a vendor \
-                 of protocol {protocol}?"
+                "{url} answered with something else than a list of models. Is this the base address of {style} models \
+                 (protocol {protocol})?"
             ),
             ListFailure::TooLong(most) => write!(
                 f,

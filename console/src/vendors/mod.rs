@@ -27,4 +27,4 @@ pub use listed::{ListedModel, StatedPrices};
 pub use listing::{Reach, list};
 pub use own_price::OwnPrice;
 pub use setup_text::{group_of, vendor_groups, with_vendor, without_vendor};
-pub use vendor::{COMPATIBLE, PRESETS, Vendor, VendorPreset};
+pub use vendor::{COMPATIBLE, PRESETS, Vendor, VendorPreset, protocol_style};

@@ -112,6 +112,15 @@ impl VendorPreset {
     }
 }
 
+/// What people call a protocol: after the vendor that it comes from.
+pub const fn protocol_style(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::A => "OpenAI-style",
+        Protocol::B => "Anthropic-style",
+        Protocol::C => "Gemini-style",
+    }
+}
+
 /// A vendor whose address is known.
 #[derive(Debug, Clone)]
 pub struct Vendor {

@@ -247,7 +247,7 @@ def test_each_failure_is_told_in_place(empty: SeededConsole, chromium: Browsers,
             ("http://169.254.169.254/v1", CREDENTIAL, "No vendor is there, and no option allows it"),
             (f"http://127.0.0.1:{closed}/v1", CREDENTIAL, "is not reachable"),
             (unknown.url, CREDENTIAL, "TLS with localhost"),
-            (a.url.replace("/v1", "/openai/v1"), CREDENTIAL, "Is this the base address of a vendor of protocol A?"),
+            (a.url.replace("/v1", "/openai/v1"), CREDENTIAL, "Is this the base address of OpenAI-style models (protocol A)?"),
         ]:
             add(page, "OpenAI", url, credential)
             alert = page.get_by_role("alert")

@@ -6,6 +6,8 @@ use serde_json::Value;
 use super::members::{BUDGETS, GATES, NUMBERS, PRICES};
 use super::{items, text_at};
 use crate::pages::text;
+use crate::prices::protocol_named;
+use crate::vendors::protocol_style;
 
 /// A group.
 pub struct GroupShown {
@@ -87,11 +89,9 @@ fn shown(document: &Value, group: &Value) -> GroupShown {
     GroupShown {
         name: if name.is_empty() { &id } else { name }.to_owned(),
         protocol: protocol.to_owned(),
-        kind: match protocol {
-            "A" => "OpenAI-style",
-            "B" => "Anthropic-style",
-            "C" => "Gemini-style",
-            "Mixed" => "by path",
+        kind: match (protocol_named(protocol), protocol) {
+            (Some(known), _) => protocol_style(known),
+            (None, "Mixed") => "by path",
             _ => "unknown",
         },
         multiplier: text_at(group, "multiplier").to_owned(),

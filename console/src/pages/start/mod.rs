@@ -26,8 +26,8 @@ use crate::api::problem::PlacedProblem;
 use crate::api::setup::{self, DRAFT, SetupVendorView, SetupView};
 use crate::api::vendor_models::VendorModel;
 use crate::api::{ConsoleState, Role, allows, drafts, envoys, key_models};
-use crate::prices::one_line;
-use crate::vendors::{COMPATIBLE, PRESETS, VendorPreset};
+use crate::prices::{one_line, protocol_named};
+use crate::vendors::{COMPATIBLE, PRESETS, VendorPreset, protocol_style};
 
 /// The route of the API by which a vendor comes into the draft.
 const PUT_VENDOR: &str = "/api/v1/setup/vendors/{group}";
@@ -94,12 +94,7 @@ fn title(preset: &VendorPreset) -> &'static str {
 
 /// What people call a protocol.
 fn style(protocol: &str) -> &'static str {
-    match protocol {
-        "A" => "OpenAI-style",
-        "B" => "Anthropic-style",
-        "C" => "Gemini-style",
-        _ => "by path",
-    }
+    protocol_named(protocol).map_or("by path", protocol_style)
 }
 
 fn price(model: &VendorModel) -> String {
