@@ -33,6 +33,7 @@ mod form;
 mod headers;
 mod keys;
 mod live;
+mod me;
 mod notice;
 mod overview;
 mod people;
@@ -100,11 +101,29 @@ pub fn router(state: ConsoleState) -> Router {
             "/start/vendors/{group}/remove",
             get(start::confirm_remove).post(start::remove),
         )
+        .merge(own_router())
         .merge(documents_router())
         .merge(admin_router())
         .layer(middleware::from_fn(headers::on_pages))
         .route("/assets/{name}", get(assets::get))
         .with_state(state)
+}
+
+/// The pages of what is one's own.
+fn own_router() -> Router<ConsoleState> {
+    Router::new()
+        .route("/me", get(me::own))
+        .route("/me/key", get(me::ask).post(me::show))
+        .route("/me/new-key", get(me::new))
+        .route("/me/keys", post(me::create))
+        .route(
+            "/me/keys/{id}/rotate",
+            get(me::confirm_rotate).post(me::rotate),
+        )
+        .route(
+            "/me/keys/{id}/disable",
+            get(me::confirm_disable).post(me::disable),
+        )
 }
 
 /// The pages of the configuration document.

@@ -11,6 +11,7 @@ struct Place(&'static str, &'static str, &'static str);
 /// All places, in their order.
 const PLACES: &[Place] = &[
     Place("Overview", "/", "/api/v1/first-bytes"),
+    Place("Me", "/me", "/api/v1/me/keys"),
     Place("Keys", "/keys", "/api/v1/keys"),
     Place("Usage", "/usage", "/api/v1/usage"),
     Place("Requests", "/requests", "/api/v1/requests"),

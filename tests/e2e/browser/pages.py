@@ -65,4 +65,12 @@ PAGES: list[tuple[str, str, str]] = [
     ("request-refused", "/requests/{refused}", "admin"),
     ("request-of-a-member", "/requests/{own}", "ann"),
     ("password", "/me/password", "ann"),
+    ("me", "/me", "ann"),
+    ("me-of-an-admin", "/me", "admin"),
+    ("me-of-a-viewer", "/me", "victor"),
+    ("me-by-key", "/me/key", ""),
+    ("me-new-key", "/me/new-key", "ann"),
+    ("me-new-key-none-allowed", "/me/new-key", "admin"),
+    ("me-rotate", "/me/keys/evals/rotate", "ann"),
+    ("me-disable", "/me/keys/evals/disable", "ann"),
 ]

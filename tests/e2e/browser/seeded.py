@@ -89,11 +89,14 @@ def line(at: datetime, key: str, owner: str, model: str, charge: Optional[str], 
 def fill(api: Api) -> None:
     for person, name, role in [("ann", "Ann Archer", "member"), ("victor", "Victor Ives", "viewer"), ("olga", "Olga", "admin")]:
         api.post("/people", {"id": person, "name": name, "role": role})
+    allowance = {"keys": 2, "groups": ["mixed", "b-official"], "limits": {"budget": {"per_month": "15"}}, "lifetime_days": 90}
+    api.post("/teams", {"id": "blue", "name": "Blue", "allowance": allowance})
+    assert api.call("PUT", "/teams/blue/members/ann", {"manager": False}).status_code == 200
     budget = {"budget": {"per_month": "300"}}
     keys: list[tuple[str, str, str, dict[str, Any]]] = [
         ("ci-review", "Platform team", "mixed", {"label": "CI review", "limits": {"budget": {"per_month": "1000"}, "requests_per_minute": 600}}),
         ("data", "Data team", "mixed", {"label": "Data notebooks", "limits": budget, "expires_at": "2027-01-01T00:00:00Z"}),
-        ("evals", "ann", "b-official", {"label": "Evals", "limits": {"budget": {"per_month": "20"}}}),
+        ("evals", "ann", "b-official", {"label": "Evals", "team": "blue", "limits": {"budget": {"per_month": "20"}, "requests_per_minute": 120}}),
         ("gemini-bot", "Docs", "c-official", {}),
         ("mobile-old", "Mobile team", "mixed", {"label": "Mobile (old)", "disabled": True}),
         ("mobile-review", "Mobile team", "mixed", {"label": "Mobile review", "limits": budget}),

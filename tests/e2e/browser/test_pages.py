@@ -21,22 +21,26 @@ def violations(page: Any) -> list[str]:
     return [f"{violation['id']}: {node['html'][:160]} {node['failureSummary']}" for violation in found for node in violation["nodes"]]
 
 
+def look_at(page: Any, name: str) -> None:
+    """The page in both themes and every width, with a screenshot of most."""
+    SCREENSHOTS.mkdir(exist_ok=True)
+    assert page.locator("h1").count() == 1
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            over = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+            assert over <= 0, f"{name} scrolls sideways by {over} px at {width} px"
+            if theme == "light" or width == 1440:
+                page.screenshot(path=SCREENSHOTS / f"{name}-{width}-{theme}.png", full_page=True)
+        assert violations(page) == [], f"{name}, {theme}"
+
+
 @pytest.mark.parametrize(("name", "path", "person"), PAGES, ids=[name for name, _, _ in PAGES])
 def test_a_page(site: SeededConsole, chromium: Browsers, name: str, path: str, person: str) -> None:
-    SCREENSHOTS.mkdir(exist_ok=True)
     state = site.session(person) if person else None
     with chromium.visitor(site.url, state=state) as visitor:
-        page = visitor.open(path.format_map(site.named))
-        assert page.locator("h1").count() == 1
-        for theme in ("light", "dark"):
-            page.emulate_media(color_scheme=theme, reduced_motion="reduce")
-            for width in WIDTHS:
-                page.set_viewport_size({"width": width, "height": 900})
-                over = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-                assert over <= 0, f"{name} scrolls sideways by {over} px at {width} px"
-                if theme == "light" or width == 1440:
-                    page.screenshot(path=SCREENSHOTS / f"{name}-{width}-{theme}.png", full_page=True)
-            assert violations(page) == [], f"{name}, {theme}"
+        look_at(visitor.open(path.format_map(site.named)), name)
 
 
 def test_the_checks_see_what_is_wrong(site: SeededConsole, chromium: Browsers) -> None:

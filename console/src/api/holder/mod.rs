@@ -6,4 +6,5 @@ mod failure;
 mod recent;
 mod view;
 
+pub(crate) use diagnosis::RequestsState;
 pub(crate) use view::{__path_get, KeyReader, KeyRemaining, get, latest};

@@ -154,7 +154,7 @@ pub async fn create(
 }
 
 /// Shows a new value, with the lines for clients.
-pub(super) async fn made_page(
+pub(in crate::pages) async fn made_page(
     state: &ConsoleState,
     signed_in: &SignedIn,
     made: &Value,

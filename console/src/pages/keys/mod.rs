@@ -4,11 +4,12 @@ mod act;
 mod change;
 mod list;
 mod one;
-mod terms;
+pub(super) mod terms;
 
 use http::HeaderMap;
 
 pub use act::{confirm_remove, confirm_rotate, disable, remove, rotate};
+pub(super) use change::made_page;
 pub use change::{change, create, edit, new};
 pub use list::list;
 pub use one::one;
@@ -21,21 +22,21 @@ use crate::api::keys::KeyView;
 /// The address in the lines for clients where nobody has named the gateway's.
 const SOME_GATEWAY: &str = "https://YOUR-GATEWAY";
 /// The key in the lines for clients where it is not known.
-const SOME_KEY: &str = "tl-YOUR-KEY";
+pub(super) const SOME_KEY: &str = "tl-YOUR-KEY";
 
 /// The path of a key's page.
-fn path_of(id: &str) -> String {
+pub(super) fn path_of(id: &str) -> String {
     // Ids are letters, digits and - _ . : only, which a path has as they are.
     format!("/keys/{id}")
 }
 
 /// What people call a key: its label, or its id.
-fn name_of(key: &KeyView) -> &str {
+pub(super) fn name_of(key: &KeyView) -> &str {
     key.label.as_deref().unwrap_or(&key.id)
 }
 
 /// A key's state: its kind for the eye, and its name.
-fn state_of(key: &KeyView, now: &str) -> (&'static str, &'static str) {
+pub(super) fn state_of(key: &KeyView, now: &str) -> (&'static str, &'static str) {
     let is_past = |end: &String| end.as_str() <= now;
     if key.disabled {
         ("off", "Disabled")
@@ -85,7 +86,7 @@ fn spent_text(key: &KeyView) -> String {
 }
 
 /// A form is done once: the headers with the key that it was shown with.
-fn once(fields: &Fields) -> HeaderMap {
+pub(super) fn once(fields: &Fields) -> HeaderMap {
     let mut headers = HeaderMap::new();
     if let Ok(value) = http::HeaderValue::from_str(fields.get("once")) {
         headers.insert("idempotency-key", value);
@@ -93,7 +94,7 @@ fn once(fields: &Fields) -> HeaderMap {
     headers
 }
 
-fn gateway(state: &ConsoleState) -> &str {
+pub(super) fn gateway(state: &ConsoleState) -> &str {
     let gateway = state.gateway.as_deref();
     gateway.map_or(SOME_GATEWAY, |gateway| gateway.trim_end_matches('/'))
 }

@@ -100,7 +100,7 @@ async fn top_keys(
     Ok(keys)
 }
 
-/// The overview. Whoever may not see it begins with the keys.
+/// The overview. Whoever may not see it begins with what is their own.
 pub async fn show(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
@@ -109,7 +109,7 @@ pub async fn show(
     let Ok(caller) = caller(&signed_in) else {
         // What was just done is told there.
         let query = query.map_or_else(String::new, |query| format!("?{query}"));
-        return Ok(Redirect::to(&format!("/keys{query}")).into_response());
+        return Ok(Redirect::to(&format!("/me{query}")).into_response());
     };
     let now = moment(state.now());
     let today = timestamp::parse(&now).unwrap_or(OffsetDateTime::UNIX_EPOCH);

@@ -6,4 +6,4 @@ mod row;
 
 pub use list::{list, live};
 pub use one::one;
-pub use row::RequestRow;
+pub use row::{RequestRow, ending};

@@ -78,6 +78,11 @@ pub fn path(id: &str) -> String {
 pub fn state(line: &LedgerLine) -> (&'static str, String) {
     let status = line.number("http.response.status_code").unwrap_or_default();
     let outcome = line.text("trilane.outcome").unwrap_or("before the filter");
+    ending(status, outcome)
+}
+
+/// How a request with this status and outcome ended: good, warn or bad, and in words.
+pub fn ending(status: u64, outcome: &str) -> (&'static str, String) {
     let whole = matches!(outcome, "finished" | "answered");
     let kind = match status {
         200..=299 if whole => "good",

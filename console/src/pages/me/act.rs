@@ -1,0 +1,126 @@
+//! What one does to one's own key: rotate it, and disable it.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse as _, Response};
+use http::{Method, StatusCode};
+
+use super::path_of;
+use crate::api::ConsoleState;
+use crate::api::key_rotation::KeyRotationBody;
+use crate::api::keys as all_keys;
+use crate::api::me::keys::{self, OwnKeyChangeBody};
+use crate::api::parts::{Body, InPath};
+use crate::pages::confirm::Confirm;
+use crate::pages::form::Fields;
+use crate::pages::keys::{made_page, name_of, once};
+use crate::pages::{
+    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, page,
+};
+
+#[derive(Template)]
+#[template(path = "me_rotate.html")]
+struct OwnRotatePage {
+    shell: PageShell,
+    action: String,
+    name: String,
+    fields: Fields,
+    problems: FieldProblems,
+}
+
+/// What people call a key that one may see.
+async fn name(state: &ConsoleState, signed_in: &SignedIn, id: &str) -> Result<String, PageProblem> {
+    let caller = signed_in.api(Method::GET, "/api/v1/keys/{id}")?;
+    let key = all_keys::get(State(state.clone()), caller, InPath(id.to_owned())).await?;
+    Ok(name_of(&key.0).to_owned())
+}
+
+async fn rotate_form(
+    state: &ConsoleState,
+    signed_in: &SignedIn,
+    id: &str,
+    fields: Fields,
+    problems: FieldProblems,
+) -> Result<Response, PageProblem> {
+    let failed = !problems.is_empty();
+    let page = page(&OwnRotatePage {
+        shell: signed_in.shell("Rotate the key"),
+        action: path_of(id, "rotate"),
+        name: name(state, signed_in, id).await?,
+        fields,
+        problems,
+    })?;
+    let status = if failed {
+        StatusCode::UNPROCESSABLE_ENTITY
+    } else {
+        StatusCode::OK
+    };
+    Ok((status, page).into_response())
+}
+
+/// Asks how one's own key is to be rotated.
+pub async fn confirm_rotate(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+    Path(id): Path<String>,
+) -> Result<Response, PageProblem> {
+    signed_in.api(Method::POST, "/api/v1/me/keys/{id}/rotate")?;
+    let fields = Fields::once()?.with("overlap_seconds", "0");
+    rotate_form(&state, &signed_in, &id, fields, FieldProblems::default()).await
+}
+
+/// Gives one's own key a new value and shows it, this once.
+pub async fn rotate(
+    State(state): State<ConsoleState>,
+    Path(id): Path<String>,
+    sent: SignedForm,
+) -> Result<Response, PageProblem> {
+    let SignedForm { signed_in, fields } = sent;
+    let caller = signed_in.api(Method::POST, "/api/v1/me/keys/{id}/rotate")?;
+    let asked = KeyRotationBody {
+        overlap_seconds: fields.get("overlap_seconds").parse().unwrap_or_default(),
+    };
+    let headers = once(&fields);
+    let of = InPath(id.clone());
+    match keys::rotate(State(state.clone()), caller, headers, of, Body(asked)).await {
+        Ok(made) => made_page(&state, &signed_in, made.body(), "The key is rotated").await,
+        Err(problem) => {
+            let problems = FieldProblems::of(problem)?;
+            rotate_form(&state, &signed_in, &id, fields, problems).await
+        }
+    }
+}
+
+/// Asks whether one's own key is to be disabled.
+pub async fn confirm_disable(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+    Path(id): Path<String>,
+) -> Result<Response, PageProblem> {
+    signed_in.api(Method::PATCH, "/api/v1/me/keys/{id}")?;
+    let name = name(&state, &signed_in, &id).await?;
+    page(&Confirm {
+        shell: signed_in.shell("Disable the key?"),
+        crumb: ("Me".to_owned(), "/me".to_owned()),
+        text: format!("Gateways refuse {name} within a second. Only an admin can enable it again."),
+        action: path_of(&id, "disable"),
+        hidden: Vec::new(),
+        button: "Disable key",
+        back: "/me".to_owned(),
+    })
+}
+
+/// Disables one's own key.
+pub async fn disable(
+    State(state): State<ConsoleState>,
+    Path(id): Path<String>,
+    sent: SignedForm,
+) -> Result<Response, PageProblem> {
+    let caller = sent.signed_in.api(Method::PATCH, "/api/v1/me/keys/{id}")?;
+    let change = OwnKeyChangeBody {
+        disabled: Some(true),
+        ..OwnKeyChangeBody::default()
+    };
+    let _ = keys::change(State(state), caller, InPath(id), Body(change)).await?;
+    Ok(done("/me", Notice::KeyDisabled))
+}

@@ -1,0 +1,94 @@
+//! What is left for a key, as pages show it.
+
+use crate::api::holder::{KeyRemaining, RequestsState};
+use crate::pages::text;
+
+/// What is left for a key.
+pub struct LeftShown {
+    /// What people call the key.
+    pub name: String,
+    /// Why requests fail now: its kind for the eye, and a sentence.
+    pub requests: (&'static str, String),
+    /// Its budgets.
+    pub budgets: Vec<LeftBudget>,
+    /// Its limits: whose they are, and what they are.
+    pub limits: Vec<(String, String)>,
+}
+
+/// A budget.
+pub struct LeftBudget {
+    /// Whose it is.
+    pub whose: String,
+    /// `day` or `month`.
+    pub window: &'static str,
+    /// What is left.
+    pub left: String,
+    /// What is used.
+    pub used: String,
+    /// What is allowed.
+    pub allowed: String,
+    /// How much of it is used, and how that looks.
+    pub percent: u8,
+    /// `warn` or `bad` where little is left.
+    pub kind: &'static str,
+    /// When it begins anew.
+    pub renews_at: String,
+}
+
+impl LeftShown {
+    /// What is left for the key that people call so.
+    pub fn of(name: &str, remaining: &KeyRemaining) -> Self {
+        let currency = remaining.currency.as_deref().unwrap_or_default();
+        let kind = match remaining.requests.state {
+            RequestsState::Served => "good",
+            RequestsState::SomeFail => "warn",
+            RequestsState::Fail => "bad",
+        };
+        let whose = |kind: &str, id: &str| match kind {
+            "key" => "This key".to_owned(),
+            "owner" => format!("Owner {id}"),
+            "team" => format!("Team {id}"),
+            _ => format!("Group {id}"),
+        };
+        let mut shown = Self {
+            name: name.to_owned(),
+            requests: (kind, remaining.requests.text.clone()),
+            budgets: Vec::new(),
+            limits: Vec::new(),
+        };
+        for subject in &remaining.subjects {
+            let whose = whose(subject.kind, &subject.id);
+            for budget in &subject.budgets {
+                let percent = text::percent(&budget.used, &budget.allowed);
+                shown.budgets.push(LeftBudget {
+                    whose: whose.clone(),
+                    window: budget.window,
+                    left: text::amount(currency, &budget.left),
+                    used: text::amount(currency, &budget.used),
+                    allowed: text::amount(currency, &budget.allowed),
+                    percent,
+                    kind: match percent {
+                        100.. => "bad",
+                        80..=99 => "warn",
+                        _ => "",
+                    },
+                    renews_at: budget.renews_at.clone(),
+                });
+            }
+            let each = subject.limits.iter().map(|of| {
+                let allowed = text::number(&of.allowed.into());
+                match of.limit {
+                    "requests_per_minute" => format!("{allowed} requests a minute"),
+                    "input_tokens_per_minute" => format!("{allowed} input tokens a minute"),
+                    "output_tokens_per_minute" => format!("{allowed} output tokens a minute"),
+                    _ => format!("{allowed} requests at once"),
+                }
+            });
+            let each: Vec<String> = each.collect();
+            if !each.is_empty() {
+                shown.limits.push((whose, each.join(", ")));
+            }
+        }
+        shown
+    }
+}

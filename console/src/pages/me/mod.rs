@@ -1,0 +1,18 @@
+//! What is one's own: keys, what is left for them, and why their requests fail; and the same of one key, by the key itself.
+
+mod act;
+mod by_key;
+mod left;
+mod new_key;
+mod own;
+
+pub use act::{confirm_disable, confirm_rotate, disable, rotate};
+pub use by_key::{ask, show};
+pub use new_key::{create, new};
+pub use own::own;
+
+/// The path of what is done to one's own key.
+fn path_of(id: &str, act: &str) -> String {
+    // Ids are letters, digits and - _ . : only, which a path has as they are.
+    format!("/me/keys/{id}/{act}")
+}

@@ -1,0 +1,118 @@
+//! Making a key for oneself, within what a team allows.
+
+use askama::Template;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use http::{Method, StatusCode};
+
+use super::own::{allows, has_room, own_teams};
+use crate::api::budgets::BudgetBody;
+use crate::api::me::keys::{self, OwnKeyBody};
+use crate::api::parts::Body;
+use crate::api::{ConsoleState, key_models};
+use crate::pages::form::Fields;
+use crate::pages::keys::{made_page, once, terms};
+use crate::pages::{FieldProblems, PageProblem, PageShell, SignedForm, SignedIn, page};
+
+/// The names of the fields.
+const FIELDS: [&str; 7] = [
+    "team",
+    "group",
+    "label",
+    "models",
+    "budget.per_day",
+    "budget.per_month",
+    "expires_at",
+];
+
+#[derive(Template)]
+#[template(path = "me_new_key.html")]
+struct NewKeyPage {
+    shell: PageShell,
+    /// The teams that let one make one more, and what each allows.
+    teams: Vec<(String, String)>,
+    allowed: Vec<(String, String)>,
+    groups: Vec<(String, String)>,
+    fields: Fields,
+    problems: FieldProblems,
+    names: Vec<&'static str>,
+}
+
+async fn form(
+    state: &ConsoleState,
+    signed_in: &SignedIn,
+    fields: Fields,
+    problems: FieldProblems,
+) -> Result<Response, PageProblem> {
+    let mut teams = own_teams(state, signed_in).await?;
+    teams.retain(has_room);
+    let allowances = teams.iter().filter_map(|team| team.allowance.as_ref());
+    let may: Vec<&String> = allowances.flat_map(|allowance| &allowance.groups).collect();
+    let in_force = key_models::groups(state).await?.into_iter();
+    let groups = in_force.filter(|(id, _)| may.contains(&id));
+    let failed = !problems.is_empty();
+    let page = page(&NewKeyPage {
+        shell: signed_in.shell("Create a key"),
+        groups: groups.map(|(id, _)| (id.clone(), id)).collect(),
+        allowed: teams
+            .iter()
+            .map(|team| (team.name.clone(), allows(team)))
+            .collect(),
+        teams: teams.into_iter().map(|team| (team.id, team.name)).collect(),
+        fields,
+        problems,
+        names: FIELDS.to_vec(),
+    })?;
+    let status = if failed {
+        StatusCode::UNPROCESSABLE_ENTITY
+    } else {
+        StatusCode::OK
+    };
+    Ok((status, page).into_response())
+}
+
+/// The form for a new key.
+pub async fn new(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+) -> Result<Response, PageProblem> {
+    signed_in.api(Method::POST, "/api/v1/me/keys")?;
+    form(
+        &state,
+        &signed_in,
+        Fields::once()?,
+        FieldProblems::default(),
+    )
+    .await
+}
+
+/// Makes a key and shows it, this once.
+pub async fn create(
+    State(state): State<ConsoleState>,
+    sent: SignedForm,
+) -> Result<Response, PageProblem> {
+    let SignedForm { signed_in, fields } = sent;
+    let caller = signed_in.api(Method::POST, "/api/v1/me/keys")?;
+    let amount = |name: &str| fields.given(name).map(|typed| typed.replace(',', ""));
+    let budget = BudgetBody {
+        per_day: amount("budget.per_day"),
+        per_month: amount("budget.per_month"),
+    };
+    let has_budget = budget.per_day.is_some() || budget.per_month.is_some();
+    let new = OwnKeyBody {
+        team: fields.get("team").to_owned(),
+        group: fields.get("group").to_owned(),
+        label: fields.given("label"),
+        models: terms::models(&fields),
+        budget: has_budget.then_some(budget),
+        expires_at: terms::expires_at(&fields),
+    };
+    let headers = once(&fields);
+    match keys::create(State(state.clone()), caller, headers, Body(new)).await {
+        Ok(made) => made_page(&state, &signed_in, made.body(), "The key is made").await,
+        Err(problem) => {
+            let problems = FieldProblems::of(problem)?;
+            form(&state, &signed_in, fields, problems).await
+        }
+    }
+}

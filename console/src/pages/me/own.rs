@@ -1,0 +1,250 @@
+//! One's own keys, with what is left for them.
+
+use askama::Template;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use http::Method;
+
+use super::left::LeftShown;
+use super::path_of;
+use crate::api::budgets::{self, BudgetKind};
+use crate::api::me::teams::OwnTeamView;
+use crate::api::me::{keys as own_keys, teams};
+use crate::api::paging::PageParams;
+use crate::api::parts::{InPath, Params};
+use crate::api::requests::{self, RequestParams};
+use crate::api::spend::{self, SpendKind, SpendParams, SpentAmount};
+use crate::api::{Caller, ConsoleState, moment};
+use crate::pages::documents::path_with;
+use crate::pages::form::Fields;
+use crate::pages::keys::{name_of, path_of as key_path, state_of};
+use crate::pages::requests::RequestRow;
+use crate::pages::{PageProblem, PageShell, SignedIn, page, text};
+
+/// The keys and the requests of the page.
+const KEYS: u16 = 20;
+const REQUESTS: u16 = 10;
+
+/// One's own key.
+struct OwnKey {
+    name: String,
+    hint: Option<String>,
+    group: String,
+    team: Option<String>,
+    state: (&'static str, &'static str),
+    spent: String,
+    last_used: Option<String>,
+    expires: Option<String>,
+    disabled: bool,
+    page: String,
+    rotate: String,
+    disable: String,
+    left: LeftShown,
+}
+
+/// A team that one is in, in words.
+struct OwnTeam {
+    name: String,
+    allows: String,
+}
+
+#[derive(Template)]
+#[template(path = "me.html")]
+struct MePage {
+    shell: PageShell,
+    name: String,
+    today: String,
+    month: String,
+    /// What is left of one's own budgets of the day and the month, for all keys together.
+    left: Vec<(&'static str, String, u8)>,
+    keys: Vec<OwnKey>,
+    next: Option<String>,
+    teams: Vec<OwnTeam>,
+    requests: Vec<RequestRow>,
+    /// Where all of one's own requests are.
+    all_requests: String,
+    may_create: bool,
+    may_change: bool,
+}
+
+/// What was spent, by currency.
+pub fn sums(spent: &[SpentAmount]) -> String {
+    let each = spent
+        .iter()
+        .map(|spent| text::amount(&spent.currency, &spent.amount));
+    let each: Vec<String> = each.collect();
+    if each.is_empty() {
+        "0".to_owned()
+    } else {
+        each.join(" + ")
+    }
+}
+
+/// The teams that one is in, as many as a page has.
+pub async fn own_teams(
+    state: &ConsoleState,
+    signed_in: &SignedIn,
+) -> Result<Vec<OwnTeamView>, PageProblem> {
+    let caller = signed_in.api(Method::GET, "/api/v1/me/teams")?;
+    let found = teams::list(State(state.clone()), caller, Params(PageParams::default())).await?;
+    Ok(found.0.items)
+}
+
+/// Whether a team lets one make one more key.
+pub fn has_room(team: &OwnTeamView) -> bool {
+    let allowed = team.allowance.as_ref().map(|allowance| allowance.keys);
+    allowed.is_some_and(|allowed| team.keys < i64::from(allowed))
+}
+
+/// What a team allows.
+pub fn allows(team: &OwnTeamView) -> String {
+    let Some(allowance) = &team.allowance else {
+        return "Lets members make no keys: an admin makes them.".to_owned();
+    };
+    let models = allowance
+        .models
+        .as_ref()
+        .map(|models| format!("; models {}", models.join(", ")));
+    let budget = allowance
+        .limits
+        .as_ref()
+        .and_then(|limits| limits.budget.as_ref());
+    let amounts = budget.map(|budget| {
+        let each = [("day", &budget.per_day), ("month", &budget.per_month)];
+        let each = each.into_iter().filter_map(|(window, amount)| {
+            Some(format!(
+                "; at most {} a {window} each",
+                text::money(amount.as_ref()?)
+            ))
+        });
+        each.collect::<String>()
+    });
+    let days = allowance
+        .lifetime_days
+        .map(|days| format!("; for {days} days at most"));
+    let [models, amounts, days] = [models, amounts, days].map(Option::unwrap_or_default);
+    let groups = allowance.groups.join(", ");
+    let (has, may) = (team.keys, allowance.keys);
+    format!("You have {has} of {may} keys. Groups {groups}{models}{amounts}{days}.")
+}
+
+async fn spent(state: &ConsoleState, caller: &Caller, period: &str) -> Result<String, PageProblem> {
+    let asked = SpendParams {
+        kind: SpendKind::Owner,
+        subject: caller.id.clone(),
+        period: period.to_owned(),
+    };
+    let found = spend::get(State(state.clone()), caller.clone(), Params(asked)).await?;
+    Ok(sums(&found.0.spent))
+}
+
+/// What is left of one's own budgets.
+async fn left(
+    state: &ConsoleState,
+    signed_in: &SignedIn,
+) -> Result<Vec<(&'static str, String, u8)>, PageProblem> {
+    let caller = signed_in.api(Method::GET, "/api/v1/budgets/{kind}/{id}")?;
+    let of = InPath((BudgetKind::Owner, caller.id.clone()));
+    let found = match budgets::get(State(state.clone()), caller, of).await {
+        Ok(found) => found.0,
+        Err(problem) if problem.status() == 404 => return Ok(Vec::new()),
+        Err(problem) => return Err(problem.into()),
+    };
+    let each = [
+        ("Budget of today", found.budget.per_day, found.today),
+        (
+            "Budget of this month",
+            found.budget.per_month,
+            found.this_month,
+        ),
+    ];
+    let each = each.into_iter().filter_map(|(title, allowed, spent)| {
+        let allowed = allowed?;
+        let spent = spent.first();
+        let used = spent.map_or("0", |spent| spent.amount.as_str());
+        let currency = spent.map_or("", |spent| spent.currency.as_str());
+        Some((
+            title,
+            text::amount(currency, &allowed),
+            text::percent(used, &allowed),
+        ))
+    });
+    Ok(each.collect())
+}
+
+/// One's own page.
+pub async fn own(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+    RawQuery(query): RawQuery,
+) -> Result<Response, PageProblem> {
+    let caller = signed_in.api(Method::GET, "/api/v1/me/keys")?;
+    let asked = Fields::parse(query.unwrap_or_default().as_bytes());
+    let place = PageParams {
+        cursor: asked.given("cursor"),
+        limit: Some(KEYS),
+    };
+    let found = own_keys::list(State(state.clone()), caller.clone(), Params(place))
+        .await?
+        .0;
+    let now = moment(state.now());
+    let part = |length: usize| now.get(..length).unwrap_or_default();
+    let keys = found.items.iter().map(|own| {
+        let key = &own.key;
+        OwnKey {
+            name: name_of(key).to_owned(),
+            hint: key.hint.clone(),
+            group: key.group.clone(),
+            team: key.team.clone(),
+            state: state_of(key, &now),
+            spent: sums(key.spent_this_month.as_deref().unwrap_or_default()),
+            last_used: key.last_used_at.clone(),
+            expires: key.expires_at.clone(),
+            disabled: key.disabled,
+            page: key_path(&key.id),
+            rotate: path_of(&key.id, "rotate"),
+            disable: path_of(&key.id, "disable"),
+            left: LeftShown::of(name_of(key), &own.remaining),
+        }
+    });
+    let keys = keys.collect();
+    let of_me = RequestParams {
+        owner: Some(caller.id.clone()),
+        ..RequestParams::default()
+    };
+    let few = PageParams {
+        cursor: None,
+        limit: Some(REQUESTS),
+    };
+    let latest = requests::list(
+        State(state.clone()),
+        caller.clone(),
+        Params(of_me),
+        Params(few),
+    );
+    let latest = latest.await?.0.items;
+    let teams = own_teams(&state, &signed_in).await?;
+    let may_change = signed_in.may(&Method::POST, "/api/v1/me/keys");
+    let shell = signed_in.shell("Me");
+    let name = shell.person.as_ref().map(|(_, name)| name.clone());
+    page(&MePage {
+        name: name.unwrap_or_default(),
+        today: spent(&state, &caller, part(10)).await?,
+        month: spent(&state, &caller, part(7)).await?,
+        left: left(&state, &signed_in).await?,
+        keys,
+        next: found.next,
+        all_requests: path_with("/requests", &[("owner", &caller.id)]),
+        requests: latest.iter().map(RequestRow::of).collect(),
+        may_create: may_change && teams.iter().any(has_room),
+        may_change,
+        teams: teams
+            .iter()
+            .map(|team| OwnTeam {
+                name: team.name.clone(),
+                allows: allows(team),
+            })
+            .collect(),
+        shell,
+    })
+}
