@@ -138,7 +138,7 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
         .routes(routes!(webhooks::remove))
         .routes(routes!(people::list, people::create))
         .routes(routes!(people::change))
-        .routes(routes!(sign_in_links::create))
+        .routes(routes!(sign_in_links::create, sign_in_links::revoke))
         .routes(routes!(teams::list, teams::create))
         .routes(routes!(teams::get, teams::change, teams::remove))
         .routes(routes!(team_members::list))

@@ -16,8 +16,8 @@ use super::role::Role;
 use super::state::{ConsoleState, moment};
 use crate::feed::is_owner;
 use crate::in_transaction;
-use crate::store::audit;
 use crate::store::people::{self, Person};
+use crate::store::{audit, sign_in_links};
 
 /// A person.
 #[derive(Debug, Serialize, ToSchema)]
@@ -32,6 +32,9 @@ pub struct PersonView {
     pub(crate) disabled: bool,
     /// Since when.
     pub(crate) created_at: String,
+    /// Until when a link that signs this person in is good, if one was made and not used; in lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) link_until: Option<String>,
 }
 
 /// A person to be added.
@@ -68,6 +71,7 @@ fn view(person: Person) -> PersonView {
         role: person.role,
         disabled: person.disabled,
         created_at: moment(person.created_at),
+        link_until: None,
     }
 }
 
@@ -96,8 +100,13 @@ pub async fn list(
     let after: String = page.after()?.unwrap_or_default();
     let mut transaction = state.store.read().await?;
     let people = people::list(&mut transaction, &after, limit.to_fetch()).await?;
+    let mut page = limit.page(people, |person| person.id.clone(), view);
+    for person in &mut page.items {
+        let until = sign_in_links::good_until(&mut transaction, &person.id, state.now()).await?;
+        person.link_until = until.map(moment);
+    }
     transaction.rollback().await;
-    Ok(Json(limit.page(people, |person| person.id.clone(), view)))
+    Ok(Json(page))
 }
 
 /// Adds a person.

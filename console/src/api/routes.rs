@@ -86,6 +86,7 @@ pub const ROUTES: &[ApiRoute] = &[
     route(Method::POST, "/api/v1/people", ADMIN),
     route(Method::PATCH, "/api/v1/people/{id}", ADMIN),
     route(Method::POST, "/api/v1/people/{id}/sign-in-link", ADMIN),
+    route(Method::DELETE, "/api/v1/people/{id}/sign-in-link", ADMIN),
     route(Method::GET, "/api/v1/teams", SEEING),
     route(Method::POST, "/api/v1/teams", ADMIN),
     route(Method::GET, "/api/v1/teams/{id}", SEEING),

@@ -12,6 +12,7 @@ use super::problem::ApiProblem;
 use super::state::{ConsoleState, moment};
 use crate::in_transaction;
 use crate::sessions::{self, INVITATION};
+use crate::store::{audit, sign_in_links};
 
 /// A link that signs a person in.
 #[derive(Debug, Serialize, ToSchema)]
@@ -45,4 +46,27 @@ pub async fn create(
         expires_at: moment(now.saturating_add(INVITATION)),
     };
     Ok((StatusCode::CREATED, Json(made)))
+}
+
+/// Voids the link that signs a person in, if one is good. Whoever is signed in by it already stays so.
+#[utoipa::path(delete, operation_id = "revoke_sign_in_link", path = "/api/v1/people/{id}/sign-in-link", tag = "people",
+    params(("id" = String, Path)), responses((status = 204)))]
+pub async fn revoke(
+    State(state): State<ConsoleState>,
+    caller: Caller,
+    InPath(id): InPath<String>,
+) -> Result<StatusCode, ApiProblem> {
+    if id.contains('\0') {
+        return Err(ApiProblem::not_found());
+    }
+    let now = state.now();
+    in_transaction!(state.store, transaction => {
+        if sign_in_links::good_until(transaction, &id, now).await?.is_none() {
+            return Err(ApiProblem::not_found());
+        }
+        sign_in_links::remove_all(transaction, &id).await?;
+        let entry = caller.actor().entry(now, "person.link.revoke", &id);
+        audit::insert(transaction, &entry).await?;
+        Ok(StatusCode::NO_CONTENT)
+    })
 }

@@ -102,7 +102,7 @@ async fn show(
     }
     let failed = !problems.is_empty();
     let page = page(&BudgetsPage {
-        shell: signed_in.shell("Teams & budgets"),
+        shell: signed_in.shell("Budgets"),
         lines,
         next: found.next,
         may_change: signed_in.may(&Method::PUT, "/api/v1/budgets/{kind}/{id}"),

@@ -19,6 +19,7 @@
 //! by what `live::events` sends, while it is seen.
 
 mod accounts;
+mod allowed;
 mod appearance;
 mod assets;
 mod audit;
@@ -45,6 +46,7 @@ mod shell;
 mod sign_in;
 mod signed_in;
 mod start;
+mod teams;
 pub mod text;
 mod tokens;
 mod usage;
@@ -177,6 +179,18 @@ fn admin_router() -> Router<ConsoleState> {
         .route("/people", get(people::list).post(people::invite))
         .route("/people/{id}/link", post(people::link))
         .route("/people/{id}/change", post(people::change))
+        .route("/people/{id}/revoke-link", post(people::revoke_link))
+        .route("/teams", get(teams::list).post(teams::create))
+        .route("/teams/{id}", get(teams::one).post(teams::change))
+        .route(
+            "/teams/{id}/remove",
+            get(teams::confirm_remove).post(teams::remove),
+        )
+        .route("/teams/{id}/members", post(teams::set_member))
+        .route(
+            "/teams/{id}/leave",
+            get(teams::confirm_leave).post(teams::leave),
+        )
         .route("/budgets", get(budgets::list).post(budgets::save))
         .route("/tokens", get(tokens::list).post(tokens::create))
         .route(

@@ -19,9 +19,11 @@ pub enum Notice {
     KeyEnabled,
     /// A key was removed.
     KeyRemoved,
+    /// A link that signs somebody in was revoked.
+    LinkRevoked,
 }
 
-const ALL: [Notice; 7] = [
+const ALL: [Notice; 8] = [
     Notice::Saved,
     Notice::Removed,
     Notice::Published,
@@ -29,6 +31,7 @@ const ALL: [Notice; 7] = [
     Notice::KeyDisabled,
     Notice::KeyEnabled,
     Notice::KeyRemoved,
+    Notice::LinkRevoked,
 ];
 
 impl Notice {
@@ -41,6 +44,7 @@ impl Notice {
             Self::KeyDisabled => "key-disabled",
             Self::KeyEnabled => "key-enabled",
             Self::KeyRemoved => "key-removed",
+            Self::LinkRevoked => "link-revoked",
         }
     }
 
@@ -51,6 +55,7 @@ impl Notice {
             Self::Published => "Published: every gateway takes it within seconds.",
             Self::KeyDisabled => "The key is disabled: gateways refuse it within a second.",
             Self::KeyEnabled => "The key is enabled: gateways take it within a second.",
+            Self::LinkRevoked => "The link is revoked: it signs nobody in.",
             Self::KeyRemoved => "The key is removed. Its usage and spend stay.",
             Self::PasswordSet => "Your password is set. Your other sessions have ended.",
         }

@@ -137,6 +137,18 @@ pub async fn link(
     link_page(state, &sent.signed_in, &id).await
 }
 
+/// Voids a link that was made for a person.
+pub async fn revoke_link(
+    State(state): State<ConsoleState>,
+    Path(id): Path<String>,
+    sent: SignedForm,
+) -> Result<Response, PageProblem> {
+    let signed_in = sent.signed_in;
+    let caller = signed_in.api(Method::DELETE, "/api/v1/people/{id}/sign-in-link")?;
+    sign_in_links::revoke(State(state), caller, InPath(id)).await?;
+    Ok(done("/people", Notice::LinkRevoked))
+}
+
 async fn link_page(
     state: ConsoleState,
     signed_in: &SignedIn,

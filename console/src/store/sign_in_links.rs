@@ -44,6 +44,24 @@ pub async fn take(
     }))
 }
 
+/// Until when a person's link is good, in microseconds since 1970, if there is one.
+///
+/// # Errors
+/// Those of the database.
+pub async fn good_until(
+    transaction: &mut Transaction,
+    person: &str,
+    now: i64,
+) -> Result<Option<i64>, StoreError> {
+    Ok(on_either!(transaction, connection => {
+        sqlx::query_scalar("SELECT max(expires_at) FROM sign_in_links WHERE person_id = $1 AND expires_at > $2")
+            .bind(person)
+            .bind(now)
+            .fetch_one(connection)
+            .await?
+    }))
+}
+
 /// Voids all links of a person.
 ///
 /// # Errors

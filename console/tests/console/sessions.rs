@@ -1,5 +1,8 @@
 //! Sessions of the pages: how they begin and end.
 
+use http::Method;
+use serde_json::{Value, json};
+use trilane_console::api::Role;
 use trilane_console::in_transaction;
 use trilane_console::passwords::Password;
 use trilane_console::sessions::{self, IDLE, LONGEST, NewSession, SignInError};
@@ -7,6 +10,7 @@ use trilane_console::store::audit::Actor;
 use trilane_console::store::people::{self, Person};
 use trilane_console::store::{Store, StoreError};
 
+use crate::api::Api;
 use crate::database::on_both;
 
 const SECOND: i64 = 1_000_000;
@@ -154,5 +158,35 @@ on_both! {
         assert_eq!(attempt("p41", "wrong", "c", START).await, "too many");
         assert_eq!(attempt("p41", "wrong", "d", START).await, "wrong");
         store.close().await;
+    }
+}
+
+on_both! {
+    /// An invitation that went astray is taken back.
+    async fn a_link_is_revoked(database: &TestDatabase) {
+        let api = Api::new(database).await;
+        let admin = api.person("root", Role::Admin).await;
+        api.person("ann", Role::Member).await;
+        let path = "/api/v1/people/ann/sign-in-link";
+        let revoke = async || api.call(&admin, Method::DELETE, path, &[], &Value::Null).await;
+        let until = async || {
+            let people = api.get(&admin, "/api/v1/people").await.expect(200);
+            let people = people["items"].as_array().unwrap().clone();
+            people.into_iter().find(|person| person["id"] == "ann").unwrap()["link_until"].clone()
+        };
+        revoke().await.problem(404);
+        assert_eq!(until().await, Value::Null);
+        let made = api.post(&admin, path, &json!({})).await.expect(201);
+        assert_eq!(until().await, made["expires_at"]);
+        let link = made["path"].as_str().unwrap().split_once("token=").unwrap().1;
+        revoke().await.expect(204);
+        assert_eq!(until().await, Value::Null);
+        let now = time::OffsetDateTime::now_utc().unix_timestamp() * 1_000_000;
+        let begun = sessions::by_link(&api.store, link, "", now).await;
+        assert!(matches!(begun, Err(SignInError::Link)), "{begun:?}");
+        revoke().await.problem(404);
+        let audit = api.get(&admin, "/api/v1/audit?action=person.link").await.expect(200);
+        assert_eq!(audit["items"][0]["action"], "person.link.revoke");
+        api.was_well();
     }
 }

@@ -215,6 +215,48 @@ def test_a_budget_of_a_team(site: SeededConsole, chromium: Browsers) -> None:
         assert site.api.call("GET", "/budgets/team/platform").status_code == 404
 
 
+def test_a_team_and_its_members(site: SeededConsole, chromium: Browsers) -> None:
+    with chromium.visitor(site.url, state=site.session("admin")) as visitor:
+        visitor.expected = {404, 422}
+        page = visitor.open("/teams")
+        page.get_by_label("Id").fill("green")
+        page.get_by_label("Name").fill("Green")
+        page.get_by_label("Members may make keys").check()
+        page.get_by_label("Keys", exact=True).fill("0")
+        page.get_by_label("Groups").fill("mixed")
+        page.get_by_role("button", name="Add team").click()
+        assert "from 1 to 1000" in page.locator("#p-keys").inner_text()
+        assert page.get_by_label("Name").input_value() == "Green", "what was typed is not lost"
+        page.get_by_label("Keys", exact=True).fill("3")
+        page.get_by_label("Requests a minute").fill("60")
+        page.get_by_label("Budget a month").fill("1,000.50")
+        page.get_by_role("button", name="Add team").click()
+        page.get_by_role("status").wait_for()
+        allowance = {"keys": 3, "groups": ["mixed"], "limits": {"requests_per_minute": 60, "budget": {"per_month": "1000.50"}}}
+        assert site.api.get("/teams/green")["allowance"] == allowance
+
+        # Members: by their ids, and out again after it was asked.
+        for person in ("nobody", "ann"):
+            page.get_by_label("Person").fill(person)
+            page.get_by_role("button", name="Add member").click()
+            page.get_by_role("alert" if person == "nobody" else "status").wait_for()
+        assert [of["person"] for of in site.api.get("/teams/green/members")["items"]] == ["ann"]
+        page.get_by_role("button", name="Take out").click()
+        page.get_by_role("button", name="Take out").click()
+        page.get_by_role("heading", name="Nobody is in it").wait_for()
+
+        # What is not in the form's way stays, and no keys are allowed any more.
+        page.get_by_label("Members may make keys").uncheck()
+        page.get_by_role("button", name="Save").click()
+        page.get_by_role("status").wait_for()
+        team = site.api.get("/teams/green")
+        assert (team["name"], team.get("allowance")) == ("Green", None)
+        page.get_by_role("link", name="Remove").click()
+        page.get_by_role("button", name="Remove team").click()
+        page.get_by_role("status").wait_for()
+        assert site.api.call("GET", "/teams/green").status_code == 404
+
+
 def test_an_envoy_enrols_and_is_revoked(site: SeededConsole, chromium: Browsers) -> None:
     with chromium.visitor(site.url, state=site.session("admin")) as visitor:
         page = visitor.open("/settings")
@@ -242,6 +284,12 @@ def test_who_may_not(site: SeededConsole) -> None:
         ("/people/ann/change", {"role": "admin"}),
         ("/people/admin/link", {}),
         ("/budgets", {"kind": "owner", "id": "ann", "per_month": "1000000"}),
+        ("/teams", {"id": "mallory"}),
+        ("/teams/blue", {"name": "Mallory"}),
+        ("/teams/blue/members", {"person": "mallory"}),
+        ("/teams/blue/leave", {"person": "ann"}),
+        ("/teams/blue/remove", {}),
+        ("/people/ann/revoke-link", {}),
         ("/envoys", {"id": "mallory"}),
         ("/accounts/credentials/a-official-1", {"value": "sk-mallory"}),
         ("/documents/1/publish", {"in_force": "2"}),

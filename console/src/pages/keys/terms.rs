@@ -84,19 +84,8 @@ pub fn limits(
 
 /// The fields as they are for a key.
 pub fn fields_of(key: &KeyView) -> Fields {
-    let limits = serde_json::to_value(&key.limits).unwrap_or_default();
-    let text_at = |place: &[&str]| {
-        let value = place
-            .iter()
-            .try_fold(&limits, |value, name| value.get(name));
-        match value {
-            Some(Value::String(text)) => text.clone(),
-            Some(Value::Number(number)) => number.to_string(),
-            _ => String::new(),
-        }
-    };
     let local = key.expires_at.as_deref().unwrap_or_default();
-    let mut fields = Fields::default()
+    let fields = Fields::default()
         .with("group", &key.group)
         .with("owner", key.owner.clone().unwrap_or_default())
         .with("team", key.team.clone().unwrap_or_default())
@@ -113,6 +102,22 @@ pub fn fields_of(key: &KeyView) -> Fields {
         .with("label", key.label.clone().unwrap_or_default())
         .with("expires_at", local.trim_end_matches('Z'))
         .with("revision", key.revision.clone().unwrap_or_default());
+    with_limits(fields, key.limits.as_ref())
+}
+
+/// Fields with those of limits.
+pub fn with_limits(mut fields: Fields, limits: Option<&LimitsDocument>) -> Fields {
+    let limits = serde_json::to_value(limits).unwrap_or_default();
+    let text_at = |place: &[&str]| {
+        let value = place
+            .iter()
+            .try_fold(&limits, |value, name| value.get(name));
+        match value {
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Number(number)) => number.to_string(),
+            _ => String::new(),
+        }
+    };
     for (name, _) in NUMBERS {
         fields = fields.with(&format!("limits.{name}"), text_at(&[name]));
     }

@@ -8,6 +8,7 @@ use http::Method;
 use super::left::LeftShown;
 use super::path_of;
 use crate::api::budgets::{self, BudgetKind};
+use crate::api::holder::RequestsState;
 use crate::api::me::teams::OwnTeamView;
 use crate::api::me::{keys as own_keys, teams};
 use crate::api::paging::PageParams;
@@ -15,6 +16,7 @@ use crate::api::parts::{InPath, Params};
 use crate::api::requests::{self, RequestParams};
 use crate::api::spend::{self, SpendKind, SpendParams, SpentAmount};
 use crate::api::{Caller, ConsoleState, moment};
+use crate::pages::allowed;
 use crate::pages::documents::path_with;
 use crate::pages::form::Fields;
 use crate::pages::keys::{name_of, path_of as key_path, state_of};
@@ -101,31 +103,11 @@ pub fn allows(team: &OwnTeamView) -> String {
     let Some(allowance) = &team.allowance else {
         return "Lets members make no keys: an admin makes them.".to_owned();
     };
-    let models = allowance
-        .models
-        .as_ref()
-        .map(|models| format!("; models {}", models.join(", ")));
-    let budget = allowance
-        .limits
-        .as_ref()
-        .and_then(|limits| limits.budget.as_ref());
-    let amounts = budget.map(|budget| {
-        let each = [("day", &budget.per_day), ("month", &budget.per_month)];
-        let each = each.into_iter().filter_map(|(window, amount)| {
-            Some(format!(
-                "; at most {} a {window} each",
-                text::money(amount.as_ref()?)
-            ))
-        });
-        each.collect::<String>()
-    });
-    let days = allowance
-        .lifetime_days
-        .map(|days| format!("; for {days} days at most"));
-    let [models, amounts, days] = [models, amounts, days].map(Option::unwrap_or_default);
-    let groups = allowance.groups.join(", ");
     let (has, may) = (team.keys, allowance.keys);
-    format!("You have {has} of {may} keys. Groups {groups}{models}{amounts}{days}.")
+    format!(
+        "You have {has} of {may} keys. {}",
+        allowed::terms(allowance)
+    )
 }
 
 async fn spent(state: &ConsoleState, caller: &Caller, period: &str) -> Result<String, PageProblem> {
@@ -196,7 +178,11 @@ pub async fn own(
             hint: key.hint.clone(),
             group: key.group.clone(),
             team: key.team.clone(),
-            state: state_of(key, &now),
+            state: match (state_of(key, &now), own.remaining.requests.state) {
+                (("good", _), RequestsState::Fail) => ("bad", "Requests fail"),
+                (("good", _), RequestsState::SomeFail) => ("warn", "Some requests fail"),
+                (state, _) => state,
+            },
             spent: sums(key.spent_this_month.as_deref().unwrap_or_default()),
             last_used: key.last_used_at.clone(),
             expires: key.expires_at.clone(),
