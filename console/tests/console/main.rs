@@ -13,6 +13,7 @@
 
 mod account_tests;
 mod api;
+mod audit;
 mod authorization;
 mod broken_off;
 mod budgets;
@@ -28,6 +29,7 @@ mod ledger;
 mod live;
 mod lives;
 mod metrics;
+mod page_security;
 mod postgres;
 mod random_intake;
 mod recovery;
