@@ -1,4 +1,4 @@
-//! Forgets what is old, a bounded number of rows at a time, so that nobody waits for it. Several consoles may do it at once: each
+//! Forgets what is old and rolls usage up, a bounded number of rows at a time, so that nobody waits for it. Several consoles may do it at once: each
 //! of them finds less to do.
 //!
 //! Sums by hour, spend, the audit and published documents are never forgotten.
@@ -10,7 +10,8 @@ use time::{Date, OffsetDateTime};
 use crate::sessions;
 use crate::store::old_rows::Cutoff;
 use crate::store::{
-    Store, StoreError, api_tokens, idempotency, key_feed, requests, spend_feed, webhooks,
+    Store, StoreError, api_tokens, idempotency, key_feed, requests, spend_feed, usage_before_teams,
+    usage_days, webhooks,
 };
 
 /// For how long what is kept.
@@ -31,7 +32,7 @@ const TOKENS: i64 = 30;
 /// Messages of webhooks after their day, in days. More than a month: until it is over, its messages keep others from being sent.
 const MESSAGES: i64 = 90;
 
-/// Forgets what is older than it is kept, and makes room for the next day.
+/// Forgets what is older than it is kept, makes room for the next day, and rolls usage up.
 ///
 /// # Errors
 /// The first that there was; all else was tried.
@@ -47,6 +48,8 @@ pub async fn run(store: &Store, retention: Retention) -> Result<(), StoreError> 
         spend_feed::forget(store, today).await,
         sessions::forget(store, now).await,
         forget_others(store, now).await,
+        usage_before_teams::move_all(store).await,
+        usage_days::roll_up(store, now).await,
     ];
     done.into_iter().collect()
 }

@@ -20,7 +20,7 @@ use crate::store::usage_hours::{self, UsageColumn, UsageQuery, UsageSums};
 #[into_params(parameter_in = Query)]
 #[serde(default)]
 pub struct UsageParams {
-    /// What to group by, with commas between: hour, day, month, key, owner, group, source, account, model, entry, outcome.
+    /// What to group by, with commas between: hour, day, month, key, owner, team, group, source, account, model, entry, outcome.
     #[param(pattern = "^[a-z,]*$")]
     pub(crate) by: String,
     /// From this hour on, by the beginning of requests, in UTC: `2026-11-24T17`, or a day.
@@ -31,6 +31,8 @@ pub struct UsageParams {
     pub(crate) key: Option<String>,
     /// Of this owner only.
     pub(crate) owner: Option<String>,
+    /// Of this team only: the one that the key belonged to at the time of the request.
+    pub(crate) team: Option<String>,
     /// Of this group only.
     pub(crate) group: Option<String>,
     /// Of this model only.
@@ -158,6 +160,7 @@ pub async fn list(
     let names = [
         &asked.key,
         &asked.owner,
+        &asked.team,
         &asked.group,
         &asked.model,
         &asked.account,
@@ -171,6 +174,7 @@ pub async fn list(
         until: hour("until", asked.until)?,
         key: asked.key,
         owner: caller.only_owner().map(str::to_owned).or(asked.owner),
+        team: asked.team,
         group: asked.group,
         model: asked.model,
         account: asked.account,

@@ -7,13 +7,13 @@ use rust_decimal::Decimal;
 use time::{Date, OffsetDateTime};
 
 use super::batch::LedgerBatch;
-use crate::ledger::{Inexact, LedgerRecord, Sum, Unread, UsageTotals};
+use crate::ledger::{Inexact, LedgerRecord, Sum, Unread};
 use crate::store::hour_counts::{self, AttemptKey, FirstByteKey};
 use crate::store::lines_aside::AsideLine;
 use crate::store::requests::RequestLine;
 use crate::store::spend::SpendKey;
 use crate::store::spend_feed::ShareKey;
-use crate::store::usage_hours::HourKey;
+use crate::store::usage_rows::{UsageKey, UsageRows};
 
 /// The longest line that is read, in bytes without its line feed: as `trilane usage` reads them.
 pub const LONGEST: usize = 1 << 20;
@@ -35,7 +35,7 @@ pub struct Gathered {
     /// Whether that is within a line that is too long.
     pub skipping: bool,
     /// Usage by hour.
-    pub hours: BTreeMap<HourKey, UsageTotals>,
+    pub hours: UsageRows,
     /// Charges by subject and period.
     pub charges: BTreeMap<SpendKey, Sum>,
     /// Those of them that a process has in its own counters.
@@ -131,10 +131,11 @@ impl Gathered {
         position: i64,
     ) -> Result<(), Inexact> {
         let at = microseconds(record.time);
-        let key = HourKey::from([
+        let key = UsageKey::from([
             hour(record.time),
             text(record.key()),
             text(record.owner()),
+            text(record.team()),
             text(record.group()),
             text(record.source()),
             text(record.account()),

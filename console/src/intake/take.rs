@@ -11,7 +11,7 @@ use crate::ledger::Inexact;
 use crate::metrics::{BatchOutcome, counted};
 use crate::store::{
     AsStoreError, Store, StoreError, Transaction, hour_counts, ledger_files, lines_aside, requests,
-    spend, spend_feed, usage_hours,
+    spend, spend_feed, usage_days,
 };
 
 /// What became of a batch.
@@ -135,7 +135,7 @@ async fn take_in(
     ledger_files::set(transaction, envoy, file, after, taken_at).await?;
     lines_aside::insert(transaction, envoy, file, &gathered.aside, taken_at).await?;
     requests::insert(transaction, now.date(), &gathered.requests).await?;
-    usage_hours::add(transaction, &gathered.hours).await?;
+    usage_days::add(transaction, &gathered.hours).await?;
     hour_counts::add_first_bytes(transaction, &gathered.first_bytes).await?;
     hour_counts::add_attempts(transaction, &gathered.attempts).await?;
     spend::add(transaction, &gathered.charges).await?;

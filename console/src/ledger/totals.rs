@@ -15,6 +15,25 @@ pub struct UsageTotals {
 }
 
 impl UsageTotals {
+    /// Sums as they were stored: the counts in the order of [`Measure::ALL`], and the charges.
+    pub fn stored(counts: [u64; Measure::ALL.len()], charge: Sum, estimated_charge: Sum) -> Self {
+        Self {
+            counts: counts.map(u128::from),
+            charge,
+            estimated_charge,
+        }
+    }
+
+    /// Adds others, whose charges have the same currency.
+    ///
+    /// # Errors
+    /// The sum of charges would not be exact.
+    pub fn add_all(&mut self, others: &Self) -> Result<(), Inexact> {
+        self.add_counts(others);
+        self.charge.add(others.charge.value())?;
+        self.estimated_charge.add(others.estimated_charge.value())
+    }
+
     /// Adds a record.
     ///
     /// # Errors

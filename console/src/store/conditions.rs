@@ -6,15 +6,30 @@
 pub struct Conditions<'a> {
     sql: String,
     values: Vec<&'a str>,
+    /// The values of the statement that stand before these.
+    before: usize,
 }
 
 impl<'a> Conditions<'a> {
+    /// Conditions of a statement that has so many values already.
+    pub fn numbered_behind(before: usize) -> Self {
+        Self {
+            before,
+            ..Self::default()
+        }
+    }
+
+    /// The number of the latest value.
+    fn last(&self) -> usize {
+        self.before.saturating_add(self.values.len())
+    }
+
     /// Adds a condition if there is a value: `comparison` is what stands before it, such as `owner =`.
     pub fn and(mut self, comparison: &str, value: Option<&'a str>) -> Self {
         if let Some(value) = value {
             self.values.push(value);
             let word = if self.sql.is_empty() { "WHERE" } else { " AND" };
-            self.sql = format!("{}{word} {comparison} ${}", self.sql, self.values.len());
+            self.sql = format!("{}{word} {comparison} ${}", self.sql, self.last());
         }
         self
     }
@@ -23,7 +38,7 @@ impl<'a> Conditions<'a> {
     pub fn and_with(mut self, condition: &str, value: Option<&'a str>) -> Self {
         if let Some(value) = value {
             self.values.push(value);
-            let place = format!("${}", self.values.len());
+            let place = format!("${}", self.last());
             let condition = condition.replace("{}", &place);
             return self.and_if(&condition, true);
         }
@@ -43,7 +58,7 @@ impl<'a> Conditions<'a> {
     pub fn and_row(mut self, columns: &str, sign: char, values: &'a [String]) -> Self {
         if !values.is_empty() {
             let word = if self.sql.is_empty() { "WHERE" } else { " AND" };
-            let first = self.values.len().saturating_add(1);
+            let first = self.last().saturating_add(1);
             let places = (first..)
                 .take(values.len())
                 .map(|place| format!("${place}"));
@@ -59,7 +74,7 @@ impl<'a> Conditions<'a> {
         &self.sql
     }
 
-    /// The values, in the order of their numbers from 1 on.
+    /// The values, in the order of their numbers.
     pub fn values(&self) -> &[&'a str] {
         &self.values
     }
@@ -93,5 +108,10 @@ mod tests {
             .and_row("a", '<', &[])
             .and_row("a, b", '<', &place);
         assert_eq!(first.sql(), "WHERE (a, b) < ($1, $2)");
+        let behind = Conditions::numbered_behind(3)
+            .and("owner =", Some("ann"))
+            .and_row("a, b", '>', &place);
+        assert_eq!(behind.sql(), "WHERE owner = $4 AND (a, b) > ($5, $6)");
+        assert_eq!(behind.values(), ["ann", "k", "USD"]);
     }
 }

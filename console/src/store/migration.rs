@@ -43,6 +43,7 @@ const SQLITE: &[Step] = &[
     (13, "retention", RETENTION),
     (14, "teams", TEAMS),
     (15, "requests", include_str!("sqlite/requests.sql")),
+    (16, "usage", include_str!("sqlite/usage.sql")),
 ];
 const POSTGRES: &[Step] = &[
     (3, "keys", include_str!("postgres/keys.sql")),
@@ -61,6 +62,7 @@ const POSTGRES: &[Step] = &[
     (13, "retention", RETENTION),
     (14, "teams", TEAMS),
     (15, "requests", include_str!("postgres/requests.sql")),
+    (16, "usage", include_str!("postgres/usage.sql")),
 ];
 
 /// Does what is left to do.

@@ -44,7 +44,11 @@ pub mod spend_feed;
 mod sqlite_rows;
 pub mod teams;
 mod transaction;
+pub mod usage_before_teams;
+pub mod usage_days;
 pub mod usage_hours;
+mod usage_parts;
+pub mod usage_rows;
 pub mod usage_top;
 pub mod webhooks;
 
@@ -75,6 +79,13 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The most connections.
 const CONNECTIONS: u32 = 10;
 
+/// What the connection that writes may keep of SQLite's database, in KiB as SQLite takes it: the pages that a batch of the ledger
+/// changes. With less they are written before the transaction ends, and read again.
+const WRITER_CACHE: &str = "-65536";
+/// After how many pages of its log SQLite brings them into the database (64 MiB): a page that many batches change is written once.
+/// A commit waits for the disk all the same.
+const CHECKPOINT: &str = "16384";
+
 /// A console whose host is gone leaves its transaction open, with its locks, until TCP notices, which takes hours: PostgreSQL is
 /// to end it sooner.
 const GONE: &str = "SET idle_in_transaction_session_timeout = '30s'";
@@ -88,9 +99,11 @@ pub struct Store {
 #[derive(Clone)]
 enum Engine {
     Sqlite {
-        pool: SqlitePool,
-        /// Held by the one that writes: SQLite itself makes others ask again and again.
-        writer: Arc<Mutex<()>>,
+        readers: SqlitePool,
+        /// The one connection that writes.
+        writer: SqlitePool,
+        /// Held by whoever writes: SQLite itself makes others ask again and again.
+        turn: Arc<Mutex<()>>,
     },
     Postgres {
         pool: PgPool,
@@ -125,12 +138,19 @@ impl Store {
                     .synchronous(SqliteSynchronous::Full)
                     .foreign_keys(true)
                     .busy_timeout(PATIENCE);
-                let pool = SqlitePoolOptions::new()
-                    .max_connections(CONNECTIONS)
-                    .acquire_timeout(PATIENCE);
+                let pool = |connections| {
+                    SqlitePoolOptions::new()
+                        .max_connections(connections)
+                        .acquire_timeout(PATIENCE)
+                };
+                let writing = options
+                    .clone()
+                    .pragma("cache_size", WRITER_CACHE)
+                    .pragma("wal_autocheckpoint", CHECKPOINT);
                 Engine::Sqlite {
-                    pool: pool.connect_with(options).await?,
-                    writer: Arc::default(),
+                    writer: pool(1).connect_with(writing).await?,
+                    readers: pool(CONNECTIONS).connect_with(options).await?,
+                    turn: Arc::default(),
                 }
             }
             DatabaseAddress::Postgres(url) => {
@@ -160,9 +180,9 @@ impl Store {
     /// The database is not there.
     pub async fn begin(&self) -> Result<Transaction, StoreError> {
         Ok(match &self.engine {
-            Engine::Sqlite { pool, writer } => {
-                let turn = Arc::clone(writer).lock_owned().await;
-                let inner = pool.begin_with("BEGIN IMMEDIATE").await?;
+            Engine::Sqlite { writer, turn, .. } => {
+                let turn = Arc::clone(turn).lock_owned().await;
+                let inner = writer.begin_with("BEGIN IMMEDIATE").await?;
                 Transaction::Sqlite(inner, Some(turn))
             }
             Engine::Postgres { pool, .. } => Transaction::Postgres(pool.begin().await?),
@@ -175,7 +195,7 @@ impl Store {
     /// The database is not there.
     pub async fn read(&self) -> Result<Transaction, StoreError> {
         Ok(match &self.engine {
-            Engine::Sqlite { pool, .. } => Transaction::Sqlite(pool.begin().await?, None),
+            Engine::Sqlite { readers, .. } => Transaction::Sqlite(readers.begin().await?, None),
             Engine::Postgres { pool, .. } => {
                 let begin = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY";
                 Transaction::Postgres(pool.begin_with(begin).await?)
@@ -186,7 +206,13 @@ impl Store {
     /// Closes all connections.
     pub async fn close(&self) {
         match &self.engine {
-            Engine::Sqlite { pool, .. } => pool.close().await,
+            Engine::Sqlite {
+                readers, writer, ..
+            } => {
+                // The last connection that is closed brings the log into the database.
+                readers.close().await;
+                writer.close().await;
+            }
             Engine::Postgres { pool, .. } => pool.close().await,
         }
     }

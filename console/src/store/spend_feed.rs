@@ -6,12 +6,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sqlx::AssertSqlSafe;
+use sqlx::{AssertSqlSafe, SqliteConnection};
 use time::{Date, Duration};
 
 use super::old_rows::{Cutoff, OldRows};
 use super::spend::{SpendKey, sum};
-use super::sqlite_rows;
+use super::sqlite_rows::{self, ROWS};
 use super::{Store, StoreError, Transaction, on_either};
 use crate::ledger::Sum;
 
@@ -105,25 +105,22 @@ pub async fn add(
     let insert = "INSERT INTO spend_subjects (kind, subject, version)";
     match transaction {
         Transaction::Sqlite(inner, _) => {
-            for ((kind, subject), version) in counted.iter().zip(first..) {
-                sqlx::query(AssertSqlSafe(format!(
-                    "{insert} VALUES ($1, $2, $3) ON CONFLICT (kind, subject) DO UPDATE SET version = excluded.version"
-                )))
-                .bind(*kind)
-                .bind(subject)
-                .bind(version)
-                .execute(&mut **inner)
-                .await?;
+            let counted: Vec<_> = counted.iter().zip(first..).collect();
+            for given in counted.chunks(ROWS) {
+                let sql = format!(
+                    "{insert} {} ON CONFLICT (kind, subject) DO UPDATE SET version = excluded.version",
+                    sqlite_rows::values(given.len(), 3),
+                );
+                set_versions(inner, sql, given).await?;
             }
-            for ((kind, subject), version) in others.iter().zip(after..) {
-                sqlx::query(
-                    "UPDATE spend_subjects SET version = $3 WHERE kind = $1 AND subject = $2",
-                )
-                .bind(*kind)
-                .bind(subject)
-                .bind(version)
-                .execute(&mut **inner)
-                .await?;
+            let others: Vec<_> = others.iter().zip(after..).collect();
+            for given in others.chunks(ROWS) {
+                let sql = format!(
+                    "UPDATE spend_subjects SET version = given.column3 FROM ({}) AS given \
+                     WHERE kind = given.column1 AND subject = given.column2",
+                    sqlite_rows::values(given.len(), 3),
+                );
+                set_versions(inner, sql, given).await?;
             }
         }
         Transaction::Postgres(inner) => {
@@ -156,6 +153,20 @@ pub async fn add(
         }
     }
     add_shares(transaction, envoy, shares).await
+}
+
+/// Runs a statement of so many subjects and their versions.
+async fn set_versions(
+    connection: &mut SqliteConnection,
+    sql: String,
+    given: &[(&(&'static str, String), i64)],
+) -> Result<(), StoreError> {
+    let mut set = sqlx::query(AssertSqlSafe(sql)).persistent(given.len() == ROWS);
+    for ((kind, subject), version) in given {
+        set = set.bind(*kind).bind(subject).bind(*version);
+    }
+    set.execute(connection).await?;
+    Ok(())
 }
 
 async fn add_shares(

@@ -43,6 +43,7 @@ mod speed;
 mod spend_feed;
 mod teams;
 mod upgrade;
+mod usage_days;
 mod usage_top;
 #[allow(dead_code, reason = "the tests of trilane init need more of them")]
 mod vendors;

@@ -23,7 +23,7 @@ _STATEMENTS = {
     "INSERT INTO ledger_files": "lock",
     "UPDATE ledger_files": "position",
     "INSERT INTO requests": "requests",
-    "INSERT INTO usage_hours": "hours",
+    "INSERT INTO usage_by_hour": "hours",
     "INSERT INTO spend": "spend",
     "INSERT INTO key_use": "use",
 }

@@ -7,12 +7,13 @@ use crate::pages::form::Fields;
 use crate::pages::{PageProblem, SignedIn};
 
 /// What rows can be grouped by: the API's name, and the title.
-pub const COLUMNS: [(&str, &str); 11] = [
+pub const COLUMNS: [(&str, &str); 12] = [
     ("day", "Day"),
     ("month", "Month"),
     ("hour", "Hour"),
     ("key", "Key"),
     ("owner", "Owner"),
+    ("team", "Team"),
     ("group", "Group"),
     ("model", "Model"),
     ("account", "Account"),
@@ -22,9 +23,10 @@ pub const COLUMNS: [(&str, &str); 11] = [
 ];
 
 /// What rows can be narrowed to.
-pub const FILTERS: [(&str, &str); 5] = [
+pub const FILTERS: [(&str, &str); 6] = [
     ("key", "Key (its id)"),
     ("owner", "Owner"),
+    ("team", "Team"),
     ("group", "Group"),
     ("model", "Model"),
     ("account", "Account"),
@@ -61,6 +63,7 @@ impl Asked {
             until: fields.given("until"),
             key: fields.given("key"),
             owner: fields.given("owner"),
+            team: fields.given("team"),
             group: fields.given("group"),
             model: fields.given("model"),
             account: fields.given("account"),
@@ -120,7 +123,7 @@ mod tests {
                 None,
                 "/usage?by=key&then=key&since=",
             ),
-            ("by=team&since=", "day", None, "/usage?by=team&since="),
+            ("by=person&since=", "day", None, "/usage?by=person&since="),
             (
                 "since=&model=a%26b",
                 "day",

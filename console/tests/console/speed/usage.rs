@@ -1,6 +1,8 @@
 //! Usage of 10⁷ requests: the sums of a month, as pages ask for them.
 
+use time::macros::datetime;
 use trilane_console::api::Role;
+use trilane_console::store::usage_days;
 
 use super::{Meter, measured, rows, tell};
 use crate::api::Api;
@@ -8,7 +10,8 @@ use crate::database::TestDatabase;
 
 /// Hours of a month, 100 keys of 20 owners, 5 models, 2 outcomes: ten million requests, some fourteen to a row.
 fn sums(database: &TestDatabase, hours: u64) -> String {
-    let columns = "hour, key_id, owner, group_id, source, account, model, entry, outcome, currency";
+    let columns =
+        "hour, key_id, owner, team, group_id, source, account, model, entry, outcome, currency";
     let counts = [
         "requests",
         "complete",
@@ -57,8 +60,8 @@ fn sums(database: &TestDatabase, hours: u64) -> String {
     };
     let numbers = numbers.replace("$LAST", &(hours * 1000 - 1).to_string());
     format!(
-        "INSERT INTO usage_hours ({columns}, {names}, charge, estimated_charge) \
-         SELECT {hour}, 'key_' || (n % 100), 'owner-' || (n % 20), 'group-' || (n % 4), 's', 'a-' || (n % 2), 'model-' || (n / 100 % 5), 'vb_messages', \
+        "INSERT INTO usage_by_hour ({columns}, {names}, charge, estimated_charge) \
+         SELECT {hour}, 'key_' || (n % 100), 'owner-' || (n % 20), 'team-' || (n % 5), 'group-' || (n % 4), 's', 'a-' || (n % 2), 'model-' || (n / 100 % 5), 'vb_messages', \
          CASE WHEN n / 500 % 2 = 0 THEN 'finished' ELSE 'failed' END, 'USD', {}, {charge}, {} FROM ({numbers}) AS numbers",
         values.join(", "),
         if database.is_postgres() { "0" } else { "'0'" },
@@ -78,11 +81,17 @@ async fn measure(database: &TestDatabase) {
         database.execute("ANALYZE").await.unwrap();
     }
     println!("  {hours} hours of 1000 rows, added in {}", meter.stop());
+    let meter = Meter::start(database);
+    let now = datetime!(2026-11-30 12:00 UTC);
+    usage_days::roll_up(&api.store, now).await.unwrap();
+    println!("  rolled up in {}", meter.stop());
     for (what, token, query) in [
         ("all", &admin, ""),
         ("by day", &admin, "by=day"),
         ("by day and model", &admin, "by=day,model"),
         ("by key", &admin, "by=key"),
+        ("by team", &admin, "by=team"),
+        ("by hour and model", &admin, "by=hour,model"),
         (
             "by model of a day",
             &admin,

@@ -1,0 +1,140 @@
+//! Usage by day, rolled up from usage by hour.
+//!
+//! All that is rolled up comes before one place in the order of the hours' rows, or stands at it. Whoever reads adds the days and
+//! the hours behind the place. Lines that come late, whose rows come before it, are added to both at once.
+//!
+//! In PostgreSQL whoever adds to hours shares a lock that whoever moves the place has alone, so that both know of the same place.
+
+use sqlx::AssertSqlSafe;
+use time::{Duration, OffsetDateTime};
+
+use super::usage_rows::{self, COLUMNS, UsageKey, UsageRows, UsageTable, joined, measures};
+use super::{Store, StoreError, Transaction, on_either};
+use crate::in_transaction;
+
+/// The lock of PostgreSQL.
+const LOCK: i64 = 0x0074_7269_6c61_6e67;
+/// How long whoever moves the place waits for the lock. Whoever adds meanwhile waits behind.
+const WAIT: &str = "SET LOCAL lock_timeout = '200ms'";
+
+/// How long after its end an hour is rolled up: later than most of its lines come.
+const LATER: Duration = Duration::hours(2);
+/// The rows of hours that one transaction rolls up, beside what else their last hour has of its last key.
+const STEP: usize = 1000;
+
+/// The place: an hour, and the id of a key within it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RolledUp(pub [String; 2]);
+
+/// The place, as it is in the state that a transaction sees.
+///
+/// # Errors
+/// Those of the database.
+pub async fn rolled_up(transaction: &mut Transaction) -> Result<RolledUp, StoreError> {
+    let (hour, key) = on_either!(transaction, connection => {
+        sqlx::query_as("SELECT hour, key_id FROM usage_by_day_to").fetch_one(connection).await?
+    });
+    Ok(RolledUp([hour, key]))
+}
+
+/// Adds sums by hour, to their days too where these are rolled up.
+///
+/// # Errors
+/// Those of the database, or a sum that cannot be held.
+pub async fn add(transaction: &mut Transaction, hours: &UsageRows) -> Result<(), StoreError> {
+    if hours.is_empty() {
+        return Ok(());
+    }
+    if let Transaction::Postgres(inner) = transaction {
+        sqlx::query("SELECT pg_advisory_xact_lock_shared($1)")
+            .bind(LOCK)
+            .execute(&mut **inner)
+            .await?;
+    }
+    // A statement of its own: it sees what was committed before the lock was given.
+    let RolledUp([last_hour, last_key]) = rolled_up(transaction).await?;
+    let is_late = |[hour, key, ..]: &UsageKey| (hour, key) <= (&last_hour, &last_key);
+    let late = hours.iter().filter(|(key, _)| is_late(key));
+    let days = by_day(late)?;
+    usage_rows::add(transaction, UsageTable::Hours, hours).await?;
+    usage_rows::add(transaction, UsageTable::Days, &days).await
+}
+
+fn by_day<'a>(
+    hours: impl Iterator<Item = (&'a UsageKey, &'a crate::ledger::UsageTotals)>,
+) -> Result<UsageRows, StoreError> {
+    let mut days = UsageRows::new();
+    for (key, totals) in hours {
+        let mut key = key.clone();
+        let [period, ..] = &mut key;
+        period.truncate(10);
+        usage_rows::add_row(&mut days, key, totals)?;
+    }
+    Ok(days)
+}
+
+/// Rolls up the hours that are over, a bounded number of rows in each transaction. Several consoles may do it at once.
+///
+/// # Errors
+/// Those of the database; some may be rolled up.
+pub async fn roll_up(store: &Store, now: OffsetDateTime) -> Result<(), StoreError> {
+    let until = now.checked_sub(LATER).unwrap_or(now);
+    let until = format!("{}T{:02}", until.date(), until.hour());
+    while roll_up_some(store, &until).await? {}
+    Ok(())
+}
+
+/// Rolls up the next rows of hours before an hour. Whether there were any.
+///
+/// # Errors
+/// Those of the database; nothing is rolled up then.
+pub async fn roll_up_some(store: &Store, until: &str) -> Result<bool, StoreError> {
+    in_transaction!(store, transaction => step(transaction, until).await)
+}
+
+async fn step(transaction: &mut Transaction, until: &str) -> Result<bool, StoreError> {
+    if let Transaction::Postgres(inner) = transaction {
+        sqlx::query(WAIT).execute(&mut **inner).await?;
+        sqlx::query("SELECT pg_advisory_xact_lock($1)")
+            .bind(LOCK)
+            .execute(&mut **inner)
+            .await?;
+    }
+    let RolledUp([from_hour, from_key]) = rolled_up(transaction).await?;
+    let behind = "hour >= $1 AND (hour, key_id) > ($1, $2) AND hour < $3";
+    let last = format!(
+        "SELECT hour, key_id FROM (SELECT hour, key_id FROM usage_by_hour WHERE {behind} ORDER BY hour, key_id LIMIT {STEP}) AS next \
+         ORDER BY hour DESC, key_id DESC LIMIT 1"
+    );
+    let last: Option<(String, String)> = on_either!(transaction, connection => {
+        let query = sqlx::query_as(AssertSqlSafe(last)).bind(&from_hour).bind(&from_key);
+        query.bind(until).fetch_optional(connection).await?
+    });
+    let Some((hour, key)) = last else {
+        return Ok(false);
+    };
+    let charge = match transaction {
+        Transaction::Sqlite(..) => "",
+        Transaction::Postgres(_) => "::text",
+    };
+    let rows = format!(
+        "SELECT hour, {}, {}, charge{charge}, estimated_charge{charge} FROM usage_by_hour \
+         WHERE {behind} AND (hour, key_id) <= ($4, $5)",
+        COLUMNS.join(", "),
+        joined(measures()),
+    );
+    let mut hours = UsageRows::new();
+    on_either!(transaction, connection => {
+        let query = sqlx::query(AssertSqlSafe(rows)).bind(&from_hour).bind(&from_key);
+        let query = query.bind(until).bind(&hour).bind(&key);
+        for row in query.fetch_all(connection).await? {
+            hours.insert(usage_rows::key(&row)?, usage_rows::totals(&row, COLUMNS.len().saturating_add(1))?);
+        }
+    });
+    usage_rows::add(transaction, UsageTable::Days, &by_day(hours.iter())?).await?;
+    on_either!(transaction, connection => {
+        let moved = sqlx::query("UPDATE usage_by_day_to SET hour = $1, key_id = $2");
+        moved.bind(&hour).bind(&key).execute(connection).await?;
+    });
+    Ok(true)
+}

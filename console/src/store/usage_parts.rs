@@ -1,0 +1,178 @@
+//! Where usage is read from: days that are rolled up, the hours behind them, and hours of days that are asked for in part.
+
+use time::{Date, format_description::well_known::Iso8601};
+
+use super::conditions::Conditions;
+use super::usage_before_teams;
+use super::usage_days::RolledUp;
+use super::usage_hours::{UsageColumn, UsageQuery};
+use super::usage_rows::{UsageTable, joined, measures};
+
+/// Some of the rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum UsagePart {
+    Days,
+    Hours,
+    /// Hours behind the place that is rolled up to.
+    Behind,
+    /// Those that are not moved yet.
+    BeforeTeams,
+}
+
+impl UsagePart {
+    fn table(self) -> &'static str {
+        match self {
+            Self::Days => UsageTable::Days.name(),
+            Self::Hours | Self::Behind => UsageTable::Hours.name(),
+            Self::BeforeTeams => usage_before_teams::TABLE,
+        }
+    }
+
+    fn period(self) -> &'static str {
+        match self {
+            Self::Days => UsageTable::Days.period(),
+            Self::Hours | Self::Behind | Self::BeforeTeams => UsageTable::Hours.period(),
+        }
+    }
+
+    /// What a column of hours is in it.
+    fn column(self, column: &str, is_sqlite: bool) -> String {
+        match self {
+            Self::BeforeTeams if column == "team" => "''".to_owned(),
+            // By their bytes, as SQLite and Rust order texts, and the other tables.
+            Self::BeforeTeams if !is_sqlite => format!("{column} COLLATE \"C\""),
+            _ => column.replace("hour", self.period()),
+        }
+    }
+
+    fn behind(self, to: &RolledUp) -> &[String] {
+        if self == Self::Behind { &to.0 } else { &[] }
+    }
+}
+
+/// A part, and from when until when: hours, or days, which come before all of their hours.
+type PartPeriod<'a> = (UsagePart, Option<&'a str>, Option<&'a str>);
+
+/// The first day that begins at an hour or later.
+fn day_from(hour: &str) -> Option<String> {
+    let (day, of_day) = hour.split_at_checked(10)?;
+    if of_day == "T00" {
+        return Some(day.to_owned());
+    }
+    let day = Date::parse(day, &Iso8601::DATE).ok()?;
+    Some(day.next_day()?.to_string())
+}
+
+/// The days that what is asked for has whole.
+#[derive(Debug)]
+pub struct UsageParts {
+    from_day: Option<String>,
+    until_day: Option<String>,
+    has_days: bool,
+}
+
+impl UsageParts {
+    /// Those of what is asked for.
+    pub fn of(asked: &UsageQuery) -> Self {
+        let from_day = asked.since.as_deref().map(day_from);
+        let until_day = asked.until.as_deref().map(|hour| hour.get(..10));
+        let is_known = from_day != Some(None) && until_day != Some(None);
+        let (from_day, until_day) = (from_day.flatten(), until_day.flatten().map(str::to_owned));
+        let is_empty =
+            matches!((&from_day, &until_day), (Some(from), Some(until)) if from >= until);
+        Self {
+            has_days: is_known && !is_empty && !asked.by.contains(&UsageColumn::Hour),
+            from_day,
+            until_day,
+        }
+    }
+
+    fn periods<'a>(&'a self, asked: &'a UsageQuery, to: &'a RolledUp) -> Vec<PartPeriod<'a>> {
+        let (since, until) = (asked.since.as_deref(), asked.until.as_deref());
+        let mut periods = vec![(UsagePart::BeforeTeams, since, until)];
+        if !self.has_days {
+            periods.push((UsagePart::Hours, since, until));
+            return periods;
+        }
+        let (from, before) = (self.from_day.as_deref(), self.until_day.as_deref());
+        periods.push((UsagePart::Days, from, before));
+        // What comes before the place comes before its hour, which an index of keys or owners finds.
+        let [hour, _] = &to.0;
+        let behind = from.map_or(hour.as_str(), |from| from.max(hour));
+        periods.push((UsagePart::Behind, Some(behind), before));
+        let is_part = |hour: &str| !hour.ends_with("T00");
+        if since.is_some_and(is_part) {
+            periods.push((UsagePart::Hours, since, from));
+        }
+        if until.is_some_and(is_part) {
+            periods.push((UsagePart::Hours, before, until));
+        }
+        periods
+    }
+}
+
+/// The statement and its values. The parts are added up each for itself, and then together.
+pub fn statement<'a>(
+    asked: &'a UsageQuery,
+    parts: &'a UsageParts,
+    to: &'a RolledUp,
+    is_sqlite: bool,
+) -> (String, Vec<&'a str>) {
+    // SQLite would add charges up as floats: whoever reads adds them up.
+    let (charge, text) = if is_sqlite {
+        ("group_concat({}, ' ')", "group_concat({}, ' ')")
+    } else {
+        ("sum({})", "trim_scale(sum({}))::text")
+    };
+    let charge = |name: &str| charge.replace("{}", name);
+    let text = |name: &str| text.replace("{}", name);
+    let mut values = Vec::new();
+    let mut sums = Vec::new();
+    for (part, since, until) in parts.periods(asked, to) {
+        let by = asked.by.iter().map(|column| column.expression());
+        let by: Vec<_> = by
+            .chain(["currency"])
+            .map(|column| part.column(column, is_sqlite))
+            .collect();
+        let period = part.period();
+        let (from, before) = (format!("{period} >="), format!("{period} <"));
+        let team = asked.team.as_deref();
+        let after = asked.after.as_deref().unwrap_or_default();
+        let rows_of = Conditions::numbered_behind(values.len())
+            .and(&from, since)
+            .and(&before, until)
+            .and("key_id =", asked.key.as_deref())
+            .and("owner =", asked.owner.as_deref())
+            .and(&format!("{} =", part.column("team", true)), team)
+            .and("group_id =", asked.group.as_deref())
+            .and("model =", asked.model.as_deref())
+            .and("account =", asked.account.as_deref())
+            .and_row(&by.join(", "), '>', after)
+            .and_row("hour, key_id", '>', part.behind(to));
+        let named = by
+            .iter()
+            .zip(1..)
+            .map(|(column, place)| format!("{column} AS c{place}"));
+        sums.push(format!(
+            "SELECT {by}, {counts}, {charge} AS charge, {estimated} AS estimated_charge FROM {table} {rows_of} GROUP BY {places}",
+            by = joined(named),
+            counts = joined(measures().map(|name| format!("sum({name}) AS {name}"))),
+            charge = charge("charge"),
+            estimated = charge("estimated_charge"),
+            table = part.table(),
+            rows_of = rows_of.sql(),
+            places = joined((1..=by.len()).map(|place| place.to_string())),
+        ));
+        values.extend(rows_of.values());
+    }
+    let by = joined((1..=asked.by.len().saturating_add(1)).map(|place| format!("c{place}")));
+    let sql = format!(
+        "SELECT {by}, {counts}, {charge}, {estimated} FROM ({sums}) AS parts GROUP BY {by} ORDER BY {by} LIMIT {limit}",
+        counts = joined(measures().map(|name| format!("CAST(sum({name}) AS BIGINT)"))),
+        charge = text("charge"),
+        estimated = text("estimated_charge"),
+        sums = sums.join(" UNION ALL "),
+        limit = asked.limit,
+    );
+    (sql, values)
+}
