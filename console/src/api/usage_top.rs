@@ -25,6 +25,8 @@ pub enum TopColumn {
     Key,
     /// Whose keys they are.
     Owner,
+    /// The teams of keys.
+    Team,
     /// Groups of keys.
     Group,
     /// Models.
@@ -38,6 +40,7 @@ impl TopColumn {
         match self {
             Self::Key => UsageColumn::Key,
             Self::Owner => UsageColumn::Owner,
+            Self::Team => UsageColumn::Team,
             Self::Group => UsageColumn::Group,
             Self::Model => UsageColumn::Model,
             Self::Account => UsageColumn::Account,
@@ -49,7 +52,7 @@ impl TopColumn {
 #[derive(Debug, Clone, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct TopParams {
-    /// What is ranked: `key`, `owner`, `group`, `model` or `account`.
+    /// What is ranked: `key`, `owner`, `team`, `group`, `model` or `account`.
     #[serde(default)]
     #[param(inline)]
     pub(crate) by: TopColumn,
@@ -118,6 +121,7 @@ pub async fn list(
             TopColumn::Key => &mut query.key,
             // Of a member it is the same one.
             TopColumn::Owner => &mut query.owner,
+            TopColumn::Team => &mut query.team,
             TopColumn::Group => &mut query.group,
             TopColumn::Model => &mut query.model,
             TopColumn::Account => &mut query.account,

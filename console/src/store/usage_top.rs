@@ -3,7 +3,9 @@
 use sqlx::AssertSqlSafe;
 
 use super::conditions::Conditions;
+use super::usage_before_teams;
 use super::usage_hours::UsageColumn;
+use super::usage_rows::UsageTable;
 use super::{StoreError, Transaction, on_either};
 
 /// What is ranked.
@@ -42,11 +44,21 @@ pub async fn values(
         .and("hour >=", asked.since)
         .and("hour <", asked.until)
         .and("owner =", asked.owner);
+    // Rows that are not moved yet have no team.
+    let of = |table: &str, column: &str| {
+        let rows_of = rows_of.sql();
+        format!("SELECT {column}{collate} AS value, charge, \"requests\" FROM {table} {rows_of}")
+    };
+    let column = asked.by.expression();
+    let before = match asked.by {
+        UsageColumn::Team => "''",
+        _ => column,
+    };
     let sql = format!(
-        "SELECT {column}{collate} AS value FROM usage_hours {rows_of} \
+        "SELECT value FROM ({hours} UNION ALL {before}) AS used \
          GROUP BY value ORDER BY sum({charge}) DESC, sum(\"requests\") DESC, value LIMIT {limit}",
-        column = asked.by.expression(),
-        rows_of = rows_of.sql(),
+        hours = of(UsageTable::Hours.name(), column),
+        before = of(usage_before_teams::TABLE, before),
         limit = asked.limit,
     );
     Ok(on_either!(transaction, connection => {

@@ -62,6 +62,7 @@ on_both! {
             (post.clone(), "people", v1("people"), json!({"id": "ann", "name": "Ann", "role": "member"}), "person.create"),
             (patch.clone(), "people/{id}", v1("people/ann"), json!({"name": "Anne"}), "person.change"),
             (post.clone(), "people/{id}/sign-in-link", v1("people/ann/sign-in-link"), none(), "person.link"),
+            (delete.clone(), "people/{id}/sign-in-link", v1("people/ann/sign-in-link"), none(), "person.link.revoke"),
             (post.clone(), "teams", v1("teams"), json!({"id": "red", "allowance": allowance}), "team.create"),
             (patch.clone(), "teams/{id}", v1("teams/red"), json!({"name": "Red"}), "team.change"),
             (put.clone(), "teams/{id}/members/{person}", v1("teams/red/members/mia"), json!({}), "team.member"),

@@ -327,7 +327,7 @@ on_both! {
         raw("text/plain", b"{\"group\": \"g\"}".to_vec()).await.problem(415);
         raw("application/json", vec![b' '; 3 << 20]).await.problem(413);
         api.get(&admin, "/api/v1/nothing").await.problem(404);
-        api.get("", "/").await.problem(404);
+        api.get("", "/api/nothing").await.problem(404);
         api.call(&admin, Method::PUT, "/api/v1/keys", &[], &Value::Null).await.problem(405);
         for header in ["", "Basic x", "Bearer", "Bearer ", "tlc-x"] {
             let request = Request::builder().uri("/api/v1/me").header(AUTHORIZATION, header);

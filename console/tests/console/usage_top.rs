@@ -10,9 +10,14 @@ use crate::requests::line;
 const AT: &str = "2026-11-24T11:00:00Z";
 
 fn charged(key: &str, owner: &str, model: &str, charge: &str, currency: &str) -> String {
+    let team = if owner == "bob" {
+        json!("red")
+    } else {
+        Value::Null
+    };
     line(
         AT,
-        json!({"trilane.key.id": key, "trilane.key.owner": owner, "trilane.model": model,
+        json!({"trilane.key.id": key, "trilane.key.owner": owner, "trilane.key.team": team, "trilane.model": model,
             "trilane.charge": charge, "trilane.currency": currency}),
     )
 }
@@ -45,6 +50,7 @@ on_both! {
             (&admin, "currency=USD&limit=2", "key", &[("k2", "10"), ("k1", "9")]),
             (&admin, "currency=EUR", "key", &[("k4", "100")]),
             (&admin, "currency=USD&by=owner", "owner", &[("bob", "10.5"), ("ann", "9.3")]),
+            (&admin, "currency=USD&by=team", "team", &[("red", "10.5"), ("", "9.3")]),
             (&admin, "currency=USD&by=model", "model", &[("m", "19"), ("n", "0.8")]),
             (&admin, "currency=USD&since=2026-11-25", "key", &[]),
             (&admin, "currency=USD&until=2026-11-24T11", "key", &[]),
