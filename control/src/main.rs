@@ -16,6 +16,7 @@ mod console;
 mod data_directory;
 mod destination;
 mod document;
+mod envoy_admin;
 mod envoy_config;
 mod envoy_program;
 mod explain;

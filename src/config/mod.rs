@@ -7,6 +7,7 @@ pub mod account;
 pub mod base;
 pub mod compile;
 pub mod document;
+pub mod document_hash;
 pub mod error;
 mod feed_source;
 pub mod key;

@@ -128,6 +128,7 @@ impl Tenure {
         publisher.sign(digest, host);
         self.take_effect();
         stats.published(published.generation, compiled.keys.len(), host);
+        stats.in_effect(digest, host);
         let line = format_args!(
             "configuration generation {} is in force: {} groups, {} keys, {} key records written",
             published.generation,
@@ -155,6 +156,7 @@ impl Tenure {
         self.publisher = Some(publisher);
         self.see(digest, None);
         self.take_effect();
+        stats.in_effect(&digest, host);
         let gate = feed.follow(source.as_ref(), host);
         self.open(gate, stats, host)
     }

@@ -1,5 +1,6 @@
 //! The stats of the configuration document.
 
+use crate::config::document_hash;
 use crate::host::{StatId, StatKind, Stats};
 
 /// Why a document did not take effect.
@@ -33,6 +34,7 @@ pub struct ConfigStats {
     generation: StatId,
     age_seconds: StatId,
     keys: StatId,
+    hash: StatId,
     rejections: [StatId; LoadFailure::ALL.len()],
 }
 
@@ -44,6 +46,7 @@ impl ConfigStats {
             generation: gauge("trilane_config_generation"),
             age_seconds: gauge("trilane_config_age_seconds"),
             keys: gauge("trilane_config_keys"),
+            hash: gauge(document_hash::GAUGE),
             rejections: LoadFailure::ALL.map(|failure| {
                 let reason = failure.name();
                 let name = format!("trilane_config_rejections_total;reason={reason};");
@@ -56,6 +59,11 @@ impl ConfigStats {
     pub fn published(&self, generation: u64, keys: usize, stats: &impl Stats) {
         stats.record(self.generation, generation);
         stats.record(self.keys, u64::try_from(keys).unwrap_or(u64::MAX));
+    }
+
+    /// The document with this SHA-256 is in effect.
+    pub fn in_effect(&self, digest: &[u8; 32], stats: &impl Stats) {
+        stats.record(self.hash, document_hash::of_digest(digest));
     }
 
     /// How long ago the source last confirmed the document in effect.

@@ -53,6 +53,7 @@ METRICS = {
     "trilane_config_generation": Metric("gauge", (), "The policy in force; 0 is none."),
     "trilane_config_age_seconds": Metric("gauge", (), "Since the source last confirmed what is in force."),
     "trilane_config_keys": Metric("gauge", (), "Keys of the policy in force."),
+    "trilane_config_hash": Metric("gauge", (), "Which document is in force: the first 52 bits of its SHA-256; 0 is none."),
     "trilane_config_rejections_total": Metric("counter", ("reason",), "Documents that did not come into force."),
 }
 

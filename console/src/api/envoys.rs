@@ -28,10 +28,15 @@ pub struct EnvoyReport {
     /// The release of the agent.
     #[schema(max_length = 64)]
     pub version: String,
-    /// The digest of the document that it has last put in force.
+    /// The digest of the document that it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 64)]
     pub document: Option<String>,
+    /// The digest of the document that Envoy says it has in force. Empty: it has none, or one that the agent does not
+    /// know, or does not answer. Absent: the agent cannot ask it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 64)]
+    pub in_force: Option<String>,
     /// The version of the feed of keys up to which it has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys: Option<u64>,
@@ -48,7 +53,8 @@ impl EnvoyReport {
     /// Whether it keeps to the bounds of its schema.
     fn is_within_bounds(&self) -> bool {
         let document = self.document.as_deref().unwrap_or_default();
-        let texts = [self.version.as_str(), document];
+        let in_force = self.in_force.as_deref().unwrap_or_default();
+        let texts = [self.version.as_str(), document, in_force];
         let numbers = [self.keys.unwrap_or_default(), self.ledger_waiting];
         texts.iter().all(|text| text.chars().count() <= 64)
             && numbers.iter().all(|number| i64::try_from(*number).is_ok())
@@ -305,7 +311,7 @@ pub async fn report(
         ));
     }
     if !report.is_within_bounds() {
-        let reason = "version and document have at most 64 characters, numbers 63 bits, and troubles are at most 10";
+        let reason = "version, document and in_force have at most 64 characters, numbers 63 bits, and troubles are at most 10";
         return Err(ApiProblem::invalid("", reason));
     }
     let now = state.now();

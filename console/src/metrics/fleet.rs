@@ -95,7 +95,9 @@ impl OfEnvoys {
         let report = envoy.report.as_deref();
         let report = report.and_then(|text| serde_json::from_str::<EnvoyReport>(text).ok());
         if let Some(report) = report {
-            let has_current = etag.is_some() && report.document.as_deref() == etag;
+            // An agent that cannot ask its Envoy says only what it has.
+            let said = report.in_force.as_ref().or(report.document.as_ref());
+            let has_current = etag.is_some() && said.map(String::as_str) == etag;
             set(&self.current, i64::from(has_current));
             set(&self.keys, whole(report.keys.unwrap_or_default()));
             set(&self.waiting, whole(report.ledger_waiting));
@@ -117,7 +119,7 @@ impl OfEnvoys {
             ),
             (
                 "envoy_document_current",
-                "Whether an Envoy's agent has the document in force",
+                "Whether an Envoy has the document in force, as it says itself if its agent asks it",
                 self.current,
             ),
             (

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::console_url::ConsoleUrl;
+use crate::envoy_admin::AdminPlace;
 
 /// Stands beside an Envoy: brings it document and keys from the console, and sends the console its ledger.
 #[derive(Debug, clap::Args)]
@@ -59,6 +60,11 @@ pub struct AgentArgs {
     /// Where Prometheus reads this agent's metrics, at /metrics; `none`: nowhere [default: 127.0.0.1:10095]
     #[arg(long, value_name = "HOST:PORT", env = "TRILANE_METRICS_LISTEN")]
     pub metrics_listen: Option<String>,
+
+    /// The admin interface of the Envoy there, on this machine, such as 127.0.0.1:9901. The console is told then which document
+    /// Envoy has in force, and with --publish the document follows its clusters at once
+    #[arg(long, value_name = "HOST:PORT", env = "TRILANE_ENVOY_ADMIN")]
+    pub admin: Option<AdminPlace>,
 
     /// Put the document in force: copy it to this file once it is checked and its accounts are written
     #[arg(long, value_name = "FILE", requires = "upstreams")]

@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::client::{ConsoleClient, ConsoleError};
 use super::standing::Standing;
 use super::worker::{Chore, Next};
+use trilane::config::document_hash;
 use trilane_console::json_span;
 
 use crate::files;
@@ -66,7 +67,8 @@ impl DocumentCopy {
                 .tell("document: another one has come from the console");
         }
         if let Some(etag) = &answer.etag {
-            self.standing.has_document(etag.trim_matches('"'));
+            let number = document_hash::of_text(&text);
+            self.standing.has_document(etag.trim_matches('"'), number);
         }
         self.etag = answer.etag;
         Ok(())

@@ -2,7 +2,7 @@
 //!
 //! Envoy reads files of this machine and the feed that is served here, never the console. An [`identity`] comes from an
 //! enrolment. From then on each thing has a thread of its own ([`worker`]): the [`document`], the [`keys`] (in a [`key_copy`]),
-//! what is [`spend`] of budgets (in a [`spend_copy`]), the [`ledger`], and a [`report`] of how the agent [stands](standing), which [`metrics`] say as well. All of them ask the console ([`client`]) again and
+//! what is [`spend`] of budgets (in a [`spend_copy`]), the [`ledger`], and what Envoy has in force ([`gateway_word`]), and a [`report`] of how the agent [stands](standing), which [`metrics`] say as well. All of them ask the console ([`client`]) again and
 //! again. When it is away they wait, and the gateway goes on with what is there.
 
 mod args;
@@ -12,6 +12,7 @@ mod console_url;
 mod contact;
 mod credentials;
 mod document;
+mod gateway_word;
 mod identity;
 mod key_copy;
 mod key_page;
@@ -46,6 +47,7 @@ use contact::ConsoleContact;
 use credentials::CredentialCopy;
 use document::DocumentCopy;
 pub use document::{CLUSTER, FEED_PATH, SPEND_PATH};
+use gateway_word::GatewayWord;
 pub use identity::AgentIdentity;
 use key_copy::KeyCopy;
 use keys::KeySync;
@@ -58,6 +60,7 @@ use spend_copy::SpendCopy;
 use standing::Standing;
 use worker::{Chore, Stop};
 
+use crate::envoy_admin::AdminPlace;
 use crate::failure::Failure;
 use crate::metrics_listener::MetricsAddress;
 use crate::render::{self, Follower};
@@ -87,6 +90,8 @@ pub struct AgentSettings {
     pub place: AgentPlace,
     /// The ledger that Envoy writes.
     pub ledger: PathBuf,
+    /// The admin interface of that Envoy, if it can be asked.
+    pub admin: Option<AdminPlace>,
 }
 
 /// The directory of an agent: the paths in it.
@@ -203,6 +208,9 @@ impl Agent {
         agent.follow(prepared.keys, &standing)?;
         agent.follow(prepared.spend, &standing)?;
         agent.follow(prepared.ledger, &standing)?;
+        if let Some(gateway) = prepared.gateway {
+            agent.follow(gateway, &standing)?;
+        }
         agent.follow(prepared.report, &standing)?;
         Ok(agent)
     }
@@ -253,6 +261,7 @@ struct Prepared {
     spent: Arc<SpendCopy>,
     contact: Arc<ConsoleContact>,
     ledger: LedgerSender,
+    gateway: Option<GatewayWord>,
     report: StandingReport,
     database: Database,
     complete: Arc<AtomicBool>,
@@ -281,6 +290,9 @@ fn prepare(
         CredentialCopy::new(console.clone(), place.given(), Arc::clone(&standing));
     // So that an Envoy which starts has them; if not, they come later.
     standing.note(CredentialCopy::NAME, credentials.read().err().as_deref());
+    let gateway = settings.admin.clone();
+    let gateway = gateway.map(|admin| GatewayWord::new(admin, Arc::clone(&standing)));
+    let gateway = gateway.transpose().map_err(Failure::Data)?;
     let acknowledged = Acknowledged::default();
     let file = place.spend();
     let spent = SpendCopy::open(&file);
@@ -305,6 +317,7 @@ fn prepare(
             acknowledged.clone(),
             Arc::clone(&standing),
         ),
+        gateway,
         report: StandingReport::new(console, &identity.envoy, Arc::clone(&standing)),
         document,
         database,
@@ -383,6 +396,7 @@ async fn serve_until_signal(args: AgentArgs) -> Result<(), Failure> {
         enrolment: args.enrolment_token_file.clone(),
         place: place.clone(),
         ledger: args.ledger.clone(),
+        admin: args.admin.clone(),
     };
     let tell = move |line: &str| teller.news("agent", line, json!({"text": line}));
     let agent = tokio::select! {
@@ -416,6 +430,7 @@ fn publish(
     render.out = Some(upstreams.clone());
     render.publish = Some(publish.clone());
     render.given = Some(place.given());
+    render.admin = args.admin.clone();
     render.credentials = Some(credentials.unwrap_or_else(|| args.data.join("credentials")));
     let tell = move |line: &str| teller.news("document", line, json!({"text": line}));
     Follower::begin(render, tell).map(Some)

@@ -1,6 +1,6 @@
 //! How an agent stands: what it has, and what is in its way. It tells the console, and whoever runs it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,6 +8,9 @@ use std::time::{Duration, Instant};
 use trilane_console::api::EnvoyReport;
 
 use super::backlog::LedgerBacklog;
+
+/// How many documents are known by their numbers: those that an Envoy may still have in force.
+const DOCUMENTS: usize = 8;
 
 /// How an agent stands.
 pub struct Standing {
@@ -17,7 +20,10 @@ pub struct Standing {
 
 #[derive(Debug, Default)]
 struct State {
-    document: Option<String>,
+    /// The documents that have come, by their numbers; the last is the present one.
+    documents: VecDeque<(u64, String)>,
+    /// The digest of the one that Envoy says is in force; empty: none that is known. `None`: Envoy is not asked.
+    in_force: Option<String>,
     keys: Option<u64>,
     backlog: LedgerBacklog,
     sent: SentCounts,
@@ -93,9 +99,25 @@ impl Standing {
         }
     }
 
-    /// The document with this digest is there.
-    pub fn has_document(&self, digest: &str) {
-        self.state().document = Some(digest.to_owned());
+    /// The document with this digest is there, which Envoy shows by this number.
+    pub fn has_document(&self, digest: &str, number: u64) {
+        let documents = &mut self.state().documents;
+        documents.retain(|(known, _)| *known != number);
+        documents.push_back((number, digest.to_owned()));
+        if documents.len() > DOCUMENTS {
+            documents.pop_front();
+        }
+    }
+
+    /// Envoy shows that the document with this number is in force, or shows nothing. Whether that is the present one.
+    pub fn gateway_shows(&self, number: Option<u64>) -> bool {
+        let mut state = self.state();
+        let mut documents = state.documents.iter().rev();
+        let found = documents.find(|(known, _)| Some(*known) == number);
+        let found = found.map(|(_, digest)| digest.clone());
+        state.in_force = Some(found.unwrap_or_default());
+        let present = state.documents.back();
+        present.is_some_and(|(known, _)| Some(*known) == number)
     }
 
     /// All keys up to this version of the feed are there.
@@ -130,7 +152,7 @@ impl Standing {
             (*part, since.elapsed(), !state.troubles.contains_key(part))
         };
         AgentStanding {
-            document: state.document.clone(),
+            document: state.documents.back().map(|(_, digest)| digest.clone()),
             keys: state.keys,
             ledger_waiting: state.backlog.waiting(),
             ledger_age: state.backlog.age(Instant::now()),
@@ -145,7 +167,8 @@ impl Standing {
         let trouble = |(what, trouble): (&&'static str, &String)| format!("{what}: {trouble}");
         EnvoyReport {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            document: state.document.clone(),
+            document: state.documents.back().map(|(_, digest)| digest.clone()),
+            in_force: state.in_force.clone(),
             keys: state.keys,
             ledger_waiting: state.backlog.waiting(),
             troubles: state.troubles.iter().map(trouble).collect(),
@@ -156,5 +179,47 @@ impl Standing {
 impl fmt::Debug for Standing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Standing").field(&*self.state()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_in_force_is_what_envoy_shows() {
+        let standing = Standing::new(|_| {});
+        let said = || {
+            let report = standing.report();
+            (report.document, report.in_force)
+        };
+        let digest = |text: &str| Some(text.to_owned());
+        assert_eq!(said(), (None, None), "Envoy is not asked");
+        assert!(!standing.gateway_shows(Some(1)), "nothing is here");
+        assert_eq!(said(), (None, digest("")));
+        standing.has_document("one", 1);
+        assert_eq!(
+            said(),
+            (digest("one"), digest("")),
+            "written is not in force"
+        );
+        assert!(standing.gateway_shows(Some(1)));
+        assert_eq!(said(), (digest("one"), digest("one")));
+        standing.has_document("two", 2);
+        for (case, shown, present, want) in [
+            ("still the one before", Some(1), false, digest("one")),
+            ("none", Some(0), false, digest("")),
+            ("the present one", Some(2), true, digest("two")),
+            ("another one", Some(7), false, digest("")),
+            ("no answer", None, false, digest("")),
+        ] {
+            assert_eq!(standing.gateway_shows(shown), present, "{case}");
+            assert_eq!(said(), (digest("two"), want), "{case}");
+        }
+        for number in 3..20 {
+            standing.has_document("later", number);
+        }
+        assert!(!standing.gateway_shows(Some(2)));
+        assert_eq!(said(), (digest("later"), digest("")), "forgotten");
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::control_plane::ControlPlane;
+use crate::envoy_admin::AdminPlace;
 
 /// Where most systems have the certificate authorities.
 pub const SYSTEM_CA: &str = "/etc/ssl/certs/ca-certificates.crt";
@@ -28,8 +29,8 @@ of authorities; an Envoy that finds none left aborts, so a document with more th
 refused. Accounts that are exchanged for others at once count both.
 
 With --publish the document goes into force through this command, without a moment in which a request has no cluster: \
-it adds what the document needs, and when Envoy has taken that in, after the lead, it puts a copy of the document at \
-FILE (whole, by a rename, readable for everybody); when the gateway has taken that over, after the time to settle, it \
+it adds what the document needs, and when Envoy has taken that in, by its own word (--admin) or after the lead, it puts a \
+copy of the document at FILE (whole, by a rename, readable for everybody); when the gateway has taken that over, after the time to settle, it \
 removes what is no longer needed. It waits only if there is something to add, or to remove. Ended by a signal \
 meanwhile, it leaves the rest to the next run. A document that is not as it should be is not published. Whoever puts \
 the document into force otherwise runs with --keep a second before and without it 3 seconds after.
@@ -99,7 +100,13 @@ pub struct Args {
     )]
     pub settle: u32,
 
-    /// With --publish: how long Envoy has to take in other clusters before the document that needs them comes
+    /// With --publish: ask the admin interface of the Envoy there whether it has the clusters, and let the document follow at
+    /// once; on this machine, such as 127.0.0.1:9901
+    #[arg(long, value_name = "HOST:PORT", requires = "publish")]
+    pub admin: Option<AdminPlace>,
+
+    /// With --publish: how long Envoy has to take in other clusters before the document that needs them comes, where --admin
+    /// is not given or does not answer
     #[arg(
         long,
         value_name = "SECONDS",
@@ -143,6 +150,7 @@ impl Args {
             keep: false,
             publish: None,
             settle: SETTLE,
+            admin: None,
             lead: LEAD,
             check: false,
             watch: false,

@@ -4,11 +4,12 @@
 //! a cluster ([`account_cluster`]) with a [`secret`], and perhaps a cluster for its [`proxy`]. Only if the document and the files that it
 //! names are valid ([`credential`], perhaps one that a console has [`given`], [`authorities`], [`room`]), the files are written ([`writing`], [`crate::files`]), perhaps with
 //! clusters that are [`kept`] for now, perhaps as a resource for a [`control_plane`], and perhaps the document is put in
-//! force ([`publication`]). That is a [`pass`], which ends in a [`report`]. With `--watch` ([`watch`]) another pass begins
+//! force ([`publication`]), after Envoy has the clusters ([`acknowledgement`] by the digests with which they are [`signed`]). That is a [`pass`], which ends in a [`report`]. With `--watch` ([`watch`]) another pass begins
 //! when one of the [`WatchedFiles`] has changed. Another
 //! command does the same in its own [`process`].
 
 mod account_cluster;
+mod acknowledgement;
 mod args;
 mod authorities;
 mod control_plane;
@@ -27,6 +28,7 @@ mod rendering;
 mod report;
 mod room;
 mod secret;
+mod signed;
 mod sources;
 mod stop;
 mod tls;

@@ -1,5 +1,6 @@
 //! One pass: read, check, and write what differs.
 
+use super::acknowledgement::{Acknowledged, EnvoyAsked};
 use super::args::Args;
 use super::paths::Paths;
 use super::publication::{self, CleanUp};
@@ -25,6 +26,7 @@ pub fn run(
         sources::read(&args.document, &args.aliases, &mut report.findings, seen);
     let rendering = Rendering::new(&sources, paths, &mut report.findings, seen);
     report.accounts = rendering.accounts;
+    report.without_credential = rendering.without_credential;
     let destinations = sources.iter().flat_map(|source| source.destinations.iter());
     report.destinations = destinations.cloned().collect();
     report.sources = sources.len();
@@ -61,16 +63,57 @@ fn write(
     // A check reports the final state, without clusters that are kept for a while.
     let publishes = paths.publish.is_some() && !args.check;
     let adds = publishes && kept::adds(&writing::present(paths)?, &rendering.clusters);
+    let asked = match (&args.admin, stop) {
+        (Some(admin), Some(_)) if publishes => Some(EnvoyAsked::new(admin)),
+        _ => None,
+    };
     writing::run(&rendering, paths, args.keep || publishes, report)?;
-    if adds && publication::replaces(&document, paths)? {
-        // Otherwise the gateway might switch to the document before Envoy has added the clusters.
-        if stop.is_some_and(|stop| stop.came_within(args.lead())) {
-            return Err("ended before the document was put in force: run it again".to_owned());
-        }
+    if let Some(stop) = stop
+        && (adds || asked.is_some())
+        && publication::replaces(&document, paths)?
+        && !is_led(&rendering, adds, asked, stop, args, report)
+    {
+        return Err("ended before the document was put in force: run it again".to_owned());
     }
     publication::run(&document, paths, report)?;
     if !publishes {
         return Ok(None);
     }
     CleanUp::new(rendering, document, paths, report)
+}
+
+/// Waits until Envoy has the clusters: otherwise the gateway might switch to the document before. Where Envoy cannot be asked,
+/// it has the lead for clusters that are new. False: a signal came.
+fn is_led(
+    rendering: &Rendering,
+    adds: bool,
+    asked: Option<Result<EnvoyAsked<'_>, String>>,
+    stop: &Stop,
+    args: &Args,
+    report: &mut RenderReport,
+) -> bool {
+    let silent = match asked.map(|asked| asked.map(|asked| asked.wait(&rendering.takeable, stop))) {
+        None => None,
+        Some(Ok(Acknowledged::All)) => return true,
+        Some(Ok(Acknowledged::Stopped)) => return false,
+        Some(Ok(Acknowledged::Missing(what))) => {
+            let warning = format!(
+                "{what}. The document goes into force all the same; requests to these accounts may fail"
+            );
+            report.findings.warnings.push(warning);
+            return true;
+        }
+        Some(Err(why) | Ok(Acknowledged::Silent(why))) => Some(why),
+    };
+    if !adds {
+        return true;
+    }
+    if let Some(why) = silent {
+        let note = format!(
+            "--admin: Envoy cannot be asked ({why}), so the document comes {} s after its clusters",
+            args.lead
+        );
+        report.findings.notes.push(note);
+    }
+    !stop.came_within(args.lead())
 }

@@ -54,7 +54,7 @@ impl Follower {
         let counted = Arc::clone(&warnings);
         let follow = move || {
             watch::follow(&args, &paths, &stopped, |report, told| {
-                let number = u64::try_from(report.findings.warnings.len());
+                let number = u64::try_from(report.without_credential);
                 counted.store(number.unwrap_or(u64::MAX), Ordering::Relaxed);
                 let News { troubles, changes } = News::of(report, told);
                 // The first pass finds what is in force already.

@@ -1,6 +1,6 @@
 //! The files of a document's accounts, as text.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -15,6 +15,7 @@ use super::label;
 use super::paths::Paths;
 use super::proxy;
 use super::secret;
+use super::signed;
 use super::sources::SourceGroup;
 use super::tls::Authorities;
 use super::{authorities, credential, envoy};
@@ -27,8 +28,12 @@ pub struct Rendering {
     pub secrets: BTreeMap<String, String>,
     /// The file of clusters.
     pub clusters: Value,
+    /// The clusters that Envoy can take at once, with their digests. It refuses to change one whose credential is missing.
+    pub takeable: BTreeMap<String, String>,
     /// The number of accounts.
     pub accounts: usize,
+    /// The number of those that have no credential.
+    pub without_credential: usize,
 }
 
 impl Rendering {
@@ -46,10 +51,11 @@ impl Rendering {
             secrets: BTreeMap::new(),
             authorities: BTreeMap::new(),
             absent: Vec::new(),
+            unserved: BTreeSet::new(),
         };
         let mut clusters = Vec::new();
         for source in sources {
-            clusters.extend(renderer.source(source));
+            clusters.extend(renderer.source(source).into_iter().map(signed::sign));
         }
         let version = if renderer.absent.is_empty() {
             "every credential was there".to_owned()
@@ -62,7 +68,11 @@ impl Rendering {
             // the credential is there, so that the next run of the command offers the change again.
             response.insert("version_info".to_owned(), Value::String(version));
         }
+        let mut takeable = signed::digests(&response);
+        takeable.retain(|name, _| !renderer.unserved.contains(name));
         Self {
+            takeable,
+            without_credential: renderer.absent.len(),
             accounts: sources.iter().map(|s| s.accounts.accounts.len()).sum(),
             secrets: renderer.secrets,
             clusters: response,
@@ -80,6 +90,8 @@ struct Renderer<'a> {
     authorities: BTreeMap<String, PathBuf>,
     /// The accounts whose credential is unavailable.
     absent: Vec<String>,
+    /// Their clusters.
+    unserved: BTreeSet<String>,
 }
 
 impl Renderer<'_> {
@@ -122,11 +134,10 @@ impl Renderer<'_> {
             ),
         };
         if let Some(credential) = credential {
-            self.check_credential(
-                &credential,
-                &at,
-                &format!("{}/{}", source.group, account.id),
-            );
+            let shown = format!("{}/{}", source.group, account.id);
+            if !self.has_credential(&credential, &at, &shown) {
+                self.unserved.insert(cluster.to_owned());
+            }
             let content = secret::credential(&secret, &credential);
             self.secrets.insert(file.clone(), text(&content));
         }
@@ -172,10 +183,13 @@ impl Renderer<'_> {
         (name, cluster)
     }
 
-    fn check_credential(&mut self, file: &Path, at: &str, account: &str) {
+    /// Whether the credential is there. What is wrong with it is noted.
+    fn has_credential(&mut self, file: &Path, at: &str, account: &str) -> bool {
         let shown = file.display();
         self.seen.note(file);
-        match credential::inspect(file) {
+        let state = credential::inspect(file);
+        let is_there = matches!(state, CredentialState::Valid);
+        match state {
             CredentialState::Valid => {}
             CredentialState::Unavailable(what) => {
                 self.absent.push(account.to_owned());
@@ -194,6 +208,7 @@ impl Renderer<'_> {
                 ),
             ),
         }
+        is_there
     }
 
     /// The authorities that an account's certificate is checked against; `None` if the document names them wrongly.

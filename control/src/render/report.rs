@@ -21,6 +21,9 @@ pub struct RenderReport {
     pub done: bool,
     /// The number of accounts in the document.
     pub accounts: usize,
+    /// The number of those that have no credential.
+    #[serde(skip)]
+    pub without_credential: usize,
     /// The number of sources with accounts.
     pub sources: usize,
     /// The URLs of each account.
@@ -52,6 +55,7 @@ impl RenderReport {
             time: self.time.clone(),
             check: self.check,
             accounts: self.accounts,
+            without_credential: self.without_credential,
             sources: self.sources,
             findings: self.findings.clone(),
             ..Self::default()

@@ -17,6 +17,7 @@ use super::plan::{ConsolePlan, Plan};
 use super::tell;
 use crate::agent::{Agent, AgentSettings, ConsoleUrl};
 use crate::console::{ConsoleSettings, RunningConsole, admit_local_agent};
+use crate::envoy_admin::AdminPlace;
 use crate::failure::Failure;
 use crate::host_port::HostPort;
 use crate::metrics_listener::{MetricsAddress, MetricsListener};
@@ -86,6 +87,7 @@ impl ConsoleLink {
             enrolment,
             place,
             ledger: plan.ledger.clone(),
+            admin: Some(AdminPlace::ToldIn(plan.run.admin_address())),
         };
         let told = |line: &str| tell(&format!("agent: {line}"));
         Ok(Self {

@@ -10,7 +10,6 @@
 //! (`crate::render`), the [`ledger`] is rotated, and what [Envoy's log](log) says about vendors that refuse an account is
 //! printed. The [`overview`] says what is where, and credentials that others can [read](readable) are named.
 
-mod admin;
 mod back_off;
 mod console_link;
 mod demo;

@@ -12,6 +12,7 @@ use super::plan::Plan;
 use super::port::{self, HeldPort};
 use super::{orphan, readable, sample, tell};
 use crate::carried_filter::carried_filter;
+use crate::envoy_admin::AdminPlace;
 use crate::envoy_config::{self, EnvoySettings, LedgerPlace, StaticUpstreams, TlsListener};
 use crate::failure::Failure;
 use crate::host_port::HostPort;
@@ -110,6 +111,7 @@ impl Prepared {
         args.credentials = Some(plan.credentials.clone());
         args.given = plan.console.as_ref().map(|_| plan.data.agent().given());
         args.publish = Some(plan.run.document());
+        args.admin = Some(AdminPlace::ToldIn(plan.run.admin_address()));
         args.aliases = sample::aliases(&self.stand_ins());
         args
     }

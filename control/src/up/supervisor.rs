@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use time::OffsetDateTime;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-use super::admin::{self, Admin};
 use super::back_off::BackOff;
 use super::envoy_process::{self, EnvoyProcess};
 use super::log::{self, LogReader};
@@ -17,6 +16,7 @@ use super::prepare::Prepared;
 use super::refusal::Refusals;
 use super::watchdog::{Hang, Watchdog};
 use super::{overview, tell};
+use crate::envoy_admin::{self, Admin};
 use crate::failure::Failure;
 use crate::render::Follower;
 use crate::signals::{EndSignal, TerminalSignals};
@@ -171,7 +171,7 @@ async fn first_ready(gateway: &Prepared, envoy: &mut EnvoyProcess) -> Result<Adm
 
 /// Whether the gateway is ready.
 async fn ready(gateway: &Prepared) -> Result<Admin, String> {
-    admin::ready(&gateway.plan.reached_at(gateway.port.number)).await?;
+    envoy_admin::ready(&gateway.plan.reached_at(gateway.port.number)).await?;
     Admin::at(&gateway.plan.run.admin_address()).map_err(|error| error.to_string())
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use tokio::time::{sleep, timeout};
 
-use super::admin::Admin;
+use crate::envoy_admin::Admin;
 
 /// How often Envoy is asked, at most.
 const EVERY: Duration = Duration::from_secs(5);

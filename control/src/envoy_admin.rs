@@ -1,26 +1,80 @@
 //! Requests to the gateway's health check and to Envoy's admin interface.
 
+use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Empty, Limited};
 use hyper::{Method, Request};
 use hyper_util::rt::TokioIo;
+use serde::Deserialize;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
+use trilane::config::document_hash;
 
 use crate::host_port::HostPort;
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// The most that is read of one, in bytes.
-const MOST: usize = 1 << 20;
+const MOST: usize = 32 << 20;
 /// The counter of requests in flight in the listeners for clients.
 const ACTIVE: &str = "http.gateway.downstream_rq_active";
 /// The counter of lines that could not be written to a file.
 const WRITE_FAILED: &str = "filesystem.write_failed";
+
+/// The counter of files of clusters that were refused, whole or in part.
+const CLUSTERS_REFUSED: &str = "cluster_manager.cds.update_rejected";
+/// The number of clusters that wait for what they need.
+const CLUSTERS_WARMING: &str = "cluster_manager.warming_clusters";
+/// Where clusters are that take requests, with what tells one from another.
+const ACTIVE_CLUSTERS: &str =
+    "/config_dump?resource=dynamic_active_clusters&mask=cluster.name,cluster.metadata";
+
+/// Where an Envoy's admin interface is: on this machine, as whoever reaches it may do anything to that Envoy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AdminPlace {
+    /// At this address.
+    At(HostPort),
+    /// At the one that Envoy writes to this file when it starts.
+    ToldIn(PathBuf),
+}
+
+impl AdminPlace {
+    /// The interface, as it is now.
+    ///
+    /// # Errors
+    /// There is no address yet.
+    pub fn find(&self) -> io::Result<Admin> {
+        match self {
+            Self::At(address) => Ok(Admin(address.clone())),
+            Self::ToldIn(file) => Admin::at(file),
+        }
+    }
+}
+
+impl FromStr for AdminPlace {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let address: HostPort = text.parse()?;
+        let is_loopback = match address.host().parse::<IpAddr>() {
+            Ok(address) => address.is_loopback(),
+            Err(_) => address.host().eq_ignore_ascii_case("localhost"),
+        };
+        if !is_loopback {
+            return Err(format!(
+                "{address} is not this machine: Envoy's admin interface is to be reached from its own machine or pod alone, \
+                 as 127.0.0.1:9901"
+            ));
+        }
+        Ok(Self::At(address))
+    }
+}
 
 /// The admin interface of a running Envoy.
 #[derive(Debug, Clone)]
@@ -82,6 +136,47 @@ impl Admin {
         self.counter(WRITE_FAILED).await
     }
 
+    /// How often it has refused clusters since it started.
+    ///
+    /// # Errors
+    /// Envoy does not answer.
+    pub async fn refused_clusters(&self) -> io::Result<u64> {
+        self.counter(CLUSTERS_REFUSED).await
+    }
+
+    /// How many clusters are not there yet, or not as they were offered last.
+    ///
+    /// # Errors
+    /// Envoy does not answer.
+    pub async fn warming_clusters(&self) -> io::Result<u64> {
+        self.counter(CLUSTERS_WARMING).await
+    }
+
+    /// The digests of the clusters that take requests, by their names; of those that have one.
+    ///
+    /// # Errors
+    /// Envoy does not answer.
+    pub async fn active_clusters(&self) -> io::Result<BTreeMap<String, String>> {
+        let (_, text) = request(Method::GET, &self.0, ACTIVE_CLUSTERS).await?;
+        // Where there are none the mask fits nothing, and a sentence says so.
+        let dump: ClusterDump = serde_json::from_str(&text).unwrap_or_default();
+        let all = dump.configs.into_iter().map(|config| config.cluster);
+        let signed = all.filter_map(|cluster| {
+            let digest = cluster.metadata.filter_metadata.trilane.digest?;
+            Some((cluster.name, digest))
+        });
+        Ok(signed.collect())
+    }
+
+    /// Which document the gateway has in force, by the number that it shows; 0: none yet.
+    ///
+    /// # Errors
+    /// Envoy does not answer.
+    pub async fn document_hash(&self) -> io::Result<u64> {
+        self.counter(&format!("wasmcustom.{}", document_hash::GAUGE))
+            .await
+    }
+
     async fn counter(&self, name: &str) -> io::Result<u64> {
         let path = format!("/stats?filter=^{name}$");
         let (_, text) = request(Method::GET, &self.0, &path).await?;
@@ -96,6 +191,43 @@ impl Admin {
             (status, _) => Err(io::Error::other(format!("{path}: status {status}"))),
         }
     }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ClusterDump {
+    configs: Vec<DumpedConfig>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct DumpedConfig {
+    cluster: DumpedCluster,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct DumpedCluster {
+    name: String,
+    metadata: DumpedMetadata,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct DumpedMetadata {
+    filter_metadata: DumpedNamespaces,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct DumpedNamespaces {
+    trilane: DumpedDigest,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct DumpedDigest {
+    digest: Option<String>,
 }
 
 /// Whether the gateway has a document in force.
@@ -138,4 +270,24 @@ async fn request(method: Method, to: &HostPort, path: &str) -> io::Result<(u16, 
     timeout(PATIENCE, exchange)
         .await
         .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_it_may_be() {
+        for (text, want) in [
+            ("127.0.0.1:9901", true),
+            ("[::1]:9901", true),
+            ("localhost:9901", true),
+            ("10.0.0.1:9901", false),
+            ("envoy:9901", false),
+            ("127.0.0.1", false),
+            ("", false),
+        ] {
+            assert_eq!(text.parse::<AdminPlace>().is_ok(), want, "{text}");
+        }
+    }
 }

@@ -1,0 +1,66 @@
+//! What Envoy says of the document that it has in force.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::runtime::{Builder, Runtime};
+
+use super::standing::Standing;
+use super::worker::{Chore, Next};
+use crate::envoy_admin::AdminPlace;
+
+/// How long Envoy may say nothing, or have another document in force, before that is told: it starts, or is at it.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Asks an Envoy again and again.
+#[derive(Debug)]
+pub struct GatewayWord {
+    admin: AdminPlace,
+    runtime: Runtime,
+    standing: Arc<Standing>,
+    /// Since when it does not have the document in force that is here.
+    since: Option<Instant>,
+}
+
+impl GatewayWord {
+    /// The one with this admin interface.
+    ///
+    /// # Errors
+    /// No request can be sent.
+    pub fn new(admin: AdminPlace, standing: Arc<Standing>) -> Result<Self, String> {
+        let runtime = Builder::new_current_thread().enable_all().build();
+        // From now on what is not heard of Envoy is not so.
+        standing.gateway_shows(None);
+        Ok(Self {
+            admin,
+            runtime: runtime.map_err(|error| error.to_string())?,
+            standing,
+            since: None,
+        })
+    }
+}
+
+impl Chore for GatewayWord {
+    const NAME: &'static str = "gateway";
+    const PAUSE: Duration = Duration::from_millis(500);
+
+    fn run(&mut self) -> Result<Next, String> {
+        let admin = &self.admin;
+        let shown = async { admin.find()?.document_hash().await };
+        let shown = self.runtime.block_on(shown);
+        let is_current = self.standing.gateway_shows(shown.as_ref().ok().copied());
+        if is_current {
+            self.since = None;
+            return Ok(Next::Later);
+        }
+        let since = self.since.get_or_insert_with(Instant::now);
+        if since.elapsed() < PATIENCE {
+            return Ok(Next::Later);
+        }
+        Err(match shown {
+            Ok(0) => "Envoy has no document in force".to_owned(),
+            Ok(_) => "Envoy has another document in force than the one that came from the console; its log says why".to_owned(),
+            Err(error) => format!("Envoy's admin interface does not say what is in force: {error}"),
+        })
+    }
+}
