@@ -88,6 +88,15 @@ pub fn percent(part: &str, whole: &str) -> u8 {
         .map_or(0, |share| share.min(100))
 }
 
+/// How a budget looks of which so many percent are spent: `warn` from 80 on, `bad` when it is spent.
+pub fn fullness(percent: u8) -> &'static str {
+    match percent {
+        100.. => "bad",
+        80..=99 => "warn",
+        _ => "",
+    }
+}
+
 /// A time that a field of type `datetime-local` has, in UTC, as the API wants it. Anything else stays as it is.
 pub fn from_local(typed: &str) -> String {
     match typed.len() {

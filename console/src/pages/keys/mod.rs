@@ -64,11 +64,7 @@ fn meter_of(key: &KeyView) -> Option<Meter> {
     Some(Meter {
         budget: text::amount(currency, &budget),
         percent,
-        kind: match percent {
-            100.. => "bad",
-            80..=99 => "warn",
-            _ => "",
-        },
+        kind: text::fullness(percent),
     })
 }
 

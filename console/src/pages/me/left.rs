@@ -67,11 +67,7 @@ impl LeftShown {
                     used: text::amount(currency, &budget.used),
                     allowed: text::amount(currency, &budget.allowed),
                     percent,
-                    kind: match percent {
-                        100.. => "bad",
-                        80..=99 => "warn",
-                        _ => "",
-                    },
+                    kind: text::fullness(percent),
                     renews_at: budget.renews_at.clone(),
                 });
             }

@@ -44,6 +44,9 @@ struct OwnKey {
     left: LeftShown,
 }
 
+/// A budget of one's own: what it is for, what it allows, how many percent are used, and how that looks.
+type OwnBudget = (&'static str, String, u8, &'static str);
+
 /// A team that one is in, in words.
 struct OwnTeam {
     name: String,
@@ -58,7 +61,7 @@ struct MePage {
     today: String,
     month: String,
     /// What is left of one's own budgets of the day and the month, for all keys together.
-    left: Vec<(&'static str, String, u8)>,
+    left: Vec<OwnBudget>,
     keys: Vec<OwnKey>,
     next: Option<String>,
     teams: Vec<OwnTeam>,
@@ -121,10 +124,7 @@ async fn spent(state: &ConsoleState, caller: &Caller, period: &str) -> Result<St
 }
 
 /// What is left of one's own budgets.
-async fn left(
-    state: &ConsoleState,
-    signed_in: &SignedIn,
-) -> Result<Vec<(&'static str, String, u8)>, PageProblem> {
+async fn left(state: &ConsoleState, signed_in: &SignedIn) -> Result<Vec<OwnBudget>, PageProblem> {
     let caller = signed_in.api(Method::GET, "/api/v1/budgets/{kind}/{id}")?;
     let of = InPath((BudgetKind::Owner, caller.id.clone()));
     let found = match budgets::get(State(state.clone()), caller, of).await {
@@ -145,11 +145,9 @@ async fn left(
         let spent = spent.first();
         let used = spent.map_or("0", |spent| spent.amount.as_str());
         let currency = spent.map_or("", |spent| spent.currency.as_str());
-        Some((
-            title,
-            text::amount(currency, &allowed),
-            text::percent(used, &allowed),
-        ))
+        let percent = text::percent(used, &allowed);
+        let allowed = text::amount(currency, &allowed);
+        Some((title, allowed, percent, text::fullness(percent)))
     });
     Ok(each.collect())
 }
