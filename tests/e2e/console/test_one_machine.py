@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 from decimal import Decimal
 from pathlib import Path
@@ -108,3 +109,24 @@ def test_a_lost_document_comes_again(tmp_path: Path) -> None:
         (up.data / "agent" / name).unlink(missing_ok=True)
     with up:
         until(lambda: ask(up.url, key) == 200, 10)
+
+
+def test_what_is_in_force_is_what_envoy_says(tmp_path: Path) -> None:
+    """Not what the agent has written: while Envoy does not answer, its agent says nothing of it."""
+    with Up(tmp_path / "data", *OPTIONS) as up:
+        console = api(up)
+
+        def says(digest: str) -> bool:
+            report = console.get("/envoys/local").get("report", {})
+            return bool(report.get("in_force") == digest)
+
+        until(lambda: says(console.get("/documents/current")["sha256"]), 20)
+        console.publish(lambda document: document["groups"][0].update(multiplier="3.0000"))
+        until(lambda: says(console.get("/documents/current")["sha256"]), 20)
+        os.kill(up.envoys[0], signal.SIGSTOP)
+        try:
+            until(lambda: says(""), 20)
+            assert console.get("/envoys/local")["report"]["document"] == console.get("/documents/current")["sha256"]
+        finally:
+            os.kill(up.envoys[0], signal.SIGCONT)
+        until(lambda: says(console.get("/documents/current")["sha256"]), 20)
