@@ -8,6 +8,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::standing::Standing;
 use super::worker::{Chore, Next};
 use crate::envoy_admin::AdminPlace;
+use crate::render::PublishedAs;
 
 /// How long Envoy may say nothing, or have another document in force, before that is told: it starts, or is at it.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -18,6 +19,7 @@ pub struct GatewayWord {
     admin: AdminPlace,
     runtime: Runtime,
     standing: Arc<Standing>,
+    published_as: Arc<PublishedAs>,
     /// Since when it does not have the document in force that is here.
     since: Option<Instant>,
 }
@@ -27,7 +29,11 @@ impl GatewayWord {
     ///
     /// # Errors
     /// No request can be sent.
-    pub fn new(admin: AdminPlace, standing: Arc<Standing>) -> Result<Self, String> {
+    pub fn new(
+        admin: AdminPlace,
+        standing: Arc<Standing>,
+        published_as: Arc<PublishedAs>,
+    ) -> Result<Self, String> {
         let runtime = Builder::new_current_thread().enable_all().build();
         // From now on what is not heard of Envoy is not so.
         standing.gateway_shows(None);
@@ -35,6 +41,7 @@ impl GatewayWord {
             admin,
             runtime: runtime.map_err(|error| error.to_string())?,
             standing,
+            published_as,
             since: None,
         })
     }
@@ -48,7 +55,9 @@ impl Chore for GatewayWord {
         let admin = &self.admin;
         let shown = async { admin.find()?.document_hash().await };
         let shown = self.runtime.block_on(shown);
-        let is_current = self.standing.gateway_shows(shown.as_ref().ok().copied());
+        let source = shown.as_ref().ok();
+        let source = source.map(|shown| self.published_as.source_of(*shown));
+        let is_current = self.standing.gateway_shows(source);
         if is_current {
             self.since = None;
             return Ok(Next::Later);

@@ -63,7 +63,7 @@ use worker::{Chore, Stop};
 use crate::envoy_admin::AdminPlace;
 use crate::failure::Failure;
 use crate::metrics_listener::MetricsAddress;
-use crate::render::{self, Follower};
+use crate::render::{self, Follower, PublishedAs};
 use crate::serve::{self, Database};
 use crate::signals::Signals;
 use crate::tell::Teller;
@@ -151,6 +151,7 @@ pub struct Agent {
     acknowledged: Acknowledged,
     standing: Arc<Standing>,
     metrics: AgentMetrics,
+    published_as: Arc<PublishedAs>,
 }
 
 impl Agent {
@@ -201,6 +202,7 @@ impl Agent {
             acknowledged: prepared.acknowledged,
             standing: Arc::clone(&prepared.standing),
             metrics,
+            published_as: prepared.published_as,
         };
         let standing = prepared.standing;
         agent.follow(prepared.credentials, &standing)?;
@@ -225,6 +227,11 @@ impl Agent {
     /// What it says of itself to Prometheus.
     pub const fn metrics(&self) -> &AgentMetrics {
         &self.metrics
+    }
+
+    /// Who is to be told what its documents are published as.
+    pub fn published_as(&self) -> Arc<PublishedAs> {
+        Arc::clone(&self.published_as)
     }
 
     /// The ledger's files that may be removed.
@@ -262,6 +269,7 @@ struct Prepared {
     contact: Arc<ConsoleContact>,
     ledger: LedgerSender,
     gateway: Option<GatewayWord>,
+    published_as: Arc<PublishedAs>,
     report: StandingReport,
     database: Database,
     complete: Arc<AtomicBool>,
@@ -291,7 +299,9 @@ fn prepare(
     // So that an Envoy which starts has them; if not, they come later.
     standing.note(CredentialCopy::NAME, credentials.read().err().as_deref());
     let gateway = settings.admin.clone();
-    let gateway = gateway.map(|admin| GatewayWord::new(admin, Arc::clone(&standing)));
+    let published_as = Arc::<PublishedAs>::default();
+    let gateway = gateway
+        .map(|admin| GatewayWord::new(admin, Arc::clone(&standing), Arc::clone(&published_as)));
     let gateway = gateway.transpose().map_err(Failure::Data)?;
     let acknowledged = Acknowledged::default();
     let file = place.spend();
@@ -318,6 +328,7 @@ fn prepare(
             Arc::clone(&standing),
         ),
         gateway,
+        published_as,
         report: StandingReport::new(console, &identity.envoy, Arc::clone(&standing)),
         document,
         database,
@@ -403,7 +414,7 @@ async fn serve_until_signal(args: AgentArgs) -> Result<(), Failure> {
         agent = Agent::begin(settings, listener, teller, tell) => agent?,
         _ = signals.received() => return Ok(()),
     };
-    let follower = publish(&args, &place, teller)?;
+    let follower = publish(&args, &place, agent.published_as(), teller)?;
     let warnings = follower.as_ref().map(Follower::warnings);
     let metrics = agent.metrics().clone().with_accounts(warnings);
     let served = MetricsAddress::new(args.metrics_listen.as_deref(), METRICS);
@@ -420,6 +431,7 @@ async fn serve_until_signal(args: AgentArgs) -> Result<(), Failure> {
 fn publish(
     args: &AgentArgs,
     place: &AgentPlace,
+    published_as: Arc<PublishedAs>,
     teller: Teller,
 ) -> Result<Option<Follower>, Failure> {
     let (Some(publish), Some(upstreams)) = (&args.publish, &args.upstreams) else {
@@ -431,6 +443,7 @@ fn publish(
     render.publish = Some(publish.clone());
     render.given = Some(place.given());
     render.admin = args.admin.clone();
+    render.published_as = Some(published_as);
     render.credentials = Some(credentials.unwrap_or_else(|| args.data.join("credentials")));
     let tell = move |line: &str| teller.news("document", line, json!({"text": line}));
     Follower::begin(render, tell).map(Some)

@@ -1,9 +1,11 @@
 //! The options of `trilane render`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::control_plane::ControlPlane;
+use super::published_as::PublishedAs;
 use crate::envoy_admin::AdminPlace;
 
 /// Where most systems have the certificate authorities.
@@ -134,6 +136,10 @@ pub struct Args {
     /// Authorities (`host:port`) of accounts whose requests go to other ones: those of a demonstration.
     #[arg(skip)]
     pub aliases: Vec<(String, String)>,
+
+    /// Who is told what documents are published as.
+    #[arg(skip)]
+    pub published_as: Option<Arc<PublishedAs>>,
 }
 
 impl Args {
@@ -157,6 +163,7 @@ impl Args {
             json: false,
             given: None,
             aliases: Vec::new(),
+            published_as: None,
         }
     }
 

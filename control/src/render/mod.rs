@@ -24,6 +24,7 @@ mod paths;
 mod process;
 mod proxy;
 mod publication;
+mod published_as;
 mod rendering;
 mod report;
 mod room;
@@ -42,6 +43,7 @@ pub use control_plane::ControlPlane;
 use paths::Paths;
 pub use process::{Follower, publish};
 use publication::CleanUp;
+pub use published_as::PublishedAs;
 use report::RenderReport;
 use stop::Stop;
 

@@ -1,5 +1,7 @@
 //! One pass: read, check, and write what differs.
 
+use trilane::config::document_hash;
+
 use super::acknowledgement::{Acknowledged, EnvoyAsked};
 use super::args::Args;
 use super::paths::Paths;
@@ -22,7 +24,7 @@ pub fn run(
         check: args.check,
         ..RenderReport::default()
     };
-    let (sources, document) =
+    let (sources, document, number) =
         sources::read(&args.document, &args.aliases, &mut report.findings, seen);
     let rendering = Rendering::new(&sources, paths, &mut report.findings, seen);
     report.accounts = rendering.accounts;
@@ -43,6 +45,9 @@ pub fn run(
     report.findings.problems.extend(room.err());
     let mut clean_up = None;
     if report.findings.problems.is_empty() {
+        if let Some(published_as) = &args.published_as {
+            published_as.note(document_hash::of_text(&document), number);
+        }
         match write(rendering, document, args, paths, stop, &mut report) {
             Ok(left) => clean_up = left,
             Err(problem) => report.findings.problems.push(problem),

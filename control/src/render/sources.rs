@@ -5,6 +5,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use trilane::config::account::Accounts;
+use trilane::config::document_hash;
 use trilane::config::policy::GroupKind;
 
 use super::findings::Findings;
@@ -32,7 +33,8 @@ impl SourceGroup {
     }
 }
 
-/// Reads a document as the gateway does, and returns its sources and its bytes, with the catalogue's prices in them. Problems go to `findings`.
+/// Reads a document as the gateway does, and returns its sources, its bytes with the catalogue's prices in them, and the
+/// number of the document as it was read. Problems go to `findings`.
 ///
 /// `aliases` are authorities of accounts, and others that stand in for them.
 pub fn read(
@@ -40,18 +42,20 @@ pub fn read(
     aliases: &[(String, String)],
     findings: &mut Findings,
     seen: &mut WatchedFiles,
-) -> (Vec<SourceGroup>, Vec<u8>) {
+) -> (Vec<SourceGroup>, Vec<u8>, u64) {
     seen.note(file);
     let name = file.display();
     match fs::read(file) {
         Ok(bytes) => {
+            let number = document_hash::of_text(&bytes);
             let bytes = with_aliases(bytes, aliases);
-            of_document(&bytes, &name.to_string(), findings)
+            let (sources, document) = of_document(&bytes, &name.to_string(), findings);
+            (sources, document, number)
         }
         Err(error) => {
             let problem = format!("cannot read the document {name}: {error}");
             findings.problems.push(problem);
-            (Vec::new(), Vec::new())
+            (Vec::new(), Vec::new(), 0)
         }
     }
 }

@@ -112,6 +112,8 @@ impl Prepared {
         args.given = plan.console.as_ref().map(|_| plan.data.agent().given());
         args.publish = Some(plan.run.document());
         args.admin = Some(AdminPlace::ToldIn(plan.run.admin_address()));
+        let link = self.console.as_ref();
+        args.published_as = link.map(|link| link.agent().published_as());
         args.aliases = sample::aliases(&self.stand_ins());
         args
     }
