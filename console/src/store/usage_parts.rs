@@ -124,8 +124,29 @@ pub fn statement<'a>(
     } else {
         ("sum({})", "trim_scale(sum({}))::text")
     };
-    let charge = |name: &str| charge.replace("{}", name);
     let text = |name: &str| text.replace("{}", name);
+    let (sums, values) = sums_of_parts(asked, parts, to, is_sqlite, charge);
+    let by = joined((1..=asked.by.len().saturating_add(1)).map(|place| format!("c{place}")));
+    let sql = format!(
+        "SELECT {by}, {counts}, {charge}, {estimated} FROM ({sums}) AS parts GROUP BY {by} ORDER BY {by} LIMIT {limit}",
+        counts = joined(measures().map(|name| format!("CAST(sum({name}) AS BIGINT)"))),
+        charge = text("charge"),
+        estimated = text("estimated_charge"),
+        limit = asked.limit,
+    );
+    (sql, values)
+}
+
+/// The sums of each part, by columns `c1`, `c2` and so on, the currency last; and the values of it. In `charge`, which adds charges
+/// up, `{}` stands for the column.
+pub fn sums_of_parts<'a>(
+    asked: &'a UsageQuery,
+    parts: &'a UsageParts,
+    to: &'a RolledUp,
+    is_sqlite: bool,
+    charge: &str,
+) -> (String, Vec<&'a str>) {
+    let charge = |name: &str| charge.replace("{}", name);
     let mut values = Vec::new();
     let mut sums = Vec::new();
     for (part, since, until) in parts.periods(asked, to) {
@@ -165,14 +186,5 @@ pub fn statement<'a>(
         ));
         values.extend(rows_of.values());
     }
-    let by = joined((1..=asked.by.len().saturating_add(1)).map(|place| format!("c{place}")));
-    let sql = format!(
-        "SELECT {by}, {counts}, {charge}, {estimated} FROM ({sums}) AS parts GROUP BY {by} ORDER BY {by} LIMIT {limit}",
-        counts = joined(measures().map(|name| format!("CAST(sum({name}) AS BIGINT)"))),
-        charge = text("charge"),
-        estimated = text("estimated_charge"),
-        sums = sums.join(" UNION ALL "),
-        limit = asked.limit,
-    );
-    (sql, values)
+    (sums.join(" UNION ALL "), values)
 }

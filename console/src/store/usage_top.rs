@@ -3,10 +3,9 @@
 use sqlx::AssertSqlSafe;
 
 use super::conditions::Conditions;
-use super::usage_before_teams;
-use super::usage_hours::UsageColumn;
-use super::usage_rows::UsageTable;
-use super::{StoreError, Transaction, on_either};
+use super::usage_hours::{UsageColumn, UsageQuery};
+use super::usage_parts::{self, UsageParts};
+use super::{StoreError, Transaction, on_either, usage_days};
 
 /// What is ranked.
 #[derive(Debug, Clone)]
@@ -35,35 +34,30 @@ pub async fn values(
     transaction: &mut Transaction,
     asked: &TopQuery<'_>,
 ) -> Result<Vec<String>, StoreError> {
-    let (charge, collate) = match transaction {
-        Transaction::Sqlite(..) => ("CAST(charge AS REAL)", ""),
-        Transaction::Postgres(_) => ("charge", " COLLATE \"C\""),
+    let to = usage_days::rolled_up(transaction).await?;
+    let (is_sqlite, charge) = match transaction {
+        Transaction::Sqlite(..) => (true, "sum(CAST({} AS REAL))"),
+        Transaction::Postgres(_) => (false, "sum({})"),
     };
-    let rows_of = Conditions::default()
-        .and("currency =", Some(asked.currency))
-        .and("hour >=", asked.since)
-        .and("hour <", asked.until)
-        .and("owner =", asked.owner);
-    // Rows that are not moved yet have no team.
-    let of = |table: &str, column: &str| {
-        let rows_of = rows_of.sql();
-        format!("SELECT {column}{collate} AS value, charge, \"requests\" FROM {table} {rows_of}")
+    let query = UsageQuery {
+        by: vec![asked.by],
+        since: asked.since.map(str::to_owned),
+        until: asked.until.map(str::to_owned),
+        owner: asked.owner.map(str::to_owned),
+        ..UsageQuery::default()
     };
-    let column = asked.by.expression();
-    let before = match asked.by {
-        UsageColumn::Team => "''",
-        _ => column,
-    };
+    let parts = UsageParts::of(&query);
+    let (sums, values) = usage_parts::sums_of_parts(&query, &parts, &to, is_sqlite, charge);
+    let rows_of = Conditions::numbered_behind(values.len()).and("c2 =", Some(asked.currency));
     let sql = format!(
-        "SELECT value FROM ({hours} UNION ALL {before}) AS used \
-         GROUP BY value ORDER BY sum({charge}) DESC, sum(\"requests\") DESC, value LIMIT {limit}",
-        hours = of(UsageTable::Hours.name(), column),
-        before = of(usage_before_teams::TABLE, before),
+        "SELECT c1 FROM ({sums}) AS parts {rows_of} \
+         GROUP BY c1 ORDER BY sum(charge) DESC, sum(\"requests\") DESC, c1 LIMIT {limit}",
+        rows_of = rows_of.sql(),
         limit = asked.limit,
     );
     Ok(on_either!(transaction, connection => {
         let mut query = sqlx::query_scalar(AssertSqlSafe(sql));
-        for value in rows_of.values() {
+        for value in values.iter().chain(rows_of.values()) {
             query = query.bind(*value);
         }
         query.fetch_all(connection).await?
