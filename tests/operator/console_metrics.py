@@ -26,6 +26,7 @@ CONSOLE_METRICS = {
     "trilane_console_ledger_batches_total": Metric("counter", ("envoy", "result"), "Batches by what became of them."),
     "trilane_console_requests_total": Metric("counter", ("class", "status"), "Requests."),
     "trilane_console_request_seconds": Metric("histogram", ("class",), "How long they took."),
+    "trilane_console_live_parts": Metric("gauge", (), "Parts of pages that somebody looks at."),
     "trilane_console_sign_ins_total": Metric("counter", ("result",), "Attempts to sign in."),
     "trilane_console_webhook_messages": Metric("gauge", ("state",), "Messages that are not delivered."),
     "trilane_console_webhook_attempts_total": Metric("counter", ("result",), "Attempts to deliver."),
