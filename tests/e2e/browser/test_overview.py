@@ -11,6 +11,7 @@ import httpx
 from e2e.browser.chromium import ROOT, Browsers, Visitor
 from e2e.browser.seeded import SeededConsole, line
 from e2e.console.running import Console
+from playwright.sync_api import expect
 
 LOST = "The connection to the console is lost"
 DOCUMENT = ROOT / "envoy" / "gateway.json"
@@ -42,6 +43,9 @@ def test_the_page_is_what_the_api_says(site: SeededConsole, chromium: Browsers) 
     top = site.api.get(f"/usage/top?currency=USD&since={today}&limit=8")["items"]
     with chromium.visitor(site.url, state=site.session("victor")) as visitor:
         page = visitor.open("/")
+        # What all see alike may be some seconds old.
+        tile = page.locator(".tiles div", has_text="Requests today").locator("dd").first
+        expect(tile).to_have_text(f"{requests:,}", timeout=15_000)
         tiles = dict(zip(page.locator(".tiles dt").all_inner_texts(), page.locator(".tiles dd:not(.sub)").all_inner_texts(), strict=True))
         assert tiles["Requests today"] == f"{requests:,}"
         assert tiles["Spent today"] == f"${sums['USD']['charge']}"
