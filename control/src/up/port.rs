@@ -2,10 +2,17 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use tokio::net::TcpSocket;
 
 use crate::failure::Failure;
+
+/// How long a port may be taken by a process that is ending.
+const ENDING: Duration = Duration::from_secs(1);
+/// The interval at which that is looked at.
+const EVERY: Duration = Duration::from_millis(20);
 
 /// A port that is held: no other process is given it.
 ///
@@ -24,27 +31,8 @@ impl HeldPort {
     /// # Errors
     /// It is taken, and `option` chooses another.
     pub fn take(host: &str, port: u16, option: &str) -> Result<Self, Failure> {
-        let taken = |error: io::Error| {
-            Failure::Data(match error.kind() {
-                io::ErrorKind::AddrNotAvailable => {
-                    format!(
-                        "this machine has no address {host}. Name one that it has with --host ADDRESS, such as 0.0.0.0 for all"
-                    )
-                }
-                io::ErrorKind::PermissionDenied => {
-                    format!(
-                        "port {port} of {host} cannot be used: {error}. Choose one above 1023 with {option} PORT"
-                    )
-                }
-                _ => format!(
-                    "port {port} of {host} cannot be used: {error}. Choose another with {option} PORT, or end who has it"
-                ),
-            })
-        };
-        let host: IpAddr = host
-            .parse()
-            .map_err(|_| Failure::Usage(format!("{host} is no address of this machine")))?;
-        let address = SocketAddr::new(host, port);
+        let taken = |error| taken(host, port, option, &error);
+        let address = SocketAddr::new(address(host)?, port);
         if port != 0 {
             require_free(address).map_err(taken)?;
         }
@@ -64,7 +52,41 @@ impl HeldPort {
 /// # Errors
 /// As [`HeldPort::take`].
 pub fn check(host: &str, port: u16, option: &str) -> Result<(), Failure> {
-    HeldPort::take(host, port, option).map(drop)
+    // It is not held: Envoy's admin interface does not share its port, and connections that have ended do not matter to it.
+    let address = SocketAddr::new(address(host)?, port);
+    let begun = Instant::now();
+    loop {
+        match require_free(address) {
+            Ok(()) => return Ok(()),
+            // An Envoy that is ending has it for a moment longer than it can be seen.
+            Err(_) if begun.elapsed() < ENDING => thread::sleep(EVERY),
+            Err(error) => return Err(taken(host, port, option, &error)),
+        }
+    }
+}
+
+fn address(host: &str) -> Result<IpAddr, Failure> {
+    host.parse()
+        .map_err(|_| Failure::Usage(format!("{host} is no address of this machine")))
+}
+
+/// What is in the way of a port, and what to do.
+fn taken(host: &str, port: u16, option: &str, error: &io::Error) -> Failure {
+    Failure::Data(match error.kind() {
+        io::ErrorKind::AddrNotAvailable => {
+            format!(
+                "this machine has no address {host}. Name one that it has with --host ADDRESS, such as 0.0.0.0 for all"
+            )
+        }
+        io::ErrorKind::PermissionDenied => {
+            format!(
+                "port {port} of {host} cannot be used: {error}. Choose one above 1023 with {option} PORT"
+            )
+        }
+        _ => format!(
+            "port {port} of {host} cannot be used: {error}. Choose another with {option} PORT, or end who has it"
+        ),
+    })
 }
 
 fn require_free(address: SocketAddr) -> io::Result<()> {
