@@ -54,15 +54,7 @@ impl HeldPort {
 pub fn check(host: &str, port: u16, option: &str) -> Result<(), Failure> {
     // It is not held: Envoy's admin interface does not share its port, and connections that have ended do not matter to it.
     let address = SocketAddr::new(address(host)?, port);
-    let begun = Instant::now();
-    loop {
-        match require_free(address) {
-            Ok(()) => return Ok(()),
-            // An Envoy that is ending has it for a moment longer than it can be seen.
-            Err(_) if begun.elapsed() < ENDING => thread::sleep(EVERY),
-            Err(error) => return Err(taken(host, port, option, &error)),
-        }
-    }
+    require_free(address).map_err(|error| taken(host, port, option, &error))
 }
 
 fn address(host: &str) -> Result<IpAddr, Failure> {
@@ -90,6 +82,17 @@ fn taken(host: &str, port: u16, option: &str, error: &io::Error) -> Failure {
 }
 
 fn require_free(address: SocketAddr) -> io::Result<()> {
+    let begun = Instant::now();
+    loop {
+        match probe(address) {
+            // An Envoy that is ending has its ports for a moment longer than it can be seen.
+            Err(_) if begun.elapsed() < ENDING => thread::sleep(EVERY),
+            done => return done,
+        }
+    }
+}
+
+fn probe(address: SocketAddr) -> io::Result<()> {
     let probe = socket(address)?;
     // Not the connections of a process that has ended, only a listener is in the way.
     probe.set_reuseaddr(true)?;
