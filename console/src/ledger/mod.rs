@@ -7,5 +7,6 @@ mod totals;
 
 pub use charge::{Inexact, Sum, parse as parse_charge};
 pub use measure::Measure;
+pub(crate) use record::FAILURES;
 pub use record::{LedgerRecord, Status, Unread};
 pub use totals::UsageTotals;

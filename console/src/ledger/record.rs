@@ -16,7 +16,7 @@ use crate::timestamp;
 const ANSWERED: &str = "answered";
 const LEFT: &str = "client_left";
 /// The kinds of failed attempts.
-const FAILURES: [&str; 10] = [
+pub(crate) const FAILURES: [&str; 10] = [
     "rate_limited",
     "overloaded",
     "server_error",

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::explain::{LedgerLine, cause_of, failure};
+use crate::ledger::FAILURES;
 
 /// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,19 +130,7 @@ fn attempts(line: &LedgerLine) -> BTreeSet<&str> {
 
 /// A kind by the name that a program of this release knows.
 fn known(kind: &str) -> Option<&'static str> {
-    let all = [
-        "rate_limited",
-        "overloaded",
-        "server_error",
-        "unauthorized",
-        "no_credential",
-        "connection",
-        "tls",
-        "no_host",
-        "no_answer",
-        "no_time",
-    ];
-    all.into_iter().find(|known| *known == kind)
+    FAILURES.into_iter().find(|known| *known == kind)
 }
 
 fn refused(line: &LedgerLine) -> Option<FailedRequest> {
