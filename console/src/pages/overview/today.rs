@@ -1,12 +1,15 @@
 //! What happened today, in UTC.
 
+use std::collections::BTreeMap;
+
 use axum::extract::State;
 
 use crate::api::hour_counts::{self, AttemptsView, CountParams};
 use crate::api::paging::PageParams;
 use crate::api::parts::Params;
 use crate::api::usage::{self, UsageParams, UsageView};
-use crate::api::{Caller, ConsoleState};
+use crate::api::{ApiProblem, Caller, ConsoleState};
+use crate::ledger::{Sum, parse_charge};
 use crate::pages::{PageProblem, text};
 
 /// What an outcome says of us: what was refused, and what a client has left, is no failure of an upstream.
@@ -95,14 +98,21 @@ fn all(rows: &[UsageView], name: &str) -> u64 {
     counts.fold(0_u64, u64::saturating_add)
 }
 
-fn amounts(rows: &[UsageView]) -> String {
-    let charged = rows.iter().filter(|row| !row.currency.is_empty());
-    let charged = charged.map(|row| text::amount(&row.currency, &row.charge));
-    let amounts: Vec<String> = charged.collect();
-    if amounts.is_empty() {
-        return "0.00".to_owned();
+/// The charges of all rows, one amount a currency.
+fn amounts(rows: &[UsageView]) -> Result<String, PageProblem> {
+    let mut sums: BTreeMap<&str, Sum> = BTreeMap::new();
+    for row in rows.iter().filter(|row| !row.currency.is_empty()) {
+        let charge = parse_charge(&row.charge).map_err(ApiProblem::internal)?;
+        let sum = sums.entry(&row.currency).or_default();
+        sum.add(charge)
+            .map_err(|_| ApiProblem::internal("a sum of charges cannot be held"))?;
     }
-    amounts.join(" + ")
+    if sums.is_empty() {
+        return Ok("0.00".to_owned());
+    }
+    let amounts = sums.iter();
+    let amounts = amounts.map(|(currency, sum)| text::amount(currency, &sum.text()));
+    Ok(amounts.collect::<Vec<_>>().join(" + "))
 }
 
 /// So many of a whole, in percent: a part that is not nothing is not shown as nothing.
@@ -183,7 +193,6 @@ impl Today {
         let day = now.get(..10).unwrap_or_default();
         let month = format!("{}-01", now.get(..7).unwrap_or_default());
         let rows = sums(state, caller, "outcome", day).await?;
-        let of_day = sums(state, caller, "", day).await?;
         let of_month = sums(state, caller, "", &month).await?;
         let counted = CountParams {
             since: Some(day.to_owned()),
@@ -201,8 +210,8 @@ impl Today {
         attempts.sort_by_key(|view| core::cmp::Reverse((view.failed, view.attempts)));
         let (requests, failed) = (all(&rows, "requests"), all(&rows, "failed"));
         Ok(Self {
-            spent: amounts(&of_day),
-            spent_this_month: amounts(&of_month),
+            spent: amounts(&rows)?,
+            spent_this_month: amounts(&of_month)?,
             requests: text::count(requests),
             failed: format!(
                 "{} failed, {}",
@@ -224,6 +233,33 @@ impl Today {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn amounts_by_currency() {
+        let row = |currency: &str, charge: &str| UsageView {
+            values: [].into(),
+            place: Vec::new(),
+            currency: currency.to_owned(),
+            counts: [].into(),
+            charge: charge.to_owned(),
+            estimated_charge: "0".to_owned(),
+        };
+        for (rows, want) in [
+            (vec![], "0.00"),
+            (vec![row("", "0")], "0.00"),
+            (
+                vec![
+                    row("USD", "1.5"),
+                    row("", "0"),
+                    row("USD", "0.0001"),
+                    row("EUR", "2"),
+                ],
+                "2.00 EUR + $1.5001",
+            ),
+        ] {
+            assert_eq!(amounts(&rows).expect("sums"), want);
+        }
+    }
 
     #[test]
     fn shares() {
