@@ -2,14 +2,16 @@
 
 use askama::Template;
 use axum::extract::{Path, State};
-use axum::response::{IntoResponse as _, Response};
-use http::{Method, StatusCode};
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use axum::response::Response;
+use http::Method;
 use zeroize::Zeroizing;
 
 use super::confirm::Confirm;
 use super::documents::{self as document, AccountShown};
-use super::{FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, page};
+use super::text::in_path;
+use super::{
+    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page, page,
+};
 use crate::api::account_test::{self, AccountTestBody, VendorTestView};
 use crate::api::credentials::{self, CredentialView, NewCredentialBody};
 use crate::api::parts::{Body, InPath};
@@ -68,11 +70,6 @@ fn shown(of: &[CredentialView], name: &str, url: &str) -> (&'static str, &'stati
         None if of.iter().any(|one| one.name == name) => ("warn", "Given for another address"),
         None => ("off", "In a file at the gateway, if at all"),
     }
-}
-
-/// A part of a path.
-fn in_path(part: &str) -> String {
-    utf8_percent_encode(part, NON_ALPHANUMERIC).to_string()
 }
 
 /// Scheme, host and port of an address.
@@ -194,19 +191,16 @@ async fn form(
     destinations.sort();
     destinations.dedup();
     let failed = !problems.is_empty();
-    let page = page(&CredentialPage {
-        shell: signed_in.shell(format!("Credential {name}")),
-        path: format!("/accounts/credentials/{name}"),
-        known: kept.into_iter().filter(|one| one.name == name).collect(),
-        destinations,
-        problems,
-    })?;
-    let status = if failed {
-        StatusCode::UNPROCESSABLE_ENTITY
-    } else {
-        StatusCode::OK
-    };
-    Ok((status, page).into_response())
+    form_page(
+        &CredentialPage {
+            shell: signed_in.shell(format!("Credential {name}")),
+            path: format!("/accounts/credentials/{name}"),
+            known: kept.into_iter().filter(|one| one.name == name).collect(),
+            destinations,
+            problems,
+        },
+        failed,
+    )
 }
 
 /// The form of a credential. It is never filled in.

@@ -2,12 +2,12 @@
 
 use askama::Template;
 use axum::extract::{RawQuery, State};
-use axum::response::{IntoResponse as _, Response};
-use http::{Method, StatusCode};
+use axum::response::Response;
+use http::Method;
 
 use super::form::Fields;
 use super::{
-    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, page, text,
+    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page, text,
 };
 use crate::api::ConsoleState;
 use crate::api::budgets::{self, BudgetBody, BudgetKind};
@@ -101,21 +101,18 @@ async fn show(
         });
     }
     let failed = !problems.is_empty();
-    let page = page(&BudgetsPage {
-        shell: signed_in.shell("Budgets"),
-        lines,
-        next: found.next,
-        may_change: signed_in.may(&Method::PUT, "/api/v1/budgets/{kind}/{id}"),
-        fields,
-        problems,
-        kinds: vec![("team", "A team"), ("owner", "An owner of keys")],
-    })?;
-    let status = if failed {
-        StatusCode::UNPROCESSABLE_ENTITY
-    } else {
-        StatusCode::OK
-    };
-    Ok((status, page).into_response())
+    form_page(
+        &BudgetsPage {
+            shell: signed_in.shell("Budgets"),
+            lines,
+            next: found.next,
+            may_change: signed_in.may(&Method::PUT, "/api/v1/budgets/{kind}/{id}"),
+            fields,
+            problems,
+            kinds: vec![("team", "A team"), ("owner", "An owner of keys")],
+        },
+        failed,
+    )
 }
 
 /// All budgets of owners and teams.

@@ -60,7 +60,7 @@ pub use error::{PageProblem, not_found};
 pub use field_problems::FieldProblems;
 pub use form::{Fields, SignedForm};
 pub use notice::{Notice, done};
-pub use render::page;
+pub use render::{form_page, page};
 pub use shell::PageShell;
 pub use signed_in::SignedIn;
 

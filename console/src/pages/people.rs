@@ -2,12 +2,15 @@
 
 use askama::Template;
 use axum::extract::{Path, RawQuery, State};
-use axum::response::{IntoResponse as _, Response};
-use http::{HeaderMap, Method, StatusCode};
+use axum::response::Response;
+use http::{HeaderMap, Method};
 
 use super::confirm::ShownOnce;
 use super::form::Fields;
-use super::{FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, page};
+use super::text;
+use super::{
+    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page, page,
+};
 use crate::api::paging::PageParams;
 use crate::api::parts::{Body, InPath, Params};
 use crate::api::people::{self, NewPersonBody, PersonChangeBody, PersonView};
@@ -43,9 +46,7 @@ struct PeoplePage {
 
 /// The path of a person's forms. Ids may have any letters.
 fn path_of(act: &str, id: &str) -> String {
-    let id: String = form_urlencoded::byte_serialize(id.as_bytes()).collect();
-    // A form writes a blank as a plus; in a path that is a plus.
-    format!("/people/{}/{act}", id.replace('+', "%20"))
+    format!("/people/{}/{act}", text::in_path(id))
 }
 
 async fn show(
@@ -67,21 +68,18 @@ async fn show(
         person,
     });
     let failed = !problems.is_empty();
-    let page = page(&PeoplePage {
-        shell: signed_in.shell("People"),
-        people: lines.collect(),
-        next: found.next,
-        may_change: signed_in.may(&Method::POST, "/api/v1/people"),
-        fields,
-        problems,
-        roles: ROLES.to_vec(),
-    })?;
-    let status = if failed {
-        StatusCode::UNPROCESSABLE_ENTITY
-    } else {
-        StatusCode::OK
-    };
-    Ok((status, page).into_response())
+    form_page(
+        &PeoplePage {
+            shell: signed_in.shell("People"),
+            people: lines.collect(),
+            next: found.next,
+            may_change: signed_in.may(&Method::POST, "/api/v1/people"),
+            fields,
+            problems,
+            roles: ROLES.to_vec(),
+        },
+        failed,
+    )
 }
 
 /// Everybody.

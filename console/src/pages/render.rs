@@ -2,6 +2,7 @@
 
 use askama::Template;
 use axum::response::{Html, IntoResponse as _, Response};
+use http::StatusCode;
 
 use super::error::PageProblem;
 
@@ -11,4 +12,17 @@ use super::error::PageProblem;
 /// It cannot be rendered.
 pub fn page<T: Template>(template: &T) -> Result<Response, PageProblem> {
     Ok(Html(template.render()?).into_response())
+}
+
+/// A page with a form: 422 where it is shown again with what is wrong.
+///
+/// # Errors
+/// It cannot be rendered.
+pub fn form_page<T: Template>(template: &T, failed: bool) -> Result<Response, PageProblem> {
+    let status = if failed {
+        StatusCode::UNPROCESSABLE_ENTITY
+    } else {
+        StatusCode::OK
+    };
+    Ok((status, page(template)?).into_response())
 }

@@ -2,14 +2,15 @@
 
 use askama::Template;
 use axum::extract::{Path, RawQuery, State};
-use axum::response::{IntoResponse as _, Response};
-use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::response::Response;
+use http::{HeaderMap, HeaderValue, Method};
 use serde_json::Value;
 
 use super::confirm::{Confirm, ShownOnce};
 use super::form::Fields;
 use super::{
-    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, page, text,
+    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page, page,
+    text,
 };
 use crate::api::documents;
 use crate::api::envoys::{self, EnrolmentView, EnvoyView, NewEnvoyBody};
@@ -83,24 +84,21 @@ async fn show(
         }
     });
     let failed = !problems.is_empty();
-    let page = page(&SettingsPage {
-        shell: signed_in.shell("Settings"),
-        envoys: lines.collect(),
-        next: found.next,
-        webhooks: hooks.items,
-        gateway: state.gateway.clone(),
-        is_https: state.https,
-        has_sealing_keys: state.sealing_keys.is_some(),
-        may_change: signed_in.may(&Method::POST, "/api/v1/envoys"),
-        fields,
-        problems,
-    })?;
-    let status = if failed {
-        StatusCode::UNPROCESSABLE_ENTITY
-    } else {
-        StatusCode::OK
-    };
-    Ok((status, page).into_response())
+    form_page(
+        &SettingsPage {
+            shell: signed_in.shell("Settings"),
+            envoys: lines.collect(),
+            next: found.next,
+            webhooks: hooks.items,
+            gateway: state.gateway.clone(),
+            is_https: state.https,
+            has_sealing_keys: state.sealing_keys.is_some(),
+            may_change: signed_in.may(&Method::POST, "/api/v1/envoys"),
+            fields,
+            problems,
+        },
+        failed,
+    )
 }
 
 /// How everything is set up.

@@ -2,15 +2,16 @@
 
 use askama::Template;
 use axum::extract::{Path, RawQuery, State};
-use axum::response::{IntoResponse as _, Response};
-use http::{Method, StatusCode};
+use axum::response::Response;
+use http::Method;
 
 use super::confirm::Confirm;
 use super::documents::path_with;
 use super::form::Fields;
 use super::keys::{once, terms};
 use super::{
-    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, allowed, done, page,
+    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, allowed, done, form_page,
+    page,
 };
 use crate::allowance::KeyAllowance;
 use crate::api::paging::PageParams;
@@ -98,14 +99,6 @@ impl TeamForm {
             names: FIELDS.to_vec(),
             numbers: numbers.into_iter().chain(budgets).collect(),
         })
-    }
-
-    fn status(&self) -> StatusCode {
-        if self.problems.is_empty() {
-            StatusCode::OK
-        } else {
-            StatusCode::UNPROCESSABLE_ENTITY
-        }
     }
 }
 
@@ -217,15 +210,15 @@ async fn show_all(
     };
     let found = teams::list(State(state.clone()), Params(place)).await?.0;
     let form = TeamForm::new(&state, "/teams".to_owned(), true, fields, problems).await?;
-    let status = form.status();
-    let page = page(&TeamsPage {
+    let failed = !form.problems.is_empty();
+    let page = TeamsPage {
         shell: signed_in.shell("Teams"),
         lines: found.items.into_iter().map(line).collect(),
         next: found.next,
         may_change: signed_in.may(&Method::POST, "/api/v1/teams"),
         form,
-    })?;
-    Ok((status, page).into_response())
+    };
+    form_page(&page, failed)
 }
 
 /// All teams.
@@ -308,12 +301,8 @@ async fn show_one(
     let (fields, problems) = sent.team.unwrap_or_else(stored);
     let form = TeamForm::new(&state, path_of(id, ""), false, fields, problems).await?;
     let (member, member_problems) = sent.member;
-    let status = if member_problems.is_empty() {
-        form.status()
-    } else {
-        StatusCode::UNPROCESSABLE_ENTITY
-    };
-    let page = page(&TeamPage {
+    let failed = !form.problems.is_empty() || !member_problems.is_empty();
+    let page = TeamPage {
         shell: signed_in.shell(&team.name),
         line: line(team),
         members: found.items,
@@ -322,8 +311,8 @@ async fn show_one(
         form,
         member,
         member_problems,
-    })?;
-    Ok((status, page).into_response())
+    };
+    form_page(&page, failed)
 }
 
 /// One team.

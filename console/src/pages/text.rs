@@ -1,5 +1,6 @@
 //! How values are written on pages.
 
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use rust_decimal::Decimal;
 
 /// A moment for readers without JavaScript: `2026-11-24 11:00 UTC`. What is no moment stays as it is.
@@ -95,6 +96,11 @@ pub fn fullness(percent: u8) -> &'static str {
         80..=99 => "warn",
         _ => "",
     }
+}
+
+/// A part of a path, whatever letters it has.
+pub fn in_path(part: &str) -> String {
+    utf8_percent_encode(part, NON_ALPHANUMERIC).to_string()
 }
 
 /// A time that a field of type `datetime-local` has, in UTC, as the API wants it. Anything else stays as it is.

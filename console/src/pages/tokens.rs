@@ -2,14 +2,15 @@
 
 use askama::Template;
 use axum::extract::{Path, RawQuery, State};
-use axum::response::{IntoResponse as _, Response};
-use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::response::Response;
+use http::{HeaderMap, HeaderValue, Method};
 use serde_json::Value;
 
 use super::confirm::{Confirm, ShownOnce};
 use super::form::Fields;
 use super::{
-    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, page, text,
+    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page, page,
+    text,
 };
 use crate::api::paging::PageParams;
 use crate::api::parts::{Body, InPath, Params};
@@ -44,20 +45,17 @@ async fn show(
     };
     let found = tokens::list(State(state), caller, Params(place)).await?.0;
     let failed = !problems.is_empty();
-    let page = page(&TokensPage {
-        shell: signed_in.shell("Tokens"),
-        tokens: found.items,
-        next: found.next,
-        is_admin: signed_in.role() == Role::Admin,
-        fields,
-        problems,
-    })?;
-    let status = if failed {
-        StatusCode::UNPROCESSABLE_ENTITY
-    } else {
-        StatusCode::OK
-    };
-    Ok((status, page).into_response())
+    form_page(
+        &TokensPage {
+            shell: signed_in.shell("Tokens"),
+            tokens: found.items,
+            next: found.next,
+            is_admin: signed_in.role() == Role::Admin,
+            fields,
+            problems,
+        },
+        failed,
+    )
 }
 
 /// One's own tokens; an admin's are everybody's.

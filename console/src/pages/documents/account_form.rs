@@ -2,10 +2,9 @@
 
 use askama::Template;
 use axum::extract::{Path, RawQuery, State};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use serde_json::{Map, Value, json};
 
-use super::draft::status;
 use super::editing::{self, Edited, Outcome};
 use super::group_form::{find, named};
 use super::{items, members, path_with, text_at};
@@ -13,7 +12,7 @@ use crate::api::{ApiProblem, ConsoleState};
 use crate::documents::Difference;
 use crate::pages::form::Fields;
 use crate::pages::{
-    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, page,
+    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page,
 };
 
 /// The fields that are texts.
@@ -96,24 +95,26 @@ fn show(signed_in: &SignedIn, edited: &Edited, shown: Shown<'_>) -> Result<Respo
     } else {
         "Add an account"
     };
-    let page = page(&AccountFormPage {
-        shell: signed_in.shell(title),
-        group: shown.group.to_owned(),
-        group_path: path_with(&format!("{draft}/group"), &[("group", shown.group)]),
-        action: path_with(
-            &format!("{draft}/account"),
-            &[("group", shown.group), ("account", shown.account)],
-        ),
-        revision: edited.draft.revision,
-        is_new: !is_known,
-        fields: shown.fields,
-        problems: shown.problems,
-        names: FIELDS.to_vec(),
+    form_page(
+        &AccountFormPage {
+            shell: signed_in.shell(title),
+            group: shown.group.to_owned(),
+            group_path: path_with(&format!("{draft}/group"), &[("group", shown.group)]),
+            action: path_with(
+                &format!("{draft}/account"),
+                &[("group", shown.group), ("account", shown.account)],
+            ),
+            revision: edited.draft.revision,
+            is_new: !is_known,
+            fields: shown.fields,
+            problems: shown.problems,
+            names: FIELDS.to_vec(),
+            failed,
+            differences: shown.differences,
+            draft,
+        },
         failed,
-        differences: shown.differences,
-        draft,
-    })?;
-    Ok((status(failed), page).into_response())
+    )
 }
 
 /// The form of an account, or for a new one.

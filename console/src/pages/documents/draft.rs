@@ -2,8 +2,8 @@
 
 use askama::Template;
 use axum::extract::{Path, State};
-use axum::response::{IntoResponse as _, Response};
-use http::{Method, StatusCode};
+use axum::response::Response;
+use http::Method;
 use serde_json::Value;
 
 use super::shown::{self, GroupShown};
@@ -13,7 +13,7 @@ use crate::api::problem::PlacedProblem;
 use crate::api::{ConsoleState, documents, drafts, moment};
 use crate::documents::{Difference, differences};
 use crate::pages::form::Fields;
-use crate::pages::{FieldProblems, PageProblem, PageShell, SignedIn, page};
+use crate::pages::{FieldProblems, PageProblem, PageShell, SignedIn, form_page};
 use crate::store::drafts::Draft;
 
 /// The most differences that a page shows.
@@ -146,36 +146,29 @@ pub(super) async fn show(
         group,
     });
     let failed = !problems.is_empty();
-    let page = page(&DraftPage {
-        shell: signed_in.shell("Draft"),
-        path: format!("/drafts/{id}"),
-        new_group: format!("/drafts/{id}/group"),
-        revision: draft.revision,
-        based_on: draft.based_on,
-        author: draft.author,
-        changed_at: moment(draft.changed_at),
-        fields: Fields::default().with("note", draft.note),
-        problems,
-        overtaken,
-        is_json,
-        is_valid: checked.valid,
-        wrong: lines(&checked.problems, id, &document),
-        warnings: lines(&checked.warnings, id, &document),
-        changes,
-        more_changes,
-        groups: groups.collect(),
-        may_change: signed_in.may(&Method::PUT, "/api/v1/drafts/{id}"),
-    })?;
-    Ok((status(failed), page).into_response())
-}
-
-/// The status of a page that shows a form again.
-pub(super) const fn status(failed: bool) -> StatusCode {
-    if failed {
-        StatusCode::UNPROCESSABLE_ENTITY
-    } else {
-        StatusCode::OK
-    }
+    form_page(
+        &DraftPage {
+            shell: signed_in.shell("Draft"),
+            path: format!("/drafts/{id}"),
+            new_group: format!("/drafts/{id}/group"),
+            revision: draft.revision,
+            based_on: draft.based_on,
+            author: draft.author,
+            changed_at: moment(draft.changed_at),
+            fields: Fields::default().with("note", draft.note),
+            problems,
+            overtaken,
+            is_json,
+            is_valid: checked.valid,
+            wrong: lines(&checked.problems, id, &document),
+            warnings: lines(&checked.warnings, id, &document),
+            changes,
+            more_changes,
+            groups: groups.collect(),
+            may_change: signed_in.may(&Method::PUT, "/api/v1/drafts/{id}"),
+        },
+        failed,
+    )
 }
 
 /// The text of a draft.
@@ -205,16 +198,18 @@ pub(super) fn show_text(
     differences: Vec<Difference>,
 ) -> Result<Response, PageProblem> {
     let failed = !problems.is_empty();
-    let page = page(&TextPage {
-        shell: signed_in.shell("Text of the draft"),
-        path: format!("/drafts/{}", draft.id),
-        revision: draft.revision,
-        fields,
-        problems,
-        differences,
-        may_change: signed_in.may(&Method::PUT, "/api/v1/drafts/{id}"),
-    })?;
-    Ok((status(failed), page).into_response())
+    form_page(
+        &TextPage {
+            shell: signed_in.shell("Text of the draft"),
+            path: format!("/drafts/{}", draft.id),
+            revision: draft.revision,
+            fields,
+            problems,
+            differences,
+            may_change: signed_in.may(&Method::PUT, "/api/v1/drafts/{id}"),
+        },
+        failed,
+    )
 }
 
 #[cfg(test)]

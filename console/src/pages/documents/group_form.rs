@@ -2,10 +2,9 @@
 
 use askama::Template;
 use axum::extract::{Path, RawQuery, State};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use serde_json::{Map, Value, json};
 
-use super::draft::status;
 use super::editing::{self, Edited, Outcome};
 use super::members::{self, BUDGETS, GATES, NUMBERS};
 use super::shown::{self, GroupShown};
@@ -14,7 +13,7 @@ use crate::api::ConsoleState;
 use crate::documents::Difference;
 use crate::pages::form::Fields;
 use crate::pages::{
-    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, page,
+    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page,
 };
 
 /// The entries of Mixed groups, with what they take.
@@ -217,42 +216,44 @@ fn show(
     let gates = GATES.iter().filter(|(.., of)| *of == protocol);
     let title = if group.is_some() { id } else { "Add a group" };
     let entries = entries(&edited.document, &fields);
-    let page = page(&GroupFormPage {
-        shell: signed_in.shell(title),
-        action: path_with(&format!("{draft}/group"), &[("group", id)]),
-        revision: edited.draft.revision,
-        is_new: group.is_none(),
-        is_mixed: protocol == "Mixed",
-        problems,
-        names: FIELDS.to_vec(),
+    form_page(
+        &GroupFormPage {
+            shell: signed_in.shell(title),
+            action: path_with(&format!("{draft}/group"), &[("group", id)]),
+            revision: edited.draft.revision,
+            is_new: group.is_none(),
+            is_mixed: protocol == "Mixed",
+            problems,
+            names: FIELDS.to_vec(),
+            failed,
+            differences,
+            protocols: vec![
+                ("A", "A: OpenAI-style"),
+                ("B", "B: Anthropic-style"),
+                ("C", "C: Gemini-style"),
+                ("Mixed", "Mixed: by path"),
+            ],
+            kinds: vec![
+                ("", "strict"),
+                ("current", "current: what today’s SDKs send, too"),
+            ],
+            gates: gates.map(|(name, title, _)| (*name, *title)).collect(),
+            entries,
+            models: models.collect(),
+            accounts: accounts.collect(),
+            new_model: path_with(&format!("{draft}/model"), &[("group", id)]),
+            new_account: path_with(&format!("{draft}/account"), &[("group", id)]),
+            numbers: NUMBERS
+                .map(|(name, title)| (format!("limits.{name}"), title))
+                .to_vec(),
+            budgets: BUDGETS
+                .map(|(name, title)| (format!("limits.budget.{name}"), title))
+                .to_vec(),
+            fields,
+            draft,
+        },
         failed,
-        differences,
-        protocols: vec![
-            ("A", "A: OpenAI-style"),
-            ("B", "B: Anthropic-style"),
-            ("C", "C: Gemini-style"),
-            ("Mixed", "Mixed: by path"),
-        ],
-        kinds: vec![
-            ("", "strict"),
-            ("current", "current: what today’s SDKs send, too"),
-        ],
-        gates: gates.map(|(name, title, _)| (*name, *title)).collect(),
-        entries,
-        models: models.collect(),
-        accounts: accounts.collect(),
-        new_model: path_with(&format!("{draft}/model"), &[("group", id)]),
-        new_account: path_with(&format!("{draft}/account"), &[("group", id)]),
-        numbers: NUMBERS
-            .map(|(name, title)| (format!("limits.{name}"), title))
-            .to_vec(),
-        budgets: BUDGETS
-            .map(|(name, title)| (format!("limits.budget.{name}"), title))
-            .to_vec(),
-        fields,
-        draft,
-    })?;
-    Ok((status(failed), page).into_response())
+    )
 }
 
 /// The form of a group, or for a new one.

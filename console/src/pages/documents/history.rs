@@ -2,10 +2,9 @@
 
 use askama::Template;
 use axum::extract::{Path, RawQuery, State};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use http::Method;
 
-use super::draft::status;
 use super::editing::if_match;
 use super::parsed;
 use crate::api::documents::{self, DocumentHead, PublishAgainBody};
@@ -15,7 +14,7 @@ use crate::api::{ApiProblem, ConsoleState, moment};
 use crate::documents::{Difference, differences};
 use crate::pages::form::Fields;
 use crate::pages::{
-    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, page,
+    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page, page,
 };
 use crate::store::documents::PublishedDocument;
 
@@ -102,21 +101,23 @@ async fn show(
         differences(&text(current.as_ref()), &text(Some(&shown)))
     };
     let failed = !problems.is_empty();
-    let page = page(&VersionPage {
-        shell: signed_in.shell(format!("Version {version}")),
-        version,
-        author: shown.author,
-        note: shown.note,
-        at: moment(shown.published_at),
-        in_force,
-        changes,
-        text: shown.body,
-        fields,
-        problems,
-        may_publish: in_force != version
-            && signed_in.may(&Method::POST, "/api/v1/documents/{version}/publish"),
-    })?;
-    Ok((status(failed), page).into_response())
+    form_page(
+        &VersionPage {
+            shell: signed_in.shell(format!("Version {version}")),
+            version,
+            author: shown.author,
+            note: shown.note,
+            at: moment(shown.published_at),
+            in_force,
+            changes,
+            text: shown.body,
+            fields,
+            problems,
+            may_publish: in_force != version
+                && signed_in.may(&Method::POST, "/api/v1/documents/{version}/publish"),
+        },
+        failed,
+    )
 }
 
 /// Publishes a version again.

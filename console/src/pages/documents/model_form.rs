@@ -2,10 +2,9 @@
 
 use askama::Template;
 use axum::extract::{Path, RawQuery, State};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use serde_json::{Map, Value, json};
 
-use super::draft::status;
 use super::editing::{self, Edited, Outcome};
 use super::group_form::{find, named};
 use super::members::{self, PRICES};
@@ -14,7 +13,7 @@ use crate::api::{ApiProblem, ConsoleState};
 use crate::documents::Difference;
 use crate::pages::form::Fields;
 use crate::pages::{
-    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, page,
+    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page,
 };
 
 /// The fields that have problems shown at them.
@@ -137,40 +136,42 @@ fn show(signed_in: &SignedIn, edited: &Edited, shown: Shown<'_>) -> Result<Respo
     let prices = of.and_then(|model| model.get("prices"));
     let has_other = |name: &str| prices.is_some_and(|prices| prices.get(name).is_some());
     let failed = shown.failed;
-    let page = page(&ModelFormPage {
-        shell: signed_in.shell(if of.is_some() {
-            shown.model
-        } else {
-            "Add a model"
-        }),
-        group: shown.group.to_owned(),
-        group_path: path_with(&format!("{draft}/group"), &[("group", shown.group)]),
-        action: path_with(
-            &format!("{draft}/model"),
-            &[("group", shown.group), ("model", shown.model)],
-        ),
-        revision: edited.draft.revision,
-        is_new: of.is_none(),
-        fields: shown.fields,
-        problems: shown.problems,
-        names: FIELDS.to_vec(),
+    form_page(
+        &ModelFormPage {
+            shell: signed_in.shell(if of.is_some() {
+                shown.model
+            } else {
+                "Add a model"
+            }),
+            group: shown.group.to_owned(),
+            group_path: path_with(&format!("{draft}/group"), &[("group", shown.group)]),
+            action: path_with(
+                &format!("{draft}/model"),
+                &[("group", shown.group), ("model", shown.model)],
+            ),
+            revision: edited.draft.revision,
+            is_new: of.is_none(),
+            fields: shown.fields,
+            problems: shown.problems,
+            names: FIELDS.to_vec(),
+            failed,
+            differences: shown.differences,
+            kinds: vec![("", "text"), ("image", "image")],
+            pricings: vec![
+                ("own", "Those below"),
+                ("catalogue", "From the catalogue"),
+                ("free", "It is free"),
+                ("none", "None: its charges are not known"),
+            ],
+            prices: PRICES
+                .map(|(name, title)| (format!("prices.{name}"), title))
+                .to_vec(),
+            has_other_prices: has_other("tiers") || has_other("per_call"),
+            is_a: group.is_some_and(|group| text_at(group, "protocol") == "A"),
+            draft,
+        },
         failed,
-        differences: shown.differences,
-        kinds: vec![("", "text"), ("image", "image")],
-        pricings: vec![
-            ("own", "Those below"),
-            ("catalogue", "From the catalogue"),
-            ("free", "It is free"),
-            ("none", "None: its charges are not known"),
-        ],
-        prices: PRICES
-            .map(|(name, title)| (format!("prices.{name}"), title))
-            .to_vec(),
-        has_other_prices: has_other("tiers") || has_other("per_call"),
-        is_a: group.is_some_and(|group| text_at(group, "protocol") == "A"),
-        draft,
-    })?;
-    Ok((status(failed), page).into_response())
+    )
 }
 
 /// The form of a model, or for a new one.

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::extract::{Path, RawQuery, State};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use http::{Method, StatusCode};
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ use crate::api::{ConsoleState, key_models};
 use crate::client_setup::{self, ClientSetup};
 use crate::pages::form::Fields;
 use crate::pages::{
-    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, page,
+    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page, page,
 };
 
 #[derive(Template)]
@@ -82,29 +82,26 @@ async fn form(
         ),
     };
     let wrong = !problems.is_empty();
-    let page = page(&KeyFormPage {
-        shell: signed_in.shell(title),
-        action,
-        back,
-        back_title,
-        is_new: of.is_none(),
-        groups,
-        fields,
-        problems,
-        names: FIELDS.to_vec(),
-        numbers: NUMBERS
-            .map(|(name, title)| (format!("limits.{name}"), title))
-            .to_vec(),
-        budgets: BUDGETS
-            .map(|(name, title)| (format!("limits.budget.{name}"), title))
-            .to_vec(),
-    })?;
-    let status = if wrong {
-        StatusCode::UNPROCESSABLE_ENTITY
-    } else {
-        StatusCode::OK
-    };
-    Ok((status, page).into_response())
+    form_page(
+        &KeyFormPage {
+            shell: signed_in.shell(title),
+            action,
+            back,
+            back_title,
+            is_new: of.is_none(),
+            groups,
+            fields,
+            problems,
+            names: FIELDS.to_vec(),
+            numbers: NUMBERS
+                .map(|(name, title)| (format!("limits.{name}"), title))
+                .to_vec(),
+            budgets: BUDGETS
+                .map(|(name, title)| (format!("limits.budget.{name}"), title))
+                .to_vec(),
+        },
+        wrong,
+    )
 }
 
 /// The form for a new key.

@@ -2,8 +2,8 @@
 
 use askama::Template;
 use axum::extract::{Path, State};
-use axum::response::{IntoResponse as _, Response};
-use http::{Method, StatusCode};
+use axum::response::Response;
+use http::Method;
 
 use super::path_of;
 use crate::api::ConsoleState;
@@ -15,7 +15,7 @@ use crate::pages::confirm::Confirm;
 use crate::pages::form::Fields;
 use crate::pages::keys::{made_page, name_of, once};
 use crate::pages::{
-    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, page,
+    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page, page,
 };
 
 #[derive(Template)]
@@ -43,19 +43,16 @@ async fn rotate_form(
     problems: FieldProblems,
 ) -> Result<Response, PageProblem> {
     let failed = !problems.is_empty();
-    let page = page(&OwnRotatePage {
-        shell: signed_in.shell("Rotate the key"),
-        action: path_of(id, "rotate"),
-        name: name(state, signed_in, id).await?,
-        fields,
-        problems,
-    })?;
-    let status = if failed {
-        StatusCode::UNPROCESSABLE_ENTITY
-    } else {
-        StatusCode::OK
-    };
-    Ok((status, page).into_response())
+    form_page(
+        &OwnRotatePage {
+            shell: signed_in.shell("Rotate the key"),
+            action: path_of(id, "rotate"),
+            name: name(state, signed_in, id).await?,
+            fields,
+            problems,
+        },
+        failed,
+    )
 }
 
 /// Asks how one's own key is to be rotated.

@@ -2,8 +2,8 @@
 
 use askama::Template;
 use axum::extract::State;
-use axum::response::{IntoResponse as _, Response};
-use http::{Method, StatusCode};
+use axum::response::Response;
+use http::Method;
 
 use super::own::{allows, has_room, own_teams};
 use crate::api::budgets::BudgetBody;
@@ -12,7 +12,7 @@ use crate::api::parts::Body;
 use crate::api::{ConsoleState, key_models};
 use crate::pages::form::Fields;
 use crate::pages::keys::{made_page, once, terms};
-use crate::pages::{FieldProblems, PageProblem, PageShell, SignedForm, SignedIn, page};
+use crate::pages::{FieldProblems, PageProblem, PageShell, SignedForm, SignedIn, form_page};
 
 /// The names of the fields.
 const FIELDS: [&str; 7] = [
@@ -51,24 +51,21 @@ async fn form(
     let in_force = key_models::groups(state).await?.into_iter();
     let groups = in_force.filter(|(id, _)| may.contains(&id));
     let failed = !problems.is_empty();
-    let page = page(&NewKeyPage {
-        shell: signed_in.shell("Create a key"),
-        groups: groups.map(|(id, _)| (id.clone(), id)).collect(),
-        allowed: teams
-            .iter()
-            .map(|team| (team.name.clone(), allows(team)))
-            .collect(),
-        teams: teams.into_iter().map(|team| (team.id, team.name)).collect(),
-        fields,
-        problems,
-        names: FIELDS.to_vec(),
-    })?;
-    let status = if failed {
-        StatusCode::UNPROCESSABLE_ENTITY
-    } else {
-        StatusCode::OK
-    };
-    Ok((status, page).into_response())
+    form_page(
+        &NewKeyPage {
+            shell: signed_in.shell("Create a key"),
+            groups: groups.map(|(id, _)| (id.clone(), id)).collect(),
+            allowed: teams
+                .iter()
+                .map(|team| (team.name.clone(), allows(team)))
+                .collect(),
+            teams: teams.into_iter().map(|team| (team.id, team.name)).collect(),
+            fields,
+            problems,
+            names: FIELDS.to_vec(),
+        },
+        failed,
+    )
 }
 
 /// The form for a new key.

@@ -69,9 +69,8 @@ async fn part(state: &ConsoleState, caller: &Caller) -> Result<String, PageProbl
 
 fn key(view: UsageView) -> TopKey {
     let id = view.values.get("key").cloned().unwrap_or_default();
-    let path = percent_encoding::utf8_percent_encode(&id, percent_encoding::NON_ALPHANUMERIC);
     TopKey {
-        path: format!("/keys/{path}"),
+        path: format!("/keys/{}", text::in_path(&id)),
         spent: text::amount(&view.currency, &view.charge),
         requests: text::count(view.count("requests")),
         id,

@@ -47,11 +47,9 @@ impl RequestRow {
         Self {
             path: path(&request.id),
             clock: text::clock(&at),
-            key: line.text("trilane.key.id").map(|id| {
-                let path =
-                    percent_encoding::utf8_percent_encode(id, percent_encoding::NON_ALPHANUMERIC);
-                (format!("/keys/{path}"), id.to_owned())
-            }),
+            key: line
+                .text("trilane.key.id")
+                .map(|id| (format!("/keys/{}", text::in_path(id)), id.to_owned())),
             owner: text_at("trilane.key.owner"),
             model: line
                 .text("trilane.model")

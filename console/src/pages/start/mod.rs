@@ -8,7 +8,7 @@ use core::borrow::Borrow;
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Redirect, Response};
-use http::{HeaderMap, Method, StatusCode};
+use http::{HeaderMap, Method};
 
 pub use models::{models, save_models};
 pub use vendor::{save_vendor, vendor};
@@ -17,7 +17,8 @@ use super::confirm::Confirm;
 use super::documents::{if_match, path_with};
 use super::form::Fields;
 use super::{
-    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, page, text,
+    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page, page,
+    text,
 };
 use crate::api::keys::{self, KeyListParams};
 use crate::api::paging::PageParams;
@@ -181,41 +182,34 @@ async fn show(
         (id, title)
     });
     let failed = !problems.is_empty();
-    let page = page(&StartPage {
-        shell: signed_in.shell("Get started"),
-        setup,
-        vendors: vendors.into_iter().map(line).collect(),
-        presets: PRESETS
-            .iter()
-            .map(|preset| {
-                let path = path_with("/start/vendor", &[("vendor", preset.name)]);
-                (title(preset), path)
-            })
-            .collect(),
-        wrong,
-        problems,
-        may_change: signed_in.may(&Method::PUT, PUT_VENDOR),
-        can_seal: state.sealing_keys.is_some(),
-        groups: groups.collect(),
-        fields: Fields::once()?
-            .with("group", first)
-            .with("label", "First key"),
-        no_problems: FieldProblems::default(),
-        envoys: envoys.items.len(),
-        has_keys: !keys.items.is_empty(),
-        may_create: signed_in.may(&Method::POST, "/api/v1/keys"),
-        address: format!("{scheme}://{host}"),
-    })?;
-    Ok((status(failed), page).into_response())
-}
-
-/// The status of a page whose form has, or has no, faults.
-const fn status(failed: bool) -> StatusCode {
-    if failed {
-        StatusCode::UNPROCESSABLE_ENTITY
-    } else {
-        StatusCode::OK
-    }
+    form_page(
+        &StartPage {
+            shell: signed_in.shell("Get started"),
+            setup,
+            vendors: vendors.into_iter().map(line).collect(),
+            presets: PRESETS
+                .iter()
+                .map(|preset| {
+                    let path = path_with("/start/vendor", &[("vendor", preset.name)]);
+                    (title(preset), path)
+                })
+                .collect(),
+            wrong,
+            problems,
+            may_change: signed_in.may(&Method::PUT, PUT_VENDOR),
+            can_seal: state.sealing_keys.is_some(),
+            groups: groups.collect(),
+            fields: Fields::once()?
+                .with("group", first)
+                .with("label", "First key"),
+            no_problems: FieldProblems::default(),
+            envoys: envoys.items.len(),
+            has_keys: !keys.items.is_empty(),
+            may_create: signed_in.may(&Method::POST, "/api/v1/keys"),
+            address: format!("{scheme}://{host}"),
+        },
+        failed,
+    )
 }
 
 /// Puts the draft in force.

@@ -2,13 +2,13 @@
 
 use askama::Template;
 use axum::extract::{RawQuery, State};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use http::Method;
 use serde_json::json;
 use trilane::config::document::PricesDocument;
 use trilane::money::Price;
 
-use super::{PUT_VENDOR, status, style};
+use super::{PUT_VENDOR, style};
 use crate::api::account_test::VendorTestView;
 use crate::api::parts::{Body, InPath};
 use crate::api::setup::{self, SetupVendorBody, SetupVendorView};
@@ -19,7 +19,7 @@ use crate::json_line::json_line;
 use crate::pages::documents::path_with;
 use crate::pages::form::Fields;
 use crate::pages::{
-    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, page,
+    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page,
 };
 use crate::prices;
 
@@ -196,21 +196,23 @@ struct Shown {
 fn show(signed_in: &SignedIn, shown: Shown) -> Result<Response, PageProblem> {
     let failed = !shown.problems.is_empty();
     let group = shown.vendor.group.clone();
-    let page = page(&ModelsPage {
-        shell: signed_in.shell(format!("Models of {group}")),
-        action: path_with("/start/models", &[("group", &group)]),
-        vendor_path: path_with("/start/vendor", &[("group", &group)]),
-        style: style(&shown.vendor.protocol),
-        vendor: shown.vendor,
-        told: shown.told,
-        rows: shown.rows,
-        more: shown.more,
-        names: vec!["more"],
-        problems: shown.problems,
+    form_page(
+        &ModelsPage {
+            shell: signed_in.shell(format!("Models of {group}")),
+            action: path_with("/start/models", &[("group", &group)]),
+            vendor_path: path_with("/start/vendor", &[("group", &group)]),
+            style: style(&shown.vendor.protocol),
+            vendor: shown.vendor,
+            told: shown.told,
+            rows: shown.rows,
+            more: shown.more,
+            names: vec!["more"],
+            problems: shown.problems,
+            failed,
+            differences: shown.differences,
+        },
         failed,
-        differences: shown.differences,
-    })?;
-    Ok((status(failed), page).into_response())
+    )
 }
 
 /// The models that a vendor lists, those of the draft among them.

@@ -6,7 +6,7 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use http::Method;
 use zeroize::Zeroizing;
 
-use super::{PUT_VENDOR, status, title};
+use super::{PUT_VENDOR, title};
 use crate::api::account_test::VendorTestView;
 use crate::api::parts::{Body, InPath};
 use crate::api::setup::{self, SetupVendorBody};
@@ -14,7 +14,7 @@ use crate::api::vendor_models::{self, OfferedModel, VendorAskBody, VendorModel};
 use crate::api::{ApiProblem, ConsoleState};
 use crate::pages::documents::path_with;
 use crate::pages::form::Fields;
-use crate::pages::{FieldProblems, PageProblem, PageShell, SignedForm, SignedIn, page};
+use crate::pages::{FieldProblems, PageProblem, PageShell, SignedForm, SignedIn, form_page};
 use crate::vendors::{COMPATIBLE, VendorPreset};
 
 /// The fields that have problems shown at them.
@@ -52,18 +52,20 @@ fn show(
     let preset = VendorPreset::named(fields.get("vendor")).ok_or_else(ApiProblem::not_found)?;
     let failed = !problems.is_empty() || told.is_some();
     let is_own = preset.name == COMPATIBLE;
-    let page = page(&VendorFormPage {
-        shell: signed_in.shell(format!("Add {}", title(preset))),
-        is_own,
-        is_new: fields.get("revision").is_empty(),
-        protocols: PROTOCOLS.to_vec(),
-        names: FIELDS.to_vec(),
-        fields,
-        problems,
-        told,
-        may_name,
-    })?;
-    Ok((status(failed), page).into_response())
+    form_page(
+        &VendorFormPage {
+            shell: signed_in.shell(format!("Add {}", title(preset))),
+            is_own,
+            is_new: fields.get("revision").is_empty(),
+            protocols: PROTOCOLS.to_vec(),
+            names: FIELDS.to_vec(),
+            fields,
+            problems,
+            told,
+            may_name,
+        },
+        failed,
+    )
 }
 
 /// The form of a vendor: a new one of this kind, or one that is in the draft.
