@@ -5,7 +5,7 @@ use core::fmt;
 use crate::head::{Head, Occurrence};
 use crate::keys::KeyDigest;
 use crate::protocol::Protocol;
-use crate::protocol::query::Target;
+use crate::protocol::query::RequestTarget;
 use crate::protocol::{Endpoint, generate, messages, responses};
 
 /// The longest API key, in bytes.
@@ -13,7 +13,7 @@ pub const MAX_KEY_BYTES: usize = 256;
 
 /// How a client hands over its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum CredentialForm {
     /// `authorization: Bearer <key>` (RFC 6750, section 2.1; the scheme in any case).
     Bearer,
     /// `x-api-key: <key>`.
@@ -61,7 +61,7 @@ pub enum Presented {
     Key(ApiKey),
 }
 
-impl Form {
+impl CredentialForm {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Bearer, Self::XApiKey, Self::VcApiKey, Self::Query];
 
@@ -93,7 +93,7 @@ impl Form {
     }
 
     /// Reads what the request presents in this form.
-    pub fn read(self, head: &Head, target: &Target<'_>) -> Presented {
+    pub fn read(self, head: &Head, target: &RequestTarget<'_>) -> Presented {
         match self {
             Self::Bearer => match head.single(responses::KEY_HEADER) {
                 Occurrence::Once(value) => bearer(value).into(),

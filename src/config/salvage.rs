@@ -33,7 +33,8 @@ impl Document {
 /// Every problem of a document that is no JSON, or has another form than a document's.
 fn problems(bytes: &[u8]) -> Problems {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
-    let read = Members::deserialize(&mut reader).and_then(|members| reader.end().map(|()| members));
+    let read = DocumentMembers::deserialize(&mut reader)
+        .and_then(|members| reader.end().map(|()| members));
     let members = match read {
         Ok(members) => members.0,
         Err(error) if error.is_data() => {
@@ -84,13 +85,13 @@ pub fn problems_of_key(text: &str) -> Problems {
 }
 
 /// The members of the document, each as it is written.
-struct Members<'a>(Vec<(String, &'a RawValue)>);
+struct DocumentMembers<'a>(Vec<(String, &'a RawValue)>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for DocumentMembers<'a> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Each;
         impl<'de> Visitor<'de> for Each {
-            type Value = Members<'de>;
+            type Value = DocumentMembers<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
@@ -101,7 +102,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
                 while let Some(member) = map.next_entry()? {
                     members.push(member);
                 }
-                Ok(Members(members))
+                Ok(DocumentMembers(members))
             }
         }
         deserializer.deserialize_map(Each)

@@ -194,7 +194,7 @@ mod tests {
 
     /// What the release before feeds reads.
     #[derive(Deserialize)]
-    struct Before {
+    struct FormatBeforeFeeds {
         format: u32,
     }
 
@@ -215,7 +215,7 @@ mod tests {
             }
             let document = Document::parse(text.to_string().as_bytes()).unwrap();
             let bytes = encode(&document, edition(3), feed);
-            let before: Before = serde_json::from_slice(&bytes).unwrap();
+            let before: FormatBeforeFeeds = serde_json::from_slice(&bytes).unwrap();
             assert_eq!(before.format, format, "{case}");
             let in_force = decode(&bytes).unwrap();
             assert_eq!((in_force.epoch, in_force.feed), (3, feed), "{case}");

@@ -3,11 +3,11 @@
 use super::key_place::{accepts, protocol_of};
 use super::misplaced::misplaced;
 use super::request::{Caller, MisplacedKey};
-use crate::auth::{self, Form, KeyStatus, KeyStore, Presented};
+use crate::auth::{self, CredentialForm, KeyStatus, KeyStore, Presented};
 use crate::config::snapshot::InForce;
 use crate::head::Head;
 use crate::protocol::Endpoint;
-use crate::protocol::query::Target;
+use crate::protocol::query::RequestTarget;
 use crate::reply::Rejection;
 
 /// Who sent a request, and what only the key's holder asks for.
@@ -43,13 +43,13 @@ impl From<Rejection> for Unauthenticated {
 /// 401 where it has no valid key in a place that the key's group reads, 503 where that cannot be told yet.
 pub(super) fn authenticate(
     head: &Head,
-    target: &Target<'_>,
+    target: &RequestTarget<'_>,
     endpoint: &Endpoint,
     in_force: Option<&InForce>,
     world: &impl KeyStore,
 ) -> Result<Authenticated, Unauthenticated> {
     let mut presented = Vec::new();
-    for form in Form::of(endpoint) {
+    for form in CredentialForm::of(endpoint) {
         match form.read(head, target) {
             Presented::Absent => {}
             // Whatever stands in a later form, this one is wrong: in doubt the request is rejected.
@@ -67,7 +67,7 @@ pub(super) fn authenticate(
     // The forms whose key was looked up and is not valid.
     let mut invalid = Vec::new();
     for (form, key) in presented {
-        if form == Form::Query && !in_force.policy.query_key {
+        if form == CredentialForm::Query && !in_force.policy.query_key {
             continue;
         }
         match auth::authenticate(&key, in_force, world) {
@@ -84,7 +84,7 @@ pub(super) fn authenticate(
             }
         }
     }
-    let others = Form::ALL.into_iter();
+    let others = CredentialForm::ALL.into_iter();
     let others = others.filter(|form| !invalid.contains(form));
     Err(
         match misplaced(others, head, target, endpoint, in_force, world) {

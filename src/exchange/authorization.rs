@@ -5,7 +5,7 @@ use super::route::Route;
 use crate::config::policy::Clients;
 use crate::head::{Head, Occurrence};
 use crate::protocol::parameters::{self, ParameterError};
-use crate::protocol::query::Target;
+use crate::protocol::query::RequestTarget;
 use crate::protocol::{Endpoint, Permission, Protocol, generate, messages};
 use crate::reply::Rejection;
 
@@ -16,7 +16,7 @@ use crate::reply::Rejection;
 /// The first of these that the caller's group may not have.
 pub(super) fn authorize(
     head: &Head,
-    target: &Target<'_>,
+    target: &RequestTarget<'_>,
     endpoint: &Endpoint,
     caller: &Caller,
 ) -> Result<Route, Rejection> {

@@ -6,7 +6,7 @@ use super::route::Route;
 use super::upstream_request::UpstreamRequest;
 use crate::ledger::UsageStatus;
 use crate::model::Model;
-use crate::money::{Bill, Charge, Gap, Item, bill};
+use crate::money::{Bill, Charge, Gap, PricedUsage, bill};
 use crate::usage::Reading;
 
 /// The bill for what was used of a request's `model`, and by a call of `method`; `None` where nothing of it has a price.
@@ -43,7 +43,7 @@ fn models_bill(upstream: &UpstreamRequest, asked: &Rc<Model>, reading: &Reading)
     let own = answering(tool_models, route, reading).unwrap_or(asked);
     let own = own.prices.as_ref().or(asked.prices.as_ref())?;
     let scanner = body.scanner();
-    let main = reading.usage.as_ref().map(|usage| Item {
+    let main = reading.usage.as_ref().map(|usage| PricedUsage {
         prices: own,
         usage,
         tier: reading.service_tier.as_deref().or(scanner.service_tier()),
@@ -63,7 +63,7 @@ fn models_bill(upstream: &UpstreamRequest, asked: &Rc<Model>, reading: &Reading)
                 own
             }
         };
-        Some(Item {
+        Some(PricedUsage {
             prices,
             usage,
             tier: None,

@@ -25,7 +25,7 @@ use crate::body::BodyError;
 use crate::config::Policy;
 use crate::config::snapshot::InForce;
 use crate::head::Head;
-use crate::protocol::query::Target;
+use crate::protocol::query::RequestTarget;
 use crate::protocol::{Dialect, Endpoint, Mismatch, ModelPlace, Protocol};
 use crate::reply::{Rejection, Reply};
 
@@ -61,7 +61,7 @@ pub(super) fn decide(
     in_force: Option<&InForce>,
     environment: &impl Environment,
 ) -> Decision {
-    let target = Target::parse(head.target());
+    let target = RequestTarget::parse(head.target());
     let line = RequestLine::new(head, &target);
     let context = ReplyContext::new(line.protocol(), head);
     let endpoint = match check_line(&line, head) {
@@ -172,7 +172,7 @@ fn health(in_force: Option<&InForce>, context: &ReplyContext) -> Result<Reply, R
 fn list(
     caller: &Caller,
     endpoint: &Endpoint,
-    target: &Target<'_>,
+    target: &RequestTarget<'_>,
     context: &ReplyContext,
 ) -> Result<Reply, Rejection> {
     let body = lists::body(caller, endpoint.path_model(), target)?;
@@ -216,7 +216,7 @@ impl From<Rejection> for Unauthorized {
 fn upstream_request(
     head: &Head,
     end: bool,
-    target: &Target<'_>,
+    target: &RequestTarget<'_>,
     endpoint: &Endpoint,
     caller: &Caller,
     policy: &Policy,

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::auth::KeyStore;
 use crate::config::account::Accounts;
-use crate::failover::{Event, RequestAttempts, States};
+use crate::failover::{AccountEvent, RequestAttempts, States};
 use crate::limits::{
     AdmitError, Consumption, Estimate, Figures, Reservation, Settlement, Subject, SubjectFigures,
 };
@@ -46,7 +46,7 @@ pub trait AccountStates {
         States::default()
     }
     /// Notes what became of an attempt at the account with this index.
-    fn note(&self, _event: Event, _source: &str, _accounts: &Accounts, _index: usize) {}
+    fn note(&self, _event: AccountEvent, _source: &str, _accounts: &Accounts, _index: usize) {}
     /// Remembers the attempts of a request by its id, for those who see them. Gives whether they are.
     fn begin_attempts(&self, _id: &str, _attempts: &Rc<RequestAttempts>) -> bool {
         true

@@ -8,7 +8,7 @@ use crate::config::policy::{Group, GroupKind, Lists};
 use crate::keys::KeyAccess;
 use crate::protocol::listing::{Listed, generate_list, shared_list};
 use crate::protocol::page::{self, ListPage};
-use crate::protocol::query::Target;
+use crate::protocol::query::RequestTarget;
 use crate::protocol::{Entry, Protocol};
 use crate::reply::Rejection;
 
@@ -16,7 +16,7 @@ use crate::reply::Rejection;
 pub(super) fn body(
     caller: &Caller,
     one: Option<&str>,
-    target: &Target<'_>,
+    target: &RequestTarget<'_>,
 ) -> Result<Vec<u8>, Rejection> {
     let group = &caller.group;
     let of_c = caller.protocol == Protocol::C;
@@ -42,7 +42,7 @@ fn written(
     group: &Group,
     access: Option<&KeyAccess>,
     one: Option<&str>,
-    target: &Target<'_>,
+    target: &RequestTarget<'_>,
     of_c: bool,
 ) -> Result<Vec<u8>, Rejection> {
     let body = value(group, access, one, target, of_c)?;
@@ -53,7 +53,7 @@ fn value(
     group: &Group,
     access: Option<&KeyAccess>,
     one: Option<&str>,
-    target: &Target<'_>,
+    target: &RequestTarget<'_>,
     of_c: bool,
 ) -> Result<Value, Rejection> {
     let models = visible(group, access, of_c);

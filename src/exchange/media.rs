@@ -91,8 +91,8 @@ mod tests {
     fn content_types() {
         let json = Ok("application/json");
         // (what came, what goes on from a JSON endpoint, what from one that takes forms)
-        type Row<'a> = (&'a [&'a str], Result<&'a str, u16>, Result<&'a str, u16>);
-        let cases: &[Row<'_>] = &[
+        type MediaCase<'a> = (&'a [&'a str], Result<&'a str, u16>, Result<&'a str, u16>);
+        let cases: &[MediaCase<'_>] = &[
             (
                 &["application/json"],
                 Ok("= application/json"),

@@ -8,26 +8,26 @@ use std::rc::Rc;
 use super::key_place::accepts;
 use super::request::MisplacedKey;
 use super::route::Route;
-use crate::auth::{Form, KeyStatus, KeyStore, Presented, authenticate};
+use crate::auth::{CredentialForm, KeyStatus, KeyStore, Presented, authenticate};
 use crate::config::policy::{Clients, Group, GroupKind};
 use crate::config::snapshot::InForce;
 use crate::head::Head;
-use crate::protocol::query::Target;
+use crate::protocol::query::RequestTarget;
 use crate::protocol::{Endpoint, Protocol};
 
 /// Looks in these forms for a key that is valid and was not read. Gives it with a sentence on where it belongs.
 pub(super) fn misplaced(
-    forms: impl Iterator<Item = Form>,
+    forms: impl Iterator<Item = CredentialForm>,
     head: &Head,
-    target: &Target<'_>,
+    target: &RequestTarget<'_>,
     endpoint: &Endpoint,
     in_force: &InForce,
     world: &impl KeyStore,
 ) -> Option<(MisplacedKey, String)> {
     let query_key = in_force.policy.query_key;
-    let reads = |group: &Group, clients, form: Form| {
-        let looked_at = Form::of(endpoint).contains(&form);
-        let allowed = form != Form::Query || query_key;
+    let reads = |group: &Group, clients, form: CredentialForm| {
+        let looked_at = CredentialForm::of(endpoint).contains(&form);
+        let allowed = form != CredentialForm::Query || query_key;
         looked_at && allowed && accepts(group, clients, endpoint, form)
     };
     for form in forms {
@@ -42,8 +42,8 @@ pub(super) fn misplaced(
             continue;
         }
         let place = form.place(head);
-        let now = |form: &Form| reads(&group, group.clients, *form);
-        let (read, more): (Vec<Form>, Vec<Form>) = Form::of(endpoint)
+        let now = |form: &CredentialForm| reads(&group, group.clients, *form);
+        let (read, more): (Vec<CredentialForm>, Vec<CredentialForm>) = CredentialForm::of(endpoint)
             .iter()
             .filter(|form| reads(&group, Clients::Current, **form))
             .partition(|form| now(form));
@@ -63,8 +63,8 @@ fn detail(
     place: &str,
     endpoint: &Endpoint,
     group: &Rc<Group>,
-    read: &[Form],
-    more: &[Form],
+    read: &[CredentialForm],
+    more: &[CredentialForm],
 ) -> String {
     let unserved = |protocol| Route::find(group, protocol).is_err();
     if endpoint.protocol().is_some_and(unserved) {
@@ -95,12 +95,12 @@ fn detail(
     format!("The key came in {place}, but {says}{allowed}.")
 }
 
-fn listed(forms: &[Form]) -> String {
+fn listed(forms: &[CredentialForm]) -> String {
     let names = forms.iter().map(|form| match form {
-        Form::Bearer => "authorization: Bearer",
-        Form::XApiKey => "x-api-key",
-        Form::VcApiKey => "x-goog-api-key or x-vc-api-key",
-        Form::Query => "the query parameter key",
+        CredentialForm::Bearer => "authorization: Bearer",
+        CredentialForm::XApiKey => "x-api-key",
+        CredentialForm::VcApiKey => "x-goog-api-key or x-vc-api-key",
+        CredentialForm::Query => "the query parameter key",
     });
     names.collect::<Vec<_>>().join(" or ")
 }

@@ -8,7 +8,7 @@ use crate::head::Head;
 use crate::keys::{KeyAccess, KeyRecord};
 use crate::limits::{Scope, Subject};
 use crate::model::Model;
-use crate::protocol::query::Target;
+use crate::protocol::query::RequestTarget;
 use crate::protocol::{Endpoint, EndpointSpec, Mismatch, Protocol, match_request};
 
 /// Longest model name that is kept as the client wrote it, in characters.
@@ -33,7 +33,7 @@ pub(super) struct RequestLine {
 
 impl RequestLine {
     /// Reads method and path.
-    pub(super) fn new(head: &Head, target: &Target<'_>) -> Self {
+    pub(super) fn new(head: &Head, target: &RequestTarget<'_>) -> Self {
         Self {
             method: excerpt(head.method(), MAX_METHOD),
             path: excerpt(target.path, MAX_PATH),

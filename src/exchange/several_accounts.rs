@@ -11,7 +11,7 @@ use super::route::Route;
 use super::upstream_head::path_less_version;
 use crate::config::account::Accounts;
 use crate::failover::attempt::NO_MORE_ATTEMPTS;
-use crate::failover::{Bounds, Event, Plan, RequestAttempts};
+use crate::failover::{AccountEvent, AttemptPlan, Bounds, RequestAttempts};
 use crate::head::Head;
 use crate::ledger::FailedAttempt;
 
@@ -55,7 +55,7 @@ impl SeveralAccounts {
             return Vec::new();
         };
         let states = environment.account_states(&source.group);
-        let attempts = Rc::new(RequestAttempts::new(Plan {
+        let attempts = Rc::new(RequestAttempts::new(AttemptPlan {
             source: Rc::clone(source),
             affinity: self.affinity,
             path: self.path.clone(),
@@ -99,7 +99,7 @@ impl SeveralAccounts {
         if let Some(attempts) = self.attempts()
             && attempts.must_note_answer()
         {
-            note(Event::Answered, attempts, environment);
+            note(AccountEvent::Answered, attempts, environment);
         }
     }
 
@@ -119,11 +119,11 @@ impl SeveralAccounts {
             let details = String::from_utf8_lossy(details);
             FailedAttempt::answered(account.id.clone(), status, &details)
         };
-        let event = Event::of(failed.kind);
+        let event = AccountEvent::of(failed.kind);
         attempts.record(failed);
         match event {
-            Event::Failed if is_noted_by_log => {}
-            Event::Answered if !attempts.must_note_answer() => {}
+            AccountEvent::Failed if is_noted_by_log => {}
+            AccountEvent::Answered if !attempts.must_note_answer() => {}
             _ => note(event, attempts, environment),
         }
     }
@@ -148,7 +148,7 @@ impl SeveralAccounts {
 }
 
 /// Notes what became of the last attempt.
-fn note(event: Event, attempts: &RequestAttempts, environment: &impl AccountStates) {
+fn note(event: AccountEvent, attempts: &RequestAttempts, environment: &impl AccountStates) {
     if let (Some((index, _)), Some(accounts)) = (attempts.last(), attempts.accounts()) {
         environment.note(event, &attempts.source().group, accounts, index);
     }

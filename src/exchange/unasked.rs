@@ -174,7 +174,7 @@ fn event_end(bytes: &[u8], from: Passing) -> Result<usize, Passing> {
 
 /// As much of a chunk as tells the event.
 #[derive(Deserialize)]
-struct Chunk {
+struct CompletionChunk {
     choices: Vec<IgnoredAny>,
     usage: Option<UsageObject>,
     error: Option<IgnoredAny>,
@@ -197,7 +197,7 @@ fn is_usage_event(event: &[u8]) -> bool {
             data.push(b'\n');
         }
     }
-    serde_json::from_slice::<Chunk>(&data).is_ok_and(|chunk| {
+    serde_json::from_slice::<CompletionChunk>(&data).is_ok_and(|chunk| {
         chunk.choices.is_empty() && chunk.usage.is_some() && chunk.error.is_none()
     })
 }

@@ -6,7 +6,7 @@ use super::kept_back::kept_back;
 use super::route::Route;
 use crate::config::base::without_version;
 use crate::head::Head;
-use crate::protocol::query::{Stripped, Target};
+use crate::protocol::query::{RequestTarget, Stripped};
 use crate::protocol::{Endpoint, Protocol, messages};
 
 /// How many changes there are to most heads, at the most.
@@ -19,7 +19,7 @@ const USUAL_EDITS: usize = 8;
 /// [`SeveralAccounts`]: super::several_accounts::SeveralAccounts
 pub(super) fn head_edits(
     head: &Head,
-    target: &Target<'_>,
+    target: &RequestTarget<'_>,
     endpoint: &Endpoint,
     route: &Route,
     path: &[u8],

@@ -7,7 +7,7 @@ use super::request::Caller;
 use super::request_body::RequestBody;
 use super::route::Route;
 use super::several_accounts::SeveralAccounts;
-use crate::limits::service::{Descriptors, Tokens};
+use crate::limits::service::{Descriptors, ServiceTokens};
 use crate::limits::{Count, Reservation};
 use crate::protocol::EndpointSpec;
 
@@ -48,7 +48,7 @@ impl UpstreamRequest {
     }
 
     /// What the limits service is to be told of the tokens that were used.
-    pub(super) fn counted(&self, tokens: [Count; 2]) -> Option<Tokens> {
+    pub(super) fn counted(&self, tokens: [Count; 2]) -> Option<ServiceTokens> {
         let service = self.service.as_ref()?;
         service.used(self.spec, &self.body, tokens)
     }

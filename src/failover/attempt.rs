@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 use super::registry::Registry;
 use super::request::RequestAttempts;
-use super::states::{self, Event};
+use super::states::{self, AccountEvent};
 use crate::config::account::account_cluster;
 use crate::host::{Clocks, Stats};
 use crate::ledger::{AttemptFailure, FailedAttempt};
@@ -95,7 +95,7 @@ impl Attempt {
         let report = host.take_hop_report();
         let status = host.status();
         if status < 400 {
-            note(Event::Answered, &attempts, index, host);
+            note(AccountEvent::Answered, &attempts, index, host);
             return false;
         }
         let Some(account) = attempts.account(index) else {
@@ -104,7 +104,7 @@ impl Attempt {
         let failed = FailedAttempt::answered(account.id.clone(), status, &report);
         let kind = failed.kind;
         attempts.record(failed);
-        note(Event::of(kind), &attempts, index, host);
+        note(AccountEvent::of(kind), &attempts, index, host);
         kind == AttemptFailure::Request
             || next(&attempts, host).is_none()
             || host.steady_us() > attempts.bounds().until_us
@@ -126,7 +126,7 @@ fn next(attempts: &RequestAttempts, host: &impl AttemptHost) -> Option<usize> {
     attempts.next(&states, host.steady_us())
 }
 
-fn note(event: Event, attempts: &RequestAttempts, index: usize, host: &impl AttemptHost) {
+fn note(event: AccountEvent, attempts: &RequestAttempts, index: usize, host: &impl AttemptHost) {
     if let Some(accounts) = attempts.accounts() {
         let source = &attempts.source().group;
         states::note(event, source, accounts, index, host);

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use super::request::{Bounds, Plan, RequestAttempts};
+use super::request::{AttemptPlan, Bounds, RequestAttempts};
 use crate::config::policy::{GroupKind, Source};
 use crate::config::{Document, compile};
 
@@ -44,7 +44,7 @@ pub(super) fn source(accounts: usize) -> Rc<Source> {
 
 /// A request to a source, of which so many accounts may be asked.
 pub(super) fn request(source: &Rc<Source>, affinity: u64, attempts: usize) -> RequestAttempts {
-    RequestAttempts::new(Plan {
+    RequestAttempts::new(AttemptPlan {
         source: Rc::clone(source),
         affinity,
         path: None,

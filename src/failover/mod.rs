@@ -29,5 +29,5 @@ mod states;
 
 pub use registry::Registry;
 pub use report::{AttemptReport, note_report};
-pub use request::{Bounds, Dispatch, Plan, RequestAttempts};
-pub use states::{Event, States, note, read, tell_ejections};
+pub use request::{AttemptPlan, Bounds, Dispatch, RequestAttempts};
+pub use states::{AccountEvent, States, note, read, tell_ejections};

@@ -15,7 +15,7 @@ const FRACTION: u32 = 32;
 
 /// An account's place in the order: the smaller, the earlier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Place {
+struct AccountRank {
     ejected: bool,
     priority: u32,
     draw: Draw,
@@ -54,7 +54,7 @@ impl PartialOrd for Draw {
     }
 }
 
-impl Place {
+impl AccountRank {
     fn key(&self) -> (bool, u32, Draw, usize) {
         (self.ejected, self.priority, self.draw, self.index)
     }
@@ -75,12 +75,18 @@ pub(super) fn first(
             let ejected = states.is_ejected(marks, now_us);
             place(affinity, index, account, marks, ejected)
         })
-        .min_by_key(Place::key)
+        .min_by_key(AccountRank::key)
         .map(|place| place.index)
 }
 
-fn place(affinity: u64, index: usize, account: &Account, marks: &Marks, ejected: bool) -> Place {
-    Place {
+fn place(
+    affinity: u64,
+    index: usize,
+    account: &Account,
+    marks: &Marks,
+    ejected: bool,
+) -> AccountRank {
+    AccountRank {
         ejected,
         priority: account.priority,
         draw: Draw::new(affinity, marks, account.weight),

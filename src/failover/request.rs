@@ -29,7 +29,7 @@ pub struct Dispatch {
 
 /// What is fixed for the attempts of a request.
 #[derive(Debug)]
-pub struct Plan {
+pub struct AttemptPlan {
     /// The source.
     pub source: Rc<Source>,
     /// The conversation, as a number.
@@ -43,13 +43,13 @@ pub struct Plan {
 /// The attempts of one request, shared by its exchange and by the filters that see its attempts.
 #[derive(Debug)]
 pub struct RequestAttempts {
-    plan: Plan,
-    progress: RefCell<Progress>,
+    plan: AttemptPlan,
+    progress: RefCell<AttemptProgress>,
 }
 
 /// How far they are.
 #[derive(Debug, Default)]
-struct Progress {
+struct AttemptProgress {
     /// The accounts that were asked, by their indices; one that was asked twice in a row is here once.
     asked: Vec<usize>,
     /// How often the last of them was asked.
@@ -66,7 +66,7 @@ struct Progress {
 
 impl RequestAttempts {
     /// Of a request whose first attempt is still to be dispatched.
-    pub fn new(plan: Plan) -> Self {
+    pub fn new(plan: AttemptPlan) -> Self {
         Self {
             plan,
             progress: RefCell::default(),

@@ -18,11 +18,11 @@ const TRIES: usize = 8;
 
 /// What is known of a source's accounts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct States(Vec<Entry>);
+pub struct States(Vec<AccountState>);
 
 /// What is known of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Entry {
+struct AccountState {
     id: u64,
     /// The way in which it has answered; 0 for none.
     answered: u64,
@@ -32,7 +32,7 @@ struct Entry {
 
 /// What became of an attempt, as far as its account is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event {
+pub enum AccountEvent {
     /// The account answered, if only to say what is wrong with the request.
     Answered,
     /// The attempt failed.
@@ -41,7 +41,7 @@ pub enum Event {
     NotReady,
 }
 
-impl Event {
+impl AccountEvent {
     /// What an attempt that ended in this way says of its account.
     pub fn of(failure: AttemptFailure) -> Self {
         match failure {
@@ -52,7 +52,7 @@ impl Event {
     }
 }
 
-impl Entry {
+impl AccountState {
     fn new(marks: &Marks) -> Self {
         Self {
             id: marks.id,
@@ -99,7 +99,7 @@ impl States {
     /// Reads a value. What is no entry is left out: nothing is known of that account then.
     fn decode(bytes: &[u8]) -> Self {
         let (entries, _) = bytes.as_chunks::<ENTRY>();
-        Self(entries.iter().filter_map(Entry::read).collect())
+        Self(entries.iter().filter_map(AccountState::read).collect())
     }
 
     fn encode(&self) -> Vec<u8> {
@@ -110,7 +110,7 @@ impl States {
         bytes
     }
 
-    fn entry(&self, marks: &Marks) -> Option<&Entry> {
+    fn entry(&self, marks: &Marks) -> Option<&AccountState> {
         self.0.iter().find(|entry| entry.id == marks.id)
     }
 
@@ -155,23 +155,23 @@ impl States {
     }
 
     /// Takes an event in.
-    fn take(&mut self, event: Event, marks: &Marks, terms: &Failover, now_us: u64) {
+    fn take(&mut self, event: AccountEvent, marks: &Marks, terms: &Failover, now_us: u64) {
         let place = self.0.iter().position(|entry| entry.id == marks.id);
         let mut entry = place
             .and_then(|place| self.0.get(place))
             .copied()
             .filter(|entry| entry.terms == marks.terms)
-            .unwrap_or_else(|| Entry {
+            .unwrap_or_else(|| AccountState {
                 answered: self.entry(marks).map_or(0, |entry| entry.answered),
-                ..Entry::new(marks)
+                ..AccountState::new(marks)
             });
         match event {
-            Event::Answered => {
+            AccountEvent::Answered => {
                 entry.answered = marks.way;
                 entry.ejection.on_answer();
             }
-            Event::Failed => entry.ejection.on_failure(terms, now_us),
-            Event::NotReady => {
+            AccountEvent::Failed => entry.ejection.on_failure(terms, now_us),
+            AccountEvent::NotReady => {
                 entry.answered = 0;
                 entry.ejection.on_failure(terms, now_us);
             }
@@ -202,7 +202,7 @@ pub fn read(source: &str, shared: &impl SharedData) -> States {
 
 /// Notes what became of an attempt at the account with this index, and tells operators of its ejection.
 pub fn note(
-    event: Event,
+    event: AccountEvent,
     source: &str,
     accounts: &Accounts,
     index: usize,

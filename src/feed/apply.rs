@@ -3,7 +3,7 @@
 use super::bucket_writer::{Merged, MergedChanges};
 use super::merge::{MergeContext, MergeResult, SyncKind};
 use super::page::{Change, Page};
-use super::state::{FeedState, Mode};
+use super::state::{FeedState, SyncMode};
 use super::sync::FeedSync;
 use super::{SyncEvent, SyncOutcome};
 use crate::keys::codec::Stamp;
@@ -80,8 +80,8 @@ impl FeedSync {
                 outcome.event = Some(self.complete(page.version));
                 outcome.status = Some(self.status());
             }
-            (SyncKind::Rollback, Mode::Rollback { listed: false }) => {
-                state.mode = Mode::Rollback { listed: true };
+            (SyncKind::Rollback, SyncMode::Rollback { listed: false }) => {
+                state.mode = SyncMode::Rollback { listed: true };
                 let (version, head) = (page.version, state.head);
                 outcome.event = Some(SyncEvent::CompleteButBehind { version, head });
             }
@@ -93,7 +93,7 @@ impl FeedSync {
     fn complete(&mut self, version: u64) -> SyncEvent {
         let state = &mut self.state;
         state.raise_watermark();
-        state.mode = Mode::Incremental;
+        state.mode = SyncMode::Incremental;
         state.changes_cursor = None;
         state.coverage = Coverage::Whole;
         let keys = state.keys;

@@ -142,19 +142,19 @@ mod tests {
 
     use super::*;
     use crate::feed::merge::SyncKind;
-    use crate::keys::{KeyDigest, Terms};
+    use crate::keys::{KeyDigest, KeyTerms};
     use crate::shared_data::Conflict;
     use crate::shared_data::fake::FakeSharedData;
 
     /// Shared data that others write first so many times.
     #[derive(Default)]
-    struct Contended {
+    struct ContendedSharedData {
         shared: FakeSharedData,
         conflicts: Cell<u32>,
         reads: Cell<u32>,
     }
 
-    impl SharedData for Contended {
+    impl SharedData for ContendedSharedData {
         fn get(&self, name: &str) -> (Option<Vec<u8>>, Option<u32>) {
             self.reads.set(self.reads.get() + 1);
             self.shared.get(name)
@@ -182,10 +182,10 @@ mod tests {
 
     /// Keys with these versions; 0 is a removal of version 9.
     fn changes(versions: &[u64]) -> Vec<Change<'static>> {
-        let terms = Terms {
+        let terms = KeyTerms {
             id: "k",
             group: "g",
-            ..Terms::default()
+            ..KeyTerms::default()
         };
         let numbered = versions.iter().enumerate();
         numbered
@@ -218,7 +218,7 @@ mod tests {
             ),
         ];
         for (case, versions, conflicts, results, reads, writes, lost) in cases {
-            let (shared, changes) = (Contended::default(), changes(versions));
+            let (shared, changes) = (ContendedSharedData::default(), changes(versions));
             shared.conflicts.set(*conflicts);
             let mut writer = BucketWriter::default();
             let merged = writer.merge(7, &context(), &changes, &shared);
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn what_changes_nothing_is_not_written() {
-        let (shared, changes) = (Contended::default(), changes(&[3, 1]));
+        let (shared, changes) = (ContendedSharedData::default(), changes(&[3, 1]));
         let mut writer = BucketWriter::default();
         for (case, writes) in [("first", 1), ("again", 1)] {
             let merged = writer.merge(7, &context(), &changes, &shared);
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_bucket_that_cannot_be_read() {
-        let (shared, changes) = (Contended::default(), changes(&[3, 1]));
+        let (shared, changes) = (ContendedSharedData::default(), changes(&[3, 1]));
         shared
             .shared
             .set("trilane/feed/0007", b"\xffno bucket", None)

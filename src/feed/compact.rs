@@ -16,7 +16,7 @@
 //! takes it, and so it takes what tombstones below the watermark are for. A rollback sync takes what was never seen here, because keys
 //! made after the rollback have such versions; it refuses what is at most [`Compaction::version`](super::state::Compaction::version).
 
-use super::state::Mode;
+use super::state::SyncMode;
 use super::sync::FeedSync;
 use crate::keys::bucket;
 use crate::keys::codec::Stamp;
@@ -29,7 +29,7 @@ impl FeedSync {
     /// Why a full sync is due, where there are more tombstones than keys.
     pub(super) fn compaction_due(&self) -> Option<&'static str> {
         let state = &self.state;
-        let due = state.mode == Mode::Incremental
+        let due = state.mode == SyncMode::Incremental
             && state.tombstones > state.live.max(self.tombstone_limit);
         due.then_some("there are more tombstones than keys")
     }

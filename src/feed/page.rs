@@ -8,7 +8,7 @@ use crate::config::document::LimitsDocument;
 use crate::config::error::Problems;
 use crate::config::key::{CheckedKey, KeyFields, KeyPlace};
 use crate::config::schema::{self, Schema};
-use crate::keys::{KeyDigest, Terms};
+use crate::keys::{KeyDigest, KeyTerms};
 
 /// The longest identity of a feed, in bytes.
 const MAX_FEED: usize = 64;
@@ -41,22 +41,22 @@ pub struct Change<'a> {
     /// The version of the change.
     pub version: u64,
     /// The key as it is now; `None` where it was removed.
-    pub terms: Option<Terms<'a>>,
+    pub terms: Option<KeyTerms<'a>>,
 }
 
 /// Text, borrowed where it can be. (serde borrows a bare `Cow` only, not one in an `Option`.)
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+struct PageText<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct PageDocument<'a> {
     #[serde(borrow)]
-    feed: Option<Text<'a>>,
+    feed: Option<PageText<'a>>,
     version: Option<u64>,
     #[serde(borrow)]
-    cursor: Option<Text<'a>>,
+    cursor: Option<PageText<'a>>,
     more: Option<bool>,
     #[serde(borrow)]
     changes: Option<Vec<ChangeDocument<'a>>>,
@@ -67,23 +67,23 @@ struct PageDocument<'a> {
 struct ChangeDocument<'a> {
     version: Option<u64>,
     #[serde(borrow)]
-    sha256: Option<Text<'a>>,
+    sha256: Option<PageText<'a>>,
     #[serde(borrow)]
-    id: Option<Text<'a>>,
+    id: Option<PageText<'a>>,
     #[serde(borrow)]
-    group: Option<Text<'a>>,
+    group: Option<PageText<'a>>,
     #[serde(borrow)]
-    owner: Option<Text<'a>>,
+    owner: Option<PageText<'a>>,
     #[serde(borrow)]
-    team: Option<Text<'a>>,
+    team: Option<PageText<'a>>,
     /// Most keys have none, and shall not carry the room for them.
     #[serde(borrow)]
     #[expect(clippy::box_collection, reason = "a pointer in place of three words")]
-    models: Option<Box<Vec<Text<'a>>>>,
+    models: Option<Box<Vec<PageText<'a>>>>,
     #[serde(borrow)]
-    multiplier: Option<Text<'a>>,
+    multiplier: Option<PageText<'a>>,
     #[serde(borrow)]
-    expires_at: Option<Text<'a>>,
+    expires_at: Option<PageText<'a>>,
     disabled: Option<bool>,
     /// Most keys have none, and shall not carry the room for them.
     limits: Option<Box<LimitsDocument>>,
@@ -139,7 +139,7 @@ impl<'a> Page<'a> {
         both.map(|(change, checked)| Change {
             digest: checked.digest,
             version: change.version.unwrap_or_default(),
-            terms: (change.removed != Some(true)).then(|| Terms {
+            terms: (change.removed != Some(true)).then(|| KeyTerms {
                 id: text(&change.id).unwrap_or_default(),
                 group: text(&change.group).unwrap_or_default(),
                 owner: text(&change.owner),
@@ -170,7 +170,7 @@ impl ChangeDocument<'_> {
             let models: Option<Vec<&str>> = self
                 .models
                 .as_ref()
-                .map(|models| models.iter().map(|Text(name)| &**name).collect());
+                .map(|models| models.iter().map(|PageText(name)| &**name).collect());
             let fields = KeyFields {
                 id: text(&self.id),
                 sha256: text(&self.sha256),
@@ -187,7 +187,7 @@ impl ChangeDocument<'_> {
     }
 }
 
-fn text<'a>(text: &'a Option<Text<'_>>) -> Option<&'a str> {
+fn text<'a>(text: &'a Option<PageText<'_>>) -> Option<&'a str> {
     text.as_ref().map(|text| &*text.0)
 }
 
@@ -200,7 +200,7 @@ fn required<T: Default>(value: Option<T>, path: &str, problems: &mut Problems) -
 
 /// 1 to `longest` visible ASCII characters.
 fn plain<'a>(
-    value: Option<Text<'a>>,
+    value: Option<PageText<'a>>,
     longest: usize,
     path: &str,
     problems: &mut Problems,

@@ -16,7 +16,7 @@ const FORMAT: u32 = 3;
 /// What the next page is part of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Mode {
+pub enum SyncMode {
     /// A full sync: the pages list every key there is.
     Full,
     /// The incremental sync: the pages say what has changed.
@@ -72,7 +72,7 @@ pub struct FeedState {
     /// Whether an unknown key is invalid.
     pub coverage: Coverage,
     /// What the next page is part of.
-    pub mode: Mode,
+    pub mode: SyncMode,
     /// Where the next page begins; `None` for the first one of a full sync.
     pub cursor: Option<String>,
     /// Where the incremental sync goes on between two pages of a full sync, if it does.
@@ -111,7 +111,7 @@ impl FeedState {
     pub fn stored(shared: &impl SharedData) -> StoredState {
         #[derive(Default, Deserialize)]
         #[serde(default)]
-        struct Hint {
+        struct EpochHint {
             epoch: u64,
         }
         let bytes = shared.get(STATE).0.unwrap_or_default();
@@ -123,7 +123,7 @@ impl FeedState {
                 StoredState::State(Box::new(state))
             }
             _ => {
-                let hint: Hint = serde_json::from_slice(&bytes).unwrap_or_default();
+                let hint: EpochHint = serde_json::from_slice(&bytes).unwrap_or_default();
                 StoredState::Unreadable(hint.epoch)
             }
         }
@@ -153,12 +153,15 @@ impl FeedState {
 
     /// Whether every key is being listed.
     pub fn is_listing(&self) -> bool {
-        matches!(self.mode, Mode::Full | Mode::Rollback { listed: false })
+        matches!(
+            self.mode,
+            SyncMode::Full | SyncMode::Rollback { listed: false }
+        )
     }
 
     /// Whether the service has lost versions.
     pub fn is_rolled_back(&self) -> bool {
-        matches!(self.mode, Mode::Rollback { .. })
+        matches!(self.mode, SyncMode::Rollback { .. })
     }
 
     /// Begins to list everything there is, in an epoch of its own.
@@ -168,9 +171,9 @@ impl FeedState {
     pub fn begin(&mut self, now_ms: u64) {
         self.epoch = self.epoch.max(self.watermark).saturating_add(1).max(now_ms);
         self.mode = if self.is_rolled_back() {
-            Mode::Rollback { listed: false }
+            SyncMode::Rollback { listed: false }
         } else {
-            Mode::Full
+            SyncMode::Full
         };
         self.cursor = None;
         self.changes_cursor = None;
@@ -184,7 +187,7 @@ impl FeedState {
         self.base = self.epoch;
         self.head = 0;
         self.settled = 0;
-        self.mode = Mode::Full;
+        self.mode = SyncMode::Full;
         self.changes_cursor = None;
         self.compaction.version = 0;
     }

@@ -28,7 +28,7 @@ use sha2::{Digest, Sha256};
 use super::bucket_writer::BucketWriter;
 use super::merge::SyncKind;
 use super::page::Page;
-use super::state::{FeedState, Mode, TOMBSTONES};
+use super::state::{FeedState, SyncMode, TOMBSTONES};
 use super::{Reason, SyncEvent, SyncOutcome};
 use crate::config::FeedSource;
 use crate::keys::FeedStatus;
@@ -240,20 +240,20 @@ impl FeedSync {
     fn kind(&mut self, behind: bool) -> (Option<SyncKind>, Option<&'static str>) {
         let first = self.state.cursor.is_none() && !self.in_between;
         match (self.state.mode, behind) {
-            (Mode::Rollback { .. }, false) => {
-                self.state.mode = Mode::Full;
+            (SyncMode::Rollback { .. }, false) => {
+                self.state.mode = SyncMode::Full;
                 let why = "the feed is where it was before";
                 return (Some(SyncKind::Rollback), Some(why));
             }
-            (Mode::Rollback { .. }, true) => return (Some(SyncKind::Rollback), None),
-            (Mode::Full, true) if first => {
-                self.state.mode = Mode::Rollback { listed: false };
+            (SyncMode::Rollback { .. }, true) => return (Some(SyncKind::Rollback), None),
+            (SyncMode::Full, true) if first => {
+                self.state.mode = SyncMode::Rollback { listed: false };
                 self.state.changes_cursor = None;
                 return (Some(SyncKind::Rollback), None);
             }
-            (Mode::Full | Mode::Incremental, _) => {}
+            (SyncMode::Full | SyncMode::Incremental, _) => {}
         }
-        let incremental = self.in_between || self.state.mode == Mode::Incremental;
+        let incremental = self.in_between || self.state.mode == SyncMode::Incremental;
         if !behind {
             self.behind = 0;
             let full = (!incremental).then_some(SyncKind::Full);

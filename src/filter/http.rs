@@ -8,7 +8,7 @@ use proxy_wasm::types::Action;
 use super::host::{self, Host, ResponseHead, StreamOver};
 use crate::exchange::{Exchange, Outcome};
 use crate::held_body::{COPY_BYTES, HeldBody, split};
-use crate::limits::service::{Descriptors, Tokens};
+use crate::limits::service::{Descriptors, ServiceTokens};
 use crate::metrics::ExchangeStats;
 use crate::worker::Worker;
 
@@ -147,7 +147,7 @@ impl HttpContext for HttpExchange {
         let environment = self.worker.environment(&Host);
         if let Some(record) = self.exchange.on_done(&StreamOver, &environment) {
             host::publish_record(&record.to_members());
-            for (name, value) in record.counted.into_iter().flat_map(Tokens::state) {
+            for (name, value) in record.counted.into_iter().flat_map(ServiceTokens::state) {
                 host::publish_state(name, &value);
             }
             self.stats.count(&record, &Host);

@@ -15,7 +15,7 @@
 //! with unknown flags, is [`Unreadable`].
 
 use super::access::KeyAccess;
-use super::record::{KeyRecord, StoredRecord, Terms, Unreadable};
+use super::record::{KeyRecord, KeyTerms, StoredRecord, Unreadable};
 use super::store::Namespace;
 use crate::limits::Limits;
 use crate::model::{ModelSubset, ModelTag};
@@ -79,7 +79,7 @@ impl Stamp {
 }
 
 /// Writes a feed's record in place of what stands in `bytes`; without terms a tombstone.
-pub fn encode_fed(epoch: u64, version: u64, terms: Option<&Terms<'_>>, bytes: &mut Vec<u8>) {
+pub fn encode_fed(epoch: u64, version: u64, terms: Option<&KeyTerms<'_>>, bytes: &mut Vec<u8>) {
     bytes.clear();
     bytes.push(FORMAT_FEED);
     bytes.push(terms.map_or(REMOVED, flags));
@@ -95,7 +95,7 @@ impl StoredRecord {
     pub fn encode_named(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(96);
         if let (0, Some(key)) = (self.version, &self.key) {
-            let terms = Terms::of(key);
+            let terms = KeyTerms::of(key);
             bytes.extend([FORMAT_DOCUMENT, flags(&terms)]);
             bytes.extend_from_slice(&self.epoch.to_le_bytes());
             put_terms(&terms, &mut bytes);
@@ -181,7 +181,7 @@ fn take_changing(bytes: &[u8]) -> Option<StoredRecord> {
 fn encode_part(key: Option<&KeyRecord>) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(key) = key {
-        let terms = Terms::of(key);
+        let terms = KeyTerms::of(key);
         bytes.push(flags(&terms));
         put_terms(&terms, &mut bytes);
     }
@@ -198,7 +198,7 @@ fn decode_part(bytes: &[u8]) -> Option<Option<KeyRecord>> {
     take_terms(terms, flags).map(Some)
 }
 
-fn flags(terms: &Terms<'_>) -> u8 {
+fn flags(terms: &KeyTerms<'_>) -> u8 {
     let flag = |flag: u8, is: bool| if is { flag } else { 0 };
     flag(DISABLED, terms.disabled)
         | flag(LIMITED, terms.limits.is_some())
@@ -208,15 +208,15 @@ fn flags(terms: &Terms<'_>) -> u8 {
         | flag(SUBSET, models(terms).is_some())
 }
 
-fn multiplier(terms: &Terms<'_>) -> Option<Multiplier> {
+fn multiplier(terms: &KeyTerms<'_>) -> Option<Multiplier> {
     terms.access?.multiplier
 }
 
-fn models<'a>(terms: &Terms<'a>) -> Option<&'a ModelSubset> {
+fn models<'a>(terms: &KeyTerms<'a>) -> Option<&'a ModelSubset> {
     terms.access?.models.as_ref()
 }
 
-fn put_terms(terms: &Terms<'_>, bytes: &mut Vec<u8>) {
+fn put_terms(terms: &KeyTerms<'_>, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(&terms.expires_at.unwrap_or(NEVER).to_le_bytes());
     let texts = [Some(terms.group), Some(terms.id), terms.owner, terms.team];
     for text in texts.into_iter().flatten() {
@@ -370,7 +370,7 @@ mod tests {
     }
 
     fn bytes_of(record: &StoredRecord) -> Vec<u8> {
-        let terms = record.key.as_ref().map(Terms::of);
+        let terms = record.key.as_ref().map(KeyTerms::of);
         // What stood in the buffer before must not matter.
         let mut bytes = vec![7; 30];
         encode_fed(record.epoch, record.version, terms.as_ref(), &mut bytes);

@@ -18,5 +18,5 @@ mod record;
 mod store;
 
 pub use access::KeyAccess;
-pub use record::{KeyDigest, KeyRecord, StoredRecord, Terms, Unreadable};
+pub use record::{KeyDigest, KeyRecord, KeyTerms, StoredRecord, Unreadable};
 pub use store::{Coverage, FeedStatus, KeyState, Lookup, Namespace, RecordScope, lookup, read};

@@ -74,7 +74,7 @@ pub struct KeyRecord {
 
 /// A [`KeyRecord`], borrowed: nothing is copied between a page of a feed and the shared data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Terms<'a> {
+pub struct KeyTerms<'a> {
     /// The key's id, for logs and ledgers.
     pub id: &'a str,
     /// The id of its group.
@@ -93,7 +93,7 @@ pub struct Terms<'a> {
     pub access: Option<&'a KeyAccess>,
 }
 
-impl<'a> Terms<'a> {
+impl<'a> KeyTerms<'a> {
     /// Borrows a record.
     pub fn of(record: &'a KeyRecord) -> Self {
         Self {

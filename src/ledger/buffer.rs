@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[derive(Debug, Clone)]
-    enum Step {
+    enum BufferEdit {
         Push(Vec<u8>),
         Byte(u8),
         Name,
@@ -202,18 +202,18 @@ mod tests {
         Replace(usize, u8),
     }
 
-    fn step() -> impl Strategy<Value = Step> {
+    fn step() -> impl Strategy<Value = BufferEdit> {
         let bytes = prop_oneof![
             4 => prop::collection::vec(any::<u8>(), 0..70),
             1 => prop::collection::vec(any::<u8>(), 1000..5000),
         ];
         prop_oneof![
-            4 => bytes.prop_map(Step::Push),
-            1 => any::<u8>().prop_map(Step::Byte),
-            2 => Just(Step::Name),
-            2 => "[a-z]{0,40}|.{0,20}".prop_map(Step::Text),
-            1 => (0..6000_usize).prop_map(Step::Truncate),
-            1 => (0..6000_usize, any::<u8>()).prop_map(|(at, byte)| Step::Replace(at, byte)),
+            4 => bytes.prop_map(BufferEdit::Push),
+            1 => any::<u8>().prop_map(BufferEdit::Byte),
+            2 => Just(BufferEdit::Name),
+            2 => "[a-z]{0,40}|.{0,20}".prop_map(BufferEdit::Text),
+            1 => (0..6000_usize).prop_map(BufferEdit::Truncate),
+            1 => (0..6000_usize, any::<u8>()).prop_map(|(at, byte)| BufferEdit::Replace(at, byte)),
         ]
     }
 
@@ -225,27 +225,27 @@ mod tests {
             let (mut line, mut want) = (MemberBuffer::new(), Vec::new());
             for step in steps {
                 match step {
-                    Step::Push(bytes) => {
+                    BufferEdit::Push(bytes) => {
                         line.push(&bytes);
                         want.extend(bytes);
                     }
-                    Step::Byte(byte) => {
+                    BufferEdit::Byte(byte) => {
                         line.push_byte(byte);
                         want.push(byte);
                     }
-                    Step::Name => {
+                    BufferEdit::Name => {
                         line.push_name(name!("url.path"));
                         want.extend(b",\"url.path\":");
                     }
-                    Step::Text(text) => {
+                    BufferEdit::Text(text) => {
                         line.push_text(&text);
                         want.extend(serde_json::to_vec(&text).unwrap());
                     }
-                    Step::Truncate(length) => {
+                    BufferEdit::Truncate(length) => {
                         line.truncate(length);
                         want.truncate(length);
                     }
-                    Step::Replace(at, byte) => {
+                    BufferEdit::Replace(at, byte) => {
                         line.replace(at, byte);
                         if let Some(place) = want.get_mut(at) {
                             *place = byte;

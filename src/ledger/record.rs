@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::attempts::Attempts;
 use super::ending::{Ending, UsageStatus};
 use crate::limits::Limit;
-use crate::limits::service::Tokens;
+use crate::limits::service::ServiceTokens;
 use crate::limits::{Scope, Settlement};
 use crate::money::{Charge, Multiplier, Uncovered};
 use crate::protocol::{Entry, Protocol};
@@ -73,7 +73,7 @@ pub struct Record {
     /// How the request was settled with its limits.
     pub settled: Settlement,
     /// The tokens to report to the rate limit service, where it was asked and something was used.
-    pub counted: Option<Tokens>,
+    pub counted: Option<ServiceTokens>,
     /// Bytes of the request's body, inflated.
     pub request_bytes: u64,
     /// Bytes of the answer's body, where the upstream gave it.

@@ -2,7 +2,7 @@
 
 use time::{Date, OffsetDateTime, Time};
 
-use super::bytes::Reader;
+use super::bytes::RecordReader;
 use super::elsewhere::{Period, SpentElsewhere};
 use crate::money::Amount;
 
@@ -204,7 +204,7 @@ impl CalendarSpending {
     }
 
     /// Decodes a spending.
-    pub(super) fn decode(reader: &mut Reader<'_>) -> Option<Self> {
+    pub(super) fn decode(reader: &mut RecordReader<'_>) -> Option<Self> {
         let calendar = Calendar {
             day: reader.u32()?,
             month: reader.u32()?,

@@ -2,9 +2,9 @@
 
 /// What is left to read of a record.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reader<'a>(pub &'a [u8]);
+pub(super) struct RecordReader<'a>(pub &'a [u8]);
 
-impl Reader<'_> {
+impl RecordReader<'_> {
     /// The next `N` bytes.
     pub fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (bytes, rest) = self.0.split_first_chunk::<N>()?;

@@ -1,7 +1,7 @@
 //! What one key or group has used: its running counters, and whether they allow a request.
 
 use super::budget::{self, CalendarSpending, Window};
-use super::bytes::Reader;
+use super::bytes::RecordReader;
 use super::count::Count;
 use super::estimate::Estimate;
 use super::figures::{Figures, Gauge, Purse};
@@ -210,7 +210,7 @@ impl Counters {
 
     /// Decodes a record; `None` where the bytes are none.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
-        let mut reader = Reader(bytes);
+        let mut reader = RecordReader(bytes);
         let mut buckets = [Bucket::default(); Rate::ALL.len()];
         for bucket in &mut buckets {
             *bucket = Bucket::decode(&mut reader)?;

@@ -7,7 +7,7 @@
 use std::rc::Rc;
 
 use super::budget::Budget;
-use super::bytes::Reader;
+use super::bytes::RecordReader;
 use crate::money::Amount;
 use crate::shared_data::SharedData;
 
@@ -80,7 +80,7 @@ impl ToldSpend {
 
     /// Decodes a record; `None` where the bytes are none.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
-        let mut reader = Reader(bytes);
+        let mut reader = RecordReader(bytes);
         let (FORMAT, present) = (reader.u8()?, reader.u8()?) else {
             return None;
         };

@@ -3,7 +3,7 @@
 //! A VM that dies gives nothing back. So each VM has one lease for all the slots that it holds of a subject: it renews
 //! the lease as long as it lives, and an expired lease does not count.
 
-use super::bytes::Reader;
+use super::bytes::RecordReader;
 
 /// How long a lease lasts without renewal, in milliseconds.
 pub const LEASE_MS: u64 = 30_000;
@@ -62,7 +62,7 @@ impl Leases {
     }
 
     /// Decodes leases to the end of a record.
-    pub(super) fn decode(reader: &mut Reader<'_>) -> Option<Self> {
+    pub(super) fn decode(reader: &mut RecordReader<'_>) -> Option<Self> {
         let mut leases = Self::default();
         while !reader.0.is_empty() {
             leases.0.push(Lease {

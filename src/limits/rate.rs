@@ -7,7 +7,7 @@
 //!
 //! The bucket holds units used, not time, so a limit can change without losing what was counted.
 
-use super::bytes::Reader;
+use super::bytes::RecordReader;
 
 /// What is counted by the minute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -174,7 +174,7 @@ impl Bucket {
     }
 
     /// Decodes a bucket.
-    pub(super) fn decode(reader: &mut Reader<'_>) -> Option<Self> {
+    pub(super) fn decode(reader: &mut RecordReader<'_>) -> Option<Self> {
         Some(Self {
             level: reader.u64()?,
             at_us: reader.u64()?,

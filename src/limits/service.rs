@@ -48,14 +48,14 @@ impl Descriptors {
 
 /// The tokens that the service is to count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tokens {
+pub struct ServiceTokens {
     /// Input, cached or not.
     pub input: u64,
     /// Output, reasoning included.
     pub output: u64,
 }
 
-impl Tokens {
+impl ServiceTokens {
     /// The most that Envoy adds at a time; a greater number would not be counted at all.
     const MOST: u64 = 1_000_000_000;
 
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn more_than_envoy_takes_is_cut() {
-        let tokens = Tokens {
+        let tokens = ServiceTokens {
             input: u64::MAX,
             output: 0,
         };

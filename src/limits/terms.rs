@@ -1,7 +1,7 @@
 //! The limits that a document gives a key or a group, and their encoding in a key's record.
 
 use super::budget::{Budget, SpentBy};
-use super::bytes::Reader;
+use super::bytes::RecordReader;
 use super::rate::Rate;
 use crate::money::Amount;
 
@@ -78,7 +78,7 @@ impl Limits {
 
     /// Decodes limits; returns them and the bytes behind them, or `None` where the bytes encode none.
     pub fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
-        let mut reader = Reader(bytes);
+        let mut reader = RecordReader(bytes);
         let present = reader.u8()?;
         if present >> 7 != 0 {
             return None;

@@ -245,13 +245,13 @@ impl Publisher {
     }
 
     /// The next record of a key: its state under the policy in effect, and under the next one.
-    fn next_record(&self, found: Found, now: Option<&KeyRecord>) -> Vec<u8> {
+    fn next_record(&self, found: FoundRecord, now: Option<&KeyRecord>) -> Vec<u8> {
         let (epoch, generation) = (self.in_force.epoch, self.in_force.generation);
         // Without a policy no reader needs the state before, and an unreadable record does not tell it.
-        let unknown = generation == 0 || matches!(found, Found::Unreadable);
+        let unknown = generation == 0 || matches!(found, FoundRecord::Unreadable);
         let before = match found {
-            Found::Readable(record) => record.at(epoch, generation),
-            Found::Nothing | Found::Unreadable => None,
+            FoundRecord::Readable(record) => record.at(epoch, generation),
+            FoundRecord::Nothing | FoundRecord::Unreadable => None,
         };
         let holds_before = unknown || before.as_ref() == now;
         let record = if holds_before && now.is_some() {
@@ -276,18 +276,20 @@ impl Publisher {
     fn put_record(
         &self,
         digest: &KeyDigest,
-        make: impl FnOnce(Found) -> Vec<u8>,
+        make: impl FnOnce(FoundRecord) -> Vec<u8>,
         shared: &impl SharedData,
     ) -> Result<(), Superseded> {
         let name = digest.shared_name();
         let (bytes, version) = shared.get(&name);
         let found = match StoredRecord::decode(Namespace::Document, &bytes.unwrap_or_default()) {
-            Ok(Some(record)) if record.epoch <= self.epoch => Found::Readable(Box::new(record)),
+            Ok(Some(record)) if record.epoch <= self.epoch => {
+                FoundRecord::Readable(Box::new(record))
+            }
             Ok(Some(record)) if record.epoch <= last_epoch(shared) => return Err(Superseded),
             // No publisher has ever had such an epoch.
-            Ok(Some(_)) => Found::Unreadable,
-            Ok(None) => Found::Nothing,
-            Err(Unreadable) => Found::Unreadable,
+            Ok(Some(_)) => FoundRecord::Unreadable,
+            Ok(None) => FoundRecord::Nothing,
+            Err(Unreadable) => FoundRecord::Unreadable,
         };
         let version = version.unwrap_or(ABSENT);
         let set = shared.set(&name, &make(found), Some(version));
@@ -309,7 +311,7 @@ fn signature(digest: &[u8; 32], epoch: u64) -> Vec<u8> {
 
 /// The record of a key as it was found.
 #[derive(Debug)]
-enum Found {
+enum FoundRecord {
     Readable(Box<StoredRecord>),
     Nothing,
     /// Something of another release, or damaged.

@@ -20,7 +20,7 @@ pub(super) struct BatchedCounter(Option<NonZeroUsize>);
 /// What some counters have gathered since it was written.
 #[derive(Debug, Default)]
 pub(super) struct CounterBatch {
-    gathered: Vec<Gathered>,
+    gathered: Vec<CounterIncrement>,
     /// The places of those that have gathered something, in the order in which they began to.
     waiting: VecDeque<usize>,
     /// Whether nobody will write any more what is gathered.
@@ -29,7 +29,7 @@ pub(super) struct CounterBatch {
 
 /// What one counter has gathered.
 #[derive(Debug)]
-struct Gathered {
+struct CounterIncrement {
     id: StatId,
     count: u64,
 }
@@ -106,7 +106,7 @@ impl CounterBatch {
             return number.get().saturating_sub(1);
         }
         let place = self.gathered.len();
-        self.gathered.push(Gathered {
+        self.gathered.push(CounterIncrement {
             id: stats.define(StatKind::Counter, &name()),
             count: 0,
         });
@@ -123,15 +123,15 @@ mod tests {
 
     /// Stats that remember what was written to them, by the counter's id.
     #[derive(Debug, Default)]
-    struct Written(RefCell<Vec<String>>, RefCell<Vec<(u32, u64)>>);
+    struct RecordedStats(RefCell<Vec<String>>, RefCell<Vec<(u32, u64)>>);
 
-    impl Written {
+    impl RecordedStats {
         fn take(&self) -> Vec<(u32, u64)> {
             self.1.take()
         }
     }
 
-    impl Stats for Written {
+    impl Stats for RecordedStats {
         fn define(&self, kind: StatKind, name: &str) -> StatId {
             assert_eq!(kind, StatKind::Counter);
             let mut names = self.0.borrow_mut();
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_counter_is_defined_once_and_written_with_the_tick() {
-        let (stats, mut batch) = (Written::default(), CounterBatch::default());
+        let (stats, mut batch) = (RecordedStats::default(), CounterBatch::default());
         let [mut a, mut b] = [(), ()].map(|()| BatchedCounter::default());
         batch.define(&mut b, || "b".to_owned(), &stats);
         for count in [1, 2, 0, 4] {
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_tick_writes_only_so_many_and_the_next_goes_on() {
-        let (stats, mut batch) = (Written::default(), CounterBatch::default());
+        let (stats, mut batch) = (RecordedStats::default(), CounterBatch::default());
         let mut counters: Vec<_> = (0..AT_ONCE + 2)
             .map(|_| BatchedCounter::default())
             .collect();
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn nothing_is_left_at_the_end_nor_gathered_after_it() {
-        let (stats, mut batch) = (Written::default(), CounterBatch::default());
+        let (stats, mut batch) = (RecordedStats::default(), CounterBatch::default());
         let mut counters: Vec<_> = (0..AT_ONCE + 2)
             .map(|_| BatchedCounter::default())
             .collect();
@@ -211,7 +211,7 @@ mod tests {
     /// Envoy's counters take a signed number.
     #[test]
     fn no_more_is_gathered_than_envoy_adds() {
-        let (stats, mut batch) = (Written::default(), CounterBatch::default());
+        let (stats, mut batch) = (RecordedStats::default(), CounterBatch::default());
         let mut counter = BatchedCounter::default();
         let mut add = |count| batch.add(&mut counter, count, || "c".to_owned(), &stats);
         add(MOST - 1);

@@ -9,7 +9,7 @@ use crate::usage::{Call, Kind, Usage};
 
 /// What one model used, and at which class of service.
 #[derive(Debug, Clone, Copy)]
-pub struct Item<'a> {
+pub struct PricedUsage<'a> {
     /// The model's prices.
     pub prices: &'a Prices,
     /// What it used.
@@ -33,7 +33,7 @@ pub struct Bill {
 ///
 /// An item is charged at the prices of the reported speed, if the model has prices for it, else at those of the reported
 /// class of service, else at the model's own.
-pub fn bill<'a>(items: impl IntoIterator<Item = Item<'a>>, multiplier: Multiplier) -> Bill {
+pub fn bill<'a>(items: impl IntoIterator<Item = PricedUsage<'a>>, multiplier: Multiplier) -> Bill {
     let mut uncovered = Uncovered::default();
     let mut charge = Some(Charge::default());
     for item in items {
@@ -46,7 +46,7 @@ pub fn bill<'a>(items: impl IntoIterator<Item = Item<'a>>, multiplier: Multiplie
 }
 
 /// The prices of an item's class of service.
-fn applicable<'a>(item: &Item<'a>, uncovered: &mut Uncovered) -> &'a Prices {
+fn applicable<'a>(item: &PricedUsage<'a>, uncovered: &mut Uncovered) -> &'a Prices {
     let reported = [(item.speed, Gap::Speed), (item.tier, Gap::Tier)];
     let mut found = None;
     for (class, gap) in reported {

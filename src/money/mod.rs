@@ -14,7 +14,7 @@ mod prices;
 mod tier;
 
 pub use amount::Amount;
-pub use bill::{Bill, Item, bill};
+pub use bill::{Bill, PricedUsage, bill};
 pub use charge::Charge;
 pub use gap::{Gap, Uncovered};
 pub use multiplier::Multiplier;

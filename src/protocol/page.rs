@@ -5,7 +5,7 @@
 
 use core::ops::Range;
 
-use super::query::Target;
+use super::query::RequestTarget;
 
 /// The most items on one page, in both protocols.
 const MAX: usize = 1000;
@@ -27,7 +27,7 @@ pub struct BadParameter(pub &'static str);
 ///
 /// # Errors
 /// A limit outside 1 to 1000, both ids at once, or an id that is not in the list.
-pub fn by_id(target: &Target<'_>, ids: &[&str]) -> Result<ListPage, BadParameter> {
+pub fn by_id(target: &RequestTarget<'_>, ids: &[&str]) -> Result<ListPage, BadParameter> {
     let limit = number(target, "limit")?.unwrap_or(MAX);
     if !(1..=MAX).contains(&limit) {
         return Err(BadParameter("limit"));
@@ -56,7 +56,7 @@ pub fn by_id(target: &Target<'_>, ids: &[&str]) -> Result<ListPage, BadParameter
 /// # Errors
 /// A size that is no number, or a token that no earlier page gave. A size of 0 means none, and one
 /// beyond 1000 means 1000, as the vendor has it.
-pub fn by_token(target: &Target<'_>, ids: &[&str]) -> Result<ListPage, BadParameter> {
+pub fn by_token(target: &RequestTarget<'_>, ids: &[&str]) -> Result<ListPage, BadParameter> {
     let limit = match number(target, "pageSize")? {
         None | Some(0) => MAX,
         Some(size) => size.min(MAX),
@@ -77,7 +77,7 @@ fn forwards(start: usize, limit: usize, len: usize) -> ListPage {
     }
 }
 
-fn number(target: &Target<'_>, name: &'static str) -> Result<Option<usize>, BadParameter> {
+fn number(target: &RequestTarget<'_>, name: &'static str) -> Result<Option<usize>, BadParameter> {
     let Some(value) = target.values(name).next() else {
         return Ok(None);
     };
@@ -91,7 +91,7 @@ fn number(target: &Target<'_>, name: &'static str) -> Result<Option<usize>, BadP
 
 /// The position of the id that a parameter names. An empty value asks for the start.
 fn cursor(
-    target: &Target<'_>,
+    target: &RequestTarget<'_>,
     name: &'static str,
     ids: &[&str],
 ) -> Result<Option<usize>, BadParameter> {
@@ -140,7 +140,7 @@ mod tests {
         ];
         for (case, query, want) in cases {
             let target = format!("/v1/models?{query}");
-            let got = by_id(&Target::parse(target.as_bytes()), &IDS);
+            let got = by_id(&RequestTarget::parse(target.as_bytes()), &IDS);
             assert_eq!(got, want, "{case}");
         }
     }
@@ -156,7 +156,7 @@ mod tests {
         ];
         for (case, size, want) in cases {
             let target = format!("/v1beta/models?pageSize={size}");
-            let got = by_token(&Target::parse(target.as_bytes()), &IDS);
+            let got = by_token(&RequestTarget::parse(target.as_bytes()), &IDS);
             assert_eq!(got, want, "{case}");
         }
     }
@@ -168,7 +168,7 @@ mod tests {
             let mut token = String::new();
             loop {
                 let target = format!("/v1beta/models?pageSize={size}&pageToken={token}");
-                let page = by_token(&Target::parse(target.as_bytes()), &IDS).unwrap();
+                let page = by_token(&RequestTarget::parse(target.as_bytes()), &IDS).unwrap();
                 seen.extend_from_slice(&IDS[page.items.clone()]);
                 if !page.has_more {
                     break;

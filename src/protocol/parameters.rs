@@ -7,7 +7,7 @@
 //!
 //! Names and values are compared as they were sent: whoever percent-encodes `alt` means to deceive somebody.
 
-use super::query::Target;
+use super::query::RequestTarget;
 
 /// Longest name that an error repeats, in bytes.
 const MAX_SHOWN: usize = 32;
@@ -40,7 +40,7 @@ enum ValueRule {
 ///
 /// # Errors
 /// The first parameter that is unfit.
-pub fn of_call(target: &Target<'_>) -> Result<(), ParameterError> {
+pub fn of_call(target: &RequestTarget<'_>) -> Result<(), ParameterError> {
     check(target, |name| match name {
         b"alt" => Some(("alt", ValueRule::OneOf(&[b"sse", b"json"]))),
         b"key" => Some(("key", ValueRule::Stripped)),
@@ -53,7 +53,7 @@ pub fn of_call(target: &Target<'_>) -> Result<(), ParameterError> {
 ///
 /// # Errors
 /// The first parameter that is unfit.
-pub fn of_resource(target: &Target<'_>) -> Result<(), ParameterError> {
+pub fn of_resource(target: &RequestTarget<'_>) -> Result<(), ParameterError> {
     let is_download = target.path.ends_with(b":download");
     check(target, |name| {
         Some(match name {
@@ -76,7 +76,7 @@ pub fn of_resource(target: &Target<'_>) -> Result<(), ParameterError> {
 }
 
 fn check(
-    target: &Target<'_>,
+    target: &RequestTarget<'_>,
     known: impl Fn(&[u8]) -> Option<(&'static str, ValueRule)>,
 ) -> Result<(), ParameterError> {
     if target.query == Some(b"") {
@@ -163,7 +163,11 @@ mod tests {
         ];
         for (query, want) in cases {
             let target = format!("/v1beta/models/m:generateContent{query}");
-            assert_eq!(of_call(&Target::parse(target.as_bytes())), want, "{query}");
+            assert_eq!(
+                of_call(&RequestTarget::parse(target.as_bytes())),
+                want,
+                "{query}"
+            );
         }
     }
 
@@ -211,7 +215,7 @@ mod tests {
         for parameter in names {
             for value in ["=x", "=", ""] {
                 let target = format!("/v1beta/models/m:generateContent?alt=sse&{parameter}{value}");
-                let got = of_call(&Target::parse(target.as_bytes()));
+                let got = of_call(&RequestTarget::parse(target.as_bytes()));
                 assert_eq!(got, name(parameter), "{parameter}{value}");
             }
         }
@@ -259,7 +263,7 @@ mod tests {
         ];
         for (path, query, want) in cases {
             let target = format!("/v1beta/{path}{query}");
-            let got = of_resource(&Target::parse(target.as_bytes()));
+            let got = of_resource(&RequestTarget::parse(target.as_bytes()));
             assert_eq!(got, want, "{path}{query}");
         }
     }

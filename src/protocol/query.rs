@@ -8,7 +8,7 @@ use super::credential_name::is_credential_parameter;
 
 /// A request target, split at its first question mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Target<'a> {
+pub struct RequestTarget<'a> {
     /// The path.
     pub path: &'a [u8],
     /// The query, without its question mark; `None` where there is none.
@@ -36,7 +36,7 @@ impl Stripped {
     }
 }
 
-impl<'a> Target<'a> {
+impl<'a> RequestTarget<'a> {
     /// Splits `:path`.
     pub fn parse(target: &'a [u8]) -> Self {
         let mut parts = target.splitn(2, |&b| b == b'?');
@@ -153,7 +153,7 @@ mod tests {
         ];
         for (case, target, key, credentials) in cases {
             for (cut, want) in [(Stripped::Key, key), (Stripped::Credentials, credentials)] {
-                let got = Target::parse(target.as_bytes()).rewritten(b"/q", cut);
+                let got = RequestTarget::parse(target.as_bytes()).rewritten(b"/q", cut);
                 assert_eq!(String::from_utf8(got).unwrap(), want, "{case}, {cut:?}");
             }
         }
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn values_are_decoded() {
-        let target = Target::parse(b"/p?key=a%2Bb&limit=5&key=&after_id=x%20y?z");
+        let target = RequestTarget::parse(b"/p?key=a%2Bb&limit=5&key=&after_id=x%20y?z");
         assert_eq!(target.keys().collect::<Vec<_>>(), [b"a+b".to_vec(), vec![]]);
         assert_eq!(target.values("limit").next(), Some(b"5".to_vec()));
         assert_eq!(target.values("after_id").next(), Some(b"x y?z".to_vec()));

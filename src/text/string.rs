@@ -350,7 +350,7 @@ struct Escapes {
 }
 
 /// What a block has, one bit for each byte.
-struct Marks {
+struct StringMasks {
     /// Quotes that are not escaped.
     quotes: u64,
     /// Bytes that a backslash escapes.
@@ -369,11 +369,11 @@ impl Escapes {
         block: [Lanes; 4],
         quotes: u64,
         backslashes: u64,
-    ) -> Marks {
+    ) -> StringMasks {
         let equal = |byte: u8| block.map(|lanes| lanes.eq(Lanes::splat(byte)));
         let (escaping, escaped) = escapes(backslashes & !self.escaped);
         let escaped = escaped | self.escaped;
-        let mut marks = Marks {
+        let mut marks = StringMasks {
             quotes: quotes & !escaped,
             escaped,
             wrong: 0,

@@ -70,8 +70,14 @@ mod tests {
     #[test]
     fn the_greater_of_what_was_reported_and_what_is_estimated() {
         use Kind::{CacheRead, Input, Output, Reasoning};
-        type Tokens<'a> = &'a [(Kind, u64)];
-        type Case<'a> = (&'a str, Tokens<'a>, (u64, u64), Tokens<'a>, (u64, u64));
+        type TokenCounts<'a> = &'a [(Kind, u64)];
+        type Case<'a> = (
+            &'a str,
+            TokenCounts<'a>,
+            (u64, u64),
+            TokenCounts<'a>,
+            (u64, u64),
+        );
         let cases: [Case<'_>; 5] = [
             (
                 "nothing reported",

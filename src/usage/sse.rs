@@ -8,7 +8,7 @@
 use super::carry::Carry;
 use super::extractor::Extractor;
 use super::tally::{Effect, UsageTally};
-use super::template::{Likeness, MAX_EVENT, Template};
+use super::template::{EventTemplate, Likeness, MAX_EVENT};
 use crate::text::is_line_break;
 use memchr::memchr2;
 
@@ -27,7 +27,7 @@ pub(super) struct EventReader {
     /// What came of the event with the chunks before was read.
     begun: bool,
     /// The last event.
-    template: Template,
+    template: EventTemplate,
     /// The event's bytes from the chunks before. Unless it has begun it may be like the last one.
     carry: Carry,
 }

@@ -18,7 +18,7 @@ const MAX_TEXT: usize = MAX_EVENT / 2;
 ///
 /// Whatever equals it but for these holes is read with the same result, but for the numbers. That holds as long as
 /// nothing else is read in between.
-pub(super) struct Template {
+pub(super) struct EventTemplate {
     bytes: [u8; MAX_EVENT],
     /// None: nothing is remembered.
     len: usize,
@@ -86,7 +86,7 @@ impl ChangedNumbers {
     }
 }
 
-impl Default for Template {
+impl Default for EventTemplate {
     fn default() -> Self {
         Self {
             bytes: [0; MAX_EVENT],
@@ -100,7 +100,7 @@ impl Default for Template {
     }
 }
 
-impl Template {
+impl EventTemplate {
     /// Something else was read.
     pub(super) fn forget(&mut self) {
         self.len = 0;

@@ -8,7 +8,7 @@ use crate::auth::KeyStore;
 use crate::config::account::Accounts;
 use crate::config::snapshot::InForce;
 use crate::exchange::{AccountStates, Clock, Quotas};
-use crate::failover::{self, Event, RequestAttempts, States};
+use crate::failover::{self, AccountEvent, RequestAttempts, States};
 use crate::keys::{KeyDigest, Namespace};
 use crate::limits::{
     AdmitError, Consumption, Estimate, Figures, Now, Reservation, Settlement, Subject,
@@ -103,7 +103,7 @@ impl<H: WorkerHost> AccountStates for RequestEnvironment<'_, H> {
         failover::read(source, self.host)
     }
 
-    fn note(&self, event: Event, source: &str, accounts: &Accounts, index: usize) {
+    fn note(&self, event: AccountEvent, source: &str, accounts: &Accounts, index: usize) {
         failover::note(event, source, accounts, index, self.host);
     }
 

@@ -86,7 +86,7 @@ fn a_callback_has_one_time() {
 
 /// What happens around a worker, in the order in which it happens.
 #[derive(Debug, Clone, Copy)]
-enum Step {
+enum WorkerStep {
     /// Milliseconds pass.
     Pass(u64),
     /// A page of the feed changes the key.
@@ -99,23 +99,23 @@ enum Step {
     Request(usize),
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+fn steps() -> impl Strategy<Value = Vec<WorkerStep>> {
     let step = prop_oneof![
-        3 => (0..8_u64).prop_map(Step::Pass),
-        1 => Just(Step::Pass(10)),
-        2 => Just(Step::Feed),
-        1 => Just(Step::Publish),
-        1 => Just(Step::PublishRecord),
-        6 => (0..2_usize).prop_map(Step::Request),
+        3 => (0..8_u64).prop_map(WorkerStep::Pass),
+        1 => Just(WorkerStep::Pass(10)),
+        2 => Just(WorkerStep::Feed),
+        1 => Just(WorkerStep::Publish),
+        1 => Just(WorkerStep::PublishRecord),
+        6 => (0..2_usize).prop_map(WorkerStep::Request),
     ];
     prop::collection::vec(step, 1..60)
 }
 
 /// The state of a key, one number for each change, and when it was the last.
 #[derive(Debug, Default)]
-struct Changes(Vec<u64>);
+struct KeyHistory(Vec<u64>);
 
-impl Changes {
+impl KeyHistory {
     fn last(&self) -> usize {
         self.0.len()
     }
@@ -141,24 +141,24 @@ proptest! {
         let group = r#"{"id": "g", "protocol": "A", "multiplier": "1", "cluster": "c"}"#;
         let text = format!(r#"{{"groups": [{group}]}}"#);
         let document = Document::parse(text.as_bytes()).unwrap();
-        let (mut fed, mut named) = (Changes::default(), Changes::default());
+        let (mut fed, mut named) = (KeyHistory::default(), KeyHistory::default());
         let number = |state: usize| u64::try_from(state).unwrap().to_le_bytes();
         let mut name = String::new();
         bucket::write_name(bucket::of(&digest), &mut name);
         for step in steps {
             let now_us = process.steady_us.get();
             match step {
-                Step::Pass(milliseconds) => process.pass_ms(milliseconds),
-                Step::Feed => {
+                WorkerStep::Pass(milliseconds) => process.pass_ms(milliseconds),
+                WorkerStep::Feed => {
                     fed.0.push(now_us);
                     let mut bytes = Vec::new();
                     bucket::put(&[], None, &digest, &number(fed.last()), &mut bytes);
                     host.set(&name, &bytes, None).unwrap();
                 }
-                Step::Publish | Step::PublishRecord => {
+                WorkerStep::Publish | WorkerStep::PublishRecord => {
                     named.0.push(now_us);
                     host.set(&digest.shared_name(), &number(named.last()), None).unwrap();
-                    if matches!(step, Step::Publish) {
+                    if matches!(step, WorkerStep::Publish) {
                         let edition = Edition {
                             generation: u64::try_from(named.last()).unwrap(),
                             ..Edition::default()
@@ -168,7 +168,7 @@ proptest! {
                         host.set(snapshot::GENERATION, &number(named.last()), None).unwrap();
                     }
                 }
-                Step::Request(worker) => {
+                WorkerStep::Request(worker) => {
                     let environment = roots[worker].worker.environment(&host);
                     let in_force = environment.in_force();
                     let state = |namespace| {

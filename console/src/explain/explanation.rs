@@ -9,7 +9,7 @@ use trilane::exchange::HeaderEdit;
 use trilane::exchange::Route;
 use trilane::ledger::Record;
 use trilane::protocol::match_request;
-use trilane::protocol::query::Target;
+use trilane::protocol::query::RequestTarget;
 use trilane::reply::Reply;
 
 use super::request::DescribedRequest;
@@ -118,7 +118,7 @@ impl Explanation {
         ran: &Ran,
     ) -> Self {
         let head = &request.head;
-        let target = Target::parse(head.target());
+        let target = RequestTarget::parse(head.target());
         let matched = match_request(head.method(), target.path);
         let endpoint = matched.as_ref().ok();
         let credentials = endpoint.map(|endpoint| Credentials::new(endpoint, head, &target));
@@ -248,7 +248,7 @@ impl ForwardedRequest {
     fn new(route: &Route, path: &[u8], ran: &Ran) -> Self {
         let accounts = route.source.accounts.iter().flat_map(|all| &all.accounts);
         let rewritten = ran.headers.iter().find_map(|edit| match edit {
-            HeaderEdit::Set(":path", target) => Some(Target::parse(target).path),
+            HeaderEdit::Set(":path", target) => Some(RequestTarget::parse(target).path),
             HeaderEdit::Set(..) | HeaderEdit::Remove(_) => None,
         });
         let path = String::from_utf8_lossy(rewritten.unwrap_or(path));

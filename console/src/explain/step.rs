@@ -1,10 +1,10 @@
 //! The steps of a decision, in the gateway's order, and their results.
 
 use serde::Serialize;
-use trilane::auth::{Form, KeyStatus, Presented, authenticate};
+use trilane::auth::{CredentialForm, KeyStatus, Presented, authenticate};
 use trilane::head::Head;
 use trilane::keys::KeyRecord;
-use trilane::protocol::query::Target;
+use trilane::protocol::query::RequestTarget;
 use trilane::protocol::{Endpoint, Mismatch};
 
 use crate::gateway::{KeyHolder, LocalGateway, Ran};
@@ -166,14 +166,14 @@ pub fn endpoint(found: &Result<Endpoint, Mismatch>) -> String {
 /// The keys that a request presents, as the gateway reads them.
 pub struct Credentials {
     /// Each place that the endpoint reads, and its content.
-    read: Vec<(Form, Presented)>,
+    read: Vec<(CredentialForm, Presented)>,
 }
 
 impl Credentials {
     /// The keys of a request.
-    pub fn new(endpoint: &Endpoint, head: &Head, target: &Target<'_>) -> Self {
+    pub fn new(endpoint: &Endpoint, head: &Head, target: &RequestTarget<'_>) -> Self {
         let mut read = Vec::new();
-        for form in Form::of(endpoint) {
+        for form in CredentialForm::of(endpoint) {
             let presented = form.read(head, target);
             let malformed = presented == Presented::Malformed;
             read.push((*form, presented));
@@ -226,7 +226,7 @@ impl Credentials {
                 Presented::Absent | Presented::Malformed => None,
             });
         let said = keys.map(|(form, key)| {
-            if *form == Form::Query && !gateway.policy().query_key {
+            if *form == CredentialForm::Query && !gateway.policy().query_key {
                 return "keys in the query are not taken (query_key is not true)".to_owned();
             }
             let Some(record) = gateway.world.key(&key.digest()) else {
@@ -264,7 +264,7 @@ impl Credentials {
 }
 
 /// The text on a valid key. One that is rejected nevertheless is in a place that its group does not accept.
-fn taken(text: &str, record: &KeyRecord, form: Form, good: bool) -> String {
+fn taken(text: &str, record: &KeyRecord, form: CredentialForm, good: bool) -> String {
     if good {
         text.to_owned()
     } else {
@@ -273,12 +273,12 @@ fn taken(text: &str, record: &KeyRecord, form: Form, good: bool) -> String {
     }
 }
 
-fn place(form: Form) -> &'static str {
+fn place(form: CredentialForm) -> &'static str {
     match form {
-        Form::Bearer => "authorization: Bearer",
-        Form::XApiKey => "x-api-key",
-        Form::VcApiKey => "x-goog-api-key or x-vc-api-key",
-        Form::Query => "the query parameter key",
+        CredentialForm::Bearer => "authorization: Bearer",
+        CredentialForm::XApiKey => "x-api-key",
+        CredentialForm::VcApiKey => "x-goog-api-key or x-vc-api-key",
+        CredentialForm::Query => "the query parameter key",
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use trilane::protocol::match_request;
-use trilane::protocol::query::Target;
+use trilane::protocol::query::RequestTarget;
 use trilane_console::explain::DescribedRequest;
 use trilane_console::gateway::{CredentialPlace, KeyHolder, LocalGateway, protocol_of};
 
@@ -60,7 +60,7 @@ fn place(
     asker: &KeyHolder,
     gateway: &LocalGateway,
 ) -> CredentialPlace {
-    let path = Target::parse(described.path.as_bytes()).path;
+    let path = RequestTarget::parse(described.path.as_bytes()).path;
     let endpoint = match_request(described.method.as_bytes(), path).ok();
     let protocol = endpoint.and_then(|endpoint| endpoint.protocol());
     let of_group = || protocol_of(gateway.group(asker.value()).map(AsRef::as_ref));

@@ -5,7 +5,13 @@ fn key(text: &str) -> Presented {
 }
 
 /// (case, form, headers, query, what it presents)
-type Case<'a> = (&'a str, Form, &'a [(&'a str, &'a str)], &'a str, Presented);
+type Case<'a> = (
+    &'a str,
+    CredentialForm,
+    &'a [(&'a str, &'a str)],
+    &'a str,
+    Presented,
+);
 
 #[test]
 fn what_counts_as_a_credential() {
@@ -15,70 +21,70 @@ fn what_counts_as_a_credential() {
     let cases: &[Case<'_>] = &[
         (
             "bearer",
-            Form::Bearer,
+            CredentialForm::Bearer,
             &[("authorization", "Bearer k1")],
             "",
             key("k1"),
         ),
         (
             "scheme in any case",
-            Form::Bearer,
+            CredentialForm::Bearer,
             &[("authorization", "bEARER k1")],
             "",
             key("k1"),
         ),
         (
             "more spaces",
-            Form::Bearer,
+            CredentialForm::Bearer,
             &[("authorization", "Bearer   k1 ")],
             "",
             key("k1"),
         ),
         (
             "no scheme",
-            Form::Bearer,
+            CredentialForm::Bearer,
             &[("authorization", "k1")],
             "",
             Malformed,
         ),
         (
             "another scheme",
-            Form::Bearer,
+            CredentialForm::Bearer,
             &[("authorization", "Basic azE6")],
             "",
             Malformed,
         ),
         (
             "no key",
-            Form::Bearer,
+            CredentialForm::Bearer,
             &[("authorization", "Bearer ")],
             "",
             Malformed,
         ),
         (
             "no space",
-            Form::Bearer,
+            CredentialForm::Bearer,
             &[("authorization", "Bearerk1")],
             "",
             Malformed,
         ),
         (
             "two words",
-            Form::Bearer,
+            CredentialForm::Bearer,
             &[("authorization", "Bearer k1 k2")],
             "",
             Malformed,
         ),
         (
             "joined by Envoy",
-            Form::Bearer,
+            CredentialForm::Bearer,
             &[("authorization", "Bearer k1,Bearer k1")],
             "",
             Malformed,
         ),
         (
             "repeated",
-            Form::Bearer,
+            CredentialForm::Bearer,
             &[
                 ("authorization", "Bearer k1"),
                 ("authorization", "Bearer k1"),
@@ -88,99 +94,117 @@ fn what_counts_as_a_credential() {
         ),
         (
             "another header",
-            Form::Bearer,
+            CredentialForm::Bearer,
             &[("x-api-key", "k1")],
             "",
             Absent,
         ),
         (
             "x-api-key",
-            Form::XApiKey,
+            CredentialForm::XApiKey,
             &[("x-api-key", "k1")],
             "",
             key("k1"),
         ),
-        ("empty", Form::XApiKey, &[("x-api-key", "")], "", Malformed),
+        (
+            "empty",
+            CredentialForm::XApiKey,
+            &[("x-api-key", "")],
+            "",
+            Malformed,
+        ),
         (
             "inner comma",
-            Form::XApiKey,
+            CredentialForm::XApiKey,
             &[("x-api-key", "k1,k2")],
             "",
             Malformed,
         ),
         (
             "too long",
-            Form::XApiKey,
+            CredentialForm::XApiKey,
             &[("x-api-key", &long)],
             "",
             Malformed,
         ),
         (
             "longest",
-            Form::XApiKey,
+            CredentialForm::XApiKey,
             &[("x-api-key", &longest)],
             "",
             key(&longest),
         ),
         (
             "not ASCII",
-            Form::XApiKey,
+            CredentialForm::XApiKey,
             &[("x-api-key", "kß")],
             "",
             Malformed,
         ),
         (
             "repeated x-api-key",
-            Form::XApiKey,
+            CredentialForm::XApiKey,
             &[("x-api-key", "k1"), ("x-api-key", "k1")],
             "",
             Malformed,
         ),
         (
             "neutral name",
-            Form::VcApiKey,
+            CredentialForm::VcApiKey,
             &[("x-vc-api-key", "k1")],
             "",
             key("k1"),
         ),
         (
             "vendor's name",
-            Form::VcApiKey,
+            CredentialForm::VcApiKey,
             &[("x-goog-api-key", "k1")],
             "",
             key("k1"),
         ),
         (
             "both names, one key",
-            Form::VcApiKey,
+            CredentialForm::VcApiKey,
             &[("x-goog-api-key", "k1"), ("x-vc-api-key", "k1")],
             "",
             key("k1"),
         ),
         (
             "both names, two keys",
-            Form::VcApiKey,
+            CredentialForm::VcApiKey,
             &[("x-goog-api-key", "k1"), ("x-vc-api-key", "k2")],
             "",
             Malformed,
         ),
         (
             "both names, one empty",
-            Form::VcApiKey,
+            CredentialForm::VcApiKey,
             &[("x-goog-api-key", ""), ("x-vc-api-key", "k2")],
             "",
             Malformed,
         ),
-        ("query", Form::Query, &[], "?alt=sse&key=k1", key("k1")),
+        (
+            "query",
+            CredentialForm::Query,
+            &[],
+            "?alt=sse&key=k1",
+            key("k1"),
+        ),
         (
             "query twice, two keys",
-            Form::Query,
+            CredentialForm::Query,
             &[],
             "?key=k1&key=k2",
             Malformed,
         ),
-        ("query, empty", Form::Query, &[], "?key=", Malformed),
-        ("no query", Form::Query, &[], "", Absent),
+        (
+            "query, empty",
+            CredentialForm::Query,
+            &[],
+            "?key=",
+            Malformed,
+        ),
+        ("no query", CredentialForm::Query, &[], "", Absent),
     ];
     for (case, form, headers, query, want) in cases {
         let head = Head::new(
@@ -190,7 +214,7 @@ fn what_counts_as_a_credential() {
                 .collect(),
         );
         let target = format!("/p{query}");
-        let got = form.read(&head, &Target::parse(target.as_bytes()));
+        let got = form.read(&head, &RequestTarget::parse(target.as_bytes()));
         assert!(got == *want, "{case}: {got:?}");
     }
 }
@@ -198,7 +222,7 @@ fn what_counts_as_a_credential() {
 #[test]
 fn header_bytes_that_are_no_text() {
     let head = Head::new(vec![("x-api-key".to_owned(), b"\xff\xfe".to_vec())]);
-    let got = Form::XApiKey.read(&head, &Target::parse(b"/"));
+    let got = CredentialForm::XApiKey.read(&head, &RequestTarget::parse(b"/"));
     assert_eq!(got, Presented::Malformed);
 }
 

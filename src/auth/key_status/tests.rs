@@ -1,15 +1,15 @@
 use super::*;
-use crate::auth::Form;
+use crate::auth::CredentialForm;
 use crate::auth::Presented;
 use crate::config::Document;
 use crate::config::compile::compile_policy;
 use crate::head::Head;
 use crate::keys::codec::encode_fed;
-use crate::keys::{Coverage, FeedStatus, StoredRecord, Terms};
+use crate::keys::{Coverage, FeedStatus, KeyTerms, StoredRecord};
 use crate::limits::budget::Budget;
 use crate::limits::{Limits, Rate};
 use crate::money::Amount;
-use crate::protocol::query::Target;
+use crate::protocol::query::RequestTarget;
 
 const NOW: i64 = 1_800_000_000;
 
@@ -52,7 +52,7 @@ impl KeyStore for Records {
 
 fn key() -> ApiKey {
     let head = Head::new(vec![("x-api-key".to_owned(), b"k".to_vec())]);
-    match Form::XApiKey.read(&head, &Target::parse(b"/")) {
+    match CredentialForm::XApiKey.read(&head, &RequestTarget::parse(b"/")) {
         Presented::Key(key) => key,
         other => panic!("{other:?}"),
     }
@@ -115,17 +115,17 @@ fn named_with(epoch: u64, disabled: bool, limits: Option<Box<Limits>>) -> Vec<u8
 fn fed(epoch: u64, group: &str, expires_at: Option<i64>, disabled: bool) -> Vec<u8> {
     fed_terms(
         epoch,
-        Terms {
+        KeyTerms {
             id: "f",
             group,
             expires_at,
             disabled,
-            ..Terms::default()
+            ..KeyTerms::default()
         },
     )
 }
 
-fn fed_terms(epoch: u64, terms: Terms<'_>) -> Vec<u8> {
+fn fed_terms(epoch: u64, terms: KeyTerms<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
     encode_fed(epoch, 1, Some(&terms), &mut bytes);
     bytes
@@ -303,11 +303,11 @@ fn a_budget_from_a_feed_needs_prices() {
     ];
     for (case, group, of, newer, want) in cases {
         let limits = limits(of.0, of.1);
-        let terms = Terms {
+        let terms = KeyTerms {
             id: "f",
             group,
             limits: limits.as_deref(),
-            ..Terms::default()
+            ..KeyTerms::default()
         };
         let store = Records {
             fed: Some(fed_terms(7, terms)),

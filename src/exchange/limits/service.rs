@@ -8,7 +8,7 @@ use crate::exchange::estimating;
 use crate::exchange::request::Caller;
 use crate::exchange::request_body::RequestBody;
 use crate::limits::Count;
-use crate::limits::service::{Descriptors, OnFailure, Tokens};
+use crate::limits::service::{Descriptors, OnFailure, ServiceTokens};
 use crate::model::Model;
 use crate::protocol::EndpointSpec;
 use crate::reply::Rejection;
@@ -61,17 +61,17 @@ impl LimitsService {
         spec: &EndpointSpec,
         body: &RequestBody,
         tokens: [Count; 2],
-    ) -> Option<Tokens> {
+    ) -> Option<ServiceTokens> {
         if !self.asked || spec.usage.is_none() {
             return None;
         }
         let estimate = estimating::reservation(spec.operation, body, body.seen());
         let [input, output] = tokens;
-        let tokens = Tokens {
+        let tokens = ServiceTokens {
             input: input.settled(estimate.input),
             output: output.settled(estimate.output),
         };
-        (tokens != Tokens::default()).then_some(tokens)
+        (tokens != ServiceTokens::default()).then_some(tokens)
     }
 }
 

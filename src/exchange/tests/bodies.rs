@@ -13,31 +13,31 @@ struct Upstream {
     complete: bool,
 }
 
-struct Client<'a> {
+struct RequestHead<'a> {
     request: &'a str,
     headers: &'a [&'a str],
 }
 
-const A: Client<'_> = Client {
+const A: RequestHead<'_> = RequestHead {
     request: "POST /v1/responses",
     headers: &["authorization: Bearer k-a"],
 };
 /// Of a group whose streams shall report usage.
-const USAGE: Client<'_> = Client {
+const USAGE: RequestHead<'_> = RequestHead {
     request: "POST /v1/chat/completions",
     headers: &["authorization: Bearer k-a-usage"],
 };
-const B: Client<'_> = Client {
+const B: RequestHead<'_> = RequestHead {
     request: "POST /v1/messages",
     headers: &["x-api-key: k-b", "anthropic-version: 2023-06-01"],
 };
-const C: Client<'_> = Client {
+const C: RequestHead<'_> = RequestHead {
     request: "POST /v1beta/models/gem-1:generateContent",
     headers: &["x-goog-api-key: k-c"],
 };
 
 /// Sends a body; `trailers` ends it with trailers rather than with its last chunk.
-fn send(client: &Client<'_>, chunks: &[&[u8]], trailers: bool) -> (Upstream, Option<u16>) {
+fn send(client: &RequestHead<'_>, chunks: &[&[u8]], trailers: bool) -> (Upstream, Option<u16>) {
     let (in_force, world) = setting();
     let length = format!(
         "content-length: {}",
@@ -96,7 +96,7 @@ fn content_length(upstream: &Upstream) -> Option<usize> {
 fn bodies_in_one_piece() {
     let long = format!(r#"{{"pad":"{}","model":"gpt-x"}}"#, "x".repeat(3000));
     let too_long = format!(r#"{{"pad":"{}","model":"gpt-x"}}"#, "x".repeat(5000));
-    let cases: &[(&str, &Client<'_>, &str, Option<u16>)] = &[
+    let cases: &[(&str, &RequestHead<'_>, &str, Option<u16>)] = &[
         ("A", &A, r#"{"model":"gpt-x","input":"hi"}"#, None),
         ("model last, beyond the window", &A, &long, None),
         ("longer than allowed", &A, &too_long, Some(413)),
@@ -248,26 +248,26 @@ fn what_left_before_a_refusal_is_never_whole() {
 }
 
 /// Of a group that may make no images.
-const TEXT: Client<'_> = Client {
+const TEXT: RequestHead<'_> = RequestHead {
     request: "POST /v1/responses",
     headers: &["authorization: Bearer k-a-text"],
 };
 /// Of a group whose source may, through an entry.
-const MIXED: Client<'_> = Client {
+const MIXED: RequestHead<'_> = RequestHead {
     request: "POST /v1/responses",
     headers: &["authorization: Bearer k-mixed"],
 };
-const IMAGES: Client<'_> = Client {
+const IMAGES: RequestHead<'_> = RequestHead {
     request: "POST /v1/images/generations",
     headers: &["authorization: Bearer k-a"],
 };
-const BATCH: Client<'_> = Client {
+const BATCH: RequestHead<'_> = RequestHead {
     request: "POST /v1beta/models/gem-1:batchEmbedContents",
     headers: &["x-goog-api-key: k-c"],
 };
 
 /// Bodies that ask for more than their model, with `PAD` where there may be much text.
-const ASKS_MORE: &[(&str, &Client<'_>, &str, Option<u16>)] = &[
+const ASKS_MORE: &[(&str, &RequestHead<'_>, &str, Option<u16>)] = &[
     (
         "answered later",
         &A,
@@ -525,7 +525,7 @@ fn nothing_that_was_refused_for_what_else_it_asks_arrives_whole() {
 #[test]
 fn refusals_of_what_else_a_body_asks_for_say_why() {
     #[rustfmt::skip]
-    let cases: &[(&Client<'_>, &str, &str, &str, &str)] = &[
+    let cases: &[(&RequestHead<'_>, &str, &str, &str, &str)] = &[
         (&A, r#"{"model":"gpt-x","background":true}"#, "background_not_supported", "background", "'background' is not supported"),
         (&A, r#"{"model":"gpt-x","background":"x"}"#, "invalid_body", "background", "'background' must be true or false"),
         (&A, r#"{"model":"gpt-x","stream":1}"#, "invalid_body", "stream", "'stream' must be true or false"),
@@ -560,7 +560,7 @@ fn refusals_of_what_else_a_body_asks_for_say_why() {
 
 #[test]
 fn a_renamed_model_of_a_batch_changes_in_each_request() {
-    let client = Client {
+    let client = RequestHead {
         request: "POST /v1beta/models/gem-2:batchEmbedContents",
         headers: &["x-goog-api-key: k-c"],
     };
@@ -682,7 +682,7 @@ fn a_request_without_a_body() {
 
 #[test]
 fn account_resources_need_no_body_but_no_other_model() {
-    let client = Client {
+    let client = RequestHead {
         request: "POST /v1beta/cachedContents",
         headers: &["x-goog-api-key: k-c-current"],
     };
@@ -705,7 +705,7 @@ fn account_resources_need_no_body_but_no_other_model() {
 
 #[test]
 fn a_renamed_model_of_protocol_c_changes_in_path_and_body() {
-    let client = Client {
+    let client = RequestHead {
         request: "POST /v1beta/models/gem-2:embedContent",
         headers: &["x-goog-api-key: k-c"],
     };
@@ -829,7 +829,7 @@ fn a_stream_is_made_to_report_its_usage() {
     }
     // Other endpoints and other groups are left alone.
     let body = r#"{"model":"gpt-x","stream":true}"#;
-    let elsewhere = Client {
+    let elsewhere = RequestHead {
         request: "POST /v1/responses",
         ..USAGE
     };
@@ -924,7 +924,7 @@ fn an_early_answer_does_not_end_the_guard() {
 }
 
 #[derive(Debug, Clone)]
-enum Call {
+enum Callback {
     Head(bool),
     Body(Vec<u8>, bool),
     Trailers,
@@ -933,9 +933,9 @@ enum Call {
     Done,
 }
 
-fn call() -> impl Strategy<Value = Call> {
+fn call() -> impl Strategy<Value = Callback> {
     prop_oneof![
-        any::<bool>().prop_map(Call::Head),
+        any::<bool>().prop_map(Callback::Head),
         (
             prop_oneof![
                 Just(br#"{"model":"gpt-x"}"#.to_vec()),
@@ -944,13 +944,13 @@ fn call() -> impl Strategy<Value = Call> {
             ],
             any::<bool>()
         )
-            .prop_map(|(bytes, end)| Call::Body(bytes, end)),
-        Just(Call::Trailers),
+            .prop_map(|(bytes, end)| Callback::Body(bytes, end)),
+        Just(Callback::Trailers),
         (100u16..600, any::<bool>())
-            .prop_map(|(status, upstream)| Call::Response(status, upstream)),
+            .prop_map(|(status, upstream)| Callback::Response(status, upstream)),
         (proptest::collection::vec(any::<u8>(), 0..20), any::<bool>())
-            .prop_map(|(bytes, end)| Call::Answer(bytes, end)),
-        Just(Call::Done),
+            .prop_map(|(bytes, end)| Callback::Answer(bytes, end)),
+        Just(Callback::Done),
     ]
 }
 
@@ -965,23 +965,23 @@ proptest! {
         let mut head_came = false;
         let mut records = 0;
         for call in calls {
-            let is_body = matches!(call, Call::Body(..) | Call::Trailers);
+            let is_body = matches!(call, Callback::Body(..) | Callback::Trailers);
             let outcome = match call {
-                Call::Head(end) => {
+                Callback::Head(end) => {
                     head_came = true;
                     exchange.on_request_head(&head(A.request, A.headers), end, Some(&in_force), &world)
                 }
-                Call::Body(bytes, end) => exchange.on_request_body(&bytes, end, &Unlimited),
-                Call::Trailers => exchange.on_request_trailers(&Unlimited),
-                Call::Response(status, upstream) => {
+                Callback::Body(bytes, end) => exchange.on_request_body(&bytes, end, &Unlimited),
+                Callback::Trailers => exchange.on_request_trailers(&Unlimited),
+                Callback::Response(status, upstream) => {
                     let details = if upstream { UPSTREAM } else { ENVOY };
                     exchange.on_response_head(&FakeHead { status, details }, false, &Unlimited)
                 }
-                Call::Answer(bytes, end) => {
+                Callback::Answer(bytes, end) => {
                     exchange.on_response_body(&bytes, bytes.len(), end, &world);
                     Outcome::pass()
                 }
-                Call::Done => {
+                Callback::Done => {
                     records += usize::from(exchange.on_done(&FakeEnd(""), &world).is_some());
                     Outcome::pass()
                 }

@@ -39,7 +39,7 @@ fn setting() -> (InForce, FakeWorld) {
 
 /// What an answer does.
 #[derive(Debug, Clone, Copy)]
-enum Step<'a> {
+enum ResponseStep<'a> {
     /// Its head.
     Head(u16, &'static str),
     /// Some of it.
@@ -50,11 +50,11 @@ enum Step<'a> {
     End,
 }
 
-use Step::{Chunk, End, Wait};
+use ResponseStep::{Chunk, End, Wait};
 
-const GOOD: Step<'_> = Step::Head(200, UPSTREAM);
+const GOOD: ResponseStep<'_> = ResponseStep::Head(200, UPSTREAM);
 
-struct Call<'a> {
+struct EstimatedRequest<'a> {
     request: &'a str,
     headers: &'a [&'a str],
     body: &'a str,
@@ -62,7 +62,7 @@ struct Call<'a> {
 
 const CHAT: &str = "POST /v1/chat/completions";
 
-fn play(call: &Call<'_>, steps: &[Step<'_>], details: &str) -> Record {
+fn play(call: &EstimatedRequest<'_>, steps: &[ResponseStep<'_>], details: &str) -> Record {
     let (in_force, world) = setting();
     let mut exchange = Exchange::default();
     let head = head(call.request, call.headers);
@@ -71,7 +71,7 @@ fn play(call: &Call<'_>, steps: &[Step<'_>], details: &str) -> Record {
     assert!(matches!(outcome, Outcome::Continue(_)), "{outcome:?}");
     for step in steps {
         match *step {
-            Step::Head(status, details) => {
+            ResponseStep::Head(status, details) => {
                 drop(exchange.on_response_head(&FakeHead { status, details }, false, &world));
             }
             Chunk(text) => {
@@ -105,31 +105,31 @@ fn what_nobody_reported() {
     };
     use UsageStatus::{Complete, Estimated, Failed, Partial};
     assert_eq!((STREAM.len(), WHOLE.len()), (40, 40));
-    let stream = Call {
+    let stream = EstimatedRequest {
         request: CHAT,
         headers: A,
         body: STREAM,
     };
-    let whole = Call {
+    let whole = EstimatedRequest {
         request: CHAT,
         headers: A,
         body: WHOLE,
     };
-    let free = Call {
+    let free = EstimatedRequest {
         request: CHAT,
         headers: FREE,
         body: STREAM,
     };
-    let uncapped = Call {
+    let uncapped = EstimatedRequest {
         body: r#"{"model":"m","messages":1}            "#,
         ..whole
     };
-    let images = Call {
+    let images = EstimatedRequest {
         request: "POST /v1/images/generations",
         headers: A,
         body: r#"{"model":"img","prompt":"four tokens it"}"#,
     };
-    let embed = Call {
+    let embed = EstimatedRequest {
         request: "POST /v1beta/models/m:embedContent",
         headers: C,
         body: r#"{"content":{"parts":[{"text":"1234567"}]}}"#,
@@ -137,8 +137,8 @@ fn what_nobody_reported() {
     let error = "data: {\"error\":{\"type\":\"server_error\"}}\n\n";
     type Case<'a> = (
         &'a str,
-        &'a Call<'a>,
-        &'a [Step<'a>],
+        &'a EstimatedRequest<'a>,
+        &'a [ResponseStep<'a>],
         &'a str,
         (Ending, UsageStatus),
         Option<(u64, u64)>,
@@ -264,7 +264,7 @@ fn what_nobody_reported() {
         (
             "the upstream's error",
             &stream,
-            &[Step::Head(500, UPSTREAM), End],
+            &[ResponseStep::Head(500, UPSTREAM), End],
             "",
             (Ending::UpstreamError, Failed),
             None,
@@ -273,7 +273,7 @@ fn what_nobody_reported() {
         (
             "no connection",
             &stream,
-            &[Step::Head(503, ENVOY)],
+            &[ResponseStep::Head(503, ENVOY)],
             "",
             (UpstreamFailed, Failed),
             None,
@@ -282,7 +282,7 @@ fn what_nobody_reported() {
         (
             "a timeout before the answer",
             &stream,
-            &[Step::Head(504, ENVOY)],
+            &[ResponseStep::Head(504, ENVOY)],
             LATE,
             (UpstreamFailed, Failed),
             None,
@@ -371,7 +371,7 @@ fn what_nobody_reported() {
         ),
         (
             "images in a stream, left",
-            &Call {
+            &EstimatedRequest {
                 body: r#"{"model":"img","stream":true,"n":2,"x":1}"#,
                 ..images
             },
@@ -548,7 +548,7 @@ fn classes_of_service_that_are_asked_for() {
 
 #[test]
 fn an_answer_that_tells_no_class_had_the_one_that_was_asked_for() {
-    let call = Call {
+    let call = EstimatedRequest {
         request: CHAT,
         headers: A,
         body: r#"{"model":"m","service_tier":"priority"} "#,
@@ -603,7 +603,7 @@ fn what_a_price_covers() {
         ("another method of it", "POST /v1beta/models/free:generateContent", C, r#"{"contents":[]}"#, "{}".to_owned(), "", &[]),
     ];
     for (case, request, headers, body, answer, charge, gaps) in cases {
-        let call = Call {
+        let call = EstimatedRequest {
             request,
             headers,
             body,

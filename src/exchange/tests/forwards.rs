@@ -273,7 +273,12 @@ fn what_chooses_among_accounts() {
     };
     let accounts = source.accounts.as_deref().unwrap();
     for index in 0..2 {
-        world.note(failover::Event::Answered, "b-accounts", accounts, index);
+        world.note(
+            failover::AccountEvent::Answered,
+            "b-accounts",
+            accounts,
+            index,
+        );
     }
     let mut homes = Vec::new();
     for session in 0..20 {

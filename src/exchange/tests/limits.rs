@@ -5,14 +5,14 @@ mod usage_report;
 
 use proptest::prelude::*;
 
-use super::records::{Event, HALF, MESSAGE, MESSAGE_END, WHOLE};
+use super::records::{ExchangeEvent, HALF, MESSAGE, MESSAGE_END, WHOLE};
 use super::*;
 use crate::body::BodyScanner;
 use crate::ledger::{Ending, UsageStatus};
 use crate::limits::{Limit, Limiter, Limits, Now, Rate, Scope, Window};
 use crate::reply::Reply;
 use crate::shared_data::fake::FakeSharedData;
-use Event::{Answer, Body, Chunk, End};
+use ExchangeEvent::{Answer, Body, Chunk, End};
 
 const SECOND: u64 = 1_000_000;
 /// Noon of a Sunday, UTC.
@@ -108,33 +108,33 @@ fn limited(of_key: &Value, of_group: &Value) -> (InForce, Limited) {
     (in_force, limited)
 }
 
-struct Client {
+struct LimitedRequest {
     id: &'static str,
     request: &'static str,
     headers: &'static [&'static str],
     body: &'static [u8],
 }
 
-const A: Client = Client {
+const A: LimitedRequest = LimitedRequest {
     id: "a",
     request: "POST /v1/responses",
     headers: &["authorization: Bearer k-a"],
     body: br#"{"model":"gpt-x","input":"hello"}"#,
 };
-const B: Client = Client {
+const B: LimitedRequest = LimitedRequest {
     id: "b",
     request: "POST /v1/messages",
     headers: &["x-api-key: k-b", "anthropic-version: 2023-06-01"],
     body: WHOLE,
 };
-const C: Client = Client {
+const C: LimitedRequest = LimitedRequest {
     id: "c",
     request: "POST /v1beta/models/gem-1:generateContent",
     headers: &["x-goog-api-key: k-c"],
     body: br#"{"contents":[]}"#,
 };
 
-impl Client {
+impl LimitedRequest {
     fn begin(&self, in_force: &InForce, world: &Limited) -> (Exchange, Outcome) {
         let mut exchange = Exchange::default();
         let head = head(self.request, self.headers);
@@ -332,7 +332,7 @@ fn a_spent_budget_refuses_until_the_next_day() {
 fn every_ending_gives_its_slot_back_and_settles() {
     const ABORT: &str = "downstream_remote_disconnect";
     const RESET: &str = "upstream_reset_after_response_started{connection_termination}";
-    const GOOD: Event<'_> = Answer(200, UPSTREAM);
+    const GOOD: ExchangeEvent<'_> = Answer(200, UPSTREAM);
     let sent = Body(WHOLE, true);
     let start = Chunk(MESSAGE);
     // More than the window: the head leaves.
@@ -343,7 +343,7 @@ fn every_ending_gives_its_slot_back_and_settles() {
     let part = Body(long.as_bytes(), false);
     let guess = (WHOLE.len() as u64).div_ceil(4);
     // (case, events, details, requests, input and output tokens that are counted)
-    type Case<'a> = (&'a str, Vec<Event<'a>>, &'a str, Ending, [u64; 3]);
+    type Case<'a> = (&'a str, Vec<ExchangeEvent<'a>>, &'a str, Ending, [u64; 3]);
     let cases: Vec<Case<'_>> = vec![
         (
             "finished",
@@ -525,7 +525,7 @@ fn clients_are_told_what_is_left() {
     let of_key = json!({"requests_per_minute": 10, "output_tokens_per_minute": 5000});
     let of_group = json!({"requests_per_minute": 600, "input_tokens_per_minute": 6000});
     // (client, limit, remaining and reset of requests after one; those of tokens)
-    let told: [(Client, &[(&str, &str)]); 3] = [
+    let told: [(LimitedRequest, &[(&str, &str)]); 3] = [
         (
             A,
             &[
@@ -608,7 +608,7 @@ fn clients_are_told_what_is_left() {
             world.shared.values.borrow_mut().clear();
         }
         // Our own answers: an error before anything was counted, a failure upstream, a 429.
-        let bad = Client {
+        let bad = LimitedRequest {
             body: b"{",
             ..client
         };
@@ -691,7 +691,7 @@ fn clients_are_told_what_is_left_of_budgets() {
         assert_eq!(told(&set), want, "{}", client.id);
         assert_eq!(world.looks.get(), 0, "{}: the admission's own", client.id);
         // Our own answers say it as well.
-        let bad = Client {
+        let bad = LimitedRequest {
             body: b"{",
             ..client
         };
@@ -826,7 +826,7 @@ fn the_head_is_held_until_the_estimate_is_known() {
 fn what_uses_no_tokens_waits_for_none() {
     let limits = json!({"input_tokens_per_minute": 100, "output_tokens_per_minute": 100});
     let (in_force, world) = limited(&limits, &limits);
-    let count = Client {
+    let count = LimitedRequest {
         request: "POST /v1/messages/count_tokens",
         ..B
     };

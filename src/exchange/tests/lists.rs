@@ -3,12 +3,12 @@
 use super::*;
 
 /// (case, request, credential, ids in order)
-type List<'a> = (&'a str, &'a str, &'a str, &'a [&'a str]);
+type ListCase<'a> = (&'a str, &'a str, &'a str, &'a [&'a str]);
 
 #[test]
 fn lists_show_what_the_key_may_use() {
     let (in_force, world) = setting();
-    let cases: &[List<'_>] = &[
+    let cases: &[ListCase<'_>] = &[
         (
             "A",
             "GET /v1/models",

@@ -81,7 +81,7 @@ impl AccountStates for FakeWorld {
         host.map_or_else(States::default, |host| failover::read(source, host))
     }
 
-    fn note(&self, event: failover::Event, source: &str, accounts: &Accounts, index: usize) {
+    fn note(&self, event: failover::AccountEvent, source: &str, accounts: &Accounts, index: usize) {
         if let Some(host) = &self.accounts.0 {
             failover::note(event, source, accounts, index, host);
         }

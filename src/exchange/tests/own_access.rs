@@ -1,12 +1,12 @@
 //! Keys with models and a multiplier of their own.
 
-use super::records::{Event, GOOD, play};
+use super::records::{ExchangeEvent, GOOD, play};
 use super::*;
 
 /// (case, request, credential, status, ids, multipliers)
-type List<'a> = (&'a str, &'a str, &'a str, u16, &'a [&'a str], &'a [&'a str]);
+type OwnListCase<'a> = (&'a str, &'a str, &'a str, u16, &'a [&'a str], &'a [&'a str]);
 /// (case, path, headers, model, status and code of a refusal, the path that the message names)
-type Asked<'a> = (
+type OwnAccessCase<'a> = (
     &'a str,
     &'a str,
     &'a [&'a str],
@@ -20,7 +20,7 @@ const V: &str = "anthropic-version: 2023-06-01";
 #[test]
 fn a_list_has_what_the_key_may_use() {
     let (in_force, world) = setting();
-    let cases: &[List<'_>] = &[
+    let cases: &[OwnListCase<'_>] = &[
         (
             "of B",
             "/v1/models",
@@ -119,7 +119,7 @@ fn a_list_has_what_the_key_may_use() {
 #[test]
 fn a_request_may_use_the_keys_own_models() {
     let (in_force, world) = setting();
-    let cases: &[Asked<'_>] = &[
+    let cases: &[OwnAccessCase<'_>] = &[
         (
             "its own",
             "/v1/messages",
@@ -210,10 +210,10 @@ fn a_request_may_use_the_keys_own_models() {
 fn a_request_costs_by_the_keys_own_multiplier() {
     let body = br#"{"model":"claude-z-2","messages":[]}"#;
     let events = [
-        Event::Body(body, true),
+        ExchangeEvent::Body(body, true),
         GOOD,
-        Event::Chunk(r#"{"usage":{"input_tokens":10,"output_tokens":3}}"#),
-        Event::End,
+        ExchangeEvent::Chunk(r#"{"usage":{"input_tokens":10,"output_tokens":3}}"#),
+        ExchangeEvent::End,
     ];
     // (10 × 3 + 3 × 15) / 10^6, times the multiplier
     for (key, multiplier, charge, team) in [

@@ -20,7 +20,7 @@ pub(super) const HALF: &[u8] = br#"{"model":"claude-z-2","stream":true,"#;
 
 /// What comes, in order.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Event<'a> {
+pub(super) enum ExchangeEvent<'a> {
     /// Bytes of the request; whether they are its last.
     Body(&'a [u8], bool),
     /// The answer's head.
@@ -31,12 +31,17 @@ pub(super) enum Event<'a> {
     End,
 }
 
-use Event::{Answer as Head, Body, Chunk, End};
+use ExchangeEvent::{Answer as Head, Body, Chunk, End};
 
-const SENT: Event<'_> = Body(WHOLE, true);
-pub(super) const GOOD: Event<'_> = Head(200, UPSTREAM);
+const SENT: ExchangeEvent<'_> = Body(WHOLE, true);
+pub(super) const GOOD: ExchangeEvent<'_> = Head(200, UPSTREAM);
 
-pub(super) fn play(request: &str, headers: &[&str], events: &[Event<'_>], details: &str) -> Record {
+pub(super) fn play(
+    request: &str,
+    headers: &[&str],
+    events: &[ExchangeEvent<'_>],
+    details: &str,
+) -> Record {
     let (in_force, world) = setting();
     let mut exchange = Exchange::default();
     exchange.on_request_head(&head(request, headers), false, Some(&in_force), &world);
@@ -71,7 +76,7 @@ fn every_ending_has_its_record() {
     let stop = Chunk(MESSAGE_END);
     type Case<'a> = (
         &'a str,
-        &'a [Event<'a>],
+        &'a [ExchangeEvent<'a>],
         &'a str,
         (Ending, UsageStatus),
         Option<(u64, u64)>,
@@ -362,7 +367,13 @@ fn what_is_not_metered() {
     let google = ["x-goog-api-key: k-c"];
     let bearer = ["authorization: Bearer k-a"];
     let tokens = r#"{"input_tokens":7,"usage":{"input_tokens":7}}"#;
-    type Case<'a> = (&'a str, &'a str, &'a [&'a str], &'a [Event<'a>], Ending);
+    type Case<'a> = (
+        &'a str,
+        &'a str,
+        &'a [&'a str],
+        &'a [ExchangeEvent<'a>],
+        Ending,
+    );
     let cases: [Case<'_>; 4] = [
         (
             "tokens are counted",

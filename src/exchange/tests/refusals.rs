@@ -5,12 +5,12 @@ use super::*;
 const V: &str = "anthropic-version: 2023-06-01";
 
 /// (case, request, headers, status, code) of a refusal.
-type Refusal<'a> = (&'a str, &'a str, &'a [&'a str], u16, &'a str);
+type RefusalCase<'a> = (&'a str, &'a str, &'a [&'a str], u16, &'a str);
 
 #[test]
 fn refusals() {
     let (in_force, world) = setting();
-    let cases: &[Refusal<'_>] = &[
+    let cases: &[RefusalCase<'_>] = &[
         ("1: unknown path", "POST /v1/nothing", &[], 404, "not_found"),
         (
             "1: before the credential",

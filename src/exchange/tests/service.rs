@@ -1,7 +1,7 @@
 //! The limits service: when it is asked and about what, what its answers become, what it is told at the end.
 
 use super::*;
-use crate::limits::service::{OnFailure, Tokens};
+use crate::limits::service::{OnFailure, ServiceTokens};
 
 const V: &str = "anthropic-version: 2023-06-01";
 const B: &[&str] = &["x-api-key: k-b-low", V];
@@ -204,7 +204,7 @@ fn what_it_is_told_was_used() {
     let whole = format!("{STARTED}{}{stop}", delta(9));
     let beyond = format!("{STARTED}{}", delta(9001));
     let open = Some(OnFailure::Open);
-    let tokens = |input, output| Some(Tokens { input, output });
+    let tokens = |input, output| Some(ServiceTokens { input, output });
     let guess = Estimate::of(BODY.len() as u64, Some(700), 1);
     // The clock of these tests hardly moves: nothing was written in the time.
     let estimate = tokens(guess.input, 0);

@@ -66,7 +66,7 @@ impl Stats for FakeAttempt {
 
 /// What an attempt's account does.
 #[derive(Debug, Clone, Copy)]
-enum Does {
+enum AccountBehavior {
     /// It responds with this status, or what stands in its place does: the hop's report says which.
     Responds(u16, &'static str),
     /// It never responds.
@@ -74,19 +74,19 @@ enum Does {
 }
 
 /// The account that an attempt goes to, empty for none, and whether its response is a final error.
-type Ends = (&'static str, Option<bool>);
+type AttemptEnd = (&'static str, Option<bool>);
 
 #[test]
 fn attempts_of_a_request() {
-    use Does::{Nothing, Responds};
-    const OK: Does = Responds(200, "via_upstream;-;");
-    const OVERLOADED: Does = Responds(503, "via_upstream;-;");
-    const WRONG: Does = Responds(400, "via_upstream;-;");
-    const RESET: Does = Responds(503, "upstream_reset_before_response_started{x};UF;");
+    use AccountBehavior::{Nothing, Responds};
+    const OK: AccountBehavior = Responds(200, "via_upstream;-;");
+    const OVERLOADED: AccountBehavior = Responds(503, "via_upstream;-;");
+    const WRONG: AccountBehavior = Responds(400, "via_upstream;-;");
+    const RESET: AccountBehavior = Responds(503, "upstream_reset_before_response_started{x};UF;");
     type Case = (
         &'static str,
         usize,
-        &'static [(bool, Does, Ends)],
+        &'static [(bool, AccountBehavior, AttemptEnd)],
         &'static [(&'static str, AttemptFailure)],
     );
     // (case, how many accounts may be asked, of each attempt: whether there is time, what its account does, how it ends;

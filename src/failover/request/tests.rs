@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::super::fixtures::{request, source, source_of};
 use super::super::states;
-use super::super::states::Event;
+use super::super::states::AccountEvent;
 use super::*;
 use crate::host::Clocks;
 use crate::host::fake::{FakeHost, FakeProcess};
@@ -12,7 +12,7 @@ fn answered(source: &Source, indices: &[usize]) -> FakeHost {
     let host = FakeHost::of(&FakeProcess::start());
     let accounts = source.accounts.as_deref().unwrap();
     for index in indices {
-        states::note(Event::Answered, "s", accounts, *index, &host);
+        states::note(AccountEvent::Answered, "s", accounts, *index, &host);
     }
     host
 }
@@ -59,7 +59,7 @@ fn an_answer_is_noted_where_it_changes_something() {
     for (case, failures, want) in [("no failure", 0, false), ("a failure", 1, true)] {
         for _ in 0..failures {
             for index in 0..2 {
-                states::note(Event::Failed, "s", accounts, index, &host);
+                states::note(AccountEvent::Failed, "s", accounts, index, &host);
             }
         }
         let attempts = request(&source, 0, 2);

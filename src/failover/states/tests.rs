@@ -11,9 +11,9 @@ use crate::host::fake::{FakeHost, FakeProcess};
 impl States {
     /// Sets what is known of an account's ejection.
     pub(in crate::failover) fn set_ejection(&mut self, marks: &Marks, ejection: Ejection) {
-        self.0.push(Entry {
+        self.0.push(AccountState {
             ejection,
-            ..Entry::new(marks)
+            ..AccountState::new(marks)
         });
     }
 }
@@ -31,7 +31,7 @@ fn known(source: &Source, host: &FakeHost) -> Vec<(bool, bool)> {
 
 #[test]
 fn events_are_known_to_all_workers() {
-    use Event::{Answered, Failed, NotReady};
+    use AccountEvent::{Answered, Failed, NotReady};
     // (case, events at the first account, whether it has answered and is ejected)
     for (case, events, want) in [
         ("nothing", &[][..], (false, false)),
@@ -68,7 +68,7 @@ fn operators_are_told_until_when() {
     let name = "trilane_account_ejected_until_timestamp_seconds;source=s;account=a1;";
     let told = || host.stat(name);
     assert_eq!(told(), None, "before");
-    note(Event::Failed, "s", accounts(&source), 1, &host);
+    note(AccountEvent::Failed, "s", accounts(&source), 1, &host);
     let until = process.wall_us.get() / 1_000_000 + 10;
     assert_eq!(told(), Some(until), "at once");
     process.pass_ms(9000);
@@ -83,9 +83,9 @@ fn operators_are_told_until_when() {
 
 #[test]
 fn what_is_known_holds_for_the_same_way_and_terms() {
-    type Change = fn(&mut serde_json::Value);
+    type DocumentEdit = fn(&mut serde_json::Value);
     // (case, what changes of the account or its neighbour, whether the answer and the ejection are still known)
-    let cases: [(&str, Change, (bool, bool)); 9] = [
+    let cases: [(&str, DocumentEdit, (bool, bool)); 9] = [
         ("nothing", |_| {}, (true, true)),
         (
             "another address",
@@ -128,8 +128,8 @@ fn what_is_known_holds_for_the_same_way_and_terms() {
         let host = FakeHost::of(&FakeProcess::start());
         let mut given = json!([{"id": "a"}, {"id": "b"}]);
         let before = source_of(given.as_array().unwrap(), json!({}));
-        note(Event::Answered, "s", accounts(&before), 0, &host);
-        note(Event::Failed, "s", accounts(&before), 0, &host);
+        note(AccountEvent::Answered, "s", accounts(&before), 0, &host);
+        note(AccountEvent::Failed, "s", accounts(&before), 0, &host);
         change(&mut given);
         let after = source_of(given.as_array().unwrap(), json!({}));
         assert_eq!(known(&after, &host)[0], want, "{case}");
@@ -142,7 +142,7 @@ fn what_is_known_holds_for_the_same_way_and_terms() {
         let host = FakeHost::of(&FakeProcess::start());
         let given = [json!({"id": "a"}), json!({"id": "b"})];
         note(
-            Event::Failed,
+            AccountEvent::Failed,
             "s",
             accounts(&source_of(&given, json!({}))),
             0,
@@ -162,10 +162,10 @@ fn accounts_that_are_gone_are_forgotten() {
     let host = FakeHost::of(&FakeProcess::start());
     let many = source(5);
     for index in 0..5 {
-        note(Event::Failed, "s", accounts(&many), index, &host);
+        note(AccountEvent::Failed, "s", accounts(&many), index, &host);
     }
     let few = source(2);
-    note(Event::Answered, "s", accounts(&few), 0, &host);
+    note(AccountEvent::Answered, "s", accounts(&few), 0, &host);
     let (bytes, _) = SharedData::get(&host, "trilane/accounts/s");
     assert_eq!(bytes.unwrap().len(), 2 * ENTRY);
 }
@@ -185,7 +185,7 @@ fn a_slower_worker_does_not_undo_a_faster_one() {
             version: Option<u32>,
         ) -> Result<(), crate::shared_data::Conflict> {
             if !self.1.replace(true) {
-                note(Event::Failed, "s", accounts(&source(2)), 0, &self.0);
+                note(AccountEvent::Failed, "s", accounts(&source(2)), 0, &self.0);
             }
             self.0.set(name, value, version)
         }
@@ -213,14 +213,14 @@ fn a_slower_worker_does_not_undo_a_faster_one() {
     let source = source(2);
     // A first value, so that there is a version to go by.
     note(
-        Event::Answered,
+        AccountEvent::Answered,
         "s",
         accounts(&source),
         0,
         &FakeHost::of(&process),
     );
     let slow = Slow(FakeHost::of(&process), std::cell::Cell::default());
-    note(Event::Failed, "s", accounts(&source), 1, &slow);
+    note(AccountEvent::Failed, "s", accounts(&source), 1, &slow);
     let host = FakeHost::of(&process);
     assert_eq!(known(&source, &host), [(true, true), (false, true)]);
     drop(Rc::clone(&source));
@@ -231,7 +231,7 @@ proptest! {
 
     #[test]
     fn values_are_read_as_they_were_written(entries in proptest::collection::vec(any::<([u64; 4], [u32; 2])>(), 0..6)) {
-        let states = States(entries.iter().map(|([id, answered, terms, until_us], [failures, ejections])| Entry {
+        let states = States(entries.iter().map(|([id, answered, terms, until_us], [failures, ejections])| AccountState {
             id: *id,
             answered: *answered,
             terms: *terms,

@@ -30,18 +30,18 @@ fn a_page() {
     assert_eq!((&*page.cursor, page.more), ("f/18?&", false));
     assert!(matches!(page.feed, Cow::Borrowed(_)), "nothing is copied");
     let changes: Vec<_> = page.changes().map(|c| (c.version, c.terms)).collect();
-    let first = Terms {
+    let first = KeyTerms {
         id: "key_01",
         group: "mixed",
         owner: Some("Zoë, sales"),
         expires_at: Some(1_798_761_600),
         disabled: true,
-        ..Terms::default()
+        ..KeyTerms::default()
     };
-    let third = Terms {
+    let third = KeyTerms {
         id: "k",
         group: "g",
-        ..Terms::default()
+        ..KeyTerms::default()
     };
     assert_eq!(changes, [(17, Some(first)), (18, None), (1, Some(third))]);
     let digest = KeyDigest::from_hex(DIGEST).unwrap();

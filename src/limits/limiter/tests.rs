@@ -436,7 +436,7 @@ fn a_request_rejected_after_a_conflict_costs_nothing() {
         let all = &subjects[1..];
         let _ = other.admit(all, tokens(1, 1), &data, NOON).unwrap();
     };
-    let shared = Before(&data, RefCell::new(Some(&overtakes)));
+    let shared = InterruptedSharedData(&data, RefCell::new(Some(&overtakes)));
     let rejected = one.admit(&subjects, tokens(10, 10), &shared, NOON);
     let rate = Limit::Rate(Rate::Requests);
     assert_eq!(
@@ -452,9 +452,9 @@ fn a_request_rejected_after_a_conflict_costs_nothing() {
 }
 
 /// Shared data in which something happens before the first change.
-struct Before<'a>(&'a FakeSharedData, RefCell<Option<&'a dyn Fn()>>);
+struct InterruptedSharedData<'a>(&'a FakeSharedData, RefCell<Option<&'a dyn Fn()>>);
 
-impl SharedData for Before<'_> {
+impl SharedData for InterruptedSharedData<'_> {
     fn get(&self, name: &str) -> (Option<Vec<u8>>, Option<u32>) {
         self.0.get(name)
     }
@@ -469,9 +469,9 @@ impl SharedData for Before<'_> {
 }
 
 /// Shared data that others always change first.
-struct Contended<'a>(&'a FakeSharedData);
+struct AlwaysContendedSharedData<'a>(&'a FakeSharedData);
 
-impl SharedData for Contended<'_> {
+impl SharedData for AlwaysContendedSharedData<'_> {
     fn get(&self, name: &str) -> (Option<Vec<u8>>, Option<u32>) {
         self.0.get(name)
     }
@@ -487,10 +487,20 @@ fn conflicts_in_every_round_are_an_error() {
     let data = FakeSharedData::default();
     let limiter = Limiter::new(1);
     let reservation = limiter.admit(&subjects, tokens(0, 0), &data, NOON).unwrap();
-    let rejected = limiter.admit(&subjects, tokens(0, 0), &Contended(&data), NOON);
+    let rejected = limiter.admit(
+        &subjects,
+        tokens(0, 0),
+        &AlwaysContendedSharedData(&data),
+        NOON,
+    );
     assert_eq!(rejected.unwrap_err(), AdmitError::Conflict);
     assert_eq!(limiter.held(&subjects[0]), 1);
-    let settled = limiter.settle(reservation, NOTHING_KNOWN, &Contended(&data), NOON);
+    let settled = limiter.settle(
+        reservation,
+        NOTHING_KNOWN,
+        &AlwaysContendedSharedData(&data),
+        NOON,
+    );
     assert!(settled.lost);
     limiter.renew(&data, NOON + 1);
     let over = NOON + LEASE_MS * 1000;
@@ -598,20 +608,20 @@ fn the_wall_clock_tells_the_day() {
 
 /// Shared data that counts what is asked of it: each is a host call.
 #[derive(Debug, Default)]
-struct Counted {
+struct CountedSharedData {
     shared: FakeSharedData,
     reads: std::cell::Cell<usize>,
     writes: std::cell::Cell<usize>,
 }
 
-impl Counted {
+impl CountedSharedData {
     /// Reads and writes since this was asked last.
     fn take(&self) -> [usize; 2] {
         [self.reads.take(), self.writes.take()]
     }
 }
 
-impl SharedData for Counted {
+impl SharedData for CountedSharedData {
     fn get(&self, name: &str) -> (Option<Vec<u8>>, Option<u32>) {
         self.reads.set(self.reads.get() + 1);
         self.shared.get(name)
@@ -663,7 +673,7 @@ fn a_request_reads_and_writes_each_counter_once_at_either_end() {
         ),
     ];
     for (case, subjects, admission, end) in cases {
-        let shared = Counted::default();
+        let shared = CountedSharedData::default();
         let limiter = Limiter::new(1);
         for round in 0..2 {
             let now = NOON + round * SECOND;

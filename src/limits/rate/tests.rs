@@ -156,7 +156,7 @@ proptest! {
 
     #[test]
     fn nothing_panics(limit in any::<u32>(), bytes in any::<[u8; 24]>(), now in any::<u64>(), cost in any::<u64>(), used in any::<u64>()) {
-        let read = Bucket::decode(&mut Reader(&bytes)).unwrap();
+        let read = Bucket::decode(&mut RecordReader(&bytes)).unwrap();
         let mut written = Vec::new();
         read.encode(&mut written);
         prop_assert_eq!(written, bytes);

@@ -1,6 +1,6 @@
 //! One loader, event by event.
 
-use super::simulation::{FETCHED, Root, generation, in_effect, inline, serve, text};
+use super::simulation::{FETCHED, SimulatedRoot, generation, in_effect, inline, serve, text};
 use crate::config::snapshot::{GENERATION, LOADER};
 use crate::host::fake::{FakeCall, FakeProcess, FakeResponse};
 use crate::loader::lease::{Candidate, LoaderRole};
@@ -9,7 +9,7 @@ use crate::shared_data::SharedData;
 
 /// What happens to a singleton whose source is behind a cluster.
 #[derive(Debug)]
-enum Step {
+enum SingletonStep {
     /// A tick comes at its time.
     Tick,
     /// The last call gets this response.
@@ -25,10 +25,15 @@ enum Step {
 }
 
 /// What is to be seen then: the number of calls that the step sent, the document in effect.
-type Seen = (usize, Option<u32>);
+type ObservedState = (usize, Option<u32>);
 
 /// (case, steps and what is to be seen after each, generations, documents rejected for each reason)
-type Case = (&'static str, Vec<(Step, Seen)>, u64, [u64; 3]);
+type Case = (
+    &'static str,
+    Vec<(SingletonStep, ObservedState)>,
+    u64,
+    [u64; 3],
+);
 
 const INVALID: &str = "trilane_config_rejections_total;reason=invalid;";
 const UNREACHABLE: &str = "trilane_config_rejections_total;reason=unreachable;";
@@ -37,7 +42,7 @@ const OVERSIZE: &str = "trilane_config_rejections_total;reason=oversize;";
 
 #[test]
 fn a_loader_step_by_step() {
-    use Step::{Failure, Late, LeaseLost, NoCluster, Response, Tick};
+    use SingletonStep::{Failure, Late, LeaseLost, NoCluster, Response, Tick};
     let document = |n: u32| Response(FakeResponse::ok(text(n)));
     let invalid = || Response(FakeResponse::ok("{}}"));
     let not_modified = || Response(FakeResponse::status("304", ""));
@@ -171,7 +176,7 @@ fn a_loader_step_by_step() {
     for (case, steps, generations, rejections) in cases {
         let process = FakeProcess::start();
         let configuration = r#"{"source": {"cluster": "source", "max_bytes": 5000}}"#;
-        let mut root = Root::start(&process, LoaderRole::Singleton, configuration);
+        let mut root = SimulatedRoot::start(&process, LoaderRole::Singleton, configuration);
         let mut calls: Vec<FakeCall> = Vec::new();
         for (place, (step, want)) in steps.into_iter().enumerate() {
             let context = format!("{case}, step {place}: {step:?}");
@@ -201,7 +206,7 @@ fn a_loader_step_by_step() {
 #[test]
 fn failures_in_a_row_are_logged_once() {
     let process = FakeProcess::start();
-    let mut root = Root::start(&process, LoaderRole::Singleton, FETCHED);
+    let mut root = SimulatedRoot::start(&process, LoaderRole::Singleton, FETCHED);
     let call = root.next_tick().remove(0);
     root.respond(&call, Some(&FakeResponse::ok(text(1))));
     root.host.take_lines();
@@ -222,7 +227,7 @@ fn failures_in_a_row_are_logged_once() {
 #[test]
 fn the_document_in_effect_is_asked_for_by_its_etag_and_has_an_age() {
     let process = FakeProcess::start();
-    let mut root = Root::start(&process, LoaderRole::Singleton, FETCHED);
+    let mut root = SimulatedRoot::start(&process, LoaderRole::Singleton, FETCHED);
     let served = |n: u32| FakeResponse::ok(text(n)).with("etag", &format!("\"{n}\""));
     // (the response, the etag of the next request, the age at that request in seconds)
     let cases = [
@@ -250,7 +255,7 @@ fn the_document_in_effect_is_asked_for_by_its_etag_and_has_an_age() {
 #[test]
 fn an_inline_document_has_no_age() {
     let process = FakeProcess::start();
-    let mut root = Root::start(&process, LoaderRole::Fallback, &inline(1));
+    let mut root = SimulatedRoot::start(&process, LoaderRole::Fallback, &inline(1));
     for _ in 0..10 {
         root.next_tick();
     }
@@ -264,7 +269,7 @@ fn warnings_are_logged() {
         {"id": "g", "protocol": "A", "multiplier": "1", "cluster": "c", "models": [{"id": "m"}]},
         {"id": "mixed", "protocol": "Mixed", "entries": {"responses": {"source": "g"}}, "models": []}
     ], "keys": []}"#;
-    let mut root = Root::start(&process, LoaderRole::Singleton, FETCHED);
+    let mut root = SimulatedRoot::start(&process, LoaderRole::Singleton, FETCHED);
     let call = root.next_tick().remove(0);
     root.respond(&call, Some(&FakeResponse::ok(document)));
     let lines = root.host.lines.take().into_iter();
@@ -281,7 +286,7 @@ fn warnings_are_logged() {
 #[test]
 fn a_publication_that_was_superseded_is_repeated() {
     let process = FakeProcess::start();
-    let mut root = Root::start(&process, LoaderRole::Singleton, FETCHED);
+    let mut root = SimulatedRoot::start(&process, LoaderRole::Singleton, FETCHED);
     let call = root.next_tick().remove(0);
     root.respond(&call, Some(&FakeResponse::ok(text(1))));
     Publisher::take_over(&process.shared).unwrap();
@@ -296,12 +301,16 @@ fn a_publication_that_was_superseded_is_repeated() {
 #[test]
 fn an_inline_document_takes_effect_at_once_in_a_new_process_only() {
     let process = FakeProcess::start();
-    let first = Root::start(&process, LoaderRole::Fallback, &inline(1));
+    let first = SimulatedRoot::start(&process, LoaderRole::Fallback, &inline(1));
     assert_eq!(in_effect(&process), Some(1), "before its first tick");
     // Envoy may yet reject the next configuration, and then its root never ticks.
-    drop(Root::start(&process, LoaderRole::Fallback, &inline(2)));
+    drop(SimulatedRoot::start(
+        &process,
+        LoaderRole::Fallback,
+        &inline(2),
+    ));
     assert_eq!(in_effect(&process), Some(1), "canary");
-    let mut second = Root::start(&process, LoaderRole::Fallback, &inline(2));
+    let mut second = SimulatedRoot::start(&process, LoaderRole::Fallback, &inline(2));
     assert_eq!(in_effect(&process), Some(1), "not before its first tick");
     second.next_tick();
     assert_eq!(in_effect(&process), Some(2));
@@ -311,8 +320,8 @@ fn an_inline_document_takes_effect_at_once_in_a_new_process_only() {
 #[test]
 fn a_peer_continues_what_another_has_published() {
     let process = FakeProcess::start();
-    let first = Root::start(&process, LoaderRole::Fallback, &inline(1));
-    let mut peer = Root::start(&process, LoaderRole::Fallback, &inline(1));
+    let first = SimulatedRoot::start(&process, LoaderRole::Fallback, &inline(1));
+    let mut peer = SimulatedRoot::start(&process, LoaderRole::Fallback, &inline(1));
     drop(first);
     let records = process.shared.get("trilane/document");
     for _ in 0..20 {
@@ -332,11 +341,11 @@ fn a_peer_continues_what_another_has_published() {
 fn a_response_is_void_once_another_root_has_published() {
     for ticks in 0..20 {
         let process = FakeProcess::start();
-        let mut old = Root::start(&process, LoaderRole::Fallback, FETCHED);
+        let mut old = SimulatedRoot::start(&process, LoaderRole::Fallback, FETCHED);
         let call = old.next_tick().remove(0);
         old.respond(&call, Some(&FakeResponse::ok(text(1))));
         let late = old.next_tick().remove(0);
-        let mut newer = Root::start(&process, LoaderRole::Fallback, &inline(2));
+        let mut newer = SimulatedRoot::start(&process, LoaderRole::Fallback, &inline(2));
         newer.next_tick();
         assert_eq!(in_effect(&process), Some(2));
         drop(newer);
@@ -354,7 +363,7 @@ fn a_response_is_void_once_another_root_has_published() {
 #[test]
 fn a_response_is_void_once_another_release_has_published() {
     let process = FakeProcess::start();
-    let mut root = Root::start(&process, LoaderRole::Singleton, FETCHED);
+    let mut root = SimulatedRoot::start(&process, LoaderRole::Singleton, FETCHED);
     let call = root.next_tick().remove(0);
     root.respond(&call, Some(&FakeResponse::ok(text(1))));
     let call = root.next_tick().remove(0);

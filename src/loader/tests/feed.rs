@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::super::*;
-use super::simulation::{FETCHED, Root, in_effect, with_feed};
+use super::simulation::{FETCHED, SimulatedRoot, in_effect, with_feed};
 use crate::config::snapshot;
 use crate::host::fake::{FakeCall, FakeProcess, FakeResponse};
 use crate::keys::Coverage;
@@ -16,13 +16,13 @@ const VERSION: &str = "trilane_keys_feed_version";
 
 /// A service that gives every change it ever had, two to a page.
 #[derive(Debug)]
-struct Service {
+struct ChangeLogService {
     identity: u32,
     /// Each change: a key, and whether it exists from then on.
     log: Vec<(u8, bool)>,
 }
 
-impl Service {
+impl ChangeLogService {
     fn exists(&self, key: u8) -> bool {
         let last = self.log.iter().rev().find(|(changed, _)| *changed == key);
         last.is_some_and(|(_, exists)| *exists)
@@ -69,7 +69,7 @@ impl Service {
 }
 
 #[derive(Debug, Clone)]
-enum Happens {
+enum FeedSimulationEvent {
     /// A root ticks, so many milliseconds after what came before.
     Ticks(usize, u64),
     Responds(usize),
@@ -85,23 +85,23 @@ enum Happens {
     Replaced(usize),
 }
 
-struct World {
+struct FeedSimulation {
     process: Rc<FakeProcess>,
-    roots: Vec<(u32, Root)>,
+    roots: Vec<(u32, SimulatedRoot)>,
     flights: Vec<(u32, FakeCall, FakeResponse)>,
-    service: Service,
+    service: ChangeLogService,
     /// The number of the document, and of the feed that it names.
     document: (u32, u8),
     numbers: u32,
 }
 
-impl World {
+impl FeedSimulation {
     fn new() -> Self {
         let mut world = Self {
             process: FakeProcess::start(),
             roots: Vec::new(),
             flights: Vec::new(),
-            service: Service {
+            service: ChangeLogService {
                 identity: 0,
                 log: Vec::new(),
             },
@@ -115,11 +115,11 @@ impl World {
         world
     }
 
-    fn root(&mut self) -> (u32, Root) {
+    fn root(&mut self) -> (u32, SimulatedRoot) {
         self.numbers += 1;
         let blanks = " ".repeat(usize::try_from(self.numbers).unwrap());
         let configuration = FETCHED.to_owned() + &blanks;
-        let root = Root::start(&self.process, LoaderRole::Fallback, &configuration);
+        let root = SimulatedRoot::start(&self.process, LoaderRole::Fallback, &configuration);
         (self.numbers, root)
     }
 
@@ -156,35 +156,35 @@ impl World {
         }
     }
 
-    fn happens(&mut self, happens: Happens) {
+    fn happens(&mut self, happens: FeedSimulationEvent) {
         let flight = |n: usize| n.checked_rem(self.flights.len());
         match happens {
-            Happens::Ticks(n, after) => {
+            FeedSimulationEvent::Ticks(n, after) => {
                 self.process.pass_ms(after);
                 let place = n % self.roots.len();
                 let (_, root) = &mut self.roots[place];
                 root.loader.on_tick(&root.host);
                 self.take_calls(place);
             }
-            Happens::Responds(n) => {
+            FeedSimulationEvent::Responds(n) => {
                 if let Some(place) = flight(n) {
                     self.respond(place, false, false);
                 }
             }
-            Happens::RespondsTwice(n) => {
+            FeedSimulationEvent::RespondsTwice(n) => {
                 if let Some(place) = flight(n) {
                     self.respond(place, false, true);
                 }
             }
-            Happens::Fails(n) => {
+            FeedSimulationEvent::Fails(n) => {
                 if let Some(place) = flight(n) {
                     self.respond(place, true, false);
                 }
             }
-            Happens::Changes(key, exists) => self.service.log.push((key, exists)),
-            Happens::BeginsAnew => self.service.identity += 1,
-            Happens::Names(feed) => self.document = (self.document.0 + 1, feed),
-            Happens::Replaced(n) => {
+            FeedSimulationEvent::Changes(key, exists) => self.service.log.push((key, exists)),
+            FeedSimulationEvent::BeginsAnew => self.service.identity += 1,
+            FeedSimulationEvent::Names(feed) => self.document = (self.document.0 + 1, feed),
+            FeedSimulationEvent::Replaced(n) => {
                 let place = n % self.roots.len();
                 self.roots[place] = self.root();
             }
@@ -192,17 +192,17 @@ impl World {
     }
 }
 
-fn happens() -> impl Strategy<Value = Happens> {
+fn happens() -> impl Strategy<Value = FeedSimulationEvent> {
     let after = prop_oneof![Just(5u64), Just(500), 0u64..5000];
     prop_oneof![
-        12 => (any::<usize>(), after).prop_map(|(n, after)| Happens::Ticks(n, after)),
-        10 => any::<usize>().prop_map(Happens::Responds),
-        2 => any::<usize>().prop_map(Happens::RespondsTwice),
-        2 => any::<usize>().prop_map(Happens::Fails),
-        6 => (0u8..6, any::<bool>()).prop_map(|(key, exists)| Happens::Changes(key, exists)),
-        1 => Just(Happens::BeginsAnew),
-        1 => (0u8..3).prop_map(Happens::Names),
-        1 => any::<usize>().prop_map(Happens::Replaced),
+        12 => (any::<usize>(), after).prop_map(|(n, after)| FeedSimulationEvent::Ticks(n, after)),
+        10 => any::<usize>().prop_map(FeedSimulationEvent::Responds),
+        2 => any::<usize>().prop_map(FeedSimulationEvent::RespondsTwice),
+        2 => any::<usize>().prop_map(FeedSimulationEvent::Fails),
+        6 => (0u8..6, any::<bool>()).prop_map(|(key, exists)| FeedSimulationEvent::Changes(key, exists)),
+        1 => Just(FeedSimulationEvent::BeginsAnew),
+        1 => (0u8..3).prop_map(FeedSimulationEvent::Names),
+        1 => any::<usize>().prop_map(FeedSimulationEvent::Replaced),
     ]
 }
 
@@ -211,19 +211,19 @@ proptest! {
 
     #[test]
     fn whatever_happens_all_keys_come(events in prop::collection::vec(happens(), 0..120)) {
-        let mut world = World::new();
+        let mut world = FeedSimulation::new();
         for event in events {
             world.happens(event);
         }
         // From now on all goes well.
-        world.happens(Happens::Names(1));
+        world.happens(FeedSimulationEvent::Names(1));
         while !world.flights.is_empty() {
             world.respond(0, true, false);
         }
         for _ in 0..80 {
             world.process.pass_ms(500);
             for place in 0..world.roots.len() {
-                world.happens(Happens::Ticks(place, 60));
+                world.happens(FeedSimulationEvent::Ticks(place, 60));
                 while !world.flights.is_empty() {
                     world.respond(0, false, false);
                 }
@@ -242,8 +242,8 @@ proptest! {
 }
 
 /// A loader whose document is in effect, and its first call for a page.
-fn begun(process: &Rc<FakeProcess>) -> (Root, FakeCall) {
-    let mut root = Root::start(process, LoaderRole::Singleton, FETCHED);
+fn begun(process: &Rc<FakeProcess>) -> (SimulatedRoot, FakeCall) {
+    let mut root = SimulatedRoot::start(process, LoaderRole::Singleton, FETCHED);
     let call = root.next_tick().remove(0);
     root.respond(&call, Some(&FakeResponse::ok(with_feed(0, Some("/keys")))));
     let calls = root.next_tick();
@@ -258,7 +258,7 @@ fn begun(process: &Rc<FakeProcess>) -> (Root, FakeCall) {
 fn pages_follow_at_their_pace_and_polls_go_on() {
     let process = FakeProcess::start();
     let (mut root, mut page) = begun(&process);
-    let service = Service {
+    let service = ChangeLogService {
         identity: 0,
         log: (0..20).map(|key| (key, true)).collect(),
     };
@@ -291,7 +291,7 @@ fn pages_follow_at_their_pace_and_polls_go_on() {
 fn a_page_counts_only_while_the_lease_is_held() {
     let process = FakeProcess::start();
     let (mut root, page) = begun(&process);
-    let service = Service {
+    let service = ChangeLogService {
         identity: 0,
         log: vec![(1, true)],
     };
@@ -307,14 +307,14 @@ fn a_page_counts_only_while_the_lease_is_held() {
 }
 
 /// The path of the page that is requested with the next poll, if one is.
-fn next_page(root: &mut Root) -> Option<String> {
+fn next_page(root: &mut SimulatedRoot) -> Option<String> {
     let calls = root.next_tick();
     let page = calls.into_iter().find(|call| call.cluster == "feed");
     page.map(|call| call.path)
 }
 
 /// Has the root load this document with its next poll.
-fn edit(root: &mut Root, document: &str) {
+fn edit(root: &mut SimulatedRoot, document: &str) {
     let calls = root.next_tick();
     let poll = calls.into_iter().find(|call| call.cluster == "source");
     root.respond(&poll.unwrap(), Some(&FakeResponse::ok(document)));
@@ -324,7 +324,7 @@ fn edit(root: &mut Root, document: &str) {
 fn what_is_read_of_a_feed_is_published() {
     let process = FakeProcess::start();
     let (mut root, page) = begun(&process);
-    let service = Service {
+    let service = ChangeLogService {
         identity: 0,
         log: vec![(1, true)],
     };
@@ -353,7 +353,7 @@ fn a_document_that_comes_while_a_page_is_awaited() {
     for (case, feed, keys, next) in cases {
         let process = FakeProcess::start();
         let (mut root, page) = begun(&process);
-        let service = Service {
+        let service = ChangeLogService {
             identity: 0,
             log: vec![(1, true)],
         };
@@ -368,7 +368,7 @@ fn a_document_that_comes_while_a_page_is_awaited() {
 fn a_feed_that_is_named_again_is_read_anew() {
     let process = FakeProcess::start();
     let (mut root, page) = begun(&process);
-    let service = Service {
+    let service = ChangeLogService {
         identity: 0,
         log: vec![(1, true)],
     };
@@ -383,8 +383,12 @@ fn a_feed_that_is_named_again_is_read_anew() {
 fn a_peer_continues_the_sync_of_an_inline_document() {
     let process = FakeProcess::start();
     let configuration = format!(r#"{{"inline": {}}}"#, with_feed(1, Some("/keys")));
-    drop(Root::start(&process, LoaderRole::Fallback, &configuration));
-    let mut peer = Root::start(&process, LoaderRole::Fallback, &configuration);
+    drop(SimulatedRoot::start(
+        &process,
+        LoaderRole::Fallback,
+        &configuration,
+    ));
+    let mut peer = SimulatedRoot::start(&process, LoaderRole::Fallback, &configuration);
     let page = (0..100).find_map(|_| next_page(&mut peer));
     assert_eq!(page.as_deref(), Some("/keys?limit=100"));
 }

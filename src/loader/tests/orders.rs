@@ -4,13 +4,13 @@ use std::rc::Rc;
 
 use proptest::prelude::*;
 
-use super::simulation::{FETCHED, Root, generation, in_effect, inline, serve, text};
+use super::simulation::{FETCHED, SimulatedRoot, generation, in_effect, inline, serve, text};
 use crate::host::fake::{FakeCall, FakeProcess, FakeResponse};
 use crate::loader::lease::LoaderRole;
 
 /// What happens next. Roots and calls are named by a number that is taken modulo how many there are.
 #[derive(Debug, Clone)]
-enum Happens {
+enum OrderEvent {
     /// A root is configured: the singleton, or a filter with its document behind the cluster, or in itself.
     Starts(Starts),
     /// A root is gone.
@@ -49,10 +49,10 @@ struct Flight {
     generation: u64,
 }
 
-struct World {
+struct OrderSimulation {
     process: Rc<FakeProcess>,
     /// With the number of each.
-    roots: Vec<(u64, Root)>,
+    roots: Vec<(u64, SimulatedRoot)>,
     /// The configurations in the order in which they came.
     came: Vec<(LoaderRole, String)>,
     flights: Vec<Flight>,
@@ -63,7 +63,7 @@ struct World {
     numbers: u64,
 }
 
-impl World {
+impl OrderSimulation {
     fn new() -> Self {
         Self {
             process: FakeProcess::start(),
@@ -93,7 +93,7 @@ impl World {
             // Envoy has one at a time.
             self.roots.retain(|(_, root)| root.role != role);
         }
-        let root = Root::start(&self.process, role, &configuration);
+        let root = SimulatedRoot::start(&self.process, role, &configuration);
         self.roots.push((self.numbers, root));
         self.came.push((role, configuration));
     }
@@ -132,52 +132,52 @@ impl World {
         }
     }
 
-    fn happens(&mut self, happens: Happens) {
+    fn happens(&mut self, happens: OrderEvent) {
         let roots = self.roots.len();
         let flights = self.flights.len();
         let root = |n: usize| n.checked_rem(roots);
         let flight = |n: usize| n.checked_rem(flights);
         match happens {
-            Happens::Starts(starts) if roots < 4 => self.start(starts),
-            Happens::Starts(_) => {}
-            Happens::Ends(n) => {
+            OrderEvent::Starts(starts) if roots < 4 => self.start(starts),
+            OrderEvent::Starts(_) => {}
+            OrderEvent::Ends(n) => {
                 if let Some(place) = root(n) {
                     self.roots.remove(place);
                 }
             }
-            Happens::Ticks(n) => {
+            OrderEvent::Ticks(n) => {
                 if let Some(place) = root(n) {
                     self.tick(place);
                 }
             }
-            Happens::Responds(n) => {
+            OrderEvent::Responds(n) => {
                 if let Some(place) = flight(n) {
                     self.respond(place, false, false);
                 }
             }
-            Happens::RespondsTwice(n) => {
+            OrderEvent::RespondsTwice(n) => {
                 if let Some(place) = flight(n) {
                     self.respond(place, false, true);
                 }
             }
-            Happens::Fails(n) => {
+            OrderEvent::Fails(n) => {
                 if let Some(place) = flight(n) {
                     self.respond(place, true, false);
                 }
             }
-            Happens::Edited(Some(n)) => {
+            OrderEvent::Edited(Some(n)) => {
                 self.known.push(n);
                 self.served = text(n);
             }
-            Happens::Edited(None) => self.served = "{}}".to_owned(),
-            Happens::Passes(milliseconds) => self.process.pass_ms(milliseconds),
-            Happens::Stepped(milliseconds) => self.process.step_ms(milliseconds),
+            OrderEvent::Edited(None) => self.served = "{}}".to_owned(),
+            OrderEvent::Passes(milliseconds) => self.process.pass_ms(milliseconds),
+            OrderEvent::Stepped(milliseconds) => self.process.step_ms(milliseconds),
         }
     }
 
     /// Whose document is to take effect when nothing more happens: its number.
     fn winner(&self) -> Option<u32> {
-        let rank = |root: &Root| {
+        let rank = |root: &SimulatedRoot| {
             let last = |came: &(LoaderRole, String)| {
                 (came.0, came.1.as_str()) == (root.role, root.configuration.as_str())
             };
@@ -191,7 +191,7 @@ impl World {
     }
 }
 
-fn happens() -> impl Strategy<Value = Happens> {
+fn happens() -> impl Strategy<Value = OrderEvent> {
     let starts = prop_oneof![
         1 => Just(Starts::Singleton),
         2 => Just(Starts::Fetching),
@@ -199,16 +199,16 @@ fn happens() -> impl Strategy<Value = Happens> {
         2 => Just(Starts::Peer),
     ];
     prop_oneof![
-        2 => starts.prop_map(Happens::Starts),
-        1 => any::<usize>().prop_map(Happens::Ends),
-        8 => any::<usize>().prop_map(Happens::Ticks),
-        4 => any::<usize>().prop_map(Happens::Responds),
-        1 => any::<usize>().prop_map(Happens::RespondsTwice),
-        1 => any::<usize>().prop_map(Happens::Fails),
-        2 => (10u32..15).prop_map(|n| Happens::Edited(Some(n))),
-        1 => Just(Happens::Edited(None)),
-        6 => prop_oneof![Just(20u64), Just(500), Just(2000), 0u64..10_000].prop_map(Happens::Passes),
-        1 => (-86_400_000i64..86_400_000).prop_map(Happens::Stepped),
+        2 => starts.prop_map(OrderEvent::Starts),
+        1 => any::<usize>().prop_map(OrderEvent::Ends),
+        8 => any::<usize>().prop_map(OrderEvent::Ticks),
+        4 => any::<usize>().prop_map(OrderEvent::Responds),
+        1 => any::<usize>().prop_map(OrderEvent::RespondsTwice),
+        1 => any::<usize>().prop_map(OrderEvent::Fails),
+        2 => (10u32..15).prop_map(|n| OrderEvent::Edited(Some(n))),
+        1 => Just(OrderEvent::Edited(None)),
+        6 => prop_oneof![Just(20u64), Just(500), Just(2000), 0u64..10_000].prop_map(OrderEvent::Passes),
+        1 => (-86_400_000i64..86_400_000).prop_map(OrderEvent::Stepped),
     ]
 }
 
@@ -217,7 +217,7 @@ proptest! {
 
     #[test]
     fn whatever_happens(events in prop::collection::vec(happens(), 0..60)) {
-        let mut world = World::new();
+        let mut world = OrderSimulation::new();
         world.start(Starts::Fetching);
         let mut told = 0;
         for event in events {
@@ -229,7 +229,7 @@ proptest! {
             prop_assert!(document.is_none_or(|n| world.known.contains(&n)), "{:?}", document);
         }
         // From now on all goes well: whoever has the highest rank gets its document into effect, and nothing changes any more.
-        world.happens(Happens::Edited(Some(20)));
+        world.happens(OrderEvent::Edited(Some(20)));
         while !world.flights.is_empty() {
             world.respond(0, true, false);
         }

@@ -48,14 +48,14 @@ pub(super) fn generation(process: &FakeProcess) -> u64 {
 
 /// A root in a VM of its own.
 #[derive(Debug)]
-pub(super) struct Root {
+pub(super) struct SimulatedRoot {
     pub(super) host: FakeHost,
     pub(super) loader: Loader,
     pub(super) role: LoaderRole,
     pub(super) configuration: String,
 }
 
-impl Root {
+impl SimulatedRoot {
     /// One that was configured just now.
     pub(super) fn start(process: &Rc<FakeProcess>, role: LoaderRole, configuration: &str) -> Self {
         let host = FakeHost::of(process);

@@ -72,7 +72,7 @@ fn bills_by_class_of_service() {
         ),
     ];
     for (case, tier, speed, want, gaps) in cases {
-        let item = Item {
+        let item = PricedUsage {
             prices: &priced,
             usage: &used,
             tier,
@@ -155,7 +155,7 @@ fn what_no_price_covers() {
         ),
     ];
     for (case, usage, prices, want) in cases {
-        let item = Item {
+        let item = PricedUsage {
             prices,
             usage: &usage,
             tier: None,
@@ -175,7 +175,7 @@ fn several_models_on_one_bill() {
         usage(&[(Input, u64::MAX)], 0),
     );
     let beyond = prices(&[(Input, "999999.999999")], None);
-    let item = |prices, usage, tier| Item {
+    let item = |prices, usage, tier| PricedUsage {
         prices,
         usage,
         tier,
@@ -301,7 +301,7 @@ proptest! {
         // On one bill in two items, at the model's own prices or at those of a class of service.
         let owner = Prices::default().with_tiers(vec![("flex".to_owned(), prices.clone())]);
         let (prices, tier) = if tier { (&owner, Some("flex")) } else { (&prices, None) };
-        let items = halves.each_ref().map(|usage| Item { prices, usage, tier, speed: None });
+        let items = halves.each_ref().map(|usage| PricedUsage { prices, usage, tier, speed: None });
         let bill = bill(items, multiplier);
         prop_assert_eq!(bill.charge, Some(whole));
         prop_assert!(bill.uncovered.is_empty());

@@ -2,7 +2,7 @@ use super::*;
 
 /// Remembers `text`, in which holes are marked: `«text»`, `‹digits›`, `⟨number⟩`, `⟦line⟧`; every number is told
 /// as the one of slot 0, 1 and so on.
-fn template(text: &str) -> Template {
+fn template(text: &str) -> EventTemplate {
     let mut event = String::new();
     let mut holes = Holes::default();
     let (mut start, mut slot) = (0, 0);
@@ -28,13 +28,13 @@ fn template(text: &str) -> Template {
     }
     let mut numbers = Numbers::default();
     (0..slot).for_each(|slot| numbers.set(slot, 1000));
-    let mut template = Template::default();
+    let mut template = EventTemplate::default();
     template.learn(event.as_bytes(), &holes, Some(&numbers), None);
     template
 }
 
 /// What another event is: its numbers and what comes behind it.
-fn compared(template: &mut Template, other: &str) -> Result<(Vec<u64>, String), &'static str> {
+fn compared(template: &mut EventTemplate, other: &str) -> Result<(Vec<u64>, String), &'static str> {
     match template.compare(other.as_bytes()) {
         Likeness::Alike(rest) => {
             let numbers = template.numbers().unwrap_or_default();

@@ -6,7 +6,7 @@ use trilane::config::Compiled;
 use trilane::config::policy::{GroupKind, Source};
 use trilane::exchange::Route;
 use trilane::model::Model;
-use trilane::money::{Charge, Item, Multiplier, Price, Prices, bill};
+use trilane::money::{Charge, Multiplier, Price, PricedUsage, Prices, bill};
 use trilane::protocol::Protocol;
 use trilane::usage::{Call, Kind};
 
@@ -76,7 +76,7 @@ pub fn of(line: &LedgerLine, document: &Compiled) -> Result<ItemizedCharge, &'st
         .flatten()
         .find_map(|class| Some((class, own.tier(class)?)));
     let prices = found.map_or(own, |(_, prices)| prices);
-    let item = Item {
+    let item = PricedUsage {
         prices: own,
         usage: &usage,
         tier,

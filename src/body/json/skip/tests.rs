@@ -3,7 +3,7 @@ use crate::body::{BodyError, FoundModel, MAX_DEPTH, UsageEdit};
 
 /// What a scanner says of a body.
 #[derive(Debug, PartialEq)]
-struct Reading {
+struct ScannedBody {
     end: Result<(), BodyError>,
     /// The rest, if the body is sound: how much of a bad one is read before it is found out depends on the chunks.
     model: Option<FoundModel>,
@@ -13,14 +13,14 @@ struct Reading {
     brace: Option<u64>,
 }
 
-fn read<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Reading {
+fn read<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> ScannedBody {
     let mut scanner = JsonScanner::new();
     for chunk in chunks {
         let _ = scanner.feed(chunk);
     }
     let end = scanner.finish();
     let sound = end.is_ok();
-    Reading {
+    ScannedBody {
         end,
         model: scanner.model().cloned().filter(|_| sound),
         stream: scanner.stream().filter(|_| sound),

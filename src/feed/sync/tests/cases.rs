@@ -592,7 +592,7 @@ fn a_rollback_sync_tells_once_that_it_is_complete() {
         head: 5,
     };
     assert_eq!(complete, [want]);
-    assert_eq!(gateway.state().mode, Mode::Rollback { listed: true });
+    assert_eq!(gateway.state().mode, SyncMode::Rollback { listed: true });
 }
 
 #[test]
@@ -620,7 +620,7 @@ fn what_comes_in_the_middle_of_a_full_sync() {
         let begun = matches!(outcome.event, Some(SyncEvent::Begun(_)));
         assert_eq!(begun, begins, "{case}");
         let state = gateway.state();
-        assert_eq!(state.mode, Mode::Full, "{case}");
+        assert_eq!(state.mode, SyncMode::Full, "{case}");
         assert_eq!(state.feed.as_deref(), Some("f"), "{case}");
         assert_eq!(gateway.cursor(), (!begins).then_some(asked), "{case}");
         read(&mut gateway, &all, 2);

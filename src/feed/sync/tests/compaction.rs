@@ -47,7 +47,7 @@ fn until_level(gateway: &mut Gateway, service: &Service) {
     for _ in 0..20 {
         ask(gateway, service, 9);
     }
-    assert_eq!(gateway.state().mode, Mode::Incremental);
+    assert_eq!(gateway.state().mode, SyncMode::Incremental);
     assert_eq!(gateway.state().head, service.version);
 }
 
@@ -208,7 +208,7 @@ fn thirty_days_of_short_lived_keys_leave_the_store_as_it_was() {
             let outcome = sync.on_answer(PageAnswer::Page(&page), &shared, now_ms);
             shared.written.borrow_mut().clear();
             assert!(outcome.refused.is_none(), "{outcome:?}");
-            if outcome.up_to_date && sync.state().mode == Mode::Incremental {
+            if outcome.up_to_date && sync.state().mode == SyncMode::Incremental {
                 break;
             }
         }

@@ -6,14 +6,14 @@ use std::rc::Rc;
 use std::sync::Mutex;
 
 use super::*;
-use crate::auth::{ApiKey, Form, KeyStatus, KeyStore, Presented, authenticate};
+use crate::auth::{ApiKey, CredentialForm, KeyStatus, KeyStore, Presented, authenticate};
 use crate::config::snapshot::InForce;
 use crate::config::snapshot_cache::SnapshotCache;
 use crate::config::{Document, compile};
 use crate::head::Head;
 use crate::keys::{self, KeyDigest, Namespace, bucket};
 use crate::loader::publisher::Publisher;
-use crate::protocol::query::Target;
+use crate::protocol::query::RequestTarget;
 use crate::shared_data::Conflict;
 use crate::shared_data::fake::FakeSharedData;
 
@@ -81,7 +81,7 @@ impl Filter {
 
 fn api_key(key: u8) -> ApiKey {
     let head = Head::new(vec![("x-api-key".to_owned(), value(key))]);
-    match Form::XApiKey.read(&head, &Target::parse(b"/")) {
+    match CredentialForm::XApiKey.read(&head, &RequestTarget::parse(b"/")) {
         Presented::Key(key) => key,
         other => panic!("{other:?}"),
     }

@@ -12,7 +12,7 @@ use super::*;
 const KEYS: u8 = 8;
 
 #[derive(Debug, Clone)]
-enum Event {
+enum HistoryEvent {
     /// The service changes a key.
     Say(u8, Says),
     /// The service forgets removals.
@@ -26,7 +26,7 @@ enum Event {
         empty: bool,
     },
     /// A page is asked for, and what comes is this.
-    Page(Fate),
+    Page(PageFate),
     /// Another loader takes over.
     TakeOver,
     /// The document names the feed at another path, or none for a moment.
@@ -36,7 +36,7 @@ enum Event {
 
 /// What becomes of an answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Fate {
+enum PageFate {
     Comes,
     IsLost,
     Is(&'static str),
@@ -59,7 +59,7 @@ struct Law {
     off: bool,
 }
 
-struct World {
+struct SyncHistory {
     service: Service,
     gateway: Gateway,
     law: RefCell<Law>,
@@ -74,7 +74,7 @@ struct World {
     limit: usize,
 }
 
-impl World {
+impl SyncHistory {
     fn new(limit: usize, service: Service, tombstones: u64) -> Self {
         let mut world = Self {
             backup: service.clone(),
@@ -142,9 +142,9 @@ impl World {
         }
     }
 
-    fn happens(&mut self, event: &Event) {
+    fn happens(&mut self, event: &HistoryEvent) {
         match event {
-            Event::Say(key, says) => {
+            HistoryEvent::Say(key, says) => {
                 // Versions that are given anew must be noticed before they are past the old ones.
                 let state = self.gateway.state();
                 let noticed =
@@ -160,8 +160,8 @@ impl World {
                 }
                 self.changed(Some(*key));
             }
-            Event::Compact => self.service.compact(),
-            Event::BeginAnew => {
+            HistoryEvent::Compact => self.service.compact(),
+            HistoryEvent::BeginAnew => {
                 self.identities += 1;
                 self.service.begin_anew(&format!("f{}", self.identities));
                 self.backup = self.service.clone();
@@ -169,13 +169,13 @@ impl World {
                 self.given.clear();
                 self.changed(None);
             }
-            Event::BackUp => {
+            HistoryEvent::BackUp => {
                 // A backup of a service that was set back is one of another history.
                 if self.lost_head == 0 {
                     self.backup = self.service.clone();
                 }
             }
-            Event::Restore { empty } => {
+            HistoryEvent::Restore { empty } => {
                 let head = self.service.version.max(self.lost_head);
                 let state = self.gateway.state();
                 if state.head < head || state.feed.as_deref() != Some(&self.service.identity) {
@@ -191,9 +191,9 @@ impl World {
                 self.lost_head = head;
                 self.changed(None);
             }
-            Event::Page(fate) => self.page(*fate),
-            Event::TakeOver => self.name(true, Some(self.path)),
-            Event::OtherPath => {
+            HistoryEvent::Page(fate) => self.page(*fate),
+            HistoryEvent::TakeOver => self.name(true, Some(self.path)),
+            HistoryEvent::OtherPath => {
                 self.path = if self.path == "/keys" {
                     "/other"
                 } else {
@@ -205,7 +205,7 @@ impl World {
                 self.changed(None);
                 self.name(false, Some(self.path));
             }
-            Event::Unnamed => {
+            HistoryEvent::Unnamed => {
                 *self.law.borrow_mut() = Law {
                     off: true,
                     ..Law::default()
@@ -251,42 +251,42 @@ impl World {
         gateway.filter = filter;
     }
 
-    fn page(&mut self, fate: Fate) {
+    fn page(&mut self, fate: PageFate) {
         self.gateway.now_ms += 500;
         // A filter asks at once while there is more, as long as nothing goes wrong.
         for turn in 0.. {
             assert!(turn < 60, "it goes round and round");
-            let at_once = self.ask(if turn == 0 { fate } else { Fate::Comes });
+            let at_once = self.ask(if turn == 0 { fate } else { PageFate::Comes });
             if !at_once {
                 break;
             }
         }
     }
 
-    fn ask(&mut self, fate: Fate) -> bool {
+    fn ask(&mut self, fate: PageFate) -> bool {
         let cursor = self.gateway.cursor();
         let (status, page) = self.service.answer(cursor.as_deref(), self.limit);
         let mut page = match fate {
-            Fate::IsOld(which) => self.old(which, cursor.as_deref()).unwrap_or(page),
+            PageFate::IsOld(which) => self.old(which, cursor.as_deref()).unwrap_or(page),
             _ => page,
         };
         let mut status = if page.is_null() { status } else { "200" };
-        if let (Fate::HasABadChange, Some(changes)) = (fate, page["changes"].as_array_mut()) {
+        if let (PageFate::HasABadChange, Some(changes)) = (fate, page["changes"].as_array_mut()) {
             changes.push(serde_json::json!({"version": 1, "sha256": "00"}));
         }
         let mut body = page.to_string().into_bytes();
         match fate {
-            Fate::Is(other) => status = other,
-            Fate::IsGarbage => body = b"<html>".to_vec(),
-            Fate::IsCut(at) => body.truncate(at % body.len()),
+            PageFate::Is(other) => status = other,
+            PageFate::IsGarbage => body = b"<html>".to_vec(),
+            PageFate::IsCut(at) => body.truncate(at % body.len()),
             _ => {}
         }
         let answer = match status {
-            _ if fate == Fate::IsLost => PageAnswer::None("lost"),
+            _ if fate == PageFate::IsLost => PageAnswer::None("lost"),
             "200" => PageAnswer::Page(&body),
             status => PageAnswer::Status(status),
         };
-        let unhurt = matches!(fate, Fate::Comes | Fate::IsOld(_));
+        let unhurt = matches!(fate, PageFate::Comes | PageFate::IsOld(_));
         let Self {
             gateway,
             law,
@@ -341,7 +341,7 @@ impl World {
     fn ends_well(&mut self) {
         if self.lost_head > 0 {
             for _ in 0..8 {
-                self.page(Fate::Comes);
+                self.page(PageFate::Comes);
             }
             // Nobody knows what the versions mean that were given twice: each key is said anew.
             self.service.version = self.service.version.max(self.lost_head);
@@ -354,7 +354,7 @@ impl World {
         // Pages that change nothing come one a tick: an old cursor leads through all of the history again.
         for _ in 0..200 {
             self.gateway.now_ms += 61_000;
-            self.page(Fate::Comes);
+            self.page(PageFate::Comes);
         }
         for key in 0..KEYS {
             let judged = self.gateway.filter.judge(key);
@@ -384,7 +384,7 @@ impl World {
     }
 }
 
-fn events() -> impl Strategy<Value = Vec<Event>> {
+fn events() -> impl Strategy<Value = Vec<HistoryEvent>> {
     let says = prop_oneof![
         3 => Just(Some(("g", false))),
         2 => Just(Some(("h", false))),
@@ -392,25 +392,25 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
         3 => Just(None),
     ];
     let fate = prop_oneof![
-        12 => Just(Fate::Comes),
-        2 => Just(Fate::IsLost),
-        1 => Just(Fate::Is("500")),
-        1 => Just(Fate::Is("410")),
-        1 => Just(Fate::IsGarbage),
-        1 => any::<usize>().prop_map(Fate::IsCut),
-        1 => Just(Fate::HasABadChange),
-        4 => any::<usize>().prop_map(Fate::IsOld),
+        12 => Just(PageFate::Comes),
+        2 => Just(PageFate::IsLost),
+        1 => Just(PageFate::Is("500")),
+        1 => Just(PageFate::Is("410")),
+        1 => Just(PageFate::IsGarbage),
+        1 => any::<usize>().prop_map(PageFate::IsCut),
+        1 => Just(PageFate::HasABadChange),
+        4 => any::<usize>().prop_map(PageFate::IsOld),
     ];
     let event = prop_oneof![
-        16 => (0..KEYS, says).prop_map(|(key, says)| Event::Say(key, says)),
-        20 => fate.prop_map(Event::Page),
-        2 => Just(Event::Compact),
-        1 => Just(Event::BeginAnew),
-        2 => Just(Event::BackUp),
-        1 => any::<bool>().prop_map(|empty| Event::Restore { empty }),
-        2 => Just(Event::TakeOver),
-        1 => Just(Event::OtherPath),
-        1 => Just(Event::Unnamed),
+        16 => (0..KEYS, says).prop_map(|(key, says)| HistoryEvent::Say(key, says)),
+        20 => fate.prop_map(HistoryEvent::Page),
+        2 => Just(HistoryEvent::Compact),
+        1 => Just(HistoryEvent::BeginAnew),
+        2 => Just(HistoryEvent::BackUp),
+        1 => any::<bool>().prop_map(|empty| HistoryEvent::Restore { empty }),
+        2 => Just(HistoryEvent::TakeOver),
+        1 => Just(HistoryEvent::OtherPath),
+        1 => Just(HistoryEvent::Unnamed),
     ];
     proptest::collection::vec(event, 1..120)
 }
@@ -428,7 +428,7 @@ proptest! {
         tombstones in prop_oneof![0_u64..4, Just(u64::MAX)],
     ) {
         let service = Service { gives_log, knows_ahead, lists_by_digest, ..Service::new("f0") };
-        let mut world = World::new(limit, service, tombstones);
+        let mut world = SyncHistory::new(limit, service, tombstones);
         for event in &events {
             world.happens(event);
         }

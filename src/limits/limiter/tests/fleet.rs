@@ -10,23 +10,23 @@ const ENVOYS: usize = 3;
 const TODAY: &str = "2026-11-22";
 
 /// Whose spend is told, and the budget that a feed gives them.
-type Told = (Scope, &'static str, Option<Amount>);
+type SpendReport = (Scope, &'static str, Option<Amount>);
 
 /// What the ledger says of a request that is over.
-struct LedgerLine {
+struct ChargeLine {
     instance: Option<String>,
     charge: u64,
 }
 
 /// One Envoy: its process, and the lines that nobody has taken in yet.
-struct Envoy {
+struct FleetEnvoy {
     shared: FakeSharedData,
     limiter: Limiter,
-    lines: Vec<LedgerLine>,
+    lines: Vec<ChargeLine>,
     under_way: Vec<(Reservation, u64)>,
 }
 
-impl Envoy {
+impl FleetEnvoy {
     fn start(instance: &str) -> Self {
         let shared = FakeSharedData::default();
         shared.set(INSTANCE, instance.as_bytes(), None).unwrap();
@@ -42,7 +42,7 @@ impl Envoy {
         let (reservation, charge) = self.under_way.remove(place);
         let used = used(0, 0, &charge.to_string());
         let settled = self.limiter.settle(reservation, used, &self.shared, NOON);
-        self.lines.push(LedgerLine {
+        self.lines.push(ChargeLine {
             instance: settled.instance.map(|instance| instance.to_string()),
             charge,
         });
@@ -60,13 +60,13 @@ impl Envoy {
 
 /// The console: the total, and what of it each process of each Envoy has in its counters.
 #[derive(Default)]
-struct Console {
+struct SpendTotals {
     total: u64,
     shares: Vec<(usize, String, u64)>,
 }
 
-impl Console {
-    fn take(&mut self, envoy: usize, line: LedgerLine) {
+impl SpendTotals {
+    fn take(&mut self, envoy: usize, line: ChargeLine) {
         self.total += line.charge;
         if let Some(instance) = line.instance {
             self.shares.push((envoy, instance, line.charge));
@@ -74,7 +74,7 @@ impl Console {
     }
 
     /// What a process of an Envoy is told.
-    fn tell(&self, envoy: usize, to: &Envoy, told: Told) {
+    fn tell(&self, envoy: usize, to: &FleetEnvoy, told: SpendReport) {
         let (scope, id, budget) = told;
         let instance = to.shared.get(INSTANCE).0.unwrap();
         let own = self.shares.iter();
@@ -95,7 +95,7 @@ impl Console {
 }
 
 #[derive(Debug, Clone)]
-enum Happens {
+enum FleetEvent {
     Begins(usize, u64),
     Ends(usize, usize),
     /// The console takes in this many lines of an Envoy.
@@ -105,19 +105,19 @@ enum Happens {
     Restarts(usize),
 }
 
-fn happens() -> impl Strategy<Value = Happens> {
+fn happens() -> impl Strategy<Value = FleetEvent> {
     let envoy = || 0..ENVOYS;
     prop_oneof![
-        5 => (envoy(), 1..9_u64).prop_map(|(envoy, charge)| Happens::Begins(envoy, charge)),
-        5 => (envoy(), 0..4_usize).prop_map(|(envoy, place)| Happens::Ends(envoy, place)),
-        3 => (envoy(), 1..4_usize).prop_map(|(envoy, lines)| Happens::Arrives(envoy, lines)),
-        3 => envoy().prop_map(Happens::Told),
-        1 => envoy().prop_map(Happens::Restarts),
+        5 => (envoy(), 1..9_u64).prop_map(|(envoy, charge)| FleetEvent::Begins(envoy, charge)),
+        5 => (envoy(), 0..4_usize).prop_map(|(envoy, place)| FleetEvent::Ends(envoy, place)),
+        3 => (envoy(), 1..4_usize).prop_map(|(envoy, lines)| FleetEvent::Arrives(envoy, lines)),
+        3 => envoy().prop_map(FleetEvent::Told),
+        1 => envoy().prop_map(FleetEvent::Restarts),
     ]
 }
 
 /// Each kind of subject: how a request has it, and what a feed says of its budget.
-fn subjects(per_day: &str) -> [(Subject, Told); 4] {
+fn subjects(per_day: &str) -> [(Subject, SpendReport); 4] {
     let limits = budget(per_day, "");
     let given = Some(amount(per_day));
     let people = |scope| Subject::of_people(scope, "same", true);
@@ -136,17 +136,17 @@ proptest! {
     #[test]
     fn a_budget_lasts(history in proptest::collection::vec(happens(), 0..120), which in 0..4_usize) {
         let (subject, told) = subjects("20").into_iter().nth(which).unwrap();
-        let mut console = Console::default();
+        let mut console = SpendTotals::default();
         let mut instances = 0;
         let mut start = || {
             instances += 1;
-            Envoy::start(&format!("{instances:016x}"))
+            FleetEnvoy::start(&format!("{instances:016x}"))
         };
-        let mut envoys: Vec<Envoy> = (0..ENVOYS).map(|_| start()).collect();
+        let mut envoys: Vec<FleetEnvoy> = (0..ENVOYS).map(|_| start()).collect();
         let mut truth = 0;
         for happens in history {
             match happens {
-                Happens::Begins(at, charge) => {
+                FleetEvent::Begins(at, charge) => {
                     let envoy = &mut envoys[at];
                     let seen = envoy.sees(&subject);
                     let admitted = envoy.limiter.admit(core::slice::from_ref(&subject), tokens(0, 0), &envoy.shared, NOON);
@@ -163,21 +163,21 @@ proptest! {
                         (other, seen) => prop_assert!(false, "{other:?}, {seen:?}"),
                     }
                 }
-                Happens::Ends(at, place) => {
+                FleetEvent::Ends(at, place) => {
                     let envoy = &mut envoys[at];
                     if place < envoy.under_way.len() {
                         truth += envoy.under_way[place].1;
                         envoy.end(place);
                     }
                 }
-                Happens::Arrives(at, lines) => {
+                FleetEvent::Arrives(at, lines) => {
                     let lines = lines.min(envoys[at].lines.len());
                     for line in envoys[at].lines.drain(..lines) {
                         console.take(at, line);
                     }
                 }
-                Happens::Told(at) => console.tell(at, &envoys[at], told),
-                Happens::Restarts(at) => {
+                FleetEvent::Told(at) => console.tell(at, &envoys[at], told),
+                FleetEvent::Restarts(at) => {
                     let lines = core::mem::take(&mut envoys[at].lines);
                     envoys[at] = start();
                     envoys[at].lines = lines;
@@ -206,7 +206,7 @@ proptest! {
 #[test]
 fn nothing_is_counted_before_the_feed_has_told_everything() {
     for (subject, told) in subjects("1") {
-        let envoy = Envoy::start("0a");
+        let envoy = FleetEnvoy::start("0a");
         let admit = |subject: &Subject| {
             envoy.limiter.admit(
                 core::slice::from_ref(subject),
@@ -233,9 +233,9 @@ fn nothing_is_counted_before_the_feed_has_told_everything() {
         );
         envoy.shared.set(COMPLETE, &[1], None).unwrap();
         assert!(admit(&subject).is_ok(), "{scope:?}: nothing is spent");
-        let spent = Console {
+        let spent = SpendTotals {
             total: 1,
-            ..Console::default()
+            ..SpendTotals::default()
         };
         spent.tell(0, &envoy, told);
         let wait = DAY / 2;
@@ -256,7 +256,7 @@ fn nothing_is_counted_before_the_feed_has_told_everything() {
 
 #[test]
 fn what_has_no_budget_costs_nothing_but_a_look() {
-    let envoy = Envoy::start("0a");
+    let envoy = FleetEnvoy::start("0a");
     envoy.shared.set(COMPLETE, &[1], None).unwrap();
     let owner = Subject::of_people(Scope::Owner, "ann", false);
     let reservation = envoy.limiter.admit(
@@ -276,7 +276,7 @@ fn what_has_no_budget_costs_nothing_but_a_look() {
     );
 
     // With one, what has no prices is not forwarded.
-    Console::default().tell(0, &envoy, (Scope::Owner, "ann", Some(amount("5"))));
+    SpendTotals::default().tell(0, &envoy, (Scope::Owner, "ann", Some(amount("5"))));
     let admit = |priced| {
         let subject = Subject::of_people(Scope::Owner, "ann", priced);
         envoy
@@ -298,7 +298,7 @@ fn what_has_no_budget_costs_nothing_but_a_look() {
 
 #[test]
 fn a_feed_is_believed_and_not_what_the_document_says() {
-    let envoy = Envoy::start("0a");
+    let envoy = FleetEnvoy::start("0a");
     envoy.shared.set(COMPLETE, &[1], None).unwrap();
     let mut limits = budget("10", "");
     limits.budget.spent = Some(crate::limits::budget::SpentBy {

@@ -19,7 +19,7 @@ const WHO: [&[usize]; 3] = [&[0], &[1], &[0, 1]];
 
 /// What a VM does.
 #[derive(Debug, Clone, Copy)]
-enum Act {
+enum VmAction {
     /// It admits a request: for the key, the group or both, with an estimate.
     Admit(u8, u64),
     /// It settles one of its requests: with these tokens or unknown ones, and a charge.
@@ -28,19 +28,19 @@ enum Act {
     Renew,
 }
 
-fn act() -> impl Strategy<Value = (usize, Act)> {
+fn act() -> impl Strategy<Value = (usize, VmAction)> {
     let act = prop_oneof![
-        4 => (0u8..3, 0u64..400).prop_map(|(who, tokens)| Act::Admit(who, tokens)),
+        4 => (0u8..3, 0u64..400).prop_map(|(who, tokens)| VmAction::Admit(who, tokens)),
         3 => (any::<usize>(), proptest::option::of(0u64..500), any::<u64>())
-            .prop_map(|(which, tokens, charge)| Act::Settle(which, tokens, charge)),
-        1 => Just(Act::Renew),
+            .prop_map(|(which, tokens, charge)| VmAction::Settle(which, tokens, charge)),
+        1 => Just(VmAction::Renew),
     ];
     (0..VMS, act)
 }
 
 /// What one subject has counted, if all that happened had happened one after the other.
 #[derive(Debug, Default, Clone)]
-struct Counted {
+struct SerialCounts {
     requests: u64,
     tokens: u64,
     slots: u64,
@@ -56,7 +56,7 @@ struct UnderWay {
 }
 
 /// A VM: its limiter, what is under way in it, and whether it is in the middle of something.
-struct Vm {
+struct RacingVm {
     limiter: Limiter,
     under_way: RefCell<Vec<UnderWay>>,
     busy: Cell<bool>,
@@ -64,17 +64,17 @@ struct Vm {
 
 /// Several VMs with one shared data. What stands in `between` happens, one at a time, before a change
 /// is written: it may be for the same record, which then is not written.
-struct Host {
+struct RacingVms {
     data: FakeSharedData,
     subjects: [Subject; 2],
-    vms: Vec<Vm>,
-    between: RefCell<VecDeque<(usize, Option<Act>)>>,
-    counted: RefCell<[Counted; 2]>,
+    vms: Vec<RacingVm>,
+    between: RefCell<VecDeque<(usize, Option<VmAction>)>>,
+    counted: RefCell<[SerialCounts; 2]>,
     /// How many changes others were faster than.
     conflicts: Cell<u32>,
 }
 
-impl SharedData for Host {
+impl SharedData for RacingVms {
     fn get(&self, name: &str) -> (Option<Vec<u8>>, Option<u32>) {
         self.data.get(name)
     }
@@ -95,11 +95,11 @@ impl SharedData for Host {
     }
 }
 
-impl Host {
+impl RacingVms {
     fn new() -> Self {
         let mut limits = limits(REQUESTS, TOKENS, 0, SLOTS);
         limits.budget.per_day = Some(amount("1000000000"));
-        let vm = |holder| Vm {
+        let vm = |holder| RacingVm {
             limiter: Limiter::new(holder),
             under_way: RefCell::default(),
             busy: Cell::default(),
@@ -116,18 +116,18 @@ impl Host {
 
     /// Lets a VM do something, unless it is in the middle of something: it has one thread. Tells
     /// whether a request was refused.
-    fn act(&self, vm: usize, act: Act) -> Option<AdmitError> {
+    fn act(&self, vm: usize, act: VmAction) -> Option<AdmitError> {
         let vm = &self.vms[vm];
         if vm.busy.replace(true) {
             return None;
         }
         let refused = match act {
-            Act::Admit(who, tokens) => self.admit(vm, WHO[usize::from(who)], tokens),
-            Act::Settle(which, tokens, charge) => {
+            VmAction::Admit(who, tokens) => self.admit(vm, WHO[usize::from(who)], tokens),
+            VmAction::Settle(which, tokens, charge) => {
                 self.settle(vm, which, tokens, charge);
                 None
             }
-            Act::Renew => {
+            VmAction::Renew => {
                 vm.limiter.renew(self, NOON);
                 None
             }
@@ -136,7 +136,7 @@ impl Host {
         refused
     }
 
-    fn admit(&self, vm: &Vm, subjects: &[usize], reserved: u64) -> Option<AdmitError> {
+    fn admit(&self, vm: &RacingVm, subjects: &[usize], reserved: u64) -> Option<AdmitError> {
         let of: Vec<Subject> = subjects.iter().map(|i| self.subjects[*i].clone()).collect();
         let admitted = vm.limiter.admit(&of, tokens(reserved, 0), self, NOON);
         let reservation = match admitted {
@@ -158,7 +158,7 @@ impl Host {
         None
     }
 
-    fn settle(&self, vm: &Vm, which: usize, tokens: Option<u64>, charge: u64) {
+    fn settle(&self, vm: &RacingVm, which: usize, tokens: Option<u64>, charge: u64) {
         let over = {
             let mut under_way = vm.under_way.borrow_mut();
             if under_way.is_empty() {
@@ -227,13 +227,13 @@ proptest! {
             1..60,
         ),
     ) {
-        let host = Host::new();
+        let host = RacingVms::new();
         for ((vm, act), between) in steps {
             let alone = between.is_empty();
             let between = between.into_iter().map(|(vm, act)| (vm, act.map(|(_, act)| act)));
             *host.between.borrow_mut() = between.collect();
             let fits = match act {
-                Act::Admit(who, tokens) => {
+                VmAction::Admit(who, tokens) => {
                     host.fits(WHO[usize::from(who)], tokens)
                 }
                 _ => true,

@@ -137,11 +137,11 @@ const DECOYS: [&str; 10] = [
 ];
 
 /// Writes JSON and events in the many ways they can be written: `choices` decides, over and over.
-struct Writer<'a> {
+struct EventWriter<'a> {
     choices: core::iter::Cycle<core::slice::Iter<'a, u8>>,
 }
 
-impl Writer<'_> {
+impl EventWriter<'_> {
     fn choose<T: Copy>(&mut self, among: &[T]) -> T {
         among[usize::from(*self.choices.next().unwrap()) % among.len()]
     }
@@ -203,7 +203,7 @@ impl Writer<'_> {
 
 /// A stream that issues `first` and then, for good, `last`.
 fn stream(wire: Wire, first: Issued, last: Issued, choices: &[u8]) -> String {
-    let mut writer = Writer {
+    let mut writer = EventWriter {
         choices: choices.iter().cycle(),
     };
     let mut out = String::new();

@@ -13,7 +13,7 @@ use trilane::config::{Document, compile};
 use trilane::exchange::{
     AccountStates, Clock, Exchange, Outcome, Quotas, ResponseHeaders, StreamEnd,
 };
-use trilane::failover::{self, Event, Registry, RequestAttempts, States};
+use trilane::failover::{self, AccountEvent, Registry, RequestAttempts, States};
 use trilane::head::Head;
 use trilane::host::{Clocks, StatId, StatKind, Stats};
 use trilane::keys::{KeyDigest, Namespace, StoredRecord};
@@ -63,7 +63,7 @@ impl Setting {
                 && let Some(accounts) = &source.accounts
             {
                 for index in 0..accounts.accounts.len() {
-                    world.note(Event::Answered, &source.group, accounts, index);
+                    world.note(AccountEvent::Answered, &source.group, accounts, index);
                 }
             }
         }
@@ -244,7 +244,7 @@ impl AccountStates for Memory {
         failover::read(source, &self.accounts)
     }
 
-    fn note(&self, event: Event, source: &str, accounts: &Accounts, index: usize) {
+    fn note(&self, event: AccountEvent, source: &str, accounts: &Accounts, index: usize) {
         failover::note(event, source, accounts, index, &self.accounts);
     }
 
