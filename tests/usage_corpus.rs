@@ -23,13 +23,13 @@ struct Case {
     file: String,
     proto: String,
     endpoint: Value,
-    expect: Option<Expected>,
+    expect: Option<ExpectedUsage>,
 }
 
 /// What must come out.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Expected {
+struct ExpectedUsage {
     input_total: Option<u64>,
     input_uncached: Option<u64>,
     cache_read: Option<u64>,
@@ -285,15 +285,15 @@ fn generated_text_is_counted() {
 
 /// An answer that tells more than tokens.
 #[derive(serde::Deserialize)]
-struct Telling {
+struct ToldCase {
     file: String,
     wire: String,
-    expect: Told,
+    expect: ExpectedReading,
 }
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Told {
+struct ExpectedReading {
     finished: bool,
     /// By the names of the kinds; null where nothing was reported.
     tokens: Option<BTreeMap<String, u64>>,
@@ -324,8 +324,8 @@ fn usage_of(tokens: &BTreeMap<String, u64>) -> Usage {
 fn what_is_told_beside_tokens() {
     let directory = directory().with_file_name("told");
     let manifest = std::fs::read(directory.join("manifest.json")).unwrap();
-    let cases: Vec<Telling> = serde_json::from_slice(&manifest).unwrap();
-    for Telling { file, wire, expect } in cases {
+    let cases: Vec<ToldCase> = serde_json::from_slice(&manifest).unwrap();
+    for ToldCase { file, wire, expect } in cases {
         let wire = Wire::ALL
             .into_iter()
             .find(|known| format!("{known:?}") == wire);

@@ -54,8 +54,8 @@ mod tests {
 
     #[test]
     fn changes() {
-        type Change = fn(&Path);
-        let cases: [(&str, Change, bool); 9] = [
+        type FileChange = fn(&Path);
+        let cases: [(&str, FileChange, bool); 9] = [
             ("nothing", |_| {}, false),
             ("read", |at| drop(fs::read(at.join("file"))), false),
             (

@@ -6,7 +6,7 @@ use trilane::body::{InputSize, ModelRole, OtherModel};
 
 /// What a body asks for.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct BodyFields {
     pub candidates: Option<u64>,
     pub service_tier: Option<String>,
     pub speed: Option<String>,
@@ -17,7 +17,7 @@ pub struct Asked {
 
 /// What a scanner says that a body asks for.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct ScannedFields {
     pub candidates: Option<u64>,
     pub service_tier: Option<String>,
     pub speed: Option<String>,
@@ -40,7 +40,7 @@ fn demand(good: bool) -> Result<(), Refused> {
 }
 
 /// What a well-formed body asks for; nothing if it is to be refused.
-pub fn expected(text: &str) -> Option<Asked> {
+pub fn expected(text: &str) -> Option<BodyFields> {
     let mut reader = Reader::default();
     reader.object(Place::Top, text.trim_ascii(), 1).ok()?;
     Some(reader.asked)
@@ -51,7 +51,7 @@ pub fn check(body: &[u8], verdict: &Verdict) {
     let text = core::str::from_utf8(body).expect("accepted");
     let want = expected(text).expect("accepted");
     let told = &verdict.told;
-    let got = Asked {
+    let got = BodyFields {
         candidates: told.candidates,
         service_tier: told.service_tier.clone(),
         speed: told.speed.clone(),
@@ -74,7 +74,7 @@ pub fn check(body: &[u8], verdict: &Verdict) {
 }
 
 /// Inside the name of the path's model all of it is held, but no more of one than can be one.
-fn held(body: &[u8], told: &Told) {
+fn held(body: &[u8], told: &ScannedFields) {
     let mut scanner = Form::Json.scanner();
     for (index, byte) in body.iter().enumerate() {
         scanner.feed(&[*byte]).expect("accepted");
@@ -183,7 +183,7 @@ enum Place {
 
 #[derive(Debug, Default)]
 struct Reader {
-    asked: Asked,
+    asked: BodyFields,
     seen: Vec<&'static str>,
 }
 

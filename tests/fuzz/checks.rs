@@ -40,7 +40,7 @@ pub struct Verdict {
     pub edit: Option<UsageEdit>,
     pub object_end: Option<u64>,
     pub cap: Option<u64>,
-    pub told: asked::Told,
+    pub told: asked::ScannedFields,
 }
 
 impl Verdict {
@@ -118,7 +118,7 @@ pub fn scan<'a>(form: Form, chunks: impl IntoIterator<Item = &'a [u8]>) -> Verdi
         edit: scanner.usage_edit(),
         object_end: scanner.object_end(),
         cap: scanner.output_cap(),
-        told: asked::Told {
+        told: asked::ScannedFields {
             candidates: scanner.candidates(),
             service_tier: scanner.service_tier().map(str::to_owned),
             speed: scanner.speed().map(str::to_owned),

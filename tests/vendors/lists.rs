@@ -18,13 +18,13 @@ use super::CREDENTIAL;
 
 /// A request's method, target and headers, with names in lower case.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct VendorRequest {
     pub method: String,
     pub target: String,
     pub headers: HashMap<String, String>,
 }
 
-impl Asked {
+impl VendorRequest {
     fn path(&self) -> &str {
         self.target.split('?').next().unwrap()
     }
@@ -47,17 +47,17 @@ impl Asked {
 }
 
 /// A status and a body.
-pub type Answer = (u16, String);
+pub type VendorResponse = (u16, String);
 
 /// A server on a thread of its own, for as long as the test.
-pub struct Vendor {
+pub struct VendorServer {
     port: u16,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<VendorRequest>>>,
 }
 
-impl Vendor {
+impl VendorServer {
     /// With these answers.
-    pub fn new(answer: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> Self {
+    pub fn new(answer: impl Fn(&VendorRequest) -> VendorResponse + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -77,15 +77,15 @@ impl Vendor {
     }
 
     /// What it was asked.
-    pub fn asked(&self) -> Vec<Asked> {
+    pub fn asked(&self) -> Vec<VendorRequest> {
         self.asked.lock().unwrap().clone()
     }
 }
 
 fn serve(
     stream: &TcpStream,
-    seen: &Mutex<Vec<Asked>>,
-    answer: &(impl Fn(&Asked) -> Answer + ?Sized),
+    seen: &Mutex<Vec<VendorRequest>>,
+    answer: &(impl Fn(&VendorRequest) -> VendorResponse + ?Sized),
 ) {
     let mut reader = BufReader::new(stream);
     while let Some(asked) = read(&mut reader) {
@@ -113,7 +113,7 @@ fn serve(
     let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n");
 }
 
-fn read(reader: &mut BufReader<&TcpStream>) -> Option<Asked> {
+fn read(reader: &mut BufReader<&TcpStream>) -> Option<VendorRequest> {
     let mut line = String::new();
     reader.read_line(&mut line).ok()?;
     let mut words = line.split(' ').map(str::to_owned);
@@ -123,7 +123,7 @@ fn read(reader: &mut BufReader<&TcpStream>) -> Option<Asked> {
         let mut line = String::new();
         reader.read_line(&mut line).ok()?;
         let Some((name, value)) = line.trim_end().split_once(':') else {
-            return Some(Asked {
+            return Some(VendorRequest {
                 method,
                 target,
                 headers,
@@ -133,13 +133,13 @@ fn read(reader: &mut BufReader<&TcpStream>) -> Option<Asked> {
     }
 }
 
-fn error_a(status: u16, message: &str, code: Value) -> Answer {
+fn error_a(status: u16, message: &str, code: Value) -> VendorResponse {
     let error =
         json!({"message": message, "type": "invalid_request_error", "param": null, "code": code});
     (status, json!({"error": error}).to_string())
 }
 
-fn list_a(ids: &[&str], owner: &str) -> Answer {
+fn list_a(ids: &[&str], owner: &str) -> VendorResponse {
     let models = ids.iter().map(
         |id| json!({"id": id, "object": "model", "created": 1_759_104_000, "owned_by": owner}),
     );
@@ -154,7 +154,7 @@ fn protocol_a(
     path: &'static str,
     owner: &'static str,
     ids: &'static [&'static str],
-) -> impl Fn(&Asked) -> Answer {
+) -> impl Fn(&VendorRequest) -> VendorResponse {
     move |asked| match (asked.method.as_str(), asked.path()) {
         ("GET", at) if at == path => {
             if asked.is_bearer() {
@@ -171,8 +171,8 @@ fn protocol_a(
     }
 }
 
-pub fn openai() -> Vendor {
-    Vendor::new(protocol_a(
+pub fn openai() -> VendorServer {
+    VendorServer::new(protocol_a(
         "/v1/models",
         "openai",
         &[
@@ -184,17 +184,17 @@ pub fn openai() -> Vendor {
     ))
 }
 
-pub fn deepseek() -> Vendor {
-    Vendor::new(protocol_a(
+pub fn deepseek() -> VendorServer {
+    VendorServer::new(protocol_a(
         "/v1/models",
         "deepseek",
         &["deepseek-flash", "deepseek-v4-pro"],
     ))
 }
 
-pub fn openrouter() -> Vendor {
+pub fn openrouter() -> VendorServer {
     let of_user = protocol_a("/api/v1/models/user", "-", &[]);
-    Vendor::new(move |asked| match asked.path() {
+    VendorServer::new(move |asked| match asked.path() {
         "/api/v1/models" => list_a(&["everybody/sees-this"], "-"),
         "/api/v1/models/user" if asked.is_bearer() => {
             let model = |id: &str, prompt: &str, completion: &str| json!({"id": id, "name": "A name", "pricing": {"prompt": prompt, "completion": completion}});
@@ -209,7 +209,7 @@ pub fn openrouter() -> Vendor {
     })
 }
 
-pub fn anthropic() -> Vendor {
+pub fn anthropic() -> VendorServer {
     let error = |status: u16, kind: &str, message: &str| {
         let error = json!({"type": kind, "message": message});
         (
@@ -217,7 +217,7 @@ pub fn anthropic() -> Vendor {
             json!({"type": "error", "error": error, "request_id": "req_1"}).to_string(),
         )
     };
-    Vendor::new(move |asked| {
+    VendorServer::new(move |asked| {
         if (asked.method.as_str(), asked.path()) != ("GET", "/v1/models") {
             return error(404, "not_found_error", "Not found");
         }
@@ -243,12 +243,12 @@ pub fn anthropic() -> Vendor {
     })
 }
 
-pub fn gemini() -> Vendor {
+pub fn gemini() -> VendorServer {
     let error = |code: u16, status: &str, message: &str, reason: &str| {
         let details = json!([{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason, "domain": "googleapis.com"}]);
         (code, json!({"error": {"code": code, "message": message, "status": status, "details": details}}).to_string())
     };
-    Vendor::new(move |asked| {
+    VendorServer::new(move |asked| {
         if (asked.method.as_str(), asked.path()) != ("GET", "/v1beta/models") {
             return error(
                 404,
@@ -285,8 +285,8 @@ pub fn gemini() -> Vendor {
 }
 
 /// A server of one's own, which asks for no credential.
-pub fn local() -> Vendor {
-    Vendor::new(|asked| match asked.path() {
+pub fn local() -> VendorServer {
+    VendorServer::new(|asked| match asked.path() {
         "/v1/models" => list_a(&["llama3.2:3b", "qwen3:8b"], "library"),
         _ => (404, "404 page not found".to_owned()),
     })

@@ -2,10 +2,10 @@
 
 use wasmi::{Caller, Error, Extern, ExternType, Linker, Memory, Module};
 
-use crate::host::{Headers, Host, HttpCall, LocalReply};
+use crate::host::{Headers, HttpCall, RecordedReply, WasmHost};
 
-type Guest<'a> = Caller<'a, Host>;
-type Status = Result<i32, Error>;
+type Guest<'a> = Caller<'a, WasmHost>;
+type HostStatus = Result<i32, Error>;
 
 const OK: i32 = 0;
 const NOT_FOUND: i32 = 1;
@@ -21,7 +21,7 @@ const CALL_BODY: i32 = 4;
 const PLUGIN_CONFIGURATION: i32 = 7;
 
 /// Defines every import of the module.
-pub fn define(linker: &mut Linker<Host>, module: &Module) {
+pub fn define(linker: &mut Linker<WasmHost>, module: &Module) {
     define_env(linker).unwrap();
     define_wasi(linker).unwrap();
     for import in module.imports() {
@@ -44,7 +44,7 @@ pub fn define(linker: &mut Linker<Host>, module: &Module) {
     }
 }
 
-fn define_env(linker: &mut Linker<Host>) -> Result<(), wasmi::errors::LinkerError> {
+fn define_env(linker: &mut Linker<WasmHost>) -> Result<(), wasmi::errors::LinkerError> {
     let env = "env";
     linker.func_wrap(env, "proxy_log", log)?;
     linker.func_wrap(env, "proxy_get_current_time_nanoseconds", now)?;
@@ -72,7 +72,7 @@ fn define_env(linker: &mut Linker<Host>) -> Result<(), wasmi::errors::LinkerErro
     Ok(())
 }
 
-fn define_wasi(linker: &mut Linker<Host>) -> Result<(), wasmi::errors::LinkerError> {
+fn define_wasi(linker: &mut Linker<WasmHost>) -> Result<(), wasmi::errors::LinkerError> {
     let wasi = "wasi_snapshot_preview1";
     linker.func_wrap(wasi, "random_get", random)?;
     linker.func_wrap(
@@ -104,7 +104,7 @@ fn define_wasi(linker: &mut Linker<Host>) -> Result<(), wasmi::errors::LinkerErr
     linker.func_wrap(
         wasi,
         "fd_write",
-        |mut guest: Guest<'_>, _: i32, list: i32, count: i32, written: i32| -> Status {
+        |mut guest: Guest<'_>, _: i32, list: i32, count: i32, written: i32| -> HostStatus {
             let mut text = Vec::new();
             for i in 0..count {
                 let pair = load(&guest, list + i * 8, 8)?;
@@ -123,7 +123,7 @@ fn define_wasi(linker: &mut Linker<Host>) -> Result<(), wasmi::errors::LinkerErr
 
 // ---- Logs, time, chance
 
-fn log(mut guest: Guest<'_>, level: i32, at: i32, size: i32) -> Status {
+fn log(mut guest: Guest<'_>, level: i32, at: i32, size: i32) -> HostStatus {
     guest.data_mut().note("log", b"");
     let text = load(&guest, at, size)?;
     let line = String::from_utf8_lossy(&text).into_owned();
@@ -131,19 +131,19 @@ fn log(mut guest: Guest<'_>, level: i32, at: i32, size: i32) -> Status {
     Ok(OK)
 }
 
-fn now(mut guest: Guest<'_>, at: i32) -> Status {
+fn now(mut guest: Guest<'_>, at: i32) -> HostStatus {
     guest.data_mut().note("get_current_time", b"");
     let nanoseconds = guest.data().process.lock().now_ms * 1_000_000;
     store(&mut guest, at, &nanoseconds.to_le_bytes())
 }
 
-fn set_tick(mut guest: Guest<'_>, period: i32) -> Status {
+fn set_tick(mut guest: Guest<'_>, period: i32) -> HostStatus {
     guest.data_mut().note("set_tick_period", b"");
     guest.data_mut().tick_ms = Some(u32::try_from(period).unwrap());
     Ok(OK)
 }
 
-fn random(mut guest: Guest<'_>, at: i32, size: i32) -> Status {
+fn random(mut guest: Guest<'_>, at: i32, size: i32) -> HostStatus {
     let mut bytes = Vec::new();
     while bytes.len() < usize::try_from(size).unwrap() {
         let mut shared = guest.data().process.lock();
@@ -162,7 +162,7 @@ fn get_buffer(
     max: i32,
     data: i32,
     size: i32,
-) -> Status {
+) -> HostStatus {
     guest.data_mut().note("get_buffer", b"");
     let scope = &guest.data().scope;
     let buffer = match kind {
@@ -202,14 +202,14 @@ fn set_buffer(
     length: i32,
     at: i32,
     size: i32,
-) -> Status {
+) -> HostStatus {
     guest.data_mut().note("set_buffer", b"");
     let bytes = load(&guest, at, size)?;
     let (start, length) = (
         usize::try_from(start).unwrap(),
         usize::try_from(length).unwrap(),
     );
-    let Host { scope, layout, .. } = guest.data_mut();
+    let WasmHost { scope, layout, .. } = guest.data_mut();
     // What passes of an answer is never held: only from its start something else is put in its place.
     if let Some(buffer) = scope
         .response_body
@@ -256,7 +256,7 @@ fn map<'a>(guest: &'a mut Guest<'_>, kind: i32) -> Option<&'a mut Headers> {
     }
 }
 
-fn get_headers(mut guest: Guest<'_>, kind: i32, data: i32, size: i32) -> Status {
+fn get_headers(mut guest: Guest<'_>, kind: i32, data: i32, size: i32) -> HostStatus {
     guest.data_mut().note("get_headers", b"");
     let Some(headers) = map(&mut guest, kind) else {
         return Ok(BAD_ARGUMENT);
@@ -272,7 +272,7 @@ fn get_header(
     name_size: i32,
     data: i32,
     size: i32,
-) -> Status {
+) -> HostStatus {
     let name = load(&guest, name, name_size)?;
     guest.data_mut().note("get_header", &name);
     let Some(headers) = map(&mut guest, kind) else {
@@ -294,7 +294,7 @@ fn set_header(
     name_size: i32,
     value: i32,
     value_size: i32,
-) -> Status {
+) -> HostStatus {
     let name = load(&guest, name, name_size)?;
     let value = load(&guest, value, value_size)?;
     guest.data_mut().note("set_header", &name);
@@ -306,7 +306,7 @@ fn set_header(
     Ok(OK)
 }
 
-fn remove_header(mut guest: Guest<'_>, kind: i32, name: i32, name_size: i32) -> Status {
+fn remove_header(mut guest: Guest<'_>, kind: i32, name: i32, name_size: i32) -> HostStatus {
     let name = load(&guest, name, name_size)?;
     guest.data_mut().note("remove_header", &name);
     let Some(headers) = map(&mut guest, kind) else {
@@ -345,7 +345,7 @@ fn decode_headers(bytes: &[u8]) -> Headers {
 
 // ---- Properties, shared data, stats
 
-fn get_property(mut guest: Guest<'_>, at: i32, path_size: i32, data: i32, size: i32) -> Status {
+fn get_property(mut guest: Guest<'_>, at: i32, path_size: i32, data: i32, size: i32) -> HostStatus {
     let path = load(&guest, at, path_size)?;
     guest.data_mut().note("get_property", &path);
     let value = match path.as_slice() {
@@ -369,7 +369,7 @@ fn set_property(
     path_size: i32,
     value: i32,
     value_size: i32,
-) -> Status {
+) -> HostStatus {
     let path = load(&guest, at, path_size)?;
     let value = load(&guest, value, value_size)?;
     guest.data_mut().note("set_property", &path);
@@ -387,7 +387,7 @@ fn get_shared(
     data: i32,
     size: i32,
     cas: i32,
-) -> Status {
+) -> HostStatus {
     let name = text(&guest, name, name_size)?;
     guest.data_mut().note("get_shared", name.as_bytes());
     let found = guest.data().process.lock().data.get(&name).cloned();
@@ -405,7 +405,7 @@ fn set_shared(
     value: i32,
     value_size: i32,
     cas: i32,
-) -> Status {
+) -> HostStatus {
     let name = text(&guest, name, name_size)?;
     let value = load(&guest, value, value_size)?;
     guest.data_mut().note("set_shared", name.as_bytes());
@@ -417,7 +417,13 @@ fn set_shared(
     Ok(if done { OK } else { CAS_MISMATCH })
 }
 
-fn define_metric(mut guest: Guest<'_>, _kind: i32, name: i32, name_size: i32, id: i32) -> Status {
+fn define_metric(
+    mut guest: Guest<'_>,
+    _kind: i32,
+    name: i32,
+    name_size: i32,
+    id: i32,
+) -> HostStatus {
     guest.data_mut().note("define_metric", b"");
     let name = text(&guest, name, name_size)?;
     let index = {
@@ -433,14 +439,14 @@ fn define_metric(mut guest: Guest<'_>, _kind: i32, name: i32, name_size: i32, id
     store(&mut guest, id, &u32::try_from(index).unwrap().to_le_bytes())
 }
 
-fn record_metric(mut guest: Guest<'_>, id: i32, value: i64) -> Status {
+fn record_metric(mut guest: Guest<'_>, id: i32, value: i64) -> HostStatus {
     guest.data_mut().note("record_metric", b"");
     let metrics = &mut guest.data().process.lock().metrics;
     metrics[usize::try_from(id).unwrap()].1 = value.cast_unsigned();
     Ok(OK)
 }
 
-fn increment_metric(mut guest: Guest<'_>, id: i32, by: i64) -> Status {
+fn increment_metric(mut guest: Guest<'_>, id: i32, by: i64) -> HostStatus {
     guest.data_mut().note("increment_metric", b"");
     let metrics = &mut guest.data().process.lock().metrics;
     metrics[usize::try_from(id).unwrap()].1 += by.cast_unsigned();
@@ -460,9 +466,9 @@ fn send_reply(
     headers: i32,
     headers_size: i32,
     _grpc: i32,
-) -> Status {
+) -> HostStatus {
     guest.data_mut().note("send_reply", b"");
-    let reply = LocalReply {
+    let reply = RecordedReply {
         status: u32::try_from(status).unwrap(),
         headers: decode_headers(&load(&guest, headers, headers_size)?),
         body: load(&guest, body, body_size)?,
@@ -490,7 +496,7 @@ fn http_call(
     _trailers_size: i32,
     timeout: i32,
     token: i32,
-) -> Status {
+) -> HostStatus {
     guest.data_mut().note("http_call", b"");
     let cluster = text(&guest, cluster, cluster_size)?;
     let headers = decode_headers(&load(&guest, headers, headers_size)?);
@@ -541,7 +547,7 @@ fn text(guest: &Guest<'_>, at: i32, size: i32) -> Result<String, Error> {
         .map_err(|_| fault(guest, "gave a name that is not UTF-8"))
 }
 
-fn store(guest: &mut Guest<'_>, at: i32, bytes: &[u8]) -> Status {
+fn store(guest: &mut Guest<'_>, at: i32, bytes: &[u8]) -> HostStatus {
     let memory = memory(guest);
     let done = memory.write(&mut *guest, at.cast_unsigned() as usize, bytes);
     done.map(|()| OK)
@@ -549,7 +555,7 @@ fn store(guest: &mut Guest<'_>, at: i32, bytes: &[u8]) -> Status {
 }
 
 /// Hands bytes over in memory that the guest allocates; nothing at all for no bytes, as Envoy does.
-fn give(guest: &mut Guest<'_>, bytes: &[u8], data: i32, size: i32) -> Status {
+fn give(guest: &mut Guest<'_>, bytes: &[u8], data: i32, size: i32) -> HostStatus {
     let mut at = 0_i32;
     if !bytes.is_empty() {
         let allocate = guest

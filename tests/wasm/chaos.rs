@@ -165,7 +165,7 @@ fn step(chance: &mut Chance, vm: &mut Vm, stream: &mut Stream) -> Result<(), Str
             .call(
                 "proxy_on_response_trailers",
                 (stream.id, 1),
-                crate::host::Scope::default(),
+                crate::host::CallbackScope::default(),
             )
             .map(|_: i32| ()),
     }

@@ -177,7 +177,7 @@ impl CallAnswer {
 
 /// A local reply.
 #[derive(Debug, Clone)]
-pub struct LocalReply {
+pub struct RecordedReply {
     pub status: u32,
     pub headers: Headers,
     pub body: Vec<u8>,
@@ -185,7 +185,7 @@ pub struct LocalReply {
 
 /// What a VM may read or change while one of its callbacks runs: anything else is a fault.
 #[derive(Default)]
-pub struct Scope {
+pub struct CallbackScope {
     pub callback: &'static str,
     pub request_headers: Option<Headers>,
     pub response_headers: Option<Headers>,
@@ -194,14 +194,14 @@ pub struct Scope {
     pub call: Option<CallAnswer>,
     pub plugin_configuration: Option<Vec<u8>>,
     pub code_details: Option<Vec<u8>>,
-    pub reply: Option<LocalReply>,
+    pub reply: Option<RecordedReply>,
 }
 
 /// The state of one VM's host.
-pub struct Host {
+pub struct WasmHost {
     pub process: Process,
     pub root_id: &'static str,
-    pub scope: Scope,
+    pub scope: CallbackScope,
     pub logs: Vec<(i32, String)>,
     pub tick_ms: Option<u32>,
     pub calls: VecDeque<HttpCall>,
@@ -215,7 +215,7 @@ pub struct Host {
     pub noted: Option<Vec<String>>,
 }
 
-impl Host {
+impl WasmHost {
     /// Notes a host call, where somebody wants to know.
     pub fn note(&mut self, call: &str, about: &[u8]) {
         if let Some(noted) = &mut self.noted {
@@ -227,7 +227,7 @@ impl Host {
 
 /// One VM with one root context.
 pub struct Vm {
-    store: Store<Host>,
+    store: Store<WasmHost>,
     instance: Instance,
     last_context: u32,
 }
@@ -241,10 +241,10 @@ impl Vm {
     /// Starts a VM whose root has this id: `config-loader`, or anything else for the gateway.
     pub fn start(process: &Process, root_id: &'static str) -> Self {
         let (engine, module) = module();
-        let host = Host {
+        let host = WasmHost {
             process: process.clone(),
             root_id,
-            scope: Scope::default(),
+            scope: CallbackScope::default(),
             logs: Vec::new(),
             tick_ms: None,
             calls: VecDeque::new(),
@@ -262,12 +262,16 @@ impl Vm {
             instance,
             last_context: 1,
         };
-        vm.call::<(), ()>("_initialize", (), Scope::default())
+        vm.call::<(), ()>("_initialize", (), CallbackScope::default())
             .unwrap();
-        vm.call::<_, ()>("proxy_on_context_create", (ROOT, 0), Scope::default())
-            .unwrap();
+        vm.call::<_, ()>(
+            "proxy_on_context_create",
+            (ROOT, 0),
+            CallbackScope::default(),
+        )
+        .unwrap();
         let started: i32 = vm
-            .call("proxy_on_vm_start", (ROOT, 0), Scope::default())
+            .call("proxy_on_vm_start", (ROOT, 0), CallbackScope::default())
             .unwrap();
         assert_eq!(started, 1);
         vm
@@ -285,9 +289,9 @@ impl Vm {
         &mut self,
         name: &'static str,
         arguments: P,
-        scope: Scope,
+        scope: CallbackScope,
     ) -> Called<R> {
-        self.store.data_mut().scope = Scope {
+        self.store.data_mut().scope = CallbackScope {
             callback: name,
             ..scope
         };
@@ -296,14 +300,14 @@ impl Vm {
         result.map_err(|trap| format!("{name}: {trap}; the last logs: {:?}", self.last_logs()))
     }
 
-    pub fn host(&mut self) -> &mut Host {
+    pub fn host(&mut self) -> &mut WasmHost {
         self.store.data_mut()
     }
 
     pub fn configure(&mut self, configuration: &str) -> bool {
-        let scope = Scope {
+        let scope = CallbackScope {
             plugin_configuration: Some(configuration.as_bytes().to_vec()),
-            ..Scope::default()
+            ..CallbackScope::default()
         };
         let size = i32::try_from(configuration.len()).unwrap();
         let taken: i32 = self
@@ -313,7 +317,7 @@ impl Vm {
     }
 
     pub fn tick(&mut self) {
-        self.call::<_, ()>("proxy_on_tick", ROOT, Scope::default())
+        self.call::<_, ()>("proxy_on_tick", ROOT, CallbackScope::default())
             .unwrap();
     }
 
@@ -326,9 +330,11 @@ impl Vm {
 
     /// The root is over, as when Envoy replaces the plugin.
     pub fn end(&mut self) {
-        let done: i32 = self.call("proxy_on_done", ROOT, Scope::default()).unwrap();
+        let done: i32 = self
+            .call("proxy_on_done", ROOT, CallbackScope::default())
+            .unwrap();
         assert_eq!(done, 1, "nothing is left to wait for");
-        self.call::<_, ()>("proxy_on_delete", ROOT, Scope::default())
+        self.call::<_, ()>("proxy_on_delete", ROOT, CallbackScope::default())
             .unwrap();
     }
 
@@ -350,9 +356,9 @@ impl Vm {
         let count = i32::try_from(answer.headers.len()).unwrap();
         let size = i32::try_from(answer.body.len()).unwrap();
         let token = i32::try_from(token).unwrap();
-        let scope = Scope {
+        let scope = CallbackScope {
             call: Some(answer),
-            ..Scope::default()
+            ..CallbackScope::default()
         };
         self.call(
             "proxy_on_http_call_response",
@@ -372,8 +378,12 @@ impl Vm {
     pub fn create_stream(&mut self) -> i32 {
         self.last_context += 1;
         let id = i32::try_from(self.last_context).unwrap();
-        self.call::<_, ()>("proxy_on_context_create", (id, ROOT), Scope::default())
-            .unwrap();
+        self.call::<_, ()>(
+            "proxy_on_context_create",
+            (id, ROOT),
+            CallbackScope::default(),
+        )
+        .unwrap();
         id
     }
 

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use crate::host::{Called, Headers, LocalReply, Scope, Vm, headers};
+use crate::host::{CallbackScope, Called, Headers, RecordedReply, Vm, headers};
 
 const CONTINUE: i32 = 0;
 
 /// What has left for the upstream.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Forwarded {
+pub struct SentUpstream {
     pub head: Option<Headers>,
     pub body: Vec<u8>,
     /// Whether the upstream has the whole request.
@@ -23,8 +23,8 @@ pub struct Stream {
     begun: bool,
     held: Vec<u8>,
     paused: bool,
-    pub upstream: Forwarded,
-    pub reply: Option<LocalReply>,
+    pub upstream: SentUpstream,
+    pub reply: Option<RecordedReply>,
 }
 
 impl Stream {
@@ -35,7 +35,7 @@ impl Stream {
             begun: false,
             held: Vec::new(),
             paused: false,
-            upstream: Forwarded::default(),
+            upstream: SentUpstream::default(),
             reply: None,
         }
     }
@@ -50,9 +50,9 @@ impl Stream {
         if std::mem::replace(&mut self.begun, true) {
             return Ok(());
         }
-        let scope = Scope {
+        let scope = CallbackScope {
             request_headers: Some(self.request.clone()),
-            ..Scope::default()
+            ..CallbackScope::default()
         };
         let count = i32::try_from(self.request.len()).unwrap();
         let action: i32 = vm.call(
@@ -72,11 +72,11 @@ impl Stream {
         }
         vm.host().layout.chunk(chunk.len());
         self.held.extend_from_slice(chunk);
-        let scope = Scope {
+        let scope = CallbackScope {
             // Envoy lets the head be changed only until it has gone.
             request_headers: self.upstream.head.is_none().then(|| self.request.clone()),
             request_body: Some(self.held.clone()),
-            ..Scope::default()
+            ..CallbackScope::default()
         };
         let size = i32::try_from(self.held.len()).unwrap();
         let action: i32 = vm.call(
@@ -95,9 +95,9 @@ impl Stream {
         if self.reply.is_some() {
             return Ok(());
         }
-        let scope = Scope {
+        let scope = CallbackScope {
             request_headers: self.upstream.head.is_none().then(|| self.request.clone()),
-            ..Scope::default()
+            ..CallbackScope::default()
         };
         let action: i32 = vm.call("proxy_on_request_trailers", (self.id, 1), scope)?;
         self.after_request(vm, action, true)
@@ -122,7 +122,7 @@ impl Stream {
     }
 
     /// Envoy sends a local reply through the filters' response callbacks, once the VM has returned.
-    fn local_reply(&mut self, vm: &mut Vm, reply: LocalReply) -> Called<()> {
+    fn local_reply(&mut self, vm: &mut Vm, reply: RecordedReply) -> Called<()> {
         assert!(self.reply.is_none(), "a second reply: {reply:?}");
         self.held.clear();
         let body = reply.body.clone();
@@ -140,11 +140,11 @@ impl Stream {
         head: Headers,
         details: Option<&str>,
     ) -> Called<()> {
-        let scope = Scope {
+        let scope = CallbackScope {
             request_headers: Some(self.request.clone()),
             code_details: details.map(|text| text.as_bytes().to_vec()),
             response_headers: Some(head.clone()),
-            ..Scope::default()
+            ..CallbackScope::default()
         };
         let count = i32::try_from(head.len()).unwrap();
         let action: i32 = vm.call("proxy_on_response_headers", (self.id, count, 0), scope)?;
@@ -159,9 +159,9 @@ impl Stream {
     /// Gives what goes on in the chunk's place.
     pub fn response_body(&mut self, vm: &mut Vm, chunk: &[u8], end: bool) -> Called<Vec<u8>> {
         let size = i32::try_from(chunk.len()).unwrap();
-        let scope = Scope {
+        let scope = CallbackScope {
             response_body: Some(chunk.to_vec()),
-            ..Scope::default()
+            ..CallbackScope::default()
         };
         let action: i32 = vm.call(
             "proxy_on_response_body",
@@ -174,9 +174,9 @@ impl Stream {
 
     /// The exchange is over, however far it got. It leaves one record, if its head ever came.
     pub fn end(&self, vm: &mut Vm) -> Called<Option<Value>> {
-        let scope = Scope {
+        let scope = CallbackScope {
             code_details: Some(b"downstream_remote_disconnect".to_vec()),
-            ..Scope::default()
+            ..CallbackScope::default()
         };
         vm.call::<_, ()>("proxy_on_log", self.id, scope)?;
         let mut records = core::mem::take(&mut vm.host().records);
@@ -189,9 +189,9 @@ impl Stream {
             record.is_some() || !self.begun,
             "a record for every request"
         );
-        let done: i32 = vm.call("proxy_on_done", self.id, Scope::default())?;
+        let done: i32 = vm.call("proxy_on_done", self.id, CallbackScope::default())?;
         assert_eq!(done, 1, "nothing is left to wait for");
-        vm.call::<_, ()>("proxy_on_delete", self.id, Scope::default())?;
+        vm.call::<_, ()>("proxy_on_delete", self.id, CallbackScope::default())?;
         Ok(record)
     }
 }

@@ -9,7 +9,7 @@ use trilane_console::api::Role;
 use crate::api::Api;
 use crate::credentials::publish;
 use crate::database::on_both;
-use crate::vendors::{self, CREDENTIAL, Vendor};
+use crate::vendors::{self, CREDENTIAL, VendorServer};
 
 const WRONG: &str = "sk-dont-tell-wrong";
 
@@ -80,7 +80,7 @@ on_both! {
     async fn what_came_back_instead(database: &TestDatabase) {
         let api = Api::with_private_accounts(database).await;
         let admin = api.person("root", Role::Admin).await;
-        let of = |status: u16, body: &'static str| Vendor::new(move |_| (status, body.to_owned()));
+        let of = |status: u16, body: &'static str| VendorServer::new(move |_| (status, body.to_owned()));
         let (empty, gone, dear) = (of(200, r#"{"object":"list","data":[]}"#), of(404, "{}"), of(429, "{}"));
         let plain = of(200, "{}").url("").replace("http:", "https:");
         let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

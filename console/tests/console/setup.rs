@@ -7,7 +7,7 @@ use trilane_console::api::Role;
 use crate::api::{Api, Reply};
 use crate::credentials::publish;
 use crate::database::on_both;
-use crate::vendors::{self, CREDENTIAL, Vendor};
+use crate::vendors::{self, CREDENTIAL, VendorServer};
 
 const WRONG: &str = "sk-dont-tell-wrong";
 
@@ -180,7 +180,7 @@ on_both! {
             assert_eq!(problem["problems"][0]["path"], path, "{case}: {problem}");
         }
         assert!(api.get(&viewer, "/api/v1/setup").await.expect(200).get("draft").is_none(), "nothing was begun");
-        let empty = Vendor::new(|_| (200, r#"{"data":[]}"#.to_owned()));
+        let empty = VendorServer::new(|_| (200, r#"{"data":[]}"#.to_owned()));
         let ask = json!({"vendor": "openai", "url": empty.url("/v1"), "value": CREDENTIAL});
         let listed = models(&api, &admin, ask).await;
         assert_eq!((&listed["test"]["outcome"], &listed["lists_nothing"]), (&json!("no_models"), &json!(true)));

@@ -82,7 +82,7 @@ pub struct ConsoleAnswer {
 
 /// What a problem of the console says (RFC 9457).
 #[derive(Debug, Default, Deserialize)]
-struct Problem {
+struct ConsoleProblem {
     detail: Option<String>,
     position: Option<u64>,
 }
@@ -229,7 +229,7 @@ fn answer(mut response: Response<Body>) -> Result<ConsoleAnswer, ConsoleError> {
     if status.is_success() {
         return Ok(ConsoleAnswer { etag, body });
     }
-    let problem: Problem = serde_json::from_slice(&body).unwrap_or_default();
+    let problem: ConsoleProblem = serde_json::from_slice(&body).unwrap_or_default();
     let detail = problem.detail.unwrap_or_default();
     Err(match (status.as_u16(), problem.position) {
         (409, Some(position)) => ConsoleError::Elsewhere(position),

@@ -17,7 +17,7 @@ use trilane_console::api::CredentialsForAgent;
 use trilane_console::credentials::{check_value, is_label, is_name};
 
 use super::client::{ConsoleClient, ConsoleError};
-use super::standing::Standing;
+use super::standing::AgentProgress;
 use super::worker::{Chore, Next};
 
 /// The path of the console's API.
@@ -29,12 +29,16 @@ pub struct CredentialCopy {
     console: ConsoleClient,
     directory: PathBuf,
     etag: Option<String>,
-    standing: Arc<Standing>,
+    standing: Arc<AgentProgress>,
 }
 
 impl CredentialCopy {
     /// Those of this console, in this directory.
-    pub const fn new(console: ConsoleClient, directory: PathBuf, standing: Arc<Standing>) -> Self {
+    pub const fn new(
+        console: ConsoleClient,
+        directory: PathBuf,
+        standing: Arc<AgentProgress>,
+    ) -> Self {
         Self {
             console,
             directory,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::client::{ConsoleClient, ConsoleError};
-use super::standing::Standing;
+use super::standing::AgentProgress;
 use super::worker::{Chore, Next};
 use trilane::config::document_hash;
 use trilane_console::json_span;
@@ -31,12 +31,12 @@ pub struct DocumentCopy {
     console: ConsoleClient,
     file: PathBuf,
     etag: Option<String>,
-    standing: Arc<Standing>,
+    standing: Arc<AgentProgress>,
 }
 
 impl DocumentCopy {
     /// The document of this console, in this file.
-    pub const fn new(console: ConsoleClient, file: PathBuf, standing: Arc<Standing>) -> Self {
+    pub const fn new(console: ConsoleClient, file: PathBuf, standing: Arc<AgentProgress>) -> Self {
         Self {
             console,
             file,

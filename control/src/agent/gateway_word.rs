@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, Runtime};
 
-use super::standing::Standing;
+use super::standing::AgentProgress;
 use super::worker::{Chore, Next};
 use crate::envoy_admin::AdminPlace;
 use crate::render::PublishedAs;
@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct GatewayWord {
     admin: AdminPlace,
     runtime: Runtime,
-    standing: Arc<Standing>,
+    standing: Arc<AgentProgress>,
     published_as: Arc<PublishedAs>,
     /// Since when it does not have the document in force that is here.
     since: Option<Instant>,
@@ -31,7 +31,7 @@ impl GatewayWord {
     /// No request can be sent.
     pub fn new(
         admin: AdminPlace,
-        standing: Arc<Standing>,
+        standing: Arc<AgentProgress>,
         published_as: Arc<PublishedAs>,
     ) -> Result<Self, String> {
         let runtime = Builder::new_current_thread().enable_all().build();

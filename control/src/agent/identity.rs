@@ -23,7 +23,7 @@ pub struct AgentIdentity {
 
 /// As it stands in the file, and as the console gives it.
 #[derive(Serialize, Deserialize)]
-struct Written {
+struct IdentityFile {
     envoy: String,
     token: String,
 }
@@ -40,7 +40,7 @@ impl AgentIdentity {
             Err(error) => return Err(format!("cannot read {}: {error}", file.display())),
         };
         // The error of the parser could have a part of the text.
-        let written: Written = serde_json::from_slice(&text).map_err(|_| {
+        let written: IdentityFile = serde_json::from_slice(&text).map_err(|_| {
             let name = file.display();
             format!("{name} is no credential of an agent. Remove it, and let the agent enrol again")
         })?;
@@ -61,7 +61,7 @@ impl AgentIdentity {
             ConsoleError::Refused(why) => format!("the enrolment token is refused: {why}"),
             other => format!("this agent cannot enrol: {other}"),
         })?;
-        let written: Written = serde_json::from_slice(&answer.body)
+        let written: IdentityFile = serde_json::from_slice(&answer.body)
             .map_err(|_| "this agent cannot enrol: what answers is no console".to_owned())?;
         let identity = Self {
             envoy: written.envoy,
@@ -78,7 +78,7 @@ impl AgentIdentity {
     /// # Errors
     /// As the system gives them.
     pub fn write(&self, file: &Path) -> io::Result<()> {
-        let written = Written {
+        let written = IdentityFile {
             envoy: self.envoy.clone(),
             token: self.credential.reveal().to_owned(),
         };

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
 
-use super::key_page::{KeyChange, KeyPage};
+use super::key_page::{KeyChange, KeyFeedPage};
 use crate::serve::OpenDatabase;
 
 /// What a copy has beside the tables of a feed: where it goes on, and which keys a full sync has named so far.
@@ -77,7 +77,7 @@ impl KeyCopy {
     ///
     /// # Errors
     /// Why not.
-    pub fn take(&mut self, page: &KeyPage) -> Result<(), String> {
+    pub fn take(&mut self, page: &KeyFeedPage) -> Result<(), String> {
         let begins = self.cursor.is_none();
         let listing = begins || self.listing;
         let ends = listing && !page.more;
@@ -166,9 +166,9 @@ mod tests {
 
     use super::*;
 
-    fn page(cursor: &str, more: bool, changes: &Value) -> KeyPage {
+    fn page(cursor: &str, more: bool, changes: &Value) -> KeyFeedPage {
         let page = json!({"version": 9, "cursor": cursor, "more": more, "changes": changes});
-        KeyPage::parse(page.to_string().as_bytes()).unwrap()
+        KeyFeedPage::parse(page.to_string().as_bytes()).unwrap()
     }
 
     fn sha256(name: &str) -> String {
@@ -290,6 +290,6 @@ mod tests {
         let failed = copy.take(&page("c.2", false, &json!([key("c", "g"), bad])));
         assert!(failed.unwrap_err().contains("keys.limits"));
         assert_eq!((copy.cursor(), names(&copy).as_str()), (Some("c.1"), "a:g"));
-        assert!(KeyPage::parse(br#"{"version": 1, "cursor": "c", "more": false, "changes": [{"version": 1, "sha256": "x", "later": 1}]}"#).is_err());
+        assert!(KeyFeedPage::parse(br#"{"version": 1, "cursor": "c", "more": false, "changes": [{"version": 1, "sha256": "x", "later": 1}]}"#).is_err());
     }
 }

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 /// A page.
 #[derive(Debug, Deserialize)]
-pub struct KeyPage {
+pub struct KeyFeedPage {
     /// The version that the feed has.
     pub version: u64,
     /// Where the next page begins.
@@ -48,7 +48,7 @@ pub struct KeyChange {
     pub limits: Option<Box<RawValue>>,
 }
 
-impl KeyPage {
+impl KeyFeedPage {
     /// Reads one.
     ///
     /// # Errors

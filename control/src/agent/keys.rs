@@ -9,8 +9,8 @@ use trilane::feed::{FORMAT, FORMAT_HEADER};
 
 use super::client::{ConsoleClient, ConsoleError};
 use super::key_copy::KeyCopy;
-use super::key_page::KeyPage;
-use super::standing::Standing;
+use super::key_page::KeyFeedPage;
+use super::standing::AgentProgress;
 use super::worker::{Chore, Next};
 
 /// The path of the console's API, and the size of a page, in keys.
@@ -22,7 +22,7 @@ pub struct KeySync {
     console: ConsoleClient,
     copy: KeyCopy,
     complete: Arc<AtomicBool>,
-    standing: Arc<Standing>,
+    standing: Arc<AgentProgress>,
 }
 
 impl KeySync {
@@ -31,7 +31,7 @@ impl KeySync {
         console: ConsoleClient,
         copy: KeyCopy,
         complete: Arc<AtomicBool>,
-        standing: Arc<Standing>,
+        standing: Arc<AgentProgress>,
     ) -> Self {
         complete.store(copy.is_complete(), Ordering::Release);
         Self {
@@ -42,14 +42,14 @@ impl KeySync {
         }
     }
 
-    fn page(&mut self) -> Result<Option<KeyPage>, String> {
+    fn page(&mut self) -> Result<Option<KeyFeedPage>, String> {
         let cursor = self.copy.cursor().map(|cursor| {
             let cursor = utf8_percent_encode(cursor, NON_ALPHANUMERIC);
             format!("{PATH}&cursor={cursor}")
         });
         let path = cursor.as_deref().unwrap_or(PATH);
         match self.console.get(path, None, &[(FORMAT_HEADER, FORMAT)]) {
-            Ok(Some(answer)) => KeyPage::parse(&answer.body).map(Some),
+            Ok(Some(answer)) => KeyFeedPage::parse(&answer.body).map(Some),
             Ok(None) | Err(ConsoleError::Gone) => {
                 self.copy.begin_anew();
                 Ok(None)

@@ -15,15 +15,15 @@ use serde::Deserialize;
 use super::client::{ConsoleAnswer, ConsoleClient, ConsoleError};
 use super::ledger_file::SentFile;
 use super::settled::SettledFiles;
-use super::standing::{SentCounts, Standing};
+use super::standing::{AgentProgress, SentCounts};
 use super::worker::{Chore, Next};
 use crate::ledger_files;
 
 /// Files that were set aside and that the console has all of.
 #[derive(Debug, Clone, Default)]
-pub struct Acknowledged(Arc<Mutex<BTreeMap<PathBuf, u64>>>);
+pub struct AcknowledgedFiles(Arc<Mutex<BTreeMap<PathBuf, u64>>>);
 
-impl Acknowledged {
+impl AcknowledgedFiles {
     /// Whether the console has all of a file, which has got no more since.
     pub fn has(&self, path: &Path) -> bool {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -59,13 +59,13 @@ pub struct LedgerSender {
     console: ConsoleClient,
     envoy: String,
     ledger: PathBuf,
-    acknowledged: Acknowledged,
+    acknowledged: AcknowledgedFiles,
     /// Where each open file goes on, by its identity.
     positions: BTreeMap<String, u64>,
     /// The files of which that is not certain.
     asked_again: BTreeSet<String>,
     settled: SettledFiles,
-    standing: Arc<Standing>,
+    standing: Arc<AgentProgress>,
 }
 
 impl LedgerSender {
@@ -74,8 +74,8 @@ impl LedgerSender {
         console: ConsoleClient,
         envoy: &str,
         ledger: PathBuf,
-        acknowledged: Acknowledged,
-        standing: Arc<Standing>,
+        acknowledged: AcknowledgedFiles,
+        standing: Arc<AgentProgress>,
     ) -> Self {
         Self {
             console,

@@ -22,7 +22,7 @@ pub struct SentFile {
 
 /// What comes next in a file.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Chunk {
+pub struct LedgerChunk {
     /// Its bytes, as far as lines are whole.
     pub bytes: Vec<u8>,
     /// What there is behind them, in bytes.
@@ -62,7 +62,7 @@ impl SentFile {
     ///
     /// # Errors
     /// As the system gives them.
-    pub fn after(&mut self, position: u64, whole: bool) -> io::Result<Chunk> {
+    pub fn after(&mut self, position: u64, whole: bool) -> io::Result<LedgerChunk> {
         let length = self.length()?;
         self.file.seek(SeekFrom::Start(position))?;
         let mut bytes = Vec::new();
@@ -73,7 +73,7 @@ impl SentFile {
             bytes.truncate(memrchr(b'\n', &bytes).map_or(0, |end| end.saturating_add(1)));
         }
         let left = length.saturating_sub(position).saturating_sub(size(&bytes));
-        Ok(Chunk { bytes, left })
+        Ok(LedgerChunk { bytes, left })
     }
 }
 

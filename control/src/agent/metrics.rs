@@ -15,7 +15,7 @@ use trilane_console::metrics::{MetricsSource, MetricsText};
 
 use super::contact::ConsoleContact;
 use super::spend_copy::SpendCopy;
-use super::standing::{AgentStanding, Standing};
+use super::standing::{AgentProgress, AgentStanding};
 use crate::serve::FeedReads;
 
 /// What all names begin with.
@@ -24,7 +24,7 @@ const PREFIX: &str = "trilane_agent";
 /// What an agent says of itself to Prometheus.
 #[derive(Debug, Clone)]
 pub struct AgentMetrics {
-    pub(super) standing: Arc<Standing>,
+    pub(super) standing: Arc<AgentProgress>,
     pub(super) contact: Arc<ConsoleContact>,
     pub(super) spent: Arc<SpendCopy>,
     pub(super) keys_read: Arc<FeedReads>,

@@ -51,14 +51,14 @@ use gateway_word::GatewayWord;
 pub use identity::AgentIdentity;
 use key_copy::KeyCopy;
 use keys::KeySync;
-pub use ledger::Acknowledged;
+pub use ledger::AcknowledgedFiles;
 use ledger::LedgerSender;
 pub use metrics::AgentMetrics;
 use report::StandingReport;
 use spend::SpendFetcher;
 use spend_copy::SpendCopy;
-use standing::Standing;
-use worker::{Chore, Stop};
+use standing::AgentProgress;
+use worker::{AgentStop, Chore};
 
 use crate::envoy_admin::AdminPlace;
 use crate::failure::Failure;
@@ -144,12 +144,12 @@ impl AgentPlace {
 /// An agent that runs. It ends when this is dropped.
 #[derive(Debug)]
 pub struct Agent {
-    stop: Stop,
+    stop: AgentStop,
     threads: Vec<JoinHandle<()>>,
     /// Ends the listener of the feed.
     _listens: tokio::sync::watch::Sender<bool>,
-    acknowledged: Acknowledged,
-    standing: Arc<Standing>,
+    acknowledged: AcknowledgedFiles,
+    standing: Arc<AgentProgress>,
     metrics: AgentMetrics,
     published_as: Arc<PublishedAs>,
 }
@@ -194,7 +194,7 @@ impl Agent {
             spend: (SPEND_PATH.to_owned(), spend),
         };
         tokio::spawn(serve::feeds_alone(parts, listener, stopped, teller));
-        let stop = Stop::default();
+        let stop = AgentStop::default();
         let mut agent = Self {
             stop,
             threads: Vec::new(),
@@ -217,7 +217,7 @@ impl Agent {
         Ok(agent)
     }
 
-    fn follow<C: Chore>(&mut self, chore: C, standing: &Arc<Standing>) -> Result<(), Failure> {
+    fn follow<C: Chore>(&mut self, chore: C, standing: &Arc<AgentProgress>) -> Result<(), Failure> {
         let begun = worker::begin(chore, Arc::clone(standing), self.stop.clone());
         let thread = begun.map_err(|error| Failure::Data(format!("cannot begin: {error}")))?;
         self.threads.push(thread);
@@ -235,7 +235,7 @@ impl Agent {
     }
 
     /// The ledger's files that may be removed.
-    pub fn acknowledged(&self) -> &Acknowledged {
+    pub fn acknowledged(&self) -> &AcknowledgedFiles {
         &self.acknowledged
     }
 }
@@ -260,7 +260,7 @@ impl Drop for Agent {
 }
 
 /// An agent before its threads begin.
-struct Prepared {
+struct PreparedAgent {
     credentials: CredentialCopy,
     document: DocumentCopy,
     keys: KeySync,
@@ -273,20 +273,20 @@ struct Prepared {
     report: StandingReport,
     database: Database,
     complete: Arc<AtomicBool>,
-    acknowledged: Acknowledged,
-    standing: Arc<Standing>,
+    acknowledged: AcknowledgedFiles,
+    standing: Arc<AgentProgress>,
 }
 
 fn prepare(
     settings: &AgentSettings,
     tell: impl Fn(&str) + Send + Sync + 'static,
-) -> Result<Prepared, Failure> {
+) -> Result<PreparedAgent, Failure> {
     let place = &settings.place;
     let console = ConsoleClient::new(settings.console.clone(), settings.ca.as_deref());
     let console = console.map_err(Failure::Data)?;
     let identity = identify(settings, &console)?;
     let console = console.with(identity.credential.clone());
-    let standing = Arc::new(Standing::new(tell));
+    let standing = Arc::new(AgentProgress::new(tell));
     let file = place.keys();
     let of_keys = |why: String| Failure::Data(format!("the keys in {}: {why}", file.display()));
     let copy = KeyCopy::open(&file).map_err(of_keys)?;
@@ -303,13 +303,13 @@ fn prepare(
     let gateway = gateway
         .map(|admin| GatewayWord::new(admin, Arc::clone(&standing), Arc::clone(&published_as)));
     let gateway = gateway.transpose().map_err(Failure::Data)?;
-    let acknowledged = Acknowledged::default();
+    let acknowledged = AcknowledgedFiles::default();
     let file = place.spend();
     let spent = SpendCopy::open(&file);
     let of_spend =
         |why: String| Failure::Data(format!("what is spent, in {}: {why}", file.display()));
     let spent = Arc::new(spent.map_err(of_spend)?);
-    Ok(Prepared {
+    Ok(PreparedAgent {
         credentials,
         spend: SpendFetcher::new(console.clone(), Arc::clone(&spent)),
         spent,
@@ -361,7 +361,7 @@ fn identify(settings: &AgentSettings, console: &ConsoleClient) -> Result<AgentId
 fn first_document(
     document: &mut DocumentCopy,
     file: &Path,
-    standing: &Standing,
+    standing: &AgentProgress,
 ) -> Result<(), Failure> {
     let begun = std::time::Instant::now();
     loop {

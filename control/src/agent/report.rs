@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::client::ConsoleClient;
-use super::standing::Standing;
+use super::standing::AgentProgress;
 use super::worker::{Chore, Next};
 
 /// Reports now and then.
@@ -12,12 +12,12 @@ use super::worker::{Chore, Next};
 pub struct StandingReport {
     console: ConsoleClient,
     path: String,
-    standing: Arc<Standing>,
+    standing: Arc<AgentProgress>,
 }
 
 impl StandingReport {
     /// Of the agent of this Envoy.
-    pub fn new(console: ConsoleClient, envoy: &str, standing: Arc<Standing>) -> Self {
+    pub fn new(console: ConsoleClient, envoy: &str, standing: Arc<AgentProgress>) -> Self {
         Self {
             console,
             path: format!("/api/v1/envoys/{envoy}/report"),

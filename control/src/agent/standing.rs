@@ -13,13 +13,13 @@ use super::backlog::LedgerBacklog;
 const DOCUMENTS: usize = 8;
 
 /// How an agent stands.
-pub struct Standing {
-    state: Mutex<State>,
+pub struct AgentProgress {
+    state: Mutex<StandingState>,
     tell: Box<dyn Fn(&str) + Send + Sync>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct StandingState {
     /// The documents that have come, by their numbers; the last is the present one.
     documents: VecDeque<(u64, String)>,
     /// The digest of the one that Envoy says is in force; empty: none that is known. `None`: Envoy is not asked.
@@ -64,7 +64,7 @@ pub struct AgentStanding {
     pub parts: Vec<(&'static str, Duration, bool)>,
 }
 
-impl Standing {
+impl AgentProgress {
     /// An agent that has nothing yet. `tell` gets what is new, in lines.
     pub fn new(tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self {
@@ -73,7 +73,7 @@ impl Standing {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, StandingState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -176,7 +176,7 @@ impl Standing {
     }
 }
 
-impl fmt::Debug for Standing {
+impl fmt::Debug for AgentProgress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Standing").field(&*self.state()).finish()
     }
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn what_is_in_force_is_what_envoy_shows() {
-        let standing = Standing::new(|_| {});
+        let standing = AgentProgress::new(|_| {});
         let said = || {
             let report = standing.report();
             (report.document, report.in_force)

@@ -4,16 +4,16 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use super::standing::Standing;
+use super::standing::AgentProgress;
 
 /// The longest pause after failures.
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// Ends the threads of an agent.
 #[derive(Debug, Clone, Default)]
-pub struct Stop(Arc<(Mutex<bool>, Condvar)>);
+pub struct AgentStop(Arc<(Mutex<bool>, Condvar)>);
 
-impl Stop {
+impl AgentStop {
     /// Lets all threads end that wait for it.
     pub fn now(&self) {
         let (stopped, condition) = &*self.0;
@@ -59,8 +59,8 @@ pub trait Chore: Send + 'static {
 /// There is no thread.
 pub fn begin<C: Chore>(
     mut chore: C,
-    standing: Arc<Standing>,
-    stop: Stop,
+    standing: Arc<AgentProgress>,
+    stop: AgentStop,
 ) -> std::io::Result<JoinHandle<()>> {
     standing.is_up_to_date(C::NAME);
     let go_on = move || {

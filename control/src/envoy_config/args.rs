@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::mesh::{MeshSettings, Part};
+use super::mesh::{MeshPart, MeshSettings};
 use super::mode::Mode;
 use super::settings::{EnvoySettings, LedgerPlace, TlsListener};
 use super::upstreams::StaticUpstreams;
@@ -94,7 +94,7 @@ pub struct EnvoyConfigArgs {
 
     /// With istio and envoy-gateway: which of the resources [default: gateway]
     #[arg(long, value_enum)]
-    pub part: Option<Part>,
+    pub part: Option<MeshPart>,
 
     /// With istio: the filter's image [default: registry.example/trilane/filter:0.1.0]
     #[arg(long, value_name = "NAME")]
@@ -128,7 +128,7 @@ impl EnvoyConfigArgs {
             ];
             return self.without(&of_a_mesh).map(|()| None);
         };
-        let image_is_named_elsewhere = self.mode != Mode::Istio || self.part() != Part::Gateway;
+        let image_is_named_elsewhere = self.mode != Mode::Istio || self.part() != MeshPart::Gateway;
         self.without(&[
             ("--listen", self.listen.is_some()),
             ("--tls-listen", self.tls_listen.is_some()),
@@ -152,8 +152,8 @@ impl EnvoyConfigArgs {
         }))
     }
 
-    fn part(&self) -> Part {
-        self.part.unwrap_or(Part::Gateway)
+    fn part(&self) -> MeshPart {
+        self.part.unwrap_or(MeshPart::Gateway)
     }
 
     /// Refuses options that have no meaning in the mode: their names, and whether they are given.

@@ -58,7 +58,7 @@ pub fn run(args: &KeyArgs) -> Result<(), Failure> {
 
 /// What was done, for a program. It may contain a key, so there is no `Debug`.
 #[derive(Serialize)]
-struct KeyChange<'a> {
+struct KeyReport<'a> {
     id: &'a str,
     /// The change: `created`, `disabled`, `enabled`, `expires`, `limited`, `access changed`, `rotated`, `removed`.
     done: &'static str,
@@ -75,7 +75,7 @@ struct KeyChange<'a> {
     key: Option<&'a str>,
 }
 
-impl KeyChange<'_> {
+impl KeyReport<'_> {
     /// The same in a row.
     fn table(&self) -> OutputTable<[Vec<String>; 1]> {
         let columns = [
@@ -208,7 +208,7 @@ fn simple(
             "note: an old value of this key is still good, by itself: {old}"
         ));
     }
-    let told = KeyChange {
+    let told = KeyReport {
         id: &one.id,
         done,
         changed,
@@ -255,7 +255,7 @@ fn with_new(
     if let Some(delivery) = delivery {
         delivery.keep();
     }
-    let told = KeyChange {
+    let told = KeyReport {
         id: &one.id,
         done,
         changed: true,
@@ -336,7 +336,7 @@ fn still_good<'c>(compiled: &'c Compiled, id: &str) -> impl Iterator<Item = &'c 
 }
 
 /// Prints the value alone on standard output, so that a script can read it, and the rest on standard error.
-fn tell(told: &KeyChange<'_>, format: OutputFormat) -> Result<(), Failure> {
+fn tell(told: &KeyReport<'_>, format: OutputFormat) -> Result<(), Failure> {
     match format {
         OutputFormat::Json => return output::print(|out| output::write_json(told, out)),
         OutputFormat::Csv => return output::print(|out| told.table().write_csv(out)),

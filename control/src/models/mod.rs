@@ -51,7 +51,7 @@ pub fn run(args: &ModelsArgs) -> Result<(), Failure> {
     output::print(|out| match format {
         OutputFormat::Table => table::of(&pages).write_aligned(out),
         OutputFormat::Csv => table::of(&pages).write_csv(out),
-        OutputFormat::Json => pages.iter().try_for_each(|ModelsPage(body)| {
+        OutputFormat::Json => pages.iter().try_for_each(|ModelListPage(body)| {
             out.write_all(body)?;
             writeln!(out)
         }),
@@ -64,7 +64,7 @@ fn page(
     asker: &KeyHolder,
     protocol: Protocol,
     from: Option<&str>,
-) -> Result<ModelsPage, Failure> {
+) -> Result<ModelListPage, Failure> {
     let (path, cursor) = match protocol {
         Protocol::A | Protocol::B => ("/v1/models", "after_id"),
         Protocol::C => ("/v1beta/models", "pageToken"),
@@ -81,16 +81,16 @@ fn page(
     let reply = gateway::run(gateway, &Head::new(headers), &[]).reply;
     let reply = reply.ok_or_else(|| Failure::Data("there is no list".to_owned()))?;
     if reply.status == 200 {
-        Ok(ModelsPage(reply.body))
+        Ok(ModelListPage(reply.body))
     } else {
         Err(refused(&reply))
     }
 }
 
 /// A response body.
-pub struct ModelsPage(Vec<u8>);
+pub struct ModelListPage(Vec<u8>);
 
-impl ModelsPage {
+impl ModelListPage {
     /// It, parsed.
     fn value(&self) -> Value {
         serde_json::from_slice(&self.0).unwrap_or_default()

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::ModelsPage;
+use super::ModelListPage;
 use crate::output::{OutputColumn, OutputTable};
 
 /// A row for each model: its id, its name, and for a key of a Mixed group the entry and the multiplier.
-pub fn of(pages: &[ModelsPage]) -> OutputTable<impl Iterator<Item = Vec<String>> + '_> {
+pub fn of(pages: &[ModelListPage]) -> OutputTable<impl Iterator<Item = Vec<String>> + '_> {
     let columns = [
         OutputColumn::text("model"),
         OutputColumn::text("name").optional(),
@@ -16,7 +16,7 @@ pub fn of(pages: &[ModelsPage]) -> OutputTable<impl Iterator<Item = Vec<String>>
     OutputTable::new(columns, pages.iter().flat_map(rows))
 }
 
-fn rows(page: &ModelsPage) -> Vec<Vec<String>> {
+fn rows(page: &ModelListPage) -> Vec<Vec<String>> {
     let page = page.value();
     let models = page
         .get("data")
@@ -37,7 +37,7 @@ fn rows(page: &ModelsPage) -> Vec<Vec<String>> {
 }
 
 /// The id behind which the next page begins, where there is one.
-pub fn next(page: &ModelsPage) -> Option<String> {
+pub fn next(page: &ModelListPage) -> Option<String> {
     let page = page.value();
     let more = page
         .get("has_more")

@@ -15,12 +15,12 @@ const TURN: Duration = Duration::from_millis(1);
 
 /// A wish to stop. What is being written is finished first.
 pub struct Stop {
-    source: Source,
+    source: StopSource,
     came: Cell<bool>,
 }
 
 /// Who may wish it.
-enum Source {
+enum StopSource {
     /// SIGTERM and SIGINT, which from now on end nothing by themselves.
     Signals(Runtime, RefCell<Signals>),
     /// Another thread, which drops its end.
@@ -41,16 +41,19 @@ impl Stop {
             let _within = runtime.enter();
             Signals::catch()?
         };
-        Ok(Self::of(Source::Signals(runtime, RefCell::new(signals))))
+        Ok(Self::of(StopSource::Signals(
+            runtime,
+            RefCell::new(signals),
+        )))
     }
 
     /// One that comes when the first part is dropped.
     pub fn by_thread() -> (Sender<()>, Self) {
         let (sender, receiver) = mpsc::channel();
-        (sender, Self::of(Source::Thread(receiver)))
+        (sender, Self::of(StopSource::Thread(receiver)))
     }
 
-    const fn of(source: Source) -> Self {
+    const fn of(source: StopSource) -> Self {
         let came = Cell::new(false);
         Self { source, came }
     }
@@ -59,12 +62,12 @@ impl Stop {
     pub fn came_within(&self, time: Duration) -> bool {
         if !self.came.get() {
             self.came.set(match &self.source {
-                Source::Signals(runtime, signals) => {
+                StopSource::Signals(runtime, signals) => {
                     let mut signals = signals.borrow_mut();
                     let wait = async { timeout(time.max(TURN), signals.received()).await };
                     runtime.block_on(wait).is_ok()
                 }
-                Source::Thread(dropped) => {
+                StopSource::Thread(dropped) => {
                     dropped.recv_timeout(time) != Err(RecvTimeoutError::Timeout)
                 }
             });

@@ -37,7 +37,7 @@ pub use feed_reads::FeedReads;
 use keys_file::KeysFile;
 pub use server::bind;
 pub use site::QueryAnswer;
-use site::Site;
+use site::ServedPaths;
 pub use sqlite::{Database, OpenDatabase};
 use watch::FileWatch;
 
@@ -105,7 +105,7 @@ async fn serve(args: ServeArgs) -> Result<(), Failure> {
 }
 
 /// Opens and reads what is served, and keeps watching it.
-async fn furnish(args: ServeArgs, teller: Teller) -> Result<Site, Failure> {
+async fn furnish(args: ServeArgs, teller: Teller) -> Result<ServedPaths, Failure> {
     let age = DAY.saturating_mul(args.keep_removals);
     let mut feed = None;
     if let Some(file) = args.sqlite {
@@ -124,7 +124,7 @@ async fn furnish(args: ServeArgs, teller: Teller) -> Result<Site, Failure> {
     if let Some(feed) = &feed {
         tokio::spawn(compact(Arc::clone(feed), age, teller));
     }
-    Ok(Site::new(
+    Ok(ServedPaths::new(
         document,
         feed.map(|feed| (args.path, feed)),
         teller,
@@ -173,7 +173,7 @@ pub async fn feeds_alone(
     let (path, feed) = feeds.keys;
     let feed = Arc::new(feed);
     let compacting = tokio::spawn(compact(Arc::clone(&feed), REMOVALS, teller));
-    let mut site = Site::new(None, Some((path, feed)), teller);
+    let mut site = ServedPaths::new(None, Some((path, feed)), teller);
     site.spend = Some(feeds.spend);
     server::serve(listener, Arc::new(site), stop).await;
     compacting.abort();

@@ -10,7 +10,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
 use trilane_console::feed::{FeedFormat, PageError, PageRequest, PageRequestError};
 
-use super::site::{Busy, Site};
+use super::site::{Busy, ServedPaths};
 
 /// A response, and the permit that it holds until it is sent.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl ServedResponse {
 }
 
 /// Responds to a request.
-pub async fn respond<B>(request: &Request<B>, site: &Arc<Site>) -> ServedResponse {
+pub async fn respond<B>(request: &Request<B>, site: &Arc<ServedPaths>) -> ServedResponse {
     let path = request.uri().path();
     let is = |known: &str| path == known;
     if !is(super::HEALTH)
@@ -75,7 +75,7 @@ pub async fn respond<B>(request: &Request<B>, site: &Arc<Site>) -> ServedRespons
     }
 }
 
-fn document(site: &Site, headers: &HeaderMap) -> ServedResponse {
+fn document(site: &ServedPaths, headers: &HeaderMap) -> ServedResponse {
     let served = site.document.as_ref().and_then(|(_, shelf)| shelf.served());
     let Some(served) = served else {
         let text = "there is no good document yet; the output of trilane serve says why";
@@ -103,7 +103,7 @@ fn document(site: &Site, headers: &HeaderMap) -> ServedResponse {
     answer
 }
 
-async fn page(site: &Arc<Site>, query: &str, format: FeedFormat) -> ServedResponse {
+async fn page(site: &Arc<ServedPaths>, query: &str, format: FeedFormat) -> ServedResponse {
     let asked = match PageRequest::parse(query, format) {
         Ok(asked) => asked,
         Err(PageRequestError::Bad(text)) => {
@@ -130,7 +130,7 @@ fn given(page: Result<Vec<u8>, PageError>, busy: Option<Busy>) -> ServedResponse
     }
 }
 
-async fn health(site: &Arc<Site>) -> ServedResponse {
+async fn health(site: &Arc<ServedPaths>) -> ServedResponse {
     let mut good = true;
     let mut body = serde_json::Map::new();
     if let Some((_, shelf)) = &site.document {

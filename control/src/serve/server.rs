@@ -21,7 +21,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use super::body::PacedBody;
 use super::pulse::{self, Noted, Pulse};
 use super::response;
-use super::site::Site;
+use super::site::ServedPaths;
 
 /// The most connections, including a free one for the next.
 const CONNECTIONS: usize = 257;
@@ -53,7 +53,7 @@ pub async fn bind(address: &str) -> Result<TcpListener, String> {
 }
 
 /// Serves until `stop`, then finishes the responses in progress.
-pub async fn serve(listener: TcpListener, site: Arc<Site>, mut stop: watch::Receiver<bool>) {
+pub async fn serve(listener: TcpListener, site: Arc<ServedPaths>, mut stop: watch::Receiver<bool>) {
     let stopped = stop.clone();
     let mut connections = Connections::default();
     loop {
@@ -131,7 +131,7 @@ async fn ended(stop: &mut watch::Receiver<bool>) {
 /// Serves one connection.
 async fn converse(
     stream: TcpStream,
-    site: Arc<Site>,
+    site: Arc<ServedPaths>,
     pulse: Pulse,
     mut stop: watch::Receiver<bool>,
 ) {

@@ -18,7 +18,7 @@ pub type Busy = OwnedSemaphorePermit;
 
 /// What is served, each with its path.
 #[derive(Debug)]
-pub struct Site {
+pub struct ServedPaths {
     /// The document.
     pub document: Option<(String, Arc<Shelf>)>,
     /// The feed.
@@ -62,7 +62,7 @@ impl core::fmt::Debug for QueryAnswer {
     }
 }
 
-impl Site {
+impl ServedPaths {
     /// A site with these.
     pub fn new(
         document: Option<(String, Arc<Shelf>)>,

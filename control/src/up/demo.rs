@@ -60,8 +60,8 @@ impl Simulators {
 /// It cannot be written.
 #[cfg(feature = "demo")]
 pub fn certificate(directory: &std::path::Path) -> Result<(), Failure> {
-    use trilane_upstream::certificate::{Kind, write};
-    write(directory, &[], Kind::Good)
+    use trilane_upstream::certificate::{CertificateKind, write};
+    write(directory, &[], CertificateKind::Good)
         .map(drop)
         .map_err(Failure::Data)
 }

@@ -116,13 +116,13 @@ impl LedgerFile {
 /// The time of the first line.
 fn first_time(ledger: &Path) -> Option<OffsetDateTime> {
     #[derive(Deserialize)]
-    struct Line {
+    struct TimestampedLine {
         timestamp: String,
     }
     let mut line = Vec::new();
     let file = File::open(ledger).ok()?.take(1 << 20);
     BufReader::new(file).read_until(b'\n', &mut line).ok()?;
-    match serde_json::from_slice::<Line>(&line) {
+    match serde_json::from_slice::<TimestampedLine>(&line) {
         Ok(line) => timestamp::parse(&line.timestamp),
         // Perhaps a line that is cut off; its time stands at its beginning.
         Err(_) => {

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::document::{ToldDocument, ToldGroup};
-use super::prepare::Prepared;
+use super::prepare::PreparedGateway;
 use super::sample;
 use crate::host_port::HostPort;
 
 /// The lines.
-pub fn lines(gateway: &Prepared, admin: &HostPort, envoy: u32) -> Vec<String> {
+pub fn lines(gateway: &PreparedGateway, admin: &HostPort, envoy: u32) -> Vec<String> {
     let plan = &gateway.plan;
     let address = plan.reached_at(gateway.port.number);
     let mut lines = vec![String::new(), "trilane is ready".to_owned(), String::new()];

@@ -23,7 +23,7 @@ const CERTIFICATE: [&str; 2] = ["server.crt", "server.key"];
 
 /// A gateway whose files are there and whose ports are held.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct PreparedGateway {
     /// The plan.
     pub plan: Plan,
     /// The port for clients.
@@ -40,7 +40,7 @@ pub struct Prepared {
     _lock: DirectoryLock,
 }
 
-impl Prepared {
+impl PreparedGateway {
     /// Does all of it. Ends an Envoy that an earlier run left over.
     ///
     /// # Errors

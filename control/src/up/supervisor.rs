@@ -12,7 +12,7 @@ use super::back_off::BackOff;
 use super::envoy_process::{self, EnvoyProcess};
 use super::log::{self, LogReader};
 use super::plan::Plan;
-use super::prepare::Prepared;
+use super::prepare::PreparedGateway;
 use super::refusal::Refusals;
 use super::watchdog::{Hang, Watchdog};
 use super::{overview, tell};
@@ -48,7 +48,7 @@ pub async fn run(plan: Plan) -> Result<(), Failure> {
     }
     tell("starting ...");
     let gateway = tokio::select! {
-        gateway = Prepared::new(plan) => gateway?,
+        gateway = PreparedGateway::new(plan) => gateway?,
         // Somebody may have to make the document first.
         _ = signals.received() => return Ok(()),
     };
@@ -98,7 +98,7 @@ pub async fn run(plan: Plan) -> Result<(), Failure> {
 }
 
 async fn check(plan: Plan) -> Result<(), Failure> {
-    let gateway = Prepared::new(plan).await?;
+    let gateway = PreparedGateway::new(plan).await?;
     let checked = envoy_process::check(&gateway.plan).await;
     let cannot = |error: io::Error| cannot_start(&gateway.plan, &error);
     match checked.map_err(cannot)? {
@@ -116,12 +116,12 @@ async fn check(plan: Plan) -> Result<(), Failure> {
     }
 }
 
-fn start(gateway: &Prepared) -> Result<EnvoyProcess, Failure> {
+fn start(gateway: &PreparedGateway) -> Result<EnvoyProcess, Failure> {
     started(gateway).map_err(|error| cannot_start(&gateway.plan, &error))
 }
 
 /// Starts an Envoy where none runs.
-fn started(gateway: &Prepared) -> io::Result<EnvoyProcess> {
+fn started(gateway: &PreparedGateway) -> io::Result<EnvoyProcess> {
     match gateway.ledger.end_last_line() {
         Ok(false) => {}
         Ok(true) => tell("ledger: the last line was cut off when Envoy was killed"),
@@ -138,7 +138,10 @@ fn cannot_start(plan: &Plan, error: &io::Error) -> Failure {
 }
 
 /// Waits until the gateway is ready for the first time.
-async fn first_ready(gateway: &Prepared, envoy: &mut EnvoyProcess) -> Result<Admin, Failure> {
+async fn first_ready(
+    gateway: &PreparedGateway,
+    envoy: &mut EnvoyProcess,
+) -> Result<Admin, Failure> {
     let log = gateway.plan.run.envoy_log();
     let begun = Instant::now();
     loop {
@@ -170,14 +173,14 @@ async fn first_ready(gateway: &Prepared, envoy: &mut EnvoyProcess) -> Result<Adm
 }
 
 /// Whether the gateway is ready.
-async fn ready(gateway: &Prepared) -> Result<Admin, String> {
+async fn ready(gateway: &PreparedGateway) -> Result<Admin, String> {
     envoy_admin::ready(&gateway.plan.reached_at(gateway.port.number)).await?;
     Admin::at(&gateway.plan.run.admin_address()).map_err(|error| error.to_string())
 }
 
 /// A gateway that runs.
 struct Supervisor {
-    gateway: Prepared,
+    gateway: PreparedGateway,
     envoy: EnvoyProcess,
     hang: Hang,
     started: Instant,
@@ -194,7 +197,7 @@ struct Supervisor {
     lost: (u64, Instant),
 }
 
-fn watchdog(gateway: &Prepared) -> Watchdog {
+fn watchdog(gateway: &PreparedGateway) -> Watchdog {
     Watchdog {
         admin_address: gateway.plan.run.admin_address(),
         patience: gateway.plan.unresponsive_after,
@@ -202,7 +205,7 @@ fn watchdog(gateway: &Prepared) -> Watchdog {
 }
 
 impl Supervisor {
-    fn new(gateway: Prepared, envoy: EnvoyProcess) -> Self {
+    fn new(gateway: PreparedGateway, envoy: EnvoyProcess) -> Self {
         let log = LogReader::from_end(gateway.plan.run.envoy_log());
         Self {
             hang: watchdog(&gateway).hang(true),

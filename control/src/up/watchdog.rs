@@ -76,13 +76,13 @@ mod tests {
 
     /// What a listener does with each connection.
     #[derive(Clone, Copy)]
-    enum Does {
+    enum ListenerBehavior {
         Answer,
         Close,
         Nothing,
     }
 
-    async fn listener(does: Does) -> HostPort {
+    async fn listener(does: ListenerBehavior) -> HostPort {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         tokio::spawn(async move {
@@ -90,13 +90,13 @@ mod tests {
             loop {
                 let (mut stream, _) = listener.accept().await.unwrap();
                 match does {
-                    Does::Answer => {
+                    ListenerBehavior::Answer => {
                         let text = b"HTTP/1.1 503 Busy\r\ncontent-length: 0\r\n\r\n";
                         stream.write_all(text).await.unwrap();
                         held.push(stream);
                     }
-                    Does::Close => drop(stream),
-                    Does::Nothing => held.push(stream),
+                    ListenerBehavior::Close => drop(stream),
+                    ListenerBehavior::Nothing => held.push(stream),
                 }
             }
         });
@@ -108,9 +108,9 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let mut cases = Vec::new();
         for (case, admin, want) in [
-            ("it answers", Does::Answer, false),
-            ("its main thread hangs", Does::Nothing, true),
-            ("nothing is heard", Does::Close, true),
+            ("it answers", ListenerBehavior::Answer, false),
+            ("its main thread hangs", ListenerBehavior::Nothing, true),
+            ("nothing is heard", ListenerBehavior::Close, true),
         ] {
             let admin_address = place.path().join(case);
             std::fs::write(&admin_address, listener(admin).await.to_string()).unwrap();

@@ -9,7 +9,8 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::desk::{Desk, Ran};
+use crate::command_output::CommandOutput;
+use crate::desk::Desk;
 
 /// A document that needs nothing but the credential `main`.
 fn document() -> serde_json::Value {
@@ -51,7 +52,7 @@ fn envoy(desk: &Desk, version: &str) {
 }
 
 /// Runs the command without anything of this environment.
-fn run(desk: &Desk, args: &[&str]) -> Ran {
+fn run(desk: &Desk, args: &[&str]) -> CommandOutput {
     let mut command = desk.command(args);
     command.env_clear().env("PATH", "/nowhere");
     let output = command.stdin(std::process::Stdio::null()).output().unwrap();
@@ -60,7 +61,7 @@ fn run(desk: &Desk, args: &[&str]) -> Ran {
         text.replace(desk.path("").to_str().unwrap().trim_end_matches('/'), "DIR")
     };
     let code = output.status.code().unwrap();
-    Ran {
+    CommandOutput {
         code,
         out: text(output.stdout),
         err: text(output.stderr),
@@ -68,7 +69,7 @@ fn run(desk: &Desk, args: &[&str]) -> Ran {
 }
 
 /// Runs `trilane up` on the data directory.
-fn up(desk: &Desk, args: &[&str]) -> Ran {
+fn up(desk: &Desk, args: &[&str]) -> CommandOutput {
     let options = [
         "up",
         "--data",
@@ -96,7 +97,7 @@ fn up(desk: &Desk, args: &[&str]) -> Ran {
 }
 
 /// Checks that it ended with this code and this sentence, and said no secret.
-fn assert_said(case: &str, ran: &Ran, code: i32, sentence: &str) {
+fn assert_said(case: &str, ran: &CommandOutput, code: i32, sentence: &str) {
     let errors: Vec<&str> = ran
         .err
         .lines()

@@ -10,18 +10,19 @@ mod ways;
 
 use std::process::Stdio;
 
-use crate::desk::{Desk, Ran, SECRET};
+use crate::command_output::CommandOutput;
+use crate::desk::{Desk, SECRET};
 
 /// The credential of every vendor here. Nothing may print what begins so.
 const CREDENTIAL: &str = "sk-dont-tell-vendor";
 
 /// Runs `trilane init` with the data directory `data`, and the credential in the file `vendor.key`.
-fn init(desk: &Desk, args: &[&str]) -> Ran {
+fn init(desk: &Desk, args: &[&str]) -> CommandOutput {
     init_with(desk, args, &[])
 }
 
 /// The same with these variables in the environment.
-fn init_with(desk: &Desk, args: &[&str], variables: &[(&str, &str)]) -> Ran {
+fn init_with(desk: &Desk, args: &[&str], variables: &[(&str, &str)]) -> CommandOutput {
     desk.write("vendor.key", &format!("{CREDENTIAL}\n"));
     let mut command = desk.command(&[&["init", "--data", "data"], args].concat());
     for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"] {
@@ -35,7 +36,7 @@ fn init_with(desk: &Desk, args: &[&str], variables: &[(&str, &str)]) -> Ran {
         assert!(!said.contains(SECRET), "{args:?}: a credential: {said}");
     }
     let code = output.status.code().unwrap();
-    Ran { code, out, err }
+    CommandOutput { code, out, err }
 }
 
 /// The options for a vendor at an address, with its credential in a file.

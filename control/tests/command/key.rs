@@ -9,10 +9,11 @@ mod values;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use crate::desk::{Desk, Ran};
+use crate::command_output::CommandOutput;
+use crate::desk::Desk;
 
 /// Runs `trilane key` on the document.
-fn key(desk: &Desk, args: &[&str]) -> Ran {
+fn key(desk: &Desk, args: &[&str]) -> CommandOutput {
     let (what, more) = args.split_first().unwrap();
     desk.run(&[&["key", what, "gateway.json"], more].concat())
 }

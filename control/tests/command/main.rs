@@ -12,6 +12,7 @@
 
 mod bad_input;
 mod check;
+mod command_output;
 mod console;
 mod desk;
 mod envoy_config;

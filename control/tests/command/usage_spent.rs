@@ -3,13 +3,14 @@
 use serde_json::{Value, json};
 use trilane::config::{Document, compile};
 
-use crate::support::{Ran, call, line, small, usage};
+use crate::command_output::CommandOutput;
+use crate::support::{call, line, small, usage};
 
 fn charged(timestamp: &str, key: &str, group: &str, charge: &str) -> String {
     line(timestamp, &call(key, group, "m", 1, 1, charge))
 }
 
-fn spent(ledger: &str) -> Ran {
+fn spent(ledger: &str) -> CommandOutput {
     usage(["--spent"], ledger.as_bytes())
 }
 

@@ -5,7 +5,8 @@ use std::hint::black_box;
 use criterion::{BenchmarkId, Criterion, Throughput};
 use trilane::body::BodyScanner;
 use trilane_instructions::payloads::{
-    CHINESE, GERMAN, Place, escaped, prompt, prompt_of, prompt_with_numbers, prompt_with_tools,
+    CHINESE, GERMAN, ModelPosition, escaped, prompt, prompt_of, prompt_with_numbers,
+    prompt_with_tools,
 };
 
 /// How much of a request Envoy hands over at a time, in bytes.
@@ -14,7 +15,10 @@ const PIECE: usize = 64 * 1024;
 pub fn benchmarks(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("scanner");
     for (size, bytes) in [("1k", 1 << 10), ("100k", 100 << 10), ("1m", 1 << 20)] {
-        for (place, told) in [(Place::First, "first"), (Place::Last, "last")] {
+        for (place, told) in [
+            (ModelPosition::First, "first"),
+            (ModelPosition::Last, "last"),
+        ] {
             let body = prompt("gpt-5.1", bytes, place, true);
             let id = BenchmarkId::new(size, format!("model {told}"));
             group.throughput(Throughput::BytesDecimal(body.len() as u64));

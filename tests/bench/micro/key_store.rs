@@ -25,7 +25,7 @@ pub fn benchmarks(criterion: &mut Criterion) {
     // What is only tried out takes a thousandth: `make bench SHORT=1`.
     let tried = std::env::args().any(|argument| argument == "--test");
     let scale = if tried { 1000 } else { 1 };
-    let mut store = Store::new(LIVE / scale);
+    let mut store = SyncedStore::new(LIVE / scale);
     let mut group = criterion.benchmark_group("key store");
     group.throughput(Throughput::Elements(1));
     for day in 1..=30 {
@@ -47,16 +47,16 @@ pub fn benchmarks(criterion: &mut Criterion) {
 }
 
 /// A feed, and the store that is synchronised with it.
-struct Store {
+struct SyncedStore {
     feed: Churn,
     sync: FeedSync,
-    shared: Values,
+    shared: VersionedValues,
     now_ms: u64,
 }
 
-impl Store {
+impl SyncedStore {
     fn new(live: u64) -> Self {
-        let shared = Values::default();
+        let shared = VersionedValues::default();
         let sync = FeedSync::resume(&FeedSource::default(), &shared, 1).0;
         Self {
             feed: Churn { live, version: 0 },
@@ -117,9 +117,9 @@ fn sha256(number: u64) -> String {
 
 /// Shared data with one reader and writer.
 #[derive(Debug, Default)]
-struct Values(RefCell<HashMap<String, (Vec<u8>, u32)>>);
+struct VersionedValues(RefCell<HashMap<String, (Vec<u8>, u32)>>);
 
-impl SharedData for Values {
+impl SharedData for VersionedValues {
     fn get(&self, name: &str) -> (Option<Vec<u8>>, Option<u32>) {
         let values = self.0.borrow();
         let found = values.get(name).cloned();

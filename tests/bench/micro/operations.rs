@@ -54,10 +54,10 @@ pub fn benchmarks(criterion: &mut Criterion) {
     group.finish();
 }
 
-type Group<'a> = criterion::BenchmarkGroup<'a, criterion::measurement::WallTime>;
+type TimedGroup<'a> = criterion::BenchmarkGroup<'a, criterion::measurement::WallTime>;
 
 /// From the id of a key's group to the model that a name means.
-fn policy(group: &mut Group<'_>) {
+fn policy(group: &mut TimedGroup<'_>) {
     let policy = Setting::of_sample().in_force.policy;
     for (name, id, protocol, model) in [
         ("A", "a-official", Protocol::A, "gpt-5.1"),
@@ -75,7 +75,7 @@ fn policy(group: &mut Group<'_>) {
 }
 
 /// From a key as it was sent to its record.
-fn key(group: &mut Group<'_>) {
+fn key(group: &mut TimedGroup<'_>) {
     let sent = b"sk-0123456789abcdef0123456789abcdef";
     group.bench_function("key digest (SHA-256)", |b| {
         b.iter(|| KeyDigest::of(black_box(sent)))

@@ -3,12 +3,12 @@
 use bytes::Bytes;
 use hyper::http::StatusCode;
 
-use crate::body::Source;
-use crate::call::{Call, Family, Verb};
+use crate::body::BodySource;
+use crate::call::{Family, SimulatedEndpoint, Verb};
 use crate::error;
-use crate::fields::Fields;
+use crate::fields::RequestFields;
 use crate::fixture::FIXTURES;
-use crate::form::Form;
+use crate::form::UsageForm;
 use crate::player::Player;
 use crate::resource;
 use crate::scenario::Shape;
@@ -22,7 +22,7 @@ const REFUSAL: &str = "bad-instruction";
 
 /// A response before it is paced.
 #[derive(Debug)]
-pub struct Answer {
+pub struct UnpacedResponse {
     /// The status, unless the request asks for another.
     pub status: StatusCode,
     /// The `content-type`.
@@ -30,10 +30,10 @@ pub struct Answer {
     /// The value of the `x-sim` header.
     pub mark: Option<&'static str>,
     /// The body.
-    pub source: Source,
+    pub source: BodySource,
 }
 
-impl Answer {
+impl UnpacedResponse {
     /// A JSON answer, padded with spaces where it is shorter than asked for.
     pub fn json(body: impl Into<Bytes>, steer: &Steer) -> Self {
         let mut body = body.into();
@@ -46,7 +46,7 @@ impl Answer {
             status: StatusCode::OK,
             content_type: JSON,
             mark: None,
-            source: Source::Whole(body, None),
+            source: BodySource::Whole(body, None),
         }
     }
 
@@ -78,7 +78,7 @@ impl Answer {
     }
 
     /// The answer to `call`, whose body says `fields`.
-    pub fn to(call: &Call, fields: &Fields, steer: &Steer, id: u64) -> Self {
+    pub fn to(call: &SimulatedEndpoint, fields: &RequestFields, steer: &Steer, id: u64) -> Self {
         let shape = shape(call, fields);
         let fits = match form(call) {
             Some(form) => steer.scenario.fits(form, shape),
@@ -91,29 +91,37 @@ impl Answer {
         let play = Player { fields, steer, id };
         let stream = shape != Shape::Json;
         match call {
-            Call::Chat if stream && play.appends_usage() => play.chat(&FIXTURES.chat_stream_usage),
-            Call::Chat if stream => play.chat(&FIXTURES.chat_stream),
-            Call::Chat => play.whole(Form::Chat, &FIXTURES.chat),
-            Call::Responses if stream => play.stream(Form::Responses, &FIXTURES.responses_stream),
-            Call::Responses => play.response(),
-            Call::Images { edit: false } if stream => {
+            SimulatedEndpoint::Chat if stream && play.appends_usage() => {
+                play.chat(&FIXTURES.chat_stream_usage)
+            }
+            SimulatedEndpoint::Chat if stream => play.chat(&FIXTURES.chat_stream),
+            SimulatedEndpoint::Chat => play.whole(UsageForm::Chat, &FIXTURES.chat),
+            SimulatedEndpoint::Responses if stream => {
+                play.stream(UsageForm::Responses, &FIXTURES.responses_stream)
+            }
+            SimulatedEndpoint::Responses => play.response(),
+            SimulatedEndpoint::Images { edit: false } if stream => {
                 play.images(&FIXTURES.image_generation_stream)
             }
-            Call::Images { edit: true } if stream => play.images(&FIXTURES.image_edit_stream),
-            Call::Images { .. } => play.image_list(),
-            Call::Messages if stream => play.stream(Form::Messages, &FIXTURES.messages_stream),
-            Call::Messages => play.whole(Form::Messages, &FIXTURES.messages),
-            Call::CountTokens => play.plain(&FIXTURES.count_tokens),
-            Call::Model { model, verb } => {
-                let fields = Fields {
+            SimulatedEndpoint::Images { edit: true } if stream => {
+                play.images(&FIXTURES.image_edit_stream)
+            }
+            SimulatedEndpoint::Images { .. } => play.image_list(),
+            SimulatedEndpoint::Messages if stream => {
+                play.stream(UsageForm::Messages, &FIXTURES.messages_stream)
+            }
+            SimulatedEndpoint::Messages => play.whole(UsageForm::Messages, &FIXTURES.messages),
+            SimulatedEndpoint::CountTokens => play.plain(&FIXTURES.count_tokens),
+            SimulatedEndpoint::Model { model, verb } => {
+                let fields = RequestFields {
                     model: Some(model.clone()),
                     ..fields.clone()
                 };
                 let fields = &fields;
                 Player { fields, ..play }.verb(*verb)
             }
-            Call::Resource(path) => Self::json(resource::get(path, id), steer),
-            Call::Unknown(family) => Self {
+            SimulatedEndpoint::Resource(path) => Self::json(resource::get(path, id), steer),
+            SimulatedEndpoint::Unknown(family) => Self {
                 mark: Some("unknown-path"),
                 ..Self::error(
                     *family,
@@ -128,29 +136,34 @@ impl Answer {
 }
 
 /// The form of this call's usage, if it has any.
-fn form(call: &Call) -> Option<Form> {
+fn form(call: &SimulatedEndpoint) -> Option<UsageForm> {
     match call {
-        Call::Chat => Some(Form::Chat),
-        Call::Responses => Some(Form::Responses),
-        Call::Images { .. } => Some(Form::Images),
-        Call::Messages => Some(Form::Messages),
-        Call::Model { verb, .. } => match verb {
-            Verb::Generate | Verb::Stream { .. } => Some(Form::Generate),
-            Verb::Embed | Verb::EmbedBatch => Some(Form::Embed),
+        SimulatedEndpoint::Chat => Some(UsageForm::Chat),
+        SimulatedEndpoint::Responses => Some(UsageForm::Responses),
+        SimulatedEndpoint::Images { .. } => Some(UsageForm::Images),
+        SimulatedEndpoint::Messages => Some(UsageForm::Messages),
+        SimulatedEndpoint::Model { verb, .. } => match verb {
+            Verb::Generate | Verb::Stream { .. } => Some(UsageForm::Generate),
+            Verb::Embed | Verb::EmbedBatch => Some(UsageForm::Embed),
             Verb::Count => None,
         },
-        Call::CountTokens | Call::Resource(_) | Call::Unknown(_) => None,
+        SimulatedEndpoint::CountTokens
+        | SimulatedEndpoint::Resource(_)
+        | SimulatedEndpoint::Unknown(_) => None,
     }
 }
 
-fn shape(call: &Call, fields: &Fields) -> Shape {
+fn shape(call: &SimulatedEndpoint, fields: &RequestFields) -> Shape {
     match call {
-        Call::Model { verb, .. } => match verb {
+        SimulatedEndpoint::Model { verb, .. } => match verb {
             Verb::Stream { sse: true } => Shape::Sse,
             Verb::Stream { sse: false } => Shape::Array,
             _ => Shape::Json,
         },
-        Call::Chat | Call::Responses | Call::Images { .. } | Call::Messages
+        SimulatedEndpoint::Chat
+        | SimulatedEndpoint::Responses
+        | SimulatedEndpoint::Images { .. }
+        | SimulatedEndpoint::Messages
             if fields.stream == Some(true) =>
         {
             Shape::Sse

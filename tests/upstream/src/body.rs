@@ -14,7 +14,7 @@ use tokio::time::Sleep;
 use crate::course::Guard;
 use crate::events::{Event, Events};
 use crate::steer::{Point, Steer};
-use crate::usage::Usage;
+use crate::usage::SimulatedUsage;
 
 /// No frame is larger, so that a peer that leaves in the middle of a large answer is noticed.
 const LARGEST_FRAME: usize = 64 << 10;
@@ -35,9 +35,9 @@ impl std::error::Error for Cut {}
 
 /// Where the bytes come from.
 #[derive(Debug)]
-pub enum Source {
+pub enum BodySource {
     /// All at once, with a length, and the usage that it tells.
-    Whole(Bytes, Option<Usage>),
+    Whole(Bytes, Option<SimulatedUsage>),
     /// One event after the other.
     Events(Box<Events>),
 }
@@ -61,11 +61,11 @@ enum Pause {
 /// A response body.
 #[derive(Debug)]
 pub struct AnswerBody {
-    source: Source,
+    source: BodySource,
     /// What is left of the current event.
     rest: Bytes,
     /// The usage that the current event tells.
-    told: Option<Usage>,
+    told: Option<SimulatedUsage>,
     /// What is left of a body whose length is known.
     left: Option<u64>,
     /// Number of whole events handed over.
@@ -87,14 +87,14 @@ pub struct AnswerBody {
 impl AnswerBody {
     /// A body that is sent as `steer` says.
     pub fn new(
-        source: Source,
+        source: BodySource,
         steer: &Steer,
         reset: Option<Arc<AtomicBool>>,
         guard: Option<Guard>,
     ) -> Self {
         let left = match &source {
-            Source::Whole(bytes, _) => Some(bytes.len() as u64),
-            Source::Events(_) => None,
+            BodySource::Whole(bytes, _) => Some(bytes.len() as u64),
+            BodySource::Events(_) => None,
         };
         let mut body = Self {
             source,
@@ -120,7 +120,12 @@ impl AnswerBody {
 
     /// A plain body.
     pub fn whole(bytes: Bytes) -> Self {
-        Self::new(Source::Whole(bytes, None), &Steer::default(), None, None)
+        Self::new(
+            BodySource::Whole(bytes, None),
+            &Steer::default(),
+            None,
+            None,
+        )
     }
 
     fn finish(&mut self) {
@@ -132,11 +137,11 @@ impl AnswerBody {
 
     fn next_event(&mut self) -> Option<Event> {
         match &mut self.source {
-            Source::Whole(bytes, told) => {
+            BodySource::Whole(bytes, told) => {
                 let (bytes, told) = (std::mem::take(bytes), *told);
                 Some(Event { bytes, told }).filter(|event| !event.bytes.is_empty())
             }
-            Source::Events(events) => events.next(),
+            BodySource::Events(events) => events.next(),
         }
     }
 

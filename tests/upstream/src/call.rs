@@ -34,7 +34,7 @@ pub enum Verb {
 
 /// An endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Call {
+pub enum SimulatedEndpoint {
     /// `/v1/chat/completions`
     Chat,
     /// `/v1/responses`
@@ -61,7 +61,7 @@ pub enum Call {
     Unknown(Family),
 }
 
-impl Call {
+impl SimulatedEndpoint {
     /// Reads the request line; the headers only tell whose error an unknown path gets.
     pub fn of(method: &Method, path: &str, query: Option<&str>, headers: &HeaderMap) -> Self {
         let post = method == Method::POST;
@@ -142,14 +142,17 @@ mod tests {
 
     #[test]
     fn finds_the_endpoint() {
-        let model = |verb| Call::Model {
+        let model = |verb| SimulatedEndpoint::Model {
             model: "m".to_owned(),
             verb,
         };
         for (line, call) in [
-            ("POST /v1/responses", Call::Responses),
-            ("GET /v1/responses", Call::Unknown(Family::A)),
-            ("POST /v1/messages/batches", Call::Unknown(Family::B)),
+            ("POST /v1/responses", SimulatedEndpoint::Responses),
+            ("GET /v1/responses", SimulatedEndpoint::Unknown(Family::A)),
+            (
+                "POST /v1/messages/batches",
+                SimulatedEndpoint::Unknown(Family::B),
+            ),
             (
                 "POST /v1beta/models/m:generateContent",
                 model(Verb::Generate),
@@ -163,20 +166,26 @@ mod tests {
                 "POST /v1beta/models/m:streamGenerateContent?x=1&alt=sse",
                 model(Verb::Stream { sse: true }),
             ),
-            ("POST /v1beta/models/m:predict", Call::Unknown(Family::C)),
+            (
+                "POST /v1beta/models/m:predict",
+                SimulatedEndpoint::Unknown(Family::C),
+            ),
             (
                 "POST /v1/models/m:generateContent",
-                Call::Unknown(Family::C),
+                SimulatedEndpoint::Unknown(Family::C),
             ),
-            ("GET /v1beta/files", Call::Resource("files".to_owned())),
-            ("GET /nothing", Call::Unknown(Family::A)),
+            (
+                "GET /v1beta/files",
+                SimulatedEndpoint::Resource("files".to_owned()),
+            ),
+            ("GET /nothing", SimulatedEndpoint::Unknown(Family::A)),
         ] {
             let (method, target) = line.split_once(' ').unwrap();
             let (path, query) = target
                 .split_once('?')
                 .map_or((target, None), |(path, query)| (path, Some(query)));
             assert_eq!(
-                Call::of(&method.parse().unwrap(), path, query, &HeaderMap::new()),
+                SimulatedEndpoint::of(&method.parse().unwrap(), path, query, &HeaderMap::new()),
                 call,
                 "{line}"
             );

@@ -21,7 +21,7 @@ const SPARE: Duration = Duration::days(7);
 
 /// How good a certificate is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum CertificateKind {
     /// As it should be.
     Good,
     /// It was valid until yesterday.
@@ -32,7 +32,7 @@ pub enum Kind {
 
 /// What [`write()`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CertificateOutcome {
     /// New files were written.
     Written,
     /// Valid ones were there.
@@ -43,7 +43,11 @@ pub enum Outcome {
 /// ones are there, for other `names` and of another `kind` always.
 ///
 /// The key of the authority is thrown away: nothing else can ever be signed with it.
-pub fn write(directory: &Path, names: &[String], kind: Kind) -> Result<Outcome, String> {
+pub fn write(
+    directory: &Path,
+    names: &[String],
+    kind: CertificateKind,
+) -> Result<CertificateOutcome, String> {
     let at = |error: io::Error| {
         format!(
             "cannot write to {}: {error}; give a writable --out DIR",
@@ -51,14 +55,14 @@ pub fn write(directory: &Path, names: &[String], kind: Kind) -> Result<Outcome, 
         )
     };
     fs::create_dir_all(directory).map_err(at)?;
-    if names.is_empty() && kind == Kind::Good && is_valid(directory) {
-        return Ok(Outcome::Kept);
+    if names.is_empty() && kind == CertificateKind::Good && is_valid(directory) {
+        return Ok(CertificateOutcome::Kept);
     }
     let made = make(names, kind).map_err(|error| format!("cannot make a certificate: {error}"))?;
     place(directory, "ca.crt", 0o644, &made.authority).map_err(at)?;
     place(directory, "server.key", 0o600, &made.key).map_err(at)?;
     place(directory, "server.crt", 0o644, &made.server).map_err(at)?;
-    Ok(Outcome::Written)
+    Ok(CertificateOutcome::Written)
 }
 
 /// The three files in PEM.
@@ -68,7 +72,7 @@ struct Made {
     key: String,
 }
 
-fn make(names: &[String], kind: Kind) -> Result<Made, rcgen::Error> {
+fn make(names: &[String], kind: CertificateKind) -> Result<Made, rcgen::Error> {
     let authority_key = KeyPair::generate()?;
     let mut authority = params("trilane development CA", Vec::new())?;
     authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
@@ -85,11 +89,11 @@ fn make(names: &[String], kind: Kind) -> Result<Made, rcgen::Error> {
     server.use_authority_key_identifier_extension = true;
     server.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-    if kind == Kind::Expired {
+    if kind == CertificateKind::Expired {
         server.not_after = server.not_before - Duration::days(1);
         server.not_before = server.not_after - Duration::days(1);
     }
-    let certificate = if kind == Kind::SelfSigned {
+    let certificate = if kind == CertificateKind::SelfSigned {
         // One that may sign nothing would not count as its own issuer.
         server.use_authority_key_identifier_extension = false;
         server.key_usages.clear();
@@ -160,7 +164,10 @@ mod tests {
     fn writes_once_and_again_when_something_is_amiss() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("pki");
-        assert_eq!(write(&path, &[], Kind::Good), Ok(Outcome::Written));
+        assert_eq!(
+            write(&path, &[], CertificateKind::Good),
+            Ok(CertificateOutcome::Written)
+        );
         assert_eq!(
             fs::metadata(path.join("server.key"))
                 .unwrap()
@@ -169,33 +176,51 @@ mod tests {
                 & 0o777,
             0o600
         );
-        assert_eq!(write(&path, &[], Kind::Good), Ok(Outcome::Kept));
+        assert_eq!(
+            write(&path, &[], CertificateKind::Good),
+            Ok(CertificateOutcome::Kept)
+        );
         fs::write(
             path.join("server.key"),
             KeyPair::generate().unwrap().serialize_pem(),
         )
         .unwrap();
-        assert_eq!(write(&path, &[], Kind::Good), Ok(Outcome::Written));
+        assert_eq!(
+            write(&path, &[], CertificateKind::Good),
+            Ok(CertificateOutcome::Written)
+        );
         fs::remove_file(path.join("ca.crt")).unwrap();
-        assert_eq!(write(&path, &[], Kind::Good), Ok(Outcome::Written));
-        assert_eq!(write(&path, &[], Kind::Good), Ok(Outcome::Kept));
+        assert_eq!(
+            write(&path, &[], CertificateKind::Good),
+            Ok(CertificateOutcome::Written)
+        );
+        assert_eq!(
+            write(&path, &[], CertificateKind::Good),
+            Ok(CertificateOutcome::Kept)
+        );
         assert_eq!(fs::read_dir(&path).unwrap().count(), 3);
         let other = ["other.example".to_owned()];
-        assert_eq!(write(&path, &other, Kind::Good), Ok(Outcome::Written));
-        assert_eq!(write(&path, &other, Kind::Good), Ok(Outcome::Written));
+        assert_eq!(
+            write(&path, &other, CertificateKind::Good),
+            Ok(CertificateOutcome::Written)
+        );
+        assert_eq!(
+            write(&path, &other, CertificateKind::Good),
+            Ok(CertificateOutcome::Written)
+        );
     }
 
     #[test]
     fn some_are_not_to_be_accepted() {
         let directory = tempfile::tempdir().unwrap();
         for (kind, current, signed) in [
-            (Kind::Expired, false, true),
-            (Kind::SelfSigned, true, false),
-            (Kind::Good, true, true),
+            (CertificateKind::Expired, false, true),
+            (CertificateKind::SelfSigned, true, false),
+            (CertificateKind::Good, true, true),
         ] {
             assert_eq!(
                 write(directory.path(), &[], kind),
-                Ok(Outcome::Written),
+                Ok(CertificateOutcome::Written),
                 "{kind:?}"
             );
             let read = |name: &str| {
@@ -218,7 +243,7 @@ mod tests {
     #[test]
     fn says_what_to_do_where_it_cannot_write() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let problem = write(file.path(), &[], Kind::Good).unwrap_err();
+        let problem = write(file.path(), &[], CertificateKind::Good).unwrap_err();
         assert!(problem.contains("--out"), "{problem}");
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use lexopt::prelude::*;
 
-use crate::certificate::Kind;
+use crate::certificate::CertificateKind;
 use crate::server::Address;
 use crate::tls::{Offer, Tls};
 
@@ -30,7 +30,7 @@ certificate  writes ca.crt, server.crt and server.key for localhost, 127.0.0.1 a
 
 /// A command with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Command {
+pub enum SimulatorCommand {
     /// `serve`
     Serve {
         /// Where to listen.
@@ -47,26 +47,28 @@ pub enum Command {
         /// The names it is for, where they are not those of loopback.
         names: Vec<String>,
         /// How good it is.
-        kind: Kind,
+        kind: CertificateKind,
     },
     /// `--help`
     Help,
 }
 
 /// Reads the arguments after the program's name.
-pub fn parse(arguments: impl IntoIterator<Item: Into<OsString>>) -> Result<Command, String> {
+pub fn parse(
+    arguments: impl IntoIterator<Item: Into<OsString>>,
+) -> Result<SimulatorCommand, String> {
     let arguments = arguments.into_iter().map(Into::into);
     let mut parser = lexopt::Parser::from_args(arguments);
     match parser.next().map_err(text)? {
         Some(Value(command)) if command == "serve" => serve(&mut parser),
         Some(Value(command)) if command == "certificate" => certificate(&mut parser),
-        Some(Short('h') | Long("help")) => Ok(Command::Help),
+        Some(Short('h') | Long("help")) => Ok(SimulatorCommand::Help),
         Some(other) => Err(format!("{}; see --help", other.unexpected())),
         None => Err("a command is missing: serve or certificate; see --help".to_owned()),
     }
 }
 
-fn serve(parser: &mut lexopt::Parser) -> Result<Command, String> {
+fn serve(parser: &mut lexopt::Parser) -> Result<SimulatorCommand, String> {
     let (mut listen, mut journal, mut threads) = (Vec::new(), true, None);
     let (mut tls, mut alpn) = (Vec::new(), Vec::new());
     while let Some(argument) = parser.next().map_err(text)? {
@@ -83,7 +85,7 @@ fn serve(parser: &mut lexopt::Parser) -> Result<Command, String> {
                 Ok(count @ 1..) => threads = Some(count),
                 _ => return Err("--threads: a number from 1 on expected".to_owned()),
             },
-            Short('h') | Long("help") => return Ok(Command::Help),
+            Short('h') | Long("help") => return Ok(SimulatorCommand::Help),
             other => return Err(format!("{}; see --help", other.unexpected())),
         }
     }
@@ -118,30 +120,32 @@ fn serve(parser: &mut lexopt::Parser) -> Result<Command, String> {
         tls.offer = Offer::only(&protocol)
             .ok_or_else(|| format!("--alpn {name}={protocol}: h2 or http/1.1 expected"))?;
     }
-    Ok(Command::Serve {
+    Ok(SimulatorCommand::Serve {
         listen,
         journal,
         threads,
     })
 }
 
-fn certificate(parser: &mut lexopt::Parser) -> Result<Command, String> {
+fn certificate(parser: &mut lexopt::Parser) -> Result<SimulatorCommand, String> {
     let mut out = None;
     let mut names = Vec::new();
-    let mut kind = Kind::Good;
+    let mut kind = CertificateKind::Good;
     while let Some(argument) = parser.next().map_err(text)? {
         match argument {
             Long("name") => {
                 names.push(parser.value().map_err(text)?.to_string_lossy().into_owned())
             }
-            Long("expired") if kind == Kind::Good => kind = Kind::Expired,
-            Long("self-signed") if kind == Kind::Good => kind = Kind::SelfSigned,
+            Long("expired") if kind == CertificateKind::Good => kind = CertificateKind::Expired,
+            Long("self-signed") if kind == CertificateKind::Good => {
+                kind = CertificateKind::SelfSigned
+            }
             Long("out") => out = Some(PathBuf::from(parser.value().map_err(text)?)),
-            Short('h') | Long("help") => return Ok(Command::Help),
+            Short('h') | Long("help") => return Ok(SimulatorCommand::Help),
             other => return Err(format!("{}; see --help", other.unexpected())),
         }
     }
-    out.map(|out| Command::Certificate { out, names, kind })
+    out.map(|out| SimulatorCommand::Certificate { out, names, kind })
         .ok_or_else(|| "certificate needs --out DIR".to_owned())
 }
 
@@ -197,7 +201,7 @@ mod tests {
                 "off",
                 "--threads=2"
             ]),
-            Ok(Command::Serve {
+            Ok(SimulatorCommand::Serve {
                 listen: vec![address("a", "127.0.0.1:0"), address("b", "[::1]:1")],
                 journal: false,
                 threads: Some(2)
@@ -205,21 +209,21 @@ mod tests {
         );
         assert_eq!(
             parse(["certificate", "--out", "x"]),
-            Ok(Command::Certificate {
+            Ok(SimulatorCommand::Certificate {
                 out: "x".into(),
                 names: Vec::new(),
-                kind: Kind::Good,
+                kind: CertificateKind::Good,
             })
         );
         assert_eq!(
             parse(["certificate", "--expired", "--out=x", "--name", "y"]),
-            Ok(Command::Certificate {
+            Ok(SimulatorCommand::Certificate {
                 out: "x".into(),
                 names: vec!["y".to_owned()],
-                kind: Kind::Expired,
+                kind: CertificateKind::Expired,
             })
         );
-        assert_eq!(parse(["--help"]), Ok(Command::Help));
+        assert_eq!(parse(["--help"]), Ok(SimulatorCommand::Help));
     }
 
     #[test]
@@ -238,7 +242,7 @@ mod tests {
             "--listen",
             "c=x:0",
         ]);
-        let Ok(Command::Serve { listen, .. }) = command else {
+        let Ok(SimulatorCommand::Serve { listen, .. }) = command else {
             panic!("{command:?}");
         };
         let tls = |directory: &str, offer| {

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use hyper::http::StatusCode;
 
 use crate::totals::Totals;
-use crate::usage::Usage;
+use crate::usage::SimulatedUsage;
 
 /// A stage of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum ExchangeStage {
     /// The request body is arriving.
     Receiving,
     /// It has arrived; nothing is answered yet.
@@ -24,7 +24,7 @@ pub enum State {
     AnswerAborted,
 }
 
-impl State {
+impl ExchangeStage {
     /// All states, in the order of their declaration.
     pub const ALL: [Self; 6] = [
         Self::Receiving,
@@ -58,7 +58,7 @@ impl State {
 
 /// The course of one exchange. Every step of it counts in the totals at once.
 #[derive(Debug)]
-pub struct Course {
+pub struct ExchangeCourse {
     stand: Mutex<Stand>,
     totals: Arc<Totals>,
 }
@@ -66,20 +66,20 @@ pub struct Course {
 /// Where an exchange stands.
 #[derive(Clone, Copy, Debug)]
 pub struct Stand {
-    pub(crate) state: State,
+    pub(crate) state: ExchangeStage,
     pub(crate) status: Option<StatusCode>,
     pub(crate) events_sent: u64,
     /// All usage in events that are with the transport whole.
-    pub(crate) issued: Option<Usage>,
+    pub(crate) issued: Option<SimulatedUsage>,
 }
 
-impl Course {
+impl ExchangeCourse {
     /// The course of a request whose head has just arrived.
     pub fn new(totals: Arc<Totals>) -> Self {
-        totals.begun(State::Receiving);
+        totals.begun(ExchangeStage::Receiving);
         Self {
             stand: Mutex::new(Stand {
-                state: State::Receiving,
+                state: ExchangeStage::Receiving,
                 status: None,
                 events_sent: 0,
                 issued: None,
@@ -96,8 +96,8 @@ impl Course {
     /// Records the end of the request body.
     pub fn request_complete(&self) {
         let mut stand = self.lock();
-        if stand.state == State::Receiving {
-            self.enter(&mut stand, State::RequestComplete);
+        if stand.state == ExchangeStage::Receiving {
+            self.enter(&mut stand, ExchangeStage::RequestComplete);
         }
     }
 
@@ -105,11 +105,11 @@ impl Course {
     pub fn answering(&self, status: StatusCode) {
         let mut stand = self.lock();
         stand.status = Some(status);
-        self.enter(&mut stand, State::Answering);
+        self.enter(&mut stand, ExchangeStage::Answering);
     }
 
     /// Records that another event is with the transport, and all that was told with it.
-    pub fn event_sent(&self, told: Option<Usage>) {
+    pub fn event_sent(&self, told: Option<SimulatedUsage>) {
         let mut stand = self.lock();
         stand.events_sent += 1;
         if let Some(told) = told {
@@ -120,22 +120,24 @@ impl Course {
 
     /// Records that the response is.
     pub fn answered(&self) {
-        self.enter(&mut self.lock(), State::Answered);
+        self.enter(&mut self.lock(), ExchangeStage::Answered);
     }
 
     /// Records that nothing more will happen.
     fn closed(&self) {
         let mut stand = self.lock();
         match stand.state {
-            State::Receiving => self.enter(&mut stand, State::RequestAborted),
-            State::RequestComplete | State::Answering => {
-                self.enter(&mut stand, State::AnswerAborted);
+            ExchangeStage::Receiving => self.enter(&mut stand, ExchangeStage::RequestAborted),
+            ExchangeStage::RequestComplete | ExchangeStage::Answering => {
+                self.enter(&mut stand, ExchangeStage::AnswerAborted);
             }
-            State::RequestAborted | State::Answered | State::AnswerAborted => {}
+            ExchangeStage::RequestAborted
+            | ExchangeStage::Answered
+            | ExchangeStage::AnswerAborted => {}
         }
     }
 
-    fn enter(&self, stand: &mut Stand, state: State) {
+    fn enter(&self, stand: &mut Stand, state: ExchangeStage) {
         self.totals.moved(stand.state, state);
         stand.state = state;
     }
@@ -147,7 +149,7 @@ impl Course {
 
 /// Holds a course for as long as its exchange lives: whatever ends that early is seen by the drop.
 #[derive(Debug)]
-pub struct Guard(pub Arc<Course>);
+pub struct Guard(pub Arc<ExchangeCourse>);
 
 impl Drop for Guard {
     fn drop(&mut self) {

@@ -1,23 +1,23 @@
 //! Random usage for load: modest numbers that a seed decides.
 
-use crate::usage::{Kind, Usage};
+use crate::usage::{CountedKind, SimulatedUsage};
 
 /// The kinds that are drawn: `(kind, in how many of four answers, the most)`. Images come from the request's `n`.
-const RANGES: [(Kind, u64, u64); 8] = [
-    (Kind::Input, 4, 4000),
-    (Kind::InputImage, 1, 1000),
-    (Kind::CacheRead, 2, 20_000),
-    (Kind::CacheWrite5m, 1, 2000),
-    (Kind::CacheWrite1h, 1, 2000),
-    (Kind::ToolUse, 1, 100),
-    (Kind::Output, 4, 2000),
-    (Kind::Reasoning, 2, 1000),
+const RANGES: [(CountedKind, u64, u64); 8] = [
+    (CountedKind::Input, 4, 4000),
+    (CountedKind::InputImage, 1, 1000),
+    (CountedKind::CacheRead, 2, 20_000),
+    (CountedKind::CacheWrite5m, 1, 2000),
+    (CountedKind::CacheWrite1h, 1, 2000),
+    (CountedKind::ToolUse, 1, 100),
+    (CountedKind::Output, 4, 2000),
+    (CountedKind::Reasoning, 2, 1000),
 ];
 
 /// The numbers of this seed. The same seed always gives the same.
-pub fn usage(seed: u64) -> Usage {
+pub fn usage(seed: u64) -> SimulatedUsage {
     let mut state = seed;
-    let mut usage = Usage::default();
+    let mut usage = SimulatedUsage::default();
     for (kind, chance, most) in RANGES {
         let number = next(&mut state);
         if number % 4 < chance {

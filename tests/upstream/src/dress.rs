@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use crate::form::Form;
+use crate::form::UsageForm;
 use crate::scenario::{LineEnd, Scenario};
 
 /// How to write the events of one stream.
@@ -15,9 +15,9 @@ pub struct Dress {
 
 impl Dress {
     /// As the scenario says; `form` decides what a ping is.
-    pub fn new(scenario: &Scenario, form: Form) -> Self {
+    pub fn new(scenario: &Scenario, form: UsageForm) -> Self {
         let ping = match form {
-            Form::Messages => "event: ping\ndata: {\"type\":\"ping\"}\n\n",
+            UsageForm::Messages => "event: ping\ndata: {\"type\":\"ping\"}\n\n",
             _ => ": ping\n\n",
         };
         Self {
@@ -94,19 +94,19 @@ mod tests {
         let event = "event: x\ndata: {\"a\":\"b,\\\",c\",\"d\":[1,2]}\n\n";
         let lines = "event: x\ndata: {\"a\":\"b,\\\",c\",\ndata: \"d\":[1,\ndata: 2]}\n\n";
         for (scenario, form, written) in [
-            ("lf", Form::Chat, event.to_owned()),
-            ("crlf", Form::Chat, event.replace('\n', "\r\n")),
-            ("cr", Form::Messages, event.replace('\n', "\r")),
-            ("pings", Form::Chat, format!(": ping\n\n{event}")),
+            ("lf", UsageForm::Chat, event.to_owned()),
+            ("crlf", UsageForm::Chat, event.replace('\n', "\r\n")),
+            ("cr", UsageForm::Messages, event.replace('\n', "\r")),
+            ("pings", UsageForm::Chat, format!(": ping\n\n{event}")),
             (
                 "pings",
-                Form::Messages,
+                UsageForm::Messages,
                 format!("event: ping\ndata: {{\"type\":\"ping\"}}\n\n{event}"),
             ),
-            ("multiline", Form::Chat, lines.to_owned()),
+            ("multiline", UsageForm::Chat, lines.to_owned()),
             (
                 "multiline,crlf,pings",
-                Form::Chat,
+                UsageForm::Chat,
                 format!(": ping\n\n{lines}").replace('\n', "\r\n"),
             ),
         ] {

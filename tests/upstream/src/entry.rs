@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use hyper::http::request::Parts;
 use hyper::http::{HeaderMap, Method, Uri, Version};
 
-use crate::course::Course;
+use crate::course::ExchangeCourse;
 use crate::tls::Handshake;
 
 /// The largest body whose text is kept.
@@ -14,7 +14,7 @@ const KEPT_TEXT: usize = 64 << 10;
 
 /// A request: its head, fixed when it arrives, the progress of its body, and the course of the exchange.
 #[derive(Debug)]
-pub struct Entry {
+pub struct JournalEntry {
     pub(crate) id: u64,
     pub(crate) listener: Arc<str>,
     pub(crate) tls: Option<Arc<Handshake>>,
@@ -23,7 +23,7 @@ pub struct Entry {
     pub(crate) version: Version,
     pub(crate) headers: HeaderMap,
     pub(crate) arrived: Instant,
-    pub(crate) course: Arc<Course>,
+    pub(crate) course: Arc<ExchangeCourse>,
     progress: Mutex<Progress>,
 }
 
@@ -40,9 +40,9 @@ pub struct Progress {
     pub(crate) trailers: Option<HeaderMap>,
 }
 
-impl Entry {
+impl JournalEntry {
     /// An entry for a request whose head has just arrived; its extensions have the handshake, where there was one.
-    pub fn new(id: u64, listener: Arc<str>, head: &Parts, course: Arc<Course>) -> Self {
+    pub fn new(id: u64, listener: Arc<str>, head: &Parts, course: Arc<ExchangeCourse>) -> Self {
         Self {
             id,
             listener,

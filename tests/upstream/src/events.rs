@@ -3,14 +3,14 @@
 use bytes::Bytes;
 
 use crate::dress::Dress;
-use crate::plan::Step;
-use crate::report::Share;
-use crate::template::Values;
-use crate::usage::Usage;
+use crate::plan::StreamStep;
+use crate::report::RepetitionShare;
+use crate::template::TemplateValues;
+use crate::usage::SimulatedUsage;
 
 /// How events follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Framing {
+pub enum EventFraming {
     /// Server-sent events: one after the other.
     Sse(Dress),
     /// Elements of one JSON array.
@@ -26,15 +26,15 @@ pub struct Event {
     /// As it is written.
     pub bytes: Bytes,
     /// All the usage that its reader knows, if it tells any.
-    pub told: Option<Usage>,
+    pub told: Option<SimulatedUsage>,
 }
 
 /// An iterator over the events of a plan.
 #[derive(Debug)]
 pub struct Events {
-    steps: Vec<Step>,
-    framing: Framing,
-    values: Values,
+    steps: Vec<StreamStep>,
+    framing: EventFraming,
+    values: TemplateValues,
     /// The current step.
     at: usize,
     /// How often it was made.
@@ -45,7 +45,7 @@ pub struct Events {
 
 impl Events {
     /// Plays these steps.
-    pub fn new(steps: Vec<Step>, framing: Framing, values: Values) -> Self {
+    pub fn new(steps: Vec<StreamStep>, framing: EventFraming, values: TemplateValues) -> Self {
         Self {
             steps,
             framing,
@@ -57,14 +57,14 @@ impl Events {
     }
 
     /// The event of this step, without what stands between events.
-    fn make(&mut self, step: &Step) -> Bytes {
+    fn make(&mut self, step: &StreamStep) -> Bytes {
         if let Some(same) = &self.same {
             return same.clone();
         }
         let event = step.event.fill(&self.values);
         let event = match &self.framing {
-            Framing::Sse(dress) => dress.put_on(event),
-            Framing::Array { .. } => event,
+            EventFraming::Sse(dress) => dress.put_on(event),
+            EventFraming::Array { .. } => event,
         };
         if !step.event.varies(&self.values) {
             self.same = Some(event.clone());
@@ -73,7 +73,7 @@ impl Events {
     }
 
     fn framed(&self, event: Bytes, first: bool) -> Bytes {
-        let Framing::Array { closed } = self.framing else {
+        let EventFraming::Array { closed } = self.framing else {
             return event;
         };
         let before: &[u8] = if first { b"[" } else { b",\r\n" };
@@ -90,7 +90,7 @@ impl Iterator for Events {
         let step = *self.steps.get(self.at)?;
         let first = self.values.seq == 0;
         self.values.index = self.done;
-        self.values.share = Share {
+        self.values.share = RepetitionShare {
             done: self.done + 1,
             of: step.of,
         };
@@ -119,16 +119,16 @@ impl Iterator for Events {
 mod tests {
     use super::*;
     use crate::fixture::{FIXTURES, Script};
-    use crate::form::Form;
+    use crate::form::UsageForm;
     use crate::plan;
     use crate::scenario::Scenario;
 
-    fn play(script: &'static Script, framing: Framing, deltas: u64) -> Vec<Bytes> {
-        let values = Values {
+    fn play(script: &'static Script, framing: EventFraming, deltas: u64) -> Vec<Bytes> {
+        let values = TemplateValues {
             model: r#""m""#.to_owned(),
             text: r#""t""#.to_owned(),
             delta: r#""d""#.to_owned(),
-            ..Values::default()
+            ..TemplateValues::default()
         };
         let steps = plan::steps(script, &Scenario::default(), deltas, 1);
         Events::new(steps, framing, values)
@@ -147,7 +147,7 @@ mod tests {
             (&FIXTURES.generate_stream, 1),
         ] {
             for deltas in [0, 1, 7] {
-                let framing = Framing::Sse(Dress::new(&Scenario::default(), Form::Chat));
+                let framing = EventFraming::Sse(Dress::new(&Scenario::default(), UsageForm::Chat));
                 let events = play(script, framing, deltas);
                 assert_eq!(events.len() as u64, others + deltas);
                 assert!(events.iter().all(|event| event.ends_with(b"\n")));
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn an_array_is_json_whatever_its_length() {
         for deltas in [0, 1, 3] {
-            let framing = Framing::Array { closed: true };
+            let framing = EventFraming::Array { closed: true };
             let text = play(&FIXTURES.generate_array, framing, deltas).concat();
             let array: Vec<serde_json::Value> = serde_json::from_slice(&text).unwrap();
             assert_eq!(array.len() as u64, deltas + 1);

@@ -8,14 +8,14 @@ use hyper::http::request::Parts;
 use hyper::http::{HeaderMap, HeaderValue, StatusCode, Version, header};
 use hyper::{Request, Response};
 
-use crate::answer::Answer;
+use crate::answer::UnpacedResponse;
 use crate::body::{AnswerBody, Cut};
-use crate::call::{Call, Family};
+use crate::call::{Family, SimulatedEndpoint};
 use crate::control;
 use crate::course::Guard;
-use crate::entry::Entry;
+use crate::entry::JournalEntry;
 use crate::error;
-use crate::fields::{Collector, Fields};
+use crate::fields::{Collector, RequestFields};
 use crate::journal::Journal;
 use crate::limits;
 use crate::receive::receive;
@@ -46,7 +46,7 @@ pub async fn answer(
         return Ok(control::answer(&head, &listener.journal));
     }
     let id = listener.journal.count(listener.index);
-    let call = Call::of(
+    let call = SimulatedEndpoint::of(
         &head.method,
         head.uri.path(),
         head.uri.query(),
@@ -62,7 +62,7 @@ pub async fn answer(
     let entry = listener
         .journal
         .open(id, &listener.name, &head, &course, steer.echo);
-    let exchange = Exchange {
+    let exchange = SimulatedExchange {
         id,
         call,
         steer,
@@ -76,19 +76,19 @@ pub async fn answer(
 }
 
 /// A request with its instructions.
-struct Exchange {
+struct SimulatedExchange {
     id: u64,
-    call: Call,
+    call: SimulatedEndpoint,
     steer: Steer,
     /// What is wrong with the instructions.
     misled: Option<String>,
     head: Parts,
-    entry: Option<Arc<Entry>>,
+    entry: Option<Arc<JournalEntry>>,
     guard: Guard,
     reset: Option<Arc<AtomicBool>>,
 }
 
-impl Exchange {
+impl SimulatedExchange {
     async fn run(self, body: Incoming, label: &HeaderValue) -> Result<Response<AnswerBody>, Cut> {
         let fields = self.take(body).await.map_err(|_| Cut)?;
         if !self.steer.delay.is_zero() {
@@ -107,7 +107,7 @@ impl Exchange {
     }
 
     /// Takes the request body, or not, as the request asked for.
-    async fn take(&self, body: Incoming) -> Result<Result<Fields, String>, hyper::Error> {
+    async fn take(&self, body: Incoming) -> Result<Result<RequestFields, String>, hyper::Error> {
         let into = |collector| {
             let course = Arc::clone(&self.guard.0);
             receive(
@@ -122,9 +122,9 @@ impl Exchange {
             Early::No => into(self.collector()).await,
             Early::Drain => {
                 tokio::spawn(into(Collector::Skip));
-                Ok(Ok(Fields::default()))
+                Ok(Ok(RequestFields::default()))
             }
-            Early::Close => Ok(Ok(Fields::default())),
+            Early::Close => Ok(Ok(RequestFields::default())),
         }
     }
 
@@ -145,7 +145,11 @@ impl Exchange {
         self.steer.echo || self.steer.error().is_some() || self.misled.is_some()
     }
 
-    fn respond(self, fields: Result<Fields, String>, label: &HeaderValue) -> Response<AnswerBody> {
+    fn respond(
+        self,
+        fields: Result<RequestFields, String>,
+        label: &HeaderValue,
+    ) -> Response<AnswerBody> {
         let answer = self.decide(fields);
         let asked = self.steer.status.filter(|_| !answer.is_refusal());
         let status = asked.unwrap_or(answer.status);
@@ -182,12 +186,12 @@ impl Exchange {
         response
     }
 
-    fn decide(&self, fields: Result<Fields, String>) -> Answer {
+    fn decide(&self, fields: Result<RequestFields, String>) -> UnpacedResponse {
         let refuse = |status, message: &str| {
-            Answer::error(self.call.family(), status, message, self.id, &self.steer)
+            UnpacedResponse::error(self.call.family(), status, message, self.id, &self.steer)
         };
         if let Some(problem) = &self.misled {
-            return Answer::refusal(self.call.family(), problem, self.id, &self.steer);
+            return UnpacedResponse::refusal(self.call.family(), problem, self.id, &self.steer);
         }
         if let Some(status) = self.steer.error() {
             if self.steer.scenario.leak {
@@ -218,21 +222,24 @@ impl Exchange {
             Ok(fields) if self.lacks_model(&fields) => {
                 refuse(StatusCode::BAD_REQUEST, "model: field required")
             }
-            Ok(fields) => Answer::to(&self.call, &fields, &self.steer, self.id),
+            Ok(fields) => UnpacedResponse::to(&self.call, &fields, &self.steer, self.id),
         }
     }
 
-    fn lacks_model(&self, fields: &Fields) -> bool {
+    fn lacks_model(&self, fields: &RequestFields) -> bool {
         let named = matches!(
             self.call,
-            Call::Chat | Call::Responses | Call::Messages | Call::CountTokens
+            SimulatedEndpoint::Chat
+                | SimulatedEndpoint::Responses
+                | SimulatedEndpoint::Messages
+                | SimulatedEndpoint::CountTokens
         );
         named && fields.model.is_none() && self.steer.early == Early::No
     }
 
-    fn echo(&self) -> Option<Answer> {
+    fn echo(&self) -> Option<UnpacedResponse> {
         let entry = self.entry.as_ref().filter(|_| self.steer.echo)?;
         let body = serde_json::to_vec(&View::of(entry)).ok()?;
-        Some(Answer::json(body, &self.steer))
+        Some(UnpacedResponse::json(body, &self.steer))
     }
 }

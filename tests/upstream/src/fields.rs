@@ -15,7 +15,7 @@ const FORM: usize = 64 << 10;
 
 /// What a JSON body (or a form) says at its top level.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
-pub struct Fields {
+pub struct RequestFields {
     /// The model.
     pub model: Option<String>,
     /// Answer as a stream.
@@ -45,7 +45,7 @@ pub enum Collector {
     /// Large JSON: parsed by a thread as it comes.
     Piped(
         mpsc::Sender<Bytes>,
-        JoinHandle<Result<Fields, serde_json::Error>>,
+        JoinHandle<Result<RequestFields, serde_json::Error>>,
     ),
     /// The beginning of a `multipart/form-data` body.
     Form(Vec<u8>),
@@ -91,9 +91,9 @@ impl Collector {
     }
 
     /// The fields of the whole body, or what is wrong with it.
-    pub async fn finish(self) -> Result<Fields, String> {
+    pub async fn finish(self) -> Result<RequestFields, String> {
         match self {
-            Self::Skip => Ok(Fields::default()),
+            Self::Skip => Ok(RequestFields::default()),
             Self::Form(text) => Ok(form(&text)),
             Self::Json(text) => serde_json::from_slice(&text).map_err(|error| error.to_string()),
             Self::Piped(sender, parser) => {
@@ -128,18 +128,18 @@ impl Read for Pieces {
 }
 
 /// The plain fields of a form, as far as they stand at its beginning.
-fn form(text: &[u8]) -> Fields {
+fn form(text: &[u8]) -> RequestFields {
     let text = String::from_utf8_lossy(text);
     let value = |name: &str| {
         let (_, after) = text.split_once(&format!("name=\"{name}\""))?;
         let (_, value) = after.split_once("\r\n\r\n")?;
         value.split_once("\r\n").map(|(value, _)| value.to_owned())
     };
-    Fields {
+    RequestFields {
         model: value("model"),
         stream: value("stream").map(|text| text == "true"),
         n: value("n").and_then(|text| text.parse().ok()),
-        ..Fields::default()
+        ..RequestFields::default()
     }
 }
 
@@ -147,7 +147,7 @@ fn form(text: &[u8]) -> Fields {
 mod tests {
     use super::*;
 
-    async fn collect(kind: &str, body: &[u8], piece: usize) -> Result<Fields, String> {
+    async fn collect(kind: &str, body: &[u8], piece: usize) -> Result<RequestFields, String> {
         let mut collector = Collector::new(Some(kind.as_bytes()));
         for piece in body.chunks(piece) {
             collector.push(Bytes::copy_from_slice(piece)).await;

@@ -1,10 +1,10 @@
 //! The forms of answers that report usage, and what each can tell.
 
-use crate::usage::{Kind, Usage};
+use crate::usage::{CountedKind, SimulatedUsage};
 
 /// A form of answers that report usage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum UsageForm {
     /// Chat completions.
     Chat,
     /// Responses.
@@ -19,48 +19,48 @@ pub enum Form {
     Embed,
 }
 
-impl Form {
+impl UsageForm {
     /// The numbers of the fixtures.
-    pub fn usual(self) -> Usage {
+    pub fn usual(self) -> SimulatedUsage {
         let text = [
-            (Kind::Input, 210),
-            (Kind::CacheRead, 1024),
-            (Kind::Output, 24),
-            (Kind::Reasoning, 32),
+            (CountedKind::Input, 210),
+            (CountedKind::CacheRead, 1024),
+            (CountedKind::Output, 24),
+            (CountedKind::Reasoning, 32),
         ];
         match self {
-            Self::Chat => Usage::of(&text),
+            Self::Chat => SimulatedUsage::of(&text),
             Self::Responses => {
-                let mut usage = Usage::of(&text);
-                usage.set(Kind::Input, 110);
-                usage.set(Kind::CacheWrite5m, 100);
+                let mut usage = SimulatedUsage::of(&text);
+                usage.set(CountedKind::Input, 110);
+                usage.set(CountedKind::CacheWrite5m, 100);
                 usage
             }
-            Self::Images => Usage::of(&[
-                (Kind::Input, 10),
-                (Kind::InputImage, 40),
-                (Kind::Output, 272),
+            Self::Images => SimulatedUsage::of(&[
+                (CountedKind::Input, 10),
+                (CountedKind::InputImage, 40),
+                (CountedKind::Output, 272),
             ]),
-            Self::Messages => Usage::of(&[
-                (Kind::Input, 210),
-                (Kind::CacheRead, 1024),
-                (Kind::CacheWrite5m, 200),
-                (Kind::CacheWrite1h, 100),
-                (Kind::Output, 56),
+            Self::Messages => SimulatedUsage::of(&[
+                (CountedKind::Input, 210),
+                (CountedKind::CacheRead, 1024),
+                (CountedKind::CacheWrite5m, 200),
+                (CountedKind::CacheWrite1h, 100),
+                (CountedKind::Output, 56),
             ]),
             Self::Generate => {
-                let mut usage = Usage::of(&text);
-                usage.set(Kind::ToolUse, 10);
+                let mut usage = SimulatedUsage::of(&text);
+                usage.set(CountedKind::ToolUse, 10);
                 usage
             }
-            Self::Embed => Usage::default(),
+            Self::Embed => SimulatedUsage::default(),
         }
     }
 
     /// What an answer of this form can tell of `usage`; a reader of the answer finds exactly this.
-    pub fn tells(self, usage: Usage) -> Usage {
-        use Kind::{CacheRead, CacheWrite1h, CacheWrite5m, Images, Input, InputImage};
-        use Kind::{Output, Reasoning, ToolUse};
+    pub fn tells(self, usage: SimulatedUsage) -> SimulatedUsage {
+        use CountedKind::{CacheRead, CacheWrite1h, CacheWrite5m, Images, Input, InputImage};
+        use CountedKind::{Output, Reasoning, ToolUse};
         match self {
             Self::Chat | Self::Responses => usage.folded(CacheWrite1h, CacheWrite5m).only(&[
                 Input,

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use hyper::http::request::Parts;
 use serde_json::{Value, json};
 
-use crate::course::Course;
-use crate::entry::Entry;
+use crate::course::ExchangeCourse;
+use crate::entry::JournalEntry;
 use crate::totals::Totals;
 use crate::view::View;
 
@@ -21,7 +21,7 @@ pub struct Journal {
     on: bool,
     next: AtomicU64,
     counts: Vec<(Arc<str>, AtomicU64)>,
-    ring: Mutex<VecDeque<Arc<Entry>>>,
+    ring: Mutex<VecDeque<Arc<JournalEntry>>>,
     totals: Mutex<Arc<Totals>>,
 }
 
@@ -49,8 +49,8 @@ impl Journal {
     }
 
     /// Begins the course of a request.
-    pub fn begin(&self) -> Arc<Course> {
-        Arc::new(Course::new(Arc::clone(&self.current_totals())))
+    pub fn begin(&self) -> Arc<ExchangeCourse> {
+        Arc::new(ExchangeCourse::new(Arc::clone(&self.current_totals())))
     }
 
     /// Opens an entry, if one is kept or `needed`.
@@ -59,13 +59,13 @@ impl Journal {
         id: u64,
         listener: &Arc<str>,
         head: &Parts,
-        course: &Arc<Course>,
+        course: &Arc<ExchangeCourse>,
         needed: bool,
-    ) -> Option<Arc<Entry>> {
+    ) -> Option<Arc<JournalEntry>> {
         if !self.on && !needed {
             return None;
         }
-        let entry = Arc::new(Entry::new(
+        let entry = Arc::new(JournalEntry::new(
             id,
             Arc::clone(listener),
             head,
@@ -95,7 +95,7 @@ impl Journal {
 
     /// The last `last` entries (oldest first), only those with this `x-sim-marker` if one is given.
     pub fn entries(&self, last: usize, marker: Option<&str>) -> serde_json::Result<String> {
-        let marked = |entry: &&Arc<Entry>| match marker {
+        let marked = |entry: &&Arc<JournalEntry>| match marker {
             Some(marker) => entry
                 .headers
                 .get("x-sim-marker")
@@ -136,7 +136,7 @@ impl Journal {
         self.totals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn ring(&self) -> MutexGuard<'_, VecDeque<Arc<Entry>>> {
+    fn ring(&self) -> MutexGuard<'_, VecDeque<Arc<JournalEntry>>> {
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

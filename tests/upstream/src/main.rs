@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use tokio::signal::unix::{SignalKind, signal};
-use trilane_upstream::certificate::{self, Outcome};
-use trilane_upstream::cli::{self, Command};
+use trilane_upstream::certificate::{self, CertificateOutcome};
+use trilane_upstream::cli::{self, SimulatorCommand};
 use trilane_upstream::server::{Address, Server};
 
 fn main() -> ExitCode {
@@ -18,22 +18,22 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(command: Command) -> Result<(), String> {
+fn run(command: SimulatorCommand) -> Result<(), String> {
     match command {
-        Command::Help => print(cli::HELP),
-        Command::Certificate { out, names, kind } => {
+        SimulatorCommand::Help => print(cli::HELP),
+        SimulatorCommand::Certificate { out, names, kind } => {
             match certificate::write(&out, &names, kind)? {
-                Outcome::Written => print(&format!(
+                CertificateOutcome::Written => print(&format!(
                     "wrote ca.crt, server.crt and server.key to {}\n",
                     out.display()
                 )),
-                Outcome::Kept => print(&format!(
+                CertificateOutcome::Kept => print(&format!(
                     "kept the certificate in {}: it is still valid\n",
                     out.display()
                 )),
             }
         }
-        Command::Serve {
+        SimulatorCommand::Serve {
             listen,
             journal,
             threads,

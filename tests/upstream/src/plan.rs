@@ -1,13 +1,13 @@
 //! Which events a stream has, and how often: the whole script, or another ending of it.
 
 use crate::fixture::Script;
-use crate::report::Place;
-use crate::scenario::{Ending, Placing, Scenario};
+use crate::report::UsagePlace;
+use crate::scenario::{Placing, Scenario, StreamEnding};
 use crate::template::Template;
 
 /// An event and its repetitions.
 #[derive(Clone, Copy, Debug)]
-pub struct Step {
+pub struct StreamStep {
     /// The event.
     pub event: &'static Template,
     /// How often it comes.
@@ -18,7 +18,7 @@ pub struct Step {
     pub torn: bool,
 }
 
-impl Step {
+impl StreamStep {
     fn once(event: &'static Template) -> Self {
         Self::repeated(event, 1)
     }
@@ -34,16 +34,21 @@ impl Step {
 }
 
 /// The steps of `script` with this number of deltas, and of images where it makes images.
-pub fn steps(script: &'static Script, scenario: &Scenario, deltas: u64, images: u64) -> Vec<Step> {
+pub fn steps(
+    script: &'static Script,
+    scenario: &Scenario,
+    deltas: u64,
+    images: u64,
+) -> Vec<StreamStep> {
     let cumulative = scenario.placing == Placing::Cumulative;
     let mut steps: Vec<_> = script
         .events
         .iter()
         .map(|event| match &script.running {
-            Some(running) if cumulative && event.place() == Some(Place::Ended) => {
-                Step::repeated(running, 3)
+            Some(running) if cumulative && event.place() == Some(UsagePlace::Ended) => {
+                StreamStep::repeated(running, 3)
             }
-            _ => Step::once(event),
+            _ => StreamStep::once(event),
         })
         .collect();
     let delta = steps.iter().position(|step| step.event.is_delta());
@@ -54,19 +59,19 @@ pub fn steps(script: &'static Script, scenario: &Scenario, deltas: u64, images: 
         step.of = deltas.saturating_add(1);
     }
     if let Some(last) = steps.last_mut().filter(|_| script.makes_images) {
-        *last = Step::repeated(last.event, images);
+        *last = StreamStep::repeated(last.event, images);
     }
     let other = match scenario.ending {
-        Ending::Whole => None,
-        Ending::Error => {
+        StreamEnding::Whole => None,
+        StreamEnding::Error => {
             steps.truncate(after_deltas);
             Some(&script.error)
         }
-        Ending::Truncated => {
+        StreamEnding::Truncated => {
             steps.truncate(after_deltas);
             None
         }
-        Ending::Torn => {
+        StreamEnding::Torn => {
             steps.truncate(after_deltas + 1);
             if let Some(last) = steps.last_mut() {
                 last.times = 1;
@@ -74,22 +79,22 @@ pub fn steps(script: &'static Script, scenario: &Scenario, deltas: u64, images: 
             }
             None
         }
-        Ending::Failed => {
+        StreamEnding::Failed => {
             steps.truncate(after_deltas);
             script.failed.as_ref()
         }
-        Ending::Incomplete => {
+        StreamEnding::Incomplete => {
             steps.pop();
             script.incomplete.as_ref()
         }
-        Ending::NoEnd => {
+        StreamEnding::NoEnd => {
             if let Some(last) = steps.last_mut() {
                 last.times -= 1;
             }
             None
         }
     };
-    steps.extend(other.map(Step::once));
+    steps.extend(other.map(StreamStep::once));
     steps.retain(|step| step.times > 0);
     steps
 }

@@ -4,21 +4,21 @@ use bytes::Bytes;
 use hyper::http::StatusCode;
 use serde_json::Value;
 
-use crate::answer::{Answer, JSON};
-use crate::body::Source;
+use crate::answer::{JSON, UnpacedResponse};
+use crate::body::BodySource;
 use crate::call::Verb;
 use crate::draw;
 use crate::dress::Dress;
-use crate::events::{Events, Framing};
-use crate::fields::Fields;
+use crate::events::{EventFraming, Events};
+use crate::fields::RequestFields;
 use crate::fixture::{FIXTURES, PNG, Script};
-use crate::form::Form;
+use crate::form::UsageForm;
 use crate::plan;
-use crate::report::{Report, Telling};
-use crate::scenario::{Ending, Placing};
+use crate::report::{ReportedUsage, Telling};
+use crate::scenario::{Placing, StreamEnding};
 use crate::steer::Steer;
-use crate::template::{Template, Values};
-use crate::usage::{Asked, Kind, MOST_IMAGES};
+use crate::template::{Template, TemplateValues};
+use crate::usage::{CountedKind, MOST_IMAGES, RequestedUsage};
 
 /// The text of an answer that is not streamed.
 const TEXT: &str = "pong";
@@ -36,7 +36,7 @@ const SSE: &str = "text/event-stream; charset=utf-8";
 #[derive(Debug)]
 pub struct Player<'a> {
     /// The request.
-    pub fields: &'a Fields,
+    pub fields: &'a RequestFields,
     /// Its instructions.
     pub steer: &'a Steer,
     /// Its number.
@@ -51,52 +51,54 @@ impl Player<'_> {
         asked && self.steer.scenario.placing == Placing::Usual
     }
 
-    fn report(&self, form: Form) -> Report {
+    fn report(&self, form: UsageForm) -> ReportedUsage {
         let seed = self.steer.seed.unwrap_or(self.id);
         let usage = match self.steer.usage {
-            Asked::Usual => form.usual(),
-            Asked::Random => draw::usage(seed),
-            Asked::Numbers { usage, .. } => usage,
+            RequestedUsage::Usual => form.usual(),
+            RequestedUsage::Random => draw::usage(seed),
+            RequestedUsage::Numbers { usage, .. } => usage,
         };
         let placing = self.steer.scenario.placing;
         let telling = match placing {
             Placing::Nowhere => Telling::Never,
             Placing::OnLastChoice | Placing::AtEnd => Telling::AtLast,
             // Embeddings tell it only when asked to.
-            _ if form == Form::Embed && self.steer.usage == Asked::Usual => Telling::Never,
+            _ if form == UsageForm::Embed && self.steer.usage == RequestedUsage::Usual => {
+                Telling::Never
+            }
             _ => Telling::Always,
         };
-        Report {
+        ReportedUsage {
             form,
             usage: form.tells(usage),
             telling,
-            grows: self.steer.usage != Asked::Usual || placing != Placing::Usual,
+            grows: self.steer.usage != RequestedUsage::Usual || placing != Placing::Usual,
             revised: placing == Placing::Cumulative,
         }
     }
 
-    fn values(&self, text: &str, report: Option<Report>) -> Values {
+    fn values(&self, text: &str, report: Option<ReportedUsage>) -> TemplateValues {
         let model = self.fields.model.as_deref().unwrap_or("sim-model");
-        Values {
+        TemplateValues {
             id: self.id,
             model: quoted(model),
             text: quoted(text),
             report,
-            ..Values::default()
+            ..TemplateValues::default()
         }
     }
 
     /// A JSON answer whose text is as long as asked for.
-    pub fn whole(&self, form: Form, template: &Template) -> Answer {
+    pub fn whole(&self, form: UsageForm, template: &Template) -> UnpacedResponse {
         self.document(template, Some(self.report(form)))
     }
 
     /// The same for an answer that has no usage.
-    pub fn plain(&self, template: &Template) -> Answer {
+    pub fn plain(&self, template: &Template) -> UnpacedResponse {
         self.document(template, None)
     }
 
-    fn document(&self, template: &Template, report: Option<Report>) -> Answer {
+    fn document(&self, template: &Template, report: Option<ReportedUsage>) -> UnpacedResponse {
         let text = if self.steer.scenario.decoy {
             DECOY
         } else {
@@ -117,33 +119,33 @@ impl Player<'_> {
 
     /// A JSON answer that knows what it tells. A torn one ends well before its usage: in the first half of some
     /// answers there are already numbers of it, which a reader may well count.
-    fn filled(&self, body: Bytes, template: &Template, values: &Values) -> Answer {
-        let answer = Answer::json(body, self.steer);
+    fn filled(&self, body: Bytes, template: &Template, values: &TemplateValues) -> UnpacedResponse {
+        let answer = UnpacedResponse::json(body, self.steer);
         let source = match answer.source {
-            Source::Whole(body, _) if self.steer.scenario.ending == Ending::Torn => {
-                Source::Whole(body.slice(..body.len() / 4), None)
+            BodySource::Whole(body, _) if self.steer.scenario.ending == StreamEnding::Torn => {
+                BodySource::Whole(body.slice(..body.len() / 4), None)
             }
-            Source::Whole(body, _) => Source::Whole(body, template.told(values)),
+            BodySource::Whole(body, _) => BodySource::Whole(body, template.told(values)),
             events => events,
         };
-        Answer { source, ..answer }
+        UnpacedResponse { source, ..answer }
     }
 
     /// A response that is not streamed.
-    pub fn response(&self) -> Answer {
+    pub fn response(&self) -> UnpacedResponse {
         let template = match self.steer.scenario.ending {
-            Ending::Failed => &FIXTURES.responses_failed,
-            Ending::Incomplete => &FIXTURES.responses_incomplete,
+            StreamEnding::Failed => &FIXTURES.responses_failed,
+            StreamEnding::Incomplete => &FIXTURES.responses_incomplete,
             _ => &FIXTURES.responses,
         };
-        self.whole(Form::Responses, template)
+        self.whole(UsageForm::Responses, template)
     }
 
     /// Images that are not streamed.
-    pub fn image_list(&self) -> Answer {
+    pub fn image_list(&self) -> UnpacedResponse {
         let count = self.count(self.fields.n.unwrap_or(1));
-        let mut report = self.report(Form::Images);
-        report.usage.set(Kind::Images, count);
+        let mut report = self.report(UsageForm::Images);
+        report.usage.set(CountedKind::Images, count);
         let item = format!(r#"{{"b64_json":"{PNG}"}}"#);
         self.items(&FIXTURES.images, &item, count, report)
     }
@@ -151,14 +153,20 @@ impl Player<'_> {
     /// The number of images: as in the instructions, or else `usual`.
     fn count(&self, usual: u64) -> u64 {
         match self.steer.usage {
-            Asked::Numbers { images, .. } => images.unwrap_or(usual.clamp(1, MOST_IMAGES)),
+            RequestedUsage::Numbers { images, .. } => images.unwrap_or(usual.clamp(1, MOST_IMAGES)),
             _ => usual.clamp(1, MOST_IMAGES),
         }
     }
 
-    fn items(&self, template: &Template, item: &str, count: u64, report: Report) -> Answer {
+    fn items(
+        &self,
+        template: &Template,
+        item: &str,
+        count: u64,
+        report: ReportedUsage,
+    ) -> UnpacedResponse {
         let items = vec![item; usize::try_from(count).unwrap_or(1)].join(",");
-        let values = Values {
+        let values = TemplateValues {
             items: format!("[{items}]"),
             ..self.values(TEXT, Some(report))
         };
@@ -166,20 +174,20 @@ impl Player<'_> {
     }
 
     /// A stream whose last events repeat its text.
-    pub fn stream(&self, form: Form, script: &'static Script) -> Answer {
+    pub fn stream(&self, form: UsageForm, script: &'static Script) -> UnpacedResponse {
         self.told_stream(script, self.report(form))
     }
 
     /// A chat stream: without the chunk for usage it has none, unless a scenario has another place for it.
-    pub fn chat(&self, script: &'static Script) -> Answer {
-        let mut report = self.report(Form::Chat);
+    pub fn chat(&self, script: &'static Script) -> UnpacedResponse {
+        let mut report = self.report(UsageForm::Chat);
         if !self.appends_usage() && self.steer.scenario.placing == Placing::Usual {
             report.telling = Telling::Never;
         }
         self.told_stream(script, report)
     }
 
-    fn told_stream(&self, script: &'static Script, report: Report) -> Answer {
+    fn told_stream(&self, script: &'static Script, report: ReportedUsage) -> UnpacedResponse {
         let delta = self.delta(DELTA);
         let whole = usize::try_from(self.steer.events)
             .ok()
@@ -188,7 +196,7 @@ impl Player<'_> {
             Some(size) if size <= REPEATED_TEXT => delta.repeat(size / delta.len().max(1)),
             _ => delta.clone(),
         };
-        let values = Values {
+        let values = TemplateValues {
             delta: quoted(&delta),
             ..self.values(&text, Some(report))
         };
@@ -196,35 +204,38 @@ impl Player<'_> {
     }
 
     /// Images that are streamed.
-    pub fn images(&self, script: &'static Script) -> Answer {
-        let values = Values {
+    pub fn images(&self, script: &'static Script) -> UnpacedResponse {
+        let values = TemplateValues {
             delta: quoted(&self.delta(PNG)),
-            ..self.values(PNG, Some(self.report(Form::Images)))
+            ..self.values(PNG, Some(self.report(UsageForm::Images)))
         };
-        self.play(script, self.sse(Form::Images), SSE, values)
+        self.play(script, self.sse(UsageForm::Images), SSE, values)
     }
 
     /// A method of a model of protocol C.
-    pub fn verb(&self, verb: Verb) -> Answer {
-        let values = || Values {
+    pub fn verb(&self, verb: Verb) -> UnpacedResponse {
+        let values = || TemplateValues {
             delta: quoted(&self.delta(DELTA)),
-            ..self.values(TEXT, Some(self.report(Form::Generate)))
+            ..self.values(TEXT, Some(self.report(UsageForm::Generate)))
         };
         match verb {
-            Verb::Generate => self.whole(Form::Generate, &FIXTURES.generate),
+            Verb::Generate => self.whole(UsageForm::Generate, &FIXTURES.generate),
             Verb::Stream { sse: true } => self.play(
                 &FIXTURES.generate_stream,
-                self.sse(Form::Generate),
+                self.sse(UsageForm::Generate),
                 "text/event-stream",
                 values(),
             ),
             Verb::Stream { sse: false } => {
-                let closed = matches!(self.steer.scenario.ending, Ending::Whole | Ending::Error);
-                let framing = Framing::Array { closed };
+                let closed = matches!(
+                    self.steer.scenario.ending,
+                    StreamEnding::Whole | StreamEnding::Error
+                );
+                let framing = EventFraming::Array { closed };
                 self.play(&FIXTURES.generate_array, framing, JSON, values())
             }
             Verb::Count => self.plain(&FIXTURES.generate_count),
-            Verb::Embed => self.whole(Form::Embed, &FIXTURES.embed),
+            Verb::Embed => self.whole(UsageForm::Embed, &FIXTURES.embed),
             Verb::EmbedBatch => {
                 let requests = self.fields.requests.as_ref();
                 let count = requests.map_or(1, |requests| requests.len() as u64);
@@ -232,31 +243,31 @@ impl Player<'_> {
                     &FIXTURES.embed_batch,
                     r#"{"values":[0.25,-0.5,0.75]}"#,
                     count.clamp(1, 1000),
-                    self.report(Form::Embed),
+                    self.report(UsageForm::Embed),
                 )
             }
         }
     }
 
-    fn sse(&self, form: Form) -> Framing {
-        Framing::Sse(Dress::new(&self.steer.scenario, form))
+    fn sse(&self, form: UsageForm) -> EventFraming {
+        EventFraming::Sse(Dress::new(&self.steer.scenario, form))
     }
 
     fn play(
         &self,
         script: &'static Script,
-        framing: Framing,
+        framing: EventFraming,
         kind: &'static str,
-        values: Values,
-    ) -> Answer {
+        values: TemplateValues,
+    ) -> UnpacedResponse {
         // A stream makes one image, whatever `n` is, unless told otherwise.
         let images = self.count(1);
         let steps = plan::steps(script, &self.steer.scenario, self.steer.events, images);
-        Answer {
+        UnpacedResponse {
             status: StatusCode::OK,
             content_type: kind,
             mark: None,
-            source: Source::Events(Box::new(Events::new(steps, framing, values))),
+            source: BodySource::Events(Box::new(Events::new(steps, framing, values))),
         }
     }
 

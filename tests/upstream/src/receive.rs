@@ -7,20 +7,20 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use sha2::{Digest, Sha256};
 
-use crate::course::Course;
-use crate::entry::Entry;
-use crate::fields::{Collector, Fields};
+use crate::course::ExchangeCourse;
+use crate::entry::JournalEntry;
+use crate::fields::{Collector, RequestFields};
 
 /// Reads `body` to its end into the entry (if one is kept) and the collector. An error means that the peer gave up.
 ///
 /// The inner result is about the document: its fields, or what is wrong with it.
 pub async fn receive(
     mut body: Incoming,
-    course: Arc<Course>,
-    entry: Option<Arc<Entry>>,
+    course: Arc<ExchangeCourse>,
+    entry: Option<Arc<JournalEntry>>,
     mut collector: Collector,
     pause: Duration,
-) -> Result<Result<Fields, String>, hyper::Error> {
+) -> Result<Result<RequestFields, String>, hyper::Error> {
     let mut hasher = entry.is_some().then(Sha256::new);
     while let Some(frame) = body.frame().await {
         match frame?.into_data() {

@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use crate::form::Form;
-use crate::usage::{Kind, Usage};
+use crate::form::UsageForm;
+use crate::usage::{CountedKind, SimulatedUsage};
 
 /// One of the places of an answer where usage can stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum UsagePlace {
     /// Where the numbers are final.
     Whole,
     /// On the way: output grows from one event to the next.
@@ -31,18 +31,18 @@ pub enum Telling {
 
 /// How much of a repeated event's repetitions are done, this one included: `done` of `of`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Share {
+pub struct RepetitionShare {
     pub done: u64,
     pub of: u64,
 }
 
 /// The usage that one answer reports, and how.
 #[derive(Clone, Copy, Debug)]
-pub struct Report {
+pub struct ReportedUsage {
     /// Whose words.
-    pub form: Form,
+    pub form: UsageForm,
     /// The final numbers, as far as the form tells them.
-    pub usage: Usage,
+    pub usage: SimulatedUsage,
     /// Where.
     pub telling: Telling,
     /// Output grows in equal steps; otherwise all events but the last say the same.
@@ -51,70 +51,75 @@ pub struct Report {
     pub revised: bool,
 }
 
-impl Report {
+impl ReportedUsage {
     /// Whether usage stands at this place.
-    pub fn stands_at(&self, place: Place) -> bool {
+    pub fn stands_at(&self, place: UsagePlace) -> bool {
         match self.telling {
             Telling::Never => false,
-            Telling::AtLast => place != Place::SoFar,
+            Telling::AtLast => place != UsagePlace::SoFar,
             Telling::Always => true,
         }
     }
 
     /// Whether this place says something else in each repetition of its event.
-    pub fn varies_at(&self, place: Place) -> bool {
-        place == Place::SoFar && self.grows && self.stands_at(place)
+    pub fn varies_at(&self, place: UsagePlace) -> bool {
+        place == UsagePlace::SoFar && self.grows && self.stands_at(place)
     }
 
     /// All that the answer has told once this place was read. Images count without any usage: they are there.
-    pub fn told(&self, place: Place, share: Share) -> Option<Usage> {
+    pub fn told(&self, place: UsagePlace, share: RepetitionShare) -> Option<SimulatedUsage> {
         let usage = self.at(place, share);
         if self.stands_at(place) {
             Some(usage)
         } else {
-            Some(usage.only(&[Kind::Images])).filter(|images| *images != Usage::default())
+            Some(usage.only(&[CountedKind::Images]))
+                .filter(|images| *images != SimulatedUsage::default())
         }
     }
 
     /// Writes the value that stands at this place.
-    pub fn write(&self, out: &mut String, place: Place, share: Share) {
+    pub fn write(&self, out: &mut String, place: UsagePlace, share: RepetitionShare) {
         let usage = self.at(place, share);
         // Writing to a string does not fail.
         let _ = match self.form {
-            Form::Chat => write_chat(out, &usage),
-            Form::Responses => write_responses(out, &usage),
-            Form::Images => write_images(out, &usage),
-            Form::Messages => write_messages(out, &usage, place),
-            Form::Generate => write_generate(out, &usage),
-            Form::Embed => write!(out, r#"{{"promptTokenCount":{}}}"#, usage.get(Kind::Input)),
+            UsageForm::Chat => write_chat(out, &usage),
+            UsageForm::Responses => write_responses(out, &usage),
+            UsageForm::Images => write_images(out, &usage),
+            UsageForm::Messages => write_messages(out, &usage, place),
+            UsageForm::Generate => write_generate(out, &usage),
+            UsageForm::Embed => write!(
+                out,
+                r#"{{"promptTokenCount":{}}}"#,
+                usage.get(CountedKind::Input)
+            ),
         };
     }
 
-    fn at(&self, place: Place, share: Share) -> Usage {
+    fn at(&self, place: UsagePlace, share: RepetitionShare) -> SimulatedUsage {
         let mut usage = self.usage;
         match place {
-            Place::Whole | Place::Ended => {}
-            Place::SoFar => {
-                usage.set(Kind::Output, self.output_so_far(share));
-                if self.form == Form::Images {
-                    usage.set(Kind::Images, share.done);
+            UsagePlace::Whole | UsagePlace::Ended => {}
+            UsagePlace::SoFar => {
+                usage.set(CountedKind::Output, self.output_so_far(share));
+                if self.form == UsageForm::Images {
+                    usage.set(CountedKind::Images, share.done);
                 }
             }
-            Place::Begun => {
-                usage.set(Kind::Output, 1);
+            UsagePlace::Begun => {
+                usage.set(CountedKind::Output, 1);
                 if self.revised {
-                    usage.set(Kind::Input, usage.get(Kind::Input) / 2);
-                    usage.set(Kind::CacheRead, 0);
+                    usage.set(CountedKind::Input, usage.get(CountedKind::Input) / 2);
+                    usage.set(CountedKind::CacheRead, 0);
                 }
             }
         }
         usage
     }
 
-    fn output_so_far(&self, Share { done, of }: Share) -> u64 {
+    fn output_so_far(&self, RepetitionShare { done, of }: RepetitionShare) -> u64 {
         /// What the fixtures say before the end.
         const USUAL: u64 = 10;
-        let output = self.usage.get(Kind::Output);
+        let output = self.usage.get(CountedKind::Output);
         if done >= of {
             output
         } else if self.grows {
@@ -126,10 +131,14 @@ impl Report {
     }
 }
 
-const ALL_INPUT_A: [Kind; 3] = [Kind::Input, Kind::CacheRead, Kind::CacheWrite5m];
-const ALL_OUTPUT: [Kind; 2] = [Kind::Output, Kind::Reasoning];
+const ALL_INPUT_A: [CountedKind; 3] = [
+    CountedKind::Input,
+    CountedKind::CacheRead,
+    CountedKind::CacheWrite5m,
+];
+const ALL_OUTPUT: [CountedKind; 2] = [CountedKind::Output, CountedKind::Reasoning];
 
-fn write_chat(out: &mut String, usage: &Usage) -> std::fmt::Result {
+fn write_chat(out: &mut String, usage: &SimulatedUsage) -> std::fmt::Result {
     let (prompt, completion) = (usage.sum(&ALL_INPUT_A), usage.sum(&ALL_OUTPUT));
     write!(
         out,
@@ -139,42 +148,45 @@ fn write_chat(out: &mut String, usage: &Usage) -> std::fmt::Result {
     write!(
         out,
         r#""prompt_tokens_details":{{"cached_tokens":{},"#,
-        usage.get(Kind::CacheRead)
+        usage.get(CountedKind::CacheRead)
     )?;
-    if usage.get(Kind::CacheWrite5m) > 0 {
+    if usage.get(CountedKind::CacheWrite5m) > 0 {
         write!(
             out,
             r#""cache_write_tokens":{},"#,
-            usage.get(Kind::CacheWrite5m)
+            usage.get(CountedKind::CacheWrite5m)
         )?;
     }
     write!(
         out,
         r#""audio_tokens":0}},"completion_tokens_details":{{"reasoning_tokens":{},"audio_tokens":0,"#,
-        usage.get(Kind::Reasoning)
+        usage.get(CountedKind::Reasoning)
     )?;
     out.write_str(r#""accepted_prediction_tokens":0,"rejected_prediction_tokens":0}}"#)
 }
 
-fn write_responses(out: &mut String, usage: &Usage) -> std::fmt::Result {
+fn write_responses(out: &mut String, usage: &SimulatedUsage) -> std::fmt::Result {
     let (input, output) = (usage.sum(&ALL_INPUT_A), usage.sum(&ALL_OUTPUT));
     write!(
         out,
         r#"{{"input_tokens":{input},"input_tokens_details":{{"cached_tokens":{},"cache_write_tokens":{}}},"#,
-        usage.get(Kind::CacheRead),
-        usage.get(Kind::CacheWrite5m)
+        usage.get(CountedKind::CacheRead),
+        usage.get(CountedKind::CacheWrite5m)
     )?;
     write!(
         out,
         r#""output_tokens":{output},"output_tokens_details":{{"reasoning_tokens":{}}},"total_tokens":{}}}"#,
-        usage.get(Kind::Reasoning),
+        usage.get(CountedKind::Reasoning),
         input + output
     )
 }
 
-fn write_images(out: &mut String, usage: &Usage) -> std::fmt::Result {
-    let (text, image) = (usage.get(Kind::Input), usage.get(Kind::InputImage));
-    let output = usage.get(Kind::Output);
+fn write_images(out: &mut String, usage: &SimulatedUsage) -> std::fmt::Result {
+    let (text, image) = (
+        usage.get(CountedKind::Input),
+        usage.get(CountedKind::InputImage),
+    );
+    let output = usage.get(CountedKind::Output);
     write!(
         out,
         r#"{{"input_tokens":{},"input_tokens_details":{{"text_tokens":{text},"image_tokens":{image}}},"#,
@@ -188,26 +200,26 @@ fn write_images(out: &mut String, usage: &Usage) -> std::fmt::Result {
 }
 
 /// The events after the first have no `cache_creation`.
-fn write_messages(out: &mut String, usage: &Usage, place: Place) -> std::fmt::Result {
-    let output = usage.get(Kind::Output);
-    if place == Place::Ended {
+fn write_messages(out: &mut String, usage: &SimulatedUsage, place: UsagePlace) -> std::fmt::Result {
+    let output = usage.get(CountedKind::Output);
+    if place == UsagePlace::Ended {
         return write!(out, r#"{{"output_tokens":{output}}}"#);
     }
     write!(
         out,
         r#"{{"input_tokens":{},"cache_creation_input_tokens":{},"cache_read_input_tokens":{},"#,
-        usage.get(Kind::Input),
-        usage.sum(&[Kind::CacheWrite5m, Kind::CacheWrite1h]),
-        usage.get(Kind::CacheRead)
+        usage.get(CountedKind::Input),
+        usage.sum(&[CountedKind::CacheWrite5m, CountedKind::CacheWrite1h]),
+        usage.get(CountedKind::CacheRead)
     )?;
-    if place == Place::SoFar {
+    if place == UsagePlace::SoFar {
         return write!(out, r#""output_tokens":{output}}}"#);
     }
     write!(
         out,
         r#""cache_creation":{{"ephemeral_5m_input_tokens":{},"ephemeral_1h_input_tokens":{}}},"#,
-        usage.get(Kind::CacheWrite5m),
-        usage.get(Kind::CacheWrite1h)
+        usage.get(CountedKind::CacheWrite5m),
+        usage.get(CountedKind::CacheWrite1h)
     )?;
     write!(
         out,
@@ -216,11 +228,16 @@ fn write_messages(out: &mut String, usage: &Usage, place: Place) -> std::fmt::Re
 }
 
 /// Like the vendor, leaves out what is zero.
-fn write_generate(out: &mut String, usage: &Usage) -> std::fmt::Result {
-    let cached = usage.get(Kind::CacheRead);
-    let prompt = usage.get(Kind::Input) + cached;
-    let output = usage.get(Kind::Output);
-    let total = prompt + usage.sum(&[Kind::Output, Kind::Reasoning, Kind::ToolUse]);
+fn write_generate(out: &mut String, usage: &SimulatedUsage) -> std::fmt::Result {
+    let cached = usage.get(CountedKind::CacheRead);
+    let prompt = usage.get(CountedKind::Input) + cached;
+    let output = usage.get(CountedKind::Output);
+    let total = prompt
+        + usage.sum(&[
+            CountedKind::Output,
+            CountedKind::Reasoning,
+            CountedKind::ToolUse,
+        ]);
     write!(
         out,
         r#"{{"promptTokenCount":{prompt},"candidatesTokenCount":{output},"totalTokenCount":{total}"#
@@ -239,8 +256,8 @@ fn write_generate(out: &mut String, usage: &Usage) -> std::fmt::Result {
         )?;
     }
     for (name, kind) in [
-        ("thoughtsTokenCount", Kind::Reasoning),
-        ("toolUsePromptTokenCount", Kind::ToolUse),
+        ("thoughtsTokenCount", CountedKind::Reasoning),
+        ("toolUsePromptTokenCount", CountedKind::ToolUse),
     ] {
         if usage.get(kind) > 0 {
             write!(out, r#","{name}":{}"#, usage.get(kind))?;

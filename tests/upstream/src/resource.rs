@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use crate::fixture::FIXTURES;
-use crate::template::Values;
+use crate::template::TemplateValues;
 
 /// The models that the lists name.
 const MODELS: [&str; 2] = ["gemini-2.5-flash", "gemini-2.5-pro"];
@@ -34,8 +34,8 @@ pub fn get(path: &str, id: u64) -> Bytes {
 }
 
 fn model(name: &str) -> Bytes {
-    FIXTURES.model.fill(&Values {
+    FIXTURES.model.fill(&TemplateValues {
         text: Value::from(name).to_string(),
-        ..Values::default()
+        ..TemplateValues::default()
     })
 }

@@ -1,10 +1,10 @@
 //! `x-sim-scenario`: answers that end badly, or are written in another way that is allowed.
 
-use crate::form::Form;
+use crate::form::UsageForm;
 
 /// How a stream ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ending {
+pub enum StreamEnding {
     /// As its protocol says.
     #[default]
     Whole,
@@ -63,7 +63,7 @@ pub enum Shape {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scenario {
     /// How the answer ends.
-    pub ending: Ending,
+    pub ending: StreamEnding,
     /// Where its usage stands.
     pub placing: Placing,
     /// What ends its lines.
@@ -96,12 +96,12 @@ impl Scenario {
 
     fn add(&mut self, name: &str) -> Result<(), String> {
         match name {
-            "error" => self.end(Ending::Error)?,
-            "failed" => self.end(Ending::Failed)?,
-            "incomplete" => self.end(Ending::Incomplete)?,
-            "truncated" => self.end(Ending::Truncated)?,
-            "torn" => self.end(Ending::Torn)?,
-            "no-end" => self.end(Ending::NoEnd)?,
+            "error" => self.end(StreamEnding::Error)?,
+            "failed" => self.end(StreamEnding::Failed)?,
+            "incomplete" => self.end(StreamEnding::Incomplete)?,
+            "truncated" => self.end(StreamEnding::Truncated)?,
+            "torn" => self.end(StreamEnding::Torn)?,
+            "no-end" => self.end(StreamEnding::NoEnd)?,
             "no-usage" => self.place(Placing::Nowhere)?,
             "usage-on-last-choice" => self.place(Placing::OnLastChoice)?,
             "usage-on-every-chunk" => self.place(Placing::OnEveryChunk)?,
@@ -120,9 +120,9 @@ impl Scenario {
         Ok(())
     }
 
-    fn end(&mut self, ending: Ending) -> Result<(), String> {
+    fn end(&mut self, ending: StreamEnding) -> Result<(), String> {
         match std::mem::replace(&mut self.ending, ending) {
-            Ending::Whole => Ok(()),
+            StreamEnding::Whole => Ok(()),
             other => Err(format!("an answer ends once: {other:?} or {ending:?}")),
         }
     }
@@ -143,22 +143,22 @@ impl Scenario {
 
     /// Whether it can be played in an answer of this form and shape. A test that asks for what no answer can have
     /// shall not pass as if it had got it.
-    pub fn fits(&self, form: Form, shape: Shape) -> bool {
+    pub fn fits(&self, form: UsageForm, shape: Shape) -> bool {
         let streamed = shape != Shape::Json;
         let ends = match self.ending {
-            Ending::Whole | Ending::Torn => true,
-            Ending::Error | Ending::Truncated | Ending::NoEnd => streamed,
-            Ending::Failed | Ending::Incomplete => form == Form::Responses,
+            StreamEnding::Whole | StreamEnding::Torn => true,
+            StreamEnding::Error | StreamEnding::Truncated | StreamEnding::NoEnd => streamed,
+            StreamEnding::Failed | StreamEnding::Incomplete => form == UsageForm::Responses,
         };
         let places = match self.placing {
             Placing::Usual | Placing::Nowhere => true,
-            Placing::OnLastChoice | Placing::OnEveryChunk => streamed && form == Form::Chat,
-            Placing::Cumulative => streamed && form == Form::Messages,
-            Placing::AtEnd => streamed && form == Form::Generate,
+            Placing::OnLastChoice | Placing::OnEveryChunk => streamed && form == UsageForm::Chat,
+            Placing::Cumulative => streamed && form == UsageForm::Messages,
+            Placing::AtEnd => streamed && form == UsageForm::Generate,
         };
         let writes =
             shape == Shape::Sse || self.line_end.is_none() && !self.pings && !self.multiline;
-        let speaks = !self.decoy || !matches!(form, Form::Images | Form::Embed);
+        let speaks = !self.decoy || !matches!(form, UsageForm::Images | UsageForm::Embed);
         ends && places && writes && speaks && !self.leak
     }
 
@@ -183,14 +183,14 @@ mod tests {
             (
                 "error",
                 Scenario {
-                    ending: Ending::Error,
+                    ending: StreamEnding::Error,
                     ..Scenario::default()
                 },
             ),
             (
                 "truncated, cr,pings",
                 Scenario {
-                    ending: Ending::Truncated,
+                    ending: StreamEnding::Truncated,
                     line_end: Some(LineEnd::Cr),
                     pings: true,
                     ..Scenario::default()
@@ -230,19 +230,24 @@ mod tests {
     #[test]
     fn fits_where_it_can_be_played() {
         for (text, form, shape, fits) in [
-            ("error", Form::Images, Shape::Sse, true),
-            ("error", Form::Chat, Shape::Json, false),
-            ("torn", Form::Chat, Shape::Json, true),
-            ("incomplete", Form::Responses, Shape::Json, true),
-            ("failed", Form::Messages, Shape::Sse, false),
-            ("cumulative", Form::Messages, Shape::Sse, true),
-            ("cumulative", Form::Messages, Shape::Json, false),
-            ("usage-on-last-choice", Form::Responses, Shape::Sse, false),
-            ("usage-at-end", Form::Generate, Shape::Array, true),
-            ("crlf", Form::Generate, Shape::Array, false),
-            ("pings,multiline", Form::Chat, Shape::Sse, true),
-            ("decoy", Form::Embed, Shape::Json, false),
-            ("leak", Form::Chat, Shape::Json, false),
+            ("error", UsageForm::Images, Shape::Sse, true),
+            ("error", UsageForm::Chat, Shape::Json, false),
+            ("torn", UsageForm::Chat, Shape::Json, true),
+            ("incomplete", UsageForm::Responses, Shape::Json, true),
+            ("failed", UsageForm::Messages, Shape::Sse, false),
+            ("cumulative", UsageForm::Messages, Shape::Sse, true),
+            ("cumulative", UsageForm::Messages, Shape::Json, false),
+            (
+                "usage-on-last-choice",
+                UsageForm::Responses,
+                Shape::Sse,
+                false,
+            ),
+            ("usage-at-end", UsageForm::Generate, Shape::Array, true),
+            ("crlf", UsageForm::Generate, Shape::Array, false),
+            ("pings,multiline", UsageForm::Chat, Shape::Sse, true),
+            ("decoy", UsageForm::Embed, Shape::Json, false),
+            ("leak", UsageForm::Chat, Shape::Json, false),
         ] {
             let scenario = Scenario::read(text).unwrap();
             assert_eq!(

@@ -8,7 +8,7 @@ use hyper::http::{HeaderMap, HeaderValue, StatusCode};
 
 use crate::draw;
 use crate::scenario::Scenario;
-use crate::usage::Asked;
+use crate::usage::RequestedUsage;
 
 /// The largest padded answer; a typing error shall not exhaust the machine.
 const MAX_BODY: usize = 256 << 20;
@@ -70,7 +70,7 @@ pub struct Steer {
     /// Answer what was received.
     pub echo: bool,
     /// The usage to report.
-    pub usage: Asked,
+    pub usage: RequestedUsage,
     /// What decides random usage, instead of the request's number.
     pub seed: Option<u64>,
     /// How the answer ends and is written.
@@ -94,7 +94,7 @@ impl Default for Steer {
             slow_read: Duration::ZERO,
             limits: false,
             echo: false,
-            usage: Asked::Usual,
+            usage: RequestedUsage::Usual,
             seed: None,
             scenario: Scenario::default(),
         }
@@ -154,7 +154,7 @@ impl Steer {
             "slow-read-ms" => self.slow_read = milliseconds(text)?,
             "limits" => self.limits = flag(text)?,
             "echo" => self.echo = flag(text)?,
-            "usage" => self.usage = Asked::read(text)?,
+            "usage" => self.usage = RequestedUsage::read(text)?,
             "scenario" => self.scenario = Scenario::read(text)?,
             "marker" => self.seed = Some(draw::seed(text.as_bytes())),
             _ => return Err("the simulator knows no such header".to_owned()),

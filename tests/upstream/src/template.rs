@@ -5,15 +5,15 @@
 
 use bytes::Bytes;
 
-use crate::report::{Place, Report, Share};
-use crate::usage::Usage;
+use crate::report::{RepetitionShare, ReportedUsage, UsagePlace};
+use crate::usage::SimulatedUsage;
 
 /// Room for a usage object; a longer one only costs another allocation.
 const LONGEST_USAGE: usize = 360;
 
 /// What a slot is replaced by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Slot {
+enum TemplateSlot {
     Id,
     Model,
     Text,
@@ -26,17 +26,17 @@ enum Slot {
 #[derive(Debug)]
 enum Segment {
     Literal(String),
-    Slot(Slot),
+    Slot(TemplateSlot),
     Usage {
         /// The comma before the member, its name and the colon.
         name: String,
-        place: Place,
+        place: UsagePlace,
     },
 }
 
 /// The values of one answer. All but the numbers are JSON already (strings with their quotes).
 #[derive(Clone, Debug, Default)]
-pub struct Values {
+pub struct TemplateValues {
     /// Number of the request, part of every id.
     pub id: u64,
     /// The model that was asked for.
@@ -52,9 +52,9 @@ pub struct Values {
     /// Number of the delta in its stream.
     pub index: u64,
     /// The usage to tell.
-    pub report: Option<Report>,
+    pub report: Option<ReportedUsage>,
     /// How far a repeated event has come.
-    pub share: Share,
+    pub share: RepetitionShare,
 }
 
 /// A text with slots.
@@ -101,7 +101,7 @@ impl Template {
     }
 
     /// The text with `values` in its slots.
-    pub fn fill(&self, values: &Values) -> Bytes {
+    pub fn fill(&self, values: &TemplateValues) -> Bytes {
         let mut out = String::with_capacity(self.size(values));
         for segment in &self.0 {
             match segment {
@@ -113,13 +113,13 @@ impl Template {
                         report.write(&mut out, *place, values.share);
                     }
                 }
-                Segment::Slot(Slot::Id) => push_number(&mut out, "sim", values.id),
-                Segment::Slot(Slot::Model) => out.push_str(&values.model),
-                Segment::Slot(Slot::Text) => out.push_str(&values.text),
-                Segment::Slot(Slot::Delta) => out.push_str(&values.delta),
-                Segment::Slot(Slot::Items) => out.push_str(&values.items),
-                Segment::Slot(Slot::Seq) => push_number(&mut out, "", values.seq),
-                Segment::Slot(Slot::Index) => push_number(&mut out, "", values.index),
+                Segment::Slot(TemplateSlot::Id) => push_number(&mut out, "sim", values.id),
+                Segment::Slot(TemplateSlot::Model) => out.push_str(&values.model),
+                Segment::Slot(TemplateSlot::Text) => out.push_str(&values.text),
+                Segment::Slot(TemplateSlot::Delta) => out.push_str(&values.delta),
+                Segment::Slot(TemplateSlot::Items) => out.push_str(&values.items),
+                Segment::Slot(TemplateSlot::Seq) => push_number(&mut out, "", values.seq),
+                Segment::Slot(TemplateSlot::Index) => push_number(&mut out, "", values.index),
             }
         }
         Bytes::from(out)
@@ -127,41 +127,43 @@ impl Template {
 
     /// Whether this is the event that a stream repeats.
     pub fn is_delta(&self) -> bool {
-        self.has(Slot::Delta)
+        self.has(TemplateSlot::Delta)
     }
 
     /// Whether the text differs from one repetition to the next.
-    pub fn varies(&self, values: &Values) -> bool {
+    pub fn varies(&self, values: &TemplateValues) -> bool {
         let grows = |place| values.report.is_some_and(|report| report.varies_at(place));
-        self.has(Slot::Seq) || self.has(Slot::Index) || self.place().is_some_and(grows)
+        self.has(TemplateSlot::Seq)
+            || self.has(TemplateSlot::Index)
+            || self.place().is_some_and(grows)
     }
 
     /// The usage that a reader of this event knows, if it tells any.
-    pub fn told(&self, values: &Values) -> Option<Usage> {
+    pub fn told(&self, values: &TemplateValues) -> Option<SimulatedUsage> {
         values.report?.told(self.place()?, values.share)
     }
 
     /// The place of its usage, if it has any.
-    pub fn place(&self) -> Option<Place> {
+    pub fn place(&self) -> Option<UsagePlace> {
         self.0.iter().find_map(|segment| match segment {
             Segment::Usage { place, .. } => Some(*place),
             _ => None,
         })
     }
 
-    fn has(&self, wanted: Slot) -> bool {
+    fn has(&self, wanted: TemplateSlot) -> bool {
         self.0
             .iter()
             .any(|segment| matches!(segment, Segment::Slot(slot) if *slot == wanted))
     }
 
-    fn size(&self, values: &Values) -> usize {
-        let slots = |slot: &Slot| match slot {
-            Slot::Model => values.model.len(),
-            Slot::Text => values.text.len(),
-            Slot::Delta => values.delta.len(),
-            Slot::Items => values.items.len(),
-            Slot::Id | Slot::Seq | Slot::Index => 23,
+    fn size(&self, values: &TemplateValues) -> usize {
+        let slots = |slot: &TemplateSlot| match slot {
+            TemplateSlot::Model => values.model.len(),
+            TemplateSlot::Text => values.text.len(),
+            TemplateSlot::Delta => values.delta.len(),
+            TemplateSlot::Items => values.items.len(),
+            TemplateSlot::Id | TemplateSlot::Seq | TemplateSlot::Index => 23,
         };
         let size = |segment: &Segment| match segment {
             Segment::Literal(text) => text.len(),
@@ -172,25 +174,25 @@ impl Template {
     }
 }
 
-fn place_named(name: &str) -> Option<Place> {
+fn place_named(name: &str) -> Option<UsagePlace> {
     match name {
-        "usage" => Some(Place::Whole),
-        "sofar" => Some(Place::SoFar),
-        "begun" => Some(Place::Begun),
-        "ended" => Some(Place::Ended),
+        "usage" => Some(UsagePlace::Whole),
+        "sofar" => Some(UsagePlace::SoFar),
+        "begun" => Some(UsagePlace::Begun),
+        "ended" => Some(UsagePlace::Ended),
         _ => None,
     }
 }
 
-fn slot_named(name: &str) -> Slot {
+fn slot_named(name: &str) -> TemplateSlot {
     match name {
-        "id" => Slot::Id,
-        "model" => Slot::Model,
-        "text" => Slot::Text,
-        "delta" => Slot::Delta,
-        "items" => Slot::Items,
-        "seq" => Slot::Seq,
-        "index" => Slot::Index,
+        "id" => TemplateSlot::Id,
+        "model" => TemplateSlot::Model,
+        "text" => TemplateSlot::Text,
+        "delta" => TemplateSlot::Delta,
+        "items" => TemplateSlot::Items,
+        "seq" => TemplateSlot::Seq,
+        "index" => TemplateSlot::Index,
         other => panic!("fixture names an unknown slot: ${other}"),
     }
 }
@@ -204,17 +206,17 @@ fn push_number(out: &mut String, before: &str, number: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::form::Form;
+    use crate::form::UsageForm;
     use crate::report::Telling;
-    use crate::usage::Kind;
+    use crate::usage::CountedKind;
 
     #[test]
     fn fills_slots_with_and_without_quotes() {
-        let values = Values {
+        let values = TemplateValues {
             id: 7,
             model: r#""a\"b""#.to_owned(),
             seq: 3,
-            ..Values::default()
+            ..TemplateValues::default()
         };
         for (text, filled) in [
             ("plain", "plain"),
@@ -231,9 +233,9 @@ mod tests {
     #[test]
     fn usage_goes_with_its_member() {
         let template = Template::new(r#"{"a":1,"usage":"$ended","b":2}"#);
-        let mut report = Report {
-            form: Form::Messages,
-            usage: Usage::of(&[(Kind::Output, 5)]),
+        let mut report = ReportedUsage {
+            form: UsageForm::Messages,
+            usage: SimulatedUsage::of(&[(CountedKind::Output, 5)]),
             telling: Telling::Always,
             grows: false,
             revised: false,
@@ -247,9 +249,9 @@ mod tests {
             (Telling::Never, r#"{"a":1,"b":2}"#, None),
         ] {
             report.telling = telling;
-            let values = Values {
+            let values = TemplateValues {
                 report: Some(report),
-                ..Values::default()
+                ..TemplateValues::default()
             };
             assert_eq!(template.fill(&values), filled);
             assert_eq!(template.told(&values), told);

@@ -11,7 +11,7 @@ pub const MOST_IMAGES: u64 = 1000;
 
 /// What is counted. No token is of two kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum CountedKind {
     /// Input that no other kind of input is.
     Input,
     /// Image input, which only the image endpoints tell apart.
@@ -32,7 +32,7 @@ pub enum Kind {
     Images,
 }
 
-impl Kind {
+impl CountedKind {
     /// All kinds, in the order of their declaration.
     pub const ALL: [Self; 9] = [
         Self::Input,
@@ -71,11 +71,11 @@ impl Kind {
 
 /// A number for each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage([u64; Kind::ALL.len()]);
+pub struct SimulatedUsage([u64; CountedKind::ALL.len()]);
 
-impl Usage {
+impl SimulatedUsage {
     /// These numbers, and zero for the rest.
-    pub fn of(numbers: &[(Kind, u64)]) -> Self {
+    pub fn of(numbers: &[(CountedKind, u64)]) -> Self {
         let mut usage = Self::default();
         for (kind, number) in numbers {
             usage.set(*kind, *number);
@@ -84,29 +84,29 @@ impl Usage {
     }
 
     /// The number of a kind.
-    pub fn get(&self, kind: Kind) -> u64 {
+    pub fn get(&self, kind: CountedKind) -> u64 {
         self.0[kind as usize]
     }
 
     /// Sets the number of a kind.
-    pub fn set(&mut self, kind: Kind, number: u64) {
+    pub fn set(&mut self, kind: CountedKind, number: u64) {
         self.0[kind as usize] = number;
     }
 
     /// The sum over these kinds.
-    pub fn sum(&self, kinds: &[Kind]) -> u64 {
+    pub fn sum(&self, kinds: &[CountedKind]) -> u64 {
         kinds.iter().map(|kind| self.get(*kind)).sum()
     }
 
     /// The same with all of `from` counted as `to`.
-    pub fn folded(mut self, from: Kind, to: Kind) -> Self {
+    pub fn folded(mut self, from: CountedKind, to: CountedKind) -> Self {
         self.set(to, self.get(to) + self.get(from));
         self.set(from, 0);
         self
     }
 
     /// The same with nothing but these kinds.
-    pub fn only(self, kinds: &[Kind]) -> Self {
+    pub fn only(self, kinds: &[CountedKind]) -> Self {
         let mut kept = Self::default();
         for kind in kinds {
             kept.set(*kind, self.get(*kind));
@@ -115,10 +115,10 @@ impl Usage {
     }
 }
 
-impl Serialize for Usage {
+impl Serialize for SimulatedUsage {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(Kind::ALL.len()))?;
-        for kind in Kind::ALL {
+        let mut map = serializer.serialize_map(Some(CountedKind::ALL.len()))?;
+        for kind in CountedKind::ALL {
             map.serialize_entry(kind.name(), &self.get(kind))?;
         }
         map.end()
@@ -127,7 +127,7 @@ impl Serialize for Usage {
 
 /// The numbers that a request asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Asked {
+pub enum RequestedUsage {
     /// Those of the fixtures.
     #[default]
     Usual,
@@ -136,25 +136,25 @@ pub enum Asked {
     /// These.
     Numbers {
         /// Tokens.
-        usage: Usage,
+        usage: SimulatedUsage,
         /// Images, if they were named.
         images: Option<u64>,
     },
 }
 
-impl Asked {
+impl RequestedUsage {
     /// Reads `random`, or pairs such as `input=5,output=7`; what is not named is zero.
     pub fn read(text: &str) -> Result<Self, String> {
         if text == "random" {
             return Ok(Self::Random);
         }
-        let mut usage = Usage::default();
+        let mut usage = SimulatedUsage::default();
         let mut named = Vec::new();
         for pair in text.split(',').map(str::trim) {
             let (name, number) = pair
                 .split_once('=')
                 .ok_or_else(|| format!("random or KIND=N,… expected, not `{pair}`"))?;
-            let kind = Kind::ALL
+            let kind = CountedKind::ALL
                 .into_iter()
                 .find(|kind| kind.name() == name)
                 .ok_or_else(|| format!("no kind `{name}`"))?;
@@ -168,8 +168,8 @@ impl Asked {
             }
         }
         let images = named
-            .contains(&Kind::Images)
-            .then(|| usage.get(Kind::Images));
+            .contains(&CountedKind::Images)
+            .then(|| usage.get(CountedKind::Images));
         Ok(Self::Numbers { usage, images })
     }
 }
@@ -181,30 +181,30 @@ mod tests {
     #[test]
     fn reads_any_subset() {
         for (text, numbers, images) in [
-            ("input=5", &[(Kind::Input, 5)][..], None),
+            ("input=5", &[(CountedKind::Input, 5)][..], None),
             (
                 "output=7, cache_write_1h=0,images=0",
-                &[(Kind::Output, 7)],
+                &[(CountedKind::Output, 7)],
                 Some(0),
             ),
             (
                 "input_image=1,cache_read=1000000000000000,images=1000",
                 &[
-                    (Kind::InputImage, 1),
-                    (Kind::CacheRead, MOST_TOKENS),
-                    (Kind::Images, 1000),
+                    (CountedKind::InputImage, 1),
+                    (CountedKind::CacheRead, MOST_TOKENS),
+                    (CountedKind::Images, 1000),
                 ],
                 Some(1000),
             ),
         ] {
-            let usage = Usage::of(numbers);
+            let usage = SimulatedUsage::of(numbers);
             assert_eq!(
-                Asked::read(text),
-                Ok(Asked::Numbers { usage, images }),
+                RequestedUsage::read(text),
+                Ok(RequestedUsage::Numbers { usage, images }),
                 "{text}"
             );
         }
-        assert_eq!(Asked::read("random"), Ok(Asked::Random));
+        assert_eq!(RequestedUsage::read("random"), Ok(RequestedUsage::Random));
     }
 
     #[test]
@@ -220,7 +220,7 @@ mod tests {
             "output=1000000000000001",
             "images=1001",
         ] {
-            assert!(Asked::read(text).is_err(), "{text}");
+            assert!(RequestedUsage::read(text).is_err(), "{text}");
         }
     }
 }

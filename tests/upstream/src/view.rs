@@ -5,9 +5,9 @@ use hyper::http::{HeaderMap, HeaderValue};
 use serde::Serialize;
 use std::time::Duration;
 
-use crate::entry::Entry;
+use crate::entry::JournalEntry;
 use crate::tls::Handshake;
-use crate::usage::Usage;
+use crate::usage::SimulatedUsage;
 
 /// An entry at one moment, ready to be written.
 #[derive(Debug, Serialize)]
@@ -16,15 +16,15 @@ pub struct View<'a> {
     state: &'static str,
     status: Option<u16>,
     events_sent: u64,
-    issued: Option<Usage>,
+    issued: Option<SimulatedUsage>,
     listener: &'a str,
     tls: Option<&'a Handshake>,
     method: &'a str,
     path: String,
     authority: Option<&'a str>,
     version: &'static str,
-    headers: Vec<(&'a str, Text)>,
-    trailers: Option<Vec<(String, Text)>>,
+    headers: Vec<(&'a str, HeaderText)>,
+    trailers: Option<Vec<(String, HeaderText)>>,
     body_bytes: u64,
     body_sha256: Option<String>,
     body: Option<String>,
@@ -36,14 +36,14 @@ pub struct View<'a> {
 /// A header value.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-enum Text {
+enum HeaderText {
     Utf8(String),
     Bytes { hex: String },
 }
 
 impl<'a> View<'a> {
     /// The entry as it is now.
-    pub fn of(entry: &'a Entry) -> Self {
+    pub fn of(entry: &'a JournalEntry) -> Self {
         let stand = entry.course.stand();
         let progress = entry.progress();
         Self {
@@ -84,17 +84,17 @@ impl<'a> View<'a> {
     }
 }
 
-fn owned(headers: &HeaderMap) -> Vec<(String, Text)> {
+fn owned(headers: &HeaderMap) -> Vec<(String, HeaderText)> {
     headers
         .iter()
         .map(|(name, value)| (name.to_string(), text(value)))
         .collect()
 }
 
-fn text(value: &HeaderValue) -> Text {
+fn text(value: &HeaderValue) -> HeaderText {
     match str::from_utf8(value.as_bytes()) {
-        Ok(text) => Text::Utf8(text.to_owned()),
-        Err(_) => Text::Bytes {
+        Ok(text) => HeaderText::Utf8(text.to_owned()),
+        Err(_) => HeaderText::Bytes {
             hex: hex::encode(value.as_bytes()),
         },
     }

@@ -3,7 +3,7 @@
 use yaml_serde::{Mapping, Value};
 
 use super::manifest::{Patch, head, indented, map, patches, yaml};
-use super::parts::{INFLATING, MANAGER, Parts, ROUTER};
+use super::parts::{INFLATING, MANAGER, MeshParts, ROUTER};
 use crate::envoy_config::place;
 use crate::envoy_config::upstreams::socket_address;
 use crate::host_port::HostPort;
@@ -50,7 +50,7 @@ filter's metrics. (Credentials and the filter for accounts are mounted here too,
 ///
 /// # Errors
 /// The place that the configuration does not have.
-pub fn gateway(parts: &Parts) -> Result<String, String> {
+pub fn gateway(parts: &MeshParts) -> Result<String, String> {
     let manager = format!("..filters[?(@.name=='{MANAGER}')].typed_config");
     let mut all = vec![listener(
         WHY_BUFFER,
@@ -107,7 +107,7 @@ pub fn gateway(parts: &Parts) -> Result<String, String> {
 ///
 /// # Errors
 /// The place that the configuration does not have.
-pub fn failover(parts: &Parts) -> Result<String, String> {
+pub fn failover(parts: &MeshParts) -> Result<String, String> {
     let mut config = parts.plugin()?;
     let vm = place::find(&mut config, &["vm_config"])?.clone();
     let log = parts.attempt_log.clone();
@@ -135,7 +135,7 @@ pub fn failover(parts: &Parts) -> Result<String, String> {
 ///
 /// # Errors
 /// It cannot be written.
-pub fn bootstrap(parts: &Parts) -> Result<String, String> {
+pub fn bootstrap(parts: &MeshParts) -> Result<String, String> {
     let resource = map([
         ("apiVersion", "gateway.envoyproxy.io/v1alpha1".into()),
         ("kind", "EnvoyProxy".into()),

@@ -3,7 +3,7 @@
 use yaml_serde::{Mapping, Value};
 
 use super::manifest::{Patch, head, indented, map, patches};
-use super::parts::{FILTER, INFLATING, MANAGER, Parts, ROUTER};
+use super::parts::{FILTER, INFLATING, MANAGER, MeshParts, ROUTER};
 use crate::envoy_config::place;
 
 const WASM: &str = "type.googleapis.com/envoy.extensions.filters.http.wasm.v3.Wasm";
@@ -51,7 +51,7 @@ take it by the annotation  sidecar.istio.io/bootstrapOverride: trilane-bootstrap
 ///
 /// # Errors
 /// The place that the configuration does not have.
-pub fn gateway(parts: &Parts, image: &str) -> Result<String, String> {
+pub fn gateway(parts: &MeshParts, image: &str) -> Result<String, String> {
     let manager = map([
         ("name", MANAGER.into()),
         ("typed_config", with_type(MANAGER_TYPE, &parts.manager)),
@@ -115,7 +115,7 @@ pub fn gateway(parts: &Parts, image: &str) -> Result<String, String> {
 ///
 /// # Errors
 /// The place that the configuration does not have.
-pub fn failover(parts: &Parts) -> Result<String, String> {
+pub fn failover(parts: &MeshParts) -> Result<String, String> {
     let mut filter = parts.filter(FILTER)?;
     let from_file = map([("@type", WASM.into()), ("config", plugin(parts)?)]);
     place::set(&mut filter, &["typed_config"], from_file)?;
@@ -137,7 +137,7 @@ pub fn failover(parts: &Parts) -> Result<String, String> {
 ///
 /// # Errors
 /// It cannot be written.
-pub fn bootstrap(parts: &Parts) -> Result<String, String> {
+pub fn bootstrap(parts: &MeshParts) -> Result<String, String> {
     let resource = map([
         ("apiVersion", "v1".into()),
         ("kind", "ConfigMap".into()),
@@ -152,14 +152,14 @@ pub fn bootstrap(parts: &Parts) -> Result<String, String> {
 }
 
 /// The filter's settings, by which it loads the document.
-fn plugin(parts: &Parts) -> Result<Value, String> {
+fn plugin(parts: &MeshParts) -> Result<Value, String> {
     let mut config = parts.plugin()?;
     place::set(&mut config, &["configuration", "value"], SOURCE)?;
     Ok(config)
 }
 
 /// The resource by which Istio's agent fetches the filter's image.
-fn fetched(parts: &Parts, image: &str) -> Result<Value, String> {
+fn fetched(parts: &MeshParts, image: &str) -> Result<Value, String> {
     let uri = map([
         ("uri", format!("oci://{image}").into()),
         ("cluster", "_".into()),

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use yaml_serde::Value;
 
-use self::parts::Parts;
+use self::parts::MeshParts;
 use super::change;
 use crate::render::ControlPlane;
 
@@ -24,7 +24,7 @@ pub struct MeshSettings {
     /// Which control plane.
     pub control_plane: ControlPlane,
     /// Which of its resources.
-    pub part: Part,
+    pub part: MeshPart,
     /// The image of the filter, without a scheme.
     pub image: String,
     /// The filter as a file of the pods, if it is elsewhere than in the original.
@@ -33,7 +33,7 @@ pub struct MeshSettings {
 
 /// One of a control plane's resources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Part {
+pub enum MeshPart {
     /// All that every gateway needs
     Gateway,
     /// What groups with several accounts need besides: the filter must be a file of the pods
@@ -50,13 +50,13 @@ pub fn text(mut config: Value, settings: &MeshSettings) -> Result<String, String
     if let Some(file) = &settings.filter {
         change::filter(&mut config, file)?;
     }
-    let parts = Parts::of(config)?;
+    let parts = MeshParts::of(config)?;
     match (settings.control_plane, settings.part) {
-        (ControlPlane::Istio, Part::Gateway) => istio::gateway(&parts, &settings.image),
-        (ControlPlane::Istio, Part::Failover) => istio::failover(&parts),
-        (ControlPlane::Istio, Part::Bootstrap) => istio::bootstrap(&parts),
-        (ControlPlane::EnvoyGateway, Part::Gateway) => envoy_gateway::gateway(&parts),
-        (ControlPlane::EnvoyGateway, Part::Failover) => envoy_gateway::failover(&parts),
-        (ControlPlane::EnvoyGateway, Part::Bootstrap) => envoy_gateway::bootstrap(&parts),
+        (ControlPlane::Istio, MeshPart::Gateway) => istio::gateway(&parts, &settings.image),
+        (ControlPlane::Istio, MeshPart::Failover) => istio::failover(&parts),
+        (ControlPlane::Istio, MeshPart::Bootstrap) => istio::bootstrap(&parts),
+        (ControlPlane::EnvoyGateway, MeshPart::Gateway) => envoy_gateway::gateway(&parts),
+        (ControlPlane::EnvoyGateway, MeshPart::Failover) => envoy_gateway::failover(&parts),
+        (ControlPlane::EnvoyGateway, MeshPart::Bootstrap) => envoy_gateway::bootstrap(&parts),
     }
 }

@@ -26,7 +26,7 @@ const INTERNAL_LISTENER: &str = "envoy.bootstrap.internal_listener";
 
 /// The parts.
 #[derive(Debug)]
-pub struct Parts {
+pub struct MeshParts {
     /// How much of one connection is read at once, in bytes.
     pub buffer: Value,
     /// The settings of the HTTP connection manager, but for those of the control plane.
@@ -50,7 +50,7 @@ pub struct Parts {
     pub statistics: Value,
 }
 
-impl Parts {
+impl MeshParts {
     /// Takes them out of a configuration.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ use serde_json::json;
 use trilane_console::feed::{FeedVersions, PageError, PageRequest};
 
 use self::reading::ReadKeys;
-use self::store::Store;
+use self::store::KeysFileStore;
 use super::watch::{FileState, ReloadableFile};
 use crate::tell::Teller;
 use crate::watched_files::WatchedFiles;
@@ -37,7 +37,7 @@ pub struct KeysFile {
 
 #[derive(Debug)]
 struct LoadedKeys {
-    store: Store,
+    store: KeysFileStore,
     /// Device and inode of the file that this came from.
     from: Option<(u64, u64)>,
 }
@@ -58,7 +58,10 @@ impl KeysFile {
         self.known.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn with<T>(&self, what: impl FnOnce(&Store) -> Result<T, PageError>) -> Result<T, PageError> {
+    fn with<T>(
+        &self,
+        what: impl FnOnce(&KeysFileStore) -> Result<T, PageError>,
+    ) -> Result<T, PageError> {
         match &*self.known() {
             Some(known) => what(&known.store),
             None => Err(PageError::Unready(
@@ -110,7 +113,7 @@ impl KeysFile {
     fn accept(&self, reading: ReadKeys) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         let known = known.get_or_insert_with(|| LoadedKeys {
-            store: Store::new(self.feed.clone()),
+            store: KeysFileStore::new(self.feed.clone()),
             from: None,
         });
         known.from = fs::metadata(&self.file).ok().as_ref().map(inode);

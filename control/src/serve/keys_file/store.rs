@@ -11,7 +11,7 @@ use super::reading::ReadKeys;
 
 /// Keys, and removals of keys. Each has a version of its own.
 #[derive(Debug)]
-pub struct Store {
+pub struct KeysFileStore {
     standing: FeedVersions,
     entries: BTreeMap<Digest, StoredEntry>,
     order: BTreeMap<u64, Digest>,
@@ -36,7 +36,7 @@ pub struct StoreChanges {
     pub removed: usize,
 }
 
-impl Store {
+impl KeysFileStore {
     /// An empty store: the sequence `feed`, whose first version has no keys.
     pub fn new(feed: String) -> Self {
         Self {

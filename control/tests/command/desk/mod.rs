@@ -7,6 +7,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+use crate::command_output::CommandOutput;
+
 /// The document of most tests.
 pub const DOCUMENT: &str = include_str!("document.json");
 /// A key that the document knows as `key_a`. What begins like it is never shown.
@@ -16,21 +18,6 @@ pub const SECRET: &str = "sk-dont-tell";
 
 /// A temporary directory.
 pub struct Desk(tempfile::TempDir);
-
-/// What the command says and how it ends.
-#[derive(Debug)]
-pub struct Ran {
-    pub code: i32,
-    pub out: String,
-    pub err: String,
-}
-
-impl Ran {
-    /// Its output as JSON.
-    pub fn json(&self) -> Value {
-        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
-    }
-}
 
 impl Desk {
     /// With [`DOCUMENT`] as `gateway.json` and [`KEY`] in `key.txt`.
@@ -71,12 +58,12 @@ impl Desk {
     }
 
     /// Runs the command here.
-    pub fn run(&self, args: &[&str]) -> Ran {
+    pub fn run(&self, args: &[&str]) -> CommandOutput {
         self.run_with(args, b"")
     }
 
     /// The same with this on standard input.
-    pub fn run_with(&self, args: &[&str], input: &[u8]) -> Ran {
+    pub fn run_with(&self, args: &[&str], input: &[u8]) -> CommandOutput {
         let mut child = self.command(args).spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         let input = input.to_vec();
@@ -94,7 +81,7 @@ impl Desk {
             );
         }
         let code = output.status.code().unwrap();
-        Ran { code, out, err }
+        CommandOutput { code, out, err }
     }
 
     /// The command, not yet begun.

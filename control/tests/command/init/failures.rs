@@ -1,17 +1,17 @@
 //! What came back instead of a list, in a sentence each; nothing is written.
 
-use super::vendor::{self, Vendor};
+use super::vendor::{self, VendorServer};
 use super::{at, init};
 use crate::desk::Desk;
 
-fn of(status: u16, body: &'static str) -> Vendor {
-    Vendor::new(move |_| (status, body.to_owned()))
+fn of(status: u16, body: &'static str) -> VendorServer {
+    VendorServer::new(move |_| (status, body.to_owned()))
 }
 
 #[test]
 fn each_has_its_sentence() {
     let gone = of(200, "").url("");
-    let wrong_a = vendor::Vendor::new(|_| {
+    let wrong_a = vendor::VendorServer::new(|_| {
         (
             401,
             r#"{"error":{"message":"sk-dont-tell-vendor is wrong"}}"#.to_owned(),

@@ -5,14 +5,14 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::json;
 
-use super::vendor::{self, Vendor};
+use super::vendor::{self, VendorServer};
 use super::{CREDENTIAL, at, init, init_with};
 use crate::desk::Desk;
 
 /// Name, stand-in, path of its base, protocol, what the models have, what is said.
 type PresetCase = (
     &'static str,
-    Vendor,
+    VendorServer,
     &'static str,
     &'static str,
     serde_json::Value,

@@ -116,7 +116,7 @@ fn a_budget_needs_every_price_and_no_price_is_invented() {
 
 #[test]
 fn an_address_without_a_list_takes_named_models_untested() {
-    let vendor = vendor::Vendor::new(|_| (404, "{}".to_owned()));
+    let vendor = vendor::VendorServer::new(|_| (404, "{}".to_owned()));
     let address = format!("compatible={}", vendor.url("/v1"));
     let desk = Desk::new();
     let ran = init(

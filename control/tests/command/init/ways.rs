@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::vendor::{self, Vendor};
+use super::vendor::{self, VendorServer};
 use super::{at, init_with};
 use crate::desk::Desk;
 
 #[test]
 fn a_proxy_of_the_environment_is_used_and_written() {
     // A proxy that makes the tunnel, and is the vendor at its other end.
-    let proxy = Vendor::new(|asked| match asked.method.as_str() {
+    let proxy = VendorServer::new(|asked| match asked.method.as_str() {
         "CONNECT" => (200, String::new()),
         _ => (
             200,

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 use super::keeping::{by_hand, many, names};
 use super::running::Running;
-use super::site::{Ran, Site, group};
+use super::site::{Site, SiteChange, group};
+use crate::command_output::CommandOutput;
 
 const PLACE: &str = "there/gateway.json";
 /// Longer than any test.
@@ -18,7 +19,7 @@ const LONG: [&str; 4] = ["--publish", PLACE, "--settle", "600"];
 const CLUSTERS: &str = "wrote /site/out/clusters/clusters.json";
 const PUBLISHED: &str = "published /site/there/gateway.json";
 
-fn publish(site: &Site, settle: &str) -> Ran {
+fn publish(site: &Site, settle: &str) -> CommandOutput {
     site.render(&["--publish", PLACE, "--settle", settle])
 }
 
@@ -261,8 +262,7 @@ fn new_clusters_lead() {
 
 #[test]
 fn what_is_refused_is_not_published() {
-    type Change = fn(&Site);
-    let cases: [(&str, Change); 3] = [
+    let cases: [(&str, SiteChange); 3] = [
         ("no JSON", |site| site.write("document.json", "{")),
         ("a bad url", |site| {
             site.change(|document| {

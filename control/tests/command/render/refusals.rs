@@ -4,13 +4,11 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::site::{Site, group};
-
-type Change = fn(&Site);
+use super::site::{Site, SiteChange, group};
 
 #[test]
 fn every_problem_is_named_and_nothing_written() {
-    let cases: [(&str, Change, &[&str]); 9] = [
+    let cases: [(&str, SiteChange, &[&str]); 9] = [
         (
             "two mistakes in the document",
             |site| {

@@ -7,21 +7,18 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use crate::command_output::CommandOutput;
+
 /// What every credential of a site has in it.
 pub const SECRET: &str = "sk-dont-tell-";
 /// The document of most tests: one account alone, four together, of every kind.
 pub const DOCUMENT: &str = include_str!("document.json");
 
+/// What changes on a host.
+pub type SiteChange = fn(&Site);
+
 /// A temporary host.
 pub struct Site(tempfile::TempDir);
-
-/// What the command says and how it ends.
-#[derive(Debug)]
-pub struct Ran {
-    pub code: i32,
-    pub out: String,
-    pub err: String,
-}
 
 impl Site {
     /// All that [`DOCUMENT`] needs, and nothing rendered yet.
@@ -54,7 +51,7 @@ impl Site {
     }
 
     /// Runs `trilane render` with these options and no others.
-    pub fn run(&self, args: &[&str]) -> Ran {
+    pub fn run(&self, args: &[&str]) -> CommandOutput {
         let output = Command::new(env!("CARGO_BIN_EXE_trilane"))
             .arg("render")
             .args(args)
@@ -65,11 +62,11 @@ impl Site {
         let (out, err) = (text(output.stdout), text(output.stderr));
         assert!(!out.contains(SECRET) && !err.contains(SECRET), "{out}{err}");
         let code = output.status.code().unwrap();
-        Ran { code, out, err }
+        CommandOutput { code, out, err }
     }
 
     /// Renders the document into `out`, with these options on top.
-    pub fn render(&self, more: &[&str]) -> Ran {
+    pub fn render(&self, more: &[&str]) -> CommandOutput {
         let mut args = vec![
             "--document",
             "document.json",

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::running::Running;
-use super::site::{Site, group};
+use super::site::{Site, SiteChange, group};
 
 const CLUSTERS: &str = "wrote /site/out/clusters/clusters.json";
 const ALL: &str = "accounts: 5, in sources: 2";
@@ -62,13 +62,11 @@ fn every_change_is_followed() {
     assert_eq!(watch.end("-TERM"), (Some(0), String::new()));
 }
 
-type Change = fn(&Site);
-
 #[test]
 fn it_ends_at_once_and_well() {
     let missing = |site: &Site| fs::remove_file(site.path("document.json")).unwrap();
     let there = |_: &Site| {};
-    let cases: [(&str, Change, &str, &str); 3] = [
+    let cases: [(&str, SiteChange, &str, &str); 3] = [
         ("while it waits", missing, "waiting", "-INT"),
         ("while it stays", there, ALL, "-INT"),
         (

@@ -2,13 +2,13 @@
 
 use std::fs;
 
-use super::http::Reply;
+use super::http::FeedReply;
 use super::running::{Serve, replace};
 
 const GOOD: &str =
     r#"{"groups": [{"id": "g", "protocol": "A", "multiplier": "1", "cluster": "c"}], "keys": []}"#;
 
-fn tag(reply: &Reply) -> String {
+fn tag(reply: &FeedReply) -> String {
     reply.headers["etag"].clone()
 }
 

@@ -7,21 +7,21 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::reader::Reader;
+use super::reader::FeedReader;
 use super::running::{Serve, replace, sha256};
 
-struct Site {
+struct FeedFile {
     directory: tempfile::TempDir,
     file: PathBuf,
 }
 
-fn site() -> Site {
+fn site() -> FeedFile {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("keys.jsonl");
-    Site { directory, file }
+    FeedFile { directory, file }
 }
 
-impl Site {
+impl FeedFile {
     fn serve(&self, more: &[&str]) -> Serve {
         Serve::new(
             self.directory.path(),
@@ -41,7 +41,7 @@ fn lines(keys: &BTreeMap<u64, &str>) -> String {
         .collect()
 }
 
-fn same(reader: &Reader, keys: &BTreeMap<u64, &str>, case: &str) {
+fn same(reader: &FeedReader, keys: &BTreeMap<u64, &str>, case: &str) {
     let want: BTreeMap<_, _> = keys
         .iter()
         .map(|(number, group)| {
@@ -60,7 +60,7 @@ fn replaced_appended_and_refused() {
     let mut keys: BTreeMap<u64, &str> = (0..20).map(|number| (number, "g")).collect();
     fs::write(&site.file, lines(&keys)).unwrap();
     let mut serve = site.serve(&[]);
-    let mut reader = Reader::new();
+    let mut reader = FeedReader::new();
     reader.finish(7, serve.ask());
     same(&reader, &keys, "the first reading");
     let version = serve.version();
@@ -126,7 +126,7 @@ fn limits() {
         with(2, r#"{"requests_per_minute": 6}"#),
     ]);
     let mut serve = site.serve(&[]);
-    let mut reader = Reader::new();
+    let mut reader = FeedReader::new();
     let mut read = |serve: &Serve| {
         reader.finish(7, serve.ask());
         [0, 1, 2].map(|number| reader.keys()[&sha256(number)]["limits"].clone())
@@ -212,7 +212,7 @@ fn a_restart_is_another_feed_and_loses_nothing() {
     fs::write(&site.file, lines(&keys)).unwrap();
     let serve = site.serve(&[]);
     let feed = serve.get("/keys").json()["feed"].clone();
-    let mut reader = Reader::new();
+    let mut reader = FeedReader::new();
     reader.finish(100, serve.ask());
     drop(serve);
     keys.remove(&4);

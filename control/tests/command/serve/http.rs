@@ -9,13 +9,13 @@ use serde_json::Value;
 
 /// An answer.
 #[derive(Debug)]
-pub struct Reply {
+pub struct FeedReply {
     pub status: u16,
     pub headers: BTreeMap<String, String>,
     pub body: Vec<u8>,
 }
 
-impl Reply {
+impl FeedReply {
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
@@ -28,9 +28,9 @@ impl Reply {
 
 /// A connection that stays open.
 #[derive(Debug)]
-pub struct Line(BufReader<TcpStream>);
+pub struct OpenConnection(BufReader<TcpStream>);
 
-impl Line {
+impl OpenConnection {
     pub fn new(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).unwrap();
         stream
@@ -44,11 +44,11 @@ impl Line {
         self.0.get_mut().write_all(text.as_bytes()).unwrap();
     }
 
-    pub fn get(&mut self, path: &str, headers: &[(&str, &str)]) -> Reply {
+    pub fn get(&mut self, path: &str, headers: &[(&str, &str)]) -> FeedReply {
         self.ask("GET", path, headers)
     }
 
-    pub fn ask(&mut self, method: &str, path: &str, headers: &[(&str, &str)]) -> Reply {
+    pub fn ask(&mut self, method: &str, path: &str, headers: &[(&str, &str)]) -> FeedReply {
         let mut head = format!("{method} {path} HTTP/1.1\r\nhost: keys.internal\r\n");
         for (name, value) in headers {
             head += &format!("{name}: {value}\r\n");
@@ -59,7 +59,7 @@ impl Line {
     }
 
     /// The next answer; `None` at the end.
-    pub fn reply(&mut self, with_body: bool) -> Option<Reply> {
+    pub fn reply(&mut self, with_body: bool) -> Option<FeedReply> {
         let mut line = String::new();
         if self.0.read_line(&mut line).ok()? == 0 {
             return None;
@@ -86,7 +86,7 @@ impl Line {
             }
         ];
         self.0.read_exact(&mut body).ok()?;
-        Some(Reply {
+        Some(FeedReply {
             status,
             headers,
             body,

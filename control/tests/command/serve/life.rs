@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::http::Line;
-use super::reader::Reader;
+use super::http::OpenConnection;
+use super::reader::FeedReader;
 use super::running::Serve;
 use super::sqlite::{insert, program, serve, table};
 
@@ -14,8 +14,8 @@ fn a_hundred_connections_read_all_keys() {
     let program = program(directory.path());
     insert(&program, 0..2000);
     let want = table(&program);
-    let mut lines: Vec<Line> = (0..100).map(|_| server.line()).collect();
-    let mut readers: Vec<Reader> = (0..100).map(|_| Reader::new()).collect();
+    let mut lines: Vec<OpenConnection> = (0..100).map(|_| server.line()).collect();
+    let mut readers: Vec<FeedReader> = (0..100).map(|_| FeedReader::new()).collect();
     // All are open at once, and each goes on with its own.
     for limit in [700, 701, 702] {
         for (line, reader) in lines.iter_mut().zip(&mut readers) {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::reader::Reader;
+use super::reader::FeedReader;
 use super::running::sha256;
 use super::sqlite::{insert, program, serve, table};
 use super::statements::{Changes, Fails, all};
@@ -35,7 +35,7 @@ fn a_database_of_an_earlier_form() {
         before,
         "nobody has to read anew"
     );
-    let mut reader = Reader::new();
+    let mut reader = FeedReader::new();
     reader.finish(100, first.ask());
     assert_eq!(reader.keys(), table(&program));
     insert(&program, 3..4);

@@ -5,7 +5,7 @@ use std::fs;
 use rusqlite::types::Value as Sql;
 use serde_json::{Value, json};
 
-use super::reader::Reader;
+use super::reader::FeedReader;
 use super::running::{Serve, sha256};
 use super::sqlite::{insert, program, serve, table};
 use super::statements::{Changes, Fails, all};
@@ -35,7 +35,7 @@ fn a_database_of_0_1() {
         before,
         "nobody has to read anew"
     );
-    let mut reader = Reader::new();
+    let mut reader = FeedReader::new();
     reader.finish(100, server.ask());
     assert_eq!(reader.keys(), table(&program));
     let put = "UPDATE keys SET owner = 'sales', label = 'a', created_at = 'b' WHERE id = 'k1'";
@@ -107,7 +107,7 @@ fn an_owner_past_the_triggers() {
     ] {
         let put = "UPDATE key_changes SET owner = CAST(?1 AS TEXT) WHERE id = 'k1'";
         program.execute(put, [owner]).unwrap();
-        let mut reader = Reader::new();
+        let mut reader = FeedReader::new();
         reader.finish(100, server.ask());
         let want = json!({"id": "k1", "group": "g"});
         assert_eq!(reader.keys()[&sha256(1)], want, "{case}");
@@ -116,7 +116,7 @@ fn an_owner_past_the_triggers() {
 
 /// What both kinds of loaders are told of the same keys, and that one goes on as the other when it is exchanged.
 fn told(server: &Serve, want: &[(u64, Value)], case: &str) {
-    let (mut today, mut before) = (Reader::new(), Reader::new());
+    let (mut today, mut before) = (FeedReader::new(), FeedReader::new());
     today.finish(2, server.ask());
     before.finish(2, server.ask_as_0_1());
     for (number, want) in want {

@@ -9,7 +9,7 @@ pub type Terms = Value;
 
 /// What is known of the feed.
 #[derive(Debug, Default)]
-pub struct Reader {
+pub struct FeedReader {
     feed: Option<String>,
     cursor: Option<String>,
     epoch: u64,
@@ -24,7 +24,7 @@ pub struct Reader {
     pub behind: u32,
 }
 
-impl Reader {
+impl FeedReader {
     /// One that knows nothing.
     pub fn new() -> Self {
         let mut reader = Self::default();

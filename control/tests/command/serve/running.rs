@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use trilane::feed::{FORMAT, FORMAT_HEADER};
 
-use super::http::{Line, Reply};
+use super::http::{FeedReply, OpenConnection};
 
 /// How long something may take.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -84,11 +84,11 @@ impl Serve {
         self.address
     }
 
-    pub fn line(&self) -> Line {
-        Line::new(self.address)
+    pub fn line(&self) -> OpenConnection {
+        OpenConnection::new(self.address)
     }
 
-    pub fn get(&self, path: &str) -> Reply {
+    pub fn get(&self, path: &str) -> FeedReply {
         self.line().get(path, &[("connection", "close")])
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use super::reader::Reader;
+use super::reader::FeedReader;
 use super::running::{Serve, sha256};
 
 /// A server over `keys.db` in a directory.
@@ -76,7 +76,7 @@ fn a_restart_goes_on_where_it_was() {
     let first = serve(at, &[]);
     let program = program(at);
     insert(&program, 0..100);
-    let mut reader = Reader::new();
+    let mut reader = FeedReader::new();
     reader.step(30, first.ask());
     let feed = first.get("/healthz").json()["keys"]["feed"].clone();
     drop(first);
@@ -99,7 +99,7 @@ fn several_servers_of_one_database_agree() {
     });
     let program = program(at);
     insert(&program, 0..60);
-    let mut reader = Reader::new();
+    let mut reader = FeedReader::new();
     for turn in 0_usize.. {
         if turn % 3 == 0 && turn < 30 {
             let sql = format!(
@@ -132,7 +132,8 @@ fn removals_are_kept_for_a_time() {
     let server = serve(at, &[]);
     let program = program(at);
     insert(&program, 0..10);
-    let [mut stays, mut old, mut within] = [Reader::new(), Reader::new(), Reader::new()];
+    let [mut stays, mut old, mut within] =
+        [FeedReader::new(), FeedReader::new(), FeedReader::new()];
     old.finish(100, server.ask());
     program
         .execute("DELETE FROM keys WHERE id IN ('k3', 'k4')", [])
@@ -193,7 +194,7 @@ fn a_restored_backup() {
     first
         .execute("VACUUM INTO ?1", [at.join("backup.db").to_str().unwrap()])
         .unwrap();
-    let mut forgot = Reader::new();
+    let mut forgot = FeedReader::new();
     forgot.finish(100, server.ask());
     insert(&first, 10..12);
     first
@@ -207,7 +208,7 @@ fn a_restored_backup() {
     std::fs::rename(at.join("backup.db"), at.join("keys.db")).unwrap();
 
     // The server sees that it is another file. The feed is behind: nothing is lost and nothing comes back.
-    let mut told = Reader::new();
+    let mut told = FeedReader::new();
     told.finish(100, server.ask());
     let second = program(at);
     forgot.finish(100, server.ask());

@@ -2,19 +2,19 @@
 
 use rusqlite::Connection;
 
-use super::reader::Reader;
+use super::reader::FeedReader;
 use super::running::sha256;
 use super::sqlite::{insert, program, serve, table};
 
 /// What a statement does to the feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Does {
+pub enum StatementEffect {
     /// So many changes.
     Changes(usize),
     /// It is refused, with this.
     Fails(&'static str),
 }
-pub use Does::{Changes, Fails};
+pub use StatementEffect::{Changes, Fails};
 
 #[test]
 fn every_statement() {
@@ -186,7 +186,7 @@ fn every_statement() {
 }
 
 /// Whatever is set about recursive triggers.
-pub fn all(cases: &[(String, Does)]) {
+pub fn all(cases: &[(String, StatementEffect)]) {
     let directory = tempfile::tempdir().unwrap();
     let server = serve(directory.path(), &[]);
     for recursive in ["OFF", "ON"] {
@@ -200,13 +200,18 @@ pub fn all(cases: &[(String, Does)]) {
     }
 }
 
-fn check(program: &Connection, statement: &str, does: Does, server: &super::running::Serve) {
+fn check(
+    program: &Connection,
+    statement: &str,
+    does: StatementEffect,
+    server: &super::running::Serve,
+) {
     program.execute("DELETE FROM keys", []).unwrap();
     insert(program, 1..5);
     program
         .execute("DELETE FROM keys WHERE id = 'k4'", [])
         .unwrap();
-    let mut reader = Reader::new();
+    let mut reader = FeedReader::new();
     reader.finish(100, server.ask());
     assert_eq!(reader.keys(), table(program));
     let cursor = reader.cursor().to_owned();
@@ -226,7 +231,7 @@ fn check(program: &Connection, statement: &str, does: Does, server: &super::runn
     }
     reader.finish(1, server.ask());
     assert_eq!(reader.keys(), table(program), "{statement}");
-    let mut anew = Reader::new();
+    let mut anew = FeedReader::new();
     anew.finish(2, server.ask());
     assert_eq!(anew.keys(), table(program), "{statement}: a full reading");
 }

@@ -8,6 +8,8 @@ use std::process::{Command, Output, Stdio};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
+use crate::command_output::CommandOutput;
+
 /// A ledger line with all that the gateway writes, and these members on top.
 pub fn line(timestamp: &str, more: &str) -> String {
     let comma = if more.is_empty() { "" } else { "," };
@@ -62,23 +64,8 @@ pub fn small() -> String {
     .concat()
 }
 
-/// What the command says and how it ends.
-#[derive(Debug)]
-pub struct Ran {
-    pub code: i32,
-    pub out: String,
-    pub err: String,
-}
-
-impl Ran {
-    /// Its output as JSON.
-    pub fn json(&self) -> serde_json::Value {
-        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
-    }
-}
-
 /// Runs `trilane usage` with this on its standard input.
-pub fn usage<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>, input: &[u8]) -> Ran {
+pub fn usage<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>, input: &[u8]) -> CommandOutput {
     let mut child = Command::new(env!("CARGO_BIN_EXE_trilane"))
         .arg("usage")
         .args(args)
@@ -97,7 +84,7 @@ pub fn usage<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>, input: &[u8]) -
         stderr,
     } = child.wait_with_output().unwrap();
     writer.join().unwrap();
-    Ran {
+    CommandOutput {
         code: status.code().unwrap(),
         out: String::from_utf8(stdout).unwrap(),
         err: String::from_utf8(stderr).unwrap(),

@@ -3,7 +3,8 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use crate::desk::{Desk, Ran};
+use crate::command_output::CommandOutput;
+use crate::desk::Desk;
 
 /// A program that says that it is Envoy of this version, and does nothing else.
 fn envoy(desk: &Desk, version: &str) -> String {
@@ -16,7 +17,7 @@ fn envoy(desk: &Desk, version: &str) -> String {
 }
 
 /// Runs `trilane up` with that Envoy, in `data`.
-fn up(desk: &Desk, version: &str, args: &[&str]) -> Ran {
+fn up(desk: &Desk, version: &str, args: &[&str]) -> CommandOutput {
     let envoy = envoy(desk, version);
     let options = [
         "up",

@@ -24,7 +24,7 @@ use trilane::limits::{
 
 use trilane::shared_data::{Conflict, SharedData};
 
-use crate::kinds::Kind;
+use crate::kinds::ExchangeKind;
 
 const DOCUMENT: &[u8] = include_bytes!("../../../../envoy/gateway.json");
 /// How much of a request Envoy hands over at a time, in bytes.
@@ -55,7 +55,7 @@ impl Setting {
         let world = Memory {
             records,
             micros: Cell::new(0),
-            accounts: Values::default(),
+            accounts: SharedValues::default(),
             requests: Registry::default(),
         };
         for group in compiled.policy.groups() {
@@ -81,7 +81,7 @@ impl Setting {
 
 /// Runs one exchange and gives its record. Panics where it does not end as its kind says, for then something else
 /// would be counted.
-pub fn run(kind: &Kind, setting: &Setting) -> Record {
+pub fn run(kind: &ExchangeKind, setting: &Setting) -> Record {
     let Setting { in_force, world } = setting;
     let mut exchange = Exchange::default();
     let head = Head::handed_over(black_box(&kind.head).clone());
@@ -110,7 +110,7 @@ pub fn run(kind: &Kind, setting: &Setting) -> Record {
     record
 }
 
-fn answer(exchange: &mut Exchange, kind: &Kind, world: &Memory) {
+fn answer(exchange: &mut Exchange, kind: &ExchangeKind, world: &Memory) {
     let head = exchange.on_response_head(&Good, false, world);
     assert!(matches!(head, Outcome::Continue(_)), "{}", kind.name);
     for piece in kind.answer.chunks(ANSWER_PIECE) {
@@ -159,15 +159,15 @@ impl StreamEnd for Whole {
 pub struct Memory {
     records: BTreeMap<String, Vec<u8>>,
     micros: Cell<u64>,
-    accounts: Values,
+    accounts: SharedValues,
     requests: Registry,
 }
 
 /// Shared data with one reader and writer.
 #[derive(Debug, Default)]
-struct Values(RefCell<BTreeMap<String, Vec<u8>>>);
+struct SharedValues(RefCell<BTreeMap<String, Vec<u8>>>);
 
-impl SharedData for Values {
+impl SharedData for SharedValues {
     fn get(&self, name: &str) -> (Option<Vec<u8>>, Option<u32>) {
         (self.0.borrow().get(name).cloned(), None)
     }
@@ -178,7 +178,7 @@ impl SharedData for Values {
     }
 }
 
-impl Clocks for Values {
+impl Clocks for SharedValues {
     fn wall_us(&self) -> u64 {
         0
     }
@@ -188,7 +188,7 @@ impl Clocks for Values {
     }
 }
 
-impl Stats for Values {
+impl Stats for SharedValues {
     fn define(&self, _: StatKind, _: &str) -> StatId {
         None
     }

@@ -2,9 +2,9 @@
 
 use crate::head;
 use crate::payloads::{
-    CHINESE, Place, chat_json, chat_json_of, chat_stream, escaped, generate_json, generate_prompt,
-    generate_stream, messages_stream, prompt, prompt_of, prompt_with_numbers, prompt_with_tools,
-    responses_stream,
+    CHINESE, ModelPosition, chat_json, chat_json_of, chat_stream, escaped, generate_json,
+    generate_prompt, generate_stream, messages_stream, prompt, prompt_of, prompt_with_numbers,
+    prompt_with_tools, responses_stream,
 };
 
 /// The names of all kinds.
@@ -28,7 +28,7 @@ pub const KINDS: [&str; 15] = [
 
 /// A kind of exchange.
 #[derive(Debug)]
-pub struct Kind {
+pub struct ExchangeKind {
     /// What it is called.
     pub name: &'static str,
     /// The request's head, as [`head::handed_over`] makes it.
@@ -48,7 +48,7 @@ const KEY_C: (&str, &str) = ("x-goog-api-key", "trilane-demo-c");
 const KILO: usize = 1024;
 
 /// The kind of this name.
-pub fn kind(name: &str) -> Option<Kind> {
+pub fn kind(name: &str) -> Option<ExchangeKind> {
     let name = KINDS.into_iter().find(|known| *known == name)?;
     let chat = |size, place, stream| prompt("gpt-5.1", size, place, stream);
     Some(match name {
@@ -56,21 +56,21 @@ pub fn kind(name: &str) -> Option<Kind> {
             name,
             CHAT,
             KEY_A,
-            chat(KILO, Place::Last, false),
+            chat(KILO, ModelPosition::Last, false),
             chat_json(KILO / 2),
         ),
         "chat-first" => passes(
             name,
             CHAT,
             KEY_A,
-            chat(KILO, Place::First, false),
+            chat(KILO, ModelPosition::First, false),
             chat_json(KILO / 2),
         ),
         "chat-100k" => passes(
             name,
             CHAT,
             KEY_A,
-            chat(100 * KILO, Place::Last, false),
+            chat(100 * KILO, ModelPosition::Last, false),
             chat_json(KILO / 2),
         ),
         "chat-cjk" => passes(
@@ -105,21 +105,21 @@ pub fn kind(name: &str) -> Option<Kind> {
             name,
             CHAT,
             KEY_A,
-            chat(KILO, Place::Last, true),
+            chat(KILO, ModelPosition::Last, true),
             chat_stream(),
         ),
         "responses-stream" => passes(
             name,
             "/v1/responses",
             KEY_A,
-            chat(KILO, Place::Last, true),
+            chat(KILO, ModelPosition::Last, true),
             responses_stream(),
         ),
         "messages-stream" => passes(
             name,
             "/v1/messages",
             KEY_B,
-            prompt("claude-opus-4.5-20251101", KILO, Place::Last, true),
+            prompt("claude-opus-4.5-20251101", KILO, ModelPosition::Last, true),
             messages_stream(),
         ),
         "generate-stream" => passes(
@@ -141,14 +141,14 @@ pub fn kind(name: &str) -> Option<Kind> {
             name,
             CHAT,
             ("authorization", "Bearer wrong"),
-            chat(KILO, Place::Last, false),
+            chat(KILO, ModelPosition::Last, false),
             401,
         ),
         _ => ends(
             name,
             CHAT,
             KEY_A,
-            prompt("gpt-0", KILO, Place::Last, false),
+            prompt("gpt-0", KILO, ModelPosition::Last, false),
             404,
         ),
     })
@@ -161,8 +161,8 @@ fn passes(
     key: (&str, &str),
     body: Vec<u8>,
     answer: Vec<u8>,
-) -> Kind {
-    Kind {
+) -> ExchangeKind {
+    ExchangeKind {
         name,
         head: head::handed_over("POST", path, key, body.len()),
         body,
@@ -172,9 +172,15 @@ fn passes(
 }
 
 /// One that we answer ourselves.
-fn ends(name: &'static str, path: &str, key: (&str, &str), body: Vec<u8>, status: u16) -> Kind {
+fn ends(
+    name: &'static str,
+    path: &str,
+    key: (&str, &str),
+    body: Vec<u8>,
+    status: u16,
+) -> ExchangeKind {
     let method = if body.is_empty() { "GET" } else { "POST" };
-    Kind {
+    ExchangeKind {
         name,
         head: head::handed_over(method, path, key, body.len()),
         body,

@@ -5,7 +5,7 @@ pub const EVENTS: usize = 200;
 
 /// Where a request has its model. SDKs send it near either end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum ModelPosition {
     /// Before the messages.
     First,
     /// Behind them.
@@ -13,7 +13,7 @@ pub enum Place {
 }
 
 /// A prompt of about `size` bytes.
-pub fn prompt(model: &str, size: usize, place: Place, stream: bool) -> Vec<u8> {
+pub fn prompt(model: &str, size: usize, place: ModelPosition, stream: bool) -> Vec<u8> {
     let message = r#"{"role":"user","content":"The quick brown fox jumps over the lazy dog.\nThen \"Again!\", and so on."},"#;
     let messages = message.repeat((size / message.len()).max(1));
     let rest = format!(
@@ -21,8 +21,8 @@ pub fn prompt(model: &str, size: usize, place: Place, stream: bool) -> Vec<u8> {
         messages.trim_end_matches(',')
     );
     match place {
-        Place::First => format!(r#"{{"model":"{model}",{rest}}}"#),
-        Place::Last => format!(r#"{{{rest},"model":"{model}"}}"#),
+        ModelPosition::First => format!(r#"{{"model":"{model}",{rest}}}"#),
+        ModelPosition::Last => format!(r#"{{{rest},"model":"{model}"}}"#),
     }
     .into_bytes()
 }

@@ -4,14 +4,14 @@ use httparse::Status;
 
 /// How a body ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Framing {
+pub enum BodyFraming {
     /// After so many bytes.
     Length(u64),
     /// With the last chunk.
     Chunked,
 }
 
-impl Framing {
+impl BodyFraming {
     /// What the head says. A message without either has no body.
     ///
     /// # Errors
@@ -34,10 +34,10 @@ impl Framing {
 
 /// A body being read.
 #[derive(Debug)]
-pub struct Body(State);
+pub struct BodyReader(BodyState);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum State {
+enum BodyState {
     /// So many bytes are to come.
     Length(u64),
     /// The line with a chunk's size is to come.
@@ -49,19 +49,19 @@ enum State {
     Done,
 }
 
-impl Body {
+impl BodyReader {
     /// A body of which nothing has come yet.
-    pub fn new(framing: Framing) -> Self {
+    pub fn new(framing: BodyFraming) -> Self {
         Self(match framing {
-            Framing::Length(0) => State::Done,
-            Framing::Length(length) => State::Length(length),
-            Framing::Chunked => State::Size,
+            BodyFraming::Length(0) => BodyState::Done,
+            BodyFraming::Length(length) => BodyState::Length(length),
+            BodyFraming::Chunked => BodyState::Size,
         })
     }
 
     /// Whether all of it has come.
     pub fn is_done(&self) -> bool {
-        self.0 == State::Done
+        self.0 == BodyState::Done
     }
 
     /// Reads what has come, hands the content to `sink`, and says how much is done with. The rest is to be given again
@@ -74,33 +74,33 @@ impl Body {
         loop {
             let rest = &bytes[at..];
             match self.0 {
-                State::Done => return Ok(at),
-                State::Length(left) => {
+                BodyState::Done => return Ok(at),
+                BodyState::Length(left) => {
                     let taken = rest.len().min(usize::try_from(left).unwrap_or(usize::MAX));
                     if taken > 0 {
                         sink(&rest[..taken]);
                     }
                     let left = left - taken as u64;
                     self.0 = if left == 0 {
-                        State::Done
+                        BodyState::Done
                     } else {
-                        State::Length(left)
+                        BodyState::Length(left)
                     };
                     return Ok(at + taken);
                 }
-                State::Size => match httparse::parse_chunk_size(rest) {
+                BodyState::Size => match httparse::parse_chunk_size(rest) {
                     Ok(Status::Complete((line, 0))) => {
                         at += line;
-                        self.0 = State::Trailers;
+                        self.0 = BodyState::Trailers;
                     }
                     Ok(Status::Complete((line, size))) => {
                         at += line;
-                        self.0 = State::Chunk(size + 2);
+                        self.0 = BodyState::Chunk(size + 2);
                     }
                     Ok(Status::Partial) => return Ok(at),
                     Err(_) => return Err("a chunk without a size".to_owned()),
                 },
-                State::Chunk(left) => {
+                BodyState::Chunk(left) => {
                     let taken = rest.len().min(usize::try_from(left).unwrap_or(usize::MAX));
                     let content = taken.min(left.saturating_sub(2) as usize);
                     if content > 0 {
@@ -109,18 +109,18 @@ impl Body {
                     at += taken;
                     let left = left - taken as u64;
                     if left > 0 {
-                        self.0 = State::Chunk(left);
+                        self.0 = BodyState::Chunk(left);
                         return Ok(at);
                     }
-                    self.0 = State::Size;
+                    self.0 = BodyState::Size;
                 }
-                State::Trailers => {
+                BodyState::Trailers => {
                     let Some(end) = memchr::memchr(b'\n', rest) else {
                         return Ok(at);
                     };
                     at += end + 1;
                     if rest[..end].trim_ascii().is_empty() {
-                        self.0 = State::Done;
+                        self.0 = BodyState::Done;
                     }
                 }
             }
@@ -134,27 +134,28 @@ mod tests {
 
     #[test]
     fn bodies_come_out_whole_however_they_are_cut() {
-        let cases: [(&str, Framing, &str, &str, usize); 4] = [
-            ("length", Framing::Length(5), "helloHTTP", "hello", 4),
+        let cases: [(&str, BodyFraming, &str, &str, usize); 4] = [
+            ("length", BodyFraming::Length(5), "helloHTTP", "hello", 4),
             (
                 "chunks",
-                Framing::Chunked,
+                BodyFraming::Chunked,
                 "5\r\nhello\r\n7\r\n, world\r\n0\r\n\r\nX",
                 "hello, world",
                 1,
             ),
             (
                 "trailers",
-                Framing::Chunked,
+                BodyFraming::Chunked,
                 "1\r\na\r\n0\r\nx: y\r\n\r\n",
                 "a",
                 0,
             ),
-            ("nothing", Framing::Length(0), "X", "", 1),
+            ("nothing", BodyFraming::Length(0), "X", "", 1),
         ];
         for (name, framing, wire, want, left) in cases {
             for step in 1..=wire.len() {
-                let (mut body, mut got, mut buffer) = (Body::new(framing), Vec::new(), Vec::new());
+                let (mut body, mut got, mut buffer) =
+                    (BodyReader::new(framing), Vec::new(), Vec::new());
                 let mut over = 0;
                 for piece in wire.as_bytes().chunks(step) {
                     buffer.extend_from_slice(piece);
@@ -171,6 +172,10 @@ mod tests {
 
     #[test]
     fn a_size_that_is_none_is_an_error() {
-        assert!(Body::new(Framing::Chunked).feed(b"zz\r\n", |_| {}).is_err());
+        assert!(
+            BodyReader::new(BodyFraming::Chunked)
+                .feed(b"zz\r\n", |_| {})
+                .is_err()
+        );
     }
 }

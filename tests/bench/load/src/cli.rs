@@ -46,11 +46,11 @@ mix   sends requests of the kinds in FILE, a JSON array, drawn by their weight, 
 
 /// What to do.
 #[derive(Debug)]
-pub enum Command {
+pub enum LoadCommand {
     /// `mock`
     Mock(SocketAddr),
     /// `load`
-    Load(Box<Plan>),
+    Load(Box<LoadPlan>),
     /// `mix`
     Mix(Mixture),
     /// `--help`
@@ -59,7 +59,7 @@ pub enum Command {
 
 /// The load to make.
 #[derive(Debug)]
-pub struct Plan {
+pub struct LoadPlan {
     /// The gateway.
     pub to: Target,
     /// The request target.
@@ -115,19 +115,19 @@ pub struct Mixture {
 ///
 /// # Errors
 /// What is wrong with them.
-pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
+pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<LoadCommand, String> {
     let mut parser = lexopt::Parser::from_args(arguments);
     match parser.next().map_err(text)? {
         Some(Value(command)) if command == "mock" => mock(&mut parser),
         Some(Value(command)) if command == "load" => load(&mut parser).map_err(text),
         Some(Value(command)) if command == "mix" => mix(&mut parser).map_err(text),
-        Some(Short('h') | Long("help")) => Ok(Command::Help),
+        Some(Short('h') | Long("help")) => Ok(LoadCommand::Help),
         Some(other) => Err(format!("{}; see --help", other.unexpected())),
         None => Err("a command is missing: mock, load or mix; see --help".to_owned()),
     }
 }
 
-fn mock(parser: &mut lexopt::Parser) -> Result<Command, String> {
+fn mock(parser: &mut lexopt::Parser) -> Result<LoadCommand, String> {
     let mut listen = None;
     while let Some(argument) = parser.next().map_err(text)? {
         match argument {
@@ -136,13 +136,13 @@ fn mock(parser: &mut lexopt::Parser) -> Result<Command, String> {
         }
     }
     listen
-        .map(Command::Mock)
+        .map(LoadCommand::Mock)
         .ok_or_else(|| "--listen is missing".to_owned())
 }
 
-fn load(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
+fn load(parser: &mut lexopt::Parser) -> Result<LoadCommand, lexopt::Error> {
     let mut to = None;
-    let mut plan = Plan {
+    let mut plan = LoadPlan {
         to: Target::At(([127, 0, 0, 1], 0).into()),
         path: String::new(),
         method: None,
@@ -192,10 +192,10 @@ fn load(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
         Some(to) if !plan.path.is_empty() && plan.connections > 0 && plan.keys > 0 => plan.to = to,
         _ => return Err("--to and --path are needed, --connections and --keys not 0".into()),
     }
-    Ok(Command::Load(Box::new(plan)))
+    Ok(LoadCommand::Load(Box::new(plan)))
 }
 
-fn mix(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
+fn mix(parser: &mut lexopt::Parser) -> Result<LoadCommand, lexopt::Error> {
     let (mut to, mut kinds, mut requests, mut every, mut connections) = (None, None, 0, 0, 0);
     while let Some(argument) = parser.next()? {
         match argument {
@@ -209,7 +209,7 @@ fn mix(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
     }
     match (to, kinds) {
         (Some(to), Some(kinds)) if requests > 0 && every > 0 && connections > 0 => {
-            Ok(Command::Mix(Mixture {
+            Ok(LoadCommand::Mix(Mixture {
                 to,
                 kinds,
                 requests,

@@ -7,7 +7,7 @@ use httparse::Status;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 
-use crate::body::{Body, Framing};
+use crate::body::{BodyFraming, BodyReader};
 use crate::clock;
 use crate::target::Target;
 
@@ -181,9 +181,9 @@ fn unsent(error: io::Error) -> String {
 
 /// An answer's head: its length, then the status, the body to come and whether the connection ends with it. `None` if
 /// it is not complete.
-type Head = (usize, (u16, Body, bool));
+type ParsedHead = (usize, (u16, BodyReader, bool));
 
-fn head(bytes: &[u8]) -> Result<Option<Head>, String> {
+fn head(bytes: &[u8]) -> Result<Option<ParsedHead>, String> {
     if bytes.is_empty() {
         return Ok(None);
     }
@@ -192,7 +192,7 @@ fn head(bytes: &[u8]) -> Result<Option<Head>, String> {
     match response.parse(bytes) {
         Ok(Status::Partial) => Ok(None),
         Ok(Status::Complete(length)) => {
-            let body = Body::new(Framing::of(response.headers)?);
+            let body = BodyReader::new(BodyFraming::of(response.headers)?);
             let close = response.headers.iter().any(|header| {
                 header.name.eq_ignore_ascii_case("connection")
                     && header.value.eq_ignore_ascii_case(b"close")

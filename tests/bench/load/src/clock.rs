@@ -25,9 +25,9 @@ pub fn nanos(time: Duration) -> u64 {
 
 /// A timer. Tokio's own rounds up to whole milliseconds, many times what is to be measured here.
 #[derive(Debug)]
-pub struct Timer(AsyncFd<OwnedFd>);
+pub struct PreciseTimer(AsyncFd<OwnedFd>);
 
-impl Timer {
+impl PreciseTimer {
     /// Makes one.
     ///
     /// # Errors

@@ -8,29 +8,29 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::task::{JoinSet, spawn_local};
 
-use crate::cli::Plan;
+use crate::cli::LoadPlan;
 use crate::client::Client;
-use crate::clock::{self, Timer};
+use crate::clock::{self, PreciseTimer};
 use crate::cpu;
 use crate::latency::Times;
-use crate::report::Report;
+use crate::report::LoadReport;
 use crate::request::Request;
-use crate::sse::Reader;
+use crate::sse::SseReader;
 use crate::timeline::Timeline;
 
 /// Makes the load that the plan describes.
 ///
 /// # Errors
 /// The system or the plan does not allow it. What the gateway does wrong is in the report.
-pub async fn run(plan: Plan) -> Result<Report, String> {
+pub async fn run(plan: LoadPlan) -> Result<LoadReport, String> {
     let begun = clock::now();
     let from = begun + clock::nanos(plan.warmup);
     let until = from + clock::nanos(plan.time);
-    let counted = Counted {
+    let counted = LoadCounts {
         timeline: plan.step.map(|step| Timeline::new(from, step)),
-        ..Counted::default()
+        ..LoadCounts::default()
     };
-    let shared = Rc::new(Shared {
+    let shared = Rc::new(LoadRun {
         plan,
         from,
         until,
@@ -50,7 +50,7 @@ pub async fn run(plan: Plan) -> Result<Report, String> {
         let shared = Rc::clone(&shared);
         spawn_local(async move { schedule(&shared, begun).await });
     }
-    let timer = Timer::new().map_err(|error| format!("no timer: {error}"))?;
+    let timer = PreciseTimer::new().map_err(|error| format!("no timer: {error}"))?;
     timer.until(from).await.map_err(|error| error.to_string())?;
     let (cpu_from, before) = (clock::now(), shared.cpu()?);
     let rest = Duration::from_nanos(until.saturating_sub(clock::now())) + shared.plan.patience;
@@ -68,13 +68,13 @@ pub async fn run(plan: Plan) -> Result<Report, String> {
 }
 
 /// What all connections share.
-struct Shared {
-    plan: Plan,
+struct LoadRun {
+    plan: LoadPlan,
     /// What ends before is warm-up.
     from: u64,
     /// Nothing begins later.
     until: u64,
-    counted: RefCell<Counted>,
+    counted: RefCell<LoadCounts>,
     /// Open loop: when the requests that nobody has taken yet were due.
     due: RefCell<VecDeque<u64>>,
     in_flight: Cell<u64>,
@@ -84,7 +84,7 @@ struct Shared {
 }
 
 #[derive(Default)]
-struct Counted {
+struct LoadCounts {
     requests: u64,
     /// Those that ended before the time was over.
     in_time: u64,
@@ -99,13 +99,13 @@ struct Counted {
 }
 
 /// One connection: exchange after exchange.
-async fn work(shared: &Shared, mut request: Request) {
+async fn work(shared: &LoadRun, mut request: Request) {
     let mut client = Client::new(shared.plan.to.clone(), shared.plan.slow);
     let mut first = true;
     while let Some(due) = shared.next(first).await {
         first = false;
         shared.in_flight.set(shared.in_flight.get() + 1);
-        let mut reader = Reader::default();
+        let mut reader = SseReader::default();
         let is_stream = shared.plan.events.is_some();
         let answer = client
             .exchange(request.next(), |bytes, now| {
@@ -133,10 +133,10 @@ async fn work(shared: &Shared, mut request: Request) {
 }
 
 /// Lets requests fall due, by the clock and by nothing else.
-async fn schedule(shared: &Shared, begun: u64) {
+async fn schedule(shared: &LoadRun, begun: u64) {
     let rate = shared.plan.rate.unwrap_or(1.0);
     let mut failed = None;
-    match Timer::new() {
+    match PreciseTimer::new() {
         Err(error) => failed = Some(error),
         Ok(timer) => {
             for number in 0_u32.. {
@@ -166,7 +166,7 @@ async fn schedule(shared: &Shared, begun: u64) {
     shared.more.notify_waiters();
 }
 
-impl Shared {
+impl LoadRun {
     /// When the next request was due, which is now in a closed loop; `None` when there is no other. A `first` one there
     /// always is in a closed loop: on a machine so busy that the time is over before it begins, something is counted.
     async fn next(&self, first: bool) -> Option<u64> {
@@ -185,7 +185,7 @@ impl Shared {
         }
     }
 
-    fn count(&self, answer: Result<u16, String>, due: u64, now: u64, reader: &Reader) {
+    fn count(&self, answer: Result<u16, String>, due: u64, now: u64, reader: &SseReader) {
         let counted = &mut *self.counted.borrow_mut();
         if let Ok(status) = &answer {
             *counted.statuses.entry(*status).or_default() += 1;
@@ -225,7 +225,7 @@ impl Shared {
         Ok(all)
     }
 
-    fn report(&self, in_time: bool, cpu_us: BTreeMap<String, f64>, cpu_nanos: u64) -> Report {
+    fn report(&self, in_time: bool, cpu_us: BTreeMap<String, f64>, cpu_nanos: u64) -> LoadReport {
         let counted = &mut *self.counted.borrow_mut();
         let left = self.due.borrow().len() as u64 + self.in_flight.get();
         if !in_time && self.plan.rate.is_none() {
@@ -237,7 +237,7 @@ impl Shared {
             Some(_) => counted.in_time as f64 / seconds,
             None => counted.requests as f64 / cpu_seconds,
         };
-        Report {
+        LoadReport {
             mode: if self.plan.rate.is_some() {
                 "open"
             } else {
@@ -263,7 +263,7 @@ impl Shared {
     }
 }
 
-impl Counted {
+impl LoadCounts {
     fn fail(&mut self, wrong: String) {
         *self.failures.entry(wrong).or_default() += 1;
     }

@@ -46,13 +46,13 @@ fn main() -> ExitCode {
             let local = tokio::task::LocalSet::new();
             local.block_on(&runtime, async {
                 match command {
-                    cli::Command::Help => {
+                    cli::LoadCommand::Help => {
                         print!("{}", cli::HELP);
                         Ok(())
                     }
-                    cli::Command::Mock(listen) => mock::serve(listen).await,
-                    cli::Command::Mix(mixture) => mix::run(&mixture).await,
-                    cli::Command::Load(plan) => load::run(*plan).await.map(|report| {
+                    cli::LoadCommand::Mock(listen) => mock::serve(listen).await,
+                    cli::LoadCommand::Mix(mixture) => mix::run(&mixture).await,
+                    cli::LoadCommand::Load(plan) => load::run(*plan).await.map(|report| {
                         println!("{}", report.to_json());
                     }),
                 }

@@ -17,7 +17,7 @@ use crate::request::Request;
 /// A kind of request.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Kind {
+struct RequestKind {
     name: String,
     /// How often it is drawn, beside the others' weights.
     weight: u64,
@@ -30,18 +30,18 @@ struct Kind {
     abort_after_ms: Option<u64>,
     /// How it must end: with a status, or in the words of a failure.
     #[serde(default = "good")]
-    expect: Ending,
+    expect: ExpectedEnding,
 }
 
 #[derive(Debug, PartialEq, Deserialize, Serialize)]
 #[serde(untagged)]
-enum Ending {
+enum ExpectedEnding {
     Status(u16),
     Fails(String),
 }
 
-fn good() -> Ending {
-    Ending::Status(200)
+fn good() -> ExpectedEnding {
+    ExpectedEnding::Status(200)
 }
 
 /// What the client did that left.
@@ -49,7 +49,7 @@ const LEFT: &str = "left";
 
 /// How it stands, after so many requests.
 #[derive(Debug, Default, Serialize)]
-struct Standing {
+struct MixProgress {
     requests: u64,
     failed: u64,
     /// Kind and how it ended, where that was not as expected.
@@ -66,7 +66,7 @@ struct Standing {
 pub async fn run(mixture: &Mixture) -> Result<(), String> {
     let file = &mixture.kinds;
     let text = fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
-    let kinds: Vec<Kind> =
+    let kinds: Vec<RequestKind> =
         serde_json::from_slice(&text).map_err(|error| format!("{}: {error}", file.display()))?;
     let mut requests = Vec::new();
     for kind in &kinds {
@@ -77,7 +77,7 @@ pub async fn run(mixture: &Mixture) -> Result<(), String> {
     if weights == 0 {
         return Err(format!("{}: no kind has a weight", file.display()));
     }
-    let shared = Rc::new(Shared {
+    let shared = Rc::new(MixRun {
         counts: kinds.iter().map(|_| Cell::new(0)).collect(),
         kinds,
         weights,
@@ -101,17 +101,17 @@ pub async fn run(mixture: &Mixture) -> Result<(), String> {
     Ok(())
 }
 
-struct Shared {
-    kinds: Vec<Kind>,
+struct MixRun {
+    kinds: Vec<RequestKind>,
     counts: Vec<Cell<u64>>,
     weights: u64,
     /// Requests that are still to be sent.
     left: Cell<u64>,
     every: u64,
-    standing: RefCell<Standing>,
+    standing: RefCell<MixProgress>,
 }
 
-impl Shared {
+impl MixRun {
     /// One connection, exchange after exchange.
     async fn work(&self, mut client: Client, mut requests: Vec<Request>, mut draw: u64) {
         while let Some(left) = self.left.get().checked_sub(1) {
@@ -136,7 +136,10 @@ impl Shared {
                 }
             };
             self.counts[at].set(self.counts[at].get() + 1);
-            self.count(kind, ended.map_or_else(Ending::Fails, Ending::Status));
+            self.count(
+                kind,
+                ended.map_or_else(ExpectedEnding::Fails, ExpectedEnding::Status),
+            );
         }
     }
 
@@ -151,14 +154,14 @@ impl Shared {
         0
     }
 
-    fn count(&self, kind: &Kind, ended: Ending) {
+    fn count(&self, kind: &RequestKind, ended: ExpectedEnding) {
         let standing = &mut *self.standing.borrow_mut();
         standing.requests += 1;
         if ended != kind.expect {
             standing.failed += 1;
             let what = match ended {
-                Ending::Status(status) => format!("{}: status {status}", kind.name),
-                Ending::Fails(how) => format!("{}: {how}", kind.name),
+                ExpectedEnding::Status(status) => format!("{}: status {status}", kind.name),
+                ExpectedEnding::Fails(how) => format!("{}: {how}", kind.name),
             };
             *standing.failures.entry(what).or_default() += 1;
         }
@@ -168,7 +171,7 @@ impl Shared {
     }
 }
 
-fn tell(standing: &Standing) {
+fn tell(standing: &MixProgress) {
     println!("{}", serde_json::to_string(standing).unwrap_or_default());
 }
 
@@ -181,14 +184,18 @@ mod tests {
         let text = r#"[{"name": "a", "weight": 3, "path": "/"},
             {"name": "b", "weight": 1, "path": "/", "abort_after_ms": 5, "expect": "left"},
             {"name": "c", "weight": 1, "path": "/", "expect": 401}]"#;
-        let kinds: Vec<Kind> = serde_json::from_str(text).unwrap();
+        let kinds: Vec<RequestKind> = serde_json::from_str(text).unwrap();
         let expected: Vec<_> = kinds.iter().map(|kind| &kind.expect).collect();
-        let left = Ending::Fails(LEFT.to_owned());
+        let left = ExpectedEnding::Fails(LEFT.to_owned());
         assert_eq!(
             expected,
-            [&Ending::Status(200), &left, &Ending::Status(401)]
+            [
+                &ExpectedEnding::Status(200),
+                &left,
+                &ExpectedEnding::Status(401)
+            ]
         );
-        let shared = Shared {
+        let shared = MixRun {
             counts: vec![],
             kinds,
             weights: 5,

@@ -9,8 +9,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::spawn_local;
 
-use crate::body::{Body, Framing};
-use crate::clock::{self, Timer};
+use crate::body::{BodyFraming, BodyReader};
+use crate::clock::{self, PreciseTimer};
 use crate::json_answer::{JsonAnswer, json_answer};
 use crate::sse;
 
@@ -21,7 +21,7 @@ const HEADERS: usize = 64;
 
 /// What a request asks for.
 #[derive(Debug, Clone, Copy, Default)]
-struct Asked {
+struct MockRequest {
     /// A stream of so many events.
     events: Option<usize>,
     /// Nanoseconds between two of them.
@@ -93,7 +93,7 @@ pub async fn serve(listen: SocketAddr) -> Result<(), String> {
 async fn connection(mut stream: TcpStream, seen: &Seen) -> Result<(), String> {
     let mut asked_for = JsonAnswer::default();
     let mut json = json_answer(asked_for);
-    let timer = Timer::new().map_err(text)?;
+    let timer = PreciseTimer::new().map_err(text)?;
     let mut buffer = vec![0; BUFFER];
     let mut end = 0;
     loop {
@@ -144,7 +144,7 @@ async fn connection(mut stream: TcpStream, seen: &Seen) -> Result<(), String> {
 }
 
 /// A request's head: its length, what it asks for, and the body to come. `None` if it is not complete.
-fn head(bytes: &[u8]) -> Result<Option<(usize, Asked, Body)>, String> {
+fn head(bytes: &[u8]) -> Result<Option<(usize, MockRequest, BodyReader)>, String> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
     let mut request = httparse::Request::new(&mut headers);
     match request.parse(bytes) {
@@ -160,7 +160,7 @@ fn head(bytes: &[u8]) -> Result<Option<(usize, Asked, Body)>, String> {
                     .parse::<usize>()
                     .ok()
             };
-            let asked = Asked {
+            let asked = MockRequest {
                 events: number("x-bench-events"),
                 gap: number("x-bench-gap-us").map_or(0, |gap| gap as u64 * 1000),
                 json: JsonAnswer {
@@ -172,7 +172,7 @@ fn head(bytes: &[u8]) -> Result<Option<(usize, Asked, Body)>, String> {
             Ok(Some((
                 length,
                 asked,
-                Body::new(Framing::of(request.headers)?),
+                BodyReader::new(BodyFraming::of(request.headers)?),
             )))
         }
         Err(error) => Err(error.to_string()),
@@ -211,7 +211,7 @@ fn at_once(events: usize) -> Vec<u8> {
 /// The stream, an event every `gap` nanoseconds.
 async fn paced(
     stream: &mut TcpStream,
-    timer: &Timer,
+    timer: &PreciseTimer,
     events: usize,
     gap: u64,
 ) -> Result<(), String> {

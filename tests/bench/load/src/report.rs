@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::latency::Summary;
-use crate::timeline::Step;
+use crate::timeline::TimelineStep;
 
 /// One run.
 #[derive(Debug, Serialize)]
-pub struct Report {
+pub struct LoadReport {
     /// `closed` or `open`.
     pub mode: &'static str,
     /// How long was counted.
@@ -35,7 +35,7 @@ pub struct Report {
     pub stale: u64,
     /// What happened when, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub timeline: Option<Vec<Step>>,
+    pub timeline: Option<Vec<TimelineStep>>,
     /// From when a request was due (open) or sent (closed) to the last byte of its answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_us: Option<Summary>,
@@ -51,7 +51,7 @@ pub struct Report {
     pub cpu_seconds: f64,
 }
 
-impl Report {
+impl LoadReport {
     /// One line.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()

@@ -5,7 +5,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-use crate::cli::Plan;
+use crate::cli::LoadPlan;
 
 /// A request, ready to be written.
 #[derive(Debug, Clone)]
@@ -23,7 +23,7 @@ impl Request {
     ///
     /// # Errors
     /// The body cannot be read.
-    pub fn new(plan: &Plan, seed: u64) -> Result<Self, String> {
+    pub fn new(plan: &LoadPlan, seed: u64) -> Result<Self, String> {
         let (method, body) = (plan.method.as_deref(), plan.body.as_deref());
         let mut request = Self::of(method, &plan.path, &plan.headers, body)?;
         request.keys = plan.keys;

@@ -37,7 +37,7 @@ pub fn stamp(place: &mut [u8], mut time: u64) {
 
 /// Reads a stream as it comes.
 #[derive(Debug, Default)]
-pub struct Reader {
+pub struct SseReader {
     /// The beginning of an event whose end has not come.
     rest: Vec<u8>,
     /// Events so far.
@@ -46,7 +46,7 @@ pub struct Reader {
     done: bool,
 }
 
-impl Reader {
+impl SseReader {
     /// The next bytes, which came at `now`; `delay` is told how long each event was on its way.
     pub fn feed(&mut self, bytes: &[u8], now: u64, mut delay: impl FnMut(u64)) {
         self.rest.extend_from_slice(bytes);
@@ -96,7 +96,7 @@ mod tests {
         }
         stream.extend_from_slice(END);
         for step in [1, 2, 3, 100, stream.len()] {
-            let (mut reader, mut delays) = (Reader::default(), Vec::new());
+            let (mut reader, mut delays) = (SseReader::default(), Vec::new());
             for piece in stream.chunks(step) {
                 reader.feed(piece, 105, |delay| delays.push(delay));
             }
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_stream_without_its_end_is_not_whole() {
-        let mut reader = Reader::default();
+        let mut reader = SseReader::default();
         reader.feed(EVENT, 0, |_| {});
         assert!(!reader.is_whole(1));
     }

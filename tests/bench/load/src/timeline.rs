@@ -11,12 +11,12 @@ use crate::clock;
 pub struct Timeline {
     from: u64,
     width: u64,
-    steps: Vec<Step>,
+    steps: Vec<TimelineStep>,
 }
 
 /// One step of a timeline.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Step {
+pub struct TimelineStep {
     /// When it begins, in milliseconds since counting began.
     pub at_ms: u64,
     /// Exchanges that ended in it, as they should or not.
@@ -44,9 +44,9 @@ impl Timeline {
         };
         let at = usize::try_from(since / self.width).unwrap_or(usize::MAX);
         while self.steps.len() <= at {
-            self.steps.push(Step {
+            self.steps.push(TimelineStep {
                 at_ms: self.steps.len() as u64 * self.width / 1_000_000,
-                ..Step::default()
+                ..TimelineStep::default()
             });
         }
         let step = &mut self.steps[at];
@@ -56,7 +56,7 @@ impl Timeline {
     }
 
     /// All of them, those without anything included.
-    pub fn steps(self) -> Vec<Step> {
+    pub fn steps(self) -> Vec<TimelineStep> {
         self.steps
     }
 }

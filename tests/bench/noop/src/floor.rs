@@ -28,13 +28,13 @@ const COUNTERS_OF_REPLY: usize = 2;
 
 /// The filter's root.
 #[derive(Default)]
-pub struct Root {
+pub struct FloorRoot {
     counters: Vec<u32>,
 }
 
-impl Context for Root {}
+impl Context for FloorRoot {}
 
-impl RootContext for Root {
+impl RootContext for FloorRoot {
     fn on_configure(&mut self, _size: usize) -> bool {
         let _ = hostcalls::set_shared_data(KEY, Some(&KEY_RECORD), None);
         let names = (0..COUNTERS).map(|number| format!("floor_{number}"));
@@ -45,7 +45,7 @@ impl RootContext for Root {
     }
 
     fn create_http_context(&self, _context_id: u32) -> Option<Box<dyn HttpContext>> {
-        Some(Box::new(Stream {
+        Some(Box::new(FloorStream {
             counters: self.counters.clone(),
             passes: false,
             held: false,
@@ -58,7 +58,7 @@ impl RootContext for Root {
     }
 }
 
-struct Stream {
+struct FloorStream {
     counters: Vec<u32>,
     /// Whether the request is forwarded.
     passes: bool,
@@ -68,9 +68,9 @@ struct Stream {
     begun: bool,
 }
 
-impl Context for Stream {}
+impl Context for FloorStream {}
 
-impl HttpContext for Stream {
+impl HttpContext for FloorStream {
     fn on_http_request_headers(&mut self, _count: usize, end: bool) -> Action {
         let _ = hostcalls::get_current_time();
         let head = header_block(HeaderBlock::Request).unwrap_or_default();

@@ -20,18 +20,18 @@ proxy_wasm::main! {{
 fn root() -> Box<dyn RootContext> {
     let id = hostcalls::get_property(vec!["plugin_root_id"]);
     match id.ok().flatten().as_deref() {
-        Some(b"gateway") => Box::new(floor::Root::default()),
-        _ => Box::new(Root),
+        Some(b"gateway") => Box::new(floor::FloorRoot::default()),
+        _ => Box::new(IdleRoot),
     }
 }
 
-struct Root;
+struct IdleRoot;
 
-impl Context for Root {}
+impl Context for IdleRoot {}
 
-impl RootContext for Root {
+impl RootContext for IdleRoot {
     fn create_http_context(&self, _context_id: u32) -> Option<Box<dyn HttpContext>> {
-        Some(Box::new(Stream))
+        Some(Box::new(IdleStream))
     }
 
     fn get_type(&self) -> Option<ContextType> {
@@ -39,8 +39,8 @@ impl RootContext for Root {
     }
 }
 
-struct Stream;
+struct IdleStream;
 
-impl Context for Stream {}
+impl Context for IdleStream {}
 
-impl HttpContext for Stream {}
+impl HttpContext for IdleStream {}

@@ -3,16 +3,23 @@
 use serde_json::Value;
 
 use crate::support::play::{events, play, scene};
-use crate::support::usage::{FORMS, Form};
+use crate::support::usage::{FORMS, UsageCall};
 use crate::support::{Http, request, send, simulator};
 
 #[tokio::test]
 async fn endings_of_streams() {
     let simulator = simulator().await;
     for (form, scenario, count, last, pointer, value) in [
-        (Form::Chat, "error", 7, None, "/error/type", "server_error"),
         (
-            Form::Chat,
+            UsageCall::Chat,
+            "error",
+            7,
+            None,
+            "/error/type",
+            "server_error",
+        ),
+        (
+            UsageCall::Chat,
             "truncated",
             6,
             None,
@@ -20,7 +27,7 @@ async fn endings_of_streams() {
             "pong ",
         ),
         (
-            Form::Chat,
+            UsageCall::Chat,
             "torn",
             6,
             None,
@@ -28,7 +35,7 @@ async fn endings_of_streams() {
             "pong ",
         ),
         (
-            Form::Chat,
+            UsageCall::Chat,
             "no-end",
             8,
             None,
@@ -36,7 +43,7 @@ async fn endings_of_streams() {
             "chat.completion.chunk",
         ),
         (
-            Form::Responses,
+            UsageCall::Responses,
             "error",
             10,
             Some("error"),
@@ -44,7 +51,7 @@ async fn endings_of_streams() {
             "server_error",
         ),
         (
-            Form::Responses,
+            UsageCall::Responses,
             "failed",
             10,
             Some("response.failed"),
@@ -52,7 +59,7 @@ async fn endings_of_streams() {
             "rate_limit_exceeded",
         ),
         (
-            Form::Responses,
+            UsageCall::Responses,
             "incomplete",
             13,
             Some("response.incomplete"),
@@ -60,7 +67,7 @@ async fn endings_of_streams() {
             "max_output_tokens",
         ),
         (
-            Form::Responses,
+            UsageCall::Responses,
             "truncated",
             9,
             Some("response.output_text.delta"),
@@ -68,7 +75,7 @@ async fn endings_of_streams() {
             "pong ",
         ),
         (
-            Form::Responses,
+            UsageCall::Responses,
             "torn",
             9,
             Some("response.output_text.delta"),
@@ -76,7 +83,7 @@ async fn endings_of_streams() {
             "pong ",
         ),
         (
-            Form::Responses,
+            UsageCall::Responses,
             "no-end",
             12,
             Some("response.output_item.done"),
@@ -84,7 +91,7 @@ async fn endings_of_streams() {
             "completed",
         ),
         (
-            Form::Images,
+            UsageCall::Images,
             "error",
             6,
             Some("error"),
@@ -92,7 +99,7 @@ async fn endings_of_streams() {
             "server_error",
         ),
         (
-            Form::Edits,
+            UsageCall::Edits,
             "truncated",
             5,
             Some("image_edit.partial_image"),
@@ -100,7 +107,7 @@ async fn endings_of_streams() {
             "image_edit.partial_image",
         ),
         (
-            Form::Messages,
+            UsageCall::Messages,
             "error",
             9,
             Some("error"),
@@ -108,7 +115,7 @@ async fn endings_of_streams() {
             "overloaded_error",
         ),
         (
-            Form::Messages,
+            UsageCall::Messages,
             "truncated",
             8,
             Some("content_block_delta"),
@@ -116,7 +123,7 @@ async fn endings_of_streams() {
             "pong ",
         ),
         (
-            Form::Messages,
+            UsageCall::Messages,
             "no-end",
             10,
             Some("message_delta"),
@@ -124,7 +131,7 @@ async fn endings_of_streams() {
             "end_turn",
         ),
         (
-            Form::Generate,
+            UsageCall::Generate,
             "error",
             6,
             None,
@@ -132,7 +139,7 @@ async fn endings_of_streams() {
             "UNAVAILABLE",
         ),
         (
-            Form::Generate,
+            UsageCall::Generate,
             "truncated",
             5,
             None,
@@ -140,7 +147,7 @@ async fn endings_of_streams() {
             "pong ",
         ),
         (
-            Form::Generate,
+            UsageCall::Generate,
             "torn",
             5,
             None,
@@ -171,18 +178,18 @@ async fn endings_of_streams() {
 async fn endings_tell_what_stands_before_them() {
     let simulator = simulator().await;
     for (form, scenario, issued) in [
-        (Form::Chat, "error", false),
-        (Form::Chat, "no-end", true),
-        (Form::Responses, "error", false),
-        (Form::Responses, "failed", false),
-        (Form::Responses, "incomplete", true),
-        (Form::Images, "error", false),
-        (Form::Messages, "error", true),
-        (Form::Messages, "torn", true),
-        (Form::Generate, "error", true),
-        (Form::Generate, "truncated", true),
-        (Form::Generate, "torn", true),
-        (Form::Images, "torn", false),
+        (UsageCall::Chat, "error", false),
+        (UsageCall::Chat, "no-end", true),
+        (UsageCall::Responses, "error", false),
+        (UsageCall::Responses, "failed", false),
+        (UsageCall::Responses, "incomplete", true),
+        (UsageCall::Images, "error", false),
+        (UsageCall::Messages, "error", true),
+        (UsageCall::Messages, "torn", true),
+        (UsageCall::Generate, "error", true),
+        (UsageCall::Generate, "truncated", true),
+        (UsageCall::Generate, "torn", true),
+        (UsageCall::Images, "torn", false),
     ] {
         simulator.control("DELETE /_sim/requests").await;
         let steer = format!("x-sim-scenario: {scenario}");
@@ -201,7 +208,7 @@ async fn endings_of_documents() {
         ("incomplete", "incomplete", true),
         ("failed", "failed", false),
     ] {
-        let response = scene(&simulator, Form::Responses, false, scenario)
+        let response = scene(&simulator, UsageCall::Responses, false, scenario)
             .await
             .json();
         assert_eq!(response["status"], status);

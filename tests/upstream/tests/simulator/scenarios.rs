@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::play::{events, play, scene};
 use crate::support::simulator;
-use crate::support::usage::{Form, STREAMED, kinds};
+use crate::support::usage::{STREAMED, UsageCall, kinds};
 
 #[tokio::test]
 async fn other_ways_to_write_say_the_same() {
@@ -21,7 +21,7 @@ async fn other_ways_to_write_say_the_same() {
         ] {
             let dressed = scene(&simulator, form, true, scenario).await;
             let mut said = events(&dressed);
-            if scenario.contains("pings") && form == Form::Messages {
+            if scenario.contains("pings") && form == UsageCall::Messages {
                 let pings = said.len();
                 said.retain(|(name, _)| name.as_deref() != Some("ping"));
                 // One of its own, and one before each event.
@@ -31,7 +31,7 @@ async fn other_ways_to_write_say_the_same() {
             assert_eq!(said, events(&plain), "{form:?} {scenario}");
             let text = String::from_utf8(dressed.body.to_vec()).unwrap();
             let (cr, lf) = (text.matches('\r').count(), text.matches('\n').count());
-            let carries = form == Form::Generate;
+            let carries = form == UsageCall::Generate;
             let ends_well = match scenario {
                 "lf" => cr == 0,
                 "crlf" => cr == lf && text.matches("\r\n").count() == lf,
@@ -42,7 +42,7 @@ async fn other_ways_to_write_say_the_same() {
             if scenario.contains("multiline") {
                 assert!(text.matches("data: ").count() > 2 * events(&plain).len());
             }
-            if scenario == "pings" && form != Form::Messages {
+            if scenario == "pings" && form != UsageCall::Messages {
                 assert_eq!(text.matches(": ping").count(), events(&plain).len());
             }
         }
@@ -54,14 +54,14 @@ async fn usage_stands_elsewhere() {
     let simulator = simulator().await;
     let asked = "x-sim-usage: input=100,cache_read=50,output=30";
     for (form, scenario, outputs) in [
-        (Form::Chat, "usage-on-last-choice", &[30][..]),
-        (Form::Chat, "usage-on-every-chunk", &[10, 20, 30]),
-        (Form::Messages, "cumulative", &[1, 10, 20, 30]),
-        (Form::Generate, "usage-at-end", &[30]),
-        (Form::Generate, "no-usage", &[]),
-        (Form::Chat, "no-usage", &[]),
-        (Form::Messages, "no-usage", &[]),
-        (Form::Responses, "no-usage", &[]),
+        (UsageCall::Chat, "usage-on-last-choice", &[30][..]),
+        (UsageCall::Chat, "usage-on-every-chunk", &[10, 20, 30]),
+        (UsageCall::Messages, "cumulative", &[1, 10, 20, 30]),
+        (UsageCall::Generate, "usage-at-end", &[30]),
+        (UsageCall::Generate, "no-usage", &[]),
+        (UsageCall::Chat, "no-usage", &[]),
+        (UsageCall::Messages, "no-usage", &[]),
+        (UsageCall::Responses, "no-usage", &[]),
     ] {
         simulator.control("DELETE /_sim/requests").await;
         let steer = format!("x-sim-scenario: {scenario}");
@@ -101,8 +101,8 @@ async fn a_cumulative_stream_corrects_its_beginning() {
     let simulator = simulator().await;
     let asked = "x-sim-usage: input=100,cache_read=50,cache_write_1h=7,output=30";
     let headers = [asked, "x-sim-scenario: cumulative"];
-    let events = events(&play(&simulator, Form::Messages, true, &headers).await);
-    let begun = Form::Messages.read(&events[0].1["message"]["usage"]);
+    let events = events(&play(&simulator, UsageCall::Messages, true, &headers).await);
+    let begun = UsageCall::Messages.read(&events[0].1["message"]["usage"]);
     assert_eq!(
         begun,
         kinds(&[("input", 50), ("cache_write_1h", 7), ("output", 1)])
@@ -124,7 +124,7 @@ async fn images_without_usage_are_still_images() {
     for stream in [false, true] {
         simulator.control("DELETE /_sim/requests").await;
         let headers = ["x-sim-scenario: no-usage", "x-sim-marker: m"];
-        let answer = play(&simulator, Form::Images, stream, &headers).await;
+        let answer = play(&simulator, UsageCall::Images, stream, &headers).await;
         assert!(!String::from_utf8_lossy(&answer.body).contains("usage"));
         let entry = simulator.entry("m", "answered").await;
         assert_eq!(entry["issued"], kinds(&[("images", 1)]), "{stream}");
@@ -134,7 +134,12 @@ async fn images_without_usage_are_still_images() {
 #[tokio::test]
 async fn big_and_misleading_texts() {
     let simulator = simulator().await;
-    for form in [Form::Chat, Form::Responses, Form::Messages, Form::Generate] {
+    for form in [
+        UsageCall::Chat,
+        UsageCall::Responses,
+        UsageCall::Messages,
+        UsageCall::Generate,
+    ] {
         for stream in [false, true] {
             let big = scene(&simulator, form, stream, "big").await;
             assert!(big.body.len() >= 1 << 20, "{form:?} {stream}");
@@ -154,12 +159,12 @@ async fn big_and_misleading_texts() {
 async fn errors_leak_on_demand() {
     let simulator = simulator().await;
     for (form, status, kind) in [
-        (Form::Responses, 401, "/error/code"),
-        (Form::Chat, 403, "/error/type"),
-        (Form::Messages, 401, "/error/type"),
-        (Form::Messages, 403, "/error/type"),
-        (Form::Generate, 401, "/error/status"),
-        (Form::Generate, 403, "/error/status"),
+        (UsageCall::Responses, 401, "/error/code"),
+        (UsageCall::Chat, 403, "/error/type"),
+        (UsageCall::Messages, 401, "/error/type"),
+        (UsageCall::Messages, 403, "/error/type"),
+        (UsageCall::Generate, 401, "/error/status"),
+        (UsageCall::Generate, 403, "/error/status"),
     ] {
         let steer = format!("x-sim-status: {status}");
         let leaks = play(&simulator, form, false, &[&steer, "x-sim-scenario: leak"]).await;
@@ -185,22 +190,22 @@ async fn errors_leak_on_demand() {
 async fn what_cannot_be_played_is_refused() {
     let simulator = simulator().await;
     for (form, stream, headers) in [
-        (Form::Chat, false, &["x-sim-scenario: error"][..]),
-        (Form::Chat, true, &["x-sim-scenario: failed"]),
-        (Form::Responses, true, &["x-sim-scenario: cumulative"]),
-        (Form::Embed, false, &["x-sim-scenario: crlf"]),
-        (Form::Chat, true, &["x-sim-scenario: leak"]),
+        (UsageCall::Chat, false, &["x-sim-scenario: error"][..]),
+        (UsageCall::Chat, true, &["x-sim-scenario: failed"]),
+        (UsageCall::Responses, true, &["x-sim-scenario: cumulative"]),
+        (UsageCall::Embed, false, &["x-sim-scenario: crlf"]),
+        (UsageCall::Chat, true, &["x-sim-scenario: leak"]),
         (
-            Form::Chat,
+            UsageCall::Chat,
             true,
             &["x-sim-scenario: error", "x-sim-status: 500"],
         ),
         (
-            Form::Chat,
+            UsageCall::Chat,
             false,
             &["x-sim-scenario: error", "x-sim-status: 202"],
         ),
-        (Form::Chat, true, &["x-sim-scenario: nothing"]),
+        (UsageCall::Chat, true, &["x-sim-scenario: nothing"]),
     ] {
         let answer = play(&simulator, form, stream, headers).await;
         assert_eq!(answer.status, 400, "{form:?} {headers:?}");

@@ -16,14 +16,14 @@ use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto};
-use trilane_upstream::certificate::{self, Kind};
+use trilane_upstream::certificate::{self, CertificateKind};
 use trilane_upstream::server::{Address, Server};
 use trilane_upstream::tls::{Offer, Tls};
 
 use crate::support::{Http, Simulator, request};
 
 /// A simulator whose first listener is plain and whose second has a certificate of this kind.
-async fn simulator(directory: &Path, kind: Kind, offer: Offer) -> Simulator {
+async fn simulator(directory: &Path, kind: CertificateKind, offer: Offer) -> Simulator {
     certificate::write(directory, &[], kind).unwrap();
     let address = |name: &str, tls| Address {
         name: name.to_owned(),
@@ -108,7 +108,7 @@ async fn the_version_is_negotiated() {
     ];
     for (case, offer, alpn, agreed, http) in cases {
         let directory = tempfile::tempdir().unwrap();
-        let simulator = simulator(directory.path(), Kind::Good, offer).await;
+        let simulator = simulator(directory.path(), CertificateKind::Good, offer).await;
         let stream = shake_hands(directory.path(), simulator.second, "localhost", alpn).await;
         let echo = echo(stream.unwrap(), http).await.unwrap();
         assert_eq!(
@@ -128,7 +128,7 @@ async fn the_version_is_negotiated() {
 #[tokio::test]
 async fn an_address_is_no_name_and_a_plain_listener_shakes_no_hands() {
     let directory = tempfile::tempdir().unwrap();
-    let simulator = simulator(directory.path(), Kind::Good, Offer::Both).await;
+    let simulator = simulator(directory.path(), CertificateKind::Good, Offer::Both).await;
     let stream = shake_hands(directory.path(), simulator.second, "127.0.0.1", &["h2"]).await;
     let over_tls = echo(stream.unwrap(), Http::Two).await.unwrap();
     assert_eq!(over_tls["tls"], json!({"sni": null, "alpn": "h2"}));
@@ -146,7 +146,7 @@ async fn what_was_not_negotiated_is_not_spoken() {
         (Offer::Both, "http/1.1", Http::Two),
     ] {
         let directory = tempfile::tempdir().unwrap();
-        let simulator = simulator(directory.path(), Kind::Good, offer).await;
+        let simulator = simulator(directory.path(), CertificateKind::Good, offer).await;
         let stream = shake_hands(directory.path(), simulator.second, "localhost", &[alpn]).await;
         echo(stream.unwrap(), http).await.unwrap_err();
         let count = simulator.control("GET /_sim/count").await;
@@ -157,24 +157,48 @@ async fn what_was_not_negotiated_is_not_spoken() {
 #[tokio::test]
 async fn who_does_not_agree_is_turned_away() {
     let cases = [
-        ("expired", Kind::Expired, Offer::Both, "localhost", "h2"),
         (
-            "self-signed",
-            Kind::SelfSigned,
+            "expired",
+            CertificateKind::Expired,
             Offer::Both,
             "localhost",
             "h2",
         ),
-        ("other name", Kind::Good, Offer::Both, "other.example", "h2"),
-        ("other address", Kind::Good, Offer::Both, "127.0.0.2", "h2"),
+        (
+            "self-signed",
+            CertificateKind::SelfSigned,
+            Offer::Both,
+            "localhost",
+            "h2",
+        ),
+        (
+            "other name",
+            CertificateKind::Good,
+            Offer::Both,
+            "other.example",
+            "h2",
+        ),
+        (
+            "other address",
+            CertificateKind::Good,
+            Offer::Both,
+            "127.0.0.2",
+            "h2",
+        ),
         (
             "only HTTP/2",
-            Kind::Good,
+            CertificateKind::Good,
             Offer::Two,
             "localhost",
             "http/1.1",
         ),
-        ("only HTTP/1.1", Kind::Good, Offer::One, "localhost", "h2"),
+        (
+            "only HTTP/1.1",
+            CertificateKind::Good,
+            Offer::One,
+            "localhost",
+            "h2",
+        ),
     ];
     for (case, kind, offer, name, alpn) in cases {
         let directory = tempfile::tempdir().unwrap();
@@ -189,7 +213,7 @@ async fn who_does_not_agree_is_turned_away() {
 #[tokio::test]
 async fn plain_http_gets_nowhere_and_harms_nobody() {
     let directory = tempfile::tempdir().unwrap();
-    let simulator = simulator(directory.path(), Kind::Good, Offer::Both).await;
+    let simulator = simulator(directory.path(), CertificateKind::Good, Offer::Both).await;
     let mut plain = TcpStream::connect(simulator.second).await.unwrap();
     plain
         .write_all(b"GET /_sim/ready HTTP/1.1\r\nhost: x\r\n\r\n")
@@ -206,7 +230,7 @@ async fn plain_http_gets_nowhere_and_harms_nobody() {
 #[tokio::test]
 async fn a_cut_is_a_cut_behind_tls() {
     let directory = tempfile::tempdir().unwrap();
-    let simulator = simulator(directory.path(), Kind::Good, Offer::One).await;
+    let simulator = simulator(directory.path(), CertificateKind::Good, Offer::One).await;
     let to = simulator.second;
     let mut stream = shake_hands(directory.path(), to, "localhost", &[])
         .await
@@ -231,7 +255,7 @@ async fn a_missing_certificate_is_explained() {
     ];
     for (case, spoil) in cases {
         if let Some((file, content)) = spoil {
-            certificate::write(directory.path(), &[], Kind::Good).unwrap();
+            certificate::write(directory.path(), &[], CertificateKind::Good).unwrap();
             std::fs::write(directory.path().join(file), content).unwrap();
         }
         let address = Address {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::usage::{FORMS, Form, kinds};
+use crate::support::usage::{FORMS, UsageCall, kinds};
 use crate::support::{BOTH, Http, Simulator, head, request, send, start};
 
 const VERSION: &str = "anthropic-version: 2023-06-01";
@@ -44,7 +44,7 @@ async fn totals_are_the_sums_of_the_answers() {
         let simulator = start(journal).await;
         let (mut sum, mut answered, mut aborted, mut with_usage) = (kinds(&[]), 0, 0, 0);
         for form in FORMS {
-            for stream in [false, form != Form::Embed] {
+            for stream in [false, form != UsageCall::Embed] {
                 for cut in ["", "x-sim-cut: after=3", "x-sim-status: 429"] {
                     let headers = [VERSION, "x-sim-usage: random", cut];
                     let headers = &headers[..if cut.is_empty() { 2 } else { 3 }];

@@ -2,54 +2,59 @@
 
 use serde_json::{Value, json};
 
-use crate::support::usage::{FORMS, Form, STREAMED, kinds};
-use crate::support::{Answer, BOTH, Http, Simulator, request, send, simulator, sse};
+use crate::support::usage::{FORMS, STREAMED, UsageCall, kinds};
+use crate::support::{BOTH, Http, ReceivedResponse, Simulator, request, send, simulator, sse};
 
 const VERSION: &str = "anthropic-version: 2023-06-01";
 const ASKED: &str = "x-sim-usage: input=211,input_image=40,cache_read=1025,cache_write_5m=201,\
                      cache_write_1h=101,tool_use=11,output=57,reasoning=33";
 
 /// What each form can tell of `ASKED`.
-fn told(form: Form) -> Value {
+fn told(form: UsageCall) -> Value {
     match form {
-        Form::Chat | Form::Responses => kinds(&[
+        UsageCall::Chat | UsageCall::Responses => kinds(&[
             ("input", 211),
             ("cache_read", 1025),
             ("cache_write_5m", 302),
             ("output", 57),
             ("reasoning", 33),
         ]),
-        Form::Images | Form::Edits => kinds(&[
+        UsageCall::Images | UsageCall::Edits => kinds(&[
             ("input", 211),
             ("input_image", 40),
             ("output", 57),
             ("images", 1),
         ]),
-        Form::Messages => kinds(&[
+        UsageCall::Messages => kinds(&[
             ("input", 211),
             ("cache_read", 1025),
             ("cache_write_5m", 201),
             ("cache_write_1h", 101),
             ("output", 90),
         ]),
-        Form::Generate => kinds(&[
+        UsageCall::Generate => kinds(&[
             ("input", 211),
             ("cache_read", 1025),
             ("tool_use", 11),
             ("output", 57),
             ("reasoning", 33),
         ]),
-        Form::Embed => kinds(&[("input", 211)]),
+        UsageCall::Embed => kinds(&[("input", 211)]),
     }
 }
 
-async fn ask(simulator: &Simulator, form: Form, stream: bool, headers: &[&str]) -> Answer {
+async fn ask(
+    simulator: &Simulator,
+    form: UsageCall,
+    stream: bool,
+    headers: &[&str],
+) -> ReceivedResponse {
     let headers = [&[VERSION], headers].concat();
     let request = request(form.line(stream), &headers, form.body(stream));
     send(Http::Two, simulator.first, request).await
 }
 
-fn json_events(answer: &Answer) -> Vec<Value> {
+fn json_events(answer: &ReceivedResponse) -> Vec<Value> {
     let events = sse::parse(&answer.body).into_iter();
     events
         .filter(|(_, data)| data != "[DONE]")
@@ -89,7 +94,11 @@ async fn without_instructions_the_fixtures_are_issued() {
         let answer = ask(&simulator, form, stream, &["x-sim-marker: m"]).await;
         let entry = simulator.entry("m", "answered").await;
         assert_eq!(entry["issued"], form.usage(&answer), "{form:?} {stream}");
-        assert_eq!(entry["issued"].is_null(), form == Form::Embed, "{form:?}");
+        assert_eq!(
+            entry["issued"].is_null(),
+            form == UsageCall::Embed,
+            "{form:?}"
+        );
     }
 }
 
@@ -99,7 +108,11 @@ async fn a_chat_stream_tells_usage_only_on_demand() {
     for (options, told) in [("{}", false), (r#"{"include_usage":true}"#, true)] {
         simulator.control("DELETE /_sim/requests").await;
         let body = format!(r#"{{"model":"m","stream":true,"stream_options":{options}}}"#);
-        let request = request(Form::Chat.line(true), &[ASKED, "x-sim-marker: m"], &body);
+        let request = request(
+            UsageCall::Chat.line(true),
+            &[ASKED, "x-sim-marker: m"],
+            &body,
+        );
         let answer = send(Http::One, simulator.first, request).await;
         let with_usage: Vec<_> = json_events(&answer)
             .into_iter()
@@ -115,11 +128,14 @@ async fn a_chat_stream_tells_usage_only_on_demand() {
 #[tokio::test]
 async fn a_messages_stream_begins_with_the_input() {
     let simulator = simulator().await;
-    let answer = ask(&simulator, Form::Messages, true, &[ASKED]).await;
+    let answer = ask(&simulator, UsageCall::Messages, true, &[ASKED]).await;
     let events = json_events(&answer);
-    let mut begun = told(Form::Messages);
+    let mut begun = told(UsageCall::Messages);
     begun["output"] = 1.into();
-    assert_eq!(Form::Messages.read(&events[0]["message"]["usage"]), begun);
+    assert_eq!(
+        UsageCall::Messages.read(&events[0]["message"]["usage"]),
+        begun
+    );
     let ended = &events[events.len() - 2];
     assert_eq!(ended["usage"], json!({"output_tokens": 90}));
 }
@@ -129,7 +145,7 @@ async fn generated_content_has_growing_snapshots() {
     let simulator = simulator().await;
     let answer = ask(
         &simulator,
-        Form::Generate,
+        UsageCall::Generate,
         true,
         &[ASKED, "x-sim-events: 2"],
     )
@@ -137,12 +153,12 @@ async fn generated_content_has_growing_snapshots() {
     let outputs: Vec<_> = json_events(&answer)
         .iter()
         .map(|event| {
-            let mut kinds = Form::Generate.read(&event["usageMetadata"]);
+            let mut kinds = UsageCall::Generate.read(&event["usageMetadata"]);
             let output = kinds["output"].take();
-            kinds["output"] = told(Form::Generate)["output"].clone();
+            kinds["output"] = told(UsageCall::Generate)["output"].clone();
             assert_eq!(
                 kinds,
-                told(Form::Generate),
+                told(UsageCall::Generate),
                 "all but output is final at once"
             );
             output
@@ -164,17 +180,17 @@ async fn images_are_counted() {
         simulator.control("DELETE /_sim/requests").await;
         let steer = format!("x-sim-usage: {asked}");
         let headers = [steer.as_str(), "x-sim-marker: m"];
-        let request = request(Form::Images.line(stream), &headers, body);
+        let request = request(UsageCall::Images.line(stream), &headers, body);
         let answer = send(Http::One, simulator.first, request).await;
         assert_eq!(
-            Form::Images.usage(&answer)["images"],
+            UsageCall::Images.usage(&answer)["images"],
             images,
             "{body} {asked}"
         );
         let entry = simulator.entry("m", "answered").await;
         assert_eq!(
             entry["issued"],
-            Form::Images.usage(&answer),
+            UsageCall::Images.usage(&answer),
             "{body} {asked}"
         );
     }
@@ -206,28 +222,28 @@ async fn random_usage_differs_but_not_for_the_same_marker() {
 async fn what_is_cut_off_is_not_issued() {
     let simulator = simulator().await;
     let begun = |output| {
-        let mut kinds = told(Form::Messages);
+        let mut kinds = told(UsageCall::Messages);
         kinds["output"] = output;
         kinds
     };
     let snapshot = |output| {
-        let mut kinds = told(Form::Generate);
+        let mut kinds = told(UsageCall::Generate);
         kinds["output"] = output;
         kinds
     };
     for (form, stream, cut, issued) in [
-        (Form::Chat, false, "body", Value::Null),
-        (Form::Chat, true, "after=7", Value::Null),
-        (Form::Chat, true, "after=8", told(Form::Chat)),
-        (Form::Responses, true, "after=12", Value::Null),
-        (Form::Images, true, "after=5", Value::Null),
-        (Form::Messages, true, "body", Value::Null),
-        (Form::Messages, true, "after=1", begun(1.into())),
-        (Form::Messages, true, "after=9", begun(1.into())),
-        (Form::Messages, true, "after=10", begun(90.into())),
-        (Form::Generate, true, "after=0", Value::Null),
-        (Form::Generate, true, "after=1", snapshot(9.into())),
-        (Form::Generate, true, "after=6", snapshot(57.into())),
+        (UsageCall::Chat, false, "body", Value::Null),
+        (UsageCall::Chat, true, "after=7", Value::Null),
+        (UsageCall::Chat, true, "after=8", told(UsageCall::Chat)),
+        (UsageCall::Responses, true, "after=12", Value::Null),
+        (UsageCall::Images, true, "after=5", Value::Null),
+        (UsageCall::Messages, true, "body", Value::Null),
+        (UsageCall::Messages, true, "after=1", begun(1.into())),
+        (UsageCall::Messages, true, "after=9", begun(1.into())),
+        (UsageCall::Messages, true, "after=10", begun(90.into())),
+        (UsageCall::Generate, true, "after=0", Value::Null),
+        (UsageCall::Generate, true, "after=1", snapshot(9.into())),
+        (UsageCall::Generate, true, "after=6", snapshot(57.into())),
     ] {
         simulator.control("DELETE /_sim/requests").await;
         let steer = format!("x-sim-cut: {cut}");
@@ -258,7 +274,7 @@ async fn nonsense_is_refused() {
         "randomly",
     ] {
         let steer = format!("x-sim-usage: {asked}");
-        let answer = ask(&simulator, Form::Chat, false, &[&steer]).await;
+        let answer = ask(&simulator, UsageCall::Chat, false, &[&steer]).await;
         assert_eq!(answer.status, 400, "{asked}");
         assert_eq!(answer.header("x-sim"), "bad-instruction", "{asked}");
     }

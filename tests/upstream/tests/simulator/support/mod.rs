@@ -34,7 +34,7 @@ pub struct Simulator {
 
 /// A response as far as it came.
 #[derive(Debug)]
-pub struct Answer {
+pub struct ReceivedResponse {
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub body: Bytes,
@@ -105,7 +105,7 @@ pub async fn head(
 }
 
 /// Sends the request and reads all that comes.
-pub async fn send(http: Http, to: SocketAddr, request: Request<Full<Bytes>>) -> Answer {
+pub async fn send(http: Http, to: SocketAddr, request: Request<Full<Bytes>>) -> ReceivedResponse {
     let (head, mut incoming) = head(http, to, request).await.unwrap().into_parts();
     let (mut body, mut frames, mut cut) = (Vec::new(), 0, false);
     while let Some(frame) = incoming.frame().await {
@@ -120,7 +120,7 @@ pub async fn send(http: Http, to: SocketAddr, request: Request<Full<Bytes>>) -> 
             }
         }
     }
-    Answer {
+    ReceivedResponse {
         status: head.status,
         headers: head.headers,
         body: body.into(),
@@ -129,7 +129,7 @@ pub async fn send(http: Http, to: SocketAddr, request: Request<Full<Bytes>>) -> 
     }
 }
 
-impl Answer {
+impl ReceivedResponse {
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body)
             .unwrap_or_else(|error| panic!("{error}: {:?}", self.body))

@@ -2,24 +2,34 @@
 
 use serde_json::Value;
 
-use super::usage::Form;
-use super::{Answer, Http, Simulator, request, send, sse};
+use super::usage::UsageCall;
+use super::{Http, ReceivedResponse, Simulator, request, send, sse};
 
 const VERSION: &str = "anthropic-version: 2023-06-01";
 
-pub async fn play(simulator: &Simulator, form: Form, stream: bool, headers: &[&str]) -> Answer {
+pub async fn play(
+    simulator: &Simulator,
+    form: UsageCall,
+    stream: bool,
+    headers: &[&str],
+) -> ReceivedResponse {
     let headers = [&[VERSION], headers].concat();
     let request = request(form.line(stream), &headers, form.body(stream));
     send(Http::One, simulator.first, request).await
 }
 
-pub async fn scene(simulator: &Simulator, form: Form, stream: bool, scenario: &str) -> Answer {
+pub async fn scene(
+    simulator: &Simulator,
+    form: UsageCall,
+    stream: bool,
+    scenario: &str,
+) -> ReceivedResponse {
     let steer = format!("x-sim-scenario: {scenario}");
     play(simulator, form, stream, &[&steer]).await
 }
 
 /// The events, without the number of the request.
-pub fn events(answer: &Answer) -> Vec<(Option<String>, Value)> {
+pub fn events(answer: &ReceivedResponse) -> Vec<(Option<String>, Value)> {
     let id = answer.header("x-request-id").replace('-', "");
     let parse = |data: String| match data.as_str() {
         "[DONE]" => Value::from("[DONE]"),

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, sse};
+use super::{ReceivedResponse, sse};
 
 /// A call that reports usage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum UsageCall {
     Chat,
     Responses,
     Images,
@@ -16,27 +16,27 @@ pub enum Form {
     Embed,
 }
 
-pub const FORMS: [Form; 7] = [
-    Form::Chat,
-    Form::Responses,
-    Form::Images,
-    Form::Edits,
-    Form::Messages,
-    Form::Generate,
-    Form::Embed,
+pub const FORMS: [UsageCall; 7] = [
+    UsageCall::Chat,
+    UsageCall::Responses,
+    UsageCall::Images,
+    UsageCall::Edits,
+    UsageCall::Messages,
+    UsageCall::Generate,
+    UsageCall::Embed,
 ];
 
 /// Those that can be streamed.
-pub const STREAMED: [Form; 6] = [
-    Form::Chat,
-    Form::Responses,
-    Form::Images,
-    Form::Edits,
-    Form::Messages,
-    Form::Generate,
+pub const STREAMED: [UsageCall; 6] = [
+    UsageCall::Chat,
+    UsageCall::Responses,
+    UsageCall::Images,
+    UsageCall::Edits,
+    UsageCall::Messages,
+    UsageCall::Generate,
 ];
 
-impl Form {
+impl UsageCall {
     /// The request line.
     pub fn line(self, stream: bool) -> &'static str {
         match self {
@@ -129,7 +129,7 @@ impl Form {
     }
 
     /// All usage that a reader of this answer knows at its end; null where it has none.
-    pub fn usage(self, answer: &Answer) -> Value {
+    pub fn usage(self, answer: &ReceivedResponse) -> Value {
         let streamed = answer
             .header("content-type")
             .starts_with("text/event-stream");

@@ -1,0 +1,18 @@
+//! What the command says and how it ends.
+
+use serde_json::Value;
+
+/// What the command says and how it ends.
+#[derive(Debug)]
+pub struct CommandOutput {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl CommandOutput {
+    /// Its output as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}
