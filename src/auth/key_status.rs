@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::ApiKey;
 use crate::config::policy::{Group, Policy};
 use crate::config::snapshot::InForce;
-use crate::keys::{KeyDigest, KeyRecord, KeyState, Namespace, lookup};
+use crate::keys::{KeyDigest, KeyLookup, KeyRecord, Namespace, lookup};
 
 /// What authentication needs from outside: the published key records, the time, and a newer policy.
 pub trait KeyStore {
@@ -58,10 +58,10 @@ pub fn authenticate(key: &ApiKey, in_force: &InForce, store: &impl KeyStore) -> 
             }
         }
         return match lookup.state {
-            KeyState::Found { key, namespace } => status(key, namespace, in_force, store),
-            KeyState::Revoked => KeyStatus::Invalid,
-            KeyState::Unknown if in_force.knows_all_keys() => KeyStatus::Invalid,
-            KeyState::Unknown | KeyState::Unreadable => KeyStatus::Undecided,
+            KeyLookup::Found { key, namespace } => status(key, namespace, in_force, store),
+            KeyLookup::Revoked => KeyStatus::Invalid,
+            KeyLookup::Unknown if in_force.knows_all_keys() => KeyStatus::Invalid,
+            KeyLookup::Unknown | KeyLookup::Unreadable => KeyStatus::Undecided,
         };
     }
     KeyStatus::Undecided

@@ -2,7 +2,7 @@
 
 use super::key_place::{accepts, protocol_of};
 use super::misplaced::misplaced;
-use super::request::{Caller, MisplacedKey};
+use super::request::{AuthenticatedCaller, MisplacedKey};
 use crate::auth::{self, CredentialForm, KeyStatus, KeyStore, Presented};
 use crate::config::snapshot::InForce;
 use crate::head::Head;
@@ -14,7 +14,7 @@ use crate::reply::Rejection;
 #[derive(Debug)]
 pub(super) struct Authenticated {
     /// Who sent it.
-    pub caller: Caller,
+    pub caller: AuthenticatedCaller,
     /// When the key expires, seconds since the Unix epoch; `None` for never.
     pub expires_at: Option<i64>,
 }
@@ -78,7 +78,7 @@ pub(super) fn authenticate(
                     let protocol = protocol_of(endpoint, form);
                     return Ok(Authenticated {
                         expires_at: key.expires_at,
-                        caller: Caller::new(key, group, protocol, &in_force.policy),
+                        caller: AuthenticatedCaller::new(key, group, protocol, &in_force.policy),
                     });
                 }
             }

@@ -1,6 +1,6 @@
 //! Authorizes a request: what its group may do with the endpoint.
 
-use super::request::Caller;
+use super::request::AuthenticatedCaller;
 use super::route::Route;
 use crate::config::policy::Clients;
 use crate::head::{Head, Occurrence};
@@ -18,7 +18,7 @@ pub(super) fn authorize(
     head: &Head,
     target: &RequestTarget<'_>,
     endpoint: &Endpoint,
-    caller: &Caller,
+    caller: &AuthenticatedCaller,
 ) -> Result<Route, Rejection> {
     let route = Route::find(&caller.group, caller.protocol)?.with_access(caller.access.as_ref());
     let strict = caller.group.clients == Clients::Strict;

@@ -13,7 +13,7 @@ use super::media::{self, Media};
 use super::model_check::Expectation;
 use super::record::RecordBuilder;
 use super::reply_context::ReplyContext;
-use super::request::{Caller, NamedModel, RequestLine};
+use super::request::{AuthenticatedCaller, NamedModel, RequestLine};
 use super::request_body::{BodyTerms, RequestBody};
 use super::response::UpstreamResult;
 use super::route::Route;
@@ -170,7 +170,7 @@ fn health(in_force: Option<&InForce>, context: &ReplyContext) -> Result<Reply, R
 }
 
 fn list(
-    caller: &Caller,
+    caller: &AuthenticatedCaller,
     endpoint: &Endpoint,
     target: &RequestTarget<'_>,
     context: &ReplyContext,
@@ -218,7 +218,7 @@ fn upstream_request(
     end: bool,
     target: &RequestTarget<'_>,
     endpoint: &Endpoint,
-    caller: &Caller,
+    caller: &AuthenticatedCaller,
     policy: &Policy,
     now_us: impl FnOnce() -> u64,
 ) -> Result<UpstreamRequest, Unauthorized> {

@@ -4,7 +4,7 @@ use super::environment::Forwarding;
 use super::limits::local;
 use super::record::RecordBuilder;
 use super::reply_context::ReplyContext;
-use super::request::{Caller, RequestLine};
+use super::request::{AuthenticatedCaller, RequestLine};
 use super::request_body::BodyStep;
 use super::response::UpstreamResult;
 use super::upstream_request::UpstreamRequest;
@@ -18,7 +18,7 @@ const _: () = assert!(size_of::<Forwarded>() <= 736);
 #[derive(Debug)]
 pub(super) struct Forwarded {
     pub line: RequestLine,
-    pub caller: Caller,
+    pub caller: AuthenticatedCaller,
     pub reply: ReplyContext,
     pub upstream: UpstreamRequest,
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::request::Caller;
+use super::request::AuthenticatedCaller;
 use super::route::{self, Route};
 use crate::config::policy::{Group, GroupKind, Lists};
 use crate::keys::KeyAccess;
@@ -14,7 +14,7 @@ use crate::reply::Rejection;
 
 /// The body that answers a list request: the model `one`, or all of them.
 pub(super) fn body(
-    caller: &Caller,
+    caller: &AuthenticatedCaller,
     one: Option<&str>,
     target: &RequestTarget<'_>,
 ) -> Result<Vec<u8>, Rejection> {

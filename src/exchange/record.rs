@@ -7,7 +7,7 @@ use super::charging::bill_of;
 use super::environment::{Clock, StreamEnd};
 use super::estimating;
 use super::limits::local;
-use super::request::{Caller, MisplacedKey, NamedModel, RequestLine};
+use super::request::{AuthenticatedCaller, MisplacedKey, NamedModel, RequestLine};
 use super::response::{Response, UpstreamResult};
 use super::several_accounts::SeveralAccounts;
 use super::upstream_request::UpstreamRequest;
@@ -23,7 +23,7 @@ use crate::usage::{Estimated, Reading};
 pub(super) struct RecordBuilder {
     pub line: RequestLine,
     /// Whose valid key the request has.
-    pub caller: Option<Caller>,
+    pub caller: Option<AuthenticatedCaller>,
     /// The valid key that came where its group does not read it.
     pub misplaced: Option<MisplacedKey>,
     /// The model that path or body name, or that a rejection found fault with.
@@ -152,7 +152,7 @@ impl RecordBuilder {
         };
         let (key, key_found_in, owner, team, group, currency) = match (caller, misplaced) {
             (Some(caller), _) => {
-                let Caller {
+                let AuthenticatedCaller {
                     key,
                     owner,
                     team,

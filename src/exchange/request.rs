@@ -71,7 +71,7 @@ impl Default for RequestLine {
 
 /// Who sent a request. Known once its key was authenticated.
 #[derive(Debug)]
-pub(super) struct Caller {
+pub(super) struct AuthenticatedCaller {
     /// The id of the API key.
     pub key: String,
     /// The person or system that the key belongs to.
@@ -90,7 +90,7 @@ pub(super) struct Caller {
     pub currency: Option<Rc<str>>,
 }
 
-impl Caller {
+impl AuthenticatedCaller {
     /// The caller with this key.
     pub(super) fn new(
         key: KeyRecord,

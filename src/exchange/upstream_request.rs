@@ -3,7 +3,7 @@
 use super::edits::HeaderEdit;
 use super::environment::Forwarding;
 use super::limits::LimitsService;
-use super::request::Caller;
+use super::request::AuthenticatedCaller;
 use super::request_body::RequestBody;
 use super::route::Route;
 use super::several_accounts::SeveralAccounts;
@@ -40,7 +40,7 @@ impl UpstreamRequest {
     }
 
     /// What the limits service counts the request under, where it is to be asked.
-    pub(super) fn ask_service(&mut self, caller: &Caller) -> Option<Descriptors> {
+    pub(super) fn ask_service(&mut self, caller: &AuthenticatedCaller) -> Option<Descriptors> {
         let model = self.body.models().model();
         self.service
             .as_mut()

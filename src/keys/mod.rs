@@ -19,4 +19,4 @@ mod store;
 
 pub use access::KeyAccess;
 pub use record::{KeyDigest, KeyRecord, KeyTerms, StoredRecord, Unreadable};
-pub use store::{Coverage, FeedStatus, KeyState, Lookup, Namespace, RecordScope, lookup, read};
+pub use store::{Coverage, FeedStatus, KeyLookup, Lookup, Namespace, RecordScope, lookup, read};

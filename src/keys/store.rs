@@ -72,7 +72,7 @@ pub struct RecordScope {
 
 /// What the store has of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KeyState {
+pub enum KeyLookup {
     /// A record. It may be disabled or expired.
     Found {
         /// The record.
@@ -92,7 +92,7 @@ pub enum KeyState {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lookup {
     /// What there is, for readers of this scope.
-    pub state: KeyState,
+    pub state: KeyLookup,
     /// Whether the document's record changes with a later generation: a reader who has it looks again.
     pub changes: bool,
 }
@@ -115,7 +115,7 @@ pub fn lookup(
     };
     let Ok(named) = named else {
         return Lookup {
-            state: KeyState::Unreadable,
+            state: KeyLookup::Unreadable,
             changes: false,
         };
     };
@@ -124,13 +124,13 @@ pub fn lookup(
         .is_some_and(|record| record.version > scope.generation);
     let named = named.and_then(|record| record.at(scope.epoch, scope.generation));
     let state = match (named, scope.feed) {
-        (Some(key), _) => KeyState::Found {
+        (Some(key), _) => KeyLookup::Found {
             key,
             namespace: Namespace::Document,
         },
-        (None, None) => KeyState::Unknown,
+        (None, None) => KeyLookup::Unknown,
         (None, Some(feed)) => match read(Namespace::Feed) {
-            Err(Unreadable) => KeyState::Unreadable,
+            Err(Unreadable) => KeyLookup::Unreadable,
             Ok(record) => fed(record, feed),
         },
     };
@@ -138,11 +138,11 @@ pub fn lookup(
 }
 
 /// What a record of the feed says.
-fn fed(record: Option<StoredRecord>, feed: FeedStatus) -> KeyState {
+fn fed(record: Option<StoredRecord>, feed: FeedStatus) -> KeyLookup {
     match record.filter(|record| record.epoch >= feed.watermark) {
-        None => KeyState::Unknown,
-        Some(StoredRecord { key: None, .. }) => KeyState::Revoked,
-        Some(StoredRecord { key: Some(key), .. }) => KeyState::Found {
+        None => KeyLookup::Unknown,
+        Some(StoredRecord { key: None, .. }) => KeyLookup::Revoked,
+        Some(StoredRecord { key: Some(key), .. }) => KeyLookup::Found {
             key,
             namespace: Namespace::Feed,
         },

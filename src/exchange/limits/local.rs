@@ -3,7 +3,7 @@
 use crate::exchange::edits::{Edits, HeaderEdit};
 use crate::exchange::environment::Quotas;
 use crate::exchange::estimating;
-use crate::exchange::request::Caller;
+use crate::exchange::request::AuthenticatedCaller;
 use crate::exchange::request_body::{EstimateNeeds, RequestBody};
 use crate::ledger::{Record, UsageStatus};
 use crate::limits::{Consumption, Count, Rate, Reservation, Subject};
@@ -84,7 +84,7 @@ pub(in crate::exchange) fn tokens(reading: &Reading, status: UsageStatus) -> [Co
 /// Adds to a local reply what is left of the caller's limits; `reservation` is what the request holds of them.
 pub(in crate::exchange) fn add_to_reply(
     reply: &mut Reply,
-    caller: Option<&Caller>,
+    caller: Option<&AuthenticatedCaller>,
     reservation: Option<&Reservation>,
     quotas: &impl Quotas,
 ) {
@@ -95,7 +95,7 @@ pub(in crate::exchange) fn add_to_reply(
 /// Adds to an upstream's response what is left of the caller's limits; `reservation` is what the request holds of them.
 pub(in crate::exchange) fn add_to_response(
     edits: &mut Edits,
-    caller: &Caller,
+    caller: &AuthenticatedCaller,
     reservation: Option<&Reservation>,
     quotas: &impl Quotas,
 ) {
@@ -107,7 +107,7 @@ pub(in crate::exchange) fn add_to_response(
 /// The headers that say what is left. The counters are read only where there is something to say, and where the admission
 /// has not read them.
 fn left(
-    caller: &Caller,
+    caller: &AuthenticatedCaller,
     reservation: Option<&Reservation>,
     quotas: &impl Quotas,
 ) -> Vec<(&'static str, String)> {

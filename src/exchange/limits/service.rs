@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::exchange::environment::{Quotas, ResponseHeaders};
 use crate::exchange::estimating;
-use crate::exchange::request::Caller;
+use crate::exchange::request::AuthenticatedCaller;
 use crate::exchange::request_body::RequestBody;
 use crate::limits::Count;
 use crate::limits::service::{Descriptors, OnFailure, ServiceTokens};
@@ -42,7 +42,7 @@ impl LimitsService {
     /// What a request that is about to go upstream is counted under.
     pub(in crate::exchange) fn ask(
         &mut self,
-        caller: &Caller,
+        caller: &AuthenticatedCaller,
         model: Option<&Rc<Model>>,
     ) -> Descriptors {
         self.asked = true;

@@ -8,7 +8,7 @@ use criterion::{Criterion, Throughput};
 use trilane::config::FeedSource;
 use trilane::feed::{FeedSync, PageAnswer};
 use trilane::keys::{
-    Coverage, FeedStatus, KeyDigest, KeyState, Namespace, RecordScope, lookup, read,
+    Coverage, FeedStatus, KeyDigest, KeyLookup, Namespace, RecordScope, lookup, read,
 };
 use trilane::shared_data::{Conflict, SharedData};
 
@@ -98,7 +98,7 @@ impl SyncedStore {
         let found = lookup(digest, &scope, |namespace: Namespace, digest| {
             read(namespace, digest, &self.shared)
         });
-        assert!(matches!(found.state, KeyState::Found { .. }), "{found:?}");
+        assert!(matches!(found.state, KeyLookup::Found { .. }), "{found:?}");
     }
 
     fn size(&self) -> String {

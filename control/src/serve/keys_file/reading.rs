@@ -104,8 +104,8 @@ mod tests {
     fn files() {
         let [a, b] = [line("a", "a"), line("b", "b")];
         let long = format!("{{\"id\":\"{}\"}}\n", "x".repeat(70_000));
-        type Read<'a> = Result<usize, Vec<&'a str>>;
-        let cases: [(&str, String, Read<'_>); 9] = [
+        type ReadResult<'a> = Result<usize, Vec<&'a str>>;
+        let cases: [(&str, String, ReadResult<'_>); 9] = [
             ("empty", String::new(), Ok(0)),
             ("two", format!("{a}{b}"), Ok(2)),
             (
