@@ -42,13 +42,13 @@ pub struct Api {
 
 /// A response.
 #[derive(Debug)]
-pub struct Reply {
+pub struct ApiReply {
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub text: String,
 }
 
-impl Reply {
+impl ApiReply {
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_else(|_| panic!("{self:?}"))
     }
@@ -163,12 +163,12 @@ impl Api {
         token.reveal().to_owned()
     }
 
-    pub async fn send(&self, request: Request<Body>) -> Reply {
+    pub async fn send(&self, request: Request<Body>) -> ApiReply {
         let response = self.router.clone().oneshot(request).await.unwrap();
         let (head, body) = response.into_parts();
         let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
         assert_ne!(head.status, StatusCode::INTERNAL_SERVER_ERROR);
-        Reply {
+        ApiReply {
             status: head.status,
             headers: head.headers,
             text: String::from_utf8(body.to_vec()).unwrap(),
@@ -183,7 +183,7 @@ impl Api {
         path: &str,
         headers: &[(&str, &str)],
         body: &Value,
-    ) -> Reply {
+    ) -> ApiReply {
         let mut request = Request::builder().method(method).uri(path);
         if !token.is_empty() {
             request = request.header(AUTHORIZATION, format!("Bearer {token}"));
@@ -200,16 +200,16 @@ impl Api {
         self.send(request.body(body).unwrap()).await
     }
 
-    pub async fn get(&self, token: &str, path: &str) -> Reply {
+    pub async fn get(&self, token: &str, path: &str) -> ApiReply {
         self.call(token, Method::GET, path, &[], &Value::Null).await
     }
 
-    pub async fn post(&self, token: &str, path: &str, body: &Value) -> Reply {
+    pub async fn post(&self, token: &str, path: &str, body: &Value) -> ApiReply {
         self.call(token, Method::POST, path, &[], body).await
     }
 
     /// Bytes of a ledger file.
-    pub async fn ledger(&self, token: &str, path: &str, bytes: &str) -> Reply {
+    pub async fn ledger(&self, token: &str, path: &str, bytes: &str) -> ApiReply {
         let request = Request::builder()
             .method(Method::POST)
             .uri(path)

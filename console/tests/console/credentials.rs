@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use trilane_console::api::Role;
 use trilane_console::credentials::{self, CredentialDestination};
 
-use crate::api::{Api, Reply};
+use crate::api::{Api, ApiReply};
 use crate::database::on_both;
 
 const VALUE: &str = "sk-ant-REALLY-SECRET-0123456789";
@@ -44,7 +44,7 @@ pub async fn publish(api: &Api, admin: &str, body: &str) {
     reply.expect(201);
 }
 
-async fn put(api: &Api, admin: &str, name: &str, body: Value) -> Reply {
+async fn put(api: &Api, admin: &str, name: &str, body: Value) -> ApiReply {
     let path = format!("/api/v1/credentials/{name}");
     api.call(admin, Method::PUT, &path, &[], &body).await
 }

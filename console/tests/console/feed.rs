@@ -38,14 +38,14 @@ async fn page(store: &Store, cursor: Option<&str>, limit: u32) -> Result<Value, 
 
 /// A reader of the feed, as a gateway is one.
 #[derive(Debug, Default)]
-struct Reader {
+struct KeyFeedReader {
     cursor: Option<String>,
     version: u64,
     /// By digest: the version, and the id; `None` if it was removed.
     keys: BTreeMap<String, (u64, Option<String>)>,
 }
 
-impl Reader {
+impl KeyFeedReader {
     async fn read(&mut self, store: &Store, limit: u32) {
         loop {
             let page = page(store, self.cursor.as_deref(), limit).await.unwrap();
@@ -76,7 +76,7 @@ on_both! {
     /// Whatever is changed by plain SQL comes with the next page, and nothing else.
     async fn changes_by_plain_sql(database: &TestDatabase) {
         let store = database.open().await;
-        let mut reader = Reader::default();
+        let mut reader = KeyFeedReader::default();
         reader.read(&store, 2).await;
         let digest = |c: char| c.to_string().repeat(64);
         let [a, b, c] = ['a', 'b', 'c'].map(digest);
@@ -98,7 +98,7 @@ on_both! {
             assert_eq!(reader.ids(), ids, "{sql}");
             let changed = reader.keys.iter().filter(|(digest, key)| before.get(*digest) != Some(key)).count();
             assert_eq!(changed, changes, "{sql}");
-            let mut anew = Reader::default();
+            let mut anew = KeyFeedReader::default();
             anew.read(&store, 1).await;
             let mut all: Vec<_> = anew.ids();
             let mut ids = ids;
@@ -140,7 +140,7 @@ on_both! {
         for number in 0..3 {
             insert(&store, number).await;
         }
-        let mut reader = Reader::default();
+        let mut reader = KeyFeedReader::default();
         reader.read(&store, 10).await;
         let cursor = reader.cursor.clone().unwrap();
         let feed = cursor.split_once('.').unwrap().0;
@@ -158,7 +158,7 @@ on_both! {
         database.execute("UPDATE key_changes SET removed_at = removed_at - 7200 WHERE removed_at IS NOT NULL").await.unwrap();
         key_feed::compact(&store, Duration::from_secs(3600)).await.unwrap();
         assert_eq!(page(&store, Some(&cursor), 10).await, Err(PageError::Gone(Gone::Compacted)));
-        let mut anew = Reader::default();
+        let mut anew = KeyFeedReader::default();
         anew.read(&store, 10).await;
         assert_eq!(anew.ids(), ["key_0", "key_2"]);
     }
@@ -169,7 +169,7 @@ on_both! {
     async fn a_late_commit(database: &TestDatabase) {
         let store = database.open().await;
         insert(&store, 1).await;
-        let mut reader = Reader::default();
+        let mut reader = KeyFeedReader::default();
         reader.read(&store, 10).await;
 
         let mut late = store.begin().await.unwrap();
@@ -209,7 +209,7 @@ on_both! {
                 }
             }));
         }
-        let mut reader = Reader::default();
+        let mut reader = KeyFeedReader::default();
         while !writers.iter().all(tokio::task::JoinHandle::is_finished) {
             reader.read(&store, 3).await;
         }

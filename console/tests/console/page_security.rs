@@ -10,7 +10,7 @@ use trilane_console::store::audit::Actor;
 use trilane_console::store::passwords as hashes;
 use trilane_console::store::people;
 
-use crate::api::{Api, Reply};
+use crate::api::{Api, ApiReply};
 use crate::database::on_both;
 
 const PASSWORD: &str = "correct horse battery";
@@ -25,20 +25,20 @@ fn form(fields: &[(&str, &str)]) -> String {
     form.finish()
 }
 
-async fn post(api: &Api, path: &str, cookie: &str, fields: &[(&str, &str)]) -> Reply {
+async fn post(api: &Api, path: &str, cookie: &str, fields: &[(&str, &str)]) -> ApiReply {
     let request = Request::post(path)
         .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
         .header(COOKIE, cookie);
     api.send(request.body(form(fields).into()).unwrap()).await
 }
 
-async fn get(api: &Api, path: &str, cookie: &str) -> Reply {
+async fn get(api: &Api, path: &str, cookie: &str) -> ApiReply {
     let request = Request::get(path).header(COOKIE, cookie);
     api.send(request.body(String::new().into()).unwrap()).await
 }
 
 /// The session that a response sets.
-fn session(reply: &Reply) -> String {
+fn session(reply: &ApiReply) -> String {
     let cookie = reply.headers[SET_COOKIE].to_str().unwrap();
     let (value, attributes) = cookie.split_once(';').unwrap();
     for wanted in ["HttpOnly", "SameSite=Lax", "Path=/"] {

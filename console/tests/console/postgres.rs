@@ -31,17 +31,17 @@ while kill -0 $server 2>/dev/null; do
 done
 "#;
 
-static SERVER: OnceLock<Server> = OnceLock::new();
+static SERVER: OnceLock<PostgresServer> = OnceLock::new();
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
 #[derive(Debug)]
-struct Server {
+struct PostgresServer {
     directory: PathBuf,
     /// Held as long as this process lives.
     _used: File,
 }
 
-impl Server {
+impl PostgresServer {
     fn url(&self, database: &str) -> String {
         format!(
             "postgres://trilane@localhost/{database}?host={}",
@@ -158,7 +158,7 @@ fn programs() -> PathBuf {
 }
 
 async fn connect() -> PgConnection {
-    let server = SERVER.get_or_init(Server::start);
+    let server = SERVER.get_or_init(PostgresServer::start);
     let since = Instant::now();
     loop {
         match PgConnection::connect(&server.url("postgres")).await {

@@ -32,22 +32,22 @@ fn any_line() -> impl Strategy<Value = String> {
 
 /// What the agent does next: sends so many bytes, from where it thinks it is, or from so many before or behind that.
 #[derive(Debug, Clone)]
-struct Step {
+struct IntakeStep {
     length: usize,
     off: isize,
     twice: bool,
 }
 
-fn any_step() -> impl Strategy<Value = Step> {
+fn any_step() -> impl Strategy<Value = IntakeStep> {
     let off = prop_oneof![6 => Just(0), 1 => -3000_isize..3000];
-    (1_usize..4000, off, prop::bool::weighted(0.2)).prop_map(|(length, off, twice)| Step {
+    (1_usize..4000, off, prop::bool::weighted(0.2)).prop_map(|(length, off, twice)| IntakeStep {
         length,
         off,
         twice,
     })
 }
 
-async fn run(store: &Store, files: &[Vec<u8>], steps: &[Step]) {
+async fn run(store: &Store, files: &[Vec<u8>], steps: &[IntakeStep]) {
     for (number, file) in files.iter().enumerate() {
         let envoy = format!("e{number}");
         let mut at = 0;
@@ -86,7 +86,7 @@ fn zero_in_names(sums: Sums) -> Sums {
         .collect()
 }
 
-fn check(runtime: &Runtime, database: &TestDatabase, files: &[Vec<u8>], steps: &[Step]) {
+fn check(runtime: &Runtime, database: &TestDatabase, files: &[Vec<u8>], steps: &[IntakeStep]) {
     runtime.block_on(async {
         let store = database.open().await;
         run(&store, files, steps).await;

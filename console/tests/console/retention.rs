@@ -63,9 +63,9 @@ async fn lines(store: &Store, key: &str) -> usize {
 
 /// Whether there is an old line from before a moment. They go in the order of their moments.
 async fn is_there(store: &Store, moment: i64) -> bool {
-    let of = |at: i64| requests::RequestLine {
+    let of = |at: i64| requests::StoredRequest {
         at,
-        ..requests::RequestLine::default()
+        ..requests::StoredRequest::default()
     };
     let mut transaction = store.read().await.unwrap();
     let asked = requests::RequestQuery {

@@ -4,7 +4,7 @@ use http::Method;
 use serde_json::{Value, json};
 use trilane_console::api::Role;
 
-use crate::api::{Api, Reply};
+use crate::api::{Api, ApiReply};
 use crate::credentials::publish;
 use crate::database::on_both;
 use crate::vendors::{self, CREDENTIAL, VendorServer};
@@ -17,7 +17,7 @@ async fn models(api: &Api, token: &str, body: Value) -> Value {
     reply.expect(200)
 }
 
-async fn put(api: &Api, token: &str, group: &str, body: Value) -> Reply {
+async fn put(api: &Api, token: &str, group: &str, body: Value) -> ApiReply {
     let path = format!("/api/v1/setup/vendors/{group}");
     let reply = api.call(token, Method::PUT, &path, &[], &body).await;
     assert!(!reply.text.contains("dont-tell"), "{reply:?}");
@@ -33,7 +33,7 @@ fn usual(listed: &Value) -> Vec<Value> {
         .collect()
 }
 
-async fn publish_run(api: &Api, token: &str) -> Reply {
+async fn publish_run(api: &Api, token: &str) -> ApiReply {
     let setup = api.get(token, "/api/v1/setup").await.expect(200);
     let seen = format!("\"{}\"", setup["draft"]["revision"]);
     let path = "/api/v1/drafts/first-run/publish";

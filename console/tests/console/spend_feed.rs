@@ -45,7 +45,7 @@ type Told = BTreeMap<String, (String, BTreeMap<String, String>)>;
 
 /// A reader of the feed, as an agent is one.
 #[derive(Debug, Default)]
-struct Reader {
+struct SpendFeedReader {
     cursor: Option<String>,
     told: Told,
     budgets: BTreeMap<String, Value>,
@@ -53,7 +53,7 @@ struct Reader {
     count: usize,
 }
 
-impl Reader {
+impl SpendFeedReader {
     async fn read(&mut self, api: &Api, token: &str, envoy: &str, limit: usize) {
         loop {
             let cursor = self
@@ -111,7 +111,7 @@ on_both! {
             let path = format!("/api/v1/ledger/{envoy}/{file}?from=0");
             api.ledger(&admin, &path, &lines.concat()).await.expect(200);
         };
-        let mut reader = Reader::default();
+        let mut reader = SpendFeedReader::default();
         reader.read(&api, &admin, "e1", 1).await;
         assert_eq!(reader.shown(), [""; 0]);
 
@@ -133,7 +133,7 @@ on_both! {
             r#"owner ann 11.30000000000000000001 {}"#,
             r#"team t 0.00000000000000000001 {"i2": "0.00000000000000000001"}"#,
         ]);
-        let mut of_other = Reader::default();
+        let mut of_other = SpendFeedReader::default();
         of_other.read(&api, &admin, "e2", 100).await;
         assert_eq!(of_other.told["key k"].1, BTreeMap::from([("i1".to_owned(), "2".to_owned())]));
 
@@ -181,7 +181,7 @@ on_both! {
         let second = tokio::spawn(async move { set_budget(&other, "early", 5).await });
         sleep(Duration::from_millis(200)).await;
         assert!(!second.is_finished(), "it waits for the one before");
-        let mut reader = Reader::default();
+        let mut reader = SpendFeedReader::default();
         reader.read(&api, &admin, "", 1).await;
         assert_eq!(reader.count, 0);
         late.commit().await.unwrap();
@@ -213,7 +213,7 @@ on_both! {
                 }
             }));
         }
-        let mut reader = Reader::default();
+        let mut reader = SpendFeedReader::default();
         while !writers.iter().all(tokio::task::JoinHandle::is_finished) {
             reader.read(&api, &admin, "e1", 3).await;
             for (total, own) in reader.told.values() {
@@ -225,7 +225,7 @@ on_both! {
             writer.await.unwrap();
         }
         reader.read(&api, &admin, "e1", 3).await;
-        let mut whole = Reader::default();
+        let mut whole = SpendFeedReader::default();
         whole.read(&api, &admin, "e1", 1000).await;
         assert_eq!(reader.told, whole.told);
         assert_eq!(whole.told.len(), KEYS);
@@ -244,7 +244,7 @@ on_both! {
         let later = async |days: i64| {
             let day = OffsetDateTime::now_utc().date() + time::Duration::days(days);
             spend_feed::forget(&api.store, day).await.unwrap();
-            let mut reader = Reader::default();
+            let mut reader = SpendFeedReader::default();
             reader.read(&api, &admin, "e", 100).await;
             (reader.budgets.into_keys().collect::<Vec<_>>(), reader.told)
         };

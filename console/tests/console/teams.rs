@@ -4,11 +4,11 @@ use http::Method;
 use serde_json::{Value, json};
 use trilane_console::api::Role;
 
-use crate::api::{Api, Reply};
+use crate::api::{Api, ApiReply};
 use crate::database::on_both;
 use crate::lives::{PRICES, document, publish};
 
-async fn call(api: &Api, token: &str, method: Method, path: &str, body: Value) -> Reply {
+async fn call(api: &Api, token: &str, method: Method, path: &str, body: Value) -> ApiReply {
     api.call(token, method, &format!("/api/v1/{path}"), &[], &body)
         .await
 }

@@ -2,7 +2,7 @@
 
 use trilane_console::store::Store;
 
-use super::{Meter, measured, most_memory, rows};
+use super::{SpeedMeter, measured, most_memory, rows};
 use crate::database::TestDatabase;
 use crate::ledger::{line, position, send};
 
@@ -47,7 +47,7 @@ async fn measure(database: &TestDatabase) {
         ("parts of 1 MiB", "e", PART),
         ("parts of 64 KiB", "f", SMALL_PART),
     ] {
-        let meter = Meter::start(database);
+        let meter = SpeedMeter::start(database);
         take_all(&store, envoy, text.as_bytes(), part).await;
         let cost = meter.stop();
         println!(
@@ -60,7 +60,7 @@ async fn measure(database: &TestDatabase) {
         "  memory: {more} MiB more than before, for {} MiB of lines",
         text.len() >> 20
     );
-    let meter = Meter::start(database);
+    let meter = SpeedMeter::start(database);
     floor(database, &lines).await;
     let cost = meter.stop();
     println!(

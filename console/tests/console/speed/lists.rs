@@ -4,7 +4,7 @@ use http::Method;
 use serde_json::json;
 use trilane_console::api::Role;
 
-use super::{Meter, measured, rows, tell};
+use super::{SpeedMeter, measured, rows, tell};
 use crate::api::Api;
 use crate::database::TestDatabase;
 
@@ -30,7 +30,7 @@ async fn measure(database: &TestDatabase) {
         api.person("owner-7", Role::Member).await,
     );
     let count = rows(1_000_000);
-    let meter = Meter::start(database);
+    let meter = SpeedMeter::start(database);
     database.execute(&keys(database, count)).await.unwrap();
     if database.is_postgres() {
         database.execute("ANALYZE").await.unwrap();

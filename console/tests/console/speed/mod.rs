@@ -30,14 +30,14 @@ pub struct Cost {
 
 /// Measures until it is told to stop.
 #[derive(Debug)]
-pub struct Meter {
+pub struct SpeedMeter {
     since: Instant,
     here: Duration,
     postgres: Duration,
     is_postgres: bool,
 }
 
-impl Meter {
+impl SpeedMeter {
     pub fn start(database: &TestDatabase) -> Self {
         let is_postgres = database.is_postgres();
         Self {

@@ -4,7 +4,7 @@ use time::macros::datetime;
 use trilane_console::api::Role;
 use trilane_console::store::usage_days;
 
-use super::{Meter, measured, rows, tell};
+use super::{SpeedMeter, measured, rows, tell};
 use crate::api::Api;
 use crate::database::TestDatabase;
 
@@ -75,13 +75,13 @@ async fn measure(database: &TestDatabase) {
         api.person("owner-7", Role::Member).await,
     );
     let hours = rows(30 * 24);
-    let meter = Meter::start(database);
+    let meter = SpeedMeter::start(database);
     database.execute(&sums(database, hours)).await.unwrap();
     if database.is_postgres() {
         database.execute("ANALYZE").await.unwrap();
     }
     println!("  {hours} hours of 1000 rows, added in {}", meter.stop());
-    let meter = Meter::start(database);
+    let meter = SpeedMeter::start(database);
     let now = datetime!(2026-11-30 12:00 UTC);
     usage_days::roll_up(&api.store, now).await.unwrap();
     println!("  rolled up in {}", meter.stop());
