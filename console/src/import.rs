@@ -72,7 +72,7 @@ fn not_readable(error: sqlx::Error) -> ImportError {
     ImportError::File(StoreError::from(error).to_string())
 }
 
-type Row = (
+type ImportedKeyRow = (
     String,
     String,
     String,
@@ -115,7 +115,7 @@ async fn read(connection: &mut SqliteConnection) -> Result<Vec<StoredKey>, Impor
         "SELECT sha256, id, group_id, expires_at, disabled, {} FROM keys ORDER BY id",
         later.join(", ")
     );
-    let rows: Vec<Row> = sqlx::query_as(AssertSqlSafe(sql))
+    let rows: Vec<ImportedKeyRow> = sqlx::query_as(AssertSqlSafe(sql))
         .fetch_all(connection)
         .await
         .map_err(not_readable)?;

@@ -62,7 +62,7 @@ pub async fn get(
 }
 
 fn explain(
-    found: requests::RequestLine,
+    found: requests::StoredRequest,
     key: Option<StoredKey>,
     current: Option<PublishedDocument>,
     then: Option<PublishedDocument>,
@@ -162,9 +162,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_no_fault() {
-        let found = requests::RequestLine {
+        let found = requests::StoredRequest {
             line: "{".to_owned(),
-            ..requests::RequestLine::default()
+            ..requests::StoredRequest::default()
         };
         let detail = explain(found, None, None, None, true);
         assert_eq!(detail.request.line, Value::String("{".to_owned()));

@@ -12,7 +12,7 @@ use super::paging::{ItemPage, PageParams, cursor};
 use super::parts::Params;
 use super::problem::ApiProblem;
 use super::state::ConsoleState;
-use crate::store::requests::{self, RequestColumn, RequestLine, RequestPlace, RequestQuery};
+use crate::store::requests::{self, RequestColumn, RequestPlace, RequestQuery, StoredRequest};
 
 /// Which requests are asked for.
 #[derive(Debug, Default, Clone, Deserialize, IntoParams)]
@@ -86,7 +86,7 @@ pub struct RequestView {
 }
 
 /// A line of the ledger, as a request.
-pub(super) fn view(line: RequestLine) -> RequestView {
+pub(super) fn view(line: StoredRequest) -> RequestView {
     RequestView {
         id: line.place().to_string(),
         envoy: line.envoy_id,
@@ -132,7 +132,7 @@ pub async fn list(
     let mut transaction = state.store.read().await?;
     let found = requests::recent(&mut transaction, &query).await?;
     transaction.rollback().await;
-    let mut page = limit.page(found.lines, RequestLine::place, view);
+    let mut page = limit.page(found.lines, StoredRequest::place, view);
     if page.next.is_none() {
         page.next = found.searched_to.as_ref().map(cursor);
     }

@@ -10,7 +10,7 @@ use super::batch::LedgerBatch;
 use crate::ledger::{Inexact, LedgerRecord, Sum, Unread};
 use crate::store::hour_counts::{self, AttemptKey, FirstByteKey};
 use crate::store::lines_aside::AsideLine;
-use crate::store::requests::RequestLine;
+use crate::store::requests::StoredRequest;
 use crate::store::spend::SpendKey;
 use crate::store::spend_feed::ShareKey;
 use crate::store::usage_rows::{UsageKey, UsageRows};
@@ -47,7 +47,7 @@ pub struct Gathered {
     /// How attempts at upstream accounts ended.
     pub attempts: BTreeMap<AttemptKey, i64>,
     /// The lines that were counted.
-    pub requests: Vec<RequestLine>,
+    pub requests: Vec<StoredRequest>,
     /// Those that were not.
     pub aside: Vec<AsideLine>,
 }
@@ -144,7 +144,7 @@ impl Gathered {
             text(record.outcome()),
             text(record.currency()),
         ]);
-        self.requests.push(RequestLine {
+        self.requests.push(StoredRequest {
             envoy_id: self.envoy.clone(),
             file_id: self.file.clone(),
             position,

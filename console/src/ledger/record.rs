@@ -391,13 +391,13 @@ impl Lasted {
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum FailedAttempts {
-    List(Vec<FailedAttempt>),
+    List(Vec<LineFailedAttempt>),
     Other(IgnoredAny),
 }
 
 /// An attempt at an upstream account that failed.
 #[derive(Debug, Deserialize)]
-struct FailedAttempt {
+struct LineFailedAttempt {
     account: String,
     kind: String,
 }

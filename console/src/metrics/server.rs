@@ -47,14 +47,14 @@ pub trait MetricsSource: Send + Sync + 'static {
 }
 
 /// Scrapes take turns, so that many at once are no burden.
-type Sources = Arc<Mutex<Vec<Box<dyn MetricsSource>>>>;
+type MetricsSources = Arc<Mutex<Vec<Box<dyn MetricsSource>>>>;
 
 /// Serves `/metrics` of these sources until this is dropped.
 ///
 /// # Errors
 /// The listener fails.
 pub async fn serve(listener: TcpListener, sources: Vec<Box<dyn MetricsSource>>) -> io::Result<()> {
-    let sources: Sources = Arc::new(Mutex::new(sources));
+    let sources: MetricsSources = Arc::new(Mutex::new(sources));
     let router = Router::new()
         .route("/metrics", get(respond))
         .fallback(|| async { StatusCode::NOT_FOUND })
@@ -62,7 +62,7 @@ pub async fn serve(listener: TcpListener, sources: Vec<Box<dyn MetricsSource>>) 
     axum::serve(listener, router).await
 }
 
-async fn respond(State(sources): State<Sources>) -> Response {
+async fn respond(State(sources): State<MetricsSources>) -> Response {
     let sources = sources.lock().await;
     let mut text = MetricsText::default();
     for source in sources.iter() {

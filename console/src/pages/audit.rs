@@ -20,7 +20,7 @@ const ROWS: u16 = 50;
 const FILTERS: [&str; 5] = ["actor", "action", "object", "since", "until"];
 
 /// An entry, in a line.
-struct Entry {
+struct AuditLine {
     at: String,
     actor: String,
     address: String,
@@ -33,7 +33,7 @@ struct Entry {
 #[template(path = "audit.html")]
 struct AuditPage {
     shell: PageShell,
-    entries: Vec<Entry>,
+    entries: Vec<AuditLine>,
     next: Option<String>,
     filters: Fields,
     is_filtered: bool,
@@ -73,7 +73,7 @@ pub async fn list(
     let found = audit::list(State(state), Params(asked), Params(place))
         .await?
         .0;
-    let entries = found.items.into_iter().map(|entry| Entry {
+    let entries = found.items.into_iter().map(|entry| AuditLine {
         at: entry.at,
         actor: entry.actor,
         address: entry.address,

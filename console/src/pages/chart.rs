@@ -33,7 +33,7 @@ impl Unit {
 
 /// A part of a bar.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Block {
+pub struct BarSegment {
     /// Its class, which gives its colour.
     pub class: String,
     /// Its upper end, from above.
@@ -50,7 +50,7 @@ pub struct Bar {
     /// Where it begins.
     pub x: u64,
     /// Its parts, from below.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<BarSegment>,
     /// Its values, one of each series.
     pub values: Vec<String>,
     /// Their sum.
@@ -222,7 +222,7 @@ fn class(place: usize) -> String {
 }
 
 /// The parts of a bar. Each ends where the sum up to it ends, so no rounding adds up.
-fn blocks(row: &[Sum], top: Decimal) -> Vec<Block> {
+fn blocks(row: &[Sum], top: Decimal) -> Vec<BarSegment> {
     let mut below = Decimal::ZERO;
     let mut end = WHOLE;
     let mut blocks = Vec::new();
@@ -230,7 +230,7 @@ fn blocks(row: &[Sum], top: Decimal) -> Vec<Block> {
         below = below.saturating_add(value.value());
         let y = WHOLE.saturating_sub(share(below, top));
         if y < end {
-            blocks.push(Block {
+            blocks.push(BarSegment {
                 class: class(place),
                 y,
                 height: end.saturating_sub(y),

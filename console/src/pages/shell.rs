@@ -6,23 +6,23 @@ use super::{assets, cookie};
 use crate::api::{Caller, allows};
 
 /// A place in the navigation: its name, its path, and the route of the API without which it shows nothing.
-struct Place(&'static str, &'static str, &'static str);
+struct NavigationPlace(&'static str, &'static str, &'static str);
 
 /// All places, in their order.
-const PLACES: &[Place] = &[
-    Place("Overview", "/", "/api/v1/first-bytes"),
-    Place("Me", "/me", "/api/v1/me/keys"),
-    Place("Keys", "/keys", "/api/v1/keys"),
-    Place("Usage", "/usage", "/api/v1/usage"),
-    Place("Requests", "/requests", "/api/v1/requests"),
-    Place("Groups & models", "/groups", "/api/v1/documents/current"),
-    Place("Accounts", "/accounts", "/api/v1/credentials"),
-    Place("People", "/people", "/api/v1/people"),
-    Place("Teams", "/teams", "/api/v1/teams"),
-    Place("Budgets", "/budgets", "/api/v1/budgets"),
-    Place("Tokens", "/tokens", "/api/v1/tokens"),
-    Place("Audit", "/audit", "/api/v1/audit"),
-    Place("Settings", "/settings", "/api/v1/envoys"),
+const PLACES: &[NavigationPlace] = &[
+    NavigationPlace("Overview", "/", "/api/v1/first-bytes"),
+    NavigationPlace("Me", "/me", "/api/v1/me/keys"),
+    NavigationPlace("Keys", "/keys", "/api/v1/keys"),
+    NavigationPlace("Usage", "/usage", "/api/v1/usage"),
+    NavigationPlace("Requests", "/requests", "/api/v1/requests"),
+    NavigationPlace("Groups & models", "/groups", "/api/v1/documents/current"),
+    NavigationPlace("Accounts", "/accounts", "/api/v1/credentials"),
+    NavigationPlace("People", "/people", "/api/v1/people"),
+    NavigationPlace("Teams", "/teams", "/api/v1/teams"),
+    NavigationPlace("Budgets", "/budgets", "/api/v1/budgets"),
+    NavigationPlace("Tokens", "/tokens", "/api/v1/tokens"),
+    NavigationPlace("Audit", "/audit", "/api/v1/audit"),
+    NavigationPlace("Settings", "/settings", "/api/v1/envoys"),
 ];
 
 /// A link of the navigation.
@@ -122,9 +122,9 @@ impl PageShell {
     pub(super) fn show_person(&mut self, caller: &Caller, csrf: &str) {
         let seen = PLACES
             .iter()
-            .filter(|Place(.., route)| allows(&Method::GET, route, caller.role));
+            .filter(|NavigationPlace(.., route)| allows(&Method::GET, route, caller.role));
         let path = &self.path;
-        let links = seen.map(|Place(title, at, _)| NavLink {
+        let links = seen.map(|NavigationPlace(title, at, _)| NavLink {
             title,
             path: at,
             is_current: is_within(path, at),

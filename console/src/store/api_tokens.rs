@@ -23,9 +23,9 @@ pub struct ApiToken {
     pub created_at: i64,
 }
 
-type Row = (String, String, String, String, String, Option<i64>, i64);
+type TokenRow = (String, String, String, String, String, Option<i64>, i64);
 
-fn of(row: Row) -> ApiToken {
+fn of(row: TokenRow) -> ApiToken {
     ApiToken {
         id: row.0,
         digest: row.1,
@@ -68,8 +68,8 @@ pub async fn holder(
     digest: &str,
     now: i64,
 ) -> Result<Option<(String, Person)>, StoreError> {
-    type Row = (String, String, String, String, bool, i64);
-    let row: Option<Row> = on_either!(transaction, connection => {
+    type TokenSignInRow = (String, String, String, String, bool, i64);
+    let row: Option<TokenSignInRow> = on_either!(transaction, connection => {
         sqlx::query_as(
             "SELECT api_tokens.id, people.id, people.name, people.role, people.disabled, people.created_at \
              FROM api_tokens JOIN people ON people.id = api_tokens.person_id \
@@ -102,7 +102,7 @@ pub async fn list(
     after: &str,
     limit: i64,
 ) -> Result<Vec<ApiToken>, StoreError> {
-    let rows: Vec<Row> = on_either!(transaction, connection => {
+    let rows: Vec<TokenRow> = on_either!(transaction, connection => {
         sqlx::query_as(
             "SELECT id, digest, person_id, name, hint, expires_at, created_at FROM api_tokens \
              WHERE id > $1 AND ($2 IS NULL OR person_id = $2) ORDER BY id LIMIT $3",

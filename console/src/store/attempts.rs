@@ -19,12 +19,12 @@ pub trait AsStoreError {
 
 /// The attempts at one change.
 #[derive(Debug)]
-pub struct Attempts {
+pub struct TransactionAttempts {
     failed: u32,
     begun: Instant,
 }
 
-impl Default for Attempts {
+impl Default for TransactionAttempts {
     fn default() -> Self {
         Self {
             failed: 0,
@@ -33,7 +33,7 @@ impl Default for Attempts {
     }
 }
 
-impl Attempts {
+impl TransactionAttempts {
     /// Commits a change that succeeded, and takes one back that failed. It goes on, after a pause, if the change lost against
     /// another one (a deadlock, a conflict, a busy database).
     pub async fn end<T, E: From<StoreError> + AsStoreError>(
@@ -71,7 +71,7 @@ impl Attempts {
 #[macro_export]
 macro_rules! in_transaction {
     ($store:expr, $transaction:ident => $change:expr) => {{
-        let mut attempts = $crate::store::Attempts::default();
+        let mut attempts = $crate::store::TransactionAttempts::default();
         loop {
             let mut begun = match $store.begin().await {
                 Ok(begun) => begun,

@@ -92,7 +92,7 @@ pub async fn list(
     before: i64,
     limit: i64,
 ) -> Result<Vec<(i64, AuditEntry)>, StoreError> {
-    type Row = (
+    type AuditEntryRow = (
         i64,
         i64,
         String,
@@ -102,7 +102,7 @@ pub async fn list(
         Option<String>,
         Option<String>,
     );
-    let rows: Vec<Row> = on_either!(transaction, connection => {
+    let rows: Vec<AuditEntryRow> = on_either!(transaction, connection => {
         sqlx::query_as(
             "SELECT id, at, actor, address, action, object, before, after FROM audit WHERE id < $1 \
              AND ($3 IS NULL OR actor = $3) AND ($4 IS NULL OR substr(action, 1, length($4)) = $4) \

@@ -20,9 +20,9 @@ pub struct StoredCredential {
     pub set_by: String,
 }
 
-type Row = (String, String, bool, String, String, String, i64, String);
+type CredentialRow = (String, String, bool, String, String, String, i64, String);
 
-fn of(row: Row) -> Result<StoredCredential, StoreError> {
+fn of(row: CredentialRow) -> Result<StoredCredential, StoreError> {
     let destination = CredentialDestination::parse(&row.1);
     let wrong = || StoreError::Value(format!("the destination of the credential {}", row.0));
     Ok(StoredCredential {
@@ -149,7 +149,7 @@ pub async fn remove(
 /// # Errors
 /// Those of the database.
 pub async fn all(transaction: &mut Transaction) -> Result<Vec<StoredCredential>, StoreError> {
-    let rows: Vec<Row> = on_either!(transaction, connection => {
+    let rows: Vec<CredentialRow> = on_either!(transaction, connection => {
         sqlx::query_as(
             "SELECT name, destination, in_use, key_id, nonce, sealed, set_at, set_by FROM credentials ORDER BY name, destination",
         )

@@ -23,9 +23,9 @@ pub struct Draft {
     pub changed_at: i64,
 }
 
-type Row = (String, i64, i64, String, String, String, i64, i64);
+type DraftRow = (String, i64, i64, String, String, String, i64, i64);
 
-fn of(row: Row) -> Draft {
+fn of(row: DraftRow) -> Draft {
     Draft {
         id: row.0,
         revision: row.1,
@@ -67,7 +67,7 @@ pub async fn insert(transaction: &mut Transaction, draft: &Draft) -> Result<(), 
 /// # Errors
 /// Those of the database.
 pub async fn find(transaction: &mut Transaction, id: &str) -> Result<Option<Draft>, StoreError> {
-    let row: Option<Row> = on_either!(transaction, connection => {
+    let row: Option<DraftRow> = on_either!(transaction, connection => {
         sqlx::query_as(
             "SELECT id, revision, based_on, body, author, note, created_at, changed_at FROM drafts WHERE id = $1",
         )
@@ -87,7 +87,7 @@ pub async fn list(
     after: &str,
     limit: i64,
 ) -> Result<Vec<Draft>, StoreError> {
-    let rows: Vec<Row> = on_either!(transaction, connection => {
+    let rows: Vec<DraftRow> = on_either!(transaction, connection => {
         sqlx::query_as(
             "SELECT id, revision, based_on, '', author, note, created_at, changed_at FROM drafts WHERE id > $1 \
              ORDER BY id LIMIT $2",

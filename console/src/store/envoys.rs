@@ -23,7 +23,7 @@ pub struct Envoy {
     pub created_at: i64,
 }
 
-type Row = (
+type EnrolledEnvoyRow = (
     String,
     String,
     bool,
@@ -34,7 +34,7 @@ type Row = (
     i64,
 );
 
-fn of(row: Row) -> Envoy {
+fn of(row: EnrolledEnvoyRow) -> Envoy {
     Envoy {
         id: row.0,
         name: row.1,
@@ -133,7 +133,7 @@ pub async fn note_report(
 /// # Errors
 /// Those of the database.
 pub async fn find(transaction: &mut Transaction, id: &str) -> Result<Option<Envoy>, StoreError> {
-    let row: Option<Row> = on_either!(transaction, connection => {
+    let row: Option<EnrolledEnvoyRow> = on_either!(transaction, connection => {
         sqlx::query_as(
             "SELECT envoys.id, name, disabled, enrol_until, enrolled_at, report, seen_at, envoys.created_at \
              FROM envoys JOIN people ON people.id = envoys.id WHERE envoys.id = $1",
@@ -154,7 +154,7 @@ pub async fn list(
     after: &str,
     limit: i64,
 ) -> Result<Vec<Envoy>, StoreError> {
-    let rows: Vec<Row> = on_either!(transaction, connection => {
+    let rows: Vec<EnrolledEnvoyRow> = on_either!(transaction, connection => {
         sqlx::query_as(
             "SELECT envoys.id, name, disabled, enrol_until, enrolled_at, report, seen_at, envoys.created_at \
              FROM envoys JOIN people ON people.id = envoys.id WHERE envoys.id > $1 ORDER BY envoys.id LIMIT $2",

@@ -22,7 +22,7 @@ const BATCH: i64 = 5000;
 
 /// A change: version, digest, id, group, expiry, disabled, limits, owner, team, models, multiplier; a removal has only the first
 /// two.
-type Row = (
+type KeyChangeRow = (
     i64,
     String,
     Option<String>,
@@ -102,7 +102,7 @@ async fn listing(
     transaction: &mut Transaction,
     after: &str,
     limit: i64,
-) -> Result<Vec<Row>, StoreError> {
+) -> Result<Vec<KeyChangeRow>, StoreError> {
     on_either!(transaction, connection => {
         Ok(sqlx::query_as(AssertSqlSafe(format!("{LISTING} LIMIT $2")))
             .bind(after)
@@ -117,7 +117,7 @@ async fn changes(
     after: u64,
     removals_after: u64,
     limit: i64,
-) -> Result<Vec<Row>, StoreError> {
+) -> Result<Vec<KeyChangeRow>, StoreError> {
     let bound = |version: u64| i64::try_from(version).unwrap_or(i64::MAX);
     on_either!(transaction, connection => {
         Ok(sqlx::query_as(AssertSqlSafe(format!("{CHANGES} LIMIT $3")))
@@ -129,7 +129,7 @@ async fn changes(
     })
 }
 
-fn fill(page: &mut PageWriter, rows: &[Row]) -> Result<(), PageError> {
+fn fill(page: &mut PageWriter, rows: &[KeyChangeRow]) -> Result<(), PageError> {
     for row in rows {
         if !page.has_room() {
             break;
@@ -139,7 +139,7 @@ fn fill(page: &mut PageWriter, rows: &[Row]) -> Result<(), PageError> {
     Ok(())
 }
 
-fn write(page: &mut PageWriter, row: &Row) -> Result<(), PageError> {
+fn write(page: &mut PageWriter, row: &KeyChangeRow) -> Result<(), PageError> {
     let (version, sha256, id, group, expires_at, disabled, limits, owner, team, models, multiplier) =
         row;
     let version = number(*version)?;

@@ -15,7 +15,7 @@ pub struct FilePosition {
     pub aside: i64,
 }
 
-type Row = (i64, bool, i64, i64);
+type LedgerFileRow = (i64, bool, i64, i64);
 
 /// The position of a file, locked until the transaction ends. A file that is new begins at 0.
 ///
@@ -37,7 +37,7 @@ pub async fn lock(
         .await?;
     });
     let columns = "SELECT position, skipping, lines, aside FROM ledger_files WHERE envoy_id = $1 AND file_id = $2";
-    let row: Row = match transaction {
+    let row: LedgerFileRow = match transaction {
         // Who writes is alone already.
         Transaction::Sqlite(inner, _) => {
             let query = sqlx::query_as(columns).bind(envoy).bind(file);
@@ -62,7 +62,7 @@ pub async fn find(
     envoy: &str,
     file: &str,
 ) -> Result<Option<FilePosition>, StoreError> {
-    let row: Option<Row> = on_either!(transaction, connection => {
+    let row: Option<LedgerFileRow> = on_either!(transaction, connection => {
         sqlx::query_as("SELECT position, skipping, lines, aside FROM ledger_files WHERE envoy_id = $1 AND file_id = $2")
             .bind(envoy)
             .bind(file)
@@ -72,7 +72,7 @@ pub async fn find(
     Ok(row.map(of))
 }
 
-fn of((position, skipping, lines, aside): Row) -> FilePosition {
+fn of((position, skipping, lines, aside): LedgerFileRow) -> FilePosition {
     FilePosition {
         position,
         skipping,

@@ -21,14 +21,14 @@ const LOCK: i64 = 0x0074_7269_6c61_6e65;
 const TABLE: &str = "_sqlx_migrations";
 
 /// A migration: its number, what it is, its statements.
-type Step = (i64, &'static str, &'static str);
+type MigrationStep = (i64, &'static str, &'static str);
 
 /// The same for both.
 const KEY_LISTS: &str = include_str!("key_lists.sql");
 const RETENTION: &str = include_str!("retention.sql");
 const TEAMS: &str = include_str!("teams.sql");
 
-const SQLITE: &[Step] = &[
+const SQLITE: &[MigrationStep] = &[
     (1, "keys", KEYS),
     (2, "limits of keys", LIMITS),
     (3, "owners of keys", OWNER),
@@ -45,7 +45,7 @@ const SQLITE: &[Step] = &[
     (15, "requests", include_str!("sqlite/requests.sql")),
     (16, "usage", include_str!("sqlite/usage.sql")),
 ];
-const POSTGRES: &[Step] = &[
+const POSTGRES: &[MigrationStep] = &[
     (3, "keys", include_str!("postgres/keys.sql")),
     (4, "console", include_str!("postgres/console.sql")),
     (6, "envoys", include_str!("postgres/envoys.sql")),
@@ -120,7 +120,7 @@ async fn is_done(store: &Store) -> Result<bool, StoreError> {
     Ok(migrator.iter().all(is_done))
 }
 
-fn migrator(steps: &'static [Step]) -> Migrator {
+fn migrator(steps: &'static [MigrationStep]) -> Migrator {
     let migrations = steps.iter().map(|(version, what, sql)| {
         let sql = sql.into_sql_str();
         Migration::new(

@@ -69,7 +69,7 @@ use sqlx::sqlite::{
 use tokio::sync::Mutex;
 
 pub use address::DatabaseAddress;
-pub use attempts::{AsStoreError, Attempts};
+pub use attempts::{AsStoreError, TransactionAttempts};
 pub use error::StoreError;
 pub use transaction::Transaction;
 pub(crate) use transaction::on_either;

@@ -15,7 +15,7 @@ use crate::in_transaction;
 
 /// A line, and what it is looked for by. Texts are empty where it has none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RequestLine {
+pub struct StoredRequest {
     /// The Envoy that wrote it.
     pub envoy_id: String,
     /// The file in which it stands.
@@ -116,7 +116,7 @@ fn partition(day: Date) -> String {
 pub async fn insert(
     transaction: &mut Transaction,
     today: Date,
-    lines: &[RequestLine],
+    lines: &[StoredRequest],
 ) -> Result<(), StoreError> {
     let day = today.to_string();
     match transaction {
@@ -148,7 +148,7 @@ pub async fn insert(
             }
         }
         Transaction::Postgres(inner) => {
-            let texts = |of: fn(&RequestLine) -> &str| lines.iter().map(of).collect::<Vec<_>>();
+            let texts = |of: fn(&StoredRequest) -> &str| lines.iter().map(of).collect::<Vec<_>>();
             sqlx::query(
                 "INSERT INTO requests (taken_on, envoy_id, file_id, position, at, key_id, owner, team, group_id, account, model, status, outcome, line) \
                  SELECT $1, * FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::text[], \
@@ -203,7 +203,7 @@ impl fmt::Display for RequestPlace {
     }
 }
 
-impl RequestLine {
+impl StoredRequest {
     /// Where it stands among all.
     pub fn place(&self) -> RequestPlace {
         RequestPlace(
@@ -271,7 +271,7 @@ impl RequestColumn {
 #[derive(Debug)]
 pub struct FoundRequests {
     /// The lines, the latest first.
-    pub lines: Vec<RequestLine>,
+    pub lines: Vec<StoredRequest>,
     /// Where the search ended before all lines had been looked at: it goes on from there.
     pub searched_to: Option<RequestPlace>,
 }
@@ -283,7 +283,7 @@ pub const SEARCHED: i64 = 10_000;
 const COLUMNS: &str = "envoy_id, file_id, position, at, key_id, owner, team, group_id, account, model, status, outcome";
 
 /// A line, as it is read; without its text where it is not asked for.
-type RequestRow = (
+type RequestColumns = (
     String,
     String,
     i64,
@@ -299,8 +299,8 @@ type RequestRow = (
     Option<String>,
 );
 
-fn wanted(row: RequestRow) -> Option<RequestLine> {
-    Some(RequestLine {
+fn wanted(row: RequestColumns) -> Option<StoredRequest> {
+    Some(StoredRequest {
         line: row.12?,
         envoy_id: row.0,
         file_id: row.1,
@@ -366,7 +366,7 @@ pub async fn recent(
     );
     let most = usize::try_from(asked.limit).unwrap_or_default();
     let (lines, seen, last) = on_either!(transaction, connection => {
-        let mut query = sqlx::query_as::<_, RequestRow>(AssertSqlSafe(sql));
+        let mut query = sqlx::query_as::<_, RequestColumns>(AssertSqlSafe(sql));
         query = query.bind(before.0).bind(&before.1).bind(&before.2).bind(before.3);
         for value in of.iter().filter_map(|(_, value)| *value) {
             query = query.bind(value);
@@ -405,12 +405,12 @@ pub async fn at(
     transaction: &mut Transaction,
     place: &RequestPlace,
     owner: Option<&str>,
-) -> Result<Option<RequestLine>, StoreError> {
+) -> Result<Option<StoredRequest>, StoreError> {
     let of = owner.map_or("", |_| " AND owner = $5");
     let sql = format!(
         "SELECT {COLUMNS}, line FROM requests WHERE at = $1 AND envoy_id = $2 AND file_id = $3 AND position = $4{of} LIMIT 1"
     );
-    let row: Option<RequestRow> = on_either!(transaction, connection => {
+    let row: Option<RequestColumns> = on_either!(transaction, connection => {
         let mut query = sqlx::query_as(AssertSqlSafe(sql));
         query = query.bind(place.0).bind(&place.1).bind(&place.2).bind(place.3);
         if let Some(owner) = owner {

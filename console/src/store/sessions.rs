@@ -41,8 +41,8 @@ pub async fn holder(
     now: i64,
     used_since: i64,
 ) -> Result<Option<(Person, i64)>, StoreError> {
-    type Row = (String, String, String, bool, i64, i64);
-    let row: Option<Row> = on_either!(transaction, connection => {
+    type SessionRow = (String, String, String, bool, i64, i64);
+    let row: Option<SessionRow> = on_either!(transaction, connection => {
         sqlx::query_as(
             "SELECT people.id, people.name, people.role, people.disabled, people.created_at, sessions.used_at \
              FROM sessions JOIN people ON people.id = sessions.person_id AND people.role = sessions.role \

@@ -66,9 +66,9 @@ impl fmt::Debug for DueMessage {
     }
 }
 
-type Row = (String, String, String, String, i64);
+type WebhookRow = (String, String, String, String, i64);
 
-fn of(row: Row) -> Webhook {
+fn of(row: WebhookRow) -> Webhook {
     Webhook {
         id: row.0,
         url: row.1,
@@ -117,7 +117,7 @@ pub async fn list(
     after: &str,
     limit: i64,
 ) -> Result<Vec<Webhook>, StoreError> {
-    let rows: Vec<Row> = on_either!(transaction, connection => {
+    let rows: Vec<WebhookRow> = on_either!(transaction, connection => {
         sqlx::query_as("SELECT id, url, secret, thresholds, created_at FROM webhooks WHERE id > $1 ORDER BY id LIMIT $2")
             .bind(after)
             .bind(limit)
@@ -199,7 +199,7 @@ pub async fn claim(
         Transaction::Sqlite(..) => "",
         Transaction::Postgres(_) => "FOR UPDATE SKIP LOCKED",
     };
-    let row: Option<Row> = on_either!(transaction, connection => {
+    let row: Option<WebhookRow> = on_either!(transaction, connection => {
         sqlx::query_as(sqlx::AssertSqlSafe(claim(skip))).bind(now).bind(until).fetch_optional(connection).await?
     });
     Ok(row.map(|(id, url, secret, body, attempts)| DueMessage {

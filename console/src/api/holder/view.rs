@@ -21,7 +21,7 @@ use crate::api::state::{ConsoleState, moment};
 use crate::explain::LedgerLine;
 use crate::store::documents::{self, PublishedDocument};
 use crate::store::keys::StoredKey;
-use crate::store::requests::{self, RequestLine, RequestQuery};
+use crate::store::requests::{self, RequestQuery, StoredRequest};
 use crate::store::{StoreError, Transaction, spend_feed};
 
 /// What is left of all that binds a key, and why its requests fail now.
@@ -181,7 +181,7 @@ pub async fn latest(
     key: &str,
     since: Option<i64>,
     most: u16,
-) -> Result<Vec<RequestLine>, StoreError> {
+) -> Result<Vec<StoredRequest>, StoreError> {
     let query = RequestQuery {
         key: Some(key),
         since,

@@ -5,7 +5,7 @@ use axum::extract::{Path, RawQuery, State};
 use axum::response::Response;
 use serde_json::{Map, Value, json};
 
-use super::editing::{self, Edited, Outcome};
+use super::editing::{self, Edited, FormOutcome};
 use super::group_form::{find, named};
 use super::{items, members, path_with, text_at};
 use crate::api::{ApiProblem, ConsoleState};
@@ -73,7 +73,7 @@ fn put(account: &mut Map<String, Value>, fields: &Fields, problems: &mut FieldPr
     }
 }
 
-struct Shown<'a> {
+struct AccountFormShown<'a> {
     group: &'a str,
     account: &'a str,
     fields: Fields,
@@ -82,7 +82,11 @@ struct Shown<'a> {
     differences: Vec<Difference>,
 }
 
-fn show(signed_in: &SignedIn, edited: &Edited, shown: Shown<'_>) -> Result<Response, PageProblem> {
+fn show(
+    signed_in: &SignedIn,
+    edited: &Edited,
+    shown: AccountFormShown<'_>,
+) -> Result<Response, PageProblem> {
     let draft = format!("/drafts/{}", edited.draft.id);
     let group = find(&edited.document, shown.group).map(|(_, group)| group);
     let is_known = group.is_some_and(|group| {
@@ -141,7 +145,7 @@ pub async fn account(
         None if id.is_empty() => (Fields::default(), FieldProblems::default()),
         None => return Err(ApiProblem::not_found().into()),
     };
-    let shown = Shown {
+    let shown = AccountFormShown {
         group: &group,
         account: &id,
         fields,
@@ -195,15 +199,15 @@ pub async fn save_account(
     };
     let group_path = path_with(&format!("/drafts/{draft}/group"), &[("group", &group)]);
     match editing::save(&state, caller, edited, &fields, edit).await? {
-        Outcome::Saved if is_removal => Ok(done(&group_path, Notice::Removed)),
-        Outcome::Saved => {
+        FormOutcome::Saved if is_removal => Ok(done(&group_path, Notice::Removed)),
+        FormOutcome::Saved => {
             let path = format!("/drafts/{draft}/account");
             let path = path_with(&path, &[("group", &group), ("account", &new_id)]);
             Ok(done(&path, Notice::Saved))
         }
-        Outcome::Refused(problems, differences) => {
+        FormOutcome::Refused(problems, differences) => {
             let (_, edited) = editing::open(&state, &signed_in, &draft).await?;
-            let shown = Shown {
+            let shown = AccountFormShown {
                 group: &group,
                 account: &id,
                 fields,

@@ -22,7 +22,7 @@ pub struct Edited {
 }
 
 /// What came of a form.
-pub enum Outcome {
+pub enum FormOutcome {
     /// It is in the draft.
     Saved,
     /// It is not; why, and how what was typed differs from what somebody else has put there.
@@ -78,28 +78,37 @@ pub async fn save(
     edited: Edited,
     fields: &Fields,
     edit: impl FnOnce(&mut Value, &mut FieldProblems),
-) -> Result<Outcome, PageProblem> {
+) -> Result<FormOutcome, PageProblem> {
     let Edited { draft, document } = edited;
     let mut changed = document.clone();
     let mut problems = FieldProblems::default();
     edit(&mut changed, &mut problems);
     if fields.get("revision") != draft.revision.to_string() {
         problems.general = Some(overtaken(&draft));
-        return Ok(Outcome::Refused(problems, differences(&document, &changed)));
+        return Ok(FormOutcome::Refused(
+            problems,
+            differences(&document, &changed),
+        ));
     }
     if !problems.is_empty() {
-        return Ok(Outcome::Refused(problems, Vec::new()));
+        return Ok(FormOutcome::Refused(problems, Vec::new()));
     }
     let text = serde_json::to_string_pretty(&changed).unwrap_or_default();
     match put(state, caller, &draft, Some(text), draft.note.clone(), false).await {
-        Ok(()) => Ok(Outcome::Saved),
+        Ok(()) => Ok(FormOutcome::Saved),
         Err(problem) if problem.status() == StatusCode::PRECONDITION_FAILED => {
             let now = drafts::read(state, &draft.id).await?;
             problems.general = Some(overtaken(&now));
             let theirs = parsed(&now.body).unwrap_or_default();
-            Ok(Outcome::Refused(problems, differences(&theirs, &changed)))
+            Ok(FormOutcome::Refused(
+                problems,
+                differences(&theirs, &changed),
+            ))
         }
-        Err(problem) => Ok(Outcome::Refused(FieldProblems::of(problem)?, Vec::new())),
+        Err(problem) => Ok(FormOutcome::Refused(
+            FieldProblems::of(problem)?,
+            Vec::new(),
+        )),
     }
 }
 

@@ -5,7 +5,7 @@ use axum::extract::{Path, RawQuery, State};
 use axum::response::Response;
 use serde_json::{Map, Value, json};
 
-use super::editing::{self, Edited, Outcome};
+use super::editing::{self, Edited, FormOutcome};
 use super::members::{self, BUDGETS, GATES, NUMBERS};
 use super::shown::{self, GroupShown};
 use super::{items, path_with, text_at};
@@ -53,7 +53,7 @@ struct Choice {
 }
 
 /// A part of the group with a form of its own.
-struct Part {
+struct GroupPart {
     path: String,
     id: String,
     text: String,
@@ -77,8 +77,8 @@ struct GroupFormPage {
     kinds: Vec<(&'static str, &'static str)>,
     gates: Vec<(&'static str, &'static str)>,
     entries: Vec<EntryFields>,
-    models: Vec<Part>,
-    accounts: Vec<Part>,
+    models: Vec<GroupPart>,
+    accounts: Vec<GroupPart>,
     new_model: String,
     new_account: String,
     numbers: Vec<(String, &'static str)>,
@@ -166,7 +166,7 @@ fn entries(document: &Value, fields: &Fields) -> Vec<EntryFields> {
     all.collect()
 }
 
-struct Shown {
+struct GroupFormShown {
     fields: Fields,
     problems: FieldProblems,
     failed: bool,
@@ -177,9 +177,9 @@ fn show(
     signed_in: &SignedIn,
     edited: &Edited,
     id: &str,
-    shown: Shown,
+    shown: GroupFormShown,
 ) -> Result<Response, PageProblem> {
-    let Shown {
+    let GroupFormShown {
         fields,
         problems,
         failed,
@@ -194,7 +194,7 @@ fn show(
     let of_group: Option<GroupShown> = shown::groups(&edited.document)
         .into_iter()
         .find(|group| group.id == id);
-    let part = |kind: &str, name: &str, id_of: &str, text: String| Part {
+    let part = |kind: &str, name: &str, id_of: &str, text: String| GroupPart {
         path: path_with(&format!("{draft}/{kind}"), &[("group", id), (name, id_of)]),
         id: id_of.to_owned(),
         text,
@@ -278,7 +278,7 @@ pub async fn group(
         ),
         None => return Err(crate::api::ApiProblem::not_found().into()),
     };
-    let shown = Shown {
+    let shown = GroupFormShown {
         fields,
         problems,
         failed: false,
@@ -323,18 +323,18 @@ pub async fn save_group(
         }
     };
     match editing::save(&state, caller, edited, &fields, edit).await? {
-        Outcome::Saved if is_removal => Ok(done(&format!("/drafts/{draft}"), Notice::Removed)),
-        Outcome::Saved => {
+        FormOutcome::Saved if is_removal => Ok(done(&format!("/drafts/{draft}"), Notice::Removed)),
+        FormOutcome::Saved => {
             let path = path_with(&format!("/drafts/{draft}/group"), &[("group", &new_id)]);
             Ok(done(&path, Notice::Saved))
         }
-        Outcome::Refused(problems, differences) => {
+        FormOutcome::Refused(problems, differences) => {
             let (_, edited) = editing::open(&state, &signed_in, &draft).await?;
             show(
                 &signed_in,
                 &edited,
                 &id,
-                Shown {
+                GroupFormShown {
                     fields,
                     problems,
                     failed: true,

@@ -24,7 +24,7 @@ struct DraftLine {
 }
 
 /// What is in force.
-struct InForce {
+struct VersionInForce {
     version: i64,
     author: String,
     note: String,
@@ -35,7 +35,7 @@ struct InForce {
 #[template(path = "groups.html")]
 struct GroupsPage {
     shell: PageShell,
-    in_force: Option<InForce>,
+    in_force: Option<VersionInForce>,
     groups: Vec<GroupShown>,
     drafts: Vec<DraftLine>,
     may_change: bool,
@@ -68,7 +68,7 @@ pub async fn list(
     });
     page(&GroupsPage {
         shell: signed_in.shell("Groups & models"),
-        in_force: current.map(|current| InForce {
+        in_force: current.map(|current| VersionInForce {
             version: current.version,
             author: current.author,
             note: current.note,

@@ -5,7 +5,7 @@ use axum::extract::{Path, RawQuery, State};
 use axum::response::Response;
 use serde_json::{Map, Value, json};
 
-use super::editing::{self, Edited, Outcome};
+use super::editing::{self, Edited, FormOutcome};
 use super::group_form::{find, named};
 use super::members::{self, PRICES};
 use super::{items, path_with, text_at};
@@ -117,7 +117,7 @@ fn put(model: &mut Map<String, Value>, fields: &Fields) {
     }
 }
 
-struct Shown<'a> {
+struct ModelFormShown<'a> {
     group: &'a str,
     model: &'a str,
     fields: Fields,
@@ -126,7 +126,11 @@ struct Shown<'a> {
     differences: Vec<Difference>,
 }
 
-fn show(signed_in: &SignedIn, edited: &Edited, shown: Shown<'_>) -> Result<Response, PageProblem> {
+fn show(
+    signed_in: &SignedIn,
+    edited: &Edited,
+    shown: ModelFormShown<'_>,
+) -> Result<Response, PageProblem> {
     let draft = format!("/drafts/{}", edited.draft.id);
     let group = find(&edited.document, shown.group).map(|(_, group)| group);
     let of = group.and_then(|group| {
@@ -205,7 +209,7 @@ pub async fn model(
         ),
         None => return Err(ApiProblem::not_found().into()),
     };
-    let shown = Shown {
+    let shown = ModelFormShown {
         group: &group,
         model: &id,
         fields,
@@ -259,15 +263,15 @@ pub async fn save_model(
     };
     let group_path = path_with(&format!("/drafts/{draft}/group"), &[("group", &group)]);
     match editing::save(&state, caller, edited, &fields, edit).await? {
-        Outcome::Saved if is_removal => Ok(done(&group_path, Notice::Removed)),
-        Outcome::Saved => {
+        FormOutcome::Saved if is_removal => Ok(done(&group_path, Notice::Removed)),
+        FormOutcome::Saved => {
             let path = format!("/drafts/{draft}/model");
             let path = path_with(&path, &[("group", &group), ("model", &new_id)]);
             Ok(done(&path, Notice::Saved))
         }
-        Outcome::Refused(problems, differences) => {
+        FormOutcome::Refused(problems, differences) => {
             let (_, edited) = editing::open(&state, &signed_in, &draft).await?;
-            let shown = Shown {
+            let shown = ModelFormShown {
                 group: &group,
                 model: &id,
                 fields,

@@ -5,7 +5,7 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::Method;
 
-use super::{Meter, meter_of, name_of, path_of, spent_text, state_of};
+use super::{BudgetMeter, meter_of, name_of, path_of, spent_text, state_of};
 use crate::api::keys::{self, KeyListParams, KeyView};
 use crate::api::paging::PageParams;
 use crate::api::parts::Params;
@@ -17,7 +17,7 @@ use crate::store::keys::KeyState;
 /// The keys of a page.
 const ROWS: u16 = 50;
 
-struct Row {
+struct KeyRow {
     path: String,
     name: String,
     /// Owner, hint and id, as far as they are there and not the name.
@@ -25,7 +25,7 @@ struct Row {
     hint: Option<String>,
     group: String,
     state: (&'static str, &'static str),
-    meter: Option<Meter>,
+    meter: Option<BudgetMeter>,
     spent: String,
     last_used: Option<String>,
     expires: Option<String>,
@@ -36,7 +36,7 @@ struct Row {
 struct KeysPage {
     shell: PageShell,
     may_create: bool,
-    rows: Vec<Row>,
+    rows: Vec<KeyRow>,
     next: Option<String>,
     filters: Fields,
     groups: Vec<String>,
@@ -45,8 +45,8 @@ struct KeysPage {
     path: String,
 }
 
-fn row(key: &KeyView, now: &str) -> Row {
-    Row {
+fn row(key: &KeyView, now: &str) -> KeyRow {
+    KeyRow {
         path: path_of(&key.id),
         name: name_of(key).to_owned(),
         owner: key.owner.clone(),

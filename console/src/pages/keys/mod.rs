@@ -50,18 +50,18 @@ pub(super) fn state_of(key: &KeyView, now: &str) -> (&'static str, &'static str)
 }
 
 /// How much of a month's budget is spent.
-struct Meter {
+struct BudgetMeter {
     budget: String,
     percent: u8,
     kind: &'static str,
 }
 
-fn meter_of(key: &KeyView) -> Option<Meter> {
+fn meter_of(key: &KeyView) -> Option<BudgetMeter> {
     let budget = key.limits.as_ref()?.budget.as_ref()?.per_month.clone()?;
     let spent = key.spent_this_month.as_ref()?.first();
     let percent = spent.map_or(0, |spent| text::percent(&spent.amount, &budget));
     let currency = spent.map_or("", |spent| spent.currency.as_str());
-    Some(Meter {
+    Some(BudgetMeter {
         budget: text::amount(currency, &budget),
         percent,
         kind: text::fullness(percent),

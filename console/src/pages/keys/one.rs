@@ -5,7 +5,9 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use http::Method;
 
-use super::{Meter, SOME_KEY, gateway, meter_of, name_of, path_of, spent_text, state_of, terms};
+use super::{
+    BudgetMeter, SOME_KEY, gateway, meter_of, name_of, path_of, spent_text, state_of, terms,
+};
 use crate::api::keys::{self, KeyView};
 use crate::api::paging::PageParams;
 use crate::api::parts::{InPath, Params};
@@ -40,7 +42,7 @@ struct KeyPage {
     id_in_query: String,
     name: String,
     state: (&'static str, &'static str),
-    meter: Option<Meter>,
+    meter: Option<BudgetMeter>,
     limits: Vec<(&'static str, String)>,
     today: String,
     month: String,

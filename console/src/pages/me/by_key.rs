@@ -18,7 +18,7 @@ use crate::pages::{PageProblem, PageShell, page, text};
 
 #[derive(Template)]
 #[template(path = "me_key.html")]
-struct KeyFormPage {
+struct OwnKeyPage {
     shell: PageShell,
     problem: &'static str,
 }
@@ -70,7 +70,7 @@ impl HeldRequest {
 
 /// Asks for the key.
 pub async fn ask(headers: HeaderMap) -> Result<Response, PageProblem> {
-    page(&KeyFormPage {
+    page(&OwnKeyPage {
         shell: PageShell::new("What is left for a key", Appearance::of(&headers)),
         problem: "",
     })
@@ -98,7 +98,7 @@ pub async fn show(
                 ),
             };
             let shell = PageShell::new("What is left for a key", appearance);
-            let page = page(&KeyFormPage { shell, problem })?;
+            let page = page(&OwnKeyPage { shell, problem })?;
             let mut response = (status, page).into_response();
             if status == StatusCode::TOO_MANY_REQUESTS {
                 let wait = HeaderValue::from_static("60");

@@ -55,7 +55,7 @@ const STATUSES: [(&str, &str); 10] = [
 ];
 
 /// What is asked for, and what was found.
-struct Found {
+struct ListedRequests {
     rows: Vec<RequestRow>,
     next: Option<String>,
     /// The page's path with its filters, to which a cursor is added.
@@ -71,7 +71,7 @@ struct Found {
 struct RequestsPage {
     shell: PageShell,
     fields: Fields,
-    found: Found,
+    found: ListedRequests,
     /// Where the rows come from, as they change.
     live: String,
 }
@@ -79,7 +79,7 @@ struct RequestsPage {
 #[derive(Template)]
 #[template(path = "requests_rows.html")]
 struct RequestRows {
-    found: Found,
+    found: ListedRequests,
 }
 
 impl RequestsPage {
@@ -127,7 +127,11 @@ fn filtered(page: &str, fields: &Fields) -> (String, bool) {
     (format!("{path}{end}"), is_filtered)
 }
 
-async fn find(state: ConsoleState, caller: Caller, fields: &Fields) -> Result<Found, PageProblem> {
+async fn find(
+    state: ConsoleState,
+    caller: Caller,
+    fields: &Fields,
+) -> Result<ListedRequests, PageProblem> {
     let moment = |name: &str| fields.given(name).map(|typed| text::from_local(&typed));
     let params = RequestParams {
         key: fields.given("key"),
@@ -150,7 +154,7 @@ async fn find(state: ConsoleState, caller: Caller, fields: &Fields) -> Result<Fo
         limit: Some(ROWS),
     };
     let found = requests::list(State(state), caller, Params(params), Params(place)).await?;
-    Ok(Found {
+    Ok(ListedRequests {
         rows: found.0.items.iter().map(RequestRow::of).collect(),
         next: found.0.next,
         path,

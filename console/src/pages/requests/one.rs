@@ -16,10 +16,10 @@ use crate::ledger::Sum;
 use crate::pages::{PageProblem, PageShell, SignedIn, page, text};
 
 /// A part of the explanation: its title and its text.
-type Part = (&'static str, String);
+type ExplanationPart = (&'static str, String);
 
 /// An attempt at an upstream account.
-struct Attempt {
+struct AttemptShown {
     account: String,
     state: (&'static str, String),
     status: String,
@@ -49,7 +49,7 @@ struct BillShown {
 }
 
 /// A step of the decision as it would be now.
-struct Step {
+struct DecisionStepShown {
     name: String,
     state: (&'static str, &'static str),
     reason: String,
@@ -64,13 +64,13 @@ struct RequestPage {
     title: String,
     id: String,
     envoy: String,
-    parts: Vec<Part>,
-    attempts: Vec<Attempt>,
+    parts: Vec<ExplanationPart>,
+    attempts: Vec<AttemptShown>,
     tokens: Vec<(String, String)>,
     estimated: bool,
     bill: Option<BillShown>,
     /// What would happen now: good or bad, in words, and the steps.
-    now: Option<((&'static str, String), Vec<Step>)>,
+    now: Option<((&'static str, String), Vec<DecisionStepShown>)>,
     not_now: Option<&'static str>,
     line: String,
 }
@@ -131,7 +131,7 @@ pub async fn one(
 }
 
 /// The parts that have no place of their own on the page.
-fn parts(detail: &RequestDetail) -> Vec<Part> {
+fn parts(detail: &RequestDetail) -> Vec<ExplanationPart> {
     let shown = detail.parts.iter().filter_map(|part| {
         let title = match part.part {
             "who" => "Who",
@@ -149,7 +149,7 @@ fn parts(detail: &RequestDetail) -> Vec<Part> {
     shown.collect()
 }
 
-fn attempts(line: &LedgerLine) -> Vec<Attempt> {
+fn attempts(line: &LedgerLine) -> Vec<AttemptShown> {
     let failed = line.list("trilane.tries.failed");
     let status = |number: u64| match number {
         0 => String::new(),
@@ -158,19 +158,19 @@ fn attempts(line: &LedgerLine) -> Vec<Attempt> {
     let each = failed.iter().map(|of| {
         let member = |name: &str| of.get(name).and_then(Value::as_str).unwrap_or_default();
         let number = of.get("status").and_then(Value::as_u64);
-        Attempt {
+        AttemptShown {
             account: member("account").to_owned(),
             state: ("bad", failure(member("kind")).to_owned()),
             status: status(number.unwrap_or_default()),
             reason: member("reason").replace('_', " "),
         }
     });
-    let mut all: Vec<Attempt> = each.collect();
+    let mut all: Vec<AttemptShown> = each.collect();
     let tries = line.number("trilane.tries").unwrap_or_default();
     let is_answered = usize::try_from(tries).is_ok_and(|tries| tries > failed.len());
     if let (Some(account), true) = (line.text("trilane.account"), is_answered) {
         let number = line.number("http.response.status_code").unwrap_or_default();
-        all.push(Attempt {
+        all.push(AttemptShown {
             account: account.to_owned(),
             state: match number {
                 0 => (
@@ -254,11 +254,11 @@ fn bill_shown(bill: &ItemizedCharge, line: &LedgerLine, version: i64) -> BillSho
     }
 }
 
-fn step(of: &DecisionStep) -> Step {
+fn step(of: &DecisionStep) -> DecisionStepShown {
     let name = of.step.text();
     let mut letters = name.chars();
     let first = letters.next().map(|first| first.to_ascii_uppercase());
-    Step {
+    DecisionStepShown {
         name: first.into_iter().chain(letters).collect(),
         state: match of.result {
             StepResult::Good => ("good", "good"),

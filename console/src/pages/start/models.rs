@@ -184,7 +184,7 @@ fn open(signed_in: &SignedIn, query: Option<&str>) -> Result<(Caller, String), P
     Ok((caller, asked.get("group").to_owned()))
 }
 
-struct Shown {
+struct StartModelsShown {
     vendor: SetupVendorView,
     told: Option<VendorTestView>,
     rows: Vec<ModelRow>,
@@ -193,7 +193,7 @@ struct Shown {
     differences: Vec<Difference>,
 }
 
-fn show(signed_in: &SignedIn, shown: Shown) -> Result<Response, PageProblem> {
+fn show(signed_in: &SignedIn, shown: StartModelsShown) -> Result<Response, PageProblem> {
     let failed = !shown.problems.is_empty();
     let group = shown.vendor.group.clone();
     form_page(
@@ -235,7 +235,7 @@ pub async fn models(
     let listed = vendor_models::list(State(state.clone()), asking, Body(ask));
     let listed = listed.await?.0;
     let works = listed.test.works;
-    let shown = Shown {
+    let shown = StartModelsShown {
         rows: rows(&vendor.models, listed.models, works),
         told: (!works).then_some(listed.test),
         vendor,
@@ -318,7 +318,7 @@ pub async fn save_models(
             Err(problem) => problems = FieldProblems::of(problem)?,
         }
     }
-    let shown = Shown {
+    let shown = StartModelsShown {
         vendor,
         told: None,
         rows,

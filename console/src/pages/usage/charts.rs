@@ -56,12 +56,12 @@ pub async fn charts(
                 .into_iter()
                 .filter(|currency| !currency.is_empty())
             {
-                let values = values(&rows, column, series, Counted::Charges(currency));
+                let values = values(&rows, column, series, ChartMeasure::Charges(currency));
                 let unit = Unit::Money(currency.to_owned());
                 let title = format!("Spend by {column} and model");
                 charts.extend(drawn(title, &unit, &periods, values));
             }
-            let values = values(&rows, column, series, Counted::Tokens);
+            let values = values(&rows, column, series, ChartMeasure::Tokens);
             let title = format!("Tokens by {column} and model");
             charts.extend(drawn(title, &Unit::Count, &periods, values));
         } else {
@@ -69,7 +69,7 @@ pub async fn charts(
                 "outcome" => format!("Requests by {column} and how they ended"),
                 _ => format!("Requests by {column} and account"),
             };
-            let values = values(&rows, column, series, Counted::Requests);
+            let values = values(&rows, column, series, ChartMeasure::Requests);
             charts.extend(drawn(title, &Unit::Count, &periods, values));
         }
     }
@@ -83,7 +83,7 @@ fn drawn(title: String, unit: &Unit, periods: &[String], values: Option<Values>)
 
 /// What a chart adds up.
 #[derive(Clone, Copy)]
-enum Counted<'a> {
+enum ChartMeasure<'a> {
     /// Charges in a currency.
     Charges(&'a str),
     /// Requests.
@@ -92,14 +92,19 @@ enum Counted<'a> {
     Tokens,
 }
 
-fn values(rows: &[UsageView], column: &str, series: &str, counted: Counted<'_>) -> Option<Values> {
+fn values(
+    rows: &[UsageView],
+    column: &str,
+    series: &str,
+    counted: ChartMeasure<'_>,
+) -> Option<Values> {
     let mut values = Values::new();
     for row in rows {
         let value = match counted {
-            Counted::Charges(currency) if currency != row.currency => continue,
-            Counted::Charges(_) => row.charge.parse().ok()?,
-            Counted::Requests => row.count("requests").into(),
-            Counted::Tokens => row
+            ChartMeasure::Charges(currency) if currency != row.currency => continue,
+            ChartMeasure::Charges(_) => row.charge.parse().ok()?,
+            ChartMeasure::Requests => row.count("requests").into(),
+            ChartMeasure::Tokens => row
                 .count("input")
                 .saturating_add(row.count("output"))
                 .into(),

@@ -45,13 +45,13 @@ struct CountCell {
 }
 
 /// A value that rows are grouped by, and the page of only those.
-struct Value {
+struct GroupingValue {
     text: String,
     narrowed: Option<String>,
 }
 
-struct Row {
-    values: Vec<Value>,
+struct UsageTableRow {
+    values: Vec<GroupingValue>,
     counts: Vec<CountCell>,
     charge: String,
     estimated: Option<String>,
@@ -64,8 +64,8 @@ struct UsagePage {
     fields: Fields,
     by: Vec<&'static str>,
     titles: Vec<&'static str>,
-    rows: Vec<Row>,
-    total: Row,
+    rows: Vec<UsageTableRow>,
+    total: UsageTableRow,
     charts: Vec<Chart>,
     next: Option<String>,
     path: String,
@@ -114,13 +114,13 @@ fn estimated(views: &[UsageView]) -> Vec<String> {
 }
 
 /// A row of the table: the API has one for each currency, and one more for what was not charged.
-fn row(asked: &Asked, views: &[UsageView], by: &[&'static str]) -> Row {
+fn row(asked: &Asked, views: &[UsageView], by: &[&'static str]) -> UsageTableRow {
     let values = by.iter().map(|name| {
         let view = views.first();
         let text = view.and_then(|view| view.values.get(name)).cloned();
         let text = text.unwrap_or_default();
         let can_narrow = !text.is_empty() && FILTERS.iter().any(|(of, _)| of == name);
-        Value {
+        GroupingValue {
             narrowed: can_narrow.then(|| asked.path("/usage", &[(name, &text)])),
             text: text.replace('T', if *name == "hour" { " " } else { "T" }),
         }
@@ -140,7 +140,7 @@ fn row(asked: &Asked, views: &[UsageView], by: &[&'static str]) -> Row {
         }
     });
     let estimated = estimated(views);
-    Row {
+    UsageTableRow {
         values: values.collect(),
         counts: counts.collect(),
         charge: charges(views).join(" + "),
