@@ -1,4 +1,7 @@
-//! The part of a request body that Envoy holds while the exchange decides: what is new of it, and when it is packed.
+//! The part of a request body that is held while the exchange decides: what is new of it, and when it is packed.
+//!
+//! Envoy holds it while it holds the head. Once the head is released, the few bytes that wait for the next chunk are withheld
+//! here: in Envoy's own buffer they would come behind what its router keeps there for another attempt.
 
 use core::ops::Range;
 
@@ -19,6 +22,8 @@ pub struct HeldBody {
     held: usize,
     /// Memory that the host may have taken up for them beyond their length since they were packed last, in bytes.
     loose: usize,
+    /// What the next chunk is to begin with.
+    withheld: Box<[u8]>,
 }
 
 impl HeldBody {
@@ -48,9 +53,25 @@ impl HeldBody {
         Some(self.held)
     }
 
-    /// The body goes on: from now on the host counts each chunk from its start.
-    pub fn release(&mut self) {
-        *self = Self::default();
+    /// How many bytes the host holds, those that came just now with them.
+    pub fn size(&self) -> usize {
+        self.held
+    }
+
+    /// The body goes on but for the bytes `withheld` at its end: from now on the host counts each chunk from its start.
+    pub fn release(&mut self, withheld: Vec<u8>) {
+        *self = Self {
+            held: 0,
+            loose: 0,
+            withheld: withheld.into_boxed_slice(),
+        };
+    }
+
+    /// Takes what the host is to put before the chunk that came just now. The exchange has read it.
+    pub fn take_withheld(&mut self) -> Box<[u8]> {
+        let withheld = core::mem::take(&mut self.withheld);
+        self.held = self.held.saturating_add(withheld.len());
+        withheld
     }
 }
 
@@ -103,7 +124,12 @@ mod tests {
                 prop_assert!(memory <= length + length.max(LOOSE), "{memory} for {length}");
                 prop_assert!(copied <= length * (UNIT / JOINED));
             }
-            body.release();
+            body.release(b"gpt".to_vec());
+            prop_assert_eq!(&*body.take_withheld(), b"gpt");
+            prop_assert_eq!(body.unread(7), 3..7, "it counts anew, and has read what it withheld");
+            body.hold(7);
+            body.release(Vec::new());
+            prop_assert_eq!(&*body.take_withheld(), b"");
             prop_assert_eq!(body.unread(7), 0..7, "it counts anew");
         }
     }

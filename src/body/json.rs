@@ -208,13 +208,14 @@ impl JsonScanner {
         self.model.as_ref()
     }
 
-    /// Whether the bytes read so far end inside the model's value.
-    pub fn inside_model(&self) -> bool {
+    /// Where the model's value begins, if the bytes read so far end inside it.
+    pub fn inside_model(&self) -> Option<u64> {
         let in_text = matches!(self.state, JsonState::Text | JsonState::Escape);
-        in_text
+        let inside = in_text
             && self.text == StringRole::Model
             && self.model.is_none()
-            && self.progress.is_sound()
+            && self.progress.is_sound();
+        inside.then_some(self.model_start)
     }
 
     /// Whether the outermost object is closed.

@@ -132,11 +132,11 @@ impl BodyScanner {
         }
     }
 
-    /// Whether the bytes read so far end inside the model's value.
+    /// Where the model's value begins in the whole body, if the bytes read so far end inside it.
     ///
-    /// The caller holds them then, so that the value can still be replaced as one piece. False again
-    /// once [`model`](Self::model) tells the name, so also for a name that is too long; false after an error.
-    pub fn inside_model(&self) -> bool {
+    /// The caller holds what begins there, so that the value can still be replaced as one piece. Nothing again
+    /// once [`model`](Self::model) tells the name, so also for a name that is too long; nothing after an error.
+    pub fn inside_model(&self) -> Option<u64> {
         match self {
             Self::Json(scanner) => scanner.inside_model(),
             Self::Multipart(scanner) => scanner.inside_model(),
@@ -230,12 +230,12 @@ impl BodyScanner {
         }
     }
 
-    /// Whether the bytes read so far end inside a name that is the path's model once more ([`ModelRole::OfPath`]); see
-    /// [`inside_model`](Self::inside_model).
-    pub fn inside_other(&self) -> bool {
+    /// Where a name begins that is the path's model once more ([`ModelRole::OfPath`]), if the bytes read so far end inside
+    /// it; see [`inside_model`](Self::inside_model).
+    pub fn inside_other(&self) -> Option<u64> {
         match self {
             Self::Json(scanner) => scanner.inside_other(),
-            Self::Multipart(_) => false,
+            Self::Multipart(_) => None,
         }
     }
 
@@ -269,14 +269,14 @@ impl BodyScanner {
         }
     }
 
-    /// Whether the bytes read so far end inside a literal, of at most five bytes, that
-    /// [`usage_edit`](Self::usage_edit) will replace.
+    /// Where a literal of at most five bytes begins that [`usage_edit`](Self::usage_edit) will replace, if the bytes read so
+    /// far end inside it.
     ///
-    /// The caller holds them then. False after an error.
-    pub fn inside_usage_option(&self) -> bool {
+    /// The caller holds it then. Nothing after an error.
+    pub fn inside_usage_option(&self) -> Option<u64> {
         match self {
             Self::Json(scanner) => scanner.inside_usage_option(),
-            Self::Multipart(_) => false,
+            Self::Multipart(_) => None,
         }
     }
 

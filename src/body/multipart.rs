@@ -145,13 +145,14 @@ impl MultipartScanner {
         self.model.as_ref()
     }
 
-    /// Whether the bytes read so far end inside the model's value, or where it may still go on.
-    pub fn inside_model(&self) -> bool {
+    /// Where the model's value begins, if the bytes read so far end inside it, or where it may still go on.
+    pub fn inside_model(&self) -> Option<u64> {
         let in_value = matches!(self.state, FormState::Value(_) | FormState::Delimiter(..));
-        in_value
+        let inside = in_value
             && self.part == Some(Field::Model)
             && self.model.is_none()
-            && self.progress.is_sound()
+            && self.progress.is_sound();
+        inside.then_some(self.value_start)
     }
 
     /// Whether the closing boundary has been read.

@@ -47,6 +47,8 @@ pub struct Edits {
     pub headers: Vec<HeaderEdit>,
     /// Body changes, in the order of their places, which do not overlap.
     pub body: Vec<BodyEdit>,
+    /// How many bytes at the end of those that Envoy holds do not go on yet. The next bytes of the body come behind them.
+    pub withheld: usize,
     /// What the limits service counts the request under, where it is asked.
     pub descriptors: Option<Descriptors>,
 }

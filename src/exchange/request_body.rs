@@ -2,7 +2,8 @@
 //!
 //! The head is held until the model is known, at most for the policy's inspect window. After that
 //! the body streams, and each chunk is still read: it is released only after it was found clean, so
-//! the upstream never has the whole of a body that was not approved.
+//! the upstream never has the whole of a body that was not approved. What is cut by the end of a chunk and may have to be
+//! replaced is withheld, and goes on with the next one.
 
 use core::ops::Range;
 
@@ -196,12 +197,13 @@ impl RequestBody {
             self.change(Some(change));
         }
         self.stream |= self.scanner.stream() == Some(true);
-        if !end && self.must_hold(route) {
+        let unfinished = self.unfinished(route).filter(|_| !end);
+        if !end && self.holds_head(unfinished, route) {
             return Ok(BodyStep::Hold);
         }
         self.sent_whole |= end;
         self.usage_added |= self.add_usage_option();
-        Ok(BodyStep::Release(self.release(route)))
+        Ok(BodyStep::Release(self.release(unfinished, route)))
     }
 
     /// Adds the change that makes the body ask for its usage, if its place is among the bytes that
@@ -247,22 +249,29 @@ impl RequestBody {
         })
     }
 
-    /// Whether something is missing that must be known before these bytes, or the head, are released.
-    fn must_hold(&self, route: &Route) -> bool {
-        let in_window = self.head.is_some() && self.seen < self.inspect_window;
+    /// Where the bytes begin that can only be replaced as one piece, and whose end is still to come: a name, or a literal.
+    /// They cannot grow beyond bounds: the scanner reports a name that is too long at once.
+    fn unfinished(&self, route: &Route) -> Option<u64> {
+        let name = || self.scanner.inside_model().or(self.scanner.inside_other());
         let may_rename = self.models.may_rename(&self.scanner, route);
-        // A name that is cut by the end of a chunk is held whole, so that it can be replaced whole.
-        // It cannot grow beyond bounds: the scanner reports a name that is too long at once.
-        let inside_name =
-            may_rename && (self.scanner.inside_model() || self.scanner.inside_other());
-        let inside_option = self.include_usage.is_wanted() && self.scanner.inside_usage_option();
-        let awaits = self.models.is_awaited()
-            || may_rename
-            || self.awaits_stream()
-            || self.awaits_usage_place()
-            || self.awaits_pace(route)
-            || self.awaits_estimate();
-        (awaits && in_window) || inside_name || inside_option
+        let name = may_rename.then(name).flatten();
+        let option = || self.scanner.inside_usage_option();
+        let start = name.or_else(|| self.include_usage.is_wanted().then(option).flatten());
+        start.filter(|start| *start >= self.released)
+    }
+
+    /// Whether the head is held, for something is missing that must be known before it is released.
+    fn holds_head(&self, unfinished: Option<u64>, route: &Route) -> bool {
+        let awaits = || {
+            self.models.is_awaited()
+                || self.models.may_rename(&self.scanner, route)
+                || self.awaits_stream()
+                || self.awaits_usage_place()
+                || self.awaits_pace(route)
+                || self.awaits_estimate()
+        };
+        let in_window = self.seen < self.inspect_window;
+        self.head.is_some() && (unfinished.is_some() || (in_window && awaits()))
     }
 
     /// Whether something is still missing for the estimate.
@@ -298,8 +307,10 @@ impl RequestBody {
             && !self.scanner.complete()
     }
 
-    fn release(&mut self, route: &Route) -> Edits {
-        self.released = self.seen;
+    /// Releases all that is held but what is `unfinished`.
+    fn release(&mut self, unfinished: Option<u64>, route: &Route) -> Edits {
+        self.released = unfinished.unwrap_or(self.seen);
+        let withheld = usize::try_from(self.seen.saturating_sub(self.released));
         let mut changes = core::mem::take(&mut self.changes);
         changes.sort_by_key(|change| change.span.start);
         let mut edits = self.head.take().map_or_else(Edits::default, |mut head| {
@@ -307,6 +318,7 @@ impl RequestBody {
             head
         });
         edits.body = changes;
+        edits.withheld = withheld.unwrap_or_default();
         edits
     }
 

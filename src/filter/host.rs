@@ -16,6 +16,7 @@ use proxy_wasm::types::{BufferType, MapType, MetricType};
 use trilane_abi::{HeaderBlock, header_block, steady_nanoseconds};
 
 use crate::exchange::{BodyEdit, HeaderEdit, ResponseHeaders, StreamEnd, is_withheld};
+use crate::held_body::COPY_BYTES;
 use crate::failover::AttemptReport;
 use crate::failover::attempt::AttemptHost;
 use crate::head::Head;
@@ -344,7 +345,32 @@ pub(super) fn edit_request_body(edit: &BodyEdit) {
 ///
 /// Each `piece` is taken from the front and put to the end, until the first is the first again.
 pub(super) fn pack_request_body(size: usize, piece: usize) {
-    let mut left = size;
+    turn_request_body(size, size, piece);
+}
+
+/// Takes the last `count` of the `size` bytes of a request body out of it; legal in `on_http_request_body`.
+pub(super) fn take_request_body_end(size: usize, count: usize) -> Vec<u8> {
+    if count == 0 {
+        return Vec::new();
+    }
+    let rest = size.saturating_sub(count);
+    let end = request_body(rest..size);
+    // Envoy takes bytes out at the front only.
+    turn_request_body(size, rest, COPY_BYTES);
+    let _ = hostcalls::set_buffer(BufferType::HttpRequestBody, 0, end.len(), &[]);
+    end
+}
+
+/// Puts `bytes` before a request body; legal in `on_http_request_body`.
+pub(super) fn put_before_request_body(bytes: &[u8]) {
+    if !bytes.is_empty() {
+        let _ = hostcalls::set_buffer(BufferType::HttpRequestBody, 0, 0, bytes);
+    }
+}
+
+/// Takes the first `count` of the `size` bytes of a request body from the front and puts them to its end, `piece` by `piece`.
+fn turn_request_body(size: usize, count: usize, piece: usize) {
+    let mut left = count;
     while left > 0 {
         let bytes = request_body(0..piece.min(left));
         if bytes.is_empty() {

@@ -42,11 +42,12 @@ impl HttpExchange {
                 for (name, value) in edits.descriptors.iter().flat_map(Descriptors::state) {
                     host::publish_state(name, value);
                 }
+                let withheld = host::take_request_body_end(self.body.size(), edits.withheld);
                 // From the last place to the first, so that none moves before its turn.
                 for edit in edits.body.iter().rev() {
                     host::edit_request_body(edit);
                 }
-                self.body.release();
+                self.body.release(withheld);
                 Action::Continue
             }
             Outcome::Pause => Action::Pause,
@@ -73,6 +74,9 @@ impl HttpContext for HttpExchange {
     }
 
     fn on_http_request_body(&mut self, body_size: usize, end_of_stream: bool) -> Action {
+        let withheld = self.body.take_withheld();
+        host::put_before_request_body(&withheld);
+        let body_size = body_size.saturating_add(withheld.len());
         let (pieces, rest) = split(self.body.unread(body_size));
         for piece in pieces {
             self.exchange.on_request_bytes(&host::request_body(piece));

@@ -90,14 +90,14 @@ pub fn scan<'a>(form: Form, chunks: impl IntoIterator<Item = &'a [u8]>) -> Verdi
         }
         model = scanner.model().cloned();
         assert!(
-            !(scanner.inside_model() && model.is_some()),
+            !(scanner.inside_model().is_some() && model.is_some()),
             "inside a model that is found"
         );
         if fed.is_err() {
             assert!(
-                !scanner.inside_model()
-                    && !scanner.inside_other()
-                    && !scanner.inside_usage_option()
+                !scanner.inside_model().is_some()
+                    && !scanner.inside_other().is_some()
+                    && !scanner.inside_usage_option().is_some()
                     && !scanner.complete(),
                 "after {fed:?}"
             );
@@ -243,7 +243,7 @@ fn held(form: Form, body: &[u8], verdict: &Verdict) {
         scanner.feed(&[*byte]).expect("up to the model");
         if model.span.contains(&(index as u64)) {
             let last = index as u64 + 1 == model.span.end && form == Form::Json;
-            assert_eq!(scanner.inside_model(), !last, "after byte {index}");
+            assert_eq!(scanner.inside_model().is_some(), !last, "after byte {index}");
         }
     }
 }

@@ -73,7 +73,7 @@ fn relayed(body: &[u8], verdict: &Verdict, size: usize) {
             }
             (None, None) => {}
         }
-        let inside = scanner.inside_usage_option();
+        let inside = scanner.inside_usage_option().is_some();
         let literal = match &verdict.usage {
             UsageOption::Otherwise { span, .. } => span.start < seen && seen < span.end,
             _ => false,

@@ -55,13 +55,14 @@ impl JsonScanner {
         }
     }
 
-    /// Whether the bytes read so far end inside the name of the path's model in a batch, of bounded length.
-    pub fn inside_other(&self) -> bool {
+    /// Where the name of the path's model in a batch begins, of bounded length, if the bytes read so far end inside it.
+    pub fn inside_other(&self) -> Option<u64> {
         let in_text = matches!(self.state, JsonState::Text | JsonState::Escape);
-        in_text
+        let inside = in_text
             && self.text == StringRole::Other(ModelRole::OfPath)
             && !self.name.overflow()
-            && self.progress.is_sound()
+            && self.progress.is_sound();
+        inside.then_some(self.model_start)
     }
 
     /// Notes one more.

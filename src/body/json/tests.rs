@@ -183,12 +183,12 @@ fn a_long_name_is_reported_before_it_ends() {
         scanner.feed(br#"{"model":""#).unwrap();
         let mut fed = 0;
         while scanner.model().is_none() {
-            assert!(scanner.inside_model(), "{unit}");
+            assert!(scanner.inside_model().is_some(), "{unit}");
             scanner.feed(unit.as_bytes()).unwrap();
             fed += 1;
             assert!(fed <= 257, "{unit}: bounded");
         }
-        assert!(!scanner.inside_model(), "{unit}: not held any longer");
+        assert!(!scanner.inside_model().is_some(), "{unit}: not held any longer");
         let found = scanner.model().unwrap().clone();
         assert!(found.truncated, "{unit}");
         assert_eq!((found.name.len(), found.span.start), (len, 9), "{unit}");
@@ -216,7 +216,7 @@ fn inside_model_is_true_between_the_quotes_only() {
     let mut inside = Vec::new();
     for (index, byte) in text.iter().enumerate() {
         scanner.feed(&[*byte]).unwrap();
-        if scanner.inside_model() {
+        if scanner.inside_model().is_some() {
             inside.push(index);
         }
     }

@@ -54,9 +54,10 @@ impl JsonScanner {
         self.usage.edit()
     }
 
-    /// Whether the bytes read so far end inside a literal that a [`UsageEdit`] replaces.
-    pub fn inside_usage_option(&self) -> bool {
-        self.usage.inside_literal() && self.progress.is_sound()
+    /// Where the literal begins that a [`UsageEdit`] replaces, if the bytes read so far end inside it.
+    pub fn inside_usage_option(&self) -> Option<u64> {
+        let start = self.usage.literal_start();
+        start.filter(|_| self.progress.is_sound())
     }
 
     /// The offset of the outermost closing brace, once it has been read.
@@ -81,8 +82,8 @@ impl UsageReader {
         &self.found
     }
 
-    pub(super) fn inside_literal(&self) -> bool {
-        self.literal.is_some()
+    pub(super) fn literal_start(&self) -> Option<u64> {
+        self.literal.map(|(start, _)| start)
     }
 
     pub(super) fn object_end(&self) -> Option<u64> {

@@ -226,11 +226,11 @@ fn a_long_name_is_reported_before_it_ends() {
         .unwrap();
     for _ in 0..128 {
         assert_eq!(scanner.model(), None);
-        assert!(scanner.inside_model());
+        assert!(scanner.inside_model().is_some());
         scanner.feed("\u{e9}".as_bytes()).unwrap();
     }
     scanner.feed(b"m").unwrap();
-    assert!(!scanner.inside_model(), "not held any longer");
+    assert!(!scanner.inside_model().is_some(), "not held any longer");
     let found = scanner.model().unwrap();
     assert_eq!((found.name.len(), found.truncated), (256, true));
     scanner.feed(b"\r\n--B--").unwrap();
@@ -251,7 +251,7 @@ fn inside_model_until_its_boundary_is_read() {
         scanner.feed(&[*byte]).unwrap();
         // Delimiter and all: `m1`, CRLF, `--`.
         let inside = (start - 1..start + 6).contains(&index);
-        assert_eq!(scanner.inside_model(), inside, "after byte {index}");
+        assert_eq!(scanner.inside_model().is_some(), inside, "after byte {index}");
         assert_eq!(
             scanner.model().is_some(),
             index >= start + 6,

@@ -65,13 +65,16 @@ fn send(client: &RequestHead<'_>, chunks: &[&[u8]], trailers: bool) -> (Upstream
         held.extend_from_slice(chunk);
         let outcome = exchange.on_request_body(chunk, end, &Unlimited);
         match outcome {
-            Outcome::Pause => {}
+            // Behind the head Envoy's buffer has what its router keeps for another attempt.
+            Outcome::Pause => assert!(upstream.head.is_none(), "held with its head or not at all"),
             Outcome::Continue(edits) => {
+                let withheld = held.split_off(held.len() - edits.withheld);
                 for edit in edits.body.iter().rev() {
                     held.splice(edit.span.clone(), edit.bytes.iter().copied());
                 }
                 upstream.head.get_or_insert(edits);
                 upstream.body.append(&mut held);
+                held = withheld;
                 upstream.complete |= end;
             }
             Outcome::Reply(reply) => {

@@ -151,6 +151,37 @@ def test_a_byte_at_a_time(stack: Stack, gateway: Gateway, model: str, wire: str)
     assert gateway.wait_seen(marker, "answered")["body"] == wanted
 
 
+#: Far behind what the filter looks at before it lets a body go: path, key, the field with its new value, cut within that.
+LATE_NAMES: dict[str, tuple[str, tuple[Header, ...], bytes, bytes]] = {
+    "A": (CHAT, A, b'"model":"gpt-5.1"', b'"model":"gpt-5.1"'),
+    "B, renamed": (MESSAGES, B, b'"model":"%s"' % RENAMED.encode(), b'"model":"%s"' % NEW_NAME.encode()),
+    "A, usage": (CHAT, A, b'"stream":true,"stream_options":null', b'"stream":true,"stream_options":{"include_usage":true}'),
+}
+
+
+@pytest.mark.parametrize("name", LATE_NAMES)
+def test_late_names_are_cut(limited: Gateway, name: str) -> None:
+    """By the end of a read, when the router keeps what went before for another attempt: the upstream gets each byte once."""
+    path, key, field, new = LATE_NAMES[name]
+    first = b'{"model":"gpt-5.1","x":"' if "usage" in name else b'{"x":"'
+    head, tail = first + b"a" * 400_000, b'","max_tokens":5,"messages":[]}'
+    body, wanted = head + b'",' + field + tail[1:], head + b'",' + new + tail[1:]
+    value = body.index(field) + field.rindex(b":")
+    for cut in range(value, body.index(field) + len(field) + 2):
+        marker, mark = new_marker()
+        with Http1(limited.stack.base_url) as h1:
+            h1.head("POST", path, (*key, JSON_TYPE, mark, ("transfer-encoding", "chunked")))
+            h1.chunk(body[:300_000])
+            for piece in (body[300_000:cut], body[cut : cut + 1], body[cut + 1 :]):
+                time.sleep(0.02)  # so that each is a read of its own
+                h1.chunk(piece)
+            h1.chunk(b"")
+            answer = h1.answer()
+        where = f"{name}, cut after {body[value:cut]!r}: {answer}"
+        assert answer.status == 200, where
+        assert limited.wait_seen(marker, "answered")["body_sha256"] == hashlib.sha256(wanted).hexdigest(), where
+
+
 # ---- Forms (images edits)
 
 
