@@ -1,5 +1,7 @@
 //! Requests that are given up in their middle, and connections that are cut.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use trilane_console::intake::IntakeError;
@@ -51,33 +53,39 @@ on_both! {
 async fn connections_are_cut() {
     let database = crate::database::TestDatabase::postgres().await;
     let store = database.open().await;
-    let text = lines();
+    let text = lines().repeat(20);
+    let ended = Arc::new(AtomicBool::new(false));
     let cutting = {
-        let text = database.text.clone();
+        let (text, ended) = (database.text.clone(), Arc::clone(&ended));
         tokio::spawn(async move {
             use sqlx::{Connection as _, Executor as _};
             let mut connection = sqlx::PgConnection::connect(&text).await.unwrap();
-            let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+            // It waits until each is gone: none is cut after the last statement has ended.
+            let sql = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity \
                 WHERE datname = current_database() AND application_name = 'trilane-console'";
-            for turn in 0_u64.. {
+            let mut turn = 0_u64;
+            while !ended.load(Ordering::Relaxed) {
+                turn += 1;
                 connection.execute(sql).await.unwrap();
-                tokio::time::sleep(Duration::from_micros(3000 + turn * 1777 % 9000)).await;
+                // Longer from turn to turn, so that a slow machine comes to an end as well.
+                let pause = 3000 + turn * 1777 % 9000 + turn * 50;
+                tokio::time::sleep(Duration::from_micros(pause)).await;
             }
         })
     };
     let (bytes, mut at, mut failed) = (text.as_bytes(), 0, 0);
-    while at < bytes.len() {
-        let end = (at + 1200).min(bytes.len());
+    while at < bytes.len() && failed < 6 {
+        let end = (at + 700).min(bytes.len());
         match send(&store, "e", at, &bytes[at..end]).await {
             Err(IntakeError::Store(_)) => failed += 1,
             answer => at = position(answer),
         }
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
-    cutting.abort();
-    let _ = cutting.await;
-    assert!(failed > 3, "{failed}");
-    assert_eq!(stored(&store).await, expected(&[bytes]));
+    ended.store(true, Ordering::Relaxed);
+    cutting.await.unwrap();
+    assert!(failed == 6, "{failed}");
+    assert_eq!(stored(&store).await, expected(&[&bytes[..at]]));
     database.drop().await;
 }
 
