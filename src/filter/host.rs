@@ -16,10 +16,10 @@ use proxy_wasm::types::{BufferType, MapType, MetricType};
 use trilane_abi::{HeaderBlock, header_block, steady_nanoseconds};
 
 use crate::exchange::{BodyEdit, HeaderEdit, ResponseHeaders, StreamEnd, is_withheld};
-use crate::held_body::COPY_BYTES;
 use crate::failover::AttemptReport;
 use crate::failover::attempt::AttemptHost;
 use crate::head::Head;
+use crate::held_body::COPY_BYTES;
 use crate::host::{
     CallId, Clocks, Entropy, Fetch, FetchRequest, FetchResponse, Log, StatId, StatKind, Stats,
     Timer,

@@ -83,7 +83,10 @@ fn held(body: &[u8], told: &ScannedFields) {
             let span = &other.found.span;
             other.role == ModelRole::OfPath && span.start < at && at < span.end
         });
-        assert!(inside || !scanner.inside_other().is_some(), "after byte {index}");
+        assert!(
+            inside || !scanner.inside_other().is_some(),
+            "after byte {index}"
+        );
         let long = told.others.iter().any(|other| other.found.truncated);
         assert!(
             long || inside == scanner.inside_other().is_some(),

@@ -243,7 +243,11 @@ fn held(form: Form, body: &[u8], verdict: &Verdict) {
         scanner.feed(&[*byte]).expect("up to the model");
         if model.span.contains(&(index as u64)) {
             let last = index as u64 + 1 == model.span.end && form == Form::Json;
-            assert_eq!(scanner.inside_model().is_some(), !last, "after byte {index}");
+            assert_eq!(
+                scanner.inside_model().is_some(),
+                !last,
+                "after byte {index}"
+            );
         }
     }
 }

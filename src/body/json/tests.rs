@@ -188,7 +188,10 @@ fn a_long_name_is_reported_before_it_ends() {
             fed += 1;
             assert!(fed <= 257, "{unit}: bounded");
         }
-        assert!(!scanner.inside_model().is_some(), "{unit}: not held any longer");
+        assert!(
+            !scanner.inside_model().is_some(),
+            "{unit}: not held any longer"
+        );
         let found = scanner.model().unwrap().clone();
         assert!(found.truncated, "{unit}");
         assert_eq!((found.name.len(), found.span.start), (len, 9), "{unit}");

@@ -251,7 +251,11 @@ fn inside_model_until_its_boundary_is_read() {
         scanner.feed(&[*byte]).unwrap();
         // Delimiter and all: `m1`, CRLF, `--`.
         let inside = (start - 1..start + 6).contains(&index);
-        assert_eq!(scanner.inside_model().is_some(), inside, "after byte {index}");
+        assert_eq!(
+            scanner.inside_model().is_some(),
+            inside,
+            "after byte {index}"
+        );
         assert_eq!(
             scanner.model().is_some(),
             index >= start + 6,

@@ -150,9 +150,9 @@ def host_of(kind: Callable[[Path, Vendor], Any]) -> Any:
     return host
 
 
-def until(true: Callable[[], object], seconds: float = 60) -> None:
-    """Waits for what takes its time."""
+def until(true: Callable[[], object], seconds: float = 60, says: Callable[[], str] = lambda: "it did not come") -> None:
+    """Waits for what takes its time. `says` is asked why it did not come."""
     deadline = time.monotonic() + seconds
     while not true():
-        assert time.monotonic() < deadline
+        assert time.monotonic() < deadline, says()
         time.sleep(0.1)

@@ -60,6 +60,11 @@ class Host(UnitHost):
             return False
         return state != "Z"
 
+    def said(self, unit: str) -> str:
+        """What it wrote last."""
+        log = self.state / f"{unit}.service.log"
+        return log.read_text()[-3000:] if log.exists() else f"{unit} has no log"
+
     def epoch(self) -> Optional[int]:
         """Of the process that has the admin interface; `None` while that passes from one process to the other."""
         try:
@@ -103,7 +108,7 @@ def test_another_process_takes_over(host: Host) -> None:
         assert (host.root / "etc" / "trilane" / "filter" / "trilane.wasm").read_bytes().endswith(NOTE)
         assert host.epoch() == 0
         host.does(start)
-        until(lambda: host.epoch() == 1)
+        until(lambda: host.epoch() == 1, says=lambda: host.said("trilane-envoy@1"))
         until(host.is_well)
     until(lambda: not host.running("trilane-envoy@0"))
     assert host.running("trilane-envoy@1") and host.is_well()

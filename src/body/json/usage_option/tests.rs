@@ -150,7 +150,10 @@ fn refuses_what_parsers_read_differently() {
             let (head, tail) = text.as_bytes().split_at(cut);
             let (result, scanner, _) = scan(&[head, tail]);
             assert_eq!(result, Err(*want), "{name}, cut at {cut}");
-            assert!(!scanner.inside_usage_option().is_some(), "{name}, cut at {cut}");
+            assert!(
+                !scanner.inside_usage_option().is_some(),
+                "{name}, cut at {cut}"
+            );
         }
     }
 }
