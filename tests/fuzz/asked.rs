@@ -84,7 +84,7 @@ fn held(body: &[u8], told: &ScannedFields) {
             other.role == ModelRole::OfPath && span.start < at && at < span.end
         });
         assert!(
-            inside || !scanner.inside_other().is_some(),
+            inside || scanner.inside_other().is_none(),
             "after byte {index}"
         );
         let long = told.others.iter().any(|other| other.found.truncated);

@@ -95,9 +95,9 @@ pub fn scan<'a>(form: Form, chunks: impl IntoIterator<Item = &'a [u8]>) -> Verdi
         );
         if fed.is_err() {
             assert!(
-                !scanner.inside_model().is_some()
-                    && !scanner.inside_other().is_some()
-                    && !scanner.inside_usage_option().is_some()
+                scanner.inside_model().is_none()
+                    && scanner.inside_other().is_none()
+                    && scanner.inside_usage_option().is_none()
                     && !scanner.complete(),
                 "after {fed:?}"
             );

@@ -189,7 +189,7 @@ fn a_long_name_is_reported_before_it_ends() {
             assert!(fed <= 257, "{unit}: bounded");
         }
         assert!(
-            !scanner.inside_model().is_some(),
+            scanner.inside_model().is_none(),
             "{unit}: not held any longer"
         );
         let found = scanner.model().unwrap().clone();

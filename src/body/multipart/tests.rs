@@ -230,7 +230,7 @@ fn a_long_name_is_reported_before_it_ends() {
         scanner.feed("\u{e9}".as_bytes()).unwrap();
     }
     scanner.feed(b"m").unwrap();
-    assert!(!scanner.inside_model().is_some(), "not held any longer");
+    assert!(scanner.inside_model().is_none(), "not held any longer");
     let found = scanner.model().unwrap();
     assert_eq!((found.name.len(), found.truncated), (256, true));
     scanner.feed(b"\r\n--B--").unwrap();

@@ -151,7 +151,7 @@ fn refuses_what_parsers_read_differently() {
             let (result, scanner, _) = scan(&[head, tail]);
             assert_eq!(result, Err(*want), "{name}, cut at {cut}");
             assert!(
-                !scanner.inside_usage_option().is_some(),
+                scanner.inside_usage_option().is_none(),
                 "{name}, cut at {cut}"
             );
         }
