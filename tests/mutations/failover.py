@@ -94,7 +94,7 @@ FAILOVER: tuple[Mutation, ...] = (
     Mutation(
         "a failed direct attempt counts against nobody",
         _report,
-        "        states::note(Event::Failed, source, accounts, index, host);",
+        "        states::note(AccountEvent::Failed, source, accounts, index, host);",
         "        let _ = (source, accounts, index, host);",
         (_direct + "test_a_direct_attempt_fails[429-chat]", _aside + "test_what_sets_aside"),
     ),
