@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import httpx
@@ -12,6 +13,11 @@ from stack import Stack
 PATIENCE = 45.0
 
 Entry = dict[str, Any]
+
+
+def steering(told: Mapping[str, Any]) -> dict[str, str]:
+    """The headers by which a request says what the simulator is to do with it: `delay_ms=20` is `x-sim-delay-ms: 20`."""
+    return {f"x-sim-{name.replace('_', '-')}": str(value) for name, value in told.items()}
 
 
 class Simulator:

@@ -15,13 +15,12 @@ import pytest
 from mesh_stack import MeshStack
 from stack import SAMPLE_DOCUMENT
 from e2e.support import Gateway, bearer, goog, run_dir, x_api_key
+from waiting import until
 
 CHAT, MESSAGES = "/v1/chat/completions", "/v1/messages"
 GENERATE = "/v1beta/models/gemini-2.5-flash:generateContent"
 HELLO = [{"role": "user", "content": "Hello"}]
 CONTENTS = {"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]}
-#: A document takes the service's look at the file, and the loader's tick.
-PATIENCE = 20.0
 
 
 def document() -> dict[str, Any]:
@@ -98,19 +97,6 @@ def recorded(gateway: Gateway, request_id: str) -> dict[str, Any]:
             None,
         )
     )
-
-
-def until(probe: Callable[[], Any], seconds: float = PATIENCE) -> Any:
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            found = probe()
-        except ValueError:  # a line that is not whole yet
-            found = None
-        if found:
-            return found
-        assert time.monotonic() < deadline, f"not within {seconds} s"
-        time.sleep(0.05)
 
 
 def test_a_model_in_a_late_chunk_decides(gateway: Gateway) -> None:

@@ -14,8 +14,9 @@ import mesh_stack
 import pytest
 from account_vendor import AccountVendor
 from mesh_stack import MeshStack
-from test_gateways import recorded, until
+from test_gateways import recorded
 from e2e.support import Gateway, run_dir, x_api_key
+from waiting import until
 
 BODY = {"model": "claude-opus-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": "Hello"}]}
 #: Longer than a case takes that needs the account ejected, and short enough to wait for.

@@ -19,6 +19,7 @@ from typing import Any, Optional, Union
 
 from e2e.abuse.abuse_document import CLUSTER, KEYS, LIMITED, MODELS, PRICES, key_id, key_value
 from e2e.abuse.recorder import MARKER, Arrived, Recorder, Script, ok
+from e2e.fresh_keys import FreshKeys
 from e2e.ledger_reader import Ledger, Record
 from e2e.raw import Answer, Header, Http1, Http2
 from e2e.stacks import PromptStack, more_clusters
@@ -163,8 +164,7 @@ class Desk:
         self.stack = PromptStack(run_dir, document=document, extra_substitutions=[clusters])
         self.recorder = recorder
         self.ledger: Ledger
-        self._numbers: dict[str, itertools.count[int]] = {}
-        self._lock = threading.Lock()
+        self._keys = FreshKeys(key_id, key_value)
 
     def __enter__(self) -> Desk:
         self.stack.start()
@@ -178,11 +178,9 @@ class Desk:
 
     def new_key(self, group: str, limited: str = "") -> tuple[str, str]:
         """A key of the group that nobody has used, with the limits of that name: its id and value."""
-        name = f"{group}-{limited}" if limited else group
-        with self._lock:
-            number = next(self._numbers.setdefault(name, itertools.count()))
-        assert number < (LIMITED[limited][0] if limited else KEYS), f"the document has too few keys of {name}"
-        return key_id(name, number), key_value(name, number)
+        if limited:
+            return self._keys.take(f"{group}-{limited}", LIMITED[limited][0])
+        return self._keys.take(group, KEYS)
 
     def send(
         self,

@@ -19,6 +19,7 @@ from e2e.accounts.accounts_journal import Entry, Journal
 from e2e.ledger_reader import Ledger, Record
 from e2e.accounts.document import ACCOUNT_OF, LISTENERS, Credentials, client_headers, document
 from e2e.accounts.operations import Operation
+from e2e.simulator import steering
 from e2e.stacks import PromptStack
 from stack import Stack
 
@@ -200,7 +201,7 @@ class Desk:
         all_headers["x-sim-marker"] = marker
         if session is not None:
             all_headers["x-session-id"] = session
-        all_headers.update({f"x-sim-{name.replace('_', '-')}": str(value) for name, value in (sim or {}).items()})
+        all_headers.update(steering(sim or {}))
         if at is not None:
             all_headers["x-sim-at"] = ",".join(LISTENERS[account] for account in at)
         return all_headers

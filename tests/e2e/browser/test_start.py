@@ -16,10 +16,11 @@ import pytest
 from e2e.browser.chromium import ROOT, Browsers
 from e2e.browser.seeded import SeededConsole
 from e2e.browser.test_pages import SCREENSHOTS, WIDTHS, violations
-from e2e.console.running import Api, Console, until
+from e2e.console.running import Api, Console
 from e2e.up.running import READY, Up
 from stack import SIMULATOR
 from vendors import AnthropicVendor, Answer, GeminiVendor, LocalServer, OpenAIVendor, VendorServer
+from waiting import until
 
 CREDENTIAL = "sk-of-the-vendor-0000000000000000"
 WRONG = "sk-of-somebody-else-000000000000"

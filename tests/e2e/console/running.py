@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-import time
 from pathlib import Path
 from typing import Any, Callable, Optional
 
 import httpx
-from e2e.up.running import PATIENCE, environment
+from e2e.up.running import environment
 from stack import COMMAND, Child
+from waiting import until
 
 MESSAGE = {"model": "claude-opus-4-5", "max_tokens": 256, "messages": [{"role": "user", "content": "Hello"}]}
 
@@ -122,17 +122,6 @@ class Console:
     @property
     def api(self) -> Api:
         return Api(self.url, (self._place / "admin.token").read_text().strip())
-
-
-def until(fact: Callable[[], Any], within: float = PATIENCE) -> Any:
-    """Waits until something is so, and returns it."""
-    deadline = time.monotonic() + within
-    while True:
-        found = fact()
-        if found:
-            return found
-        assert time.monotonic() < deadline, "it has not become so"
-        time.sleep(0.05)
 
 
 def ask(url: str, key: str, **more: Any) -> int:

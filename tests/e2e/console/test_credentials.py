@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from e2e.console.running import Api, ask, until
+from e2e.console.running import Api, ask
 from e2e.up.running import Up
+from vendors import Answer, Asked, VendorServer
+from waiting import until
 
 FIRST, SECOND = "sk-first-0123456789abcdef", "sk-second-0123456789abcdef"
 MESSAGE = {
@@ -24,47 +23,20 @@ MESSAGE = {
 }
 
 
-class Vendor:
-    """A vendor that notes with which credentials it is asked. Use it as a context manager."""
+class WelcomingVendor(VendorServer):
+    """A vendor to whom any credential is good."""
 
-    def __init__(self) -> None:
-        self.seen: list[str] = []
-        seen = self.seen
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self) -> None:
-                self.rfile.read(int(self.headers.get("content-length", 0)))
-                seen.append(str(self.headers.get("x-api-key")))
-                body = json.dumps(MESSAGE).encode()
-                self.send_response(200)
-                self.send_header("content-type", "application/json")
-                self.send_header("content-length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, format: str, *args: Any) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-
-    def __enter__(self) -> Vendor:
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+    def answer(self, asked: Asked) -> Answer:
+        return Answer(200, MESSAGE)
 
     @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}"
+    def seen(self) -> list[str]:
+        """The credentials with which it was asked."""
+        return [asked.headers["x-api-key"] for asked in self.asked]
 
 
 def test_they_go_where_they_were_given_for(tmp_path: Path) -> None:
-    with Vendor() as one, Vendor() as other, Up(tmp_path / "data", "--demo", "--console", "--console-port", "0") as up:
+    with WelcomingVendor(FIRST) as one, WelcomingVendor(FIRST) as other, Up(tmp_path / "data", "--demo", "--console", "--console-port", "0") as up:
         console = Api(up.said.rsplit("console    ", 1)[1].split()[0], (up.data / "admin.token").read_text().strip())
         key = console.new_key("ann-1", "b-official")
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from e2e.console.running import Console, ask, told_by_files, until
+from e2e.console.running import Console, ask, told_by_files
 from e2e.up.running import Up, refused
+from waiting import until
 
 
 @pytest.fixture(name="document")

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from e2e.console.running import MESSAGE, Api, Console, ask, told_by_files, until
+from e2e.console.running import MESSAGE, Api, Console, ask, told_by_files
 from e2e.up.running import Up
+from waiting import until
 
 ENVOYS = ("edge-1", "edge-2", "edge-3")
 GROUP = "b-official"

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 from console_metrics import AGENT_METRICS, CONSOLE_METRICS, alert_metrics
-from e2e.console.running import Console, ask, until
+from e2e.console.running import Console, ask
 from e2e.up.running import Up
 from exposition import Scrape, scrape_own
+from waiting import until
 
 
 @pytest.fixture(name="document")

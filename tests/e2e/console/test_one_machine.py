@@ -9,8 +9,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from e2e.console.running import Api, ask, told_by_files, until
+from e2e.console.running import Api, ask, told_by_files
 from e2e.up.running import Up
+from waiting import until
 
 OPTIONS = ("--demo", "--console", "--console-port", "0")
 

@@ -15,10 +15,10 @@ from typing import Optional
 import httpx
 from child import tail
 from demo import DEMO_KEYS
-from e2e.console.running import until
 from e2e.support import VERSION, bearer, by_hand
 from e2e.up.running import PATIENCE, environment
 from stack import COMMAND, Child, Stack
+from waiting import until
 
 #: Where Debian has it. It is only used where it is there.
 FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1")

@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Optional
 
 import pytest
-from e2e.console.running import Api, until
+from e2e.console.running import Api
 from e2e.crash import books, fleet
 from e2e.crash.blows import STRACE, Blows
 from e2e.crash.fleet import FAKETIME, Gateway
 from e2e.crash.postgres_server import PostgresServer
 from e2e.crash.proxies import DATABASE_BOUNDARIES, HttpProxy, PostgresProxy, Traps
 from stack import SAMPLE_DOCUMENT
+from waiting import until
 
 ENGINES = ("SQLite", "PostgreSQL")
 

@@ -19,9 +19,9 @@ from e2e.loading.variants import (
     loader_log,
     sample,
     tick,
-    until,
     wait_generation,
 )
+from waiting import until
 
 #: The loader's pace here: what takes ticks then takes little time.
 TICK_MS = 50
@@ -127,16 +127,16 @@ class Desk:
             told = next((number for number in range(begin, len(asked)) if asked[number].complete), None)
             return told is not None and len(asked) > told + 1
 
-        until(settled, self.stack.check)
+        until(settled, check=self.stack.check)
         time.sleep(WORKERS_LAG)
 
     def wait_asked(self, more: int, timeout: float = PATIENCE) -> None:
         target = len(self.service.asked) + more
-        until(lambda: len(self.service.asked) >= target, self.stack.check, timeout)
+        until(lambda: len(self.service.asked) >= target, check=self.stack.check, timeout=timeout)
 
     def wait_rejected(self, reason: str, more: int, timeout: float = PATIENCE) -> None:
         target = self.rejected(reason) + more
-        until(lambda: self.rejected(reason) >= target, self.stack.check, timeout)
+        until(lambda: self.rejected(reason) >= target, check=self.stack.check, timeout=timeout)
 
     def publish(self, changed: dict[str, Any]) -> None:
         """Another document, once it is in force."""

@@ -11,9 +11,10 @@ from typing import Any, Optional
 from e2e.feed.feed_desk import TICK_MS, document, feed_metrics
 from e2e.feed.feed_keys import GROUP, digest
 from e2e.feed.feed_watch import Watch, Workers
-from e2e.loading.variants import PATIENCE, Variant, loader, source_at, until
+from e2e.loading.variants import PATIENCE, Variant, loader, source_at
 from serving import Serving
 from stack import Stack
+from waiting import until
 
 Rows = Iterable[tuple[str, str, str, Optional[str], bool]]
 
@@ -99,7 +100,7 @@ class Served:
 
     def wait(self, value: str, status: int, timeout: float = PATIENCE) -> None:
         """Until this is what a key gets on every worker."""
-        until(lambda: self.everywhere(value) == {status}, self.stack.check, timeout)
+        until(lambda: self.everywhere(value) == {status}, check=self.stack.check, timeout=timeout)
 
     def metric(self, name: str) -> float:
         return feed_metrics(self.stack).get(name, 0)

@@ -15,7 +15,7 @@ from demo import DEMO_KEYS
 from e2e.feed.feed_desk import Desk, document, new, new_one
 from e2e.feed.feed_keys import Keys, digest
 from e2e.feed.feed_service import PATH
-from e2e.loading.variants import until
+from waiting import until
 
 
 def in_seconds(seconds: float) -> str:

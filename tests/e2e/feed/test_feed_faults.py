@@ -10,7 +10,8 @@ from demo import DEMO_KEYS
 from e2e.feed.feed_desk import Desk, new
 from e2e.feed.feed_keys import digest
 from e2e.feed.feed_service import Fault, body, cut, half, hang_up, spoilt, status
-from e2e.loading.variants import CALLS, client, generation, until
+from e2e.loading.variants import CALLS, client, generation
+from waiting import until
 
 
 def change(**fields: Any) -> Callable[[Any], None]:
@@ -96,7 +97,7 @@ def test_a_page_is_taken_whole_or_not_at_all(desk: Desk, fault: Fault, reason: s
         desk.keys.put(first, second)
         desk.keys.remove(removed)
         desk.keys.put(moved, group="mixed")
-        until(lambda: desk.rejected(reason) >= counted + 3, desk.stack.check)
+        until(lambda: desk.rejected(reason) >= counted + 3, check=desk.stack.check)
         assert desk.statuses(steady, removed, moved, first, second) == [{200}, {200}, {200}, {401}, {401}]
         assert generation(desk.stack) == before
         assert client(desk.stack).request("GET", "/healthz").status == 200
@@ -169,7 +170,7 @@ def test_a_page_that_fails_in_the_middle_of_many(desk: Desk) -> None:
         desk.keys.most = 4
         begin = len(desk.service.asked)
         desk.keys.put(*values)
-        until(lambda: desk.statuses(*values) == [{200}] * 40, desk.stack.check)
+        until(lambda: desk.statuses(*values) == [{200}] * 40, check=desk.stack.check)
         desk.service.fault = None
         desk.settle()
     taken = [asked.cursor for asked in desk.service.asked[begin:] if asked.status == 200]

@@ -9,7 +9,7 @@ from typing import Any, Optional
 import pytest
 from e2e.feed.feed_desk import Desk, new, new_one
 from e2e.feed.feed_service import Answer, Asked, spoilt
-from e2e.loading.variants import until
+from waiting import until
 
 
 def test_an_unknown_cursor_means_a_full_reading(desk: Desk) -> None:
@@ -64,7 +64,7 @@ def test_an_old_page_again(desk: Desk, head: str) -> None:
         later = new_one()
         desk.keys.put(later)
         desk.service.fault = None
-        until(lambda: desk.everywhere(later) == {200}, desk.stack.check)
+        until(lambda: desk.everywhere(later) == {200}, check=desk.stack.check)
         desk.settle()
         assert desk.statuses(steady, removed, moved, disabled) == now
 
@@ -97,7 +97,7 @@ def test_out_of_order_and_twice(desk: Desk) -> None:
         desk.service.fault = spoilt(shuffle)
         statuses = {None: 401, "a-official": 200, "c-official": 401, "mixed": 200}
         wanted = [{statuses[group]} for group in state.values()]
-        until(lambda: desk.statuses(*state) == wanted, desk.stack.check)
+        until(lambda: desk.statuses(*state) == wanted, check=desk.stack.check)
         watch.never_again(*(value for value, group in state.items() if group is None))
         desk.service.fault = None
         desk.settle()
@@ -162,7 +162,7 @@ def test_a_reading_that_is_broken_off_at_each_page(desk: Desk) -> None:
         desk.keys.remove(removed)
         desk.keys.begin_anew()
         desk.service.fault = fault
-        until(lambda: desk.everywhere(removed) == {401}, desk.stack.check)
+        until(lambda: desk.everywhere(removed) == {401}, check=desk.stack.check)
         watch.never_again(removed)
         assert desk.statuses(*steady) == [{200}] * 25
         desk.service.fault = None
@@ -187,7 +187,7 @@ def test_counting_from_zero_under_the_same_identity(desk: Desk) -> None:
         desk.keys.put(later)
         assert desk.keys.version < head
         desk.wait_rejected("behind", 1)
-        until(lambda: desk.everywhere(later) == {200}, desk.stack.check)
+        until(lambda: desk.everywhere(later) == {200}, check=desk.stack.check)
         assert desk.statuses(steady, removed) == [{200}, {401}]
         assert desk.metric("version") == version, "the greatest there was"
         until(lambda: [line for line in desk.log() if "feed" in line and str(head) in line])
@@ -197,7 +197,7 @@ def test_counting_from_zero_under_the_same_identity(desk: Desk) -> None:
         while desk.keys.version <= head:
             desk.keys.put(later)
         desk.keys.put(removed)
-        until(lambda: desk.everywhere(removed) == {200}, desk.stack.check)
+        until(lambda: desk.everywhere(removed) == {200}, check=desk.stack.check)
         assert desk.statuses(steady, later) == [{200}, {200}]
 
 
@@ -226,7 +226,7 @@ def test_a_restored_backup(desk: Desk) -> None:
         # Meanwhile it goes on: what is new counts.
         later = new_one()
         desk.keys.put(later)
-        until(lambda: desk.everywhere(later) == {200}, desk.stack.check)
+        until(lambda: desk.everywhere(later) == {200}, check=desk.stack.check)
         watch.also(later)
         # Under another identity, as a restored backup should have, it is believed: `after` is not in it.
         watch.let_go(after)

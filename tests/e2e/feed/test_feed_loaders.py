@@ -8,9 +8,10 @@ import pytest
 from demo import DEMO_KEYS
 from e2e.feed.feed_desk import TICK_MS, Desk, new, new_one
 from e2e.filter_discovery import discovered, put_filter
-from e2e.loading.variants import filter_configuration, no_loader, until
+from e2e.loading.variants import filter_configuration, no_loader
 from e2e.support import run_dir
 from e2e.vitals import machines
+from waiting import until
 
 PLUGIN = {"source": {"cluster": "config_source", "path": "/gateway.json"}, "tick_ms": TICK_MS}
 
@@ -73,7 +74,7 @@ def test_a_filter_that_takes_over_goes_on_from_the_cursor() -> None:
                 made = machines(desk.stack)["wasm.envoy.wasm.runtime.v8.created"]
                 begin = len(desk.service.asked)
                 put_filter(file, desk.stack._wasm, number, PLUGIN)
-                until(lambda: machines(desk.stack)["wasm.envoy.wasm.runtime.v8.created"] > made, desk.stack.check)
+                until(lambda: machines(desk.stack)["wasm.envoy.wasm.runtime.v8.created"] > made, check=desk.stack.check)
                 # The lease of the one that went must run out first.
                 later, gone = new(2)
                 desk.keys.put(later, gone)

@@ -10,8 +10,8 @@ from pathlib import Path
 from demo import DEMO_KEYS
 from e2e.feed.feed_desk import document, new, new_one
 from e2e.feed.feed_served import Database, Served, put_file, row
-from e2e.loading.variants import until
 from e2e.support import run_dir
+from waiting import until
 
 
 def empty(name: str) -> Path:

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from e2e.feed.feed_desk import Desk, new
 from e2e.feed.feed_service import Answer
-from e2e.loading.variants import CALLS, client, error_type, until
+from e2e.loading.variants import CALLS, client, error_type
 from e2e.support import bearer, goog, run_dir, x_api_key
+from waiting import until
 
 ERRORS = {"A": "server_error", "B": "api_error", "C": "UNAVAILABLE"}
 HEADERS = {"A": bearer, "B": x_api_key, "C": goog}
@@ -58,7 +59,7 @@ def test_from_nothing_to_the_first_full_reading(fresh: Desk) -> None:
     desk.service.keys.most = 3
     desk.service.fault = lambda _asked, status, page: Answer(status, json.dumps(page).encode()) if next(served, False) else None
     desk.service.up()
-    until(lambda: desk.everywhere(keys["A"][0]) == {200}, desk.stack.check)
+    until(lambda: desk.everywhere(keys["A"][0]) == {200}, check=desk.stack.check)
     desk.wait_rejected("unreachable", 2)
     for protocol, (first, second) in keys.items():
         assert call(desk, protocol, first).status == 200, f"{protocol}: what has come is good"

@@ -19,10 +19,11 @@ from e2e.feed.feed_desk import TICK_MS, document, new, new_one
 from e2e.feed.feed_keys import GROUP, digest
 from e2e.feed.feed_served import Database
 from e2e.feed.feed_watch import Workers
-from e2e.loading.variants import Variant, loader_log, tick, until
+from e2e.loading.variants import Variant, loader_log, tick
 from e2e.support import bearer, run_dir
 from serving import Serving
 from stack import WASM
+from waiting import until
 
 #: Where `make upgrade-test` puts the filter of 0.1.0.
 RELEASED: Optional[str] = os.environ.get("TRILANE_RELEASED_WASM")
@@ -72,7 +73,7 @@ class Gateway:
     def wait(self, value: str, status: int) -> None:
         assert self.workers
         workers = self.workers
-        until(lambda: set(workers.ask(value).values()) == {status}, self.stack.check)
+        until(lambda: set(workers.ask(value).values()) == {status}, check=self.stack.check)
 
     def call(self, value: str) -> int:
         """Calls a model; the status."""
@@ -171,7 +172,7 @@ def test_what_0_1_0_would_do_with_a_member_that_it_does_not_know(site: Site) -> 
             gateway.wait(first, 200)
             service.keys.put(second, owner="sales")
             service.keys.remove(first)
-            until(gateway.refused_pages, gateway.stack.check)
+            until(gateway.refused_pages, check=gateway.stack.check)
             gateway.wait(first, 200)
             announced = {asked.headers.get("x-trilane-feed-format") for asked in service.asked}
             assert announced == {None}

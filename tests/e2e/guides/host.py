@@ -19,6 +19,7 @@ import pytest
 from e2e.guides.reader import Reader, free_port, shell
 from e2e.guides.vendor import Vendor
 from stack import COMMAND
+from waiting import until
 
 VENDOR_KEY = "sk-of-the-vendor"
 CHAT = {"model": "gpt-5.1", "messages": [{"role": "user", "content": "Hello"}]}
@@ -148,11 +149,3 @@ def host_of(kind: Callable[[Path, Vendor], Any]) -> Any:
                 made.stop()
 
     return host
-
-
-def until(true: Callable[[], object], seconds: float = 60, says: Callable[[], str] = lambda: "it did not come") -> None:
-    """Waits for what takes its time. `says` is asked why it did not come."""
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, says()
-        time.sleep(0.1)

@@ -9,10 +9,11 @@ from typing import Optional
 import fetch
 import httpx
 import pytest
-from e2e.guides.host import RELEASES, UnitHost, host_of, until
+from e2e.guides.host import RELEASES, UnitHost, host_of
 from e2e.guides.reader import DOCS, free_port
 from e2e.guides.vendor import Vendor
 from stack import WASM
+from waiting import until
 
 #: A custom section: another file, the same filter.
 NOTE = b"\0\x05\x04note"

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import httpx
 import pytest
-from e2e.guides.host import UnitHost, host_of, until
+from e2e.guides.host import UnitHost, host_of
 from e2e.guides.reader import DOCS
 from e2e.guides.vendor import Vendor
 from stack import WASM
+from waiting import until
 
 UNIT = "trilane.service"
 

@@ -13,10 +13,11 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, Optional, Union
 
+from e2e.fresh_keys import FreshKeys
 from e2e.ledger.ledger_document import KEYS, key_id, key_value
 from e2e.ledger_reader import Ledger, Record
 from e2e.raw import Answer, Header, Http1, Http2
-from e2e.simulator import Simulator
+from e2e.simulator import Simulator, steering
 from e2e.support import credential
 from e2e.vitals import stats
 from stack import Stack
@@ -195,7 +196,7 @@ class Desk:
     def __init__(self, stack: Stack, ledger: Ledger) -> None:
         self.stack = stack
         self.ledger = ledger
-        self._numbers: dict[str, itertools.count[int]] = {}
+        self._keys = FreshKeys(key_id, key_value)
         self._markers = itertools.count(1)
         self._lock = threading.Lock()
         self.simulator = Simulator(stack)
@@ -206,11 +207,10 @@ class Desk:
 
     def new_key(self, group: str) -> tuple[str, str]:
         """A key of the group that nobody has used: its id and value."""
+        key, value = self._keys.take(group, KEYS)
         with self._lock:
-            number = next(self._numbers.setdefault(group, itertools.count()))
-            assert number < KEYS, f"the document has too few keys of {group}"
-            self.sent[key_id(group, number)] += 1
-        return key_id(group, number), key_value(group, number)
+            self.sent[key] += 1
+        return key, value
 
     def forget(self, sent: Sent) -> None:
         """The gateway never looked at the key of this one."""
@@ -251,7 +251,7 @@ class Desk:
         given = credential_for(path, value) if credential is None else credential
         given = tuple((name, str(text).replace("{key}", value)) for name, text in given)
         all_headers: list[Header] = [*given, *headers, ("x-sim-marker", marker)]
-        all_headers += [(f"x-sim-{name.replace('_', '-')}", text) for name, text in (sim or {}).items()]
+        all_headers += steering(sim or {}).items()
         if data is not None:
             all_headers.append(("content-type", content_type))
         post = Post(method or ("GET" if data is None else "POST"), path, all_headers, data)

@@ -14,11 +14,12 @@ from typing import Any, Optional, Union
 
 from e2e.ledger_reader import Ledger, Record
 from e2e.limits.limited_document import MODELS, Book, Key
-from e2e.loading.variants import Edit, Variant, generation, tick, until, wait_generation
+from e2e.loading.variants import Edit, Variant, generation, tick, wait_generation
 from e2e.raw import Answer, Header, Http1, Http2
-from e2e.simulator import Simulator
+from e2e.simulator import Simulator, steering
 from e2e.stacks import PromptStack
 from e2e.support import credential
+from waiting import until
 
 #: The loader's pace here: a document takes two of these.
 TICK_MS = 100
@@ -133,8 +134,8 @@ class Desk:
         else:
             data = json.dumps(body or body_of(key.protocol, stream=stream)).encode()
         marker = f"limits{next(_markers)}"
-        told = [(f"x-sim-{name.replace('_', '-')}", str(value)) for name, value in sim.items()]
-        all_headers: list[Header] = [*credential(key.protocol, key.value).items(), ("x-sim-marker", marker), *told, *headers]
+        all_headers: list[Header] = [*credential(key.protocol, key.value).items(), ("x-sim-marker", marker)]
+        all_headers += [*steering(sim).items(), *headers]
         if data is not None and not any(name == "content-type" for name, _ in headers):
             all_headers.append(("content-type", "application/json"))
         return Call(key, method, path or path_of(key.protocol, stream=stream), all_headers, data, marker)
@@ -185,7 +186,7 @@ class Desk:
             running = ("receiving", "request_complete", "answering")
             return totals if not any(totals["by_state"][state] for state in running) else None
 
-        return until(still, self.stack.check)
+        return until(still, check=self.stack.check)
 
     # ---- Records
 

@@ -17,10 +17,11 @@ import pytest
 from e2e.filter_discovery import discovered, put_filter
 from e2e.limits.limited_desk import Asked, Desk, judge_refusal, told
 from e2e.limits.limited_document import Book, Key
-from e2e.loading.variants import WORKERS_LAG, until
+from e2e.loading.variants import WORKERS_LAG
 from e2e.support import run_dir
 from e2e.vitals import machines
 from stack import WASM
+from waiting import until
 
 BOOK = Book()
 REQUESTS = 12
@@ -174,7 +175,7 @@ def test_another_filter_goes_on_from_the_counters(desk: Desk) -> None:
         if count < 4:
             made = machines(desk.stack)["wasm.envoy.wasm.runtime.v8.created"]
             put_filter(filter_file(desk), desk.stack._wasm, count + 1)
-            until(lambda: machines(desk.stack)["wasm.envoy.wasm.runtime.v8.created"] > made, desk.stack.check)
+            until(lambda: machines(desk.stack)["wasm.envoy.wasm.runtime.v8.created"] > made, check=desk.stack.check)
     record = desk.records(KEPT, 4)[-1]
     assert Decimal(record["trilane.spent.key.day"]) == ONE * 4, record
     judge_refusal(desk.ask(KEPT), scope="key", budget="day")
@@ -235,7 +236,7 @@ def test_limits_change_under_load(desk: Desk) -> None:
             for limit in limits:
                 BOOK.limit(LOADED, requests_per_minute=limit)
                 desk.stack.publish(BOOK.document())
-                until(lambda limit=limit: so_many_more(limit), desk.stack.check)
+                until(lambda limit=limit: so_many_more(limit), check=desk.stack.check)
         finally:
             over.set()
         for each in running:
@@ -262,7 +263,7 @@ def test_a_key_that_goes_and_comes_back_has_its_counters(desk: Desk) -> None:
     document = BOOK.document()
     document["keys"] = [key for key in document["keys"] if key["id"] != GONE.id]
     desk.stack.publish(document)
-    until(lambda: desk.list(GONE).status == 401, desk.stack.check)
+    until(lambda: desk.list(GONE).status == 401, check=desk.stack.check)
     desk.publish()
     assert desk.ask(GONE).status == 429
 
@@ -272,7 +273,7 @@ def test_bad_limits_are_refused_whole(desk: Desk) -> None:
     document = json.loads(json.dumps(BOOK.document()))
     next(key for key in document["keys"] if key["id"] == GONE.id)["limits"] = {"requests_per_minute": 0}
     desk.stack.publish(document)
-    log = until(lambda: "requests_per_minute" in desk.stack.envoy_log.read_text(errors="replace"), desk.stack.check)
+    log = until(lambda: "requests_per_minute" in desk.stack.envoy_log.read_text(errors="replace"), check=desk.stack.check)
     assert log and desk.ask(GONE).status == 429
     desk.stack.publish(BOOK.document())
 

@@ -14,10 +14,10 @@ from e2e.limits.lasting import take
 from e2e.limits.limited_desk import Call, Desk, judge_refusal, poll
 from e2e.limits.limited_document import Book, Key
 from e2e.loading.listener_file import ListenerFile
-from e2e.loading.variants import until
 from e2e.support import run_dir
 from e2e.vitals import machines
 from stack import WASM
+from waiting import until
 
 BOOK = Book()
 #: Streams of each key, which are all that it may have; of more than one, so that both workers have some.
@@ -49,7 +49,7 @@ def another_filter(files: Files, desk: Desk) -> None:
     """The listener stays: nobody but its streams holds the old filter."""
     made = machines(desk.stack)["wasm.envoy.wasm.runtime.v8.created"]
     put_filter(files.filters, WASM, 2)
-    until(lambda: machines(desk.stack)["wasm.envoy.wasm.runtime.v8.created"] > made, desk.stack.check)
+    until(lambda: machines(desk.stack)["wasm.envoy.wasm.runtime.v8.created"] > made, check=desk.stack.check)
 
 
 #: One after the other, each under the streams of one key more.

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, Optional
 
 import httpx
-from e2e.loading.variants import until
 from e2e.support import by_hand, credential
 from redis_server import RedisServer
 from service import Asked, RateLimitService
 from stack import Stack
+from waiting import until
 
 #: The service's clock stands still, so that no window ends within a test: eight hours into a day.
 NOW = 1_800_000_000

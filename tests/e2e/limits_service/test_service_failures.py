@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from e2e.limits_service.limits_desk import CALLS, Desk, Key, body, path
-from e2e.loading.variants import until
 from e2e.support import Gateway, by_hand, run_dir
 from stack import Stack
+from waiting import until
 
 LIMITS = """
 domain: trilane

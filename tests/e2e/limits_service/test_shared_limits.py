@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from e2e.limits_service.limits_desk import CALLS, MODELS, RESET, Desk, Key, body, path
-from e2e.loading.variants import until
 from e2e.support import run_dir
+from waiting import until
 
 #: A limit of so many requests a day.
 MANY = 25

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from e2e.loading.variants import Edit, until
+from e2e.loading.variants import Edit
 from e2e.vitals import stats
 from stack import Stack
+from waiting import until
 
 #: Where the listeners that clients come to begin in the configuration, and the first that they do not.
 _FIRST, _AFTER = "    - name: gateway\n", "    # The way to one of several accounts of a source."
@@ -48,7 +49,7 @@ class ListenerFile:
             draining, warming = stats(stack, _DRAINING), stats(stack, _WARMING)
             return sum(draining.values()) > before and not any(warming.values())
 
-        until(taken_over, stack.check)
+        until(taken_over, check=stack.check)
 
     def _put(self, text: str) -> None:
         self._text = text

@@ -19,9 +19,9 @@ from e2e.loading.variants import (
     loader_apart,
     loader_log,
     no_loader,
-    until,
 )
 from e2e.support import Gateway, bearer, goog, run_dir, x_api_key
+from waiting import until
 
 #: Ways to have no policy.
 WITHOUT: dict[str, list[Edit]] = {
@@ -37,7 +37,7 @@ def without(request: pytest.FixtureRequest) -> Iterator[Gateway]:
     with Variant(run_dir(f"closed-{request.param.replace(' ', '-')}"), *edits, ready=False) as stack:
         if loader_apart in edits:
             # The loader has done its work, where the filter cannot see it.
-            until(lambda: any("is in force" in line for line in loader_log(stack)), stack.check)
+            until(lambda: any("is in force" in line for line in loader_log(stack)), check=stack.check)
         yield client(stack)
 
 

@@ -26,12 +26,12 @@ from e2e.loading.variants import (
     sample,
     stats,
     tick,
-    until,
     wait_generation,
     wait_polls,
 )
 from e2e.support import Answer, Gateway, bearer, run_dir, x_api_key
 from stack import Stack
+from waiting import until
 
 CHANGES = 100
 
@@ -257,7 +257,7 @@ def test_what_is_revoked_is_refused_everywhere(
     change(document)
     plain.publish(document)
     start = time.monotonic()
-    until(lambda: fresh(gateway).status == status, plain.check)
+    until(lambda: fresh(gateway).status == status, check=plain.check)
     elapsed = time.monotonic() - start
     # Two ticks of 500 ms, and some for a machine that has other things to do.
     assert elapsed < 5.0, f"{elapsed:.2f} s"
@@ -313,7 +313,7 @@ def test_a_broken_document_changes_nothing(fast: Stack, broken: Any, said: list[
     logged = len(loader_log(fast))
     fast.publish(broken)
     counter = 'trilane_config_rejections_total{reason="invalid"}'
-    until(lambda: stats(fast)[counter] == before[counter] + 1, fast.check)
+    until(lambda: stats(fast)[counter] == before[counter] + 1, check=fast.check)
     wait_polls(fast, 3)
 
     for name, call in CALLS.items():
@@ -329,10 +329,10 @@ def test_a_broken_document_changes_nothing(fast: Stack, broken: Any, said: list[
     assert len(lines) == 1, lines
     for part in said:
         assert part in lines[0], lines[0]
-    until(lambda: stats(fast)["trilane_config_age_seconds{}"] >= 1, fast.check)
+    until(lambda: stats(fast)["trilane_config_age_seconds{}"] >= 1, check=fast.check)
 
     put(fast, sample())
-    until(lambda: stats(fast)["trilane_config_age_seconds{}"] == 0, fast.check)
+    until(lambda: stats(fast)["trilane_config_age_seconds{}"] == 0, check=fast.check)
     assert stats(fast)["trilane_config_keys{}"] == len(sample()["keys"])
 
 

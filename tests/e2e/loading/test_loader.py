@@ -26,11 +26,11 @@ from e2e.loading.variants import (
     source_at,
     stats,
     tick,
-    until,
     wait_generation,
 )
 from e2e.support import bearer, run_dir
 from stack import Stack, StackError
+from waiting import until
 
 TICK_MS = 100
 #: Enough for twenty thousand keys.
@@ -89,7 +89,7 @@ def test_etags(remote: tuple[Variant, Service]) -> None:
         told.document(changed(number), etag)
         wait_generation(stack, before)
         counted = told.not_modified
-        until(lambda: told.not_modified >= counted + 3, stack.check)
+        until(lambda: told.not_modified >= counted + 3, check=stack.check)
         assert told.asked[-1].if_none_match == etag, etag
         # No group goes away here, so a document takes one generation.
         assert generation(stack) == before + 1, etag
@@ -137,10 +137,10 @@ def test_a_source_in_trouble(remote: tuple[Variant, Service], trouble: Trouble, 
     stack, told = remote
     before, counted, logged = generation(stack), rejections(stack, reason), len(loader_log(stack))
     trouble(told)
-    until(lambda: rejections(stack, reason) >= counted + 3, stack.check)
+    until(lambda: rejections(stack, reason) >= counted + 3, check=stack.check)
     assert generation(stack) == before
     assert all_pass(stack), "the last good policy stays in force"
-    until(lambda: stats(stack)["trilane_config_age_seconds{}"] >= 1, stack.check)
+    until(lambda: stats(stack)["trilane_config_age_seconds{}"] >= 1, check=stack.check)
     until(lambda: len(loader_log(stack)) > logged)
     lines = loader_log(stack)[logged:]
     assert len(lines) == 1 and said in lines[0], lines
@@ -149,7 +149,7 @@ def test_a_source_in_trouble(remote: tuple[Variant, Service], trouble: Trouble, 
     told.document(changed(3))
     wait_generation(stack, before)
     assert CALLS["A"].send(client(stack)).status == 401
-    until(lambda: stats(stack)["trilane_config_age_seconds{}"] == 0, stack.check)
+    until(lambda: stats(stack)["trilane_config_age_seconds{}"] == 0, check=stack.check)
 
 
 def test_a_source_that_goes_away_and_comes_back() -> None:
@@ -158,10 +158,10 @@ def test_a_source_that_goes_away_and_comes_back() -> None:
         stack = Variant(run_dir("loader-away"), loader(SOURCE), source_at(port)).start()
     try:
         counted = rejections(stack, "unreachable")
-        until(lambda: rejections(stack, "unreachable") >= counted + 3, stack.check)
+        until(lambda: rejections(stack, "unreachable") >= counted + 3, check=stack.check)
         assert all_pass(stack)
         with service(changed(1), port):
-            until(lambda: CALLS["A"].send(client(stack)).status == 401, stack.check)
+            until(lambda: CALLS["A"].send(client(stack)).status == 401, check=stack.check)
             assert CALLS["B"].send(client(stack)).status == 200
     finally:
         stack.stop()
@@ -176,27 +176,27 @@ def test_a_slow_source(remote: tuple[Variant, Service]) -> None:
     told.wait_asked(1)
     asked = len(told.asked)
     assert all_pass(stack)
-    until(lambda: rejections(stack, "unreachable") > counted, stack.check)
+    until(lambda: rejections(stack, "unreachable") > counted, check=stack.check)
     waited = told.asked[-1].at - told.asked[asked - 1].at if len(told.asked) > asked else 5.0
     assert waited > 3, f"given up after {waited:.1f} s"
     assert len(told.asked) <= asked + 1
     assert generation(stack) == before
     told.go.set()
-    until(lambda: CALLS["A"].send(client(stack)).status == 401, stack.check)
+    until(lambda: CALLS["A"].send(client(stack)).status == 401, check=stack.check)
 
 
 def test_a_document_that_is_too_long(remote: tuple[Variant, Service]) -> None:
     stack, told = remote
     before, counted = stats(stack), rejections(stack, "oversize")
     told.document(json.dumps(changed(1)).encode().ljust(MAX_BYTES + 1))
-    until(lambda: rejections(stack, "oversize") >= counted + 2, stack.check)
+    until(lambda: rejections(stack, "oversize") >= counted + 2, check=stack.check)
     after = stats(stack)
     for name in ("trilane_config_generation{}", *OTHER_REJECTIONS):
         assert after[name] == before[name], name
     assert all_pass(stack)
     until(lambda: any(f"{MAX_BYTES} are allowed" in line for line in loader_log(stack)))
     told.document(json.dumps(changed(1)).encode().ljust(MAX_BYTES))
-    until(lambda: CALLS["A"].send(client(stack)).status == 401, stack.check)
+    until(lambda: CALLS["A"].send(client(stack)).status == 401, check=stack.check)
 
 
 def test_twenty_thousand_keys(remote: tuple[Variant, Service]) -> None:
@@ -217,11 +217,11 @@ def test_twenty_thousand_keys(remote: tuple[Variant, Service]) -> None:
         slowest = max(slowest, answer.response.elapsed.total_seconds())
         return stats(stack)["trilane_config_keys{}"] == wanted
 
-    until(published, stack.check)
+    until(published, check=stack.check)
     assert slowest < 5, f"a request waited {slowest:.1f} s for the loader"
     # All of them go again.
     told.document(sample())
-    until(lambda: stats(stack)["trilane_config_keys{}"] == len(sample()["keys"]), stack.check)
+    until(lambda: stats(stack)["trilane_config_keys{}"] == len(sample()["keys"]), check=stack.check)
     assert all_pass(stack)
 
 
@@ -333,7 +333,7 @@ def test_a_source_whose_cluster_is_not_there() -> None:
     """Envoy starts, since clusters may come later; until then there is no policy."""
     edit = loader({"source": {"cluster": "nowhere"}, "tick_ms": TICK_MS})
     with Variant(run_dir("loader-no-cluster"), edit, ready=False, upstream=NOWHERE) as stack:
-        until(lambda: rejections(stack, "unreachable") >= 3, stack.check)
+        until(lambda: rejections(stack, "unreachable") >= 3, check=stack.check)
         assert client(stack).request("GET", "/v1/models", bearer("key_a")).status == 503
         until(lambda: any("cluster is unknown" in line for line in loader_log(stack)))
         assert sum("cluster is unknown" in line for line in loader_log(stack)) == 1

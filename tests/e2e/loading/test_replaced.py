@@ -25,10 +25,10 @@ from e2e.loading.variants import (
     sample,
     service,
     source_at,
-    until,
 )
 from e2e.support import run_dir, x_api_key
 from stack import WASM, Stack
+from waiting import until
 
 TICK_MS = 200
 #: For how long the word of a loader holds with such ticks, in seconds: two at least.
@@ -117,7 +117,7 @@ class OpenStream:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(stack.base_url,), daemon=True)
         self._thread.start()
-        until(lambda: self.events, stack.check)
+        until(lambda: self.events, check=stack.check)
 
     def _run(self, base_url: str) -> None:
         body = {"model": "claude-opus-5-5", "max_tokens": 9, "stream": True, "messages": HELLO}
@@ -160,7 +160,7 @@ def statuses(stack: Stack) -> set[int]:
 
 def stays(stack: Stack, status: int, seconds: float) -> None:
     """Key A is answered with this status from soon on, and for so long."""
-    until(lambda: statuses(stack) == {status}, stack.check)
+    until(lambda: statuses(stack) == {status}, check=stack.check)
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         assert statuses(stack) == {status}
@@ -196,7 +196,7 @@ def test_a_document_that_was_fetched(way: Callable[..., Any]) -> None:
                 told.document(without(mark=3))
                 told.wait_asked(1)
                 put(stack, inline(without("key_a")))
-                until(lambda: statuses(stack) == {401}, stack.check)
+                until(lambda: statuses(stack) == {401}, check=stack.check)
                 told.go.set()
                 stays(stack, 401, 4 * LEASE)
                 # What is fetched anew is newer than what stands in the configuration.

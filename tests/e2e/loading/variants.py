@@ -18,6 +18,7 @@ import httpx
 from e2e.support import Gateway, bearer, goog, x_api_key
 from loopback import Handler, LoopbackServer
 from stack import SAMPLE_DOCUMENT, Stack
+from waiting import until
 
 #: The loader's configuration as it stands in `envoy.yaml`.
 LOADER = """'{"source": {"cluster": "config_source", "path": "/gateway.json"}, "tick_ms": 500}'"""
@@ -52,26 +53,7 @@ class Variant(Stack):
         if self._ready:
             super().wait_ready(timeout)
         else:
-            until(lambda: httpx.get(f"{self.base_url}/healthz", trust_env=False).status_code, self.check, timeout)
-
-
-def until(probe: Callable[[], Any], check: Callable[[], None] = lambda: None, timeout: float = PATIENCE) -> Any:
-    """What `probe` gives as soon as that is true. Connections may fail meanwhile."""
-    deadline = time.monotonic() + timeout
-    while True:
-        check()
-        found: Any = None
-        try:
-            found = probe()
-        except (httpx.TransportError, OSError) as error:
-            found = None
-            last: Any = error
-        else:
-            last = found
-        if found:
-            return found
-        assert time.monotonic() < deadline, f"not within {timeout} s; the last was {last!r}"
-        time.sleep(0.02)
+            until(lambda: httpx.get(f"{self.base_url}/healthz", trust_env=False).status_code, check=self.check, timeout=timeout)
 
 
 # ---- Edits of the configuration
@@ -149,7 +131,7 @@ WORKERS_LAG = 0.02
 
 def wait_generation(stack: Stack, before: float) -> None:
     """Waits until a document after that generation is in force on every worker."""
-    until(lambda: generation(stack) > before, stack.check)
+    until(lambda: generation(stack) > before, check=stack.check)
     time.sleep(WORKERS_LAG)
 
 
@@ -161,7 +143,7 @@ def polls(stack: Stack) -> float:
 def wait_polls(stack: Stack, more: int) -> None:
     """Waits until the document was asked for that many times more."""
     target = polls(stack) + more
-    until(lambda: polls(stack) >= target, stack.check)
+    until(lambda: polls(stack) >= target, check=stack.check)
 
 
 def loader_log(stack: Stack) -> list[str]:
