@@ -10,8 +10,8 @@ use time::{Date, OffsetDateTime};
 use crate::sessions;
 use crate::store::old_rows::Cutoff;
 use crate::store::{
-    Store, StoreError, api_tokens, idempotency, key_feed, requests, spend_feed, usage_before_teams,
-    usage_days, webhooks,
+    Store, StoreError, api_tokens, idempotency, key_feed, nearly_spent, requests, spend_feed,
+    usage_before_teams, usage_days, webhooks,
 };
 
 /// For how long what is kept.
@@ -63,7 +63,12 @@ async fn forget_others(store: &Store, now: OffsetDateTime) -> Result<(), StoreEr
     idempotency::OLD.delete(store, &moment(ANSWERS)).await?;
     api_tokens::EXPIRED.delete(store, &moment(TOKENS)).await?;
     let day = before(now.date(), MESSAGES).to_string();
-    webhooks::OVER.delete(store, &Cutoff::Period(day)).await?;
+    webhooks::OVER
+        .delete(store, &Cutoff::Period(day.clone()))
+        .await?;
+    nearly_spent::OVER
+        .delete(store, &Cutoff::Period(day))
+        .await?;
     Ok(())
 }
 

@@ -18,6 +18,7 @@ use super::problem::ApiProblem;
 use super::state::ConsoleState;
 use crate::credentials::{CredentialDestination, ValueFault, check_value};
 use crate::in_transaction;
+use crate::store::account_tests::{self, LatestAccountTest};
 use crate::store::{audit, credentials, documents};
 use crate::vendors::{
     AskedVendor, ListFailure, ListedModel, Vendor, VendorCredential, VendorPreset,
@@ -162,7 +163,21 @@ pub async fn test(
     let object = format!("{group}/{account}");
     let mut entry = caller.actor().entry(state.now(), "account.test", &object);
     entry.after = Some(json!({"outcome": view.outcome, "credential": kind}).to_string());
-    in_transaction!(state.store, transaction => audit::insert(transaction, &entry).await)?;
+    // What was typed says nothing of what is in use.
+    let latest = (kind == "kept").then(|| LatestAccountTest {
+        group: group.clone(),
+        account: account.clone(),
+        at: state.now(),
+        outcome: view.outcome.to_owned(),
+    });
+    let noted: Result<(), ApiProblem> = in_transaction!(state.store, transaction => {
+        if let Some(latest) = &latest {
+            account_tests::note(transaction, latest).await?;
+        }
+        audit::insert(transaction, &entry).await?;
+        Ok(())
+    });
+    noted?;
     Ok(Json(view))
 }
 

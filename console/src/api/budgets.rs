@@ -17,6 +17,7 @@ use super::spend::SpentAmount;
 use super::state::ConsoleState;
 use crate::feed::is_owner;
 use crate::in_transaction;
+use crate::nearly_spent;
 use crate::store::spend_feed::{self, PeopleBudget};
 use crate::store::{Transaction, audit, documents, keys, spend};
 
@@ -206,6 +207,12 @@ async fn change(
     entry.before = told(&before);
     entry.after = told(new);
     audit::insert(transaction, &entry).await?;
+    let budget = BudgetDocument {
+        per_day: new.per_day.clone(),
+        per_month: new.per_month.clone(),
+        ..BudgetDocument::default()
+    };
+    nearly_spent::renew(transaction, (kind.name(), id), &budget, now).await?;
     // The row of the feed is the last that a transaction locks.
     let amounts = (new.per_day.as_deref(), new.per_month.as_deref());
     spend_feed::set_budget(transaction, kind.name(), id, amounts, now).await?;

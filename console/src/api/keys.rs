@@ -19,9 +19,11 @@ use super::problem::ApiProblem;
 use super::spend::SpentAmount;
 use super::state::{ConsoleState, moment};
 use crate::in_transaction;
+use crate::nearly_spent;
 use crate::secret::{self, NewSecret};
 use crate::store::keys::{self, KeyFilter, KeyState, StoredKey};
 use crate::store::{Transaction, audit, documents, spend};
+use crate::written_budgets::of_limits;
 
 /// An API key, as far as it may be seen.
 #[derive(Debug, Serialize, ToSchema)]
@@ -371,9 +373,21 @@ pub(super) async fn add(
 ) -> Result<(), ApiProblem> {
     check(transaction, key).await?;
     keys::insert(transaction, key).await?;
+    renew_budget(transaction, key, now).await?;
     let mut entry = caller.actor().entry(now, "key.create", &key.id);
     entry.after = Some(told(key));
     audit::insert(transaction, &entry).await?;
+    Ok(())
+}
+
+/// Notes whether the budget of a key is nearly spent: one that was removed may have been made again.
+async fn renew_budget(
+    transaction: &mut Transaction,
+    key: &StoredKey,
+    now: i64,
+) -> Result<(), ApiProblem> {
+    let budget = of_limits(key.limits.as_deref()).unwrap_or_default();
+    nearly_spent::renew(transaction, ("key", &key.id), &budget, now).await?;
     Ok(())
 }
 
@@ -419,6 +433,9 @@ pub async fn change(
             check(transaction, &key).await?;
             if !keys::update(transaction, &key).await? {
                 return Err(ApiProblem::not_found());
+            }
+            if key.limits != before.limits {
+                renew_budget(transaction, &key, state.now()).await?;
             }
             let mut entry = caller.actor().entry(state.now(), "key.change", &id);
             entry.before = Some(told(&before));

@@ -5,6 +5,7 @@
 //! is wrong is a problem (RFC 9457). Lists come in pages; a POST that comes again under one key is done once.
 
 pub(crate) mod account_test;
+pub(crate) mod account_tests;
 pub(crate) mod audit;
 pub(crate) mod budgets;
 mod caller;
@@ -21,6 +22,7 @@ pub(crate) mod key_rotation;
 pub(crate) mod keys;
 mod ledger;
 pub(crate) mod me;
+pub(crate) mod nearly_spent;
 pub(crate) mod once;
 pub(crate) mod one_request;
 mod openapi;

@@ -19,9 +19,10 @@ use utoipa_axum::routes;
 use super::problem::{ApiProblem, PlacedProblem};
 use super::state::ConsoleState;
 use super::{
-    account_test, audit, budgets, credentials, documents, drafts, envoys, feed, hour_counts, keys,
-    ledger, me, one_request, people, report, requests, setup, sign_in, spend, spend_feed,
-    team_members, teams, tokens, usage, usage_top, vendor_models, webhooks,
+    account_test, account_tests, audit, budgets, credentials, documents, drafts, envoys, feed,
+    hour_counts, keys, ledger, me, nearly_spent, one_request, people, report, requests, setup,
+    sign_in, spend, spend_feed, team_members, teams, tokens, usage, usage_top, vendor_models,
+    webhooks,
 };
 use super::{holder, key_models, key_rotation, sign_in_links};
 use crate::intake::LedgerBatch;
@@ -129,6 +130,7 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
         .routes(routes!(usage_top::list))
         .routes(routes!(spend::get))
         .routes(routes!(budgets::list))
+        .routes(routes!(nearly_spent::list))
         .routes(routes!(budgets::get, budgets::set, budgets::remove))
         .routes(routes!(hour_counts::first_bytes))
         .routes(routes!(hour_counts::attempts))
@@ -157,6 +159,7 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
         .routes(routes!(credentials::list))
         .routes(routes!(credentials::put, credentials::remove))
         .routes(routes!(account_test::test))
+        .routes(routes!(account_tests::list))
         .routes(routes!(vendor_models::list))
         .routes(routes!(setup::get))
         .routes(routes!(setup::put, setup::remove))

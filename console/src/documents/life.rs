@@ -7,6 +7,7 @@ use trilane::config::Problems;
 use super::check::{PriceResolver, check};
 use crate::credentials::{self, CredentialDestinations};
 use crate::in_transaction;
+use crate::nearly_spent;
 use crate::store::audit::{self, Actor};
 use crate::store::documents::{self, PublishedDocument};
 use crate::store::drafts::{self, Draft};
@@ -228,6 +229,7 @@ async fn put_in_force(
 ) -> Result<(), StoreError> {
     documents::insert(transaction, document).await?;
     credentials::discard(transaction, destinations, actor, document.published_at).await?;
+    nearly_spent::renew_document(transaction, &document.served, document.published_at).await?;
     let version = document.version.to_string();
     let mut entry = actor.entry(document.published_at, "document.publish", &version);
     entry.before = (before > 0).then(|| before.to_string());

@@ -35,6 +35,7 @@ mod headers;
 mod keys;
 mod live;
 mod me;
+mod nearly_spent;
 mod notice;
 mod overview;
 mod people;
@@ -192,6 +193,7 @@ fn admin_router() -> Router<ConsoleState> {
             get(teams::confirm_leave).post(teams::leave),
         )
         .route("/budgets", get(budgets::list).post(budgets::save))
+        .route("/nearly-spent", get(nearly_spent::list))
         .route("/tokens", get(tokens::list).post(tokens::create))
         .route(
             "/tokens/{id}/revoke",

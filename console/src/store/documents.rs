@@ -77,6 +77,18 @@ pub async fn current(
     Ok(row.map(of))
 }
 
+/// The digest of the document in force.
+///
+/// # Errors
+/// Those of the database.
+pub async fn current_etag(transaction: &mut Transaction) -> Result<Option<String>, StoreError> {
+    Ok(on_either!(transaction, connection => {
+        sqlx::query_scalar("SELECT etag FROM documents ORDER BY version DESC LIMIT 1")
+            .fetch_optional(connection)
+            .await?
+    }))
+}
+
 /// One version.
 ///
 /// # Errors

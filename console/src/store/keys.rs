@@ -219,6 +219,31 @@ pub async fn find(
     Ok(row.map(StoredKey::from))
 }
 
+/// The limits of those of these keys that have some, by their ids.
+///
+/// # Errors
+/// Those of the database.
+pub async fn limits_of(
+    transaction: &mut Transaction,
+    ids: &[&str],
+) -> Result<Vec<(String, String)>, StoreError> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let places: Vec<String> = (1..=ids.len()).map(|place| format!("${place}")).collect();
+    let sql = format!(
+        "SELECT id, limits FROM keys WHERE limits IS NOT NULL AND id IN ({})",
+        places.join(", ")
+    );
+    Ok(on_either!(transaction, connection => {
+        let mut query = sqlx::query_as(AssertSqlSafe(sql));
+        for id in ids {
+            query = query.bind(*id);
+        }
+        query.fetch_all(connection).await?
+    }))
+}
+
 /// The key with this digest.
 ///
 /// # Errors

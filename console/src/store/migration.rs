@@ -27,6 +27,7 @@ type MigrationStep = (i64, &'static str, &'static str);
 const KEY_LISTS: &str = include_str!("key_lists.sql");
 const RETENTION: &str = include_str!("retention.sql");
 const TEAMS: &str = include_str!("teams.sql");
+const OVERVIEW_NEEDS: &str = include_str!("overview_needs.sql");
 
 const SQLITE: &[MigrationStep] = &[
     (1, "keys", KEYS),
@@ -44,6 +45,7 @@ const SQLITE: &[MigrationStep] = &[
     (14, "teams", TEAMS),
     (15, "requests", include_str!("sqlite/requests.sql")),
     (16, "usage", include_str!("sqlite/usage.sql")),
+    (17, "overview needs", OVERVIEW_NEEDS),
 ];
 const POSTGRES: &[MigrationStep] = &[
     (3, "keys", include_str!("postgres/keys.sql")),
@@ -63,6 +65,7 @@ const POSTGRES: &[MigrationStep] = &[
     (14, "teams", TEAMS),
     (15, "requests", include_str!("postgres/requests.sql")),
     (16, "usage", include_str!("postgres/usage.sql")),
+    (17, "overview needs", OVERVIEW_NEEDS),
 ];
 
 /// Does what is left to do.

@@ -12,6 +12,7 @@
 //!   outside its transaction.
 //! - Money never passes through a number of SQLite, whose only fractions are floats.
 
+pub mod account_tests;
 pub mod address;
 pub mod api_tokens;
 mod attempts;
@@ -32,6 +33,7 @@ pub mod ledger_files;
 pub mod lines_aside;
 pub mod memberships;
 mod migration;
+pub mod nearly_spent;
 pub mod old_rows;
 pub mod passwords;
 pub mod people;

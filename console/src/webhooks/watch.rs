@@ -5,194 +5,165 @@ use std::collections::BTreeMap;
 use rust_decimal::Decimal;
 use serde_json::json;
 use time::OffsetDateTime;
-use trilane::config::Document;
-use trilane::config::document::{BudgetDocument, LimitsDocument};
+use trilane::config::document::BudgetDocument;
 
-use crate::in_transaction;
-use crate::secret;
+use crate::store::nearly_spent as notes;
 use crate::store::spend_feed::{self, SpendChange};
 use crate::store::webhooks::{self, Crossing, Webhook};
 use crate::store::{Store, StoreError, Transaction, documents, keys};
+use crate::written_budgets::{WrittenBudgets, is_reached, of_limits};
+use crate::{in_transaction, nearly_spent, secret};
 
 /// The most subjects that are looked at in one transaction.
 const BATCH: i64 = 500;
 /// The most webhooks.
 pub const MOST: i64 = 100;
 
-/// Looks at the budgets whose spend has changed. Whether there is more to look at.
-///
-/// # Errors
-/// Those of the database; nothing is changed then.
-pub async fn look(store: &Store, now: OffsetDateTime) -> Result<bool, StoreError> {
-    in_transaction!(store, transaction => look_in(transaction, now).await)
-}
-
-async fn look_in(transaction: &mut Transaction, now: OffsetDateTime) -> Result<bool, StoreError> {
-    let before = webhooks::lock_watch(transaction).await?;
-    let (_, head) = spend_feed::head(transaction).await?;
-    // A backup may have been restored.
-    let after = if before > head { 0 } else { before };
-    let hooks = webhooks::list(transaction, "", MOST).await?;
-    let changes = match hooks.as_slice() {
-        [] => Vec::new(),
-        _ => spend_feed::changes(transaction, after, BATCH, "", now.date()).await?,
-    };
-    let budgets = Budgets::of(transaction, &changes).await?;
-    for change in &changes {
-        for (period, budget) in budgets.of_subject(change, now) {
-            tell(
-                transaction,
-                &hooks,
-                change,
-                (&period, budget),
-                &budgets.currency,
-                now,
-            )
-            .await?;
-        }
-    }
-    let last = changes.last().map_or(head, |change| change.version);
-    webhooks::set_watch(transaction, last).await?;
-    Ok(i64::try_from(changes.len()).unwrap_or(i64::MAX) >= BATCH)
-}
-
-/// Tells every webhook whose thresholds are reached in a period.
-async fn tell(
-    transaction: &mut Transaction,
-    hooks: &[Webhook],
-    change: &SpendChange,
-    (period, budget): (&str, Decimal),
-    currency: &str,
-    now: OffsetDateTime,
-) -> Result<(), StoreError> {
-    let place = (period.to_owned(), currency.to_owned());
-    let Some(spent) = change.spent.get(&place).map(|spent| spent.total) else {
-        return Ok(());
-    };
-    let microseconds = now.unix_timestamp().saturating_mul(1_000_000);
-    for hook in hooks {
-        for threshold in &hook.thresholds {
-            if !is_reached(spent.value(), budget, *threshold) {
-                continue;
-            }
-            let id = format!("event_{}", secret::new_id().map_err(StoreError::Value)?);
-            let body = json!({
-                "id": id,
-                "type": "budget.threshold",
-                "at": crate::timestamp::text(now.replace_nanosecond(0).unwrap_or(now)),
-                "kind": change.kind,
-                "subject": change.subject,
-                "period": period,
-                "threshold": threshold,
-                "spent": spent.text(),
-                "budget": budget.normalize().to_string(),
-                "currency": currency,
-            });
-            let crossing = Crossing {
-                kind: &change.kind,
-                subject: &change.subject,
-                period,
-                threshold: *threshold,
-            };
-            let message = (id.as_str(), body.to_string());
-            let message = (message.0, message.1.as_str());
-            webhooks::add_message(transaction, &hook.id, &crossing, message, microseconds).await?;
-        }
-    }
-    Ok(())
-}
-
-/// Whether so many percent of a budget are spent.
-fn is_reached(spent: Decimal, budget: Decimal, percent: u32) -> bool {
-    let part = Decimal::new(i64::from(percent), 2);
-    budget.checked_mul(part).is_some_and(|part| spent >= part)
-}
-
-/// The budgets of subjects, wherever they stand.
+/// Looks at budgets. It keeps those of the document in force, which may be long.
 #[derive(Debug, Default)]
-struct Budgets {
-    keys: BTreeMap<String, BudgetDocument>,
-    groups: BTreeMap<String, BudgetDocument>,
-    currency: String,
+pub struct BudgetWatch {
+    /// The digest of the document, and its budgets.
+    document: (String, WrittenBudgets),
 }
 
-impl Budgets {
-    async fn of(
+impl BudgetWatch {
+    /// Looks at the budgets whose spend has changed: notes those that are nearly spent, and puts messages for webhooks into the
+    /// database. Whether there is more to look at.
+    ///
+    /// # Errors
+    /// Those of the database; nothing is changed then.
+    pub async fn look(&mut self, store: &Store, now: OffsetDateTime) -> Result<bool, StoreError> {
+        in_transaction!(store, transaction => self.look_in(transaction, now).await)
+    }
+
+    async fn look_in(
+        &mut self,
         transaction: &mut Transaction,
-        changes: &[SpendChange],
-    ) -> Result<Self, StoreError> {
-        let mut budgets = Self::default();
-        if changes.is_empty() {
-            return Ok(budgets);
-        }
-        if let Some(current) = documents::current(transaction).await?
-            && let Ok(document) = Document::parse(current.served.as_bytes())
-        {
-            budgets.currency = document.currency.unwrap_or_default();
-            let of_limits = |limits: Option<LimitsDocument>| limits?.budget;
-            for group in document.groups.unwrap_or_default() {
-                if let (Some(id), Some(budget)) = (group.id, of_limits(group.limits)) {
-                    budgets.groups.insert(id, budget);
-                }
-            }
-            for key in document.keys.unwrap_or_default() {
-                if let (Some(id), Some(budget)) = (key.id, of_limits(key.limits)) {
-                    budgets.keys.insert(id, budget);
+        now: OffsetDateTime,
+    ) -> Result<bool, StoreError> {
+        let before = webhooks::lock_watch(transaction).await?;
+        let (_, head) = spend_feed::head(transaction).await?;
+        // A backup may have been restored.
+        let after = if before > head { 0 } else { before };
+        let changes = spend_feed::changes(transaction, after, BATCH, "", now.date()).await?;
+        if !changes.is_empty() {
+            let hooks = webhooks::list(transaction, "", MOST).await?;
+            self.renew(transaction).await?;
+            let keys = budgets_of_keys(transaction, &changes).await?;
+            for change in &changes {
+                for (period, budget) in self.of_subject(change, &keys, now) {
+                    self.tell(transaction, &hooks, change, (&period, budget), now)
+                        .await?;
                 }
             }
         }
-        for change in changes.iter().filter(|change| change.kind == "key") {
-            let key = keys::find(transaction, &change.subject).await?;
-            let limits = key.and_then(|key| key.limits);
-            let limits = limits.and_then(|text| serde_json::from_str::<LimitsDocument>(&text).ok());
-            if let Some(budget) = limits.and_then(|limits| limits.budget) {
-                budgets.keys.insert(change.subject.clone(), budget);
-            }
+        let last = changes.last().map_or(head, |change| change.version);
+        if last != before {
+            webhooks::set_watch(transaction, last).await?;
         }
-        Ok(budgets)
+        Ok(i64::try_from(changes.len()).unwrap_or(i64::MAX) >= BATCH)
+    }
+
+    /// Reads the document in force, if it is another one.
+    async fn renew(&mut self, transaction: &mut Transaction) -> Result<(), StoreError> {
+        let etag = documents::current_etag(transaction).await?;
+        let etag = etag.unwrap_or_default();
+        if self.document.0 != etag {
+            self.document = (etag, WrittenBudgets::in_force(transaction).await?);
+        }
+        Ok(())
     }
 
     /// What a subject may spend in the day and month of `now`.
-    fn of_subject(&self, change: &SpendChange, now: OffsetDateTime) -> Vec<(String, Decimal)> {
+    fn of_subject(
+        &self,
+        change: &SpendChange,
+        keys: &BTreeMap<String, BudgetDocument>,
+        now: OffsetDateTime,
+    ) -> Vec<(String, Decimal)> {
+        let document = &self.document.1;
+        let subject = &change.subject;
+        let given = BudgetDocument {
+            per_day: change.per_day.clone(),
+            per_month: change.per_month.clone(),
+            ..BudgetDocument::default()
+        };
         let written = match change.kind.as_str() {
-            "key" => self.keys.get(&change.subject),
-            "group" => self.groups.get(&change.subject),
-            _ => None,
+            "key" => keys.get(subject).or_else(|| document.keys.get(subject)),
+            "group" => document.groups.get(subject),
+            _ => Some(&given),
         };
-        let (per_day, per_month) = match written {
-            Some(budget) => (&budget.per_day, &budget.per_month),
-            None => (&change.per_day, &change.per_month),
-        };
-        let date = now.date();
-        let month = format!("{:04}-{:02}", date.year(), u8::from(date.month()));
-        let periods = [(date.to_string(), per_day), (month, per_month)];
-        let budget = |(period, amount): (String, &Option<String>)| {
-            let amount = Decimal::from_str_exact(amount.as_deref()?).ok()?;
+        let periods = nearly_spent::periods(microseconds(now)).into_iter();
+        let budget = |period: String| {
+            let amount = nearly_spent::amount(written?, &period)?;
             Some((period, amount))
         };
-        periods.into_iter().filter_map(budget).collect()
+        periods.filter_map(budget).collect()
+    }
+
+    /// Notes a budget that is nearly spent in a period, and tells every webhook whose thresholds are reached.
+    async fn tell(
+        &self,
+        transaction: &mut Transaction,
+        hooks: &[Webhook],
+        change: &SpendChange,
+        (period, budget): (&str, Decimal),
+        now: OffsetDateTime,
+    ) -> Result<(), StoreError> {
+        let currency = &self.document.1.currency;
+        let place = (period.to_owned(), currency.clone());
+        let Some(spent) = change.spent.get(&place).map(|spent| spent.total) else {
+            return Ok(());
+        };
+        if is_reached(spent.value(), budget, nearly_spent::PERCENT) {
+            notes::note(transaction, period, &change.kind, &change.subject).await?;
+        }
+        for hook in hooks {
+            for threshold in &hook.thresholds {
+                if !is_reached(spent.value(), budget, *threshold) {
+                    continue;
+                }
+                let id = format!("event_{}", secret::new_id().map_err(StoreError::Value)?);
+                let body = json!({
+                    "id": id,
+                    "type": "budget.threshold",
+                    "at": crate::timestamp::text(now.replace_nanosecond(0).unwrap_or(now)),
+                    "kind": change.kind,
+                    "subject": change.subject,
+                    "period": period,
+                    "threshold": threshold,
+                    "spent": spent.text(),
+                    "budget": budget.normalize().to_string(),
+                    "currency": currency,
+                });
+                let crossing = Crossing {
+                    kind: &change.kind,
+                    subject: &change.subject,
+                    period,
+                    threshold: *threshold,
+                };
+                let text = body.to_string();
+                let message = (id.as_str(), text.as_str());
+                let now = microseconds(now);
+                webhooks::add_message(transaction, &hook.id, &crossing, message, now).await?;
+            }
+        }
+        Ok(())
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// The budgets of keys that have changed, as far as they stand with their limits.
+async fn budgets_of_keys(
+    transaction: &mut Transaction,
+    changes: &[SpendChange],
+) -> Result<BTreeMap<String, BudgetDocument>, StoreError> {
+    let keys = changes.iter().filter(|change| change.kind == "key");
+    let ids: Vec<&str> = keys.map(|change| change.subject.as_str()).collect();
+    let found = keys::limits_of(transaction, &ids).await?.into_iter();
+    let budgets = found.filter_map(|(id, limits)| Some((id, of_limits(Some(&limits))?)));
+    Ok(budgets.collect())
+}
 
-    #[test]
-    fn when_a_threshold_is_reached() {
-        // (spent, budget, percent, whether it is reached)
-        let cases = [
-            ("0.79999999999999999999", "1", 80, false),
-            ("0.8", "1", 80, true),
-            ("4.99", "5", 100, false),
-            ("5", "5.00", 100, true),
-            ("7", "5", 100, true),
-            ("999999999", "1000000000", 100, false),
-        ];
-        for (spent, budget, percent, want) in cases {
-            let read = |text| Decimal::from_str_exact(text).unwrap();
-            let got = is_reached(read(spent), read(budget), percent);
-            assert_eq!(got, want, "{spent} of {budget}, {percent} %");
-        }
-    }
+fn microseconds(time: OffsetDateTime) -> i64 {
+    time.unix_timestamp().saturating_mul(1_000_000)
 }

@@ -64,11 +64,20 @@ on_both! {
         let wrong = api.post(&admin, "/api/v1/accounts/g0/a/test", &json!({"value": "two words"})).await;
         assert_eq!(wrong.problem(422)["problems"][0]["path"], "value");
 
+        // The latest of each with what is kept; what was typed says nothing of that.
+        test(&api, &admin, 0, Some(WRONG)).await;
+        api.call(&admin, Method::PUT, "/api/v1/credentials/c1", &[], &json!({"value": WRONG})).await.expect(200);
+        test(&api, &admin, 1, None).await;
+        let latest = api.get(&admin, "/api/v1/account-tests").await.expect(200);
+        let latest: Vec<String> = latest["items"].as_array().unwrap().iter().map(|of| format!("{}/{} {}", of["group"], of["account"], of["outcome"])).collect();
+        let want = ["works", "credential_refused", "works", "works"].iter().enumerate();
+        assert_eq!(latest, want.map(|(place, outcome)| format!("\"g{place}\"/\"a\" \"{outcome}\"")).collect::<Vec<_>>());
+
         let audit = api.get(&admin, "/api/v1/audit?action=account.test&object=g0/a").await.expect(200);
         let told: Vec<&Value> = audit["items"].as_array().unwrap().iter().map(|entry| &entry["after"]).collect();
         let of = |outcome: &str, credential: &str| json!({"outcome": outcome, "credential": credential});
         assert_eq!(told, [
-            &of("works", "kept"), &of("no_credential", "kept"), &of("works", "given"), &of("credential_refused", "given"),
+            &of("credential_refused", "given"), &of("works", "kept"), &of("no_credential", "kept"), &of("works", "given"), &of("credential_refused", "given"),
             &of("no_credential", "kept"),
         ]);
         assert!(!database.dump().await.contains("dont-tell"));

@@ -29,6 +29,7 @@ mod ledger;
 mod live;
 mod lives;
 mod metrics;
+mod nearly_spent;
 mod page_security;
 mod postgres;
 mod random_intake;

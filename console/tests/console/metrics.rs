@@ -7,7 +7,8 @@ use trilane_console::api::Role;
 use trilane_console::live::LiveParts;
 use trilane_console::metrics::{ConsoleMetrics, MetricsSource as _, MetricsText};
 use trilane_console::store::Store;
-use trilane_console::webhooks::{delivery, watch};
+use trilane_console::webhooks::delivery;
+use trilane_console::webhooks::watch::BudgetWatch;
 
 use crate::api::Api;
 use crate::database::on_both;
@@ -76,7 +77,7 @@ on_both! {
         api.post(&admin, "/api/v1/webhooks", &json!({"url": "https://example.com/hook", "thresholds": [100]})).await.expect(201);
         api.ledger(&tokens[0], &format!("/api/v1/ledger/{edge}/g?from=0"), &line("secret-key-id", "", "2", &["key"], "i")).await.expect(200);
         let now = OffsetDateTime::now_utc();
-        while watch::look(&api.store, now).await.unwrap() {}
+        while BudgetWatch::default().look(&api.store, now).await.unwrap() {}
         let message = delivery::take(&api.store, now).await.unwrap().unwrap();
         let text = scrape(&api.store).await;
         assert_eq!(value(&text, "trilane_console_webhook_messages{state=\"waiting\"}").as_deref(), Some("1"), "under way");

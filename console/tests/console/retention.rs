@@ -213,6 +213,8 @@ on_both! {
             ("webhook_events", "message-waiting", true, format!("'w', 'key', 'k', '{}', 80, 'message-waiting', '', 1, 5, NULL, NULL", day(200))),
             ("webhook_events", "message-delivered", false, format!("'w', 'key', 'k', '{}', 80, 'message-delivered', '', 1, NULL, 1, NULL", day(91))),
             ("webhook_events", "message-given-up", false, format!("'w', 'key', 'k', '{}', 100, 'message-given-up', '', 14, NULL, NULL, 'no'", day(91))),
+            ("nearly_spent", "nearly-today", true, format!("'{}', 'key', 'nearly-today'", day(0))),
+            ("nearly_spent", "nearly-old", false, format!("'{}', 'key', 'nearly-old'", day(91))),
             ("audit", "audit-old", true, "1, 1, 'p', '', 'audit-old', '', NULL, NULL".to_owned()),
             ("spend", "spend-old", true, "'key', 'spend-old', '2020-01', 'USD', '0.10'".to_owned()),
         ] {
@@ -233,7 +235,7 @@ on_both! {
         for turn in 0..2 {
             maintenance::run(&store, retention).await.unwrap();
             let dump = database.dump().await;
-            let names = ["answer-", "session-", "link-", "failure-", "token-", "message-", "audit-", "spend-"];
+            let names = ["answer-", "session-", "link-", "failure-", "token-", "message-", "nearly-", "audit-", "spend-"];
             let mut left: Vec<String> = dump
                 .split(|c: char| !(c.is_ascii_alphabetic() || c == '-'))
                 .filter(|word| names.iter().any(|name| word.starts_with(name)))

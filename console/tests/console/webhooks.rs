@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use time::{Duration, OffsetDateTime};
 use trilane_console::api::Role;
 use trilane_console::store::Store;
-use trilane_console::webhooks::{delivery, watch};
+use trilane_console::webhooks::delivery;
+use trilane_console::webhooks::watch::BudgetWatch;
 
 use crate::api::Api;
 use crate::database::on_both;
@@ -14,7 +15,7 @@ use crate::spend_feed::line;
 
 /// The messages that are due, each told once here: kind, subject and threshold.
 async fn due(store: &Store, now: OffsetDateTime) -> Vec<String> {
-    while watch::look(store, now).await.unwrap() {}
+    while BudgetWatch::default().look(store, now).await.unwrap() {}
     let mut all = Vec::new();
     while let Some(message) = delivery::take(store, now).await.unwrap() {
         let body: Value = serde_json::from_str(&message.body).unwrap();
@@ -91,7 +92,7 @@ on_both! {
         api.call(&admin, Method::PUT, "/api/v1/budgets/team/t", &[], &json!({"per_month": "1"})).await.expect(200);
         api.ledger(&admin, "/api/v1/ledger/e/f?from=0", &line("k", "t", "1", &["team"], "i")).await.expect(200);
         let mut now = OffsetDateTime::now_utc();
-        watch::look(&api.store, now).await.unwrap();
+        BudgetWatch::default().look(&api.store, now).await.unwrap();
         let other = database.open().await;
         let first = delivery::take(&api.store, now).await.unwrap().unwrap();
         assert_eq!((first.url.as_str(), first.attempts), ("https://example.com/hook", 1));

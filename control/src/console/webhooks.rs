@@ -9,7 +9,8 @@ use tokio::time::sleep;
 use trilane_console::outgoing::{AllowedAddresses, GuardedResolver, NoAddress};
 use trilane_console::store::webhooks::DueMessage;
 use trilane_console::store::{Store, StoreError};
-use trilane_console::webhooks::{delivery, watch};
+use trilane_console::webhooks::delivery;
+use trilane_console::webhooks::watch::BudgetWatch;
 use ureq::Agent;
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::unversioned::transport::DefaultConnector;
@@ -87,8 +88,13 @@ impl WebhookSender {
     /// Finds what is to be told and tells it, until this is dropped.
     pub async fn go_on(self, store: Store, teller: Teller) {
         let mut told = None;
+        let mut watch = BudgetWatch::default();
         loop {
-            let trouble = self.once(&store).await.err().map(|error| error.to_string());
+            let trouble = self
+                .once(&store, &mut watch)
+                .await
+                .err()
+                .map(|error| error.to_string());
             if let Some(trouble) = trouble.as_ref().filter(|_| trouble != told) {
                 teller.trouble(&format!("webhooks wait: {trouble}"));
             }
@@ -98,8 +104,8 @@ impl WebhookSender {
     }
 
     /// Finds what is to be told, and sends all that is due.
-    async fn once(&self, store: &Store) -> Result<(), StoreError> {
-        while watch::look(store, OffsetDateTime::now_utc()).await? {}
+    async fn once(&self, store: &Store, watch: &mut BudgetWatch) -> Result<(), StoreError> {
+        while watch.look(store, OffsetDateTime::now_utc()).await? {}
         while let Some(message) = delivery::take(store, OffsetDateTime::now_utc()).await? {
             let (sender, sent) = (self.clone(), message.clone());
             let time = OffsetDateTime::now_utc().unix_timestamp();

@@ -53,6 +53,7 @@ PAGES: list[tuple[str, str, str]] = [
     ("team-remove", "/teams/blue/remove", "admin"),
     ("team-leave", "/teams/blue/leave?person=ann", "admin"),
     ("budgets", "/budgets", "admin"),
+    ("budgets-nearly-spent", "/nearly-spent", "admin"),
     ("tokens", "/tokens", "admin"),
     ("tokens-of-a-member", "/tokens", "ann"),
     ("audit", "/audit", "admin"),

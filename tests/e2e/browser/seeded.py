@@ -114,7 +114,9 @@ def fill(api: Api) -> None:
         for age in range(12):
             at = now - timedelta(minutes=7 * age + number)
             model = ["claude-opus-4-5", "gpt-5.1", "claude-haiku-5-5", "gemini-2.5-flash"][(age + number) % 4]
-            lines.append(line(at, key, owner, model, f"{(number + 1) * 1.875 + age * 0.0131:.6f}"))
+            # As a gateway marks what it counts under a budget of the key.
+            counted = {"trilane.spent.key.day": "1", "trilane.instance": "1"} if key == "evals" else {}
+            lines.append(line(at, key, owner, model, f"{(number + 1) * 1.875 + age * 0.0131:.6f}", **counted))
         lines.append(line(now - timedelta(minutes=3), key, owner, "claude-opus-4-5", None, status=429, **{"trilane.limit": "requests", "trilane.limit.scope": "key"}))
     failed = [
         {"account": "b-official-1", "kind": "rate_limited", "status": 429},

@@ -134,3 +134,27 @@ def test_a_page_that_stays_open_keeps_nothing(tmp_path: Path, chromium: Browsers
             page.evaluate(look_away, False)
             page.wait_for_timeout(500)
             assert open_parts() == 1
+
+
+def test_what_needs_somebody(site: SeededConsole, chromium: Browsers) -> None:
+    """Budgets that are nearly spent and accounts without a credential, each with the way to where it is mended."""
+    with chromium.visitor(site.url, state=site.session("victor")) as visitor:
+        page = visitor.open("/")
+        needs = page.get_by_role("region", name="Needs attention")
+        budget = needs.locator(".notice", has_text=re.compile(r"Key evals has spent \d+ % of this month's budget: requests are refused"))
+        budget.wait_for(timeout=15_000)
+        near = {of["id"]: of for of in site.api.get("/budgets/nearly-spent")["items"]}
+        assert f"spent {near['evals']['percent']} %" in budget.inner_text()
+        # b-official-1 has answered: it has its credential in a file.
+        account = needs.locator(".notice", has_text="no credential is kept here")
+        assert re.match(r"Accounts \S+, \S+, \S+ and \d+ more: ", account.inner_text()), account.inner_text()
+        account.get_by_role("link", name="Give it").click()
+        page.wait_for_url("**/accounts")
+        visitor.open("/")
+        budget.get_by_role("link", name="Budget").click()
+        page.wait_for_url("**/keys/evals")
+        page = visitor.open("/nearly-spent")
+        rows = page.get_by_role("region", name="Budgets nearly spent").locator("tbody tr")
+        assert rows.count() == len(near)
+        row = rows.filter(has_text="evals")
+        assert f"{near['evals']['percent']} %" in row.inner_text()

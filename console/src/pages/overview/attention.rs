@@ -6,6 +6,7 @@ use crate::api::envoys::{self, EnvoyView};
 use crate::api::paging::PageParams;
 use crate::api::parts::Params;
 use crate::api::{ConsoleState, documents};
+use crate::pages::overview::{account_needs, budget_needs};
 use crate::pages::{PageProblem, text};
 use crate::timestamp;
 
@@ -23,7 +24,7 @@ pub struct Need {
     /// What it is.
     pub text: String,
     /// Where something is done about it.
-    pub path: &'static str,
+    pub path: String,
     /// What is found there.
     pub link: &'static str,
 }
@@ -79,7 +80,7 @@ fn needs_of(view: &EnvoyView, now: i64) -> Vec<Need> {
     let settings = |kind, text| Need {
         kind,
         text,
-        path: "/settings",
+        path: "/settings".to_owned(),
         link: "Envoys",
     };
     let mut needs = Vec::new();
@@ -124,7 +125,7 @@ impl Fleet {
         let start = |text: &str| Need {
             kind: "warn",
             text: text.to_owned(),
-            path: "/start",
+            path: "/start".to_owned(),
             link: "Get started",
         };
         if in_force.is_none() {
@@ -140,6 +141,10 @@ impl Fleet {
         for view in &known {
             needs.extend(needs_of(view, now));
         }
+        needs.extend(account_needs::read(state).await?);
+        needs.extend(budget_needs::read(state).await?);
+        // What fails stands before what is going to.
+        needs.sort_by_key(|need| need.kind != "bad");
         let envoys = known.into_iter();
         let envoys = envoys.map(|view| envoy(view, in_force.as_ref(), now));
         Ok(Self {

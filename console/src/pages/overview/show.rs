@@ -53,6 +53,9 @@ fn caller(signed_in: &SignedIn) -> Result<Caller, PageProblem> {
     signed_in.api(Method::GET, "/api/v1/first-bytes")?;
     signed_in.api(Method::GET, "/api/v1/attempts")?;
     signed_in.api(Method::GET, "/api/v1/envoys")?;
+    signed_in.api(Method::GET, "/api/v1/credentials")?;
+    signed_in.api(Method::GET, "/api/v1/account-tests")?;
+    signed_in.api(Method::GET, "/api/v1/budgets/nearly-spent")?;
     signed_in.api(Method::GET, "/api/v1/usage")
 }
 

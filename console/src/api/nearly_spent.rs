@@ -1,0 +1,84 @@
+//! Budgets that are nearly spent.
+
+use axum::Json;
+use axum::extract::State;
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive as _;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::paging::{ItemPage, PageParams};
+use super::parts::Params;
+use super::problem::ApiProblem;
+use super::state::ConsoleState;
+use crate::nearly_spent::{self as budgets, NearlySpentBudget};
+use crate::store::nearly_spent;
+use crate::written_budgets::WrittenBudgets;
+
+/// A budget of which at least nine tenths are spent.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct NearlySpentView {
+    /// Whose: `key`, `owner`, `team` or `group`.
+    pub(crate) kind: String,
+    /// The id.
+    pub(crate) id: String,
+    /// The day (`2026-11-24`) or month (`2026-11`), in UTC.
+    pub(crate) period: String,
+    /// What may be spent in it.
+    pub(crate) budget: String,
+    /// What is spent.
+    pub(crate) spent: String,
+    /// The currency of both.
+    pub(crate) currency: String,
+    /// How much of the budget that is, in whole percent; 100 or more: it is spent.
+    pub(crate) percent: u64,
+}
+
+impl From<NearlySpentBudget> for NearlySpentView {
+    fn from(of: NearlySpentBudget) -> Self {
+        let share = of.spent.value().checked_div(of.budget);
+        let percent = share.and_then(|share| share.checked_mul(Decimal::ONE_HUNDRED));
+        let (period, kind, id) = of.of;
+        Self {
+            kind,
+            id,
+            period,
+            budget: of.budget.normalize().to_string(),
+            spent: of.spent.text(),
+            currency: of.currency,
+            percent: percent
+                .and_then(|percent| percent.trunc().to_u64())
+                .unwrap_or(u64::MAX),
+        }
+    }
+}
+
+/// Budgets of today and this month of which at least nine tenths are spent, of keys, owners, teams and groups.
+///
+/// A page may have fewer items than it might: budgets that have become greater are left out.
+#[utoipa::path(get, operation_id = "list_nearly_spent_budgets", path = "/api/v1/budgets/nearly-spent", tag = "budgets", params(PageParams),
+    responses((status = 200, body = ItemPage<NearlySpentView>)))]
+pub async fn list(
+    State(state): State<ConsoleState>,
+    Params(page): Params<PageParams>,
+) -> Result<Json<ItemPage<NearlySpentView>>, ApiProblem> {
+    let limit = page.limit()?;
+    let after = page.after()?.unwrap_or_default();
+    let periods = budgets::periods(state.now());
+    let mut transaction = state.store.read().await?;
+    let noted = nearly_spent::list(&mut transaction, &periods, &after, limit.to_fetch()).await?;
+    let noted = limit.page(noted, Clone::clone, |of| of);
+    let mut items = Vec::new();
+    if !noted.items.is_empty() {
+        let written = WrittenBudgets::in_force(&mut transaction).await?;
+        for of in noted.items {
+            let budget = budgets::checked(&mut transaction, &written, of).await?;
+            items.extend(budget.map(NearlySpentView::from));
+        }
+    }
+    transaction.rollback().await;
+    Ok(Json(ItemPage {
+        items,
+        next: noted.next,
+    }))
+}

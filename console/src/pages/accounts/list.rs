@@ -1,0 +1,142 @@
+//! The list of accounts, and tests of them.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use http::Method;
+
+use super::TEST;
+use super::in_force::{self, credential_state};
+use crate::api::ConsoleState;
+use crate::api::account_test::{self, AccountTestBody, VendorTestView};
+use crate::api::account_tests;
+use crate::api::credentials::{self, CredentialView};
+use crate::api::parts::{Body, InPath};
+use crate::pages::documents::AccountShown;
+use crate::pages::text::in_path;
+use crate::pages::{PageProblem, PageShell, SignedForm, SignedIn, page};
+
+/// A group with its accounts.
+struct GroupLines {
+    id: String,
+    accounts: Vec<AccountLine>,
+}
+
+/// An account, in a line.
+struct AccountLine {
+    account: AccountShown,
+    /// Of its credential.
+    state: (&'static str, &'static str),
+    /// Since when, and by whom.
+    set: Option<(String, String)>,
+    /// What a test of it has just said.
+    tested: Option<VendorTestView>,
+    /// Of the latest test before.
+    latest: Option<LatestTest>,
+    /// Where a test of it is sent.
+    test: String,
+}
+
+#[derive(Template)]
+#[template(path = "accounts.html")]
+struct AccountsPage {
+    shell: PageShell,
+    groups: Vec<GroupLines>,
+    others: Vec<CredentialView>,
+    may_change: bool,
+    may_test: bool,
+    can_seal: bool,
+}
+
+/// What the latest test said.
+struct LatestTest {
+    works: bool,
+    outcome: String,
+    at: String,
+}
+
+/// The accounts of every source group in force.
+pub async fn list(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+) -> Result<Response, PageProblem> {
+    show(state, &signed_in, None).await
+}
+
+/// Tests an account with the credential that is kept here, and shows what came back at it.
+pub async fn test(
+    State(state): State<ConsoleState>,
+    Path((group, account)): Path<(String, String)>,
+    sent: SignedForm,
+) -> Result<Response, PageProblem> {
+    let caller = sent.signed_in.api(Method::POST, TEST)?;
+    let of = (group.clone(), account.clone());
+    let body = Body(AccountTestBody::default());
+    let view = account_test::test(State(state.clone()), caller, InPath(of), body)
+        .await?
+        .0;
+    show(state, &sent.signed_in, Some((group, account, view))).await
+}
+
+/// The accounts, with what a test of one has said.
+async fn show(
+    state: ConsoleState,
+    signed_in: &SignedIn,
+    tested: Option<(String, String, VendorTestView)>,
+) -> Result<Response, PageProblem> {
+    signed_in.api(Method::GET, "/api/v1/documents/current")?;
+    signed_in.api(Method::GET, "/api/v1/credentials")?;
+    signed_in.api(Method::GET, "/api/v1/account-tests")?;
+    let said = |of: &str, id: &str| {
+        let (group, account, view) = tested.as_ref()?;
+        (group == of && account == id).then(|| view.clone())
+    };
+    let kept = credentials::list(State(state.clone())).await?.0.items;
+    let groups = in_force::groups(&state).await?;
+    let tests = account_tests::list(State(state.clone())).await?.0.items;
+    let used: Vec<String> = groups
+        .iter()
+        .flat_map(|(_, accounts)| accounts)
+        .map(|account| account.credential.clone())
+        .collect();
+    let groups = groups.into_iter().map(|(id, accounts)| GroupLines {
+        accounts: accounts
+            .into_iter()
+            .map(|account| {
+                let mut same = kept.iter().filter(|one| one.name == account.credential);
+                AccountLine {
+                    state: if account.credential.is_empty() {
+                        ("off", "None")
+                    } else {
+                        credential_state(&kept, &account.credential, &account.url)
+                    },
+                    set: same
+                        .next()
+                        .map(|one| (one.set_at.clone(), one.set_by.clone())),
+                    tested: said(&id, &account.id),
+                    latest: tests
+                        .iter()
+                        .find(|test| in_force::is_of(test, &id, &account, &kept))
+                        .map(|test| LatestTest {
+                            works: test.outcome == "works",
+                            outcome: test.outcome.replace('_', " "),
+                            at: test.at.clone(),
+                        }),
+                    test: format!("/accounts/{}/{}/test", in_path(&id), in_path(&account.id)),
+                    account,
+                }
+            })
+            .collect(),
+        id,
+    });
+    let groups = groups.collect();
+    let others = kept.into_iter().filter(|one| !used.contains(&one.name));
+    page(&AccountsPage {
+        shell: signed_in.shell("Accounts"),
+        groups,
+        others: others.collect(),
+        may_change: signed_in.may(&Method::PUT, "/api/v1/credentials/{name}"),
+        may_test: signed_in.may(&Method::POST, TEST),
+        can_seal: state.sealing_keys.is_some(),
+    })
+}

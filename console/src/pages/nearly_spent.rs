@@ -1,0 +1,75 @@
+//! All budgets that are nearly spent.
+
+use askama::Template;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use http::Method;
+
+use super::form::Fields;
+use super::{PageProblem, PageShell, SignedIn, page, text};
+use crate::api::ConsoleState;
+use crate::api::nearly_spent::{self, NearlySpentView};
+use crate::api::paging::PageParams;
+use crate::api::parts::Params;
+
+/// The budgets of a page.
+const ROWS: u16 = 50;
+
+/// A budget, in a line.
+struct NearlySpentLine {
+    path: String,
+    budget: String,
+    spent: String,
+    percent: u8,
+    kind: &'static str,
+    of: NearlySpentView,
+}
+
+#[derive(Template)]
+#[template(path = "nearly_spent.html")]
+struct NearlySpentPage {
+    shell: PageShell,
+    lines: Vec<NearlySpentLine>,
+    next: Option<String>,
+}
+
+/// Where a budget is changed.
+pub fn path_of(kind: &str, id: &str) -> String {
+    match kind {
+        "key" => format!("/keys/{}", text::in_path(id)),
+        "group" => format!("/groups/{}", text::in_path(id)),
+        _ => super::documents::path_with("/budgets", &[("kind", kind), ("id", id)]),
+    }
+}
+
+fn line(of: NearlySpentView) -> NearlySpentLine {
+    let percent = u8::try_from(of.percent.min(100)).unwrap_or(100);
+    NearlySpentLine {
+        path: path_of(&of.kind, &of.id),
+        budget: text::amount(&of.currency, &of.budget),
+        spent: text::amount(&of.currency, &of.spent),
+        kind: text::fullness(percent),
+        percent,
+        of,
+    }
+}
+
+/// Those of today and this month.
+pub async fn list(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+    RawQuery(query): RawQuery,
+) -> Result<Response, PageProblem> {
+    signed_in.api(Method::GET, "/api/v1/budgets/nearly-spent")?;
+    let asked = Fields::parse(query.unwrap_or_default().as_bytes());
+    let place = PageParams {
+        cursor: asked.given("cursor"),
+        limit: Some(ROWS),
+    };
+    let found = nearly_spent::list(State(state), Params(place)).await?.0;
+    page(&NearlySpentPage {
+        shell: signed_in.shell("Budgets nearly spent"),
+        lines: found.items.into_iter().map(line).collect(),
+        next: found.next,
+    })
+}

@@ -1,0 +1,175 @@
+//! Upstream accounts that have no credential, as far as is known here, or whose vendor refuses it.
+
+use std::collections::BTreeSet;
+
+use axum::extract::State;
+use time::{Duration, OffsetDateTime};
+
+use super::attention::Need;
+use crate::api::account_tests;
+use crate::api::credentials;
+use crate::api::hour_counts::{self, CountParams};
+use crate::api::parts::Params;
+use crate::api::{ConsoleState, moment};
+use crate::pages::PageProblem;
+use crate::pages::accounts;
+use crate::pages::text::in_path;
+use crate::timestamp;
+
+/// The accounts that are named.
+const NAMED: usize = 3;
+
+/// Accounts with the same trouble: each with where it is mended.
+#[derive(Default)]
+struct Troubled(Vec<(String, String)>);
+
+impl Troubled {
+    fn push(&mut self, group: &str, account: &str, path: &str) {
+        self.0.push((format!("{group}/{account}"), path.to_owned()));
+    }
+
+    /// One line of all of them: "Accounts a/1 and 3 others" and what is said of them.
+    fn need(
+        &self,
+        kind: &'static str,
+        said: impl FnOnce(&str) -> String,
+        link: &'static str,
+    ) -> Option<Need> {
+        let named: Vec<&str> = self.0.iter().take(NAMED).map(|of| of.0.as_str()).collect();
+        let others = self.0.len().saturating_sub(NAMED);
+        let subject = match (named.as_slice(), others) {
+            ([], _) => return None,
+            ([one], _) => format!("Account {one}"),
+            ([.., last], 0) => {
+                let before = named.get(..named.len().saturating_sub(1))?;
+                format!("Accounts {} and {last}", before.join(", "))
+            }
+            _ => format!("Accounts {} and {others} more", named.join(", ")),
+        };
+        let path = match self.0.as_slice() {
+            [(_, path)] => path.clone(),
+            _ => "/accounts".to_owned(),
+        };
+        Some(Need {
+            kind,
+            text: said(&subject),
+            path,
+            link,
+        })
+    }
+}
+
+/// What needs somebody of the accounts in force.
+///
+/// # Errors
+/// Those of the API.
+pub async fn read(state: &ConsoleState) -> Result<Vec<Need>, PageProblem> {
+    let groups = accounts::groups(state).await?;
+    if groups.is_empty() {
+        return Ok(Vec::new());
+    }
+    let kept = credentials::list(State(state.clone())).await?.0.items;
+    let tests = account_tests::list(State(state.clone())).await?.0.items;
+    let answering = answering(state).await?;
+    let (mut without, mut unreadable, mut refused, mut failing) = (
+        Troubled::default(),
+        Troubled::default(),
+        Troubled::default(),
+        Troubled::default(),
+    );
+    for (group, of_group) in &groups {
+        for account in of_group.iter().filter(|of| !of.credential.is_empty()) {
+            let path = format!("/accounts/credentials/{}", in_path(&account.credential));
+            let known = accounts::credential_state(&kept, &account.credential, &account.url);
+            match known.0 {
+                "good" => {}
+                "bad" => unreadable.push(group, &account.id, &path),
+                // What answers has a credential: in a file at its gateway. Where none can be kept here, all have.
+                _ if state.sealing_keys.is_some() && !answering.contains(&account.id) => {
+                    without.push(group, &account.id, &path);
+                }
+                _ => {}
+            }
+            let mut of_account = tests.iter();
+            let latest = of_account.find(|test| accounts::is_of(test, group, account, &kept));
+            match latest.map(|test| test.outcome.as_str()) {
+                Some("credential_refused") => refused.push(group, &account.id, &path),
+                None | Some("works" | "unreadable" | "no_credential") => {}
+                Some(_) => failing.push(group, &account.id, "/accounts"),
+            }
+        }
+    }
+    let needs = [
+        unreadable.need(
+            "bad",
+            |of| format!("{of}: the key that sealed the credential is lost. Give it again."),
+            "Give it again",
+        ),
+        refused.need(
+            "bad",
+            |of| format!("{of}: the vendor refused the credential when it was last tested."),
+            "Rotate",
+        ),
+        failing.need(
+            "warn",
+            |of| format!("{of}: the last test failed."),
+            "Accounts",
+        ),
+        without.need(
+            "warn",
+            |of| {
+                format!(
+                    "{of}: no credential is kept here, and nothing was answered since yesterday."
+                )
+            },
+            "Give it",
+        ),
+    ];
+    Ok(needs.into_iter().flatten().collect())
+}
+
+/// The accounts that have answered since yesterday.
+async fn answering(state: &ConsoleState) -> Result<BTreeSet<String>, PageProblem> {
+    let today = timestamp::parse(&moment(state.now())).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    let since = today.saturating_sub(Duration::DAY).date().to_string();
+    let asked = CountParams {
+        by: "account".to_owned(),
+        since: Some(since),
+        ..CountParams::default()
+    };
+    let found = hour_counts::attempts(State(state.clone()), Params(asked))
+        .await?
+        .0;
+    let answered = found
+        .items
+        .into_iter()
+        .filter(|of| of.ended.contains_key("answered"));
+    Ok(answered.map(|of| of.name).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_are_one_line() {
+        for (count, want, path) in [
+            (1, "Account g/a0", "/p0"),
+            (2, "Accounts g/a0 and g/a1", "/accounts"),
+            (3, "Accounts g/a0, g/a1 and g/a2", "/accounts"),
+            (7, "Accounts g/a0, g/a1, g/a2 and 4 more", "/accounts"),
+        ] {
+            let mut all = Troubled::default();
+            for number in 0..count {
+                all.push("g", &format!("a{number}"), &format!("/p{number}"));
+            }
+            let need = all.need("bad", str::to_owned, "x").expect("a need");
+            assert_eq!((need.text.as_str(), need.path.as_str()), (want, path));
+        }
+        assert!(
+            Troubled::default()
+                .need("bad", str::to_owned, "x")
+                .is_none()
+        );
+    }
+}

@@ -1,0 +1,128 @@
+//! Budgets that are nearly spent.
+
+use axum::extract::State;
+
+use super::attention::Need;
+use crate::api::ConsoleState;
+use crate::api::nearly_spent::{self, NearlySpentView};
+use crate::api::paging::PageParams;
+use crate::api::parts::Params;
+use crate::pages::PageProblem;
+use crate::pages::nearly_spent::path_of;
+
+/// The budgets that are named.
+const NAMED: usize = 3;
+/// The budgets that are looked at.
+const READ: u16 = 20;
+
+/// The first few, and where the others are.
+///
+/// # Errors
+/// Those of the API.
+pub async fn read(state: &ConsoleState) -> Result<Vec<Need>, PageProblem> {
+    let place = PageParams {
+        cursor: None,
+        limit: Some(READ),
+    };
+    let found = nearly_spent::list(State(state.clone()), Params(place))
+        .await?
+        .0;
+    Ok(needs(&found.items, found.next.is_some()))
+}
+
+fn needs(found: &[NearlySpentView], has_more: bool) -> Vec<Need> {
+    let mut needs: Vec<Need> = found.iter().take(NAMED).map(need).collect();
+    let others = found.len().saturating_sub(NAMED);
+    if others > 0 || has_more {
+        let or_more = if has_more { " or more" } else { "" };
+        needs.push(Need {
+            kind: "warn",
+            text: format!("{others}{or_more} other budgets are nearly spent."),
+            path: "/nearly-spent".to_owned(),
+            link: "All of them",
+        });
+    }
+    needs
+}
+
+fn need(of: &NearlySpentView) -> Need {
+    let period = if of.period.len() == 10 {
+        "today's"
+    } else {
+        "this month's"
+    };
+    let (kind, end) = match of.percent {
+        100.. => ("bad", "requests are refused"),
+        _ => ("warn", "beyond it requests are refused"),
+    };
+    Need {
+        kind,
+        text: format!(
+            "{} {} has spent {} % of {period} budget: {end}.",
+            // At the beginning of a sentence.
+            match of.kind.as_str() {
+                "key" => "Key",
+                "owner" => "Owner",
+                "team" => "Team",
+                _ => "Group",
+            },
+            of.id,
+            of.percent
+        ),
+        path: path_of(&of.kind, &of.id),
+        link: "Budget",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn budget(kind: &str, id: &str, period: &str, percent: u64) -> NearlySpentView {
+        NearlySpentView {
+            kind: kind.to_owned(),
+            id: id.to_owned(),
+            period: period.to_owned(),
+            budget: "10".to_owned(),
+            spent: "9".to_owned(),
+            currency: "USD".to_owned(),
+            percent,
+        }
+    }
+
+    #[test]
+    fn a_few_and_the_way_to_all() {
+        let found = [
+            budget("key", "k", "2026-11-24", 90),
+            budget("team", "t s", "2026-11", 100),
+            budget("group", "g", "2026-11", 250),
+            budget("owner", "o", "2026-11", 99),
+        ];
+        for (shown, has_more, want) in [
+            (&found[..0], false, vec![]),
+            (&found[..2], false, vec!["warn", "bad"]),
+            (&found[..4], false, vec!["warn", "bad", "bad", "warn"]),
+            (&found[..1], true, vec!["warn", "warn"]),
+        ] {
+            let kinds: Vec<_> = needs(shown, has_more)
+                .iter()
+                .map(|need| need.kind)
+                .collect();
+            assert_eq!(kinds, want);
+        }
+        let all = needs(&found, false);
+        let paths: Vec<_> = all.iter().map(|need| need.path.as_str()).collect();
+        let want = [
+            "/keys/k",
+            "/budgets?kind=team&id=t+s",
+            "/groups/g",
+            "/nearly-spent",
+        ];
+        assert_eq!(paths, want);
+        assert_eq!(
+            all[0].text,
+            "Key k has spent 90 % of today's budget: beyond it requests are refused."
+        );
+        assert_eq!(all[3].text, "1 other budgets are nearly spent.");
+    }
+}

@@ -1,0 +1,117 @@
+//! Budgets as they are written: those of groups and named keys in the document in force, those of other keys with their limits,
+//! those of owners and teams by themselves.
+
+use std::collections::BTreeMap;
+
+use rust_decimal::Decimal;
+use trilane::config::Document;
+use trilane::config::document::{BudgetDocument, LimitsDocument};
+
+use crate::store::{StoreError, Transaction, documents, keys, spend_feed};
+
+/// Budgets of a document.
+#[derive(Debug, Default)]
+pub struct WrittenBudgets {
+    /// Of the keys that it names.
+    pub keys: BTreeMap<String, BudgetDocument>,
+    /// Of its groups.
+    pub groups: BTreeMap<String, BudgetDocument>,
+    /// The currency of all budgets; empty without a document.
+    pub currency: String,
+}
+
+impl WrittenBudgets {
+    /// Those of a document as gateways get it; none of one that cannot be read.
+    pub fn of_document(served: &str) -> Self {
+        let mut budgets = Self::default();
+        let Ok(document) = Document::parse(served.as_bytes()) else {
+            return budgets;
+        };
+        budgets.currency = document.currency.unwrap_or_default();
+        let of_limits = |limits: Option<LimitsDocument>| limits?.budget;
+        for group in document.groups.unwrap_or_default() {
+            if let (Some(id), Some(budget)) = (group.id, of_limits(group.limits)) {
+                budgets.groups.insert(id, budget);
+            }
+        }
+        for key in document.keys.unwrap_or_default() {
+            if let (Some(id), Some(budget)) = (key.id, of_limits(key.limits)) {
+                budgets.keys.insert(id, budget);
+            }
+        }
+        budgets
+    }
+
+    /// Those of the document in force.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn in_force(transaction: &mut Transaction) -> Result<Self, StoreError> {
+        let current = documents::current(transaction).await?;
+        Ok(current.map_or_else(Self::default, |of| Self::of_document(&of.served)))
+    }
+
+    /// The budget of a `key`, `owner`, `team` or `group`, wherever it stands. Without one, no amounts.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn of(
+        &self,
+        transaction: &mut Transaction,
+        kind: &str,
+        subject: &str,
+    ) -> Result<BudgetDocument, StoreError> {
+        let found = match kind {
+            "key" => {
+                let key = keys::find(transaction, subject).await?;
+                let own = key.and_then(|key| of_limits(key.limits.as_deref()));
+                own.or_else(|| self.keys.get(subject).cloned())
+            }
+            "group" => self.groups.get(subject).cloned(),
+            _ => {
+                let (per_day, per_month) = spend_feed::budget(transaction, kind, subject).await?;
+                Some(BudgetDocument {
+                    per_day,
+                    per_month,
+                    ..BudgetDocument::default()
+                })
+            }
+        };
+        Ok(found.unwrap_or_default())
+    }
+}
+
+/// The budget among limits as they are stored.
+pub fn of_limits(limits: Option<&str>) -> Option<BudgetDocument> {
+    let limits: LimitsDocument = serde_json::from_str(limits?).ok()?;
+    limits.budget
+}
+
+/// Whether so many percent of a budget are spent.
+pub fn is_reached(spent: Decimal, budget: Decimal, percent: u32) -> bool {
+    let part = Decimal::new(i64::from(percent), 2);
+    budget.checked_mul(part).is_some_and(|part| spent >= part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn when_a_threshold_is_reached() {
+        // (spent, budget, percent, whether it is reached)
+        let cases = [
+            ("0.79999999999999999999", "1", 80, false),
+            ("0.8", "1", 80, true),
+            ("4.99", "5", 100, false),
+            ("5", "5.00", 100, true),
+            ("7", "5", 100, true),
+            ("999999999", "1000000000", 100, false),
+        ];
+        for (spent, budget, percent, want) in cases {
+            let read = |text| Decimal::from_str_exact(text).unwrap();
+            let got = is_reached(read(spent), read(budget), percent);
+            assert_eq!(got, want, "{spent} of {budget}, {percent} %");
+        }
+    }
+}
