@@ -23,7 +23,7 @@ pub struct PublishedDocument {
     pub published_at: i64,
 }
 
-type Row = (
+type DocumentVersionRow = (
     i64,
     String,
     String,
@@ -34,7 +34,7 @@ type Row = (
     i64,
 );
 
-fn of(row: Row) -> PublishedDocument {
+fn of(row: DocumentVersionRow) -> PublishedDocument {
     PublishedDocument {
         version: row.0,
         body: row.1,
@@ -67,7 +67,7 @@ pub async fn lock(transaction: &mut Transaction) -> Result<(), StoreError> {
 pub async fn current(
     transaction: &mut Transaction,
 ) -> Result<Option<PublishedDocument>, StoreError> {
-    let row: Option<Row> = on_either!(transaction, connection => {
+    let row: Option<DocumentVersionRow> = on_either!(transaction, connection => {
         sqlx::query_as(
             "SELECT version, body, served, etag, author, note, again, published_at FROM documents ORDER BY version DESC LIMIT 1",
         )
@@ -97,7 +97,7 @@ pub async fn find(
     transaction: &mut Transaction,
     version: i64,
 ) -> Result<Option<PublishedDocument>, StoreError> {
-    let row: Option<Row> = on_either!(transaction, connection => {
+    let row: Option<DocumentVersionRow> = on_either!(transaction, connection => {
         sqlx::query_as(
             "SELECT version, body, served, etag, author, note, again, published_at FROM documents WHERE version = $1",
         )
@@ -116,7 +116,7 @@ pub async fn at(
     transaction: &mut Transaction,
     moment: i64,
 ) -> Result<Option<PublishedDocument>, StoreError> {
-    let row: Option<Row> = on_either!(transaction, connection => {
+    let row: Option<DocumentVersionRow> = on_either!(transaction, connection => {
         sqlx::query_as(
             "SELECT version, body, served, etag, author, note, again, published_at FROM documents WHERE published_at <= $1 \
              ORDER BY version DESC LIMIT 1",
@@ -137,7 +137,7 @@ pub async fn history(
     before: i64,
     limit: i64,
 ) -> Result<Vec<PublishedDocument>, StoreError> {
-    let rows: Vec<Row> = on_either!(transaction, connection => {
+    let rows: Vec<DocumentVersionRow> = on_either!(transaction, connection => {
         sqlx::query_as(
             "SELECT version, '', '', etag, author, note, again, published_at FROM documents WHERE version < $1 \
              ORDER BY version DESC LIMIT $2",

@@ -39,7 +39,7 @@ pub struct StoredKey {
 }
 
 /// The columns, in the order of [`StoredKey`].
-type Row = (
+type StoredKeyRow = (
     String,
     String,
     String,
@@ -56,8 +56,8 @@ type Row = (
     Option<String>,
 );
 
-impl From<Row> for StoredKey {
-    fn from(row: Row) -> Self {
+impl From<StoredKeyRow> for StoredKey {
+    fn from(row: StoredKeyRow) -> Self {
         Self {
             sha256: row.0,
             id: row.1,
@@ -152,7 +152,7 @@ pub async fn list(
         asked.sql(),
         filter.limit,
     );
-    let rows: Vec<Row> = on_either!(transaction, connection => {
+    let rows: Vec<StoredKeyRow> = on_either!(transaction, connection => {
         let mut query = sqlx::query_as(AssertSqlSafe(sql));
         for value in asked.values() {
             query = query.bind(*value);
@@ -207,7 +207,7 @@ pub async fn find(
     transaction: &mut Transaction,
     id: &str,
 ) -> Result<Option<StoredKey>, StoreError> {
-    let row: Option<Row> = on_either!(transaction, connection => {
+    let row: Option<StoredKeyRow> = on_either!(transaction, connection => {
         sqlx::query_as(
             "SELECT sha256, id, group_id, owner, team, models, multiplier, label, expires_at, disabled, limits, created_at, created_by, hint FROM keys \
              WHERE id = $1",
@@ -252,7 +252,7 @@ pub async fn find_by_digest(
     transaction: &mut Transaction,
     sha256: &str,
 ) -> Result<Option<StoredKey>, StoreError> {
-    let row: Option<Row> = on_either!(transaction, connection => {
+    let row: Option<StoredKeyRow> = on_either!(transaction, connection => {
         sqlx::query_as(
             "SELECT sha256, id, group_id, owner, team, models, multiplier, label, expires_at, disabled, limits, created_at, created_by, hint FROM keys \
              WHERE sha256 = $1",

@@ -25,9 +25,9 @@ pub struct TeamOfPerson {
     pub manager: bool,
 }
 
-type Row = (String, String, bool, i64);
+type TeamMemberRow = (String, String, bool, i64);
 
-fn of((team, person, manager, created_at): Row) -> Membership {
+fn of((team, person, manager, created_at): TeamMemberRow) -> Membership {
     Membership {
         team,
         person,
@@ -87,7 +87,7 @@ pub async fn find(
     lock: bool,
 ) -> Result<Option<Membership>, StoreError> {
     let find = "SELECT team_id, person_id, manager, created_at FROM memberships WHERE team_id = $1 AND person_id = $2";
-    let row: Option<Row> = match transaction {
+    let row: Option<TeamMemberRow> = match transaction {
         // Writers of SQLite take turns.
         Transaction::Sqlite(inner, _) => {
             sqlx::query_as(find)
@@ -119,7 +119,7 @@ pub async fn of_team(
     after: &str,
     limit: i64,
 ) -> Result<Vec<Membership>, StoreError> {
-    let rows: Vec<Row> = on_either!(transaction, connection => {
+    let rows: Vec<TeamMemberRow> = on_either!(transaction, connection => {
         sqlx::query_as(
             "SELECT team_id, person_id, manager, created_at FROM memberships WHERE team_id = $1 AND person_id > $2 \
              ORDER BY person_id LIMIT $3",

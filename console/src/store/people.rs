@@ -17,9 +17,9 @@ pub struct Person {
     pub created_at: i64,
 }
 
-type Row = (String, String, String, bool, i64);
+type PersonRow = (String, String, String, bool, i64);
 
-fn of(row: Row) -> Person {
+fn of(row: PersonRow) -> Person {
     Person {
         id: row.0,
         name: row.1,
@@ -82,7 +82,7 @@ pub async fn update(transaction: &mut Transaction, person: &Person) -> Result<bo
 /// # Errors
 /// Those of the database.
 pub async fn find(transaction: &mut Transaction, id: &str) -> Result<Option<Person>, StoreError> {
-    let row: Option<Row> = on_either!(transaction, connection => {
+    let row: Option<PersonRow> = on_either!(transaction, connection => {
         sqlx::query_as("SELECT id, name, role, disabled, created_at FROM people WHERE id = $1")
             .bind(id)
             .fetch_optional(connection)
@@ -100,7 +100,7 @@ pub async fn list(
     after: &str,
     limit: i64,
 ) -> Result<Vec<Person>, StoreError> {
-    let rows: Vec<Row> = on_either!(transaction, connection => {
+    let rows: Vec<PersonRow> = on_either!(transaction, connection => {
         sqlx::query_as(
             "SELECT id, name, role, disabled, created_at FROM people WHERE id > $1 ORDER BY id LIMIT $2",
         )

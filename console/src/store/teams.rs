@@ -15,9 +15,9 @@ pub struct Team {
     pub created_at: i64,
 }
 
-type Row = (String, String, Option<String>, i64);
+type TeamRow = (String, String, Option<String>, i64);
 
-fn of((id, name, allowance, created_at): Row) -> Team {
+fn of((id, name, allowance, created_at): TeamRow) -> Team {
     Team {
         id,
         name,
@@ -80,7 +80,7 @@ pub async fn remove(transaction: &mut Transaction, id: &str) -> Result<bool, Sto
 /// # Errors
 /// Those of the database.
 pub async fn find(transaction: &mut Transaction, id: &str) -> Result<Option<Team>, StoreError> {
-    let row: Option<Row> = on_either!(transaction, connection => {
+    let row: Option<TeamRow> = on_either!(transaction, connection => {
         sqlx::query_as("SELECT id, name, allowance, created_at FROM teams WHERE id = $1")
             .bind(id)
             .fetch_optional(connection)
@@ -98,7 +98,7 @@ pub async fn list(
     after: &str,
     limit: i64,
 ) -> Result<Vec<Team>, StoreError> {
-    let rows: Vec<Row> = on_either!(transaction, connection => {
+    let rows: Vec<TeamRow> = on_either!(transaction, connection => {
         sqlx::query_as(
             "SELECT id, name, allowance, created_at FROM teams WHERE id > $1 ORDER BY id LIMIT $2",
         )
