@@ -37,6 +37,7 @@ pub mod nearly_spent;
 pub mod outgoing;
 pub mod pages;
 pub mod passwords;
+pub mod peer_listener;
 pub mod prices;
 pub mod secret;
 pub mod server;

@@ -4,13 +4,13 @@ use core::future::Future;
 use std::io;
 use std::net::SocketAddr;
 
-use tokio::net::TcpListener;
-
 use axum::extract::Request;
 use axum::response::{IntoResponse as _, Response};
+use axum::serve::ListenerExt as _;
 use axum::{Router, middleware};
 
 use crate::api::{self, ApiProblem, ConsoleState};
+use crate::peer_listener::PeerListener;
 use crate::{metrics, pages};
 
 /// All that the console serves.
@@ -38,7 +38,7 @@ async fn not_found(request: Request) -> Response {
 /// # Errors
 /// The listener fails.
 pub async fn serve(
-    listener: TcpListener,
+    listener: PeerListener,
     state: ConsoleState,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
@@ -48,7 +48,8 @@ pub async fn serve(
         live.end();
     };
     let service = router(state).into_make_service_with_connect_info::<SocketAddr>();
-    axum::serve(listener, service)
+    // axum knows the peers' addresses of its own listeners and of those with a tap.
+    axum::serve(listener.tap_io(|_| ()), service)
         .with_graceful_shutdown(stop)
         .await
 }

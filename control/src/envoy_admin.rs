@@ -22,6 +22,8 @@ use crate::host_port::HostPort;
 const PATIENCE: Duration = Duration::from_secs(3);
 /// The most that is read of one, in bytes.
 const MOST: usize = 32 << 20;
+/// Its page of metrics for Prometheus.
+pub const METRICS: &str = "/stats/prometheus";
 /// The counter of requests in flight in the listeners for clients.
 const ACTIVE: &str = "http.gateway.downstream_rq_active";
 /// The counter of lines that could not be written to a file.
@@ -166,6 +168,17 @@ impl Admin {
             Some((cluster.name, digest))
         });
         Ok(signed.collect())
+    }
+
+    /// Its metrics and those of the filter, as Prometheus reads them.
+    ///
+    /// # Errors
+    /// Envoy does not answer.
+    pub async fn metrics(&self) -> io::Result<String> {
+        match request(Method::GET, &self.0, METRICS).await? {
+            (200, text) => Ok(text),
+            (status, _) => Err(io::Error::other(format!("{METRICS}: status {status}"))),
+        }
     }
 
     /// Which document the gateway has in force, by the number that it shows; 0: none yet.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tokio::task::JoinHandle;
-use trilane_console::metrics::{MetricsSource, serve};
+use trilane_console::metrics::{MetricsSource, RelayedPage, serve};
 
 use crate::failure::Failure;
 use crate::serve::bind;
@@ -28,13 +28,19 @@ impl MetricsAddress {
         }
     }
 
-    /// Serves there. A default address that is taken is no reason not to run.
+    /// Whether somebody has said where.
+    pub const fn is_said(&self) -> bool {
+        self.said
+    }
+
+    /// Serves there, perhaps with a page of another program. A default address that is taken is no reason not to run.
     ///
     /// # Errors
     /// The address that was said cannot be listened on.
     pub async fn serve(
         &self,
         sources: Vec<Box<dyn MetricsSource>>,
+        relayed: Option<RelayedPage>,
         option: &str,
         teller: Teller,
     ) -> Result<Option<MetricsListener>, Failure> {
@@ -57,7 +63,7 @@ impl MetricsAddress {
         let text = format!("metrics at http://{address}/metrics");
         teller.news("metrics", &text, json!({"address": address.to_string()}));
         let serving = tokio::spawn(async move {
-            if let Err(error) = serve(listener, sources).await {
+            if let Err(error) = serve(listener, sources, relayed).await {
                 teller.trouble(&format!("no more metrics: {error}"));
             }
         });

@@ -13,4 +13,4 @@ mod server;
 pub use console_metrics::ConsoleMetrics;
 pub(crate) use counted::{BatchOutcome, SignInOutcome, WebhookOutcome, counted};
 pub(crate) use requests::count_requests;
-pub use server::{MetricsSource, MetricsText, serve};
+pub use server::{MetricsSource, MetricsText, RelayedPage, serve};

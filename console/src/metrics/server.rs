@@ -2,6 +2,7 @@
 
 use core::future::Future;
 use core::pin::Pin;
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 
@@ -46,20 +47,57 @@ pub trait MetricsSource: Send + Sync + 'static {
     ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 }
 
+/// What reads a page, as it is now.
+pub type PageReader =
+    Box<dyn Fn() -> Pin<Box<dyn Future<Output = io::Result<String>> + Send>> + Send + Sync>;
+
+/// A page of metrics of another program, which is passed on as it is.
+pub struct RelayedPage {
+    /// Where it is served.
+    pub path: &'static str,
+    /// Its media type.
+    pub kind: &'static str,
+    /// What reads it.
+    pub read: PageReader,
+}
+
+impl fmt::Debug for RelayedPage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RelayedPage")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Scrapes take turns, so that many at once are no burden.
 type MetricsSources = Arc<Mutex<Vec<Box<dyn MetricsSource>>>>;
 
-/// Serves `/metrics` of these sources until this is dropped.
+/// Serves `/metrics` of these sources, and a page of another program, until this is dropped.
 ///
 /// # Errors
 /// The listener fails.
-pub async fn serve(listener: TcpListener, sources: Vec<Box<dyn MetricsSource>>) -> io::Result<()> {
+pub async fn serve(
+    listener: TcpListener,
+    sources: Vec<Box<dyn MetricsSource>>,
+    relayed: Option<RelayedPage>,
+) -> io::Result<()> {
     let sources: MetricsSources = Arc::new(Mutex::new(sources));
-    let router = Router::new()
-        .route("/metrics", get(respond))
-        .fallback(|| async { StatusCode::NOT_FOUND })
-        .with_state(sources);
-    axum::serve(listener, router).await
+    let mut router = Router::new().route("/metrics", get(respond));
+    if let Some(page) = relayed {
+        let path = page.path;
+        let page = Arc::new(Mutex::new(page));
+        router = router.route(path, get(move || relay(page)));
+    }
+    let router = router.fallback(|| async { StatusCode::NOT_FOUND });
+    axum::serve(listener, router.with_state(sources)).await
+}
+
+async fn relay(page: Arc<Mutex<RelayedPage>>) -> Response {
+    let page = page.lock().await;
+    match (page.read)().await {
+        Ok(text) => ([(CONTENT_TYPE, page.kind)], text).into_response(),
+        Err(_) => StatusCode::BAD_GATEWAY.into_response(),
+    }
 }
 
 async fn respond(State(sources): State<MetricsSources>) -> Response {

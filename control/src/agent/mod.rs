@@ -418,7 +418,7 @@ async fn serve_until_signal(args: AgentArgs) -> Result<(), Failure> {
     let warnings = follower.as_ref().map(Follower::warnings);
     let metrics = agent.metrics().clone().with_accounts(warnings);
     let served = MetricsAddress::new(args.metrics_listen.as_deref(), METRICS);
-    let served = served.serve(vec![Box::new(metrics)], "--metrics-listen", teller);
+    let served = served.serve(vec![Box::new(metrics)], None, "--metrics-listen", teller);
     let served = served.await?;
     teller.listening(address);
     signals.received().await;

@@ -73,6 +73,7 @@ async fn serve(args: &ConsoleArgs) -> Result<(), Failure> {
         https: args.behind_tls_proxy,
         gateway: args.gateway_url.clone(),
         private_webhooks: args.allow_private_webhooks,
+        peers: None,
         vendors: VendorAccess::new(args.allow_private_accounts, args.system_ca.clone()),
     };
     // From here on, so that a signal interrupts nothing halfway.
@@ -93,6 +94,7 @@ async fn serve(args: &ConsoleArgs) -> Result<(), Failure> {
     let metrics = MetricsAddress::new(args.metrics_listen.as_deref(), METRICS);
     let metrics = metrics.serve(
         vec![Box::new(console.metrics())],
+        None,
         "--metrics-listen",
         teller,
     );

@@ -1,6 +1,7 @@
 //! A console that runs in this process.
 
 use core::time::Duration;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use trilane_console::documents::PriceResolver;
 use trilane_console::live::LiveParts;
 use trilane_console::maintenance::{self, Retention};
 use trilane_console::metrics::ConsoleMetrics;
+use trilane_console::peer_listener::PeerListener;
 use trilane_console::secret::NewSecret;
 use trilane_console::sessions::link_path;
 use trilane_console::store::{DatabaseAddress, Store, StoreError, documents};
@@ -53,6 +55,8 @@ pub struct ConsoleSettings {
     pub sealing_keys: Option<SealingKeyFile>,
     /// Whether webhooks may go to private addresses, and without TLS.
     pub private_webhooks: bool,
+    /// The addresses that may connect; `None`: all.
+    pub peers: Option<Vec<IpAddr>>,
     /// How vendors are asked, where accounts are tested.
     pub vendors: VendorAccess,
 }
@@ -103,6 +107,8 @@ impl RunningConsole {
         let stopped = async move {
             let _ = stopped.await;
         };
+        let reporter = state.reporter.clone();
+        let listener = PeerListener::new(listener, settings.peers.clone(), reporter);
         let serving = tokio::spawn(server::serve(listener, state, stopped));
         Ok(Self {
             store,

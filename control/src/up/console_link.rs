@@ -1,5 +1,6 @@
 //! The way to a console: the agent beside its Envoy, and the console, in this process or elsewhere.
 
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -13,6 +14,7 @@ use trilane_console::metrics::MetricsSource;
 use trilane_console::store::DatabaseAddress;
 use trilane_console::vendors::VendorAccess;
 
+use super::console_peer::ConsolePeer;
 use super::plan::{ConsolePlan, Plan};
 use super::tell;
 use crate::agent::{Agent, AgentSettings, ConsoleUrl};
@@ -20,7 +22,6 @@ use crate::console::{ConsoleSettings, RunningConsole, admit_local_agent};
 use crate::envoy_admin::AdminPlace;
 use crate::failure::Failure;
 use crate::host_port::HostPort;
-use crate::metrics_listener::{MetricsAddress, MetricsListener};
 use crate::render;
 use crate::serve;
 use crate::tell::Teller;
@@ -63,11 +64,12 @@ impl ConsoleLink {
             ConsolePlan::At { url, ca, enrolment } => (url.clone(), ca.clone(), enrolment.clone()),
             ConsolePlan::Here {
                 port,
+                peer,
                 private_accounts,
             } => {
                 let token = plan.data.root().join("admin.token");
                 let access = VendorAccess::new(*private_accounts, PathBuf::from(render::SYSTEM_CA));
-                let begun = start_console(plan, *port, gateway, &token, access, teller);
+                let begun = start_console(plan, (*port, *peer), gateway, &token, access, teller);
                 let (console, address) = begun.await?;
                 admit_local_agent(console.store(), &place).await?;
                 let path = console.sign_in_path().await?;
@@ -79,7 +81,7 @@ impl ConsoleLink {
                 (url.map_err(Failure::Data)?, None, None)
             }
         };
-        let listener = listen(0).await?;
+        let listener = listen(Ipv4Addr::LOCALHOST, 0).await?;
         let feed = address(&listener)?;
         let settings = AgentSettings {
             console: url.clone(),
@@ -105,22 +107,14 @@ impl ConsoleLink {
         &self.agent
     }
 
-    /// Serves the metrics of both. `warnings`: how many accounts have no credential.
-    ///
-    /// # Errors
-    /// The port that was named cannot be listened on.
-    pub async fn serve_metrics(
-        &self,
-        address: &MetricsAddress,
-        warnings: Arc<AtomicU64>,
-    ) -> Result<Option<MetricsListener>, Failure> {
+    /// The metrics of both. `warnings`: how many accounts have no credential.
+    pub fn metrics(&self, warnings: Arc<AtomicU64>) -> Vec<Box<dyn MetricsSource>> {
         let agent = self.agent.metrics().clone().with_accounts(Some(warnings));
         let mut sources: Vec<Box<dyn MetricsSource>> = vec![Box::new(agent)];
         if let Some(console) = &self.console {
             sources.push(Box::new(console.metrics()));
         }
-        let served = address.serve(sources, "--metrics-port", Teller::new(false));
-        served.await
+        sources
     }
 
     /// Ends both, when what Envoy has written of the ledger is sent, or soon.
@@ -157,13 +151,19 @@ async fn wait_for_document(
 
 async fn start_console(
     plan: &Plan,
-    port: u16,
+    (port, peer): (u16, Option<ConsolePeer>),
     gateway: u16,
     token: &std::path::Path,
     vendors: VendorAccess,
     teller: Teller,
 ) -> Result<(RunningConsole, HostPort), Failure> {
-    let listener = listen(port).await?;
+    // Before it listens on all addresses.
+    let peers = peer.map(ConsolePeer::addresses).transpose()?;
+    let host = match peer {
+        None => Ipv4Addr::LOCALHOST,
+        Some(_) => Ipv4Addr::UNSPECIFIED,
+    };
+    let listener = listen(host, port).await?;
     let address = address(&listener)?;
     plan.data.create_console()?;
     let directory = plan.data.console();
@@ -178,14 +178,15 @@ async fn start_console(
         gateway: Some(format!("http://{}", plan.reached_at(gateway))),
         sealing_keys: Some(SealingKeyFile::new(plan.data.sealing_keys())),
         private_webhooks: false,
+        peers,
         vendors,
     };
     let console = RunningConsole::begin(&settings, listener, teller).await?;
     Ok((console, address))
 }
 
-async fn listen(port: u16) -> Result<TcpListener, Failure> {
-    let address = HostPort::loopback(port).to_string();
+async fn listen(host: Ipv4Addr, port: u16) -> Result<TcpListener, Failure> {
+    let address = HostPort::new(&host.to_string(), port).to_string();
     let listener = serve::bind(&address).await;
     listener.map_err(|why| match port {
         0 => Failure::Data(why),

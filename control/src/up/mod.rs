@@ -3,15 +3,16 @@
 //! The [`settings`] are those of the command line, the environment and a [`file`]; a [`plan`] is what they mean for one data
 //! directory. Before Envoy starts, the directory is [locked](lock), an Envoy that an earlier run left over is [ended](orphan),
 //! [ports](port) are held, and the files are [prepared](prepare): the filter, the document in force, Envoy's configuration.
-//! Document and keys may come from a [console](console_link). For a demonstration there is a [`sample`] document and [simulators](demo).
+//! Document and keys may come from a [console](console_link); in a container [its host](console_peer) may connect to it. For a demonstration there is a [`sample`] document and [simulators](demo).
 //!
 //! A [`supervisor`] starts the [Envoy process](envoy_process) by way of a [`launcher`], waits until it is ready, starts it again when it ends
 //! ([`back_off`]) or hangs ([`watchdog`]), and drains it at the end through its [admin interface](admin). Meanwhile a document that is saved is put in force
 //! (`crate::render`), the [`ledger`] is rotated, and what [Envoy's log](log) says about vendors that refuse an account is
-//! printed. The [`overview`] says what is where, and credentials that others can [read](readable) are named.
+//! printed. The [`overview`] says what is where, [`metrics`] are served, and credentials that others can [read](readable) are named.
 
 mod back_off;
 mod console_link;
+mod console_peer;
 mod demo;
 mod document;
 mod envoy_process;
@@ -20,6 +21,7 @@ mod launcher;
 mod ledger;
 mod lock;
 mod log;
+mod metrics;
 mod orphan;
 mod overview;
 mod plan;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::console_peer::ConsolePeer;
 use super::file;
 use super::ledger::Rotation;
 use super::settings::UpArgs;
@@ -37,6 +38,8 @@ pub enum ConsolePlan {
     Here {
         /// Its port; 0: any.
         port: u16,
+        /// Who may connect from elsewhere, in a container.
+        peer: Option<ConsolePeer>,
         /// Whether it tests accounts at private addresses.
         private_accounts: bool,
     },
@@ -70,7 +73,7 @@ pub struct Plan {
     pub admin_port: u16,
     /// Where document and keys come from, if not from the document's file.
     pub console: Option<ConsolePlan>,
-    /// Where metrics of console and agent are served.
+    /// Where metrics are served.
     pub metrics: MetricsAddress,
     /// The document that is put in force: as its owner writes it, or as it comes from a console.
     pub document: PathBuf,
@@ -119,6 +122,7 @@ impl Plan {
         let console = match (settings.console, settings.console_url) {
             (true, _) => Some(ConsolePlan::Here {
                 port: settings.console_port.unwrap_or(CONSOLE_PORT),
+                peer: settings.console_peer,
                 private_accounts: settings.allow_private_accounts,
             }),
             (false, Some(url)) => Some(ConsolePlan::At {
@@ -149,6 +153,13 @@ impl Plan {
                 "--host: {host} is no address; name one of this machine, such as 0.0.0.0"
             )));
         }
+        let metrics_host = settings.metrics_host.map(|host| host.to_string());
+        let metrics_are_said = metrics_host.is_some() || settings.metrics_port.is_some();
+        let metrics = HostPort::new(
+            metrics_host.as_deref().unwrap_or(HOST),
+            settings.metrics_port.unwrap_or(METRICS_PORT),
+        )
+        .to_string();
         Ok(Self {
             run: RunDirectory::of(&data),
             demo: settings.demo,
@@ -157,13 +168,7 @@ impl Plan {
             tls_port: settings.tls_port.unwrap_or(TLS_PORT),
             admin_port: settings.admin_port.unwrap_or(ADMIN_PORT),
             imported: matches!(console, Some(ConsolePlan::Here { .. })).then(|| document.clone()),
-            metrics: MetricsAddress::new(
-                settings
-                    .metrics_port
-                    .map(|port| HostPort::loopback(port).to_string())
-                    .as_deref(),
-                &HostPort::loopback(METRICS_PORT).to_string(),
-            ),
+            metrics: MetricsAddress::new(metrics_are_said.then_some(&metrics), &metrics),
             document: match console {
                 Some(_) => data.agent().document(),
                 None => document,

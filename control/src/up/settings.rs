@@ -1,10 +1,12 @@
 //! The settings of `trilane up`, on the command line, in the environment and in a file.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::builder::BoolishValueParser;
 use serde::Deserialize;
 
+use super::console_peer::ConsolePeer;
 use super::size::FileSize;
 use crate::agent::ConsoleUrl;
 use crate::data_directory::DataArg;
@@ -95,11 +97,19 @@ pub struct UpSettings {
     #[arg(long, value_name = "PORT", env = "TRILANE_CONSOLE_PORT")]
     pub console_port: Option<u16>,
 
+    /// In a container: let its host (`gateway`), or who has this address, connect to that console, too, and nobody else
+    #[arg(long, value_name = "gateway|ADDRESS", env = "TRILANE_CONSOLE_PEER")]
+    pub console_peer: Option<ConsolePeer>,
+
     /// Let that console test accounts at private addresses and on this machine, too: servers of your own
     #[arg(long, env = "TRILANE_ALLOW_PRIVATE_ACCOUNTS", value_parser = BoolishValueParser::new())]
     pub allow_private_accounts: bool,
 
-    /// Where metrics of console and agent are on this machine, at /metrics; 0: any free port [default: 10094]
+    /// The address of this machine where metrics are [default: 127.0.0.1]
+    #[arg(long, value_name = "ADDRESS", env = "TRILANE_METRICS_HOST")]
+    pub metrics_host: Option<IpAddr>,
+
+    /// Where metrics of console and agent are there, at /metrics, and Envoy's, at /stats/prometheus; 0: any free port [default: 10094]
     #[arg(long, value_name = "PORT", env = "TRILANE_METRICS_PORT")]
     pub metrics_port: Option<u16>,
 
@@ -188,6 +198,8 @@ impl UpSettings {
             console: self.console || other.console,
             console_port: self.console_port.or(other.console_port),
             allow_private_accounts: self.allow_private_accounts || other.allow_private_accounts,
+            console_peer: self.console_peer.or(other.console_peer),
+            metrics_host: self.metrics_host.or(other.metrics_host),
             metrics_port: self.metrics_port.or(other.metrics_port),
             console_url: self.console_url.or(other.console_url),
             console_ca: self.console_ca.or(other.console_ca),

@@ -15,7 +15,7 @@ use super::plan::Plan;
 use super::prepare::PreparedGateway;
 use super::refusal::Refusals;
 use super::watchdog::{Hang, Watchdog};
-use super::{overview, tell};
+use super::{metrics, overview, tell};
 use crate::envoy_admin::{self, Admin};
 use crate::failure::Failure;
 use crate::render::Follower;
@@ -73,14 +73,7 @@ pub async fn run(plan: Plan) -> Result<(), Failure> {
     let follower = Follower::begin(gateway.render_args(), |line| {
         tell(&format!("document: {line}"))
     })?;
-    let metrics = match &gateway.console {
-        None => Ok(None),
-        Some(link) => {
-            let warnings = follower.warnings();
-            link.serve_metrics(&gateway.plan.metrics, warnings).await
-        }
-    };
-    let metrics = match metrics {
+    let metrics = match metrics::serve(&gateway, follower.warnings()).await {
         Ok(metrics) => metrics,
         Err(failure) => {
             envoy.stop(LAST).await;

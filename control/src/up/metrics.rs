@@ -1,0 +1,42 @@
+//! Metrics of the whole gateway at one address: those of console and agent, and the one page of Envoy's admin interface.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use trilane_console::metrics::RelayedPage;
+
+use super::prepare::Prepared;
+use crate::envoy_admin::{Admin, METRICS};
+use crate::failure::Failure;
+use crate::metrics_listener::MetricsListener;
+use crate::tell::Teller;
+
+/// What Prometheus knows Envoy's text by.
+const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Serves them, if there is a console or somebody has said where. `warnings`: how many accounts have no credential.
+///
+/// # Errors
+/// The address that was said cannot be listened on.
+pub async fn serve(
+    gateway: &Prepared,
+    warnings: Arc<AtomicU64>,
+) -> Result<Option<MetricsListener>, Failure> {
+    let address = &gateway.plan.metrics;
+    let link = gateway.console.as_ref();
+    if link.is_none() && !address.is_said() {
+        return Ok(None);
+    }
+    let sources = link.map_or_else(Vec::new, |link| link.metrics(warnings));
+    let told = gateway.plan.run.admin_address();
+    let relayed = RelayedPage {
+        path: METRICS,
+        kind: KIND,
+        read: Box::new(move || {
+            let told = told.clone();
+            Box::pin(async move { Admin::at(&told)?.metrics().await })
+        }),
+    };
+    let served = address.serve(sources, Some(relayed), "--metrics-port", Teller::new(false));
+    served.await
+}
