@@ -27,8 +27,8 @@ HERE = Path(__file__).resolve().parent
 COPIED = {
     "LICENSE": "LICENSE",
     "CHANGELOG.md": "CHANGELOG.md",
+    "release/compose/Dockerfile": "compose/Dockerfile",
     "envoy/envoy.yaml": "envoy/envoy.yaml",
-    "envoy/gateway.json": "compose/document/gateway.json",
     "envoy/prometheus/rules.yml": "envoy/prometheus/rules.yml",
     "envoy/grafana/dashboard.json": "envoy/grafana/dashboard.json",
 }
@@ -46,7 +46,6 @@ def assemble(args: argparse.Namespace, out: Path) -> list[str]:
         put(out / place, (ROOT / source).read_bytes())
     compose = (HERE / "compose/docker-compose.yaml").read_text().replace("@VERSION@", args.version)
     put(out / "compose/docker-compose.yaml", compose.encode())
-    put(out / "compose/envoy.yaml", printed(args.binary, "envoy-config", "--mode", "compose"))
     for what, artifact in {"filter": args.wasm, "command": args.binary, "command-arm64": args.arm64_binary}.items():
         put(out / f"sbom/trilane-{what}.cdx.json", script("sbom.py", what, "--artifact", str(artifact)))
     put(out / "NOTICES", script("notices.py"))
@@ -85,11 +84,6 @@ def build(args: argparse.Namespace) -> bytes:
         "ca_certificates": hashlib.sha256(args.authorities.read_bytes()).hexdigest(),
     }
     return json.dumps(made_of, indent=2).encode() + b"\n"
-
-
-def printed(binary: Path, *arguments: str) -> bytes:
-    """What the command prints."""
-    return subprocess.run([str(binary), *arguments], capture_output=True, check=True).stdout
 
 
 def completions(binary: Path, out: Path) -> list[str]:

@@ -1,11 +1,11 @@
-"""The gateway as a newcomer meets it: three protocols, TLS, SDKs, edits of the document, accounts and credentials."""
+"""The gateway as a newcomer meets it: three protocols, TLS, SDKs, credentials in files, what is in the logs."""
 
 from __future__ import annotations
 
-import hashlib
 import json
+import os
+import shutil
 import ssl
-import time
 from typing import Any
 
 import anthropic
@@ -15,7 +15,6 @@ from compose_tools import (
     CHECKOUT,
     COMPOSE,
     CREDENTIALS,
-    DOCUMENT,
     GATEWAY,
     LINES,
     TLS_PORT,
@@ -23,20 +22,15 @@ from compose_tools import (
     clients,
     curl,
     demo,
-    edit,
     eventually,
     healthy,
     inspect,
     ledger,
     output,
-    replace,
     run,
     service,
     used,
 )
-
-IN_FORCE = "/etc/trilane/document/gateway.json"
-SECRETS = "/etc/trilane/upstreams/secrets"
 
 
 def three_lines() -> None:
@@ -118,12 +112,13 @@ def own_certificate(page: Page) -> None:
     certs = CHECKOUT / "certs"
     certs.mkdir()
     certs.chmod(0o777)  # written by the container's user, as is right for the key
-    out = ["--volume", f"{certs}:/out", "certificate", "certificate", "--out", "/out"]
-    run(COMPOSE, "run", "--rm", "-T", "--no-deps", *out)
+    # The simulator's, as the demonstration makes one.
+    made = ["run", "--rm", "--volume", f"{certs}:/out/certs", "--network=none", "--tmpfs", "/out:mode=1777"]
+    run(["docker"], *made, inspect(service("gateway"))["Image"], "up", "--demo", "--check", "--data=/out")
     before = curl(f"{_secure(LINES[0])} --cacert {certs}/ca.crt")
     check("another authority is not trusted before", before.status == 0)
     page.run("TLS")
-    eventually("the gateway is back", healthy("envoy"), 60)
+    eventually("the gateway is back", healthy("gateway"), 60)
     check("an own certificate: 200", curl(f"{_secure(LINES[0])} --cacert {certs}/ca.crt").status == 200)
     check("... and no longer the development one", curl(f"{_secure(LINES[0])} --cacert {CHECKOUT}/ca.crt").status == 0)
 
@@ -132,158 +127,84 @@ def _secure(line: str) -> str:
     return line.replace(GATEWAY, f"https://localhost:{TLS_PORT}", 1)
 
 
-def document(page: Page) -> None:
-    """A new key by the command; edits in place and by rename: taken at once, held, and refused when broken."""
-    line = LINES[0]
-    before = DOCUMENT.read_bytes()
-    page.run("Changing the document")
-    key = (CHECKOUT / "key_new.txt").read_text().strip()
-    check(
-        "the page's command made a key, whose value is not in the document",
-        key.startswith("tl-") and key not in DOCUMENT.read_text(),
-    )
-    other = line.replace(demo.DEMO_KEYS["key_a"], key)
-    eventually("... it is good", lambda: curl(other).status == 200, 10)
-    said = page.run("Changing the document")
-    check("... and the page's look at it finds nothing wrong", "error" not in said)
-    replace(DOCUMENT, before)
-    eventually("... and no longer, once it is out of the document", lambda: curl(other).status == 401, 10)
-
-    original = DOCUMENT.read_bytes()
-    changed = json.loads(original)
-    digest = hashlib.sha256(demo.DEMO_KEYS["key_a"].encode()).hexdigest()
-    (key,) = [key for key in changed["keys"] if key.get("sha256") == digest]
-    key["disabled"] = True
-    check("in force is a copy of the document", in_force() == original)
-    edit(json.dumps(changed).encode())
-    eventually("key_a disabled by an edit in place: refused", lambda: curl(line).status in (401, 403), 10)
-    held = [curl(line).status for _ in range(20)]
-    check(f"... by every worker, each time {set(held)}", set(held) <= {401, 403})
-    check("in force is the edited one", in_force() == DOCUMENT.read_bytes())
-    said = refusals()
-    edit(b"{ broken")
-    eventually("a broken document: the render service says so", lambda: refusals() > said, 10)
-    time.sleep(2)
-    check("... and nothing changes", curl(line).status in (401, 403) and in_force() == json.dumps(changed).encode())
-    replace(DOCUMENT, original)
-    eventually("the original document again, by rename: accepted", lambda: curl(line).status == 200, 10)
-    held = [curl(line).status for _ in range(20)]
-    check(f"... by every worker, each time {set(held)}", set(held) == {200})
-
-
-def accounts(page: Page) -> None:
-    """Credentials by rename, an account that fails, an account that moves; and each time no request is lost."""
+def credentials(page: Page) -> None:
+    """By rename, without a lost request."""
     line = LINES[0]
     echo = f"{line} -H 'x-sim-echo: 1'"
     value = used(echo)
     check(f"the upstream got an account's credential, {value}", value.startswith("simulated-credential-of-a-official-"))
-    account = value.removeprefix("simulated-credential-of-")
-    file = CREDENTIALS / account
-
-    first = CREDENTIALS / "a-official-1"
-    kept = first.read_bytes()
-    page.run("Credentials")
-    check(
-        "the page's command changes a credential", first.read_bytes() != kept and first.stat().st_mode & 0o777 == 0o644
-    )
-    replace(first, kept)
     with clients(line) as answers:
-        replace(file, b"rotated-credential\n")
-        eventually("a credential replaced by rename: used", lambda: used(echo) == "rotated-credential", 3)
-        held = {used(echo) for _ in range(20)}
-        check(f"... by every worker, each time {held}", held == {"rotated-credential"})
-        replace(file, b"\n")
+        page.run("Credentials")
+        eventually("a credential replaced by the page's command: used", lambda: used(echo) == "the-new-credential", 10)
+        put = "cat > /data/credentials/new && mv /data/credentials/new /data/credentials/a-official-1"
+        exec_gateway("sh", "-c", f"umask 077 && printf '\\n' | {put}")
         eventually(
-            "no credential in the file: another account's", lambda: used(echo) not in ("", "rotated-credential"), 3
+            "no credential in the file: another account's", lambda: used(echo) not in ("", "the-new-credential"), 10
         )
-        replace(file, f"{value}\n".encode())
-        eventually("the first credential again: used again", lambda: used(echo) == value, 40)
+        exec_gateway("sh", "-c", f"umask 077 && echo simulated-credential-of-a-official-1 | {put}")
+        eventually(
+            "the first credential again: used again", lambda: used(echo) == "simulated-credential-of-a-official-1", 40
+        )
     check(
         f"... and meanwhile {len(answers)} requests, each with {set(answers)}",
         set(answers) == {200} and len(answers) > 20,
     )
+    eventually("the ledger has the failed attempts, and who answered instead", _failed_over, 20)
 
-    original = DOCUMENT.read_bytes()
-    changed = json.loads(original)
-    (group,) = [group for group in changed["groups"] if group["id"] == "a-official"]
-    (failing,) = [one for one in group["accounts"] if one["id"] == account]
-    failing["url"] = "http://upstream:9199"
-    with clients(line) as answers:
-        edit(json.dumps(changed).encode())
-        eventually(
-            f"{account} at a port where nobody listens: another account's", lambda: used(echo) not in ("", value), 10
-        )
-        edit(original)
-        eventually("the original document again: its own", lambda: used(echo) == value, 40)
+
+def document_in_a_file(page: Page) -> None:
+    """With the simulators of nobody: the file is in charge, an edit of it is taken, a broken one is not."""
+    mine = CHECKOUT / "mine"
+    mine.mkdir()
+    file = mine / "gateway.json"
+    sample = json.loads((CHECKOUT / "envoy" / "gateway.json").read_text())
+    file.write_text(json.dumps(sample))
+    shutil.copytree(CREDENTIALS, mine / CREDENTIALS.name)
+    page.run("A document in a file")
+    page.run("A document in a file")
+    eventually("a gateway with a document in a file", healthy("gateway"), 120)
+    check("... it knows its keys", curl(LINES[0].replace("trilane-demo-a", "wrong")).status == 401)
+    answer = curl(LINES[0])
     check(
-        f"... and meanwhile {len(answers)} requests, each with {set(answers)}",
-        set(answers) == {200} and len(answers) > 20,
+        f"... and says that nobody is there: {answer.status}",
+        answer.status in (502, 503) and answer.json["error"]["message"],
     )
-    for kind in ("no_credential", "connection"):
-        what = f"the ledger has the tries at it that failed ({kind}), and who answered instead"  # written every ten seconds
-        eventually(what, lambda kind=kind: failed_over(account, kind), 20)
-
-    # One more account, in a group that is new: its cluster must come before the document and go after it.
-    changed = json.loads(original)
-    changed["groups"].append({**group, "id": "a-new", "accounts": [{**failing, "url": "http://upstream:9103"}]})
-    (key,) = [key for key in changed["keys"] if key["id"] == "key_a"]
-    key["group"] = "a-new"
-    secret = f"a-new.{failing['id']}.json"
-    with clients(line) as answers:
-        edit(json.dumps(changed).encode())
-        eventually(
-            "a new group with an account: served", lambda: curl(line).headers.get("x-sim-upstream") == "b_low_rate", 10
-        )
-        check("... by its secret", secret in secrets())
-        edit(original)
-        eventually("the original document again", lambda: curl(line).headers.get("x-sim-upstream") == "a_official", 10)
-        eventually("... and what the group left over goes", lambda: secret not in secrets(), 10)
-    check(
-        f"... and meanwhile {len(answers)} requests, each with {set(answers)}",
-        set(answers) == {200} and len(answers) > 20,
-    )
+    check("... there is no console", curl(f"curl http://127.0.0.1:{os.environ['CONSOLE_PORT']}/healthz").status == 0)
+    said = page.run("A document in a file")
+    check("... the page's look at it finds no mistake", " good (" in said)
+    (key,) = [key for key in sample["keys"] if key["id"] == "key_a"]
+    key["disabled"] = True
+    file.write_text(json.dumps(sample))
+    eventually("an edit in place is in force", lambda: curl(LINES[0]).status == 401, 10)
+    file.write_text("{ broken")
+    eventually("a broken one is told", lambda: "error" in output("gateway"), 10)
+    check("... and changes nothing", curl(LINES[0]).status == 401)
 
 
-def renderer() -> None:
-    """It ends when it is asked to."""
-    container = service("render")
-    run(COMPOSE, "stop", "render")
-    state = inspect(container)["State"]
-    check("render stops by itself, with 0", state["ExitCode"] == 0 and not state["OOMKilled"])
-    run(COMPOSE, "start", "render")
-    eventually("render is healthy", healthy("render"), 60)
-
-
-def logs() -> None:
-    """Envoy's own log and the access log reach Docker."""
-    text = output("envoy")
-    check("logs: access log lines", '"url.path":"/v1/chat/completions"' in text)
+def logs(secrets: list[str]) -> None:
+    """What reaches Docker: what `trilane up` says, and nothing secret."""
+    text = output("gateway")
+    check("logs: what is where", "trilane is ready" in text)
+    text += "".join(output(name) for name in ("prometheus", "grafana"))
+    text += exec_gateway("cat", "/data/run/envoy.log")
     check("logs: nothing critical", "[critical]" not in text)
-    text += "".join(output(name) for name in ("render", "upstream", "prometheus", "grafana"))
-    check("logs: no key", not any(value in text for value in demo.DEMO_KEYS.values()))
-    check("logs: no credential", "simulated-credential" not in text and "rotated-credential" not in text)
+    check("logs: no credential", "simulated-credential" not in text and "the-new-credential" not in text)
+    check(
+        "logs: no key that was made, no token, no credential of the console's",
+        not any(secret in text for secret in secrets),
+    )
 
 
-def in_force() -> bytes:
-    """The document as Envoy has it."""
-    return run(COMPOSE, "exec", "-T", "envoy", "cat", IN_FORCE).encode()
+def exec_gateway(*command: str) -> str:
+    """In the gateway's container."""
+    return run(COMPOSE, "exec", "-T", "gateway", *command)
 
 
-def secrets() -> list[str]:
-    """The files of secrets."""
-    return run(COMPOSE, "exec", "-T", "envoy", "ls", SECRETS).split()
-
-
-def refusals() -> int:
-    """How often the render service has refused something."""
-    return output("render").count("error: ")
-
-
-def failed_over(account: str, kind: str) -> bool:
-    """Is there a line about a try that failed like this, and are all of them about requests that another answered?"""
-    lines = [
+def _failed_over() -> bool:
+    """Is there a failed attempt at the account without a credential, and was each such request answered by another?"""
+    failed = [
         line
         for line in ledger()
-        if any((one["account"], one["kind"]) == (account, kind) for one in line.get("trilane.tries.failed", ()))
+        if any(one["account"] == "a-official-1" for one in line.get("trilane.tries.failed", ()))
     ]
-    return bool(lines) and all(line["trilane.account"] != account for line in lines)
+    return bool(failed) and all(line["trilane.account"] != "a-official-1" for line in failed)

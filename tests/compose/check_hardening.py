@@ -12,19 +12,19 @@ USERS = {"prometheus": 65534, "grafana": 472, "ratelimit": 65532, "redis": 999}
 PLACES = "/ /etc /usr/bin /var"
 #: What is published, and by whom.
 PUBLISHED = {
-    "envoy": {PORT, TLS_PORT},
+    "gateway": {PORT, TLS_PORT, os.environ["CONSOLE_PORT"]},
     "prometheus": {os.environ["PROMETHEUS_PORT"]},
     "grafana": {os.environ["GRAFANA_PORT"]},
 }
 
 
-def hardening(names: list[str]) -> None:
-    """Of these services' containers."""
+def hardening(names: list[str], *secrets: str) -> None:
+    """Of these services' containers, in which these secrets must not be seen, nor any of the sample's."""
     for name in names:
         _privileges(name)
         _writes(name)
         _ports(name)
-        _no_secret(name)
+        _no_secret(name, secrets)
 
 
 def _privileges(name: str) -> None:
@@ -65,9 +65,9 @@ def _ports(name: str) -> None:
     )
 
 
-def _no_secret(name: str) -> None:
+def _no_secret(name: str, more: tuple[str, ...]) -> None:
     """Not in what Docker says of container and image, not in the environment of its first process."""
-    secrets = [file.read_text().strip() for file in CREDENTIALS.iterdir()] + list(demo.DEMO_KEYS.values())
+    secrets = [*more] + [file.read_text().strip() for file in CREDENTIALS.iterdir()] + list(demo.DEMO_KEYS.values())
     container = service(name)
     said = run(["docker"], "inspect", container) + run(["docker"], "inspect", inspect(container)["Image"])
     said += run(["docker"], "history", "--no-trunc", inspect(container)["Image"])

@@ -10,12 +10,14 @@ from typing import Any
 from compose_tools import CHECKOUT, COMPOSE, GRAFANA, PROMETHEUS, check, curl, eventually, run
 
 RULES = CHECKOUT / "envoy" / "prometheus" / "rules.yml"
+#: What is scraped, when it is up.
+TARGETS = {"trilane gateway:10094": "up", "trilane-console gateway:10094": "up"}
 DASHBOARD = CHECKOUT / "envoy" / "grafana" / "dashboard.json"
 
 
 def prometheus() -> None:
     """Targets, rules, and that what is asked there has answers."""
-    eventually("Prometheus: its one target, the gateway, is up", lambda: targets() == {"envoy:9902": "up"}, 60)
+    eventually("Prometheus: its targets, the gateway and its console, are up", lambda: targets() == TARGETS, 60)
     text = RULES.read_text(encoding="utf-8")
     groups = asked("/api/v1/rules")["groups"]
     loaded = [rule["name"] for group in groups for rule in group["rules"]]
@@ -23,17 +25,18 @@ def prometheus() -> None:
     check(f"... {len(loaded)} rules, those of rules.yml", sorted(loaded) == sorted(wanted) and len(loaded) > 40)
     eventually("... each evaluated, without an error", _evaluated, 60)
     eventually("... the requests so far are counted", lambda: value("sum(trilane_requests_total)") > 0, 60)
+    eventually("... and the console's requests", lambda: value("sum(trilane_console_requests_total)") > 0, 60)
     eventually("... and the policy in force", lambda: value("trilane_config_generation") > 0, 60)
     firing = [one["labels"]["alertname"] for one in asked("/api/v1/alerts")["alerts"] if one["state"] == "firing"]
     check(f"... no alert fires {firing}", not firing)
     # It reaches one page of the admin interface, by reading, and nothing else of it.
-    ask = "wget -S -O - http://envoy:9902{} 2>&1 || true"
+    ask = "wget -S -O - http://gateway:10094{} 2>&1 || true"
     said = run(COMPOSE, "exec", "-T", "prometheus", "sh", "-c", ask.format("/stats/prometheus"))
     check("Envoy's admin interface: its metrics can be read", "200 OK" in said and "trilane_config_generation" in said)
     for path in ("/", "/config_dump", "/stats", "/quitquitquit", "/certs"):
         said = run(COMPOSE, "exec", "-T", "prometheus", "sh", "-c", ask.format(path))
         check(f"... {path} cannot", "404 Not Found" in said)
-    said = run(COMPOSE, "exec", "-T", "prometheus", "sh", "-c", "wget -O - http://envoy:9901/ 2>&1 || true")
+    said = run(COMPOSE, "exec", "-T", "prometheus", "sh", "-c", "wget -O - http://gateway:9901/ 2>&1 || true")
     check("... and its port is closed", "refused" in said)
 
 
@@ -55,9 +58,9 @@ def grafana() -> None:
 
 
 def targets() -> dict[str, str]:
-    """The gateways that Prometheus knows, and how each is."""
+    """What Prometheus knows, and how each is."""
     active = asked("/api/v1/targets").get("activeTargets", [])
-    return {one["labels"]["instance"]: one["health"] for one in active if one["labels"]["job"] == "trilane"}
+    return {f"{one['labels']['job']} {one['labels']['instance']}": one["health"] for one in active}
 
 
 def value(query: str) -> float:

@@ -4,8 +4,23 @@ from __future__ import annotations
 
 import time
 
-from check_metrics import targets, value
-from compose_tools import COMPOSE, GATEWAY, QUICK, check, clients, curl, eventually, healthy, inspect, run, say, service
+from check_metrics import TARGETS, targets, value
+from compose_tools import (
+    COMPOSE,
+    QUICK,
+    check,
+    clients,
+    curl,
+    eventually,
+    healthy,
+    inspect,
+    ledger,
+    output,
+    run,
+    say,
+    service,
+)
+from console_api import call, usage
 
 #: How long something is away, at least: Envoy notices, and what it holds of connections is gone.
 AWAY = 6.0
@@ -13,46 +28,67 @@ AWAY = 6.0
 
 def outages() -> None:
     """Of everything that runs without the profile `scale`."""
-    for name in ("upstream-2", "upstream-3", "render", "prometheus", "grafana"):
+    for name in ("prometheus", "grafana"):
         say(f"{name} away")
         with clients(*QUICK) as answers:
             stopped(name)
             time.sleep(AWAY)
             start(name)
         check(f"... meanwhile {len(answers)} requests of three protocols, each with {set(answers)}", _all_well(answers))
-    _first_simulator()
     _gateway()
-    for name in ("upstream", "upstream-2", "upstream-3", "render", "prometheus", "grafana", "envoy"):
+    _envoy()
+    for name in ("prometheus", "grafana", "gateway"):
+        before = _kept() if name == "gateway" else None
         crash(name)
+        if before:
+            _nothing_is_lost(before)
     eventually("the gateway serves", lambda: all(curl(line).status == 200 for line in QUICK), 30)
 
 
-def _first_simulator() -> None:
-    """A source with another account goes on; one without says so, in its protocol's words."""
-    say("upstream away, the only account of c-official")
-    with clients(QUICK[0], QUICK[1]) as answers:
-        stopped("upstream")
-        eventually("C: 502 or 503", lambda: curl(QUICK[2], show=True).status in (502, 503), 30)
-        check("... as an error of protocol C", curl(QUICK[2]).json["error"]["status"])
-        time.sleep(AWAY)
-        check("the gateway itself is well", curl(f"curl {GATEWAY}/healthz").status == 200)
-        start("upstream")
-        eventually("C: 200", lambda: curl(QUICK[2]).status == 200, 60)
-    check(f"A and B: {len(answers)} requests, each with {set(answers)}, by other accounts", _all_well(answers))
-
-
 def _gateway() -> None:
-    """It comes back with the document that was in force, and Prometheus tells of it."""
-    say("envoy away")
-    stopped("envoy")
+    """It comes back with all that it had, and Prometheus tells of it."""
+    say("gateway away")
+    before = _kept()
+    stopped("gateway")
     check("no answer", curl(QUICK[0]).status == 0)
-    eventually("Prometheus sees it", lambda: targets() == {"envoy:9902": "down"}, 60)
+    eventually("Prometheus sees it", lambda: set(targets().values()) == {"down"}, 60)
     check("... and has the time before", value('max_over_time(up{job="trilane"}[10m])') == 1)
-    check("render goes on", healthy("render")())
-    start("envoy")
+    start("gateway")
     for line in QUICK:
         check("200", curl(line).status == 200)
-    eventually("Prometheus sees it", lambda: targets() == {"envoy:9902": "up"}, 60)
+    eventually("Prometheus sees it", lambda: targets() == TARGETS, 60)
+    _nothing_is_lost(before)
+    say("gateway restarted")
+    before = _kept()
+    run(COMPOSE, "restart", "--timeout", "75", "gateway")
+    eventually("it is healthy", healthy("gateway"), 90)
+    _nothing_is_lost(before)
+
+
+def _envoy() -> None:
+    """Envoy alone is started again by `trilane up`."""
+    say("Envoy killed within the gateway")
+    count = output("gateway").count("ready again")
+    find = 'for each in /proc/[0-9]*; do if [ "$(readlink "$each/exe")" = /usr/local/bin/envoy ]; then kill -KILL "${each#/proc/}"; fi; done'
+    run(COMPOSE, "exec", "-T", "gateway", "bash", "-c", find)
+    eventually("... it is started again", lambda: output("gateway").count("ready again") > count, 60)
+    check("... 200", curl(QUICK[0]).status == 200)
+
+
+def _kept() -> tuple[int, dict[str, tuple[int, str]]]:
+    """The lines of the ledger, and what the console has of them, once it has all."""
+    eventually(
+        "the console has the whole ledger", lambda: sum(each[0] for each in usage().values()) == len(ledger()), 60
+    )
+    return len(ledger()), usage()
+
+
+def _nothing_is_lost(before: tuple[int, dict[str, tuple[int, str]]]) -> None:
+    lines, sums = before
+    check(f"... the ledger has its {lines} lines", len(ledger()) >= lines > 0)
+    now = usage()
+    check("... the console has what it had", all(now[key][0] >= count for key, (count, _) in sums.items()))
+    check("... and the key that was disabled is so", call("GET", "/keys/key_new").json()["disabled"] is True)
 
 
 def crash(name: str) -> None:
@@ -60,7 +96,7 @@ def crash(name: str) -> None:
     container = service(name)
     before = inspect(container)["State"]
     # By a container, since the processes may be another machine's.
-    image = inspect(service("upstream"))["Image"]
+    image = inspect(service("gateway"))["Image"]
     kill = ["docker", "run", "--rm", "--pid=host", "--network=none", "--user=0", "--entrypoint=bash", image, "-c"]
     run(kill, f"kill -KILL {before['Pid']}")
     eventually(

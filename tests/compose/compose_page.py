@@ -51,6 +51,7 @@ class Page:
         ports = {
             "10000": PORT,
             "10443": TLS_PORT,
+            "10092": os.environ["CONSOLE_PORT"],
             "9090": os.environ["PROMETHEUS_PORT"],
             "3000": os.environ["GRAFANA_PORT"],
         }

@@ -15,14 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-#: The directory that the stack runs from (a copy: the document in it is edited), and the compose command.
+#: The directory that the stack runs from (a copy), and the compose command.
 CHECKOUT = Path(sys.argv[1]).resolve()
 COMPOSE = sys.argv[2:]
 PORT, TLS_PORT = os.environ["PORT"], os.environ["TLS_PORT"]
 PROMETHEUS = f"http://127.0.0.1:{os.environ['PROMETHEUS_PORT']}"
 GRAFANA = f"http://127.0.0.1:{os.environ['GRAFANA_PORT']}"
 GATEWAY = f"http://127.0.0.1:{PORT}"
-DOCUMENT = CHECKOUT / "envoy" / "gateway.json"
 CREDENTIALS = CHECKOUT / "envoy" / "credentials"
 
 sys.dont_write_bytecode = True
@@ -34,7 +33,7 @@ LINES = demo.curl_lines(GATEWAY, simulated=True)
 #: The same without the simulator's pauses.
 QUICK = demo.curl_lines(GATEWAY, simulated=False)
 #: What runs all the time, without the profile `scale` and with it.
-SERVICES = ["envoy", "render", "upstream", "upstream-2", "upstream-3", "prometheus", "grafana"]
+SERVICES = ["gateway", "prometheus", "grafana"]
 SCALE = ["ratelimit", "redis"]
 
 
@@ -97,19 +96,6 @@ def clients(*lines: str) -> Iterator[list[int]]:
             thread.join(60)
 
 
-def edit(content: bytes) -> None:
-    """The document, as most editors write it: in place."""
-    DOCUMENT.write_bytes(content)
-
-
-def replace(file: Path, content: bytes) -> None:
-    """Written beside it, then renamed: what is asked for with credentials."""
-    part = file.with_name("new")
-    part.write_bytes(content)
-    part.chmod(0o644)
-    part.rename(file)
-
-
 def used(echo: str) -> str:
     """The credential that a request reached the upstream with."""
     headers = dict(curl(echo).json.get("headers", []))
@@ -118,7 +104,9 @@ def used(echo: str) -> str:
 
 def ledger() -> list[dict[str, Any]]:
     """All lines so far."""
-    return [json.loads(line) for line in output("envoy").splitlines() if line.startswith("{")]
+    text = run(COMPOSE, "exec", "-T", "gateway", "cat", "/data/ledger/ledger.jsonl")
+    # The last line may be under way.
+    return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("}\n")]
 
 
 def output(name: str) -> str:

@@ -5,7 +5,7 @@
 #   tests/compose/run.sh --stand-in   as root, where no image can be pulled: starts a Docker of its own, in namespaces of its
 #                                     own, with stand-ins for the images (stand_in.sh)
 #
-# PORT, TLS_PORT, PROMETHEUS_PORT and GRAFANA_PORT choose other ports (PORT + 1 is used as well), COMPOSE another command
+# PORT, TLS_PORT, CONSOLE_PORT, PROMETHEUS_PORT and GRAFANA_PORT choose other ports (PORT + 1 is used as well), COMPOSE another command
 # ("docker compose" or "docker-compose"), PYTHON one that has the SDKs of tests/e2e/requirements.txt. Everything that is
 # started here is ended here, and every step has a time limit.
 set -euo pipefail
@@ -35,7 +35,8 @@ if test -z "${COMPOSE-}"; then
 fi
 read -ra compose <<<"$COMPOSE"
 "${compose[@]}" version >/dev/null || die "$COMPOSE is not there."
-export PORT=${PORT:-10000} TLS_PORT=${TLS_PORT:-10443} PROMETHEUS_PORT=${PROMETHEUS_PORT:-9090} GRAFANA_PORT=${GRAFANA_PORT:-3000}
+export PORT=${PORT:-10000} TLS_PORT=${TLS_PORT:-10443} CONSOLE_PORT=${CONSOLE_PORT:-10092}
+export PROMETHEUS_PORT=${PROMETHEUS_PORT:-9090} GRAFANA_PORT=${GRAFANA_PORT:-3000}
 python=${PYTHON:-python3}
 "$python" -c 'import anthropic, openai' || die "$python has no SDKs. Call this by \`make compose-test\`, or give another PYTHON."
 # Nothing of the caller's: whoever has a proxy for the world has none for loopback.

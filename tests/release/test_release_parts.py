@@ -156,36 +156,31 @@ def service(text: str, name: str) -> str:
     return "".join(line + "\n" for line in block.splitlines() if not line.lstrip().startswith("#"))
 
 
-def words(block: str, key: str) -> list[str]:
-    """A list of words that a service has under this key, in either of YAML's forms."""
-    (inline,) = re.findall(rf"^    {key}: \[(.*)\]$", block, re.MULTILINE) or [None]
-    if inline is not None:
-        return [word.strip().strip('"') for word in inline.split(",")]
-    (lines,) = re.findall(rf"^    {key}:.*\n((?:      - .*\n)+)", block, re.MULTILINE)
-    return [line.strip()[2:] for line in lines.splitlines()]
+def test_the_compose_bundle_is_the_repositorys_gateway() -> None:
+    """Commands, ports, volumes and rights are the same; the image's base, networks and the demonstration are not."""
+    texts = [(ROOT / file).read_text() for file in ("docker-compose.yaml", "release/compose/docker-compose.yaml")]
+    common = re.compile(r"^    <<: \*service\n", re.MULTILINE)
+    (anchor,) = re.findall(r"^x-service: &service\n((?:  .*\n)+)", texts[0], re.MULTILINE)
+    spread = "".join(f"  {line}\n" for line in anchor.splitlines() if not line.lstrip().startswith("#"))
+    ours, theirs = (common.sub(lambda _: spread, service(text, "gateway")) for text in texts)
+    own = re.compile(r"^    (?:build:\n(?:      .*\n)+|image: .*\n|networks: .*\n)", re.MULTILINE)
+    assert "TRILANE_DEMO:-true}" in ours and "TRILANE_DEMO:-false}" in theirs
+    assert own.sub("", ours).replace("TRILANE_DEMO:-true}", "TRILANE_DEMO:-false}") == own.sub("", theirs)
 
 
 def test_the_compose_bundle_fits_the_release() -> None:
     text = (ROOT / "release/compose/docker-compose.yaml").read_text()
-    dockerfile = (ROOT / "Dockerfile").read_text()
-    envoy, publish, render = (service(text, name) for name in ("envoy", "publish", "render"))
-    (stock,) = re.findall(r"^ARG ENVOY_IMAGE=(.+)$", dockerfile, re.MULTILINE)
-    assert f"    image: {stock}\n" in envoy
-    (entrypoint,) = re.findall(r"^ENTRYPOINT (\[.*envoy\.yaml.*\])$", dockerfile, re.MULTILINE)
-    assert words(envoy, "entrypoint") == json.loads(entrypoint)
-    assert "    image: &command trilane/command:@VERSION@\n" in publish and "    image: *command\n" in render
-    watching = [word for word in words(render, "command") if word != "--watch"]
-    assert words(publish, "command") == watching, "both do the same, one of them once"
-    # What is mounted from beside the bundle is in the release, under that name.
-    placed = {*dist.COPIED.values(), "trilane.wasm"}
-    mounted = [volume.split(":")[0][3:] for volume in words(envoy, "volumes") if volume.startswith("../")]
-    assert mounted and set(mounted) <= placed
-    # As the command prints it, without clusters of the demo: those are in the annotated original.
-    assert "./envoy.yaml:/etc/trilane/envoy.yaml:ro" in [volume.split(" #")[0] for volume in words(envoy, "volumes")]
-    assert not any("envoy/envoy.yaml" in volume for volume in words(envoy, "volumes"))
-    ours = service((ROOT / "docker-compose.yaml").read_text(), "envoy")
-    health = re.compile(r"^    healthcheck:.*\n(?:      .*\n)+", re.MULTILINE)
-    assert health.findall(envoy) == health.findall(ours) != []
+    ours, theirs = ((ROOT / file).read_text() for file in ("Dockerfile", "release/compose/Dockerfile"))
+    common = "# From here on as in "
+    assert ours.partition(common)[2].partition("\n")[2] == theirs.partition(common)[2].partition("\n")[2] != ""
+    (stock,) = re.findall(r"^ARG ENVOY_IMAGE=(.+)$", ours, re.MULTILINE)
+    assert f"ARG ENVOY_IMAGE={stock}\n" in theirs and f"{{ENVOY_IMAGE:-{stock}}}" in text
+    assert "      context: ../bin\n      dockerfile: ../compose/Dockerfile\n" in text
+    assert dist.COPIED["release/compose/Dockerfile"] == "compose/Dockerfile"
+    copied = re.findall(r"^COPY (?!--from)(.*) /$", theirs, re.MULTILINE)
+    assert copied == ["trilane trilane-arm64"], "the files of bin/"
+    mounted = re.findall(r"^      - \.\.?/", text, re.MULTILINE)
+    assert not mounted, "nothing of the release is mounted"
 
 
 @pytest.mark.parametrize("file", ["docker-compose.yaml", "release/compose/docker-compose.yaml"])
@@ -201,9 +196,9 @@ def test_ports_are_published_on_loopback(file: str) -> None:
 def test_git_ignores_what_the_page_on_compose_puts_into_the_clone() -> None:
     text = (ROOT / "docs/compose.md").read_text()
     commands = "".join(re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
-    made = set(re.findall(r">+ ([\w./-]+)", commands))
+    made = set(re.findall(r">+ ([\w./-]+)$", commands, re.MULTILINE))
     made |= {f"{directory}/any" for directory in re.findall(r"=\./([\w/]+)", commands)}
-    assert {".env", "key_new.txt", "certs/any", "mine/credentials/any"} <= made
+    assert {".env", "key_new.json", "certs/any", "mine/any", "sealing.keys"} <= made
     ignored = subprocess.run(["git", "check-ignore", *made], cwd=ROOT, capture_output=True, text=True, check=False).stdout
     assert made == set(ignored.split()), "secrets must not be committed by accident"
 
@@ -211,7 +206,7 @@ def test_git_ignores_what_the_page_on_compose_puts_into_the_clone() -> None:
 def test_compose_names_the_base_images_of_the_dockerfile() -> None:
     ours = re.findall(r"^ARG (\w+_IMAGE)=(.+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
     composed = (ROOT / "docker-compose.yaml").read_text()
-    assert dict(ours) == dict(re.findall(r'^  (\w+_IMAGE): "\$\{\1:-(.+)\}"$', composed, re.MULTILINE)) != {}
+    assert dict(ours) == dict(re.findall(r'^ +(\w+_IMAGE): "\$\{\1:-(.+)\}"$', composed, re.MULTILINE)) != {}
     images = [image for _, image in ours] + re.findall(r'image: "\$\{\w+_IMAGE:-(.+?)\}"', composed)
     assert len(images) == 7
     for image in images:

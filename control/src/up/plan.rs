@@ -113,6 +113,11 @@ impl Plan {
     pub fn new(args: UpArgs) -> Result<Self, Failure> {
         let root = absolute(args.data.directory()?.root())?;
         let data = DataDirectory::new(root);
+        // Not by clap, for which a variable that says `false` is there as well.
+        if args.settings.console && args.settings.console_url.is_some() {
+            let text = "the console is either here (--console) or elsewhere (--console-url): leave one of them out";
+            return Err(Failure::Usage(text.to_owned()));
+        }
         let settings = args.settings.or(file::read(&data)?);
         let envoy = EnvoyProgram::find(settings.envoy.as_deref(), &data)?;
         let document = match settings.document {

@@ -114,12 +114,7 @@ pub struct UpSettings {
     pub metrics_port: Option<u16>,
 
     /// Take document and keys from the console at this address, and send it the ledger
-    #[arg(
-        long,
-        value_name = "URL",
-        env = "TRILANE_CONSOLE_URL",
-        conflicts_with = "console"
-    )]
+    #[arg(long, value_name = "URL", env = "TRILANE_CONSOLE_URL")]
     pub console_url: Option<ConsoleUrl>,
 
     /// Trust the certificate authorities in this file for that console instead of the system's

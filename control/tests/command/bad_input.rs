@@ -280,6 +280,13 @@ fn up_says_what_is_in_the_way() {
             "--host: localhost is no address; name one of this machine, such as 0.0.0.0",
         ),
         (
+            "a console here and elsewhere",
+            |_| {},
+            &["--console", "--console-url", "https://console.example.com"],
+            2,
+            "the console is either here (--console) or elsewhere (--console-url): leave one of them out",
+        ),
+        (
             "an address of another machine",
             |_| {},
             &["--host", "192.0.2.1"],

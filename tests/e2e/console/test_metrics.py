@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 from pathlib import Path
 
+import httpx
 import pytest
 from console_metrics import AGENT_METRICS, CONSOLE_METRICS, alert_metrics
 from e2e.console.running import Console, ask
@@ -48,6 +51,26 @@ def test_one_page_on_one_machine(tmp_path: Path) -> None:
         assert scraped.value("trilane_console_requests_total", **{"class": "feed", "status": "200"}) > 0
         for secret in (key[0], "key_", "tlc-", "tle-"):
             assert secret not in scraped.text
+
+
+def test_envoys_page_of_metrics_is_beside_them_and_no_other_of_its_pages(tmp_path: Path) -> None:
+    with Up(tmp_path / "data", "--demo", "--metrics-host", "127.0.0.7") as up:
+        assert up.metrics.startswith("http://127.0.0.7:")
+        assert ask(up.url, "trilane-demo-b") == 200
+        page = httpx.get(f"{up.metrics}/stats/prometheus", trust_env=False)
+        assert page.headers["content-type"].startswith("text/plain; version=0.0.4")
+        assert re.search(r"^trilane_config_generation\{?.* 1$", page.text, re.MULTILINE), page.text[:2000]
+        assert "envoy_http_downstream_rq_total" in page.text and "trilane-demo-b" not in page.text
+        for path in ("/", "/stats", "/config_dump", "/certs", "/stats/prometheus/"):
+            assert httpx.get(f"{up.metrics}{path}", trust_env=False).status_code == 404, path
+        assert httpx.post(f"{up.metrics}/quitquitquit", trust_env=False).status_code == 404
+        # Without Envoy there is nothing to pass on.
+        (envoy,) = up.envoys
+        os.kill(envoy, signal.SIGSTOP)
+        try:
+            assert httpx.get(f"{up.metrics}/stats/prometheus", timeout=20, trust_env=False).status_code == 502
+        finally:
+            os.kill(envoy, signal.SIGCONT)
 
 
 def test_what_alerts_read_moves(tmp_path: Path, document: Path) -> None:

@@ -7,8 +7,9 @@ import os
 import signal
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
+import httpx
 from e2e.console.running import Api, ask, told_by_files
 from e2e.up.running import Up
 from waiting import until
@@ -56,6 +57,25 @@ def test_the_life_of_a_key(tmp_path: Path) -> None:
         ledger = told_by_files(up.ledger)
         assert ledger["ann-1"][0] >= 4
         until(lambda: console.usage().get("ann-1") == told_by_files(up.ledger)["ann-1"], 10)
+
+
+def test_a_console_in_a_container_takes_connections_of_its_host_alone(tmp_path: Path) -> None:
+    """The addresses of loopback stand for those of a container's network."""
+
+    def asked_from(address: str) -> Optional[int]:
+        url = f"{console.url}/healthz"
+        with httpx.Client(transport=httpx.HTTPTransport(local_address=address), timeout=10) as client:
+            try:
+                return client.get(url).status_code
+            except httpx.TransportError:
+                return None
+
+    with Up(tmp_path / "data", *OPTIONS, "--console-peer", "127.0.0.9") as up:
+        console = api(up)
+        assert {each: asked_from(each) for each in ("127.0.0.1", "127.0.0.9", "127.0.0.8")} == {"127.0.0.1": 200, "127.0.0.9": 200, "127.0.0.8": None}
+        up.until("a connection from 127.0.0.8 was closed: only 127.0.0.1, ::1, 127.0.0.9 may connect")
+        key = console.new_key("ann-1", "b-official")
+        until(lambda: ask(up.url, key) == 200, 10)
 
 
 def lines_of(up: Up, key: str) -> list[dict[str, Any]]:
