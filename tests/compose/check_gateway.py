@@ -25,7 +25,6 @@ from compose_tools import (
     eventually,
     healthy,
     inspect,
-    ledger,
     output,
     run,
     service,
@@ -128,28 +127,25 @@ def _secure(line: str) -> str:
 
 
 def credentials(page: Page) -> None:
-    """By rename, without a lost request."""
+    """By rename, without a lost request; and none, for which each worker loses one at most."""
     line = LINES[0]
     echo = f"{line} -H 'x-sim-echo: 1'"
     value = used(echo)
-    check(f"the upstream got an account's credential, {value}", value.startswith("simulated-credential-of-a-official-"))
+    check(f"the upstream got an account's credential, {value}", value == "simulated-credential-of-a-official-1")
+    put = "umask 077 && cat > /data/credentials/new && mv /data/credentials/new /data/credentials/a-official-1"
     with clients(line) as answers:
         page.run("Credentials")
-        eventually("a credential replaced by the page's command: used", lambda: used(echo) == "the-new-credential", 10)
-        put = "cat > /data/credentials/new && mv /data/credentials/new /data/credentials/a-official-1"
-        exec_gateway("sh", "-c", f"umask 077 && printf '\\n' | {put}")
-        eventually(
-            "no credential in the file: another account's", lambda: used(echo) not in ("", "the-new-credential"), 10
-        )
-        exec_gateway("sh", "-c", f"umask 077 && echo simulated-credential-of-a-official-1 | {put}")
-        eventually(
-            "the first credential again: used again", lambda: used(echo) == "simulated-credential-of-a-official-1", 40
-        )
-    check(
-        f"... and meanwhile {len(answers)} requests, each with {set(answers)}",
-        set(answers) == {200} and len(answers) > 20,
-    )
-    eventually("the ledger has the failed attempts, and who answered instead", _failed_over, 20)
+        eventually("replaced by the page's command: used", lambda: used(echo) == "the-new-credential", 10)
+    check(f"... and meanwhile {len(answers)} requests, each with {set(answers)}", set(answers) == {200})
+    with clients(line) as answers:
+        exec_gateway("sh", "-c", f"echo | ({put})")
+        eventually("none in the file: another account's", lambda: used(echo) not in ("", "the-new-credential"), 10)
+    lost = [status for status in answers if status != 200]
+    check(f"... and meanwhile {len(answers)} requests, without an answer {lost}", len(lost) <= 2 and set(lost) <= {502})
+    with clients(line) as answers:
+        exec_gateway("sh", "-c", f"echo {value} | ({put})")
+        eventually("the first one again: used again", lambda: used(echo) == value, 40)
+    check(f"... and meanwhile {len(answers)} requests, each with {set(answers)}", set(answers) == {200})
 
 
 def document_in_a_file(page: Page) -> None:
@@ -198,13 +194,3 @@ def logs(secrets: list[str]) -> None:
 def exec_gateway(*command: str) -> str:
     """In the gateway's container."""
     return run(COMPOSE, "exec", "-T", "gateway", *command)
-
-
-def _failed_over() -> bool:
-    """Is there a failed attempt at the account without a credential, and was each such request answered by another?"""
-    failed = [
-        line
-        for line in ledger()
-        if any(one["account"] == "a-official-1" for one in line.get("trilane.tries.failed", ()))
-    ]
-    return bool(failed) and all(line["trilane.account"] != "a-official-1" for line in failed)

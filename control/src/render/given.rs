@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use trilane::config::account::Account;
-use trilane_console::credentials::{CredentialDestination, is_name};
+use trilane_console::credentials::is_name;
 
 use super::paths::Paths;
 use crate::watched_files::WatchedFiles;
@@ -18,15 +18,19 @@ pub struct GivenFile {
     pub file: PathBuf,
 }
 
-/// That of an account. `None`: the console has none for where the account goes, so a file that the operator put there counts.
+/// That of an account, for the destination of this name. `None`: the console has none for where the account goes, so a file that the operator put there counts.
 /// An empty file, whose credential was taken back, counts only where there is no other.
-pub fn find(paths: &Paths, account: &Account, seen: &mut WatchedFiles) -> Option<GivenFile> {
+pub fn find(
+    paths: &Paths,
+    account: &Account,
+    destination: &str,
+    seen: &mut WatchedFiles,
+) -> Option<GivenFile> {
     let directory = paths.given.as_ref()?;
     if !is_name(&account.credential) {
         return None;
     }
-    let destination = CredentialDestination::of(account).label();
-    let file = directory.join(&destination).join(&account.credential);
+    let file = directory.join(destination).join(&account.credential);
     seen.note(&file);
     let is_empty = fs::metadata(&file).ok()?.len() == 0;
     if is_empty {
@@ -36,5 +40,8 @@ pub fn find(paths: &Paths, account: &Account, seen: &mut WatchedFiles) -> Option
             return None;
         }
     }
-    Some(GivenFile { destination, file })
+    Some(GivenFile {
+        destination: destination.to_owned(),
+        file,
+    })
 }

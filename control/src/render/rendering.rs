@@ -120,7 +120,9 @@ impl Renderer<'_> {
         let proxy = proxy.map(|proxy| (proxy, self.proxy(source, i, account, proxy)));
         let label = label::account(&source.group, &account.id);
         let at = source.place(i, "credential");
-        let given = given::find(self.paths, account, self.seen);
+        let destination = source.given_for.get(i);
+        let given = destination
+            .and_then(|destination| given::find(self.paths, account, destination, self.seen));
         let (secret, file, credential) = match given {
             Some(GivenFile { destination, file }) => (
                 label::account_given(&source.group, &account.id, &destination),

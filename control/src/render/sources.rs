@@ -7,6 +7,7 @@ use std::rc::Rc;
 use trilane::config::account::Accounts;
 use trilane::config::document_hash;
 use trilane::config::policy::GroupKind;
+use trilane_console::credentials::CredentialDestination;
 
 use super::findings::Findings;
 use crate::destination::Destination;
@@ -24,6 +25,8 @@ pub struct SourceGroup {
     pub accounts: Rc<Accounts>,
     /// The URLs of each account.
     pub destinations: Vec<Destination>,
+    /// Where the credentials of each account may be sent, by the document as it was written: by that name a console gives them.
+    pub given_for: Vec<String>,
 }
 
 impl SourceGroup {
@@ -48,8 +51,17 @@ pub fn read(
     match fs::read(file) {
         Ok(bytes) => {
             let number = document_hash::of_text(&bytes);
-            let bytes = with_aliases(bytes, aliases);
-            let (sources, document) = of_document(&bytes, &name.to_string(), findings);
+            let name = name.to_string();
+            if aliases.is_empty() {
+                let (sources, document) = of_document(&bytes, &name, findings);
+                return (sources, document, number);
+            }
+            let aliased = with_aliases(bytes.clone(), aliases);
+            let (mut sources, document) = of_document(&aliased, &name, findings);
+            let (written, _) = of_document(&bytes, &name, &mut Findings::default());
+            for (source, written) in sources.iter_mut().zip(written) {
+                source.given_for = written.given_for;
+            }
             (sources, document, number)
         }
         Err(error) => {
@@ -104,10 +116,50 @@ fn of_document(bytes: &[u8], name: &str, findings: &mut Findings) -> (Vec<Source
             sources.push(SourceGroup {
                 group: source.group.clone(),
                 destinations: Destination::of_source(source, &at),
+                given_for: given_for(accounts),
                 at,
                 accounts: Rc::clone(accounts),
             });
         }
     }
     (sources, resolved.text)
+}
+
+fn given_for(accounts: &Accounts) -> Vec<String> {
+    let each = accounts.accounts.iter().map(CredentialDestination::of);
+    each.map(|destination| destination.label()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stand_in_has_the_credential_of_what_it_stands_for() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("gateway.json");
+        let text = r#"{"currency": "USD", "keys": [], "groups": [{
+            "id": "s", "protocol": "A", "clients": "current", "multiplier": "1.0000",
+            "accounts": [
+                {"id": "one", "url": "http://upstream:9101", "credential": "one"},
+                {"id": "two", "url": "http://other:9101", "credential": "two"}
+            ],
+            "models": [{"id": "m", "free": true}]
+        }]}"#;
+        fs::write(&file, text).unwrap();
+        let read = |aliases: &[(String, String)]| {
+            let mut findings = Findings::default();
+            let mut seen = WatchedFiles::default();
+            let (sources, ..) = read(&file, aliases, &mut findings, &mut seen);
+            assert!(findings.problems.is_empty(), "{:?}", findings.problems);
+            let [source] = <[SourceGroup; 1]>::try_from(sources).unwrap();
+            source
+        };
+        let aliases = [("upstream:9101".to_owned(), "127.0.0.1:5".to_owned())];
+        let (written, aliased) = (read(&[]), read(&aliases));
+        let site = |source: &SourceGroup| source.accounts.accounts[0].origin.site();
+        assert_ne!(site(&written), site(&aliased));
+        assert_eq!(written.given_for, aliased.given_for);
+        assert_ne!(written.given_for[0], written.given_for[1]);
+    }
 }
