@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use trilane_console::metrics::RelayedPage;
 
-use super::prepare::Prepared;
+use super::prepare::PreparedGateway;
 use crate::envoy_admin::{Admin, METRICS};
 use crate::failure::Failure;
 use crate::metrics_listener::MetricsListener;
@@ -19,7 +19,7 @@ const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// # Errors
 /// The address that was said cannot be listened on.
 pub async fn serve(
-    gateway: &Prepared,
+    gateway: &PreparedGateway,
     warnings: Arc<AtomicU64>,
 ) -> Result<Option<MetricsListener>, Failure> {
     let address = &gateway.plan.metrics;
