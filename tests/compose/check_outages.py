@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 from check_metrics import TARGETS, targets, value
