@@ -77,11 +77,20 @@ def _envoy() -> None:
 
 
 def _kept() -> tuple[int, dict[str, tuple[int, str]]]:
-    """The lines of the ledger, and what the console has of them, once it has all."""
-    eventually(
-        "the console has the whole ledger", lambda: sum(each[0] for each in usage().values()) == len(ledger()), 60
-    )
+    """The lines of the ledger, and what the console has of them, once it says the same as `trilane usage` of the file."""
+    eventually("the console has the ledger, to the last digit", lambda: _of_keys(usage()) == _told_by_file(), 60)
     return len(ledger()), usage()
+
+
+def _told_by_file() -> dict[str, tuple[int, str]]:
+    rows = ["trilane", "usage", "--by", "key", "--format", "json", "/data/ledger/ledger.jsonl"]
+    said = json.loads(run(COMPOSE, "exec", "-T", "gateway", *rows))["rows"]
+    return _of_keys({row["key"]: (row["requests"], row["charge"]) for row in said})
+
+
+def _of_keys(sums: dict[str, tuple[int, str]]) -> dict[str, tuple[int, str]]:
+    """Without the requests of nobody."""
+    return {key: each for key, each in sums.items() if key}
 
 
 def _nothing_is_lost(before: tuple[int, dict[str, tuple[int, str]]]) -> None:
