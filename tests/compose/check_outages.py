@@ -78,7 +78,11 @@ def _envoy() -> None:
 
 def _kept() -> tuple[int, dict[str, tuple[int, str]]]:
     """The lines of the ledger, and what the console has of them, once it says the same as `trilane usage` of the file."""
-    eventually("the console has the ledger, to the last digit", lambda: _of_keys(usage()) == _told_by_file(), 60)
+    deadline = time.monotonic() + 60
+    while _of_keys(usage()) != _told_by_file() and time.monotonic() < deadline:
+        time.sleep(0.5)
+    ours, theirs = _of_keys(usage()), _told_by_file()
+    check(f"the console has the ledger, to the last digit: {ours}, and the file {theirs}", ours == theirs)
     return len(ledger()), usage()
 
 

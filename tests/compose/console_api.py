@@ -41,5 +41,10 @@ def publish(change: Callable[[dict[str, Any]], None]) -> httpx.Response:
 
 def usage() -> dict[str, tuple[int, str]]:
     """Requests and charges by key."""
-    items = call("GET", "/usage?by=key&limit=500").json()["items"]
-    return {item["values"]["key"]: (item["counts"]["requests"], item["charge"]) for item in items}
+    found: dict[str, tuple[int, str]] = {}
+    # What has no price, such as a list of models, is in no currency and so in a row of its own, without a charge.
+    for item in call("GET", "/usage?by=key&limit=500").json()["items"]:
+        key = item["values"]["key"]
+        requests, charge = found.get(key, (0, "0"))
+        found[key] = (requests + item["counts"]["requests"], item["charge"] if item["currency"] else charge)
+    return found
