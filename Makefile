@@ -366,6 +366,7 @@ bench-console: programs envoy postgres venv ## lines a second into both engines,
 	@CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 $(if $(SHORT),TRILANE_BENCH_SHORT=1) \
 		$(CARGO) test $(LOCKED) --quiet --release --package trilane-console --test console speed:: -- --ignored --nocapture --test-threads 1
 	@PYTHONPATH=envoy:tests/runner:tests $(VENV)/bin/python tests/bench/console/changes.py $(if $(SHORT),--short)
+	@PYTHONPATH=envoy:tests/runner:tests $(VENV)/bin/python tests/bench/console/budgets.py $(if $(SHORT),--short)
 
 # Not part of `test`.
 .PHONY: drills

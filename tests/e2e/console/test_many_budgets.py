@@ -1,0 +1,42 @@
+"""Ten thousand budgets over three Envoys hold while all spend at once and keys are revoked."""
+
+from __future__ import annotations
+
+import random
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from e2e.console.many_budgets import ENVOYS, LATEST, Connection, Sent, fleet
+from e2e.console.running import until
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("count", [10_000])
+def test_many_budgets(tmp_path: Path, count: int) -> None:
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    with fleet(tmp_path, count) as made:
+        idle = [made.revoke() for _ in range(5)]
+        everything = [Sent(envoy, key) for envoy in range(ENVOYS) for key in range(count)]
+        chance.shuffle(everything)
+        with made.revoking() as busy:
+            assert made.send(iter(everything)) == {200: len(everything)}
+        print(f"revoked in {min(idle):.3f} to {max(idle):.3f} s, and in {min(busy):.3f} to {max(busy):.3f} s of {len(busy)} while all spend")
+        # Each Envoy has seen a third of a budget, and all know that it is spent.
+        last = [(envoy, made.keys[key]) for envoy, key in everything[-10 * ENVOYS :]]
+        for envoy, key in last:
+            until(lambda to=Connection(made.ups[envoy].url), key=key: to.is_spent(key), LATEST)
+        assert made.send(Sent(chance.randrange(ENVOYS), key) for key in range(count)) == {429: count}
+        # One that begins anew has forgotten none.
+        made.ups[0].stop()
+        made.ups[0].start()
+        until(lambda: Connection(made.ups[0].url).is_spent(made.keys[0]), LATEST)
+        assert made.send(Sent(0, key) for key in range(count)) == {429: count}
+        spent = made.spent()
+        assert {spent[f"budgeted-{key}"] for key in range(count)} == {made.one * ENVOYS}
+        # The console has the same, and took in each line once.
+        for key in chance.sample(range(count), 20):
+            items = made.api.get(f"/usage?key=budgeted-{key}")["items"]
+            assert sum(Decimal(item["charge"]) for item in items if item["charge"]) == made.one * ENVOYS, items
