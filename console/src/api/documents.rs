@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::caller::Caller;
+pub use super::document_reach::DocumentReach;
+use super::document_reach::FleetReports;
 use super::paging::{ItemPage, PageParams};
 use super::parts::{Body, InPath, Params, etag, if_match};
 use super::problem::ApiProblem;
@@ -31,6 +33,9 @@ pub struct DocumentHead {
     pub(crate) again: Option<i64>,
     /// When.
     pub(crate) published_at: String,
+    /// How far it has come. Absent where it has been published just now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reach: Option<DocumentReach>,
 }
 
 /// A published document.
@@ -60,15 +65,37 @@ pub fn head(document: &PublishedDocument) -> DocumentHead {
         note: document.note.clone(),
         again: document.again,
         published_at: moment(document.published_at),
+        reach: None,
     }
 }
 
-fn answer(document: PublishedDocument) -> Response {
+async fn answer(
+    state: &ConsoleState,
+    document: Option<PublishedDocument>,
+) -> Result<Response, ApiProblem> {
+    let document = document.ok_or_else(ApiProblem::not_found)?;
     let view = DocumentView {
-        head: head(&document),
+        head: DocumentHead {
+            reach: Some(reach(state, &document).await?),
+            ..head(&document)
+        },
         body: document.body,
     };
-    (etag(document.version), Json(view)).into_response()
+    Ok((etag(document.version), Json(view)).into_response())
+}
+
+/// How far a document has come.
+///
+/// # Errors
+/// Those of the database.
+pub(crate) async fn reach(
+    state: &ConsoleState,
+    document: &PublishedDocument,
+) -> Result<DocumentReach, ApiProblem> {
+    let mut transaction = state.store.read().await?;
+    let reports = FleetReports::read(&mut transaction).await?;
+    transaction.rollback().await;
+    Ok(reports.of(&document.etag))
 }
 
 /// Every version, the latest first, without its text.
@@ -82,11 +109,15 @@ pub async fn list(
     let before: i64 = page.after()?.unwrap_or(i64::MAX);
     let mut transaction = state.store.read().await?;
     let history = documents::history(&mut transaction, before, limit.to_fetch()).await?;
+    let reports = FleetReports::read(&mut transaction).await?;
     transaction.rollback().await;
     let page = limit.page(
         history,
         |document| document.version,
-        |document| head(&document),
+        |document| DocumentHead {
+            reach: Some(reports.of(&document.etag)),
+            ..head(&document)
+        },
     );
     Ok(Json(page))
 }
@@ -96,7 +127,7 @@ pub async fn list(
     responses((status = 200, body = DocumentView, headers(("etag" = String)))))]
 pub async fn current(State(state): State<ConsoleState>) -> Result<Response, ApiProblem> {
     let document = in_force(&state).await?;
-    document.map(answer).ok_or_else(ApiProblem::not_found)
+    answer(&state, document).await
 }
 
 /// The version in force, if there is one.
@@ -134,7 +165,7 @@ pub async fn get(
     InPath(version): InPath<i64>,
 ) -> Result<Response, ApiProblem> {
     let document = self::version(&state, version).await?;
-    document.map(answer).ok_or_else(ApiProblem::not_found)
+    answer(&state, document).await
 }
 
 /// Publishes an older version again: it is the newest then.

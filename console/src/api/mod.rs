@@ -10,6 +10,7 @@ pub(crate) mod audit;
 pub(crate) mod budgets;
 mod caller;
 pub(crate) mod credentials;
+mod document_reach;
 pub(crate) mod documents;
 pub(crate) mod drafts;
 pub(crate) mod envoys;

@@ -166,3 +166,18 @@ pub async fn list(
     });
     Ok(rows.into_iter().map(of).collect())
 }
+
+/// What was said last of each Envoy whose agent has enrolled and was not revoked.
+///
+/// # Errors
+/// Those of the database.
+pub async fn reports(transaction: &mut Transaction) -> Result<Vec<Option<String>>, StoreError> {
+    Ok(on_either!(transaction, connection => {
+        sqlx::query_scalar(
+            "SELECT report FROM envoys JOIN people ON people.id = envoys.id \
+             WHERE enrolled_at IS NOT NULL AND NOT disabled",
+        )
+        .fetch_all(connection)
+        .await?
+    }))
+}

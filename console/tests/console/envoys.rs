@@ -10,6 +10,7 @@ use trilane_console::store::audit::Actor;
 use crate::api::Api;
 use crate::database::on_both;
 use crate::ledger::line;
+use crate::lives::{PRICES, document, publish};
 
 async fn enrol(api: &Api, token: &Value) -> (u16, String) {
     let body = json!({"token": token});
@@ -60,6 +61,24 @@ on_both! {
         let shown = api.get(&admin, "/api/v1/envoys").await.expect(200);
         assert_eq!(shown["items"][0]["report"], report);
         assert!(shown["items"][0]["seen_at"].is_string());
+        let reach = || async {
+            let of = api.get(&admin, "/api/v1/documents").await.expect(200);
+            let (newest, before) = (of["items"][0]["reach"].clone(), of["items"][1]["reach"].clone());
+            let version = of["items"][0]["version"].as_i64().unwrap();
+            let one = api.get(&admin, &format!("/api/v1/documents/{version}")).await.expect(200);
+            assert_eq!(one["reach"], newest);
+            (newest, before)
+        };
+        // The first is what the agent has, the second what Envoy has in force.
+        for group in ["x", "y"] {
+            publish(&api, &admin, &document(group, PRICES)).await;
+        }
+        let all = api.get(&admin, "/api/v1/documents").await.expect(200);
+        let (newest, before) = (all["items"][0]["sha256"].clone(), all["items"][1]["sha256"].clone());
+        assert_eq!(reach().await.0, json!({"envoys": 1, "delivered": 0, "in_force": 0}));
+        put("edge-1", json!({"version": "0.2.0", "document": newest, "in_force": before})).await.expect(204);
+        let want = (json!({"envoys": 1, "delivered": 1, "in_force": 0}), json!({"envoys": 1, "delivered": 0, "in_force": 1}));
+        assert_eq!(reach().await, want);
 
         // Another enrolment makes the credential of before void, once it is used and not before.
         let again = api.post(&admin, "/api/v1/envoys/edge-1/enrolment", &Value::Null).await.expect(201);

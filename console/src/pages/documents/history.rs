@@ -7,7 +7,7 @@ use http::Method;
 
 use super::editing::if_match;
 use super::parsed;
-use crate::api::documents::{self, DocumentHead, PublishAgainBody};
+use crate::api::documents::{self, DocumentHead, DocumentReach, PublishAgainBody};
 use crate::api::paging::PageParams;
 use crate::api::parts::{Body, InPath, Params};
 use crate::api::{ApiProblem, ConsoleState, moment};
@@ -36,6 +36,7 @@ struct VersionPage {
     note: String,
     at: String,
     in_force: i64,
+    reach: DocumentReach,
     /// What publishing it again would change of what is in force; for the version in force: what it changed.
     changes: Vec<Difference>,
     text: String,
@@ -101,8 +102,10 @@ async fn show(
         differences(&text(current.as_ref()), &text(Some(&shown)))
     };
     let failed = !problems.is_empty();
+    let reach = documents::reach(state, &shown).await?;
     form_page(
         &VersionPage {
+            reach,
             shell: signed_in.shell(format!("Version {version}")),
             version,
             author: shown.author,
