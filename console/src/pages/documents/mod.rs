@@ -42,7 +42,9 @@ pub(super) fn parsed(body: &str) -> Option<Value> {
 
 /// A path with a query of these pairs.
 pub(super) fn path_with(path: &str, pairs: &[(&str, &str)]) -> String {
-    let mut query = form_urlencoded::Serializer::new(format!("{path}?"));
+    let start = format!("{path}?");
+    let length = start.len();
+    let mut query = form_urlencoded::Serializer::for_suffix(start, length);
     for (name, value) in pairs {
         query.append_pair(name, value);
     }
