@@ -1,39 +1,32 @@
 //! Teams: who is in them, and which keys their members may make by themselves.
 
+mod form;
+mod members;
+
 use askama::Template;
 use axum::extract::{Path, RawQuery, State};
 use axum::response::Response;
 use http::Method;
 
+pub use self::members::{confirm_leave, leave, set_member};
+
+use self::form::{TeamForm, allowance, fields_of, placed};
 use super::confirm::Confirm;
 use super::documents::path_with;
 use super::form::Fields;
-use super::keys::{once, terms};
+use super::keys::once;
 use super::{
     FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, allowed, done, form_page,
     page,
 };
-use crate::allowance::KeyAllowance;
+use crate::api::ConsoleState;
 use crate::api::paging::PageParams;
 use crate::api::parts::{Body, InPath, Params};
-use crate::api::team_members::{self, TeamMemberBody, TeamMemberView};
+use crate::api::team_members::{self, TeamMemberView};
 use crate::api::teams::{self, NewTeamBody, TeamChangeBody, TeamView};
-use crate::api::{ApiProblem, Caller, ConsoleState, key_models};
 
 /// The teams, or the members, of a page.
 const ROWS: u16 = 50;
-
-/// The fields of a team's form; `allowance` is what the API calls what lies below it.
-const FIELDS: [&str; 8] = [
-    "id",
-    "name",
-    "allowance",
-    "keys",
-    "groups",
-    "models",
-    "lifetime_days",
-    "limits",
-];
 
 /// A team, in a line.
 struct TeamLine {
@@ -67,41 +60,6 @@ struct TeamPage {
     member_problems: FieldProblems,
 }
 
-/// The form of a team, new or not.
-struct TeamForm {
-    action: String,
-    is_new: bool,
-    fields: Fields,
-    problems: FieldProblems,
-    groups: String,
-    names: Vec<&'static str>,
-    numbers: Vec<(String, &'static str)>,
-}
-
-impl TeamForm {
-    async fn new(
-        state: &ConsoleState,
-        action: String,
-        is_new: bool,
-        fields: Fields,
-        problems: FieldProblems,
-    ) -> Result<Self, PageProblem> {
-        let groups = key_models::groups(state).await?;
-        let groups: Vec<String> = groups.into_iter().map(|(id, _)| id).collect();
-        let numbers = terms::NUMBERS.map(|(name, title)| (format!("limits.{name}"), title));
-        let budgets = terms::BUDGETS.map(|(name, title)| (format!("limits.budget.{name}"), title));
-        Ok(Self {
-            action,
-            is_new,
-            fields,
-            problems,
-            groups: groups.join(", "),
-            names: FIELDS.to_vec(),
-            numbers: numbers.into_iter().chain(budgets).collect(),
-        })
-    }
-}
-
 /// The path of a team, or of what is done to it.
 fn path_of(id: &str, act: &str) -> String {
     // Ids are letters, digits and - _ . : only, which a path has as they are.
@@ -126,74 +84,6 @@ fn line(team: TeamView) -> TeamLine {
         ),
         team,
     }
-}
-
-/// The fields as they are for a team.
-fn fields_of(team: &TeamView) -> Fields {
-    let fields = Fields::default().with("name", &team.name);
-    let Some(allowance) = &team.allowance else {
-        return fields;
-    };
-    let days = allowance.lifetime_days.map(|days| days.to_string());
-    let fields = fields
-        .with("allow", "yes")
-        .with("keys", allowance.keys.to_string())
-        .with("groups", allowance.groups.join(", "))
-        .with(
-            "models",
-            allowance
-                .models
-                .iter()
-                .flatten()
-                .cloned()
-                .collect::<Vec<_>>()
-                .join(", "),
-        )
-        .with("lifetime_days", days.unwrap_or_default());
-    terms::with_limits(fields, allowance.limits.as_ref())
-}
-
-/// What a form allows; `None`: no keys.
-fn allowance(
-    fields: &Fields,
-    before: Option<&KeyAllowance>,
-    problems: &mut FieldProblems,
-) -> Option<KeyAllowance> {
-    if !fields.is_set("allow") {
-        return None;
-    }
-    let mut number = |name: &str| {
-        let typed = fields.given(name)?;
-        let number = typed.parse::<u32>().ok();
-        if number.is_none() {
-            problems.push(name, "must be a whole number");
-        }
-        number
-    };
-    let keys = number("keys").unwrap_or_default();
-    let lifetime_days = number("lifetime_days");
-    let groups = fields.get("groups").split([',', ' ']).map(str::trim);
-    let groups = groups.filter(|group| !group.is_empty());
-    let before = before.and_then(|before| before.limits.as_ref());
-    Some(KeyAllowance {
-        keys,
-        groups: groups.map(str::to_owned).collect(),
-        models: terms::models(fields),
-        limits: terms::limits(fields, before, problems),
-        lifetime_days,
-    })
-}
-
-/// What the API says of a team, at the fields of the form.
-fn placed(problem: ApiProblem) -> Result<FieldProblems, PageProblem> {
-    let below = problem.placed().to_vec();
-    let mut problems = FieldProblems::of(problem)?;
-    for placed in below {
-        if let Some(field) = placed.path.strip_prefix("allowance.") {
-            problems.push(field, &placed.reason);
-        }
-    }
-    Ok(problems)
 }
 
 async fn show_all(
@@ -389,76 +279,4 @@ pub async fn remove(
     let caller = sent.signed_in.api(Method::DELETE, "/api/v1/teams/{id}")?;
     teams::remove(State(state), caller, InPath(id)).await?;
     Ok(done("/teams", Notice::Removed))
-}
-
-/// The caller, who may change members, and of whom.
-fn member_of(
-    signed_in: &SignedIn,
-    method: Method,
-    id: &str,
-    fields: &Fields,
-) -> Result<(Caller, InPath<(String, String)>), PageProblem> {
-    let caller = signed_in.api(method, "/api/v1/teams/{id}/members/{person}")?;
-    let person = fields.get("person").to_owned();
-    Ok((caller, InPath((id.to_owned(), person))))
-}
-
-/// Adds a member, or says whether it is a manager.
-pub async fn set_member(
-    State(state): State<ConsoleState>,
-    Path(id): Path<String>,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
-    let SignedForm { signed_in, fields } = sent;
-    let (caller, of) = member_of(&signed_in, Method::PUT, &id, &fields)?;
-    let body = TeamMemberBody {
-        manager: fields.is_set("manager"),
-    };
-    match team_members::set(State(state.clone()), caller, of, Body(body)).await {
-        Ok(_) => Ok(done(&path_of(&id, ""), Notice::Saved)),
-        Err(problem) => {
-            let problems = FieldProblems::of(problem)?;
-            let sent = SentForms {
-                member: (fields, problems),
-                ..SentForms::default()
-            };
-            show_one(state, &signed_in, &id, sent).await
-        }
-    }
-}
-
-/// Asks whether a member is to leave.
-pub async fn confirm_leave(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
-    Path(id): Path<String>,
-    RawQuery(query): RawQuery,
-) -> Result<Response, PageProblem> {
-    let asked = Fields::parse(query.unwrap_or_default().as_bytes());
-    member_of(&signed_in, Method::DELETE, &id, &asked)?;
-    let team = find(&state, &signed_in, &id).await?;
-    let person = asked.get("person").to_owned();
-    page(&Confirm {
-        shell: signed_in.shell("Take the member out?"),
-        crumb: (team.name.clone(), path_of(&id, "")),
-        text: format!(
-            "{person} makes no more keys of {}. Keys that were made stay: disable those too where that is meant.",
-            team.name
-        ),
-        action: path_of(&id, "/leave"),
-        hidden: vec![("person", person)],
-        button: "Take out",
-        back: path_of(&id, ""),
-    })
-}
-
-/// Takes a member out.
-pub async fn leave(
-    State(state): State<ConsoleState>,
-    Path(id): Path<String>,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
-    let (caller, of) = member_of(&sent.signed_in, Method::DELETE, &id, &sent.fields)?;
-    team_members::remove(State(state), caller, of).await?;
-    Ok(done(&path_of(&id, ""), Notice::Removed))
 }
