@@ -209,6 +209,11 @@ pub async fn first_bytes(
     }))
 }
 
+/// Whether an attempt that ended so has failed.
+pub(crate) fn is_failure(end: &str) -> bool {
+    end != "answered" && end != "client_left"
+}
+
 /// How attempts at upstream accounts ended.
 #[utoipa::path(get, operation_id = "list_attempts", path = "/api/v1/attempts", tag = "usage", params(CountParams),
     responses((status = 200, body = AttemptsList)))]
@@ -228,7 +233,6 @@ pub async fn attempts(
     not_too_many(&rows)?;
     let items = gathered(rows).into_iter();
     let items = items.map(|((period, name), ended)| {
-        let is_failure = |end: &str| end != "answered" && end != "client_left";
         let failed = ended.iter().filter(|(end, _)| is_failure(end));
         AttemptsView {
             period,

@@ -44,6 +44,7 @@ PAGES: list[tuple[str, str, str]] = [
     ("document-old", "/documents/1", "admin"),
     ("document", "/documents/2", "admin"),
     ("accounts", "/accounts", "admin"),
+    ("accounts-none-failed", "/accounts?account=a-official-1&period=hour", "victor"),
     ("credential", "/accounts/credentials/a-official-1", "admin"),
     ("people", "/people", "admin"),
     ("people-of-a-viewer", "/people", "victor"),

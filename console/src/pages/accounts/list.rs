@@ -1,19 +1,23 @@
 //! The list of accounts, and tests of them.
 
 use askama::Template;
-use axum::extract::{Path, State};
+use axum::extract::{Path, RawQuery, State};
 use axum::response::Response;
 use http::Method;
 
 use super::TEST;
+use super::failures::FailureQuery;
 use super::in_force::{self, credential_state};
 use crate::api::ConsoleState;
 use crate::api::account_test::{self, AccountTestBody, VendorTestView};
 use crate::api::account_tests;
 use crate::api::credentials::{self, CredentialView};
 use crate::api::parts::{Body, InPath};
+use crate::pages::chart::Chart;
 use crate::pages::documents::AccountShown;
-use crate::pages::text::in_path;
+use crate::pages::documents::path_with;
+use crate::pages::form::Fields;
+use crate::pages::text::{self, in_path};
 use crate::pages::{PageProblem, PageShell, SignedForm, SignedIn, page};
 
 /// A group with its accounts.
@@ -33,6 +37,10 @@ struct AccountLine {
     tested: Option<VendorTestView>,
     /// Of the latest test before.
     latest: Option<LatestTest>,
+    /// How often it failed, and was asked, in the time of the chart.
+    failed: String,
+    /// What of its attempts failed when.
+    failures: String,
     /// Where a test of it is sent.
     test: String,
 }
@@ -42,6 +50,12 @@ struct AccountLine {
 struct AccountsPage {
     shell: PageShell,
     groups: Vec<GroupLines>,
+    /// `day` or `hour`.
+    period: &'static str,
+    /// The account whose failures are drawn, if it is one.
+    drawn: Option<String>,
+    /// None failed: nothing is drawn.
+    chart: Option<Chart>,
     others: Vec<CredentialView>,
     may_change: bool,
     may_test: bool,
@@ -59,8 +73,11 @@ struct LatestTest {
 pub async fn list(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
+    RawQuery(query): RawQuery,
 ) -> Result<Response, PageProblem> {
-    show(state, &signed_in, None).await
+    let asked = Fields::parse(query.unwrap_or_default().as_bytes());
+    let failures = FailureQuery::new(asked.get("period"), asked.given("account"));
+    show(state, &signed_in, failures, None).await
 }
 
 /// Tests an account with the credential that is kept here, and shows what came back at it.
@@ -75,18 +92,27 @@ pub async fn test(
     let view = account_test::test(State(state.clone()), caller, InPath(of), body)
         .await?
         .0;
-    show(state, &sent.signed_in, Some((group, account, view))).await
+    let failures = FailureQuery::new("", None);
+    show(
+        state,
+        &sent.signed_in,
+        failures,
+        Some((group, account, view)),
+    )
+    .await
 }
 
 /// The accounts, with what a test of one has said.
 async fn show(
     state: ConsoleState,
     signed_in: &SignedIn,
+    failures: FailureQuery,
     tested: Option<(String, String, VendorTestView)>,
 ) -> Result<Response, PageProblem> {
     signed_in.api(Method::GET, "/api/v1/documents/current")?;
     signed_in.api(Method::GET, "/api/v1/credentials")?;
     signed_in.api(Method::GET, "/api/v1/account-tests")?;
+    signed_in.api(Method::GET, "/api/v1/attempts")?;
     let said = |of: &str, id: &str| {
         let (group, account, view) = tested.as_ref()?;
         (group == of && account == id).then(|| view.clone())
@@ -94,6 +120,20 @@ async fn show(
     let kept = credentials::list(State(state.clone())).await?.0.items;
     let groups = in_force::groups(&state).await?;
     let tests = account_tests::list(State(state.clone())).await?.0.items;
+    let attempts = failures.by_account(&state).await?;
+    let failed = |id: &str| {
+        let of = attempts.iter().find(|of| of.name == id);
+        of.map_or_else(
+            || "0 / 0".to_owned(),
+            |of| {
+                format!(
+                    "{} / {}",
+                    text::number(&of.failed),
+                    text::number(&of.attempts)
+                )
+            },
+        )
+    };
     let used: Vec<String> = groups
         .iter()
         .flat_map(|(_, accounts)| accounts)
@@ -122,6 +162,11 @@ async fn show(
                             outcome: test.outcome.replace('_', " "),
                             at: test.at.clone(),
                         }),
+                    failed: failed(&account.id),
+                    failures: path_with(
+                        "/accounts",
+                        &[("account", &account.id), ("period", failures.period)],
+                    ),
                     test: format!("/accounts/{}/{}/test", in_path(&id), in_path(&account.id)),
                     account,
                 }
@@ -134,6 +179,9 @@ async fn show(
     page(&AccountsPage {
         shell: signed_in.shell("Accounts"),
         groups,
+        period: failures.period,
+        chart: failures.chart(&state).await?,
+        drawn: failures.account,
         others: others.collect(),
         may_change: signed_in.may(&Method::PUT, "/api/v1/credentials/{name}"),
         may_test: signed_in.may(&Method::POST, TEST),

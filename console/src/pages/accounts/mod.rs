@@ -1,6 +1,7 @@
 //! The upstream accounts in force, and their credentials, of which none is ever shown.
 
 mod credential;
+mod failures;
 mod in_force;
 mod list;
 

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use axum::extract::State;
 
-use crate::api::hour_counts::{self, AttemptsView, CountParams};
+use crate::api::hour_counts::{self, AttemptsView, CountParams, is_failure};
 use crate::api::paging::PageParams;
 use crate::api::parts::Params;
 use crate::api::usage::{self, UsageParams, UsageView};
 use crate::api::{ApiProblem, Caller, ConsoleState};
 use crate::ledger::{Sum, parse_charge};
+use crate::pages::documents::path_with;
 use crate::pages::{PageProblem, text};
 
 /// What an outcome says of us: what was refused, and what a client has left, is no failure of an upstream.
@@ -43,6 +44,8 @@ pub struct AccountToday {
     pub attempts: String,
     /// How often that failed.
     pub failed: String,
+    /// When it failed how.
+    pub failures: String,
     /// `good`, `warn` or `bad`, and in words.
     pub state: (&'static str, String),
 }
@@ -154,6 +157,16 @@ fn outcomes(rows: &[UsageView], day: &str) -> Vec<OutcomeLine> {
     lines.collect()
 }
 
+/// The kind of most failures: `, mostly rate limited`.
+fn mostly(view: &AttemptsView) -> String {
+    let failures = view.ended.iter().filter(|(end, _)| is_failure(end));
+    let most = failures.max_by_key(|(_, count)| **count);
+    most.map_or_else(String::new, |(kind, count)| {
+        let mostly = if *count == view.failed { "" } else { "mostly " };
+        format!(", {mostly}{}", kind.replace('_', " "))
+    })
+}
+
 fn account(view: &AttemptsView, day: &str) -> AccountToday {
     let [attempts, failed] =
         [view.attempts, view.failed].map(|count| u64::try_from(count).unwrap_or_default());
@@ -165,7 +178,7 @@ fn account(view: &AttemptsView, day: &str) -> AccountToday {
     };
     let text = match kind {
         "good" => "Answers".to_owned(),
-        _ => format!("{} failed", percent(failed, attempts)),
+        _ => format!("{} failed{}", percent(failed, attempts), mostly(view)),
     };
     let path = form_urlencoded::Serializer::for_suffix("/usage?".to_owned(), 7)
         .append_pair("since", day)
@@ -176,6 +189,7 @@ fn account(view: &AttemptsView, day: &str) -> AccountToday {
         path,
         attempts: text::count(attempts),
         failed: text::count(failed),
+        failures: path_with("/accounts", &[("account", &view.name), ("period", "hour")]),
         state: (kind, text),
     }
 }
@@ -276,18 +290,32 @@ mod tests {
 
     #[test]
     fn states_of_accounts() {
-        for (attempts, failed, want) in [
-            (10, 0, ("good", "Answers")),
-            (1000, 1, ("warn", "less than 1 % failed")),
-            (10, 4, ("warn", "40 % failed")),
-            (2, 1, ("bad", "50 % failed")),
+        let ended = |ends: &[(&str, i64)]| {
+            let ends = ends.iter().map(|(end, count)| ((*end).to_owned(), *count));
+            ends.collect()
+        };
+        for (attempts, failed, ends, want) in [
+            (10, 0, &[("answered", 10)][..], ("good", "Answers")),
+            (
+                1000,
+                1,
+                &[("no_answer", 1)],
+                ("warn", "less than 1 % failed, no answer"),
+            ),
+            (
+                10,
+                4,
+                &[("answered", 6), ("connection", 1), ("rate_limited", 3)],
+                ("warn", "40 % failed, mostly rate limited"),
+            ),
+            (2, 1, &[], ("bad", "50 % failed")),
         ] {
             let view = AttemptsView {
                 period: String::new(),
                 name: "a b".to_owned(),
                 attempts,
                 failed,
-                ended: [].into(),
+                ended: ended(ends),
             };
             let shown = account(&view, "2026-11-25");
             assert_eq!((shown.state.0, shown.state.1.as_str()), want);
