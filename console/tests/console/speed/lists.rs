@@ -56,6 +56,26 @@ async fn measure(database: &TestDatabase) {
             "/api/v1/keys?owner=nobody".to_owned(),
         ),
         (
+            "a search that finds some",
+            &admin,
+            "/api/v1/keys?search=label+77777".to_owned(),
+        ),
+        (
+            "a search that finds one",
+            &admin,
+            "/api/v1/keys?search=key_654321".to_owned(),
+        ),
+        (
+            "a search that finds none",
+            &admin,
+            "/api/v1/keys?search=nothing".to_owned(),
+        ),
+        (
+            "a page of the feed of keys",
+            &admin,
+            "/api/v1/feed/keys".to_owned(),
+        ),
+        (
             "keys of a group",
             &admin,
             "/api/v1/keys?group=group-49".to_owned(),
