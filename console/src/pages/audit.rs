@@ -86,7 +86,7 @@ pub async fn list(
         .map(|name| (*name, filters.get(name)))
         .filter(|(_, value)| !value.is_empty())
         .collect();
-    let path = super::documents::path_with("/audit", &given);
+    let path = super::text::path_with("/audit", &given);
     let end = if given.is_empty() { "" } else { "&" };
     page(&AuditPage {
         shell: signed_in.shell("Audit"),

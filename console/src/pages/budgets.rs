@@ -85,7 +85,7 @@ async fn show(
             .0;
         let filter = [("search", of.id.as_str())];
         lines.push(BudgetLine {
-            keys: super::documents::path_with("/keys", &filter),
+            keys: super::text::path_with("/keys", &filter),
             per_day: of
                 .budget
                 .per_day

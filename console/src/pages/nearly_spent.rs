@@ -38,7 +38,7 @@ pub fn path_of(kind: &str, id: &str) -> String {
     match kind {
         "key" => format!("/keys/{}", text::in_path(id)),
         "group" => format!("/groups/{}", text::in_path(id)),
-        _ => super::documents::path_with("/budgets", &[("kind", kind), ("id", id)]),
+        _ => super::text::path_with("/budgets", &[("kind", kind), ("id", id)]),
     }
 }
 

@@ -64,7 +64,7 @@ async fn show(
     let found = people::list(State(state), Params(place)).await?.0;
     let lines = found.items.into_iter().map(|person| PersonLine {
         path: path_of("", &person.id),
-        keys: super::documents::path_with("/keys", &[("owner", &person.id)]),
+        keys: super::text::path_with("/keys", &[("owner", &person.id)]),
         person,
     });
     let failed = !problems.is_empty();

@@ -103,6 +103,17 @@ pub fn in_path(part: &str) -> String {
     utf8_percent_encode(part, NON_ALPHANUMERIC).to_string()
 }
 
+/// A path with a query of these pairs.
+pub fn path_with(path: &str, pairs: &[(&str, &str)]) -> String {
+    let start = format!("{path}?");
+    let length = start.len();
+    let mut query = form_urlencoded::Serializer::for_suffix(start, length);
+    for (name, value) in pairs {
+        query.append_pair(name, value);
+    }
+    query.finish()
+}
+
 /// A time that a field of type `datetime-local` has, in UTC, as the API wants it. Anything else stays as it is.
 pub fn from_local(typed: &str) -> String {
     match typed.len() {

@@ -15,8 +15,8 @@ use crate::api::credentials::{self, CredentialView};
 use crate::api::parts::{Body, InPath};
 use crate::pages::chart::Chart;
 use crate::pages::documents::AccountShown;
-use crate::pages::documents::path_with;
 use crate::pages::form::Fields;
+use crate::pages::text::path_with;
 use crate::pages::text::{self, in_path};
 use crate::pages::{PageProblem, PageShell, SignedForm, SignedIn, page};
 

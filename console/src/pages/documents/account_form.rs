@@ -7,10 +7,11 @@ use serde_json::{Map, Value, json};
 
 use super::editing::{self, Edited, FormOutcome};
 use super::group_form::{find, named};
-use super::{items, members, path_with, text_at};
+use super::{items, members, text_at};
 use crate::api::{ApiProblem, ConsoleState};
 use crate::documents::Difference;
 use crate::pages::form::Fields;
+use crate::pages::text::path_with;
 use crate::pages::{
     FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page,
 };

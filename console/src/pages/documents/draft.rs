@@ -7,12 +7,13 @@ use http::Method;
 use serde_json::Value;
 
 use super::shown::{self, GroupShown};
-use super::{items, parsed, path_with, text_at};
+use super::{items, parsed, text_at};
 use crate::api::parts::InPath;
 use crate::api::problem::PlacedProblem;
 use crate::api::{ConsoleState, documents, drafts, moment};
 use crate::documents::{Difference, differences};
 use crate::pages::form::Fields;
+use crate::pages::text::path_with;
 use crate::pages::{FieldProblems, PageProblem, PageShell, SignedIn, form_page};
 use crate::store::drafts::Draft;
 

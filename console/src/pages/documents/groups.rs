@@ -5,13 +5,14 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use http::Method;
 
+use super::parsed;
 use super::shown::{self, GroupShown};
-use super::{parsed, path_with};
 use crate::api::documents;
 use crate::api::drafts;
 use crate::api::paging::PageParams;
 use crate::api::parts::Params;
 use crate::api::{ApiProblem, ConsoleState, moment};
+use crate::pages::text::path_with;
 use crate::pages::{PageProblem, PageShell, SignedIn, page};
 
 /// A draft, in a line.

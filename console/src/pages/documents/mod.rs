@@ -39,14 +39,3 @@ pub(super) fn items<'a>(of: &'a Value, name: &str) -> &'a [Value] {
 pub(super) fn parsed(body: &str) -> Option<Value> {
     serde_json::from_str(body).ok()
 }
-
-/// A path with a query of these pairs.
-pub(super) fn path_with(path: &str, pairs: &[(&str, &str)]) -> String {
-    let start = format!("{path}?");
-    let length = start.len();
-    let mut query = form_urlencoded::Serializer::for_suffix(start, length);
-    for (name, value) in pairs {
-        query.append_pair(name, value);
-    }
-    query.finish()
-}

@@ -8,10 +8,11 @@ use serde_json::{Map, Value, json};
 use super::editing::{self, Edited, FormOutcome};
 use super::group_form::{find, named};
 use super::members::{self, PRICES};
-use super::{items, path_with, text_at};
+use super::{items, text_at};
 use crate::api::{ApiProblem, ConsoleState};
 use crate::documents::Difference;
 use crate::pages::form::Fields;
+use crate::pages::text::path_with;
 use crate::pages::{
     FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page,
 };

@@ -10,7 +10,7 @@ use crate::api::parts::Params;
 use crate::api::usage::{self, UsageParams, UsageView};
 use crate::api::{ApiProblem, Caller, ConsoleState};
 use crate::ledger::{Sum, parse_charge};
-use crate::pages::documents::path_with;
+use crate::pages::text::path_with;
 use crate::pages::{PageProblem, text};
 
 /// What an outcome says of us: what was refused, and what a client has left, is no failure of an upstream.
@@ -139,10 +139,8 @@ fn outcomes(rows: &[UsageView], day: &str) -> Vec<OutcomeLine> {
     }
     counts.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
     let lines = counts.into_iter().map(|(outcome, count)| {
-        let query = form_urlencoded::Serializer::for_suffix("/requests?".to_owned(), 10)
-            .append_pair("outcome", &outcome)
-            .append_pair("since", &format!("{day}T00:00"))
-            .finish();
+        let since = format!("{day}T00:00");
+        let query = path_with("/requests", &[("outcome", &outcome), ("since", &since)]);
         OutcomeLine {
             kind: kind(&outcome),
             text: if outcome.is_empty() {
@@ -180,10 +178,7 @@ fn account(view: &AttemptsView, day: &str) -> AccountToday {
         "good" => "Answers".to_owned(),
         _ => format!("{} failed{}", percent(failed, attempts), mostly(view)),
     };
-    let path = form_urlencoded::Serializer::for_suffix("/usage?".to_owned(), 7)
-        .append_pair("since", day)
-        .append_pair("account", &view.name)
-        .finish();
+    let path = path_with("/usage", &[("since", day), ("account", &view.name)]);
     AccountToday {
         id: view.name.clone(),
         path,

@@ -14,8 +14,9 @@ pub use models::{models, save_models};
 pub use vendor::{save_vendor, vendor};
 
 use super::confirm::Confirm;
-use super::documents::{if_match, path_with};
+use super::documents::if_match;
 use super::form::Fields;
+use super::text::path_with;
 use super::{
     FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page, page,
     text,

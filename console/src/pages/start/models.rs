@@ -16,8 +16,8 @@ use crate::api::vendor_models::{self, OfferedModel, VendorAskBody, VendorModel};
 use crate::api::{ApiProblem, Caller, ConsoleState};
 use crate::documents::{Difference, differences};
 use crate::json_line::json_line;
-use crate::pages::documents::path_with;
 use crate::pages::form::Fields;
+use crate::pages::text::path_with;
 use crate::pages::{
     FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page,
 };

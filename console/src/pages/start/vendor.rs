@@ -12,8 +12,8 @@ use crate::api::parts::{Body, InPath};
 use crate::api::setup::{self, SetupVendorBody};
 use crate::api::vendor_models::{self, OfferedModel, VendorAskBody, VendorModel};
 use crate::api::{ApiProblem, ConsoleState};
-use crate::pages::documents::path_with;
 use crate::pages::form::Fields;
+use crate::pages::text::path_with;
 use crate::pages::{FieldProblems, PageProblem, PageShell, SignedForm, SignedIn, form_page};
 use crate::vendors::{COMPATIBLE, VendorPreset};
 

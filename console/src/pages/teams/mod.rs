@@ -12,9 +12,9 @@ pub use self::members::{confirm_leave, leave, set_member};
 
 use self::form::{TeamForm, allowance, fields_of, placed};
 use super::confirm::Confirm;
-use super::documents::path_with;
 use super::form::Fields;
 use super::keys::once;
+use super::text::path_with;
 use super::{
     FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, allowed, done, form_page,
     page,
