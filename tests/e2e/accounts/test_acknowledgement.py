@@ -104,7 +104,7 @@ def test_an_account_is_added_under_load(desk: Desk, watched: Watched) -> None:
             text = watched.put(document)
             published = watched.until_published(text)
             # The file is looked at once a second; the rest is Envoy's.
-            assert published - begun < 5, watched.said()
+            assert published - begun < 15, watched.said()
             named = {f"account/many/{each['id']}" for each in group(document, "many")["accounts"]}
             assert named <= watched.active(), "it has them when the document comes"
             traffic.wait()
@@ -120,9 +120,12 @@ def test_a_changed_cluster_is_told_from_the_one_before(desk: Desk, watched: Watc
     os.kill(envoy, signal.SIGSTOP)
     try:
         text = watched.put(document)
-        time.sleep(5)
-        clusters = (desk.stack.upstreams_dir / "clusters" / "clusters.json").read_text()
-        assert '"num_retries": 3' in clusters, "it was offered"
+        clusters = desk.stack.upstreams_dir / "clusters" / "clusters.json"
+        deadline = time.monotonic() + PATIENCE
+        while '"num_retries": 3' not in clusters.read_text():
+            assert time.monotonic() < deadline, f"it was never offered: {watched.said()}"
+            time.sleep(0.02)
+        time.sleep(2)  # what is to be seen is that the document does not come
         assert not watched.is_published(text), "it has come before Envoy had the cluster"
     finally:
         os.kill(envoy, signal.SIGCONT)
