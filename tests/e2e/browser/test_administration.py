@@ -178,6 +178,40 @@ def test_somebody_is_invited_and_sent_away(site: SeededConsole, chromium: Browse
         assert (entries[0]["before"]["disabled"], entries[0]["after"]["disabled"]) == (False, True)
 
 
+def test_a_link_that_went_to_the_wrong_place_is_revoked(site: SeededConsole, chromium: Browsers) -> None:
+    with (
+        chromium.visitor(site.url, state=site.session("admin")) as admin,
+        chromium.visitor(site.url) as stranger,
+    ):
+        page = admin.open("/people")
+        page.get_by_label("Id").fill("lost-link")
+        page.get_by_role("button", name="Invite").click()
+        link = page.locator(".code code").first.inner_text()
+        page.goto(f"{site.url}/people")
+        row = page.locator("tr", has_text="lost-link")
+        assert "link until" in row.inner_text()
+        row.get_by_role("button", name="Revoke link").click()
+        page.get_by_role("status").get_by_text("signs nobody in").wait_for()
+        assert "link until" not in row.inner_text()
+        assert row.get_by_role("button", name="Revoke link").count() == 0
+
+        stranger.expected = {410}
+        stranger.page.goto(link)
+        stranger.page.get_by_role("button", name="Sign in").click()
+        stranger.page.get_by_role("alert").wait_for()
+        stranger.page.goto(f"{site.url}/keys")
+        stranger.page.get_by_role("heading", name="Sign in").wait_for()
+
+        # Another one does, and the one before stays revoked.
+        row.get_by_role("button", name="New link").click()
+        assert page.locator(".code code").first.inner_text() != link
+        stranger.page.goto(link)
+        stranger.page.get_by_role("button", name="Sign in").click()
+        stranger.page.get_by_role("alert").wait_for()
+    entries = site.api.get("/audit?action=person.&object=lost-link")["items"]
+    assert [entry["action"] for entry in entries] == ["person.link", "person.link.revoke", "person.link", "person.create"]
+
+
 def test_a_token_is_shown_once_and_revoked(site: SeededConsole, chromium: Browsers) -> None:
     with chromium.visitor(site.url, state=site.session("ann")) as visitor:
         page = visitor.open("/tokens")

@@ -34,10 +34,13 @@ fn needs(found: &[NearlySpentView], has_more: bool) -> Vec<Need> {
     let mut needs: Vec<Need> = found.iter().take(NAMED).map(need).collect();
     let others = found.len().saturating_sub(NAMED);
     if others > 0 || has_more {
-        let or_more = if has_more { " or more" } else { "" };
         needs.push(Need {
             kind: "warn",
-            text: format!("{others}{or_more} other budgets are nearly spent."),
+            text: match (others, has_more) {
+                (1, false) => "1 other budget is nearly spent.".to_owned(),
+                (_, false) => format!("{others} other budgets are nearly spent."),
+                (_, true) => format!("{others} or more other budgets are nearly spent."),
+            },
             path: "/nearly-spent".to_owned(),
             link: "All of them",
         });
@@ -123,6 +126,8 @@ mod tests {
             all[0].text,
             "Key k has spent 90 % of today's budget: beyond it requests are refused."
         );
-        assert_eq!(all[3].text, "1 other budgets are nearly spent.");
+        assert_eq!(all[3].text, "1 other budget is nearly spent.");
+        let more = needs(&found, true);
+        assert_eq!(more[3].text, "1 or more other budgets are nearly spent.");
     }
 }
