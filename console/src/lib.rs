@@ -4,7 +4,7 @@
 //! up what they say. [`store`] is the database; [`intake`] takes the ledger into it, exactly once, and [`documents`] lead the
 //! configuration document through its life; [`envoys`] enrol their agents, and [`credentials`] of upstream accounts are
 //! sealed. [`explain`] says why a request was decided as it was; [`gateway`] runs the filter's own code for it. All of it is offered over HTTP by the [`api`], and to people by the [`pages`] ([`sessions`], [`passwords`],
-//! [`client_setup`]); the [`server`] serves both, [`live`] parts of pages among them; [`maintenance`] forgets what is old. [`written_budgets`] are budgets wherever they stand, and some are [`nearly_spent`]. [`secret`] draws keys and tokens,
+//! [`client_setup`]); the [`server`] serves both, [`live`] parts of pages among them; [`maintenance`] forgets what is old, and [`storage`] says what room the rest takes. [`written_budgets`] are budgets wherever they stand, and some are [`nearly_spent`]. [`secret`] draws keys and tokens,
 //! [`timestamp`] reads and writes times, [`throttle`] slows whoever guesses, and an [`allowance`] says which keys members of a team make by themselves.
 #![cfg_attr(
     test,
@@ -42,6 +42,7 @@ pub mod prices;
 pub mod secret;
 pub mod server;
 pub mod sessions;
+pub mod storage;
 pub mod store;
 pub mod throttle;
 pub mod timestamp;

@@ -9,6 +9,9 @@ from gateway_metrics import RULES, Metric
 CONSOLE_METRICS = {
     "trilane_console_build_info": Metric("info", ("version",), "The release."),
     "trilane_console_database_up": Metric("gauge", (), "Whether the database answers."),
+    "trilane_console_database_bytes": Metric("gauge", (), "How much room the database takes."),
+    "trilane_console_database_free_bytes": Metric("gauge", (), "Room in SQLite's file that is used again."),
+    "trilane_console_disk_free_bytes": Metric("gauge", (), "Room on the file system of SQLite's file."),
     "trilane_console_database_errors_total": Metric("counter", ("kind",), "Errors of the database."),
     "trilane_console_database_change_seconds": Metric("histogram", (), "How long changes took."),
     "trilane_console_document_version": Metric("gauge", (), "The document in force; 0 is none."),

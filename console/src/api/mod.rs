@@ -41,6 +41,7 @@ pub(crate) mod sign_in_links;
 pub(crate) mod spend;
 mod spend_feed;
 mod state;
+pub mod storage;
 pub(crate) mod team_members;
 pub(crate) mod teams;
 pub(crate) mod tokens;

@@ -21,8 +21,8 @@ use super::state::ConsoleState;
 use super::{
     account_test, account_tests, audit, budgets, credentials, documents, drafts, envoys, feed,
     hour_counts, keys, ledger, me, nearly_spent, one_request, people, report, requests, setup,
-    sign_in, spend, spend_feed, team_members, teams, tokens, usage, usage_top, vendor_models,
-    webhooks,
+    sign_in, spend, spend_feed, storage, team_members, teams, tokens, usage, usage_top,
+    vendor_models, webhooks,
 };
 use super::{holder, key_models, key_rotation, sign_in_links};
 use crate::intake::LedgerBatch;
@@ -148,6 +148,7 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
         .routes(routes!(tokens::list, tokens::create))
         .routes(routes!(tokens::remove))
         .routes(routes!(audit::list))
+        .routes(routes!(storage::get))
         .routes(routes!(envoys::list, envoys::create))
         .routes(routes!(envoys::get, envoys::revoke))
         .routes(routes!(envoys::let_enrol))

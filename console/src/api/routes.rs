@@ -123,6 +123,7 @@ pub const ROUTES: &[ApiRoute] = &[
     ),
     route(Method::GET, "/api/v1/account-tests", SEEING),
     route(Method::POST, "/api/v1/vendors/models", ADMIN),
+    route(Method::GET, "/api/v1/storage", SEEING),
     route(Method::GET, "/api/v1/setup", SEEING),
     route(Method::PUT, "/api/v1/setup/vendors/{group}", ADMIN),
     route(Method::DELETE, "/api/v1/setup/vendors/{group}", ADMIN),

@@ -8,6 +8,7 @@ use time::OffsetDateTime;
 use crate::credentials::SealingKeyFile;
 use crate::documents::PriceResolver;
 use crate::live::LiveParts;
+use crate::storage::StorageWatch;
 use crate::store::Store;
 use crate::vendors::VendorAccess;
 
@@ -30,6 +31,8 @@ pub struct ConsoleState {
     pub reporter: Reporter,
     /// The parts of pages that are looked at.
     pub live: LiveParts,
+    /// How much room the database takes.
+    pub storage: StorageWatch,
 }
 
 /// Tells whoever runs the console what has failed.

@@ -15,6 +15,7 @@ use super::counted::counted;
 use super::fleet;
 use super::server::{MetricsSource, MetricsText};
 use crate::live::LiveParts;
+use crate::store::disk_use::{self, DiskUse};
 use crate::store::{Store, StoreError, fleet as stored};
 
 /// How long the database may take.
@@ -48,6 +49,32 @@ impl ConsoleMetrics {
     }
 }
 
+fn register_room(registry: &mut Registry, room: DiskUse) {
+    for (name, help, bytes) in [
+        (
+            "database_bytes",
+            "How much room the database takes",
+            Some(room.bytes),
+        ),
+        (
+            "database_free_bytes",
+            "Room in the file of SQLite that is used again before it grows",
+            room.free,
+        ),
+        (
+            "disk_free_bytes",
+            "Room on the file system of the file of SQLite",
+            room.disk_free,
+        ),
+    ] {
+        if let Some(bytes) = bytes {
+            let gauge: Gauge = Gauge::default();
+            gauge.set(bytes);
+            registry.register(name, help, gauge);
+        }
+    }
+}
+
 impl MetricsSource for ConsoleMetrics {
     fn write<'a>(
         &'a self,
@@ -66,6 +93,10 @@ impl MetricsSource for ConsoleMetrics {
             if let Some(standing) = &standing {
                 let now = OffsetDateTime::now_utc().unix_timestamp();
                 fleet::register(&mut registry, standing, now);
+            }
+            let room = timeout(PATIENCE, disk_use::read(&self.store)).await;
+            if let Ok(Ok(room)) = room {
+                register_room(&mut registry, room);
             }
             let live: Gauge = Gauge::default();
             live.set(i64::try_from(self.live.count()).unwrap_or(i64::MAX));

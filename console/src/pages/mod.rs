@@ -47,6 +47,7 @@ mod shell;
 mod sign_in;
 mod signed_in;
 mod start;
+mod storage;
 mod teams;
 pub mod text;
 mod tokens;

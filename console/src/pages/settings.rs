@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::confirm::{Confirm, ShownOnce};
 use super::form::Fields;
+use super::storage::StorageCard;
 use super::{
     FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page, page,
     text,
@@ -41,6 +42,7 @@ struct SettingsPage {
     gateway: Option<String>,
     is_https: bool,
     has_sealing_keys: bool,
+    storage: StorageCard,
     may_change: bool,
     fields: Fields,
     problems: FieldProblems,
@@ -55,6 +57,7 @@ async fn show(
 ) -> Result<Response, PageProblem> {
     signed_in.api(Method::GET, "/api/v1/envoys")?;
     signed_in.api(Method::GET, "/api/v1/webhooks")?;
+    signed_in.api(Method::GET, "/api/v1/storage")?;
     let place = |cursor| {
         Params(PageParams {
             cursor,
@@ -93,6 +96,7 @@ async fn show(
             gateway: state.gateway.clone(),
             is_https: state.https,
             has_sealing_keys: state.sealing_keys.is_some(),
+            storage: StorageCard::read(&state).await?,
             may_change: signed_in.may(&Method::POST, "/api/v1/envoys"),
             fields,
             problems,

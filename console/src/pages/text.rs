@@ -50,6 +50,23 @@ pub fn number(value: &i64) -> String {
     format!("{sign}{}", grouped(&digits))
 }
 
+/// Bytes as people read them: `812 B`, `4.0 KB`, `1.8 GB`, in steps of 1024.
+pub fn bytes(bytes: i64) -> String {
+    let mut tenths = bytes.max(0).unsigned_abs().saturating_mul(10);
+    let mut units = ["KB", "MB", "GB", "TB"].into_iter();
+    let mut unit = None;
+    while tenths >= 10_240 {
+        let Some(next) = units.next() else { break };
+        unit = Some(next);
+        tenths = tenths.div_euclid(1024);
+    }
+    let whole = count(tenths.div_euclid(10));
+    unit.map_or_else(
+        || format!("{whole} B"),
+        |unit| format!("{whole}.{} {unit}", tenths.rem_euclid(10)),
+    )
+}
+
 /// An amount with every digit, at least two places and commas: `1,904.77`. What is none stays as it is.
 pub fn money(amount: &str) -> String {
     let Ok(mut amount) = amount.parse::<Decimal>() else {
@@ -138,6 +155,20 @@ fn grouped(digits: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_have_their_unit() {
+        for (of, want) in [
+            (0, "0 B"),
+            (1023, "1,023 B"),
+            (1024, "1.0 KB"),
+            (1_048_575, "1,023.9 KB"),
+            (1_932_735_283, "1.7 GB"),
+            (i64::MAX, "1,677,721.5 TB"),
+        ] {
+            assert_eq!(bytes(of), want, "{of}");
+        }
+    }
 
     #[test]
     fn as_people_read_it() {

@@ -20,6 +20,7 @@ pub mod audit;
 pub mod backup;
 mod conditions;
 pub mod credentials;
+pub mod disk_use;
 pub mod documents;
 pub mod drafts;
 pub mod envoys;
@@ -101,6 +102,7 @@ pub struct Store {
 #[derive(Clone)]
 enum Engine {
     Sqlite {
+        directory: Arc<Path>,
         readers: SqlitePool,
         /// The one connection that writes.
         writer: SqlitePool,
@@ -150,6 +152,7 @@ impl Store {
                     .pragma("cache_size", WRITER_CACHE)
                     .pragma("wal_autocheckpoint", CHECKPOINT);
                 Engine::Sqlite {
+                    directory: directory.as_path().into(),
                     writer: pool(1).connect_with(writing).await?,
                     readers: pool(CONNECTIONS).connect_with(options).await?,
                     turn: Arc::default(),

@@ -19,6 +19,7 @@ use trilane_console::in_transaction;
 use trilane_console::live::LiveParts;
 use trilane_console::secret::NewSecret;
 use trilane_console::server;
+use trilane_console::storage::StorageWatch;
 use trilane_console::store::api_tokens::{self, ApiToken};
 use trilane_console::store::people::{self, Person};
 use trilane_console::store::{Store, StoreError, Transaction};
@@ -135,6 +136,7 @@ impl Api {
                 to.lock().unwrap().push(reason.to_owned())
             })),
             live: live.clone(),
+            storage: StorageWatch::new(store.clone(), 30),
         };
         Self {
             router: server::router(state),

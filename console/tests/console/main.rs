@@ -42,6 +42,7 @@ mod sessions;
 mod setup;
 mod speed;
 mod spend_feed;
+mod storage;
 mod teams;
 mod upgrade;
 mod usage_days;

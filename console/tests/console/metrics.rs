@@ -42,6 +42,12 @@ on_both! {
         let engine = if database.is_postgres() { "postgres" } else { "sqlite" };
         let (edge, lost, gone) = (format!("edge-{engine}"), format!("lost-{engine}"), format!("gone-{engine}"));
         let text = scrape(&api.store).await;
+        for (series, of_postgres) in [("database_bytes", true), ("database_free_bytes", false), ("disk_free_bytes", false)] {
+            let bytes = value(&text, &format!("trilane_console_{series}"));
+            assert_eq!(bytes.is_some(), of_postgres || !database.is_postgres(), "{series}");
+            let least = if series == "database_free_bytes" { 0 } else { 100_000 };
+            assert!(bytes.is_none_or(|bytes| bytes.parse::<i64>().unwrap() >= least), "{series}");
+        }
         for (series, want) in [
             ("trilane_console_database_up", Some("1")),
             ("trilane_console_document_version", Some("0")),

@@ -17,7 +17,7 @@ use crate::spend_feed::line;
 const STUCK: Duration = Duration::from_secs(60);
 
 /// A statement that makes so many rows.
-fn many(database: &TestDatabase, rows: u32, insert: &str) -> String {
+pub fn many(database: &TestDatabase, rows: u32, insert: &str) -> String {
     let numbers = match database.is_postgres() {
         true => format!("SELECT n FROM generate_series(1, {rows}) AS made (n)"),
         false => format!(

@@ -19,6 +19,7 @@ use trilane_console::metrics::ConsoleMetrics;
 use trilane_console::peer_listener::PeerListener;
 use trilane_console::secret::NewSecret;
 use trilane_console::sessions::link_path;
+use trilane_console::storage::StorageWatch;
 use trilane_console::store::{DatabaseAddress, Store, StoreError, documents};
 use trilane_console::vendors::VendorAccess;
 use trilane_console::{first_admin, server};
@@ -102,6 +103,7 @@ impl RunningConsole {
             vendors: settings.vendors.clone(),
             reporter: Reporter(Arc::new(move |reason: &str| teller.trouble(reason))),
             live: live.clone(),
+            storage: StorageWatch::new(store.clone(), settings.retention.requests),
         };
         let (stop, stopped) = oneshot::channel::<()>();
         let stopped = async move {

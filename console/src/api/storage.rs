@@ -1,0 +1,97 @@
+//! How much room the database takes.
+
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::problem::ApiProblem;
+use super::state::{ConsoleState, moment};
+use crate::storage::StorageReading;
+use crate::store::disk_use::DataKind;
+
+/// How much room the database takes, in bytes. `bytes` is the sum of the kinds, of `unmeasured_bytes`, and on SQLite of
+/// `free_bytes` and `log_bytes`.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct StorageView {
+    /// When this was read.
+    pub(crate) read_at: String,
+    /// All of it.
+    pub(crate) bytes: i64,
+    /// SQLite's log of changes that are not in its file yet; absent for PostgreSQL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) log_bytes: Option<i64>,
+    /// Room in SQLite's file that is used again before the file grows; absent for PostgreSQL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) free_bytes: Option<i64>,
+    /// Room for more on the file system of SQLite's file; absent for PostgreSQL, which is elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) disk_free_bytes: Option<i64>,
+    /// By kind of data.
+    pub(crate) kinds: Vec<DataKindView>,
+    /// What the kinds without `bytes` take together.
+    pub(crate) unmeasured_bytes: i64,
+    /// For how many days the console keeps requests, after the day on which they were taken in.
+    pub(crate) keep_requests_days: u32,
+    /// The day (UTC) on which the oldest requests were taken in; absent where there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) oldest_requests_of: Option<String>,
+    /// The day (UTC) on which those go.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) oldest_requests_go_on: Option<String>,
+    /// How many bytes of requests come in a day, estimated from the days that are there; absent on the first day.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) request_bytes_a_day: Option<i64>,
+}
+
+/// What one kind of data takes.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct DataKindView {
+    /// `requests`, `hours` and `days` (sums of usage), `spend`, `keys`, `audit`, `documents`, or `other`.
+    pub(crate) kind: &'static str,
+    /// Bytes, indexes included; absent where it is too great to be told from others that are as great.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) bytes: Option<i64>,
+}
+
+const fn name(kind: DataKind) -> &'static str {
+    match kind {
+        DataKind::Requests => "requests",
+        DataKind::Hours => "hours",
+        DataKind::Days => "days",
+        DataKind::Spend => "spend",
+        DataKind::Keys => "keys",
+        DataKind::Audit => "audit",
+        DataKind::Documents => "documents",
+        DataKind::Other => "other",
+    }
+}
+
+impl From<StorageReading> for StorageView {
+    fn from(of: StorageReading) -> Self {
+        let kinds = of.data.kinds.iter().map(|(kind, bytes)| DataKindView {
+            kind: name(*kind),
+            bytes: *bytes,
+        });
+        Self {
+            read_at: moment(of.at),
+            bytes: of.whole.bytes,
+            log_bytes: of.whole.log,
+            free_bytes: of.whole.free,
+            disk_free_bytes: of.whole.disk_free,
+            kinds: kinds.collect(),
+            unmeasured_bytes: of.data.unmeasured,
+            keep_requests_days: of.keep_requests,
+            oldest_requests_of: of.data.oldest.map(|day| day.to_string()),
+            oldest_requests_go_on: of.oldest_go_on().map(|day| day.to_string()),
+            request_bytes_a_day: of.bytes_a_day(),
+        }
+    }
+}
+
+/// How much room the database takes, how fast it grows, and when the oldest requests go. It is read once a minute at most.
+#[utoipa::path(get, operation_id = "get_storage", path = "/api/v1/storage", tag = "storage",
+    responses((status = 200, body = StorageView)))]
+pub async fn get(State(state): State<ConsoleState>) -> Result<Json<StorageView>, ApiProblem> {
+    Ok(Json(state.storage.look().await?.into()))
+}
