@@ -15,43 +15,43 @@ use crate::store::disk_use::DataKind;
 #[derive(Debug, Serialize, ToSchema)]
 pub struct StorageView {
     /// When this was read.
-    pub(crate) read_at: String,
+    read_at: String,
     /// All of it.
-    pub(crate) bytes: i64,
+    bytes: i64,
     /// SQLite's log of changes that are not in its file yet; absent for PostgreSQL.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) log_bytes: Option<i64>,
+    log_bytes: Option<i64>,
     /// Room in SQLite's file that is used again before the file grows; absent for PostgreSQL.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) free_bytes: Option<i64>,
+    free_bytes: Option<i64>,
     /// Room for more on the file system of SQLite's file; absent for PostgreSQL, which is elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) disk_free_bytes: Option<i64>,
+    disk_free_bytes: Option<i64>,
     /// By kind of data.
-    pub(crate) kinds: Vec<DataKindView>,
+    kinds: Vec<DataKindView>,
     /// What the kinds without `bytes` take together.
-    pub(crate) unmeasured_bytes: i64,
+    unmeasured_bytes: i64,
     /// For how many days the console keeps requests, after the day on which they were taken in.
-    pub(crate) keep_requests_days: u32,
+    keep_requests_days: u32,
     /// The day (UTC) on which the oldest requests were taken in; absent where there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) oldest_requests_of: Option<String>,
+    oldest_requests_of: Option<String>,
     /// The day (UTC) on which those go.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) oldest_requests_go_on: Option<String>,
+    oldest_requests_go_on: Option<String>,
     /// How many bytes of requests come in a day, estimated from the days that are there; absent on the first day.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) request_bytes_a_day: Option<i64>,
+    request_bytes_a_day: Option<i64>,
 }
 
 /// What one kind of data takes.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DataKindView {
     /// `requests`, `hours` and `days` (sums of usage), `spend`, `keys`, `audit`, `documents`, or `other`.
-    pub(crate) kind: &'static str,
+    kind: &'static str,
     /// Bytes, indexes included; absent where it is too great to be told from others that are as great.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) bytes: Option<i64>,
+    bytes: Option<i64>,
 }
 
 const fn name(kind: DataKind) -> &'static str {

@@ -93,10 +93,10 @@ impl MetricsSource for ConsoleMetrics {
             if let Some(standing) = &standing {
                 let now = OffsetDateTime::now_utc().unix_timestamp();
                 fleet::register(&mut registry, standing, now);
-            }
-            let room = timeout(PATIENCE, disk_use::read(&self.store)).await;
-            if let Ok(Ok(room)) = room {
-                register_room(&mut registry, room);
+                // Not of one that is away: it would be waited for twice.
+                if let Ok(Ok(room)) = timeout(PATIENCE, disk_use::read(&self.store)).await {
+                    register_room(&mut registry, room);
+                }
             }
             let live: Gauge = Gauge::default();
             live.set(i64::try_from(self.live.count()).unwrap_or(i64::MAX));

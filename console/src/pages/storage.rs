@@ -2,8 +2,9 @@
 
 use super::text;
 use crate::api::ConsoleState;
-use crate::api::storage::StorageView;
+use crate::storage::StorageReading;
 use crate::store::StoreError;
+use crate::store::disk_use::DataKind;
 
 /// What room the database takes.
 pub struct StorageCard {
@@ -16,27 +17,28 @@ pub struct StorageCard {
 impl StorageCard {
     /// As of the last minute.
     pub async fn read(state: &ConsoleState) -> Result<Self, StoreError> {
-        Ok(Self::of(state.storage.look().await?.into()))
+        Ok(Self::of(&state.storage.look().await?))
     }
 
-    fn of(view: StorageView) -> Self {
-        let mut lines = vec![("Database", text::bytes(view.bytes))];
+    fn of(reading: &StorageReading) -> Self {
+        let StorageReading { whole, data, .. } = reading;
+        let mut lines = vec![("Database", text::bytes(whole.bytes))];
         let mut add = |title, bytes: Option<i64>| {
             if let Some(bytes) = bytes {
                 lines.push((title, text::bytes(bytes)));
             }
         };
-        for kind in &view.kinds {
-            add(title(kind.kind), kind.bytes);
+        for (kind, bytes) in &data.kinds {
+            add(title(*kind), *bytes);
         }
-        let together = Some(view.unmeasured_bytes).filter(|bytes| *bytes > 0);
+        let together = Some(data.unmeasured).filter(|bytes| *bytes > 0);
         add("What is not named here, together", together);
-        add("SQLite’s log", view.log_bytes);
-        add("Free in the file", view.free_bytes);
-        add("Free on its disk", view.disk_free_bytes);
-        add("Requests of a day", view.request_bytes_a_day);
-        let days = view.keep_requests_days;
-        let oldest = match (view.oldest_requests_of, view.oldest_requests_go_on) {
+        add("SQLite’s log", whole.log);
+        add("Free in the file", whole.free);
+        add("Free on its disk", whole.disk_free);
+        add("Requests of a day", reading.bytes_a_day());
+        let days = reading.keep_requests;
+        let oldest = match (data.oldest, reading.oldest_go_on()) {
             (Some(of), Some(on)) => format!("The oldest requests are of {of} and go on {on}."),
             _ => "There are no requests yet.".to_owned(),
         };
@@ -47,15 +49,15 @@ impl StorageCard {
     }
 }
 
-fn title(kind: &str) -> &'static str {
+const fn title(kind: DataKind) -> &'static str {
     match kind {
-        "requests" => "Requests",
-        "hours" => "Sums by hour",
-        "days" => "Sums by day",
-        "spend" => "Spend of budgets",
-        "keys" => "Keys",
-        "audit" => "Audit",
-        "documents" => "Documents",
-        _ => "All else",
+        DataKind::Requests => "Requests",
+        DataKind::Hours => "Sums by hour",
+        DataKind::Days => "Sums by day",
+        DataKind::Spend => "Spend of budgets",
+        DataKind::Keys => "Keys",
+        DataKind::Audit => "Audit",
+        DataKind::Documents => "Documents",
+        DataKind::Other => "All else",
     }
 }

@@ -16,8 +16,7 @@ use crate::api::parts::{Body, InPath};
 use crate::pages::chart::Chart;
 use crate::pages::documents::AccountShown;
 use crate::pages::form::Fields;
-use crate::pages::text::path_with;
-use crate::pages::text::{self, in_path};
+use crate::pages::text::{self, in_path, path_with};
 use crate::pages::{PageProblem, PageShell, SignedForm, SignedIn, page};
 
 /// A group with its accounts.
