@@ -24,8 +24,12 @@ MEMBERS = ("pgserver/pginstall/bin/", "pgserver/pginstall/lib/", "pgserver/pgins
 PROGRAMS = Path("pgserver/pginstall/bin")
 
 
+#: A server, and what copies and restores a database of it.
+NAMES = ("postgres", "initdb", "pg_isready", "psql", "createdb", "pg_dump", "pg_restore")
+
+
 def has_programs(directory: Path) -> bool:
-    return all((directory / name).is_file() for name in ("postgres", "initdb"))
+    return all((directory / name).is_file() for name in NAMES)
 
 
 def programs() -> Optional[Path]:
