@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Optional
 
@@ -10,6 +11,20 @@ from e2e.accounts.accounts_desk import Asked, Desk
 from e2e.ledger_reader import kinds
 from e2e.accounts.document import ACCOUNTS
 from e2e.accounts.operations import OPERATIONS
+
+
+def asked_until(end: float, most: int, ask: Callable[[], Asked]) -> Iterator[Asked]:
+    """Asks again and again, and gives what was answered before `end` (a monotonic time): `most` at most, one at least.
+
+    A slow machine gets to ask fewer of them while an account is ejected.
+    """
+    for number in range(most):
+        asked = ask()
+        if time.monotonic() >= end:
+            assert number, "too slow a machine to ask once"
+            return
+        yield asked
+
 
 def all_asked(accounts: Desk, pool: ThreadPoolExecutor, asking: list[Callable[[], Asked]]) -> list[Asked]:
     """Asks all of it, several at once, and takes in what the accounts saw."""
