@@ -73,6 +73,18 @@ def credential(protocol: str, key: str) -> dict[str, str]:
     return {"A": bearer, "B": x_api_key, "C": goog}[protocol](key)
 
 
+def protocol_of(path: str) -> str:
+    """The protocol that a path belongs to, with `/v1` before it or without."""
+    if path.startswith("/v1beta"):
+        return "C"
+    return "B" if path.removeprefix("/v1").startswith("/messages") else "A"
+
+
+def credential_for(path: str, key: str) -> dict[str, str]:
+    """The credential of the protocol that a path belongs to."""
+    return credential(protocol_of(path), key)
+
+
 class Gateway:
     """A client of one stack."""
 

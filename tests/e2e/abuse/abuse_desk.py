@@ -23,7 +23,7 @@ from e2e.fresh_keys import FreshKeys
 from e2e.ledger_reader import Ledger, Record
 from e2e.raw import Answer, Header, Http1, Http2
 from e2e.stacks import PromptStack, more_clusters
-from e2e.support import credential
+from e2e.support import credential_for
 
 _markers = itertools.count(1)
 
@@ -148,14 +148,6 @@ def in_chunks(*sizes: int) -> Act:
     return act
 
 
-def protocol_of(path: str) -> str:
-    """The protocol that a path belongs to."""
-    bare = path.removeprefix("/v1")
-    if path.startswith("/v1beta"):
-        return "C"
-    return "B" if bare.startswith("/messages") else "A"
-
-
 class Desk:
     """A gateway of its own, its ledger, and the upstream behind it. Each request takes a key of its own."""
 
@@ -206,7 +198,7 @@ class Desk:
         marker = f"case{next(_markers)}"
         self.recorder.teach(marker, [ok()] if answer is None else answer)
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-        given = credential(protocol_of(path), value).items() if own is None else list(own)
+        given = credential_for(path, value).items() if own is None else list(own)
         all_headers: list[Header] = [(key, str(text).replace("{key}", value)) for key, text in given]
         all_headers += [*headers, (MARKER, marker)]
         if data is not None and content_type is not None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from e2e.accounts.document import ACCOUNT_OF, Credentials
 from e2e.simulator import Simulator
+from e2e.support import protocol_of
 from stack import Stack
 
 Entry = dict[str, Any]
@@ -132,12 +133,5 @@ class Journal:
 
 def marker_of(entry: Entry) -> str:
     return next((value for name, value in entry["headers"] if name == "x-sim-marker"), "")
-
-
-def protocol_of(path: str) -> str:
-    """The protocol whose path an account was asked for."""
-    if path.startswith("/v1beta/"):
-        return "C"
-    return "B" if path.startswith("/v1/messages") else "A"
 
 

@@ -18,7 +18,7 @@ from e2e.ledger.ledger_document import KEYS, key_id, key_value
 from e2e.ledger_reader import Ledger, Record
 from e2e.raw import Answer, Header, Http1, Http2
 from e2e.simulator import Simulator, steering
-from e2e.support import credential
+from e2e.support import credential_for
 from e2e.vitals import stats
 from stack import Stack
 
@@ -248,7 +248,7 @@ class Desk:
         key, value = self.new_key(group)
         marker = self.new_marker()
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-        given = credential_for(path, value) if credential is None else credential
+        given = tuple(credential_for(path, value).items()) if credential is None else credential
         given = tuple((name, str(text).replace("{key}", value)) for name, text in given)
         all_headers: list[Header] = [*given, *headers, ("x-sim-marker", marker)]
         all_headers += steering(sim or {}).items()
@@ -269,9 +269,3 @@ class Desk:
         with client:
             sent.answer = act(sent, client)
         return sent
-
-
-def credential_for(path: str, value: str) -> tuple[Header, ...]:
-    """The key in its protocol's own header."""
-    protocol = "C" if path.startswith("/v1beta") else "B" if path.startswith("/v1/messages") else "A"
-    return tuple(credential(protocol, value).items())

@@ -22,9 +22,10 @@ from e2e.ledger.ledger_calls import (
     told,
     without_time,
 )
-from e2e.ledger.ledger_desk import Client, Desk, Post, Sent, credential_for
+from e2e.ledger.ledger_desk import Client, Desk, Post, Sent
 from e2e.ledger.ledger_document import document
 from e2e.raw import Answer, Http1, Http2
+from e2e.support import credential_for
 
 ASKED: Kinds = {"input": 1001, "cache_read": 203, "output": 509, "reasoning": 613}
 USAGE = ",".join(f"{kind}={number}" for kind, number in ASKED.items())
@@ -143,7 +144,7 @@ def _posts(desk: Desk, count: int) -> list[tuple[str, str, str, Post, bytes]]:
         group = groups[call.protocol]
         key, value = desk.new_key(group)
         body = json.dumps(call.body).encode()
-        headers = [*credential_for(call.path, value), ("content-type", "application/json")]
+        headers = [*credential_for(call.path, value).items(), ("content-type", "application/json")]
         headers += [("x-sim-usage", f"input={number + 1},output={number + 100}")]
         made.append((key, group, names[number % len(names)], Post("POST", call.path, headers, body), body))
     return made
@@ -193,7 +194,7 @@ def test_one_stream_of_many_is_reset(desk: Desk) -> None:
         _, _, _, first, body = posts[0]
         key, value = desk.new_key("b")
         stalled = [
-            *credential_for("/v1/messages", value),
+            *credential_for("/v1/messages", value).items(),
             ("content-type", "application/json"),
             ("x-sim-stall", "after=7"),
         ]
