@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 from e2e.browser.chromium import Browsers
 from e2e.browser.seeded import SeededConsole, line
-from e2e.browser.test_pages import look_at
+from e2e.browser.looking import look_at
 
 VALUE = re.compile(r"^tl-[0-9A-Za-z]{43}$")
 

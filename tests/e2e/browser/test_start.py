@@ -14,8 +14,8 @@ from typing import Any
 import httpx
 import pytest
 from e2e.browser.chromium import ROOT, Browsers
+from e2e.browser.looking import EVERY_RULE, look_at, violations
 from e2e.browser.seeded import SeededConsole
-from e2e.browser.test_pages import SCREENSHOTS, WIDTHS, violations
 from e2e.console.running import Api, Console
 from e2e.up.running import READY, Up
 from stack import SIMULATOR
@@ -32,20 +32,6 @@ def empty_fixture(tmp_path: Path) -> Iterator[SeededConsole]:
     """A console with nothing in it, which may ask servers on this machine."""
     with Console(tmp_path / "db", PRIVATE) as console:
         yield SeededConsole(console)
-
-
-def look(page: Any, name: str) -> None:
-    """Pictures of a page, which must be fit to be seen in both themes and at each width."""
-    SCREENSHOTS.mkdir(exist_ok=True)
-    for theme in ("light", "dark"):
-        page.emulate_media(color_scheme=theme, reduced_motion="reduce")
-        for width in WIDTHS:
-            page.set_viewport_size({"width": width, "height": 900})
-            over = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-            assert over <= 0, f"{name} scrolls sideways by {over} px at {width} px"
-            page.screenshot(path=SCREENSHOTS / f"{name}-{width}-{theme}.png", full_page=True)
-        assert violations(page) == [], f"{name}, {theme}"
-    page.set_viewport_size({"width": 1440, "height": 900})
 
 
 def add(page: Any, title: str, url: str, credential: str = CREDENTIAL) -> None:
@@ -146,11 +132,11 @@ def test_what_is_half_done_stays(empty: SeededConsole, chromium: Browsers) -> No
     ):
         other.expected = {422}
         page = one.open("/start")
-        look(page, "start-empty")
+        look_at(page, "start-empty")
         add(page, "OpenAI", a.url)
         page.get_by_role("heading", name="Models of openai").wait_for()
         page.reload()
-        look(page, "start-models")
+        look_at(page, "start-models")
         row = page.locator("tr", has_text="text-embedding-3-small")
         assert not row.get_by_role("checkbox").first.is_checked() and "no known price" in row.inner_text()
         assert row.get_by_label("Price of input").input_value() == "", "no price is invented"
@@ -179,19 +165,19 @@ def test_what_is_half_done_stays(empty: SeededConsole, chromium: Browsers) -> No
 
         page = one.open("/start")
         assert page.locator(".vendor").count() == 2
-        look(page, "start-vendors")
+        look_at(page, "start-vendors")
         page.get_by_role("button", name="Publish").click()
         page.get_by_role("status").wait_for()
         models = {model["id"]: model.get("prices", {}) for model in group(empty, "openai")["models"]}
         assert models["text-embedding-3-small"] == {"input": "0.02", "output": "0.00"}
         assert models["gpt-6-luna"]["cache_read"], "the catalogue's other prices stay"
-        look(page, "start-published")
+        look_at(page, "start-published")
 
         # It is tested on the page of accounts, too.
         page = one.open("/accounts")
         page.get_by_role("button", name="Test openai-1").click()
         page.get_by_role("status").get_by_text("the credential works; 3 models").wait_for()
-        look(page, "accounts-tested")
+        look_at(page, "accounts-tested")
         a.credential = "sk-another-by-now"
         page.get_by_role("button", name="Test openai-1").click()
         page.get_by_role("status").get_by_text("refused the credential (401)").wait_for()
@@ -255,7 +241,7 @@ def test_each_failure_is_told_in_place(empty: SeededConsole, chromium: Browsers,
             alert.get_by_text(sentence).wait_for()
             assert page.get_by_label("Base address").input_value() == url, "what was typed stays"
             assert page.get_by_label("Credential", exact=True).input_value() == "" and credential not in page.content()
-        look(page, "start-vendor-failed")
+        look_at(page, "start-vendor-failed")
         assert unknown.asked == [], "the credential never left"
         assert empty.api.get("/setup")["vendors"] == [] and empty.api.get("/credentials")["items"] == []
 
@@ -293,7 +279,7 @@ def test_each_failure_is_told_in_place(empty: SeededConsole, chromium: Browsers,
         # A server of one's own asks for none, and costs nothing if one says so.
         with LocalServer("any") as local:
             page.get_by_role("link", name="Add an address of your own").click()
-            look(page, "start-vendor-own")
+            look_at(page, "start-vendor-own")
             page.get_by_label("Base address").fill(local.url)
             page.get_by_label("It asks for no credential").check()
             page.get_by_role("button", name="Test and go on").click()
@@ -359,6 +345,6 @@ def test_who_may_not_change_sees_how_far_it_is(tmp_path: Path, chromium: Browser
             visitor.expected = {403}
             page = visitor.open("/start")
             assert page.get_by_role("link", name="Add OpenAI").count() == 0
-            assert violations(page) == []
+            assert violations(page, EVERY_RULE) == []
             page = visitor.open("/start/vendor?vendor=openai")
             page.get_by_role("heading", name="You may not do this").wait_for()

@@ -1,0 +1,42 @@
+"""Looks at a page as whoever reads it does: in both themes, at every width, with what assistive programs need."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from axe_playwright_python.sync_playwright import Axe
+from e2e.browser.chromium import ROOT
+
+SCREENSHOTS = ROOT / "target" / "screenshots"
+#: Nothing is checked on them. Somebody who runs these tests looks at them; the whole suite, with its workers, need not take them.
+TAKES_SCREENSHOTS = "PYTEST_XDIST_WORKER" not in os.environ
+WIDTHS = (1440, 800, 360)
+AXE = Axe()
+EVERY_RULE = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+#: The rules whose answer a theme can change.
+COLOURS = ["color-contrast", "link-in-text-block"]
+
+
+def violations(page: Any, rules: list[str]) -> list[str]:
+    # What passes is not described: that takes as long as the checks.
+    found = AXE.run(page, options={"runOnly": rules, "resultTypes": ["violations"]}).response["violations"]
+    return [f"{violation['id']}: {node['html'][:160]} {node['failureSummary']}" for violation in found for node in violation["nodes"]]
+
+
+def look_at(page: Any, name: str) -> None:
+    """The page in both themes and every width, with a screenshot of most."""
+    if TAKES_SCREENSHOTS:
+        SCREENSHOTS.mkdir(exist_ok=True)
+    before = page.viewport_size
+    assert page.locator("h1").count() == 1
+    for theme, rules in (("light", EVERY_RULE), ("dark", COLOURS)):
+        page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            over = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+            assert over <= 0, f"{name} scrolls sideways by {over} px at {width} px"
+            if TAKES_SCREENSHOTS and (theme == "light" or width == 1440):
+                page.screenshot(path=SCREENSHOTS / f"{name}-{width}-{theme}.png", full_page=True)
+        assert violations(page, rules) == [], f"{name}, {theme}"
+    page.set_viewport_size(before)
