@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use trilane::config::account::Account;
 use trilane::config::origin::Origin;
-use trilane::config::policy::{GroupKind, Policy};
+use trilane::config::policy::{Group, GroupKind, Policy};
 use trilane::config::{Document, compile};
 
 /// How an account is reached. Whoever changes one of these would otherwise receive the credential.
@@ -47,15 +47,9 @@ impl CredentialDestination {
     /// Those of all accounts that a policy has.
     pub fn of_policy(policy: &Policy) -> CredentialDestinations {
         let mut all = CredentialDestinations::new();
-        for group in policy.groups() {
-            let GroupKind::Source(source) = &group.kind else {
-                continue;
-            };
-            let accounts = source.accounts.iter().flat_map(|found| &found.accounts);
-            for account in accounts {
-                let of_name = all.entry(account.credential.clone()).or_default();
-                of_name.insert(Self::of(account));
-            }
+        for (_, account) in accounts(policy) {
+            let of_name = all.entry(account.credential.clone()).or_default();
+            of_name.insert(Self::of(account));
         }
         all
     }
@@ -97,6 +91,46 @@ impl CredentialDestination {
         let mut digest = hex::encode(Sha256::digest(self.text().as_bytes()));
         digest.truncate(32);
         digest
+    }
+}
+
+/// The accounts of a policy, with their groups.
+fn accounts(policy: &Policy) -> impl Iterator<Item = (&Group, &Account)> {
+    policy.groups().iter().flat_map(|group| {
+        let source = match &group.kind {
+            GroupKind::Source(source) => source.accounts.as_ref(),
+            GroupKind::Mixed(_) => None,
+        };
+        let accounts = source.into_iter().flat_map(|found| &found.accounts);
+        accounts.map(move |account| (&**group, account))
+    })
+}
+
+/// The credential of an account, and where it goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccountCredential {
+    /// The account's group.
+    pub group: String,
+    /// The account.
+    pub account: String,
+    /// The credential's name.
+    pub name: String,
+    /// Where it is sent.
+    pub destination: CredentialDestination,
+}
+
+impl AccountCredential {
+    /// Those of a document. `None`: it is invalid.
+    pub fn of_document(text: &[u8]) -> Option<Vec<Self>> {
+        let compiled = Document::parse(text).and_then(|document| compile(&document));
+        let policy = compiled.ok()?.policy;
+        let of = |(group, account): (&Group, &Account)| Self {
+            group: group.id.clone(),
+            account: account.id.clone(),
+            name: account.credential.clone(),
+            destination: CredentialDestination::of(account),
+        };
+        Some(accounts(&policy).map(of).collect())
     }
 }
 

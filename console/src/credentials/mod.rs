@@ -11,7 +11,7 @@ mod life;
 mod sealing;
 mod value;
 
-pub use destination::{CredentialDestination, CredentialDestinations, is_label};
+pub use destination::{AccountCredential, CredentialDestination, CredentialDestinations, is_label};
 pub use key_file::{SealingKeyFile, SealingKeys};
 pub use life::{
     AgentCredentials, CredentialError, GivenCredential, NewCredential, discard, for_agents, put,

@@ -167,6 +167,27 @@ pub async fn list(
     Ok(rows.into_iter().map(of).collect())
 }
 
+/// The id and name of each Envoy that was heard of last between two moments, and when that was, in microseconds since 1970:
+/// without those that were revoked. A thousand at most.
+///
+/// # Errors
+/// Those of the database.
+pub async fn seen_between(
+    transaction: &mut Transaction,
+    (from, to): (i64, i64),
+) -> Result<Vec<(String, String, i64)>, StoreError> {
+    Ok(on_either!(transaction, connection => {
+        sqlx::query_as(
+            "SELECT envoys.id, name, seen_at FROM envoys JOIN people ON people.id = envoys.id \
+             WHERE enrolled_at IS NOT NULL AND NOT disabled AND seen_at > $1 AND seen_at < $2 ORDER BY envoys.id LIMIT 1000",
+        )
+        .bind(from)
+        .bind(to)
+        .fetch_all(connection)
+        .await?
+    }))
+}
+
 /// What was said last of each Envoy whose agent has enrolled and was not revoked.
 ///
 /// # Errors

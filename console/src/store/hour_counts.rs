@@ -1,7 +1,7 @@
 //! Counts by hour that answer how soon responses began, and how attempts at upstream accounts ended. Both tables are bounded: by
 //! the names of a document, and by kinds and bounds that are fixed here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sqlx::AssertSqlSafe;
 
@@ -235,6 +235,23 @@ fn select<'a>(
         rows_of = rows_of.sql(),
     );
     (sql, rows_of.values().to_vec())
+}
+
+/// The source groups and accounts that have answered a request since an hour, or a day.
+///
+/// # Errors
+/// Those of the database.
+pub async fn answering_since(
+    transaction: &mut Transaction,
+    hour: &str,
+) -> Result<BTreeSet<(String, String)>, StoreError> {
+    let rows: Vec<(String, String)> = on_either!(transaction, connection => {
+        sqlx::query_as("SELECT DISTINCT source, account FROM attempt_hours WHERE hour >= $1 AND ended = 'answered'")
+            .bind(hour)
+            .fetch_all(connection)
+            .await?
+    });
+    Ok(rows.into_iter().collect())
 }
 
 #[cfg(test)]

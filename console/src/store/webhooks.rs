@@ -4,6 +4,7 @@ use core::fmt;
 
 use super::old_rows::OldRows;
 use super::{StoreError, Transaction, on_either};
+use crate::webhooks::message::NewMessage;
 
 /// A webhook. `Debug` does not print its secret.
 #[derive(Clone, PartialEq, Eq)]
@@ -29,16 +30,16 @@ impl fmt::Debug for Webhook {
     }
 }
 
-/// Of whose budget a message is: once for each webhook.
+/// What a message is about: there is one of it for each webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Crossing<'a> {
-    /// `key`, `owner`, `team` or `group`.
+pub struct MessageCause<'a> {
+    /// Whose budget: `key`, `owner`, `team` or `group`; or `envoy` or `account`.
     pub kind: &'a str,
     /// Its id.
     pub subject: &'a str,
-    /// The day or month.
+    /// The day or month; or since when an Envoy is away.
     pub period: &'a str,
-    /// The percent that was reached.
+    /// The percent of the budget that was reached; else 0.
     pub threshold: u32,
 }
 
@@ -155,8 +156,8 @@ pub async fn set_watch(transaction: &mut Transaction, version: i64) -> Result<()
 pub async fn add_message(
     transaction: &mut Transaction,
     webhook: &str,
-    of: &Crossing<'_>,
-    (id, body): (&str, &str),
+    cause: &MessageCause<'_>,
+    message: &NewMessage,
     now: i64,
 ) -> Result<(), StoreError> {
     on_either!(transaction, connection => {
@@ -165,12 +166,12 @@ pub async fn add_message(
              VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8) ON CONFLICT DO NOTHING",
         )
         .bind(webhook)
-        .bind(of.kind)
-        .bind(of.subject)
-        .bind(of.period)
-        .bind(i64::from(of.threshold))
-        .bind(id)
-        .bind(body)
+        .bind(cause.kind)
+        .bind(cause.subject)
+        .bind(cause.period)
+        .bind(i64::from(cause.threshold))
+        .bind(&message.id)
+        .bind(&message.body)
         .bind(now)
         .execute(connection)
         .await?;

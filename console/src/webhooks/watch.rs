@@ -7,12 +7,13 @@ use serde_json::json;
 use time::OffsetDateTime;
 use trilane::config::document::BudgetDocument;
 
+use super::message::NewMessage;
 use crate::store::nearly_spent as notes;
 use crate::store::spend_feed::{self, SpendChange};
-use crate::store::webhooks::{self, Crossing, Webhook};
+use crate::store::webhooks::{self, MessageCause, Webhook};
 use crate::store::{Store, StoreError, Transaction, documents, keys};
 use crate::written_budgets::{WrittenBudgets, is_reached, of_limits};
-use crate::{in_transaction, nearly_spent, secret};
+use crate::{in_transaction, nearly_spent};
 
 /// The most subjects that are looked at in one transaction.
 const BATCH: i64 = 500;
@@ -123,29 +124,24 @@ impl BudgetWatch {
                 if !is_reached(spent.value(), budget, *threshold) {
                     continue;
                 }
-                let id = format!("event_{}", secret::new_id().map_err(StoreError::Value)?);
-                let body = json!({
-                    "id": id,
-                    "type": "budget.threshold",
-                    "at": crate::timestamp::text(now.replace_nanosecond(0).unwrap_or(now)),
-                    "kind": change.kind,
-                    "subject": change.subject,
-                    "period": period,
-                    "threshold": threshold,
-                    "spent": spent.text(),
-                    "budget": budget.normalize().to_string(),
-                    "currency": currency,
-                });
-                let crossing = Crossing {
+                let facts = [
+                    ("kind", json!(change.kind)),
+                    ("subject", json!(change.subject)),
+                    ("period", json!(period)),
+                    ("threshold", json!(threshold)),
+                    ("spent", json!(spent.text())),
+                    ("budget", json!(budget.normalize().to_string())),
+                    ("currency", json!(currency)),
+                ];
+                let message = NewMessage::new("budget.threshold", &facts, now)?;
+                let cause = MessageCause {
                     kind: &change.kind,
                     subject: &change.subject,
                     period,
                     threshold: *threshold,
                 };
-                let text = body.to_string();
-                let message = (id.as_str(), text.as_str());
                 let now = microseconds(now);
-                webhooks::add_message(transaction, &hook.id, &crossing, message, now).await?;
+                webhooks::add_message(transaction, &hook.id, &cause, &message, now).await?;
             }
         }
         Ok(())

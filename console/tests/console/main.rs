@@ -22,6 +22,7 @@ mod database;
 mod documents;
 mod envoys;
 mod feed;
+mod fleet_watch;
 mod holder;
 mod import;
 mod intake;

@@ -92,7 +92,8 @@ impl RunningConsole {
         prepare_sealing(&store, settings.sealing_keys.as_ref(), teller).await?;
         let maintaining = tokio::spawn(maintain(store.clone(), settings.retention, teller));
         let sender = WebhookSender::new(settings.private_webhooks);
-        let telling = tokio::spawn(sender.go_on(store.clone(), teller));
+        let telling =
+            tokio::spawn(sender.go_on(store.clone(), settings.sealing_keys.clone(), teller));
         let live = LiveParts::default();
         let state = ConsoleState {
             store: store.clone(),

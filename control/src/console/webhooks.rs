@@ -6,10 +6,12 @@ use std::sync::Arc;
 use time::OffsetDateTime;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
+use trilane_console::credentials::SealingKeyFile;
 use trilane_console::outgoing::{AllowedAddresses, GuardedResolver, NoAddress};
 use trilane_console::store::webhooks::DueMessage;
 use trilane_console::store::{Store, StoreError};
 use trilane_console::webhooks::delivery;
+use trilane_console::webhooks::fleet_watch::FleetWatch;
 use trilane_console::webhooks::watch::BudgetWatch;
 use ureq::Agent;
 use ureq::tls::{RootCerts, TlsConfig};
@@ -85,13 +87,13 @@ impl WebhookSender {
         Err(format!("it answers {status}"))
     }
 
-    /// Finds what is to be told and tells it, until this is dropped.
-    pub async fn go_on(self, store: Store, teller: Teller) {
+    /// Finds what is to be told and tells it, until this is dropped. `keys`: where the console keeps credentials.
+    pub async fn go_on(self, store: Store, keys: Option<SealingKeyFile>, teller: Teller) {
         let mut told = None;
-        let mut watch = BudgetWatch::default();
+        let mut watches = (BudgetWatch::default(), FleetWatch::default());
         loop {
             let trouble = self
-                .once(&store, &mut watch)
+                .once(&store, keys.as_ref(), &mut watches)
                 .await
                 .err()
                 .map(|error| error.to_string());
@@ -104,8 +106,16 @@ impl WebhookSender {
     }
 
     /// Finds what is to be told, and sends all that is due.
-    async fn once(&self, store: &Store, watch: &mut BudgetWatch) -> Result<(), StoreError> {
-        while watch.look(store, OffsetDateTime::now_utc()).await? {}
+    async fn once(
+        &self,
+        store: &Store,
+        keys: Option<&SealingKeyFile>,
+        (budgets, fleet): &mut (BudgetWatch, FleetWatch),
+    ) -> Result<(), StoreError> {
+        while budgets.look(store, OffsetDateTime::now_utc()).await? {}
+        // A file that cannot be read is told of where credentials are handed out.
+        let keys = || keys.and_then(|file| file.read().ok());
+        fleet.look(store, keys, OffsetDateTime::now_utc()).await?;
         while let Some(message) = delivery::take(store, OffsetDateTime::now_utc()).await? {
             let (sender, sent) = (self.clone(), message.clone());
             let time = OffsetDateTime::now_utc().unix_timestamp();

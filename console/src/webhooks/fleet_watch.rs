@@ -1,0 +1,221 @@
+//! Finds Envoys that are not heard of, and accounts without a credential.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use time::{Duration, OffsetDateTime};
+
+use super::message::NewMessage;
+use super::watch::MOST;
+use crate::credentials::{AccountCredential, SealingKeys};
+use crate::in_transaction;
+use crate::store::credentials::{self, StoredCredential};
+use crate::store::webhooks::{self, MessageCause};
+use crate::store::{Store, StoreError, Transaction, documents, envoys, hour_counts};
+use crate::timestamp;
+
+/// How often it looks.
+const PAUSE: Duration = Duration::seconds(10);
+/// For how long something may be wrong before anybody is told: a restart, or the steps of whoever sets something up.
+const PATIENCE: Duration = Duration::minutes(5);
+/// An Envoy that is away for longer is not told of: what was told of it is forgotten one day.
+const ABANDONED: Duration = Duration::days(30);
+
+/// Looks at the fleet. It keeps the accounts of the document in force, which may be long.
+#[derive(Debug, Default)]
+pub struct FleetWatch {
+    next: Option<OffsetDateTime>,
+    document: AccountsInForce,
+    /// What was put into the database: webhook, kind, subject and period.
+    told: BTreeSet<[String; 4]>,
+}
+
+/// The accounts of a document.
+#[derive(Debug, Default)]
+struct AccountsInForce {
+    etag: String,
+    /// In microseconds since 1970.
+    published_at: i64,
+    accounts: Vec<AccountCredential>,
+}
+
+/// Something that is wrong.
+struct Fault {
+    kind: &'static str,
+    subject: String,
+    /// What it is told of once in.
+    period: String,
+    /// The type of its message, and the facts.
+    message: (&'static str, Vec<(&'static str, Value)>),
+}
+
+impl FleetWatch {
+    /// Puts messages into the database about what is wrong, once for each webhook: of an Envoy, while it is away; of an account,
+    /// every day. `keys` open credentials; without them none is kept here, and no account is told of.
+    ///
+    /// # Errors
+    /// Those of the database; nothing is changed then.
+    pub async fn look(
+        &mut self,
+        store: &Store,
+        keys: impl FnOnce() -> Option<SealingKeys>,
+        now: OffsetDateTime,
+    ) -> Result<(), StoreError> {
+        if self.next.is_some_and(|next| now < next) {
+            return Ok(());
+        }
+        let mut transaction = store.read().await?;
+        let found = self.find(&mut transaction, keys().as_ref(), now).await;
+        transaction.rollback().await;
+        let (hooks, faults) = found?;
+        let pairs = || {
+            let of_hook = |hook| faults.iter().map(move |fault| (hook, fault));
+            hooks.iter().flat_map(of_hook)
+        };
+        let place = |hook: &String, fault: &Fault| {
+            [hook, fault.kind, &fault.subject, &fault.period].map(|part: &str| part.to_owned())
+        };
+        let new = pairs().filter(|(hook, fault)| !self.told.contains(&place(hook, fault)));
+        let new: Vec<(&String, &Fault)> = new.collect();
+        if !new.is_empty() {
+            let told: Result<(), StoreError> =
+                in_transaction!(store, transaction => tell(transaction, &new, now).await);
+            told?;
+        }
+        self.told = pairs().map(|(hook, fault)| place(hook, fault)).collect();
+        self.next = now.checked_add(PAUSE);
+        Ok(())
+    }
+
+    /// The webhooks, and what they are told of.
+    async fn find(
+        &mut self,
+        transaction: &mut Transaction,
+        keys: Option<&SealingKeys>,
+        now: OffsetDateTime,
+    ) -> Result<(Vec<String>, Vec<Fault>), StoreError> {
+        let hooks = webhooks::list(transaction, "", MOST).await?.into_iter();
+        let hooks: Vec<String> = hooks.map(|hook| hook.id).collect();
+        if hooks.is_empty() {
+            return Ok((hooks, Vec::new()));
+        }
+        let away = (before(now, ABANDONED), before(now, PATIENCE));
+        let away = envoys::seen_between(transaction, away).await?.into_iter();
+        let mut faults: Vec<Fault> = away.map(not_seen).collect();
+        if let Some(keys) = keys {
+            self.renew(transaction).await?;
+            if self.document.published_at <= before(now, PATIENCE) {
+                faults.extend(self.without(transaction, keys, now).await?);
+            }
+        }
+        Ok((hooks, faults))
+    }
+
+    /// Reads the document in force, if it is another one.
+    async fn renew(&mut self, transaction: &mut Transaction) -> Result<(), StoreError> {
+        let etag = documents::current_etag(transaction).await?;
+        let etag = etag.unwrap_or_default();
+        if self.document.etag == etag {
+            return Ok(());
+        }
+        let document = documents::current(transaction).await?;
+        self.document = document.map_or_else(AccountsInForce::default, |document| {
+            let accounts = AccountCredential::of_document(document.served.as_bytes());
+            AccountsInForce {
+                etag: document.etag,
+                published_at: document.published_at,
+                accounts: accounts.unwrap_or_default(),
+            }
+        });
+        Ok(())
+    }
+
+    /// The accounts whose credential is not kept here and which have answered nothing since yesterday, and those whose credential
+    /// cannot be opened.
+    async fn without(
+        &self,
+        transaction: &mut Transaction,
+        keys: &SealingKeys,
+        now: OffsetDateTime,
+    ) -> Result<Vec<Fault>, StoreError> {
+        let kept = credentials::all(transaction).await?;
+        let yesterday = now.saturating_sub(Duration::DAY).date().to_string();
+        let answering = hour_counts::answering_since(transaction, &yesterday).await?;
+        let day = now.date().to_string();
+        let fault = |of: &AccountCredential| {
+            let is_of =
+                |one: &&StoredCredential| one.name == of.name && one.destination == of.destination;
+            let reason = match kept.iter().find(is_of) {
+                Some(one) => match keys.open(&one.name, &one.destination, &one.value) {
+                    Some(_) => return None,
+                    None => "unreadable",
+                },
+                // What answers has a credential: in a file at its gateway.
+                None if answering.contains(&(of.group.clone(), of.account.clone())) => return None,
+                None => "not_kept",
+            };
+            Some(without_credential(of, reason, &day))
+        };
+        Ok(self.document.accounts.iter().filter_map(fault).collect())
+    }
+}
+
+fn not_seen((id, name, seen_at): (String, String, i64)) -> Fault {
+    let seen = timestamp::unix_text(seen_at.div_euclid(1_000_000)).unwrap_or_default();
+    Fault {
+        kind: "envoy",
+        message: (
+            "envoy.not_seen",
+            vec![
+                ("envoy", json!(id)),
+                ("name", json!(name)),
+                ("seen_at", json!(seen)),
+            ],
+        ),
+        subject: id,
+        period: seen,
+    }
+}
+
+fn without_credential(of: &AccountCredential, reason: &str, day: &str) -> Fault {
+    let facts = vec![
+        ("group", json!(of.group)),
+        ("account", json!(of.account)),
+        ("credential", json!(of.name)),
+        ("reason", json!(reason)),
+    ];
+    Fault {
+        kind: "account",
+        subject: format!("{}/{}", of.group, of.account),
+        period: day.to_owned(),
+        message: ("account.no_credential", facts),
+    }
+}
+
+async fn tell(
+    transaction: &mut Transaction,
+    new: &[(&String, &Fault)],
+    now: OffsetDateTime,
+) -> Result<(), StoreError> {
+    for (hook, fault) in new {
+        let (of_type, facts) = &fault.message;
+        let message = NewMessage::new(of_type, facts, now)?;
+        let cause = MessageCause {
+            kind: fault.kind,
+            subject: &fault.subject,
+            period: &fault.period,
+            threshold: 0,
+        };
+        webhooks::add_message(transaction, hook, &cause, &message, microseconds(now)).await?;
+    }
+    Ok(())
+}
+
+/// So long ago, in microseconds since 1970.
+fn before(now: OffsetDateTime, age: Duration) -> i64 {
+    microseconds(now.saturating_sub(age))
+}
+
+fn microseconds(time: OffsetDateTime) -> i64 {
+    time.unix_timestamp().saturating_mul(1_000_000)
+}
