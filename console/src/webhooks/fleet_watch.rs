@@ -40,7 +40,7 @@ struct AccountsInForce {
 }
 
 /// Something that is wrong.
-struct Fault {
+struct FleetTrouble {
     kind: &'static str,
     subject: String,
     /// What it is told of once in.
@@ -67,22 +67,25 @@ impl FleetWatch {
         let mut transaction = store.read().await?;
         let found = self.find(&mut transaction, keys().as_ref(), now).await;
         transaction.rollback().await;
-        let (hooks, faults) = found?;
+        let (hooks, troubles) = found?;
         let pairs = || {
-            let of_hook = |hook| faults.iter().map(move |fault| (hook, fault));
+            let of_hook = |hook| troubles.iter().map(move |trouble| (hook, trouble));
             hooks.iter().flat_map(of_hook)
         };
-        let place = |hook: &String, fault: &Fault| {
-            [hook, fault.kind, &fault.subject, &fault.period].map(|part: &str| part.to_owned())
+        let place = |hook: &String, trouble: &FleetTrouble| {
+            [hook, trouble.kind, &trouble.subject, &trouble.period]
+                .map(|part: &str| part.to_owned())
         };
-        let new = pairs().filter(|(hook, fault)| !self.told.contains(&place(hook, fault)));
-        let new: Vec<(&String, &Fault)> = new.collect();
+        let new = pairs().filter(|(hook, trouble)| !self.told.contains(&place(hook, trouble)));
+        let new: Vec<(&String, &FleetTrouble)> = new.collect();
         if !new.is_empty() {
             let told: Result<(), StoreError> =
                 in_transaction!(store, transaction => tell(transaction, &new, now).await);
             told?;
         }
-        self.told = pairs().map(|(hook, fault)| place(hook, fault)).collect();
+        self.told = pairs()
+            .map(|(hook, trouble)| place(hook, trouble))
+            .collect();
         self.next = now.checked_add(PAUSE);
         Ok(())
     }
@@ -93,7 +96,7 @@ impl FleetWatch {
         transaction: &mut Transaction,
         keys: Option<&SealingKeys>,
         now: OffsetDateTime,
-    ) -> Result<(Vec<String>, Vec<Fault>), StoreError> {
+    ) -> Result<(Vec<String>, Vec<FleetTrouble>), StoreError> {
         let hooks = webhooks::list(transaction, "", MOST).await?.into_iter();
         let hooks: Vec<String> = hooks.map(|hook| hook.id).collect();
         if hooks.is_empty() {
@@ -101,14 +104,14 @@ impl FleetWatch {
         }
         let away = (before(now, ABANDONED), before(now, PATIENCE));
         let away = envoys::seen_between(transaction, away).await?.into_iter();
-        let mut faults: Vec<Fault> = away.map(not_seen).collect();
+        let mut troubles: Vec<FleetTrouble> = away.map(not_seen).collect();
         if let Some(keys) = keys {
             self.renew(transaction).await?;
             if self.document.published_at <= before(now, PATIENCE) {
-                faults.extend(self.without(transaction, keys, now).await?);
+                troubles.extend(self.without(transaction, keys, now).await?);
             }
         }
-        Ok((hooks, faults))
+        Ok((hooks, troubles))
     }
 
     /// Reads the document in force, if it is another one.
@@ -137,12 +140,12 @@ impl FleetWatch {
         transaction: &mut Transaction,
         keys: &SealingKeys,
         now: OffsetDateTime,
-    ) -> Result<Vec<Fault>, StoreError> {
+    ) -> Result<Vec<FleetTrouble>, StoreError> {
         let kept = credentials::all(transaction).await?;
         let yesterday = now.saturating_sub(Duration::DAY).date().to_string();
         let answering = hour_counts::answering_since(transaction, &yesterday).await?;
         let day = now.date().to_string();
-        let fault = |of: &AccountCredential| {
+        let trouble = |of: &AccountCredential| {
             let is_of =
                 |one: &&StoredCredential| one.name == of.name && one.destination == of.destination;
             let reason = match kept.iter().find(is_of) {
@@ -156,13 +159,13 @@ impl FleetWatch {
             };
             Some(without_credential(of, reason, &day))
         };
-        Ok(self.document.accounts.iter().filter_map(fault).collect())
+        Ok(self.document.accounts.iter().filter_map(trouble).collect())
     }
 }
 
-fn not_seen((id, name, seen_at): (String, String, i64)) -> Fault {
+fn not_seen((id, name, seen_at): (String, String, i64)) -> FleetTrouble {
     let seen = timestamp::unix_text(seen_at.div_euclid(1_000_000)).unwrap_or_default();
-    Fault {
+    FleetTrouble {
         kind: "envoy",
         message: (
             "envoy.not_seen",
@@ -177,14 +180,14 @@ fn not_seen((id, name, seen_at): (String, String, i64)) -> Fault {
     }
 }
 
-fn without_credential(of: &AccountCredential, reason: &str, day: &str) -> Fault {
+fn without_credential(of: &AccountCredential, reason: &str, day: &str) -> FleetTrouble {
     let facts = vec![
         ("group", json!(of.group)),
         ("account", json!(of.account)),
         ("credential", json!(of.name)),
         ("reason", json!(reason)),
     ];
-    Fault {
+    FleetTrouble {
         kind: "account",
         subject: format!("{}/{}", of.group, of.account),
         period: day.to_owned(),
@@ -194,16 +197,16 @@ fn without_credential(of: &AccountCredential, reason: &str, day: &str) -> Fault 
 
 async fn tell(
     transaction: &mut Transaction,
-    new: &[(&String, &Fault)],
+    new: &[(&String, &FleetTrouble)],
     now: OffsetDateTime,
 ) -> Result<(), StoreError> {
-    for (hook, fault) in new {
-        let (of_type, facts) = &fault.message;
+    for (hook, trouble) in new {
+        let (of_type, facts) = &trouble.message;
         let message = NewMessage::new(of_type, facts, now)?;
         let cause = MessageCause {
-            kind: fault.kind,
-            subject: &fault.subject,
-            period: &fault.period,
+            kind: trouble.kind,
+            subject: &trouble.subject,
+            period: &trouble.period,
             threshold: 0,
         };
         webhooks::add_message(transaction, hook, &cause, &message, microseconds(now)).await?;

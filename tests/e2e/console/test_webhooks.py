@@ -1,0 +1,114 @@
+"""A console tells webhooks: of a budget, of an Envoy that is away, of accounts without a credential."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import sqlite3
+import threading
+from datetime import datetime, timezone
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import httpx
+from e2e.console.running import Console
+from stack import SAMPLE_DOCUMENT
+from waiting import until
+
+
+class Receiver:
+    """Takes messages, and keeps those whose signature is good."""
+
+    def __init__(self) -> None:
+        self.secret = ""
+        self.told: list[dict[str, Any]] = []
+        self.wrong: list[str] = []
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:  # noqa: N802
+                body = self.rfile.read(int(self.headers["content-length"]))
+                receiver.take(body, {name.lower(): text for name, text in self.headers.items()})
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}/told"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def take(self, body: bytes, headers: dict[str, str]) -> None:
+        at = headers["trilane-webhook-timestamp"]
+        mac = hmac.new(self.secret.encode(), at.encode() + b"." + body, hashlib.sha256).hexdigest()
+        message = json.loads(body)
+        if headers["trilane-webhook-signature"] == f"v1={mac}" and headers["trilane-webhook-id"] == message["id"]:
+            self.told.append(message)
+        else:
+            self.wrong.append(f"{headers} {body!r}")
+
+    def __enter__(self) -> Receiver:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def facts(self, of_type: str) -> list[dict[str, Any]]:
+        """Of each message of a type all but its id and time."""
+        kept = [message for message in self.told if message["type"] == of_type]
+        return [{name: fact for name, fact in one.items() if name not in ("id", "type", "at")} for one in kept]
+
+
+def test_what_is_told(tmp_path: Path) -> None:
+    place = tmp_path / "console"
+    console = Console(place, "--import-document", str(SAMPLE_DOCUMENT), "--allow-private-webhooks")
+    with Receiver() as receiver, console:
+        api = console.api
+        receiver.secret = api.post("/webhooks", {"url": receiver.url, "thresholds": [80]})["secret"]
+        api.new_key("spender", "b-official", limits={"budget": {"per_month": "10"}})
+        now = datetime.now(timezone.utc)
+        line = {
+            **{"timestamp": now.strftime("%Y-%m-%dT%H:%M:%SZ"), "duration_ms": 0, "http.response.status_code": 200},
+            **{"trilane.usage.status": "complete", "trilane.key.id": "spender", "trilane.group": "b-official"},
+            **{"trilane.charge": "8.5", "trilane.currency": "USD", "trilane.instance": "one"},
+            **{"trilane.spent.key.day": "8.5", "trilane.spent.key.month": "8.5"},
+        }
+        api.take_in("edge-1", json.dumps(line) + "\n")
+        until(lambda: receiver.facts("budget.threshold"), 20)
+        month = now.strftime("%Y-%m")
+        budget = {"kind": "key", "subject": "spender", "period": month, "threshold": 80, "spent": "8.5", "budget": "10", "currency": "USD"}
+        assert receiver.facts("budget.threshold") == [budget]
+
+        token = api.post("/envoys", {"id": "edge-1"})["token"]
+        enrolled = httpx.post(f"{console.url}/api/v1/enrol", json={"token": token}, trust_env=False).json()["token"]
+        reported = httpx.put(
+            f"{console.url}/api/v1/envoys/edge-1/report",
+            json={"version": "0.2.0"},
+            headers={"authorization": f"Bearer {enrolled}"},
+            trust_env=False,
+        )
+        assert reported.status_code == 204, reported.text
+
+        # Ten minutes later.
+        console.stop()
+        with sqlite3.connect(place / "console.db") as database:
+            database.execute("UPDATE envoys SET seen_at = seen_at - 600000000")
+            database.execute("UPDATE documents SET published_at = published_at - 600000000")
+        database.close()
+        console.start()
+        until(lambda: receiver.facts("envoy.not_seen") and receiver.facts("account.no_credential"), 20)
+        (away,) = receiver.facts("envoy.not_seen")
+        assert (away["envoy"], away["name"]) == ("edge-1", "edge-1")
+        assert away["seen_at"] == console.api.get("/envoys/edge-1")["seen_at"]
+        groups = json.loads(SAMPLE_DOCUMENT.read_text())["groups"]
+        accounts = {(group["id"], account["id"]) for group in groups for account in group.get("accounts", [])}
+        until(lambda: len(receiver.facts("account.no_credential")) >= len(accounts), 20)
+        told = receiver.facts("account.no_credential")
+        assert sorted((one["group"], one["account"]) for one in told) == sorted(accounts)
+        assert {one["reason"] for one in told} == {"not_kept"}
+        assert receiver.facts("budget.threshold") == [budget], "it was told once"
+        assert not receiver.wrong, receiver.wrong
