@@ -12,7 +12,8 @@ use crate::in_transaction;
 use crate::secret;
 use crate::store::audit::{self, Actor};
 use crate::store::documents;
-use crate::store::keys::{self, KeyFilter, StoredKey};
+use crate::store::key_lists::{self, KeyFilter, KeyRange};
+use crate::store::keys::{self, StoredKey};
 use crate::store::{Store, StoreError, Transaction};
 
 /// Why nothing was copied.
@@ -148,7 +149,10 @@ async fn copy(
         limit: 1,
         ..KeyFilter::default()
     };
-    if !keys::list(transaction, &any).await?.is_empty() {
+    if !key_lists::list(transaction, &any, KeyRange::All)
+        .await?
+        .is_empty()
+    {
         return Ok(None);
     }
     for key in all {

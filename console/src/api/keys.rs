@@ -13,7 +13,7 @@ use super::budgets;
 use super::caller::Caller;
 use super::fields;
 use super::once::{Once, OnceAnswer};
-use super::paging::{ItemPage, PageParams};
+use super::paging::{ItemPage, PageParams, cursor};
 use super::parts::{Body, InPath, Params};
 use super::problem::ApiProblem;
 use super::spend::SpentAmount;
@@ -21,8 +21,9 @@ use super::state::{ConsoleState, moment};
 use crate::in_transaction;
 use crate::nearly_spent;
 use crate::secret::{self, NewSecret};
-use crate::store::keys::{self, KeyFilter, KeyState, StoredKey};
-use crate::store::{Transaction, audit, documents, spend};
+use crate::store::key_lists::{KeyFilter, KeyState};
+use crate::store::keys::{self, StoredKey};
+use crate::store::{Transaction, audit, documents, key_search, spend};
 use crate::written_budgets::of_limits;
 
 /// An API key, as far as it may be seen.
@@ -215,7 +216,8 @@ pub struct KeyListParams {
     pub(crate) with: Option<String>,
 }
 
-/// Keys in the order of their ids. Members see their own.
+/// Keys in the order of their ids. Members see their own. A search may end before it has looked at all keys: then a page has fewer
+/// keys, or none, and `next` goes on.
 #[utoipa::path(get, operation_id = "list_keys", path = "/api/v1/keys", tag = "keys", params(KeyListParams, PageParams),
     responses((status = 200, body = ItemPage<KeyView>)))]
 pub async fn list(
@@ -248,8 +250,11 @@ pub async fn list(
         limit: limit.to_fetch(),
     };
     let mut transaction = state.store.read().await?;
-    let keys = keys::list(&mut transaction, &filter).await?;
-    let mut page = limit.page(keys, |key| key.id.clone(), KeyView::from);
+    let found = key_search::find(&mut transaction, &filter).await?;
+    let mut page = limit.page(found.keys, |key| key.id.clone(), KeyView::from);
+    if page.next.is_none() {
+        page.next = found.searched_to.as_ref().map(cursor);
+    }
     if asked.with.as_deref() == Some("use") {
         for key in &mut page.items {
             add_use(&mut transaction, key, state.now()).await?;

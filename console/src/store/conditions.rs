@@ -45,6 +45,20 @@ impl<'a> Conditions<'a> {
         self
     }
 
+    /// Adds that a column is one of some values, if they are given.
+    pub fn and_among(mut self, column: &str, values: Option<&'a [String]>) -> Self {
+        let Some(values) = values else {
+            return self;
+        };
+        let first = self.last().saturating_add(1);
+        let places = (first..)
+            .take(values.len())
+            .map(|place| format!("${place}"));
+        let places = places.collect::<Vec<_>>().join(", ");
+        self.values.extend(values.iter().map(String::as_str));
+        self.and_if(&format!("{column} IN ({places})"), true)
+    }
+
     /// Adds a condition without a value, if it is asked for.
     pub fn and_if(mut self, condition: &str, asked: bool) -> Self {
         if asked {
@@ -104,6 +118,12 @@ mod tests {
             .and_with("c = {}", None);
         assert_eq!(twice.sql(), "WHERE (NOT gone) AND (a = $1 OR b = $1)");
         assert_eq!(twice.values(), ["x"]);
+        let among = Conditions::default()
+            .and("a =", Some("x"))
+            .and_among("b", None)
+            .and_among("b", Some(&place));
+        assert_eq!(among.sql(), "WHERE a = $1 AND (b IN ($2, $3))");
+        assert_eq!(among.values(), ["x", "k", "USD"]);
         let first = Conditions::default()
             .and_row("a", '<', &[])
             .and_row("a, b", '<', &place);

@@ -49,7 +49,7 @@ pub enum DataKind {
     Days,
     /// What was spent of budgets.
     Spend,
-    /// Keys and their feed.
+    /// Keys, their feed and what their search needs.
     Keys,
     /// The audit.
     Audit,
@@ -76,7 +76,11 @@ impl DataKind {
             "usage_by_hour" | "usage_hours" | "first_byte_hours" | "attempt_hours" => Self::Hours,
             "usage_by_day" | "usage_by_day_to" => Self::Days,
             "spend" | "spend_feed" | "spend_shares" | "spend_subjects" => Self::Spend,
-            "keys" | "key_feed" | "key_changes" | "key_use" => Self::Keys,
+            "keys" | "key_feed" | "key_changes" | "key_use" | "key_search" | "key_search_due" => {
+                Self::Keys
+            }
+            // What SQLite keeps of key_grams.
+            _ if table.starts_with("key_grams_") => Self::Keys,
             "audit" => Self::Audit,
             "documents" | "drafts" => Self::Documents,
             // A partition has its day in its name.
@@ -264,6 +268,7 @@ mod tests {
             ("request", DataKind::Other),
             ("usage_by_day", DataKind::Days),
             ("people", DataKind::Other),
+            ("key_grams_data", DataKind::Keys),
         ] {
             assert_eq!(DataKind::of_table(table), want, "{table}");
         }

@@ -1,8 +1,7 @@
-//! Keys: what is known of each. The feed follows by the database's triggers.
+//! Keys: what is known of each. The feed, and what is due for the search, follow by the database's triggers.
 
 use sqlx::AssertSqlSafe;
 
-use super::conditions::Conditions;
 use super::{StoreError, Transaction, on_either};
 
 /// A key. Only its digest is known.
@@ -39,7 +38,7 @@ pub struct StoredKey {
 }
 
 /// The columns, in the order of [`StoredKey`].
-type StoredKeyRow = (
+pub(super) type StoredKeyRow = (
     String,
     String,
     String,
@@ -75,91 +74,6 @@ impl From<StoredKeyRow> for StoredKey {
             hint: row.13,
         }
     }
-}
-
-/// Whether a key is good.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, utoipa::ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum KeyState {
-    /// It is neither disabled nor expired.
-    Active,
-    /// It is disabled.
-    Disabled,
-    /// It has expired, and is not disabled.
-    Expired,
-}
-
-/// A text that `LIKE` finds anywhere within another one.
-fn pattern(search: &str) -> String {
-    let mut pattern = String::from("%");
-    for letter in search.chars() {
-        if matches!(letter, '%' | '_' | '\\') {
-            pattern.push('\\');
-        }
-        pattern.push(letter.to_ascii_lowercase());
-    }
-    pattern.push('%');
-    pattern
-}
-
-/// Which keys a list has.
-#[derive(Debug, Clone, Default)]
-pub struct KeyFilter<'a> {
-    /// Of this owner.
-    pub owner: Option<&'a str>,
-    /// Of this group.
-    pub group: Option<&'a str>,
-    /// With this in id, owner or label, whatever the case of ASCII letters,, or in its hint.
-    pub search: Option<&'a str>,
-    /// In this state.
-    pub state: Option<KeyState>,
-    /// The present time, as `expires_at` is written.
-    pub now: &'a str,
-    /// With an id after this one.
-    pub after: &'a str,
-    /// At most so many.
-    pub limit: i64,
-}
-
-/// Keys in the order of their ids.
-///
-/// # Errors
-/// Those of the database.
-pub async fn list(
-    transaction: &mut Transaction,
-    filter: &KeyFilter<'_>,
-) -> Result<Vec<StoredKey>, StoreError> {
-    let search = filter.search.map(pattern);
-    let now_if = |state| (filter.state == Some(state)).then_some(filter.now);
-    let asked = Conditions::default()
-        .and("id >", Some(filter.after))
-        .and("owner =", filter.owner)
-        .and("group_id =", filter.group)
-        .and_with(
-            "lower(hint) LIKE {} ESCAPE '\\' OR lower(id) LIKE {} ESCAPE '\\' OR lower(owner) LIKE {} ESCAPE '\\' \
-             OR lower(label) LIKE {} ESCAPE '\\'",
-            search.as_deref(),
-        )
-        .and_if("disabled", filter.state == Some(KeyState::Disabled))
-        .and_with("NOT disabled AND expires_at <= {}", now_if(KeyState::Expired))
-        .and_with(
-            "NOT disabled AND (expires_at IS NULL OR expires_at > {})",
-            now_if(KeyState::Active),
-        );
-    let sql = format!(
-        "SELECT sha256, id, group_id, owner, team, models, multiplier, label, expires_at, disabled, limits, created_at, created_by, \
-         hint FROM keys {} ORDER BY id LIMIT {}",
-        asked.sql(),
-        filter.limit,
-    );
-    let rows: Vec<StoredKeyRow> = on_either!(transaction, connection => {
-        let mut query = sqlx::query_as(AssertSqlSafe(sql));
-        for value in asked.values() {
-            query = query.bind(*value);
-        }
-        query.fetch_all(connection).await?
-    });
-    Ok(rows.into_iter().map(StoredKey::from).collect())
 }
 
 /// In which groups keys of an owner or a team (`column`) are, and with which models of their own, each once.

@@ -46,6 +46,7 @@ const SQLITE: &[MigrationStep] = &[
     (15, "requests", include_str!("sqlite/requests.sql")),
     (16, "usage", include_str!("sqlite/usage.sql")),
     (17, "overview needs", OVERVIEW_NEEDS),
+    (18, "search of keys", include_str!("sqlite/key_search.sql")),
 ];
 const POSTGRES: &[MigrationStep] = &[
     (3, "keys", include_str!("postgres/keys.sql")),
@@ -66,6 +67,11 @@ const POSTGRES: &[MigrationStep] = &[
     (15, "requests", include_str!("postgres/requests.sql")),
     (16, "usage", include_str!("postgres/usage.sql")),
     (17, "overview needs", OVERVIEW_NEEDS),
+    (
+        18,
+        "search of keys",
+        include_str!("postgres/key_search.sql"),
+    ),
 ];
 
 /// Does what is left to do.

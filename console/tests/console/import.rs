@@ -6,7 +6,7 @@ use trilane_console::documents::{DocumentError, PriceResolver, ResolvedText};
 use trilane_console::feed::sqlite::{KEYS, LIMITS, OWNER};
 use trilane_console::import::{self, ImportError};
 use trilane_console::store::audit::Actor;
-use trilane_console::store::keys::{self, KeyFilter};
+use trilane_console::store::key_lists::{self, KeyFilter, KeyRange};
 use trilane_console::store::{documents, drafts};
 
 use crate::database::on_both;
@@ -52,7 +52,7 @@ on_both! {
         database.execute("DELETE FROM keys").await.unwrap();
         assert_eq!(import::keys_of_serve(&store, &today, &actor(), 2).await.unwrap(), Some(1));
         let mut transaction = store.read().await.unwrap();
-        let all = keys::list(&mut transaction, &KeyFilter { limit: 10, ..KeyFilter::default() }).await.unwrap();
+        let all = key_lists::list(&mut transaction, &KeyFilter { limit: 10, ..KeyFilter::default() }, KeyRange::All).await.unwrap();
         transaction.rollback().await;
         let key = &all[0];
         assert_eq!((key.sha256.as_str(), key.id.as_str(), key.owner.as_deref(), key.label.as_deref()), (digest('b').as_str(), "k2", Some("ann"), Some("laptop")));

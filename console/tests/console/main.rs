@@ -26,6 +26,7 @@ mod fleet_watch;
 mod holder;
 mod import;
 mod intake;
+mod key_search;
 mod ledger;
 mod live;
 mod lives;

@@ -20,7 +20,7 @@ use trilane_console::peer_listener::PeerListener;
 use trilane_console::secret::NewSecret;
 use trilane_console::sessions::link_path;
 use trilane_console::storage::StorageWatch;
-use trilane_console::store::{DatabaseAddress, Store, StoreError, documents};
+use trilane_console::store::{DatabaseAddress, Store, StoreError, documents, key_grams};
 use trilane_console::vendors::VendorAccess;
 use trilane_console::{first_admin, server};
 
@@ -32,6 +32,9 @@ use crate::tell::Teller;
 
 /// The interval between two times of forgetting what is old.
 const MAINTAIN: Duration = Duration::from_secs(3600);
+/// Between looks for keys that the search is to know of, and after a failure.
+const INDEX: Duration = Duration::from_secs(1);
+const INDEX_LATER: Duration = Duration::from_secs(60);
 /// The time for responses in progress when it ends.
 const LAST: Duration = Duration::from_secs(5);
 
@@ -70,6 +73,7 @@ pub struct RunningConsole {
     stop: oneshot::Sender<()>,
     serving: JoinHandle<std::io::Result<()>>,
     maintaining: JoinHandle<()>,
+    indexing: JoinHandle<()>,
     telling: JoinHandle<()>,
 }
 
@@ -91,6 +95,7 @@ impl RunningConsole {
         import::run(&store, settings, teller).await?;
         prepare_sealing(&store, settings.sealing_keys.as_ref(), teller).await?;
         let maintaining = tokio::spawn(maintain(store.clone(), settings.retention, teller));
+        let indexing = tokio::spawn(index_keys(store.clone(), teller));
         let sender = WebhookSender::new(settings.private_webhooks);
         let telling =
             tokio::spawn(sender.go_on(store.clone(), settings.sealing_keys.clone(), teller));
@@ -119,6 +124,7 @@ impl RunningConsole {
             stop,
             serving,
             maintaining,
+            indexing,
             telling,
         })
     }
@@ -160,6 +166,7 @@ impl RunningConsole {
         let _ = self.stop.send(());
         let _ = timeout(LAST, self.serving).await;
         self.maintaining.abort();
+        self.indexing.abort();
         self.telling.abort();
         let _ = timeout(LAST, self.store.close()).await;
     }
@@ -228,5 +235,18 @@ async fn maintain(store: Store, retention: Retention, teller: Teller) {
             teller.trouble(&format!("what is old stays for now: {error}"));
         }
         sleep(MAINTAIN).await;
+    }
+}
+
+async fn index_keys(store: Store, teller: Teller) {
+    loop {
+        let pause = match key_grams::index_all(&store).await {
+            Ok(()) => INDEX,
+            Err(error) => {
+                teller.trouble(&format!("the search of keys is slower for now: {error}"));
+                INDEX_LATER
+            }
+        };
+        sleep(pause).await;
     }
 }

@@ -11,6 +11,7 @@ PAGES: list[tuple[str, str, str]] = [
     ("keys", "/keys", "admin"),
     ("keys-of-a-member", "/keys", "ann"),
     ("keys-none-like-that", "/keys?search=nothing+like+that", "admin"),
+    ("keys-search-on", "/keys?search=z&state=expired", "admin"),
     ("key", "/keys/mobile-review", "admin"),
     ("key-over-budget", "/keys/evals", "admin"),
     ("key-of-a-viewer", "/keys/ci-review", "victor"),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, Optional
@@ -129,6 +130,13 @@ def fill(api: Api) -> None:
     api.take_in("edge-1", "".join(lines))
 
 
+def many_keys(directory: Path) -> None:
+    """More keys than a page looks at for a search, as another program adds them. They come behind all others."""
+    rows = [(f"{number:064x}", f"zz-{number:05}", "mixed") for number in range(10_000)]
+    with closing(sqlite3.connect(directory / "console.db", timeout=30)) as database, database:
+        database.executemany("INSERT INTO keys (sha256, id, group_id) VALUES (?, ?, ?)", rows)
+
+
 def drafts(api: Api) -> dict[str, str]:
     """Two versions in force one after the other, a draft of the first, and one of the second that a gateway would refuse."""
     outdated = api.post("/drafts", {"note": "Begun before version 2"})["id"]
@@ -161,6 +169,7 @@ def seeded(place: Path) -> Iterator[SeededConsole]:
     options = ("--import-document", str(document), "--gateway-url", "https://ai.example.com")
     with Console(place / "db", *options) as console:
         fill(console.api)
+        many_keys(place / "db")
         api = console.api
         api.post("/envoys", {"id": "edge-2", "name": "Frankfurt"})
         api.post("/tokens", {"name": "Reports of each month", "person": "ann", "expires_at": "2027-06-01T00:00:00Z"})

@@ -137,6 +137,16 @@ def test_from_page_to_page(site: SeededConsole, chromium: Browsers) -> None:
         assert page.get_by_role("searchbox").input_value() == "seat-"
 
 
+def test_a_search_goes_on(site: SeededConsole, chromium: Browsers) -> None:
+    """Among very many keys a page without any says that more follow."""
+    with chromium.visitor(site.url, state=site.session("admin")) as visitor:
+        page = visitor.open("/keys?search=z&state=expired")
+        page.get_by_role("heading", name="None among these keys").wait_for()
+        page.get_by_role("link", name="Search on").click()
+        page.get_by_role("heading", name="No key is like that").wait_for()
+        assert page.get_by_role("searchbox").input_value() == "z"
+
+
 def test_without_scripts(site: SeededConsole, chromium: Browsers) -> None:
     """Everything but comfort is there."""
     with chromium.visitor(site.url, width=360, scripts=False, state=site.session("admin")) as visitor:

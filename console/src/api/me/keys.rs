@@ -22,7 +22,8 @@ use crate::api::problem::ApiProblem;
 use crate::api::state::{ConsoleState, moment};
 use crate::in_transaction;
 use crate::secret::NewSecret;
-use crate::store::keys::{self, KeyFilter, StoredKey};
+use crate::store::key_lists::{self, KeyFilter, KeyRange};
+use crate::store::keys::{self, StoredKey};
 use crate::store::{Transaction, audit, memberships, teams};
 
 /// A key that one makes for oneself. What is not given is as much as the team allows.
@@ -90,7 +91,7 @@ pub async fn list(
     let mut transaction = state.store.read().await?;
     let mut reader = KeyReader::new(&mut transaction, now).await?;
     let mut read = Vec::new();
-    for key in keys::list(&mut transaction, &filter).await? {
+    for key in key_lists::list(&mut transaction, &filter, KeyRange::All).await? {
         let remaining = reader.remaining(&mut transaction, &key).await?;
         let mut key = KeyView::from(key);
         all_keys::add_use(&mut transaction, &mut key, now).await?;

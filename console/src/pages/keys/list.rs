@@ -12,7 +12,7 @@ use crate::api::parts::Params;
 use crate::api::{ConsoleState, key_models, moment};
 use crate::pages::form::Fields;
 use crate::pages::{PageProblem, PageShell, SignedIn, page};
-use crate::store::keys::KeyState;
+use crate::store::key_lists::KeyState;
 
 /// The keys of a page.
 const ROWS: u16 = 50;

@@ -3,6 +3,8 @@
 use http::Method;
 use serde_json::json;
 use trilane_console::api::Role;
+use trilane_console::store::disk_use::{self, DataKind};
+use trilane_console::store::{Store, key_grams};
 
 use super::{SpeedMeter, measured, rows, tell};
 use crate::api::Api;
@@ -23,6 +25,13 @@ fn keys(database: &TestDatabase, count: u64) -> String {
     )
 }
 
+/// What keys and their search take, in bytes.
+async fn keys_bytes(store: &Store) -> i64 {
+    let whole = disk_use::read(store).await.unwrap();
+    let data = disk_use::by_kind(store, whole).await.unwrap();
+    data.kinds[&DataKind::Keys].unwrap()
+}
+
 async fn measure(database: &TestDatabase) {
     let api = Api::new(database).await;
     let (admin, member) = (
@@ -32,10 +41,16 @@ async fn measure(database: &TestDatabase) {
     let count = rows(1_000_000);
     let meter = SpeedMeter::start(database);
     database.execute(&keys(database, count)).await.unwrap();
-    if database.is_postgres() {
-        database.execute("ANALYZE").await.unwrap();
-    }
     println!("  {count} keys, added in {}", meter.stop());
+    let before = keys_bytes(&api.store).await;
+    let meter = SpeedMeter::start(database);
+    key_grams::index_all(&api.store).await.unwrap();
+    let cost = meter.stop();
+    let more = (keys_bytes(&api.store).await - before) >> 20;
+    println!("  the search has them after {cost}, with {more} MiB more");
+    if database.is_postgres() {
+        database.execute("VACUUM ANALYZE").await.unwrap();
+    }
     let page = api.get(&admin, "/api/v1/keys?limit=500").await.expect(200);
     let next = page["next"].as_str().unwrap();
     for (what, token, path) in [
@@ -71,6 +86,16 @@ async fn measure(database: &TestDatabase) {
             "/api/v1/keys?search=nothing".to_owned(),
         ),
         (
+            "a search for what all have, in a state that none has",
+            &admin,
+            "/api/v1/keys?search=key_&state=expired".to_owned(),
+        ),
+        (
+            "a search for two characters that some have",
+            &admin,
+            "/api/v1/keys?search=99".to_owned(),
+        ),
+        (
             "a page of the feed of keys",
             &admin,
             "/api/v1/feed/keys".to_owned(),
@@ -97,6 +122,15 @@ async fn measure(database: &TestDatabase) {
             .expect(200);
     };
     tell("a change of one", 100, change).await;
+    let name = async |time| {
+        let body = json!({"label": format!("name {time}")});
+        api.call(&admin, Method::PATCH, "/api/v1/keys/key_777", &[], &body)
+            .await
+            .expect(200);
+    };
+    tell("another name for one", 100, name).await;
+    let look = async |_| key_grams::index_all(&api.store).await.unwrap();
+    tell("a look for keys that are due", 100, look).await;
     api.was_well();
 }
 
