@@ -1,5 +1,7 @@
 //! `trilane console`: started as a process, spoken to over HTTP, and compared with `trilane usage`.
 
+mod tools;
+
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Command, Stdio};
