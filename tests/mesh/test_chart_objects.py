@@ -152,8 +152,11 @@ def test_render_and_envoy_agree_on_paths() -> None:
     for path in ("document", "upstreams", "credentials", "filter"):
         assert f"/etc/trilane/{path}" in mounts["envoy"] & mounts["render"], path
     assert "/etc/trilane/certs" in mounts["envoy"]
-    assert found["render"]["args"][-1] == "--watch"
-    assert found["render"]["args"][:-1] == containers(objects)[1]["args"]
+    # The one before Envoy's start has nobody to ask.
+    config = one(objects, "ConfigMap", "gw-trilane-envoy")["data"]["envoy.yaml"]
+    admin = yaml.safe_load(config)["admin"]["address"]["socket_address"]
+    place = f"{admin['address']}:{admin['port_value']}"
+    assert found["render"]["args"] == [*containers(objects)[1]["args"], "--admin", place, "--watch"]
 
 
 def test_images_are_of_the_charts_version() -> None:
