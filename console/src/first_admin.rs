@@ -129,7 +129,7 @@ pub async fn recover(
             created_at: now,
         };
         api_tokens::insert(transaction, &token).await?;
-        let actor = Actor { id: "command".to_owned(), address: String::new() };
+        let actor = Actor { id: audit::COMMAND.to_owned(), address: String::new() };
         audit::insert(transaction, &actor.entry(now, "person.recover", person)).await?;
         Ok(true)
     })

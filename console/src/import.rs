@@ -12,6 +12,7 @@ use crate::in_transaction;
 use crate::secret;
 use crate::store::audit::{self, Actor};
 use crate::store::documents;
+use crate::store::erasures::Pseudonyms;
 use crate::store::key_lists::{self, KeyFilter, KeyRange};
 use crate::store::keys::{self, StoredKey};
 use crate::store::{Store, StoreError, Transaction};
@@ -155,7 +156,13 @@ async fn copy(
     {
         return Ok(None);
     }
+    let pseudonyms = Pseudonyms::read(transaction).await?;
     for key in all {
+        let owner = key.owner.as_deref().unwrap_or_default();
+        if pseudonyms.of(owner).is_some() {
+            let why = format!("the data of the owner of the key {} was erased", key.id);
+            return Err(StoreError::Rule(why));
+        }
         keys::insert(transaction, key).await?;
     }
     let mut entry = actor.entry(now, "key.import", "");

@@ -1,4 +1,4 @@
-//! Forgets what is old and rolls usage up, a bounded number of rows at a time, so that nobody waits for it. Several consoles may do it at once: each
+//! Forgets what is old, goes on with erasures that were broken off, and rolls usage up, a bounded number of rows at a time, so that nobody waits for it. Several consoles may do it at once: each
 //! of them finds less to do.
 //!
 //! Sums by hour, spend, the audit and published documents are never forgotten.
@@ -10,8 +10,8 @@ use time::{Date, OffsetDateTime};
 use crate::sessions;
 use crate::store::old_rows::Cutoff;
 use crate::store::{
-    Store, StoreError, api_tokens, idempotency, key_feed, nearly_spent, requests, spend_feed,
-    usage_before_teams, usage_days, webhooks,
+    Store, StoreError, api_tokens, erasures, idempotency, key_feed, nearly_spent, requests,
+    spend_feed, usage_before_teams, usage_days, webhooks,
 };
 
 /// For how long what is kept.
@@ -48,6 +48,7 @@ pub async fn run(store: &Store, retention: Retention) -> Result<(), StoreError> 
         spend_feed::forget(store, today).await,
         sessions::forget(store, now).await,
         forget_others(store, now).await,
+        erasures::run_all(store).await,
         usage_before_teams::move_all(store).await,
         usage_days::roll_up(store, now).await,
     ];

@@ -171,6 +171,11 @@ pub async fn by_password(
     count_outcome(take_password(store, person, password, address, now).await)
 }
 
+/// What failures to sign in as a person are counted under.
+pub(crate) fn failures_of(person: &str) -> String {
+    format!("person {}", secret::digest(person))
+}
+
 async fn take_password(
     store: &Store,
     person: &str,
@@ -178,7 +183,7 @@ async fn take_password(
     address: &str,
     now: i64,
 ) -> Result<NewSession, SignInError> {
-    let subject = format!("person {}", secret::digest(person));
+    let subject = failures_of(person);
     let from = format!("address {address}");
     let hash = in_transaction!(store, transaction => {
         // The address first, always: two consoles lock the rows in one order.

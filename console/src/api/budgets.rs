@@ -10,6 +10,7 @@ use trilane::money::Amount;
 use utoipa::ToSchema;
 
 use super::caller::Caller;
+use super::erasures;
 use super::paging::{ItemPage, PageParams};
 use super::parts::{Body, InPath, Params};
 use super::problem::ApiProblem;
@@ -148,6 +149,9 @@ pub async fn set(
     }
     check(&new)?;
     in_transaction!(state.store, transaction => {
+        if kind == BudgetKind::Owner {
+            erasures::refuse_erased(transaction, "id", &id).await?;
+        }
         check_prices(transaction, kind, &id).await?;
         change(transaction, &caller, (kind, &id), &new, state.now()).await?;
         Ok(Json(BudgetView {

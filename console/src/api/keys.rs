@@ -11,6 +11,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::budgets;
 use super::caller::Caller;
+use super::erasures;
 use super::fields;
 use super::once::{Once, OnceAnswer};
 use super::paging::{ItemPage, PageParams, cursor};
@@ -558,6 +559,9 @@ pub(super) async fn check(
     }
     if !problems.is_empty() {
         return Err(ApiProblem::of(problems));
+    }
+    if let Some(owner) = &key.owner {
+        erasures::refuse_erased(transaction, "owner", owner).await?;
     }
     let Some(current) = documents::current(transaction).await? else {
         return Ok(());

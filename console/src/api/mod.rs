@@ -14,6 +14,7 @@ mod document_reach;
 pub(crate) mod documents;
 pub(crate) mod drafts;
 pub(crate) mod envoys;
+pub(crate) mod erasures;
 mod feed;
 mod fields;
 pub(crate) mod holder;

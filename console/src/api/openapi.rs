@@ -19,9 +19,9 @@ use utoipa_axum::routes;
 use super::problem::{ApiProblem, PlacedProblem};
 use super::state::ConsoleState;
 use super::{
-    account_test, account_tests, audit, budgets, credentials, documents, drafts, envoys, feed,
-    hour_counts, keys, ledger, me, nearly_spent, one_request, people, report, requests, setup,
-    sign_in, spend, spend_feed, storage, team_members, teams, tokens, usage, usage_top,
+    account_test, account_tests, audit, budgets, credentials, documents, drafts, envoys, erasures,
+    feed, hour_counts, keys, ledger, me, nearly_spent, one_request, people, report, requests,
+    setup, sign_in, spend, spend_feed, storage, team_members, teams, tokens, usage, usage_top,
     vendor_models, webhooks,
 };
 use super::{holder, key_models, key_rotation, sign_in_links};
@@ -140,6 +140,8 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
         .routes(routes!(webhooks::remove))
         .routes(routes!(people::list, people::create))
         .routes(routes!(people::change))
+        .routes(routes!(erasures::begin))
+        .routes(routes!(erasures::list))
         .routes(routes!(sign_in_links::create, sign_in_links::revoke))
         .routes(routes!(teams::list, teams::create))
         .routes(routes!(teams::get, teams::change, teams::remove))

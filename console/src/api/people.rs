@@ -150,6 +150,20 @@ pub async fn create(
     })
 }
 
+/// One person.
+///
+/// # Errors
+/// 404: there is none of this id.
+pub(crate) async fn find(state: &ConsoleState, id: &str) -> Result<PersonView, ApiProblem> {
+    if id.contains('\0') {
+        return Err(ApiProblem::not_found());
+    }
+    let mut transaction = state.store.read().await?;
+    let person = people::find(&mut transaction, id).await?;
+    transaction.rollback().await;
+    person.map(view).ok_or_else(ApiProblem::not_found)
+}
+
 /// Changes a person. Whoever is disabled, or gets another role, is that from the next request on.
 #[utoipa::path(patch, operation_id = "change_person", path = "/api/v1/people/{id}", tag = "people", params(("id" = String, Path)),
     request_body = PersonChangeBody, responses((status = 200, body = PersonView)))]

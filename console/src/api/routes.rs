@@ -86,6 +86,8 @@ pub const ROUTES: &[ApiRoute] = &[
     route(Method::GET, "/api/v1/people", SEEING),
     route(Method::POST, "/api/v1/people", ADMIN),
     route(Method::PATCH, "/api/v1/people/{id}", ADMIN),
+    route(Method::DELETE, "/api/v1/people/{id}/data", ADMIN),
+    route(Method::GET, "/api/v1/erasures", SEEING),
     route(Method::POST, "/api/v1/people/{id}/sign-in-link", ADMIN),
     route(Method::DELETE, "/api/v1/people/{id}/sign-in-link", ADMIN),
     route(Method::GET, "/api/v1/teams", SEEING),

@@ -1,19 +1,21 @@
 //! What the lines of a batch add up to.
 
-use std::collections::BTreeMap;
+use core::mem;
+use std::collections::{BTreeMap, HashMap};
 
 use memchr::{memchr, memchr_iter};
 use rust_decimal::Decimal;
 use time::{Date, OffsetDateTime};
 
 use super::batch::LedgerBatch;
-use crate::ledger::{Inexact, LedgerRecord, Sum, Unread};
+use crate::ledger::{Inexact, LedgerRecord, Sum, Unread, owner_member};
+use crate::store::erasures::Pseudonyms;
 use crate::store::hour_counts::{self, AttemptKey, FirstByteKey};
 use crate::store::lines_aside::AsideLine;
 use crate::store::requests::StoredRequest;
 use crate::store::spend::SpendKey;
 use crate::store::spend_feed::ShareKey;
-use crate::store::usage_rows::{UsageKey, UsageRows};
+use crate::store::usage_rows::{OWNER, UsageKey, UsageRows};
 
 /// The longest line that is read, in bytes without its line feed: as `trilane usage` reads them.
 pub const LONGEST: usize = 1 << 20;
@@ -193,6 +195,50 @@ impl Gathered {
         Ok(())
     }
 
+    /// Gives what belongs to persons whose data is erased to their pseudonyms.
+    ///
+    /// # Errors
+    /// A sum of charges cannot be held.
+    pub fn give_pseudonyms(&mut self, pseudonyms: &Pseudonyms) -> Result<(), Inexact> {
+        if pseudonyms.is_empty() {
+            return Ok(());
+        }
+        for aside in &mut self.aside {
+            let other = |owner: &str| pseudonyms.of(owner).map(str::to_owned);
+            aside.line = owner_member::replaced_within(&aside.line, other);
+        }
+        let mut others: HashMap<String, String> = HashMap::new();
+        for request in &mut self.requests {
+            if !others.contains_key(&request.owner) {
+                let Some(pseudonym) = pseudonyms.of(&request.owner) else {
+                    continue;
+                };
+                others.insert(request.owner.clone(), pseudonym.to_owned());
+            }
+            let Some(pseudonym) = others.get(&request.owner) else {
+                continue;
+            };
+            request.line = owner_member::replaced(&request.line, pseudonym);
+            request.owner.clone_from(pseudonym);
+        }
+        if others.is_empty() {
+            return Ok(());
+        }
+        for (mut key, totals) in mem::take(&mut self.hours) {
+            give(key.get_mut(OWNER), &others);
+            self.hours.entry(key).or_default().add_all(&totals)?;
+        }
+        for (mut key, charge) in mem::take(&mut self.charges) {
+            give(owner_of(&mut key), &others);
+            self.charges.entry(key).or_default().add(charge.value())?;
+        }
+        for (mut share, charge) in mem::take(&mut self.shares) {
+            give(owner_of(&mut share.of), &others);
+            self.shares.entry(share).or_default().add(charge.value())?;
+        }
+        Ok(())
+    }
+
     /// Counts what the line says of the time to the first byte, and of attempts.
     fn count(&mut self, record: &LedgerRecord<'_>) {
         let hour = hour(record.time);
@@ -225,6 +271,18 @@ impl Gathered {
             detail: text(detail.get(..KEPT).unwrap_or(&detail)),
             line: text(&String::from_utf8_lossy(kept)),
         });
+    }
+}
+
+fn owner_of(key: &mut SpendKey) -> Option<&mut String> {
+    (key.kind == "owner").then_some(&mut key.subject)
+}
+
+fn give(owner: Option<&mut String>, others: &HashMap<String, String>) {
+    if let Some(owner) = owner
+        && let Some(other) = others.get(owner)
+    {
+        owner.clone_from(other);
     }
 }
 

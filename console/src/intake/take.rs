@@ -9,6 +9,7 @@ use super::gathered::Gathered;
 use crate::in_transaction;
 use crate::ledger::Inexact;
 use crate::metrics::{BatchOutcome, counted};
+use crate::store::erasures::Pseudonyms;
 use crate::store::{
     AsStoreError, Store, StoreError, Transaction, hour_counts, ledger_files, lines_aside, requests,
     spend, spend_feed, usage_days,
@@ -109,6 +110,8 @@ async fn take_in(
     now: OffsetDateTime,
 ) -> Result<TakenBatch, IntakeError> {
     let (envoy, file) = (batch.envoy(), batch.file());
+    // The first lock of all.
+    let pseudonyms = Pseudonyms::read(transaction).await?;
     let before = ledger_files::lock(transaction, envoy, file).await?;
     if before.position >= batch.to() && !batch.bytes().is_empty() {
         // It came before.
@@ -123,7 +126,8 @@ async fn take_in(
             position: before.position,
         });
     }
-    let gathered = Gathered::of(batch, before.skipping)?;
+    let mut gathered = Gathered::of(batch, before.skipping)?;
+    gathered.give_pseudonyms(&pseudonyms)?;
     let read = i64::try_from(gathered.read).unwrap_or(i64::MAX);
     let after = ledger_files::FilePosition {
         position: before.position.saturating_add(read),

@@ -2,6 +2,7 @@
 
 mod charge;
 mod measure;
+pub mod owner_member;
 mod record;
 mod totals;
 

@@ -181,6 +181,10 @@ fn admin_router() -> Router<ConsoleState> {
         .route("/people", get(people::list).post(people::invite))
         .route("/people/{id}/link", post(people::link))
         .route("/people/{id}/change", post(people::change))
+        .route(
+            "/people/{id}/erase",
+            get(people::confirm_erase).post(people::erase),
+        )
         .route("/people/{id}/revoke-link", post(people::revoke_link))
         .route("/teams", get(teams::list).post(teams::create))
         .route("/teams/{id}", get(teams::one).post(teams::change))

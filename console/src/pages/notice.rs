@@ -21,9 +21,11 @@ pub enum Notice {
     KeyRemoved,
     /// A link that signs somebody in was revoked.
     LinkRevoked,
+    /// The data of a person is being erased.
+    DataErased,
 }
 
-const ALL: [Notice; 8] = [
+const ALL: [Notice; 9] = [
     Notice::Saved,
     Notice::Removed,
     Notice::Published,
@@ -32,6 +34,7 @@ const ALL: [Notice; 8] = [
     Notice::KeyEnabled,
     Notice::KeyRemoved,
     Notice::LinkRevoked,
+    Notice::DataErased,
 ];
 
 impl Notice {
@@ -45,6 +48,7 @@ impl Notice {
             Self::KeyEnabled => "key-enabled",
             Self::KeyRemoved => "key-removed",
             Self::LinkRevoked => "link-revoked",
+            Self::DataErased => "data-erased",
         }
     }
 
@@ -55,6 +59,9 @@ impl Notice {
             Self::Published => "Published: every gateway takes it within seconds.",
             Self::KeyDisabled => "The key is disabled: gateways refuse it within a second.",
             Self::KeyEnabled => "The key is enabled: gateways take it within a second.",
+            Self::DataErased => {
+                "The person and their keys are gone. The id is being erased everywhere else."
+            }
             Self::LinkRevoked => "The link is revoked: it signs nobody in.",
             Self::KeyRemoved => "The key is removed. Its usage and spend stay.",
             Self::PasswordSet => "Your password is set. Your other sessions have ended.",

@@ -11,6 +11,7 @@ use super::text;
 use super::{
     FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page, page,
 };
+use crate::api::erasures::{self, ErasureView};
 use crate::api::paging::PageParams;
 use crate::api::parts::{Body, InPath, Params};
 use crate::api::people::{self, NewPersonBody, PersonChangeBody, PersonView};
@@ -18,6 +19,8 @@ use crate::api::{ApiProblem, ConsoleState, Role, sign_in_links};
 
 /// The people of a page.
 const ROWS: u16 = 50;
+/// The erasures of a page.
+const ERASURES: u16 = 20;
 /// The roles that people have. Agents are added on the page Settings.
 const ROLES: [(&str, &str); 3] = [
     ("member", "Member: sees what is their own"),
@@ -42,6 +45,18 @@ struct PeoplePage {
     fields: Fields,
     problems: FieldProblems,
     roles: Vec<(&'static str, &'static str)>,
+    /// The latest erasures, each with the path of what the pseudonym has used.
+    erasures: Vec<(ErasureView, String)>,
+}
+
+#[derive(Template)]
+#[template(path = "person_erase.html")]
+struct ErasePage {
+    shell: PageShell,
+    person: PersonView,
+    /// Whether it is whoever looks at it.
+    is_own: bool,
+    action: String,
 }
 
 /// The path of a person's forms. Ids may have any letters.
@@ -61,6 +76,17 @@ async fn show(
         cursor,
         limit: Some(ROWS),
     };
+    signed_in.api(Method::GET, "/api/v1/erasures")?;
+    let latest = PageParams {
+        cursor: None,
+        limit: Some(ERASURES),
+    };
+    let erasures = erasures::list(State(state.clone()), Params(latest)).await?;
+    let erasures = erasures.0.items.into_iter().map(|erasure| {
+        let of = [("owner", erasure.pseudonym.as_str())];
+        let usage = text::path_with("/usage", &of);
+        (erasure, usage)
+    });
     let found = people::list(State(state), Params(place)).await?.0;
     let lines = found.items.into_iter().map(|person| PersonLine {
         path: path_of("", &person.id),
@@ -77,6 +103,7 @@ async fn show(
             fields,
             problems,
             roles: ROLES.to_vec(),
+            erasures: erasures.collect(),
         },
         failed,
     )
@@ -188,6 +215,40 @@ pub async fn change(
     }
     match people::change(State(state.clone()), caller, InPath(id), Body(change)).await {
         Ok(_) => Ok(done("/people", Notice::Saved)),
+        Err(problem) => {
+            let problems = FieldProblems::of(problem)?;
+            show(state, &signed_in, None, Fields::default(), problems).await
+        }
+    }
+}
+
+/// Asks whether the data of a person is to be erased, and says what goes and what stays.
+pub async fn confirm_erase(
+    State(state): State<ConsoleState>,
+    signed_in: SignedIn,
+    Path(id): Path<String>,
+) -> Result<Response, PageProblem> {
+    signed_in.api(Method::DELETE, "/api/v1/people/{id}/data")?;
+    let person = people::find(&state, &id).await?;
+    page(&ErasePage {
+        shell: signed_in.shell("Erase data"),
+        is_own: signed_in.id() == person.id,
+        action: path_of("erase", &person.id),
+        person,
+    })
+}
+
+/// Erases the data of a person.
+pub async fn erase(
+    State(state): State<ConsoleState>,
+    Path(id): Path<String>,
+    sent: SignedForm,
+) -> Result<Response, PageProblem> {
+    let signed_in = sent.signed_in;
+    let caller = signed_in.api(Method::DELETE, "/api/v1/people/{id}/data")?;
+    let begun = erasures::begin(State(state.clone()), caller, InPath(id)).await;
+    match begun {
+        Ok(_) => Ok(done("/people", Notice::DataErased)),
         Err(problem) => {
             let problems = FieldProblems::of(problem)?;
             show(state, &signed_in, None, Fields::default(), problems).await

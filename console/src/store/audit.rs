@@ -1,5 +1,6 @@
 //! Who changed what. No entry has a secret.
 
+use super::erasures::Pseudonyms;
 use super::{StoreError, Transaction, on_either};
 
 /// A change.
@@ -20,6 +21,9 @@ pub struct AuditEntry {
     /// How it is now, as JSON.
     pub after: Option<String>,
 }
+
+/// The actor of what the command itself does.
+pub const COMMAND: &str = "command";
 
 /// Who makes a change, and from where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,8 +52,17 @@ impl Actor {
 /// Adds an entry, in the transaction of the change.
 ///
 /// # Errors
-/// Those of the database.
+/// Those of the database, or [`StoreError::Rule`]: the data of whoever changes it was erased meanwhile.
 pub async fn insert(transaction: &mut Transaction, entry: &AuditEntry) -> Result<(), StoreError> {
+    // A request of theirs that was under way would bring the id back.
+    if Pseudonyms::read(transaction)
+        .await?
+        .of(&entry.actor)
+        .is_some()
+    {
+        let why = "the data of the person who does this was erased";
+        return Err(StoreError::Rule(why.to_owned()));
+    }
     on_either!(transaction, connection => {
         sqlx::query(
             "INSERT INTO audit (at, actor, address, action, object, before, after) VALUES ($1, $2, $3, $4, $5, $6, $7)",

@@ -59,7 +59,7 @@ pub async fn versions(transaction: &mut Transaction) -> Result<FeedVersions, Sto
 pub async fn begin_anew(store: &Store, now: i64) -> Result<(), StoreError> {
     let feed = secret::new_id().map_err(StoreError::Other)?;
     let actor = Actor {
-        id: "command".to_owned(),
+        id: audit::COMMAND.to_owned(),
         address: String::new(),
     };
     in_transaction!(store, transaction => {

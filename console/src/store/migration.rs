@@ -24,6 +24,7 @@ const TABLE: &str = "_sqlx_migrations";
 type MigrationStep = (i64, &'static str, &'static str);
 
 /// The same for both.
+const ERASURE: &str = include_str!("erasure.sql");
 const KEY_LISTS: &str = include_str!("key_lists.sql");
 const RETENTION: &str = include_str!("retention.sql");
 const TEAMS: &str = include_str!("teams.sql");
@@ -47,6 +48,7 @@ const SQLITE: &[MigrationStep] = &[
     (16, "usage", include_str!("sqlite/usage.sql")),
     (17, "overview needs", OVERVIEW_NEEDS),
     (18, "search of keys", include_str!("sqlite/key_search.sql")),
+    (19, "erasures", ERASURE),
 ];
 const POSTGRES: &[MigrationStep] = &[
     (3, "keys", include_str!("postgres/keys.sql")),
@@ -72,6 +74,7 @@ const POSTGRES: &[MigrationStep] = &[
         "search of keys",
         include_str!("postgres/key_search.sql"),
     ),
+    (19, "erasures", ERASURE),
 ];
 
 /// Does what is left to do.

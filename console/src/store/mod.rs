@@ -24,6 +24,7 @@ pub mod disk_use;
 pub mod documents;
 pub mod drafts;
 pub mod envoys;
+pub mod erasures;
 mod error;
 pub mod fleet;
 pub mod hour_counts;

@@ -1,5 +1,6 @@
 //! People, and what each may do.
 
+use super::erasures::Pseudonyms;
 use super::{StoreError, Transaction, on_either};
 
 /// A person, or a program that stands for one.
@@ -32,8 +33,16 @@ fn of(row: PersonRow) -> Person {
 /// Adds a person.
 ///
 /// # Errors
-/// [`StoreError::Rule`]: the id is another one's too, or there is no such role.
+/// [`StoreError::Rule`]: the id is another one's too, or was that of somebody whose data was erased, or there is no such role.
 pub async fn insert(transaction: &mut Transaction, person: &Person) -> Result<(), StoreError> {
+    if Pseudonyms::read(transaction)
+        .await?
+        .of(&person.id)
+        .is_some()
+    {
+        let why = "this id was that of a person whose data was erased: choose another one";
+        return Err(StoreError::Rule(why.to_owned()));
+    }
     on_either!(transaction, connection => {
         sqlx::query("INSERT INTO people (id, name, role, disabled, created_at) VALUES ($1, $2, $3, $4, $5)")
             .bind(&person.id)
@@ -75,6 +84,18 @@ pub async fn update(transaction: &mut Transaction, person: &Person) -> Result<bo
         super::sign_in_links::remove_all(transaction, &person.id).await?;
     }
     Ok(changed > 0)
+}
+
+/// Removes a person, with sessions, links, tokens, password and memberships. False: there is none.
+///
+/// # Errors
+/// Those of the database.
+pub async fn remove(transaction: &mut Transaction, id: &str) -> Result<bool, StoreError> {
+    super::api_tokens::remove_all(transaction, id).await?;
+    let removed = on_either!(transaction, connection => {
+        sqlx::query("DELETE FROM people WHERE id = $1").bind(id).execute(connection).await?.rows_affected()
+    });
+    Ok(removed > 0)
 }
 
 /// The person of this id.

@@ -63,6 +63,36 @@ pub async fn add(
     Ok(())
 }
 
+/// The most rows of a subject that are taken at once.
+const TAKEN: usize = 500;
+
+/// Takes some of what a subject has spent away: period, currency and amount.
+///
+/// # Errors
+/// Those of the database.
+pub async fn take_of(
+    transaction: &mut Transaction,
+    kind: &str,
+    subject: &str,
+) -> Result<Vec<(String, String, Sum)>, StoreError> {
+    let (text, lock) = match transaction {
+        Transaction::Sqlite(..) => ("", ""),
+        Transaction::Postgres(_) => ("::text", " FOR UPDATE"),
+    };
+    let key = "kind, subject, period, currency";
+    let sql = format!(
+        "DELETE FROM spend WHERE ({key}) IN \
+           (SELECT {key} FROM spend WHERE kind = $1 AND subject = $2 ORDER BY {key} LIMIT {TAKEN}{lock}) \
+         RETURNING period, currency, amount{text}"
+    );
+    let rows: Vec<(String, String, String)> = on_either!(transaction, connection => {
+        sqlx::query_as(AssertSqlSafe(sql)).bind(kind).bind(subject).fetch_all(connection).await?
+    });
+    rows.into_iter()
+        .map(|(period, currency, amount)| Ok((period, currency, sum(&amount)?)))
+        .collect()
+}
+
 /// What a subject has spent in a period, by currency.
 ///
 /// # Errors

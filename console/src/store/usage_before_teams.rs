@@ -2,6 +2,7 @@
 
 use sqlx::AssertSqlSafe;
 
+use super::erasures::{self, Pseudonyms};
 use super::usage_days;
 use super::usage_rows::{self, COLUMNS, UsageRows, joined, measures};
 use super::{Store, StoreError, Transaction, on_either};
@@ -31,6 +32,23 @@ pub async fn move_some(store: &Store) -> Result<bool, StoreError> {
 }
 
 async fn step(transaction: &mut Transaction) -> Result<bool, StoreError> {
+    // A console of the release before knows of no pseudonym.
+    let pseudonyms = Pseudonyms::read(transaction).await?;
+    let rows = take(transaction, None).await?;
+    let is_more = !rows.is_empty();
+    let rows = erasures::renamed(rows, |owner| pseudonyms.of(owner).map(str::to_owned))?;
+    usage_days::add(transaction, &rows).await?;
+    Ok(is_more)
+}
+
+/// Takes some rows away, of an owner or of all.
+///
+/// # Errors
+/// Those of the database.
+pub(super) async fn take(
+    transaction: &mut Transaction,
+    owner: Option<&str>,
+) -> Result<UsageRows, StoreError> {
     let key: Vec<_> = COLUMNS.into_iter().filter(|name| *name != "team").collect();
     let key = key.join(", ");
     // Locked in the order in which the release before locks them.
@@ -40,17 +58,21 @@ async fn step(transaction: &mut Transaction) -> Result<bool, StoreError> {
     };
     let columns = COLUMNS.map(|name| if name == "team" { "'' AS team" } else { name });
     let sql = format!(
-        "DELETE FROM {TABLE} WHERE (hour, {key}) IN (SELECT hour, {key} FROM {TABLE} ORDER BY hour, {key} LIMIT {STEP}{lock}) \
+        "DELETE FROM {TABLE} WHERE (hour, {key}) IN (SELECT hour, {key} FROM {TABLE} {of} ORDER BY hour, {key} LIMIT {STEP}{lock}) \
          RETURNING hour, {columns}, {counts}, charge{charge}, estimated_charge{charge}",
         columns = columns.join(", "),
         counts = joined(measures()),
+        of = owner.map_or("", |_| "WHERE owner = $1"),
     );
     let mut rows = UsageRows::new();
     on_either!(transaction, connection => {
-        for row in sqlx::query(AssertSqlSafe(sql)).fetch_all(connection).await? {
+        let mut taken = sqlx::query(AssertSqlSafe(sql));
+        if let Some(owner) = owner {
+            taken = taken.bind(owner);
+        }
+        for row in taken.fetch_all(connection).await? {
             rows.insert(usage_rows::key(&row)?, usage_rows::totals(&row, COLUMNS.len().saturating_add(1))?);
         }
     });
-    usage_days::add(transaction, &rows).await?;
-    Ok(!rows.is_empty())
+    Ok(rows)
 }

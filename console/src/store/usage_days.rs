@@ -37,6 +37,20 @@ pub async fn rolled_up(transaction: &mut Transaction) -> Result<RolledUp, StoreE
     Ok(RolledUp([hour, key]))
 }
 
+/// Keeps the place where it is until the transaction ends.
+///
+/// # Errors
+/// Those of the database.
+pub(super) async fn share_place(transaction: &mut Transaction) -> Result<(), StoreError> {
+    if let Transaction::Postgres(inner) = transaction {
+        sqlx::query("SELECT pg_advisory_xact_lock_shared($1)")
+            .bind(LOCK)
+            .execute(&mut **inner)
+            .await?;
+    }
+    Ok(())
+}
+
 /// Adds sums by hour, to their days too where these are rolled up.
 ///
 /// # Errors
@@ -45,12 +59,7 @@ pub async fn add(transaction: &mut Transaction, hours: &UsageRows) -> Result<(),
     if hours.is_empty() {
         return Ok(());
     }
-    if let Transaction::Postgres(inner) = transaction {
-        sqlx::query("SELECT pg_advisory_xact_lock_shared($1)")
-            .bind(LOCK)
-            .execute(&mut **inner)
-            .await?;
-    }
+    share_place(transaction).await?;
     // A statement of its own: it sees what was committed before the lock was given.
     let RolledUp([last_hour, last_key]) = rolled_up(transaction).await?;
     let is_late = |[hour, key, ..]: &UsageKey| (hour, key) <= (&last_hour, &last_key);

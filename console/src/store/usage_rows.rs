@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, ColumnIndex, Decode, Row, SqliteConnection, Type};
 
 use super::spend::{plus, sum};
 use super::sqlite_rows::{self, ROWS};
-use super::{StoreError, Transaction};
+use super::{StoreError, Transaction, on_either};
 use crate::ledger::{Inexact, Measure, UsageTotals};
 
 /// What usage is looked at by behind its period, and its currency: with the period the primary key of a table, in its order.
@@ -17,6 +17,11 @@ pub const COLUMNS: [&str; 10] = [
 
 /// A period and the values of [`COLUMNS`]; empty where records have none.
 pub type UsageKey = [String; COLUMNS.len() + 1];
+
+/// Where a key has the owner.
+pub const OWNER: usize = 2;
+/// The most rows of an owner that are taken at once.
+const TAKEN: usize = 500;
 
 /// Sums of rows.
 pub type UsageRows = BTreeMap<UsageKey, UsageTotals>;
@@ -215,6 +220,37 @@ pub fn add_row(
     let sums = rows.entry(key).or_default();
     let added = sums.add_all(totals);
     added.map_err(|Inexact| StoreError::Value("a sum of more than 28 digits".to_owned()))
+}
+
+/// Takes some rows of an owner away.
+///
+/// # Errors
+/// Those of the database.
+pub async fn take_of_owner(
+    transaction: &mut Transaction,
+    table: UsageTable,
+    owner: &str,
+) -> Result<UsageRows, StoreError> {
+    let (charge, lock) = match transaction {
+        Transaction::Sqlite(..) => ("", ""),
+        Transaction::Postgres(_) => ("::text", " FOR UPDATE"),
+    };
+    let key_columns = table.key().join(", ");
+    let name = table.name();
+    // Locked in the order of the primary key, as whoever adds to them does.
+    let sql = format!(
+        "DELETE FROM {name} WHERE ({key_columns}) IN \
+           (SELECT {key_columns} FROM {name} WHERE owner = $1 ORDER BY {key_columns} LIMIT {TAKEN}{lock}) \
+         RETURNING {key_columns}, {counts}, charge{charge}, estimated_charge{charge}",
+        counts = joined(measures()),
+    );
+    let mut rows = UsageRows::new();
+    on_either!(transaction, connection => {
+        for row in sqlx::query(AssertSqlSafe(sql)).bind(owner).fetch_all(connection).await? {
+            rows.insert(key(&row)?, totals(&row, COLUMNS.len().saturating_add(1))?);
+        }
+    });
+    Ok(rows)
 }
 
 /// The period of a row and the values of [`COLUMNS`], which stand first in it.

@@ -119,6 +119,7 @@ on_both! {
         act(&root, "root", (delete.clone(), "tokens/{id}", v1(&format!("tokens/{ci}")), none(), "token.remove")).await;
         act(&root, "root", (delete.clone(), "teams/{id}/members/{person}", v1("teams/red/members/mia"), none(), "team.member")).await;
         act(&root, "root", (delete.clone(), "teams/{id}", v1("teams/red"), none(), "team.remove")).await;
+        act(&root, "root", (delete.clone(), "people/{id}/data", v1("people/ann/data"), none(), "person.erase")).await;
 
         // Nothing else changes anything; credentials and publishing have tests of their own that say so.
         let elsewhere = ["PUT /api/v1/credentials/{name}", "DELETE /api/v1/credentials/{name}", "POST /api/v1/drafts/{id}/publish"];

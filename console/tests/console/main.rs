@@ -21,6 +21,8 @@ mod credentials;
 mod database;
 mod documents;
 mod envoys;
+mod erasures;
+mod erasures_broken_off;
 mod feed;
 mod fleet_watch;
 mod holder;

@@ -317,7 +317,7 @@ on_both! {
 }
 
 /// What a console of the release before adds.
-fn row_before(hour: &str, key: &str, charge: &str) -> String {
+pub fn row_before(hour: &str, key: &str, charge: &str) -> String {
     let counts =
         trilane_console::ledger::Measure::ALL.map(|measure| format!("\"{}\"", measure.name()));
     let values = counts.iter().map(|name| {

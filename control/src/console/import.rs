@@ -6,7 +6,7 @@ use serde_json::json;
 use trilane_console::documents::PriceResolver;
 use trilane_console::import::{self, ImportError};
 use trilane_console::store::Store;
-use trilane_console::store::audit::Actor;
+use trilane_console::store::audit::{self, Actor};
 
 use super::running::ConsoleSettings;
 use super::{now, with_prices};
@@ -19,7 +19,7 @@ use crate::tell::Teller;
 /// They cannot be read, or are invalid.
 pub async fn run(store: &Store, settings: &ConsoleSettings, teller: Teller) -> Result<(), Failure> {
     let actor = Actor {
-        id: "command".to_owned(),
+        id: audit::COMMAND.to_owned(),
         address: String::new(),
     };
     if let Some(file) = &settings.import_document {

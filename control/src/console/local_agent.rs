@@ -3,7 +3,7 @@
 use trilane_console::envoys;
 use trilane_console::in_transaction;
 use trilane_console::secret::{self, NewSecret};
-use trilane_console::store::audit::Actor;
+use trilane_console::store::audit::{self, Actor};
 use trilane_console::store::{Store, StoreError, Transaction, api_tokens};
 
 use super::now;
@@ -62,7 +62,7 @@ async fn enrol(
     let (now, actor) = (
         now(),
         Actor {
-            id: "command".to_owned(),
+            id: audit::COMMAND.to_owned(),
             address: String::new(),
         },
     );

@@ -48,6 +48,8 @@ PAGES: list[tuple[str, str, str]] = [
     ("accounts-none-failed", "/accounts?account=a-official-1&period=hour", "victor"),
     ("credential", "/accounts/credentials/a-official-1", "admin"),
     ("people", "/people", "admin"),
+    ("person-erase", "/people/ann/erase", "admin"),
+    ("person-erase-oneself", "/people/admin/erase", "admin"),
     ("people-of-a-viewer", "/people", "victor"),
     ("teams", "/teams", "admin"),
     ("teams-of-a-viewer", "/teams", "victor"),

@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 from e2e.browser.chromium import Browsers
+from e2e.browser.looking import look_at
 from e2e.browser.seeded import SeededConsole
 
 GROUP = "/drafts/{id}/group?group=c-official"
@@ -212,6 +213,46 @@ def test_a_link_that_went_to_the_wrong_place_is_revoked(site: SeededConsole, chr
     assert [entry["action"] for entry in entries] == ["person.link", "person.link.revoke", "person.link", "person.create"]
 
 
+def test_somebodys_data_is_erased(site: SeededConsole, chromium: Browsers) -> None:
+    site.api.post("/people", {"id": "leaver", "name": "Lea Ver", "role": "viewer"})
+    site.api.new_key("phone-7", "mixed", owner="leaver", label="Lea's phone")
+    with (
+        chromium.visitor(site.url, state=site.session("admin")) as admin,
+        chromium.visitor(site.url, state=site.session("leaver")) as leaver,
+    ):
+        leaver.open("/keys")
+        admin.expected = {422}
+        page = admin.open("/people")
+        row = page.locator("tr", has_text="leaver")
+        for answer in (("link", "Cancel"), ("button", "Erase data")):
+            row.get_by_role("link", name="Erase data").click()
+            page.get_by_role("heading", name="Lea Ver").wait_for()
+            assert "It cannot be undone." in page.locator("form.card").inner_text()
+            assert site.api.get("/keys/phone-7")["owner"] == "leaver", "it asks first"
+            page.get_by_role(answer[0], name=answer[1]).click()
+            page.wait_for_url("**/people*")
+        page.get_by_role("status").get_by_text("The person and their keys are gone").wait_for()
+        assert row.count() == 0
+        assert site.api.call("GET", "/keys/phone-7").status_code == 404
+        leaver.page.goto(f"{site.url}/keys")
+        leaver.page.get_by_role("heading", name="Sign in").wait_for()
+
+        erased = page.get_by_role("region", name="Erased data")
+        for _ in range(100):
+            page.goto(f"{site.url}/people")
+            if "Going on" not in erased.inner_text():
+                break
+            page.wait_for_timeout(50)
+        assert erased.get_by_text("Erased", exact=True).count() == 1
+        look_at(page, "people-erased")
+        for path in ("/audit", "/people"):
+            shown = json.dumps(site.api.get(f"{path}?limit=500"))
+            assert not [trace for trace in ("leaver", "Lea Ver", "Lea's phone") if trace in shown], path
+        page.get_by_label("Id").fill("leaver")
+        page.get_by_role("button", name="Invite").click()
+        page.get_by_role("alert").get_by_text("data was erased").wait_for()
+
+
 def test_a_token_is_shown_once_and_revoked(site: SeededConsole, chromium: Browsers) -> None:
     with chromium.visitor(site.url, state=site.session("ann")) as visitor:
         page = visitor.open("/tokens")
@@ -324,6 +365,7 @@ def test_who_may_not(site: SeededConsole) -> None:
         ("/teams/blue/leave", {"person": "ann"}),
         ("/teams/blue/remove", {}),
         ("/people/ann/revoke-link", {}),
+        ("/people/ann/erase", {}),
         ("/envoys", {"id": "mallory"}),
         ("/accounts/credentials/a-official-1", {"value": "sk-mallory"}),
         ("/documents/1/publish", {"in_force": "2"}),

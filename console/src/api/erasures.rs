@@ -1,0 +1,122 @@
+//! Erasing the data of persons: sums stay, under a pseudonym.
+
+use axum::Json;
+use axum::extract::State;
+use http::StatusCode;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::caller::Caller;
+use super::paging::{ItemPage, PageParams};
+use super::parts::{InPath, Params};
+use super::problem::ApiProblem;
+use super::role::Role;
+use super::state::{ConsoleState, moment};
+use crate::in_transaction;
+use crate::sessions;
+use crate::store::erasures::{self, Erasure, Pseudonyms};
+use crate::store::{Transaction, audit, envoys, people, sign_in_failures};
+
+/// An erasure of a person's data.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ErasureView {
+    /// What takes the place of the person's id: the owner of what they have used and spent.
+    pub(crate) pseudonym: String,
+    /// When it began.
+    pub(crate) begun_at: String,
+    /// When it ended; without this, it is going on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ended_at: Option<String>,
+}
+
+fn view(erasure: Erasure) -> ErasureView {
+    ErasureView {
+        pseudonym: erasure.pseudonym,
+        begun_at: moment(erasure.begun_at),
+        ended_at: erasure.ended_at.map(moment),
+    }
+}
+
+/// Refuses an id whose data was erased: what comes late would be counted under its pseudonym.
+///
+/// # Errors
+/// 422: it was erased.
+pub(super) async fn refuse_erased(
+    transaction: &mut Transaction,
+    field: &str,
+    id: &str,
+) -> Result<(), ApiProblem> {
+    if Pseudonyms::read(transaction).await?.of(id).is_some() {
+        let why = "was that of a person whose data was erased: choose another one";
+        return Err(ApiProblem::invalid(field, why));
+    }
+    Ok(())
+}
+
+/// Erases a person's data: the person, sessions, tokens and keys are gone with the response, the id in all tables soon after.
+/// What was used and spent stays under a pseudonym, to the last digit.
+#[utoipa::path(delete, operation_id = "erase_person_data", path = "/api/v1/people/{id}/data", tag = "people",
+    params(("id" = String, Path)), responses((status = 202, body = ErasureView)))]
+pub async fn begin(
+    State(state): State<ConsoleState>,
+    caller: Caller,
+    InPath(id): InPath<String>,
+) -> Result<(StatusCode, Json<ErasureView>), ApiProblem> {
+    if id.contains('\0') {
+        return Err(ApiProblem::not_found());
+    }
+    let now = state.now();
+    let begun: Result<Erasure, ApiProblem> = in_transaction!(state.store, transaction => {
+        erasures::lock(transaction).await?;
+        people::lock(transaction).await?;
+        let person = people::find(transaction, &id).await?;
+        let person = person.ok_or_else(ApiProblem::not_found)?;
+        // Whatever its role is by now: an Envoy has this id.
+        let is_agent = person.role == Role::Agent.name() || envoys::find(transaction, &id).await?.is_some();
+        if is_agent {
+            return Err(ApiProblem::conflict("this is the agent of an Envoy: revoke it there"));
+        }
+        if id == audit::COMMAND {
+            return Err(ApiProblem::conflict("the audit has this id for the command itself"));
+        }
+        people::remove(transaction, &id).await?;
+        if people::count_admins(transaction).await? == 0 {
+            return Err(ApiProblem::conflict("this is the last admin: nobody could change anything any more"));
+        }
+        sign_in_failures::clear(transaction, &sessions::failures_of(&id)).await?;
+        let erasure = erasures::begin(transaction, &id, now).await?;
+        let mut entry = caller.actor().entry(now, "person.erase", &erasure.pseudonym);
+        if caller.id == id {
+            // What they do last leaves no trace of them either.
+            entry.actor.clone_from(&erasure.pseudonym);
+            entry.address.clear();
+        }
+        audit::insert(transaction, &entry).await?;
+        Ok(erasure)
+    });
+    let erasure = begun?;
+    let (store, reporter, pseudonym) = (state.store, state.reporter, erasure.pseudonym.clone());
+    // Whoever is broken off here is followed by the next that looks after the database.
+    tokio::spawn(async move {
+        if let Err(error) = erasures::run(&store, &pseudonym).await {
+            (reporter.0)(&format!("the erasure {pseudonym} goes on later: {error}"));
+        }
+    });
+    Ok((StatusCode::ACCEPTED, Json(view(erasure))))
+}
+
+/// Erasures, the latest first.
+#[utoipa::path(get, operation_id = "list_erasures", path = "/api/v1/erasures", tag = "people", params(PageParams),
+    responses((status = 200, body = ItemPage<ErasureView>)))]
+pub async fn list(
+    State(state): State<ConsoleState>,
+    Params(page): Params<PageParams>,
+) -> Result<Json<ItemPage<ErasureView>>, ApiProblem> {
+    let limit = page.limit()?;
+    let before: Option<(i64, String)> = page.after()?;
+    let mut transaction = state.store.read().await?;
+    let found = erasures::list(&mut transaction, before, limit.to_fetch()).await?;
+    transaction.rollback().await;
+    let place = |erasure: &Erasure| (erasure.begun_at, erasure.pseudonym.clone());
+    Ok(Json(limit.page(found, place, view)))
+}

@@ -1,0 +1,41 @@
+//! Lines of the ledger.
+
+use crate::ledger::owner_member;
+use crate::store::{StoreError, Transaction, on_either};
+
+/// The most lines that one transaction changes.
+const MOST: i64 = 200;
+
+/// Where a line stands, and the line.
+type LedgerLineRow = (String, String, String, i64, String);
+
+/// Gives some lines to the pseudonym. Whether there were any.
+pub(super) async fn erase(
+    transaction: &mut Transaction,
+    (person, pseudonym): (&str, &str),
+) -> Result<bool, StoreError> {
+    let rows: Vec<LedgerLineRow> = on_either!(transaction, connection => {
+        sqlx::query_as("SELECT taken_on, envoy_id, file_id, position, line FROM requests WHERE owner = $1 LIMIT $2")
+            .bind(person)
+            .bind(MOST)
+            .fetch_all(connection)
+            .await?
+    });
+    for (taken_on, envoy, file, position, line) in &rows {
+        let line = owner_member::replaced(line, pseudonym);
+        on_either!(transaction, connection => {
+            sqlx::query(
+                "UPDATE requests SET owner = $1, line = $2 WHERE taken_on = $3 AND envoy_id = $4 AND file_id = $5 AND position = $6",
+            )
+            .bind(pseudonym)
+            .bind(line)
+            .bind(taken_on)
+            .bind(envoy)
+            .bind(file)
+            .bind(position)
+            .execute(connection)
+            .await?;
+        });
+    }
+    Ok(!rows.is_empty())
+}

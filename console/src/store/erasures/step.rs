@@ -1,0 +1,149 @@
+//! What is erased in which order.
+
+use super::{Erasure, bounded, lines, names, sums};
+use crate::store::usage_rows::UsageTable;
+use crate::store::{StoreError, Transaction};
+
+/// What is erased at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErasureStep {
+    /// The person's keys are removed, so that gateways refuse them.
+    Keys,
+    /// Usage by hour that a release before has counted.
+    UsageBeforeTeams,
+    /// Usage by hour.
+    Hours,
+    /// Usage by day: after hours, which days are made of.
+    Days,
+    /// What the person has spent.
+    Spend,
+    /// What gateways are told of it, and a budget.
+    Shares,
+    /// The subject of what gateways are told.
+    Subject,
+    /// Notes that the budget is nearly spent: after what they are made of.
+    NearlySpent,
+    /// Messages about the budget: after what they are made of.
+    Messages,
+    /// Lines of the ledger.
+    Lines,
+    /// Lines that could not be counted.
+    Aside,
+    /// Answers that are kept for requests that come again.
+    Answers,
+    /// Who published documents.
+    Documents,
+    /// Who wrote drafts.
+    Drafts,
+    /// Who set credentials.
+    Credentials,
+    /// Who made keys of others.
+    KeyMakers,
+    /// What the audit says.
+    Audit,
+}
+
+impl ErasureStep {
+    const ALL: [Self; 17] = [
+        Self::Keys,
+        Self::UsageBeforeTeams,
+        Self::Hours,
+        Self::Days,
+        Self::Spend,
+        Self::Shares,
+        Self::Subject,
+        Self::NearlySpent,
+        Self::Messages,
+        Self::Lines,
+        Self::Aside,
+        Self::Answers,
+        Self::Documents,
+        Self::Drafts,
+        Self::Credentials,
+        Self::KeyMakers,
+        Self::Audit,
+    ];
+    /// What comes first.
+    pub const FIRST: Self = Self::Keys;
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Keys => "keys",
+            Self::UsageBeforeTeams => "usage_before_teams",
+            Self::Hours => "hours",
+            Self::Days => "days",
+            Self::Spend => "spend",
+            Self::Shares => "shares",
+            Self::Subject => "subject",
+            Self::NearlySpent => "nearly_spent",
+            Self::Messages => "messages",
+            Self::Lines => "lines",
+            Self::Aside => "aside",
+            Self::Answers => "answers",
+            Self::Documents => "documents",
+            Self::Drafts => "drafts",
+            Self::Credentials => "credentials",
+            Self::KeyMakers => "key_makers",
+            Self::Audit => "audit",
+        }
+    }
+
+    pub(super) fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|step| step.name() == name)
+    }
+
+    /// What comes after it; `None`: nothing.
+    pub(super) fn next(self) -> Option<Self> {
+        let mut after = Self::ALL.into_iter().skip_while(|step| *step != self);
+        after.nth(1)
+    }
+}
+
+/// Erases a bounded number of rows. Up to where it is done then; `None`: nothing is left.
+pub(super) async fn run(
+    transaction: &mut Transaction,
+    erasure: &Erasure,
+    person: &str,
+) -> Result<Option<String>, StoreError> {
+    let pseudonym = erasure.pseudonym.as_str();
+    let both = (person, pseudonym);
+    let is_more = match erasure.step {
+        ErasureStep::Keys => bounded::KEYS.run(transaction, both).await?,
+        ErasureStep::UsageBeforeTeams => sums::before_teams(transaction, both).await?,
+        ErasureStep::Hours => sums::usage(transaction, UsageTable::Hours, both).await?,
+        ErasureStep::Days => sums::usage(transaction, UsageTable::Days, both).await?,
+        ErasureStep::Spend => sums::spend(transaction, both).await?,
+        ErasureStep::Shares => bounded::SHARES.run(transaction, both).await?,
+        ErasureStep::Subject => bounded::SUBJECT.run(transaction, both).await?,
+        ErasureStep::NearlySpent => bounded::NEARLY_SPENT.run(transaction, both).await?,
+        ErasureStep::Messages => bounded::MESSAGES.run(transaction, both).await?,
+        ErasureStep::Lines => lines::erase(transaction, both).await?,
+        ErasureStep::Aside => bounded::ASIDE.run(transaction, both).await?,
+        ErasureStep::Answers => bounded::ANSWERS.run(transaction, both).await?,
+        ErasureStep::Documents => bounded::DOCUMENTS.run(transaction, both).await?,
+        ErasureStep::Drafts => bounded::DRAFTS.run(transaction, both).await?,
+        ErasureStep::Credentials => bounded::CREDENTIALS.run(transaction, both).await?,
+        ErasureStep::KeyMakers => {
+            return names::key_makers(transaction, both, &erasure.place).await;
+        }
+        ErasureStep::Audit => return names::audit(transaction, both, &erasure.place).await,
+    };
+    Ok(is_more.then(String::new))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_step_comes_once() {
+        let mut step = Some(ErasureStep::FIRST);
+        for want in ErasureStep::ALL {
+            assert_eq!(step, Some(want));
+            assert_eq!(ErasureStep::parse(want.name()), Some(want));
+            step = want.next();
+        }
+        assert_eq!(step, None);
+    }
+}

@@ -1,0 +1,74 @@
+//! Sums of usage and of spend, which the pseudonym takes over.
+
+use std::collections::BTreeMap;
+
+use crate::store::spend::{self, SpendKey};
+use crate::store::usage_rows::{self, OWNER, UsageRows, UsageTable};
+use crate::store::{StoreError, Transaction, usage_before_teams, usage_days};
+
+/// Gives rows another owner, and adds up those that are the same then.
+pub(in crate::store) fn renamed(
+    rows: UsageRows,
+    owner_of: impl Fn(&str) -> Option<String>,
+) -> Result<UsageRows, StoreError> {
+    let mut renamed = UsageRows::new();
+    for (mut key, totals) in rows {
+        if let Some(owner) = key.get_mut(OWNER)
+            && let Some(other) = owner_of(owner)
+        {
+            *owner = other;
+        }
+        usage_rows::add_row(&mut renamed, key, &totals)?;
+    }
+    Ok(renamed)
+}
+
+/// Moves some rows of usage by hour as the release before has them. Whether there were any.
+pub(super) async fn before_teams(
+    transaction: &mut Transaction,
+    (person, pseudonym): (&str, &str),
+) -> Result<bool, StoreError> {
+    let rows = usage_before_teams::take(transaction, Some(person)).await?;
+    let is_more = !rows.is_empty();
+    let rows = renamed(rows, |_| Some(pseudonym.to_owned()))?;
+    usage_days::add(transaction, &rows).await?;
+    Ok(is_more)
+}
+
+/// Gives some rows of a table to the pseudonym. Whether there were any.
+pub(super) async fn usage(
+    transaction: &mut Transaction,
+    table: UsageTable,
+    (person, pseudonym): (&str, &str),
+) -> Result<bool, StoreError> {
+    // Nothing is rolled up meanwhile: days would be made of hours that are about to change.
+    usage_days::share_place(transaction).await?;
+    let rows = usage_rows::take_of_owner(transaction, table, person).await?;
+    let is_more = !rows.is_empty();
+    let rows = renamed(rows, |_| Some(pseudonym.to_owned()))?;
+    usage_rows::add(transaction, table, &rows).await?;
+    Ok(is_more)
+}
+
+/// Gives some of what was spent to the pseudonym. Whether there was any.
+pub(super) async fn spend(
+    transaction: &mut Transaction,
+    (person, pseudonym): (&str, &str),
+) -> Result<bool, StoreError> {
+    let rows = spend::take_of(transaction, "owner", person).await?;
+    let is_more = !rows.is_empty();
+    let charges: BTreeMap<_, _> = rows
+        .into_iter()
+        .map(|(period, currency, amount)| {
+            let key = SpendKey {
+                kind: "owner",
+                subject: pseudonym.to_owned(),
+                period,
+                currency,
+            };
+            (key, amount)
+        })
+        .collect();
+    spend::add(transaction, &charges).await?;
+    Ok(is_more)
+}
