@@ -42,6 +42,14 @@ async fn measure(database: &TestDatabase) {
     let meter = SpeedMeter::start(database);
     database.execute(&keys(database, count)).await.unwrap();
     println!("  {count} keys, added in {}", meter.stop());
+    for search in ["label+77777", "nothing"] {
+        let path = format!("/api/v1/keys?search={search}");
+        let what = format!("a search for {search} before they are in the index");
+        tell(&what, 5, async |_| {
+            drop(api.get(&admin, &path).await.expect(200))
+        })
+        .await;
+    }
     let before = keys_bytes(&api.store).await;
     let meter = SpeedMeter::start(database);
     key_grams::index_all(&api.store).await.unwrap();
