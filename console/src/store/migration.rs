@@ -75,6 +75,11 @@ const POSTGRES: &[MigrationStep] = &[
         include_str!("postgres/key_search.sql"),
     ),
     (19, "erasures", ERASURE),
+    (
+        20,
+        "many keys at once",
+        include_str!("postgres/keys_many.sql"),
+    ),
 ];
 
 /// Does what is left to do.

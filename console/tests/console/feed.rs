@@ -8,7 +8,7 @@ use tokio::time::sleep;
 use trilane_console::feed::{FeedCursor, FeedFormat, Gone, PageError, PageRequest};
 use trilane_console::in_transaction;
 use trilane_console::store::keys::{self, StoredKey};
-use trilane_console::store::{Store, key_feed};
+use trilane_console::store::{Store, Transaction, key_feed};
 
 use crate::database::{TestDatabase, on_both};
 
@@ -107,6 +107,55 @@ on_both! {
             assert_eq!(all, ids, "anew, after {sql}");
         }
     }
+}
+
+on_both! {
+    /// Many keys that one statement changes are many changes, each said once, in versions that follow those before.
+    async fn many_by_one_statement(database: &TestDatabase) {
+        let store = database.open().await;
+        insert(&store, 0).await;
+        let mut reader = KeyFeedReader::default();
+        reader.read(&store, 10).await;
+        let numbers = "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 50)";
+        let digest = if database.is_postgres() { "lpad(n::text, 64, '0')" } else { "printf('%064d', n)" };
+        for (sql, keys, changes) in [
+            (format!("{numbers} INSERT INTO keys (sha256, id, group_id) SELECT {digest}, 'k' || n, 'g' FROM numbers"), 51, 50),
+            ("UPDATE keys SET owner = CASE WHEN id LIKE 'k1%' THEN 'sales' END".to_owned(), 51, 11),
+            ("UPDATE keys SET sha256 = substr(sha256, 2) || 'f', owner = NULL WHERE id LIKE 'k2%' OR id = 'k1'".to_owned(), 51, 24),
+            ("DELETE FROM keys WHERE id LIKE 'k3%'".to_owned(), 40, 11),
+            ("DELETE FROM keys WHERE id = 'nobody'".to_owned(), 40, 0),
+        ] {
+            let before = reader.keys.clone();
+            let version = reader.version;
+            database.execute(&sql).await.unwrap();
+            reader.read(&store, 7).await;
+            let changed: Vec<_> = reader.keys.iter().filter(|(digest, key)| before.get(*digest) != Some(key)).collect();
+            assert_eq!((reader.ids().len(), changed.len()), (keys, changes), "{sql}");
+            assert!(changed.iter().all(|(_, (of, _))| (version + 1..=reader.version).contains(of)), "{sql}");
+        }
+        let refused = "UPDATE keys SET limits = CASE WHEN id = 'k40' THEN '{}' END";
+        assert!(database.execute(refused).await.is_err(), "one of many has limits that limit nothing");
+    }
+}
+
+/// A row that one transaction changes a million times is looked for among a million versions of it.
+#[tokio::test]
+async fn many_by_one_statement_change_the_feed_once() {
+    let database = TestDatabase::postgres().await;
+    let store = database.open().await;
+    let mut transaction = store.begin().await.unwrap();
+    let Transaction::Postgres(inner) = &mut transaction else {
+        panic!("it is PostgreSQL's")
+    };
+    let insert = "INSERT INTO keys (sha256, id, group_id) SELECT lpad(n::text, 64, '0'), 'k' || n, 'g' FROM generate_series(1, 500) n";
+    sqlx::query(insert).execute(&mut **inner).await.unwrap();
+    let updated = "SELECT pg_stat_get_xact_tuples_updated('key_feed'::regclass)";
+    let updates: i64 = sqlx::query_scalar(updated)
+        .fetch_one(&mut **inner)
+        .await
+        .unwrap();
+    assert_eq!(updates, 1);
+    transaction.commit().await.unwrap();
 }
 
 on_both! {
