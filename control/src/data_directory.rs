@@ -7,7 +7,7 @@
 //! | `ledger/ledger.jsonl` | the ledger: one line of JSON a request |
 //! | `certs/` | the certificate of the TLS listener |
 //! | `console/` | the console's database, with `trilane up --console` |
-//! | `sealing.keys` | the keys with which that console seals credentials of accounts |
+//! | `sealing.keys` | the keys with which that console seals credentials of accounts and secrets of webhooks |
 //! | `agent/` | what the agent has from a console: document, keys, credential |
 //! | `envoy/` | an Envoy that `trilane envoy install` unpacked |
 //! | `run/` | what a running gateway writes, and writes again at the next start: Envoy's configuration, the published document, clusters and secrets, logs, the lock |
@@ -117,7 +117,7 @@ impl DataDirectory {
         self.0.join("console")
     }
 
-    /// The keys with which the console seals credentials of accounts.
+    /// The keys with which the console seals credentials of accounts and secrets of webhooks.
     pub fn sealing_keys(&self) -> PathBuf {
         self.0.join("sealing.keys")
     }

@@ -122,7 +122,7 @@ pub(super) async fn kept(
         );
         return Ok(Err(VendorTestView::untested("no_credential", text)));
     };
-    let opened = keys(state).and_then(|keys| keys.open(name, destination, &found.value));
+    let opened = keys(state).and_then(|keys| keys.open(found.bound_to(), &found.value));
     let credential = opened.and_then(|value| {
         let text = core::str::from_utf8(&value).ok()?;
         VendorCredential::new("kept", text).ok()

@@ -96,7 +96,7 @@ pub struct CredentialsForAgent {
 }
 
 fn view(one: StoredCredential, keys: Option<&SealingKeys>) -> CredentialView {
-    let opened = keys.and_then(|keys| keys.open(&one.name, &one.destination, &one.value));
+    let opened = keys.and_then(|keys| keys.open(one.bound_to(), &one.value));
     let CredentialDestination { url, proxy, ca } = one.destination;
     CredentialView {
         name: one.name,
@@ -123,7 +123,7 @@ pub(super) fn keys(state: &ConsoleState) -> Option<SealingKeys> {
     }
 }
 
-/// What is told to who gives a credential that cannot be sealed.
+/// What is told to who gives a credential, or adds a webhook, where nothing can be sealed.
 pub(super) fn no_sealing_key() -> ApiProblem {
     let detail = "this console has no key to seal with: --sealing-key-file names one, and its log says what is wrong with it";
     ApiProblem::new(StatusCode::CONFLICT, "/problems/no-sealing-key", detail)

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::caller::Caller;
+use super::credentials::{keys, no_sealing_key};
 use super::once::{Once, OnceAnswer};
 use super::paging::{ItemPage, PageParams};
 use super::parts::{Body, InPath, Params};
@@ -16,6 +17,7 @@ use crate::in_transaction;
 use crate::secret::{self, NewSecret};
 use crate::store::audit;
 use crate::store::webhooks::{self, Webhook};
+use crate::webhooks::secrets;
 use crate::webhooks::watch::MOST;
 
 /// The longest address, in bytes, and the most thresholds.
@@ -97,7 +99,7 @@ pub async fn list(
     )))
 }
 
-/// Adds a webhook. Its secret is shown this once.
+/// Adds a webhook. Its secret is kept sealed, and shown this once.
 #[utoipa::path(post, operation_id = "create_webhook", path = "/api/v1/webhooks", tag = "webhooks", request_body = NewWebhookBody,
     params(("Idempotency-Key" = Option<String>, Header, description = "done once under one of these")),
     responses((status = 201, body = CreatedWebhook)))]
@@ -125,16 +127,18 @@ pub async fn create(
     }
     let now = state.now();
     let value = NewSecret::webhook().map_err(ApiProblem::internal)?;
-    let webhook = Webhook {
-        id: format!(
-            "webhook_{}",
-            secret::new_id().map_err(ApiProblem::internal)?
-        ),
+    let id = secret::new_id().map_err(ApiProblem::internal)?;
+    let mut webhook = Webhook {
+        id: format!("webhook_{id}"),
         url: new.url.clone(),
-        secret: value.reveal().to_owned(),
+        secret: String::new(),
         thresholds,
         created_at: now,
     };
+    let sealed = keys(&state)
+        .map(|keys| secrets::seal(&keys, &webhook.id, &webhook.url, value.reveal()))
+        .transpose()
+        .map_err(ApiProblem::internal)?;
     in_transaction!(state.store, transaction => {
         if let Some(answer) = once.given(transaction).await? {
             return Ok(answer);
@@ -143,6 +147,7 @@ pub async fn create(
         if i64::try_from(there.len()).unwrap_or(i64::MAX) >= MOST {
             return Err(ApiProblem::conflict("there are 100 webhooks already"));
         }
+        webhook.secret = sealed.clone().ok_or_else(no_sealing_key)?;
         webhooks::insert(transaction, &webhook).await?;
         let mut entry = caller.actor().entry(now, "webhook.create", &webhook.id);
         entry.after = serde_json::to_string(&view(webhook.clone())).ok();

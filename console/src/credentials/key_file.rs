@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use zeroize::Zeroizing;
 
-use super::destination::CredentialDestination;
-use super::sealing::{SealedValue, SealingKey};
+use super::sealed_for::SealedFor;
+use super::sealed_value::SealedValue;
+use super::sealing::SealingKey;
 
 /// Where the keys are. They are read whenever they are needed, so that a console notices a new one.
 #[derive(Debug, Clone)]
@@ -155,15 +156,14 @@ impl SealingKeys {
         self.all().any(|key| key.id() == id)
     }
 
-    /// Opens a credential with the key that sealed it. `None`: that key is not there, or it was sealed for something else.
+    /// Opens a value with the key that sealed it. `None`: that key is not there, or it was sealed for something else.
     pub fn open(
         &self,
-        name: &str,
-        destination: &CredentialDestination,
+        bound_to: SealedFor<'_>,
         sealed: &SealedValue,
     ) -> Option<Zeroizing<Vec<u8>>> {
         let key = self.all().find(|key| key.id() == sealed.key_id)?;
-        key.open(name, destination, sealed)
+        key.open(bound_to, sealed)
     }
 }
 
@@ -179,22 +179,18 @@ mod tests {
         assert!(file.create().unwrap() && !file.create().unwrap());
         let mode = fs::metadata(file.path()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        let place = CredentialDestination {
-            url: "https://a.example".to_owned(),
-            proxy: None,
-            ca: None,
+        let of = SealedFor::WebhookSecret {
+            id: "w",
+            url: "https://a.example/",
         };
         let first = file.read().unwrap();
-        let sealed = first.sealing().seal("n", &place, b"v").unwrap();
+        let sealed = first.sealing().seal(of, b"v").unwrap();
         file.add().unwrap();
         let both = file.read().unwrap();
         assert_ne!(both.sealing().id(), first.sealing().id());
-        assert!(
-            both.open("n", &place, &sealed).is_some(),
-            "the old one opens"
-        );
+        assert!(both.open(of, &sealed).is_some(), "the old one opens");
         file.forget_others().unwrap();
-        assert!(file.read().unwrap().open("n", &place, &sealed).is_none());
+        assert!(file.read().unwrap().open(of, &sealed).is_none());
         let mode = fs::metadata(file.path()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
     }

@@ -9,6 +9,7 @@ use zeroize::Zeroizing;
 
 use super::destination::{CredentialDestination, CredentialDestinations};
 use super::key_file::SealingKeys;
+use super::sealed_for::SealedFor;
 use crate::in_transaction;
 use crate::store::audit::{self, Actor};
 use crate::store::credentials::{self, StoredCredential};
@@ -94,7 +95,13 @@ pub async fn put(
     credentials::remove(transaction, &new.name, None).await?;
     let mut all = Vec::new();
     for destination in wanted {
-        let sealed = keys.sealing().seal(&new.name, &destination, &new.value);
+        let sealed = keys.sealing().seal(
+            SealedFor::Credential {
+                name: &new.name,
+                destination: &destination,
+            },
+            &new.value,
+        );
         let credential = StoredCredential {
             name: new.name.clone(),
             in_use: used.contains(&destination),
@@ -244,7 +251,7 @@ pub async fn for_agents(
         .into_iter()
         .filter(is_used)
         .map(|one| GivenCredential {
-            value: keys.and_then(|keys| keys.open(&one.name, &one.destination, &one.value)),
+            value: keys.and_then(|keys| keys.open(one.bound_to(), &one.value)),
             name: one.name,
             destination: one.destination,
         });
@@ -266,7 +273,7 @@ pub async fn unreadable(
     let all = credentials::all(&mut transaction).await?;
     transaction.rollback().await;
     let opens = |one: &&StoredCredential| {
-        let opened = keys.and_then(|keys| keys.open(&one.name, &one.destination, &one.value));
+        let opened = keys.and_then(|keys| keys.open(one.bound_to(), &one.value));
         opened.is_none()
     };
     Ok((all.iter().filter(opens).count(), all.len()))
@@ -286,11 +293,11 @@ pub async fn reseal(store: &Store, keys: &SealingKeys) -> Result<(usize, usize),
         if one.value.key_id == keys.sealing().id() {
             continue;
         }
-        let Some(value) = keys.open(&one.name, &one.destination, &one.value) else {
+        let Some(value) = keys.open(one.bound_to(), &one.value) else {
             lost = lost.saturating_add(1);
             continue;
         };
-        let anew = keys.sealing().seal(&one.name, &one.destination, &value);
+        let anew = keys.sealing().seal(one.bound_to(), &value);
         let anew = anew.map_err(CredentialError::Sealing)?;
         let changed: Result<bool, StoreError> = in_transaction!(store, transaction => {
             credentials::reseal(transaction, &one, &anew).await

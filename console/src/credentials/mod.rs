@@ -3,11 +3,13 @@
 //! An account names its credential (`"credential": "anthropic"`). A credential is given for a [`CredentialDestination`]: host, scheme,
 //! proxy and authorities. It is sealed (`sealing`) together with both, so the database has no use for it elsewhere, and a
 //! document that sends its account elsewhere discards it (`life`). The keys that seal are in a file (`key_file`) beside the
-//! database, never in it.
+//! database, never in it. They seal the secrets of webhooks as well.
 
 mod destination;
 mod key_file;
 mod life;
+mod sealed_for;
+mod sealed_value;
 mod sealing;
 mod value;
 
@@ -17,5 +19,7 @@ pub use life::{
     AgentCredentials, CredentialError, GivenCredential, NewCredential, discard, for_agents, put,
     remove, reseal, unreadable,
 };
-pub use sealing::{SealedValue, SealingKey};
+pub use sealed_for::SealedFor;
+pub use sealed_value::SealedValue;
+pub use sealing::SealingKey;
 pub use value::{LONGEST, ValueFault, check_value, is_name};

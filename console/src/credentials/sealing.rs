@@ -1,4 +1,4 @@
-//! XChaCha20-Poly1305 over one credential.
+//! XChaCha20-Poly1305 over one value.
 
 use core::fmt;
 
@@ -7,7 +7,8 @@ use chacha20poly1305::{Key, KeyInit as _, XChaCha20Poly1305, XNonce};
 use sha2::{Digest as _, Sha256};
 use zeroize::{Zeroize as _, Zeroizing};
 
-use super::destination::CredentialDestination;
+use super::sealed_for::SealedFor;
+use super::sealed_value::SealedValue;
 
 /// The length of a key.
 const KEY: usize = 32;
@@ -19,17 +20,6 @@ const NONCE: usize = 24;
 pub struct SealingKey {
     key: Zeroizing<[u8; KEY]>,
     id: String,
-}
-
-/// A sealed credential, in hexadecimal.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SealedValue {
-    /// Which key opens it.
-    pub key_id: String,
-    /// The nonce.
-    pub nonce: String,
-    /// The credential, with the tag that shows a change of it, of its name or of its destination.
-    pub sealed: String,
 }
 
 impl SealingKey {
@@ -70,26 +60,21 @@ impl SealingKey {
         &self.id
     }
 
-    /// Seals a credential for one destination.
+    /// Seals a value for one use.
     ///
     /// # Errors
     /// The system gives no randomness.
-    pub fn seal(
-        &self,
-        name: &str,
-        destination: &CredentialDestination,
-        value: &[u8],
-    ) -> Result<SealedValue, String> {
+    pub fn seal(&self, bound_to: SealedFor<'_>, value: &[u8]) -> Result<SealedValue, String> {
         let mut nonce = [0; NONCE];
         getrandom::fill(&mut nonce)
             .map_err(|error| format!("the system gives no randomness: {error}"))?;
-        let aad = aad(name, destination);
+        let aad = bound_to.text();
         let payload = Payload {
             msg: value,
             aad: aad.as_bytes(),
         };
         let sealed = self.cipher().encrypt(&XNonce::from(nonce), payload);
-        let sealed = sealed.map_err(|_| "a credential cannot be sealed".to_owned())?;
+        let sealed = sealed.map_err(|_| "a value cannot be sealed".to_owned())?;
         Ok(SealedValue {
             key_id: self.id.clone(),
             nonce: hex::encode(nonce),
@@ -97,17 +82,16 @@ impl SealingKey {
         })
     }
 
-    /// Opens it. `None`: it was sealed by another key, for another name or destination, or is damaged.
+    /// Opens it. `None`: it was sealed by another key, for something else, or is damaged.
     pub fn open(
         &self,
-        name: &str,
-        destination: &CredentialDestination,
+        bound_to: SealedFor<'_>,
         sealed: &SealedValue,
     ) -> Option<Zeroizing<Vec<u8>>> {
         let mut nonce = [0; NONCE];
         hex::decode_to_slice(&sealed.nonce, &mut nonce).ok()?;
         let text = hex::decode(&sealed.sealed).ok()?;
-        let aad = aad(name, destination);
+        let aad = bound_to.text();
         let payload = Payload {
             msg: &text,
             aad: aad.as_bytes(),
@@ -124,11 +108,6 @@ impl SealingKey {
     }
 }
 
-/// What a credential is bound to. No part has an end of line.
-fn aad(name: &str, destination: &CredentialDestination) -> String {
-    format!("trilane credential 1\n{name}\n{}", destination.text())
-}
-
 impl fmt::Debug for SealingKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("SealingKey").field(&self.id).finish()
@@ -138,6 +117,7 @@ impl fmt::Debug for SealingKey {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::credentials::CredentialDestination;
 
     fn place(url: &str) -> CredentialDestination {
         CredentialDestination {
@@ -147,21 +127,27 @@ mod tests {
         }
     }
 
+    fn credential<'a>(name: &'a str, destination: &'a CredentialDestination) -> SealedFor<'a> {
+        SealedFor::Credential { name, destination }
+    }
+
+    const fn webhook<'a>(id: &'a str, url: &'a str) -> SealedFor<'a> {
+        SealedFor::WebhookSecret { id, url }
+    }
+
     #[test]
     fn only_the_same_key_name_and_place_open_it() {
         let (key, other) = (SealingKey::draw().unwrap(), SealingKey::draw().unwrap());
         let here = place("https://a.example");
-        let sealed = key.seal("n", &here, b"sk-1").unwrap();
+        let sealed = key.seal(credential("n", &here), b"sk-1").unwrap();
         assert!(!sealed.sealed.contains(&hex::encode(b"sk-1")));
-        let mut changed = sealed.clone();
-        changed.sealed.replace_range(
-            0..1,
-            if changed.sealed.starts_with('0') {
-                "1"
-            } else {
-                "0"
-            },
-        );
+        let changed = if sealed.sealed.starts_with('0') {
+            "1"
+        } else {
+            "0"
+        };
+        let mut damaged = sealed.clone();
+        damaged.sealed.replace_range(0..1, changed);
         let by_proxy = CredentialDestination {
             proxy: Some("http://p".to_owned()),
             ..here.clone()
@@ -170,42 +156,118 @@ mod tests {
             ca: Some("ca".to_owned()),
             ..here.clone()
         };
-        for (case, key, name, place, sealed, want) in [
-            ("the same", &key, "n", &here, &sealed, true),
-            ("another key", &other, "n", &here, &sealed, false),
-            ("another name", &key, "m", &here, &sealed, false),
+        let (host, scheme) = (place("https://b.example"), place("http://a.example"));
+        let here_as_text = here.text();
+        for (case, key, bound_to, sealed, want) in [
+            ("the same", &key, credential("n", &here), &sealed, true),
             (
-                "another host",
-                &key,
-                "n",
-                &place("https://b.example"),
+                "another key",
+                &other,
+                credential("n", &here),
                 &sealed,
                 false,
             ),
+            ("another name", &key, credential("m", &here), &sealed, false),
+            ("another host", &key, credential("n", &host), &sealed, false),
             (
                 "another scheme",
                 &key,
-                "n",
-                &place("http://a.example"),
+                credential("n", &scheme),
                 &sealed,
                 false,
             ),
-            ("another proxy", &key, "n", &by_proxy, &sealed, false),
-            ("other authorities", &key, "n", &by_ca, &sealed, false),
-            ("a byte changed", &key, "n", &here, &changed, false),
+            (
+                "another proxy",
+                &key,
+                credential("n", &by_proxy),
+                &sealed,
+                false,
+            ),
+            (
+                "other authorities",
+                &key,
+                credential("n", &by_ca),
+                &sealed,
+                false,
+            ),
+            (
+                "a byte changed",
+                &key,
+                credential("n", &here),
+                &damaged,
+                false,
+            ),
+            (
+                "a webhook's",
+                &key,
+                webhook("n", &here_as_text),
+                &sealed,
+                false,
+            ),
         ] {
-            let opened = key.open(name, place, sealed);
+            let opened = key.open(bound_to, sealed);
             assert_eq!(
                 opened.as_deref().map(Vec::as_slice),
                 want.then_some(&b"sk-1"[..]),
                 "{case}"
             );
         }
-        let again = key.seal("n", &here, b"sk-1").unwrap();
+        let again = key.seal(credential("n", &here), b"sk-1").unwrap();
         assert_ne!(
             (&again.nonce, &again.sealed),
             (&sealed.nonce, &sealed.sealed)
         );
+    }
+
+    #[test]
+    fn only_the_same_webhook_and_address_open_a_secret() {
+        let key = SealingKey::draw().unwrap();
+        let sealed = key
+            .seal(webhook("w", "https://a.example/"), b"tlw-1")
+            .unwrap();
+        for (case, bound_to, want) in [
+            ("the same", webhook("w", "https://a.example/"), true),
+            ("another id", webhook("v", "https://a.example/"), false),
+            (
+                "another address",
+                webhook("w", "https://a.example/b"),
+                false,
+            ),
+            ("all in one", webhook("w\nhttps://a.example/", ""), false),
+        ] {
+            assert_eq!(key.open(bound_to, &sealed).is_some(), want, "{case}");
+        }
+    }
+
+    /// What is in databases must open in the next release, too.
+    #[test]
+    fn opens_what_was_sealed_before() {
+        let key = SealingKey::parse(&"2a".repeat(32)).unwrap();
+        let of = |nonce: &str, sealed: &str| SealedValue {
+            key_id: key.id().to_owned(),
+            nonce: nonce.to_owned(),
+            sealed: sealed.to_owned(),
+        };
+        let place = place("https://a.example");
+        for (bound_to, sealed) in [
+            (
+                credential("n", &place),
+                of(
+                    "000102030405060708090a0b0c0d0e0f1011121314151617",
+                    "359695d06f4b05ec95b4f359837c8f4b1543f28632ba7023",
+                ),
+            ),
+            (
+                webhook("w", "https://a.example/"),
+                of(
+                    "18191a1b1c1d1e1f202122232425262728292a2b2c2d2e2f",
+                    "bfd55e0828eace6be64e32d17780ead611259f006e014d39",
+                ),
+            ),
+        ] {
+            let opened = key.open(bound_to, &sealed).unwrap();
+            assert_eq!(opened.as_slice(), b"secret-1", "{bound_to:?}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Credentials of upstream accounts, sealed: a row for each destination.
 
 use super::{StoreError, Transaction, on_either};
-use crate::credentials::{CredentialDestination, SealedValue};
+use crate::credentials::{CredentialDestination, SealedFor, SealedValue};
 
 /// A sealed credential for one destination.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +18,16 @@ pub struct StoredCredential {
     pub set_at: i64,
     /// By whom.
     pub set_by: String,
+}
+
+impl StoredCredential {
+    /// What it is sealed for.
+    pub fn bound_to(&self) -> SealedFor<'_> {
+        SealedFor::Credential {
+            name: &self.name,
+            destination: &self.destination,
+        }
+    }
 }
 
 type CredentialRow = (String, String, bool, String, String, String, i64, String);

@@ -13,7 +13,7 @@ pub struct Webhook {
     pub id: String,
     /// Where messages go.
     pub url: String,
-    /// What they are signed with.
+    /// What they are signed with, sealed ([`secrets`](crate::webhooks::secrets)).
     pub secret: String,
     /// Percents of a budget.
     pub thresholds: Vec<u32>,
@@ -43,14 +43,16 @@ pub struct MessageCause<'a> {
     pub threshold: u32,
 }
 
-/// A message that is to be delivered. `Debug` does not print the secret.
+/// A message that was taken to be delivered. `Debug` does not print the secret.
 #[derive(Clone, PartialEq, Eq)]
-pub struct DueMessage {
+pub struct ClaimedMessage {
     /// Its id.
     pub id: String,
+    /// The id of its webhook.
+    pub webhook: String,
     /// Where it goes.
     pub url: String,
-    /// What it is signed with.
+    /// What it is signed with, sealed.
     pub secret: String,
     /// The JSON.
     pub body: String,
@@ -58,9 +60,9 @@ pub struct DueMessage {
     pub attempts: i64,
 }
 
-impl fmt::Debug for DueMessage {
+impl fmt::Debug for ClaimedMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DueMessage")
+        f.debug_struct("ClaimedMessage")
             .field("id", &self.id)
             .field("url", &self.url)
             .finish_non_exhaustive()
@@ -68,6 +70,7 @@ impl fmt::Debug for DueMessage {
 }
 
 type WebhookRow = (String, String, String, String, i64);
+type ClaimedRow = (String, String, String, String, String, i64);
 
 fn of(row: WebhookRow) -> Webhook {
     Webhook {
@@ -107,6 +110,28 @@ pub async fn remove(transaction: &mut Transaction, id: &str) -> Result<bool, Sto
         sqlx::query("DELETE FROM webhooks WHERE id = $1").bind(id).execute(connection).await?.rows_affected()
     });
     Ok(removed > 0)
+}
+
+/// Puts the same secret, sealed anew, in the place of what is there. False: the webhook is gone, or another console has sealed it.
+///
+/// # Errors
+/// Those of the database.
+pub async fn reseal(
+    transaction: &mut Transaction,
+    before: &Webhook,
+    secret: &str,
+) -> Result<bool, StoreError> {
+    let changed = on_either!(transaction, connection => {
+        sqlx::query("UPDATE webhooks SET secret = $4 WHERE id = $1 AND url = $2 AND secret = $3")
+            .bind(&before.id)
+            .bind(&before.url)
+            .bind(&before.secret)
+            .bind(secret)
+            .execute(connection)
+            .await?
+            .rows_affected()
+    });
+    Ok(changed > 0)
 }
 
 /// Webhooks with ids after one.
@@ -187,12 +212,12 @@ pub async fn claim(
     transaction: &mut Transaction,
     now: i64,
     until: i64,
-) -> Result<Option<DueMessage>, StoreError> {
+) -> Result<Option<ClaimedMessage>, StoreError> {
     let claim = |skip: &str| {
         format!(
             "UPDATE webhook_events SET next_at = $2, attempts = attempts + 1 WHERE id = \
              (SELECT id FROM webhook_events WHERE next_at <= $1 ORDER BY next_at LIMIT 1 {skip}) \
-             RETURNING id, (SELECT url FROM webhooks WHERE webhooks.id = webhook_id), \
+             RETURNING id, webhook_id, (SELECT url FROM webhooks WHERE webhooks.id = webhook_id), \
                (SELECT secret FROM webhooks WHERE webhooks.id = webhook_id), body, attempts"
         )
     };
@@ -200,16 +225,19 @@ pub async fn claim(
         Transaction::Sqlite(..) => "",
         Transaction::Postgres(_) => "FOR UPDATE SKIP LOCKED",
     };
-    let row: Option<WebhookRow> = on_either!(transaction, connection => {
+    let row: Option<ClaimedRow> = on_either!(transaction, connection => {
         sqlx::query_as(sqlx::AssertSqlSafe(claim(skip))).bind(now).bind(until).fetch_optional(connection).await?
     });
-    Ok(row.map(|(id, url, secret, body, attempts)| DueMessage {
-        id,
-        url,
-        secret,
-        body,
-        attempts,
-    }))
+    Ok(row.map(
+        |(id, webhook, url, secret, body, attempts)| ClaimedMessage {
+            id,
+            webhook,
+            url,
+            secret,
+            body,
+            attempts,
+        },
+    ))
 }
 
 /// Notes what became of a message: when it was delivered, or when it is tried again (`None`: never) and why.

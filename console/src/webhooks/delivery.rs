@@ -1,14 +1,18 @@
 //! Delivers messages: signed, one at a time, again later where that failed.
 
+use core::fmt;
 use core::time::Duration;
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 use time::OffsetDateTime;
+use zeroize::Zeroizing;
 
+use super::secrets;
+use crate::credentials::SealingKeys;
 use crate::in_transaction;
 use crate::metrics::{WebhookOutcome, counted};
-use crate::store::webhooks::{self, DueMessage};
+use crate::store::webhooks::{self, ClaimedMessage};
 use crate::store::{Store, StoreError};
 
 /// For how long a message belongs to the console that has taken it: more than an attempt may take.
@@ -21,6 +25,45 @@ const LONGEST: Duration = Duration::from_secs(3600);
 const ATTEMPTS: i64 = 14;
 /// The longest problem that is kept, in bytes.
 const KEPT: usize = 300;
+/// Why a message is not signed.
+const UNREADABLE: &str = "the secret of its webhook cannot be opened: the key that sealed it is not in the file of sealing keys \
+                          (--sealing-key-file)";
+
+/// A message that is to be delivered. `Debug` does not print the secret.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DueMessage {
+    /// Its id.
+    pub id: String,
+    /// Where it goes.
+    pub url: String,
+    /// What it is signed with; `None`: it cannot be opened.
+    pub secret: Option<Zeroizing<String>>,
+    /// The JSON.
+    pub body: String,
+    /// How often it was tried, this time included.
+    pub attempts: i64,
+}
+
+impl fmt::Debug for DueMessage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DueMessage")
+            .field("id", &self.id)
+            .field("url", &self.url)
+            .field("opened", &self.secret.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+impl DueMessage {
+    /// The signature of this message, sent at a time in seconds since 1970.
+    ///
+    /// # Errors
+    /// In words, that its secret cannot be opened.
+    pub fn signature(&self, time: i64) -> Result<String, &'static str> {
+        let secret = self.secret.as_ref().ok_or(UNREADABLE)?;
+        Ok(signature(secret, time, &self.body))
+    }
+}
 
 fn microseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
@@ -30,14 +73,26 @@ fn moment(time: OffsetDateTime) -> i64 {
     time.unix_timestamp().saturating_mul(1_000_000)
 }
 
-/// The message that is due for longest, for this console alone. `None`: none is due.
+/// The message that is due for longest, for this console alone. `None`: none is due. `keys` open its secret.
 ///
 /// # Errors
 /// Those of the database.
-pub async fn take(store: &Store, now: OffsetDateTime) -> Result<Option<DueMessage>, StoreError> {
+pub async fn take(
+    store: &Store,
+    keys: impl FnOnce() -> Option<SealingKeys>,
+    now: OffsetDateTime,
+) -> Result<Option<DueMessage>, StoreError> {
     let now = moment(now);
     let until = now.saturating_add(microseconds(LEASE));
-    in_transaction!(store, transaction => webhooks::claim(transaction, now, until).await)
+    let claimed: Result<Option<ClaimedMessage>, StoreError> =
+        in_transaction!(store, transaction => webhooks::claim(transaction, now, until).await);
+    Ok(claimed?.map(|of| DueMessage {
+        secret: secrets::open(keys().as_ref(), &of.webhook, &of.url, &of.secret),
+        id: of.id,
+        url: of.url,
+        body: of.body,
+        attempts: of.attempts,
+    }))
 }
 
 /// Notes whether a message was delivered, and else when it is tried again.

@@ -149,7 +149,7 @@ impl FleetWatch {
             let is_of =
                 |one: &&StoredCredential| one.name == of.name && one.destination == of.destination;
             let reason = match kept.iter().find(is_of) {
-                Some(one) => match keys.open(&one.name, &one.destination, &one.value) {
+                Some(one) => match keys.open(one.bound_to(), &one.value) {
                     Some(_) => return None,
                     None => "unreadable",
                 },

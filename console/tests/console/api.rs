@@ -106,15 +106,20 @@ async fn add_person(
 
 impl Api {
     pub async fn new(database: &TestDatabase) -> Self {
-        Self::begin(database, false).await
+        Self::begin(database, false, true).await
+    }
+
+    /// One that was given no keys that seal.
+    pub async fn without_sealing_keys(database: &TestDatabase) -> Self {
+        Self::begin(database, false, false).await
     }
 
     /// One that tests accounts at addresses of one's own network, too.
     pub async fn with_private_accounts(database: &TestDatabase) -> Self {
-        Self::begin(database, true).await
+        Self::begin(database, true, true).await
     }
 
-    async fn begin(database: &TestDatabase, private_accounts: bool) -> Self {
+    async fn begin(database: &TestDatabase, private_accounts: bool, seals: bool) -> Self {
         let store = database.open().await;
         let reported = Arc::new(Mutex::new(Vec::new()));
         let to = Arc::clone(&reported);
@@ -127,7 +132,7 @@ impl Api {
             https: false,
             gateway: None,
             vendors: VendorAccess::new(private_accounts, directory.path().join("no-authorities")),
-            sealing_keys: Some(sealing_keys.clone()),
+            sealing_keys: seals.then(|| sealing_keys.clone()),
             prices: PriceResolver(|text| ResolvedText {
                 text: text.to_vec(),
                 problems: Problems::default(),

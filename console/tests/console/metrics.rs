@@ -84,7 +84,7 @@ on_both! {
         api.ledger(&tokens[0], &format!("/api/v1/ledger/{edge}/g?from=0"), &line("secret-key-id", "", "2", &["key"], "i")).await.expect(200);
         let now = OffsetDateTime::now_utc();
         while BudgetWatch::default().look(&api.store, now).await.unwrap() {}
-        let message = delivery::take(&api.store, now).await.unwrap().unwrap();
+        let message = delivery::take(&api.store, || None, now).await.unwrap().unwrap();
         let text = scrape(&api.store).await;
         assert_eq!(value(&text, "trilane_console_webhook_messages{state=\"waiting\"}").as_deref(), Some("1"), "under way");
         assert_eq!(value(&text, "trilane_console_webhook_messages{state=\"failing\"}").as_deref(), Some("0"), "under way");

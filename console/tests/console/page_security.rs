@@ -13,7 +13,7 @@ use trilane_console::store::people;
 use crate::api::{Api, ApiReply};
 use crate::database::on_both;
 
-const PASSWORD: &str = "correct horse battery";
+pub const PASSWORD: &str = "correct horse battery";
 
 fn now() -> i64 {
     time::OffsetDateTime::now_utc().unix_timestamp() * 1_000_000
@@ -25,20 +25,20 @@ fn form(fields: &[(&str, &str)]) -> String {
     form.finish()
 }
 
-async fn post(api: &Api, path: &str, cookie: &str, fields: &[(&str, &str)]) -> ApiReply {
+pub async fn post(api: &Api, path: &str, cookie: &str, fields: &[(&str, &str)]) -> ApiReply {
     let request = Request::post(path)
         .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
         .header(COOKIE, cookie);
     api.send(request.body(form(fields).into()).unwrap()).await
 }
 
-async fn get(api: &Api, path: &str, cookie: &str) -> ApiReply {
+pub async fn get(api: &Api, path: &str, cookie: &str) -> ApiReply {
     let request = Request::get(path).header(COOKIE, cookie);
     api.send(request.body(String::new().into()).unwrap()).await
 }
 
 /// The session that a response sets.
-fn session(reply: &ApiReply) -> String {
+pub fn session(reply: &ApiReply) -> String {
     let cookie = reply.headers[SET_COOKIE].to_str().unwrap();
     let (value, attributes) = cookie.split_once(';').unwrap();
     for wanted in ["HttpOnly", "SameSite=Lax", "Path=/"] {
@@ -47,7 +47,7 @@ fn session(reply: &ApiReply) -> String {
     value.to_owned()
 }
 
-async fn with_password(api: &Api, person: &str, role: Role) {
+pub async fn with_password(api: &Api, person: &str, role: Role) {
     api.person(person, role).await;
     let hash = passwords::hash(Password::new(PASSWORD)).await.unwrap();
     in_transaction!(api.store, transaction => hashes::set(transaction, person, &hash, now()).await)

@@ -57,7 +57,7 @@ pub struct ConsoleArgs {
     #[arg(long, value_name = "FILE")]
     pub admin_token_file: Option<PathBuf>,
 
-    /// The keys that seal credentials of accounts, made where there are none [default: sealing.keys in the database's directory]
+    /// The keys that seal credentials of accounts and secrets of webhooks, made where there are none [default: sealing.keys in the database's directory]
     #[arg(long, value_name = "FILE", env = "TRILANE_SEALING_KEY_FILE")]
     pub sealing_key_file: Option<PathBuf>,
 
@@ -110,7 +110,7 @@ pub struct DatabaseArgs {
 /// What is done to a database without serving it.
 #[derive(Debug, clap::Subcommand)]
 pub enum ConsoleCommand {
-    /// Seal the credentials of accounts with the first key of the file, which other keys have sealed; safe to repeat
+    /// Seal credentials of accounts and secrets of webhooks with the first key of the file, which other keys have sealed; safe to repeat
     Reseal(ResealArgs),
     /// Make a token for an admin, where the last one is lost; it is good for an hour
     AdminToken(AdminTokenArgs),
@@ -123,13 +123,13 @@ pub enum ConsoleCommand {
 /// The options of `trilane console reseal`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A new key: with --new-key it is put before the others in the file, and the credentials are sealed with it. Consoles read the \
+A new key: with --new-key it is put before the others in the file, and all is sealed with it. Consoles read the \
 file whenever they need it. Where several have copies of it, copy the new file to all of them before running this without --new-key.
 
 Old keys open backups from before; --forget-old-keys takes them out once nothing needs them.
 
 Exit codes:
-  0  every credential is sealed with the first key
+  0  every credential and every secret of a webhook is sealed with the first key
   1  some cannot be opened, or the database or the file cannot be used
   2  wrong command line")]
 pub struct ResealArgs {

@@ -22,6 +22,7 @@ use trilane_console::sessions::link_path;
 use trilane_console::storage::StorageWatch;
 use trilane_console::store::{DatabaseAddress, Store, StoreError, documents, key_grams};
 use trilane_console::vendors::VendorAccess;
+use trilane_console::webhooks::secrets;
 use trilane_console::{first_admin, server};
 
 use super::webhooks::WebhookSender;
@@ -55,7 +56,7 @@ pub struct ConsoleSettings {
     pub https: bool,
     /// The address of the gateway, for the lines that set clients up.
     pub gateway: Option<String>,
-    /// The keys that seal credentials of accounts; made where there are none.
+    /// The keys that seal credentials of accounts and secrets of webhooks; made where there are none.
     pub sealing_keys: Option<SealingKeyFile>,
     /// Whether webhooks may go to private addresses, and without TLS.
     pub private_webhooks: bool,
@@ -172,7 +173,8 @@ impl RunningConsole {
     }
 }
 
-/// Makes the file of keys that seal credentials where there is none, and tells what none of them opens.
+/// Makes the file of keys that seal where there is none, seals what a console of before has left as it is, and tells what none of
+/// the keys opens.
 async fn prepare_sealing(
     store: &Store,
     file: Option<&SealingKeyFile>,
@@ -183,18 +185,34 @@ async fn prepare_sealing(
     {
         let name = file.path().display().to_string();
         let text = format!(
-            "credentials are sealed with the key in {name}: keep a copy of it, apart from those of the database"
+            "credentials and secrets of webhooks are sealed with the key in {name}: keep a copy of it, apart from those of the database"
         );
         teller.news("sealing", &text, json!({"file": name}));
     }
     let keys = file.map(SealingKeyFile::read).transpose();
     let keys = keys.map_err(Failure::Data)?;
+    let failed = |error: StoreError| Failure::Data(error.to_string());
+    if let Some(keys) = &keys {
+        let sealed = secrets::seal_plain(store, keys).await.map_err(failed)?;
+        if sealed > 0 {
+            let text = format!("secrets of webhooks sealed, which were not: {sealed}");
+            teller.news("sealed", &text, json!({"webhooks": sealed}));
+        }
+    }
     let counted = credentials::unreadable(store, keys.as_ref()).await;
-    let (lost, all) = counted.map_err(|error| Failure::Data(error.to_string()))?;
+    let (lost, all) = counted.map_err(failed)?;
     if lost > 0 {
         teller.trouble(&format!(
             "{lost} of {all} credentials cannot be opened: their key is in no line of the file of sealing keys \
              (--sealing-key-file). Put that file back, or give them again; gateways go on with those that they have"
+        ));
+    }
+    let counted = secrets::unreadable(store, keys.as_ref()).await;
+    let (lost, all) = counted.map_err(failed)?;
+    if lost > 0 {
+        teller.trouble(&format!(
+            "{lost} of {all} secrets of webhooks cannot be opened: their key is in no line of the file of sealing keys \
+             (--sealing-key-file). Put that file back, or remove those webhooks and add them anew; their messages wait for six hours"
         ));
     }
     Ok(())

@@ -5,6 +5,7 @@ use std::path::Path;
 use tokio::runtime::Builder;
 use trilane_console::secret::NewSecret;
 use trilane_console::store::{DatabaseAddress, Store, StoreError, backup, key_feed};
+use trilane_console::webhooks::secrets;
 use trilane_console::{credentials, first_admin};
 
 use super::args::{
@@ -69,20 +70,23 @@ async fn reseal(args: &ResealArgs) -> Result<String, Failure> {
         file.add().map_err(Failure::Data)?;
     }
     let keys = file.read().map_err(Failure::Data)?;
-    let done = credentials::reseal(&store, &keys).await;
+    let of_accounts = credentials::reseal(&store, &keys).await;
+    let of_webhooks = secrets::reseal(&store, &keys).await;
     store.close().await;
-    let (sealed, lost) = done.map_err(failed)?;
-    if lost > 0 {
+    let (sealed, lost) = of_accounts.map_err(failed)?;
+    let (sealed_secrets, lost_secrets) = of_webhooks.map_err(failed)?;
+    let done = format!("sealed anew: credentials {sealed}, secrets of webhooks {sealed_secrets}");
+    if (lost, lost_secrets) != (0, 0) {
         return Err(Failure::Data(format!(
-            "{sealed} credentials sealed anew; {lost} cannot be opened with any key in {}: put back the file that has \
-             their key, or give them again (PUT /api/v1/credentials/NAME)",
+            "{done}. Not opened by any key in {}: credentials {lost}, secrets of webhooks {lost_secrets}. Put back the file that \
+             has their key; or give those credentials again (PUT /api/v1/credentials/NAME), remove those webhooks and add them anew",
             file.path().display()
         )));
     }
     if args.forget_old_keys {
         file.forget_others().map_err(Failure::Data)?;
     }
-    Ok(format!("{sealed} credentials sealed anew, all others were"))
+    Ok(format!("{done}; all others were"))
 }
 
 async fn admin_token(args: &AdminTokenArgs) -> Result<String, Failure> {
@@ -114,7 +118,7 @@ async fn back_up(args: &BackupArgs) -> Result<String, Failure> {
     backup::write(&address, &args.file).await.map_err(failed)?;
     let name = args.file.display();
     Ok(format!(
-        "{name} is a copy of the database. The key that seals credentials is not in it"
+        "{name} is a copy of the database. The key that seals credentials and secrets is not in it"
     ))
 }
 

@@ -8,9 +8,8 @@ use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 use trilane_console::credentials::SealingKeyFile;
 use trilane_console::outgoing::{AllowedAddresses, GuardedResolver, NoAddress};
-use trilane_console::store::webhooks::DueMessage;
 use trilane_console::store::{Store, StoreError};
-use trilane_console::webhooks::delivery;
+use trilane_console::webhooks::delivery::{self, DueMessage};
 use trilane_console::webhooks::fleet_watch::FleetWatch;
 use trilane_console::webhooks::watch::BudgetWatch;
 use ureq::Agent;
@@ -65,7 +64,7 @@ impl WebhookSender {
     /// # Errors
     /// What is in the way, in words without the secret.
     pub fn send(&self, message: &DueMessage, time: i64) -> Result<(), String> {
-        let signature = delivery::signature(&message.secret, time, &message.body);
+        let signature = message.signature(time)?;
         let sent = self
             .http
             .post(&message.url)
@@ -87,7 +86,7 @@ impl WebhookSender {
         Err(format!("it answers {status}"))
     }
 
-    /// Finds what is to be told and tells it, until this is dropped. `keys`: where the console keeps credentials.
+    /// Finds what is to be told and tells it, until this is dropped. `keys`: what seals credentials and secrets.
     pub async fn go_on(self, store: Store, keys: Option<SealingKeyFile>, teller: Teller) {
         let mut told = None;
         let mut watches = (BudgetWatch::default(), FleetWatch::default());
@@ -113,10 +112,10 @@ impl WebhookSender {
         (budgets, fleet): &mut (BudgetWatch, FleetWatch),
     ) -> Result<(), StoreError> {
         while budgets.look(store, OffsetDateTime::now_utc()).await? {}
-        // A file that cannot be read is told of where credentials are handed out.
+        // A file that cannot be read is told of where something is sealed.
         let keys = || keys.and_then(|file| file.read().ok());
         fleet.look(store, keys, OffsetDateTime::now_utc()).await?;
-        while let Some(message) = delivery::take(store, OffsetDateTime::now_utc()).await? {
+        while let Some(message) = delivery::take(store, keys, OffsetDateTime::now_utc()).await? {
             let (sender, sent) = (self.clone(), message.clone());
             let time = OffsetDateTime::now_utc().unix_timestamp();
             let outcome = spawn_blocking(move || sender.send(&sent, time)).await;
@@ -141,7 +140,7 @@ mod tests {
         DueMessage {
             id: "event_1".to_owned(),
             url: url.to_owned(),
-            secret: "tlw-secret".to_owned(),
+            secret: Some("tlw-secret".to_owned().into()),
             body: "{}".to_owned(),
             attempts: 1,
         }
@@ -197,6 +196,20 @@ mod tests {
             }
             assert!(!sent.contains("tlw-secret"));
         }
+    }
+
+    #[test]
+    fn nothing_is_sent_without_a_signature() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let url = format!("http://{}/hook", listener.local_addr().unwrap());
+        let message = DueMessage {
+            secret: None,
+            ..message(&url)
+        };
+        let why = WebhookSender::new(true).send(&message, 5).unwrap_err();
+        assert!(why.contains("cannot be opened"), "{why}");
+        assert!(listener.accept().is_err(), "somebody has called");
     }
 
     #[test]

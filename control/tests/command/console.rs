@@ -15,6 +15,8 @@ struct Console {
     child: Child,
     address: String,
     token: String,
+    /// What it has said until it listens.
+    told: String,
 }
 
 fn command() -> Command {
@@ -38,9 +40,11 @@ impl Console {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let told = BufReader::new(child.stdout.take().unwrap());
-        let address = told.lines().find_map(|line| {
-            let line: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut told = String::new();
+        let address = lines.map(Result::unwrap).find_map(|line| {
+            told.push_str(&line);
+            let line: Value = serde_json::from_str(&line).unwrap();
             let listens = line["event"] == "listening";
             line["address"]
                 .as_str()
@@ -52,6 +56,7 @@ impl Console {
             child,
             address: address.unwrap(),
             token: token.trim().to_owned(),
+            told,
         }
     }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use rusqlite::Connection;
 use serde_json::Value;
 
 use super::{Console, command};
@@ -53,6 +54,22 @@ impl Console {
         let mut response = request.send(body).unwrap();
         let text = response.body_mut().read_to_string().unwrap();
         assert_eq!(response.status().as_u16(), 200, "{text}");
+    }
+
+    /// Adds a webhook: its secret.
+    fn adds_webhook(&self) -> String {
+        let url = format!("http://{}/api/v1/webhooks", self.address);
+        let request = Self::agent()
+            .post(url)
+            .content_type("application/json")
+            .header("authorization", format!("Bearer {}", self.token));
+        let mut response = request
+            .send(r#"{"url": "https://hooks.example.com/"}"#)
+            .unwrap();
+        let text = response.body_mut().read_to_string().unwrap();
+        assert_eq!(response.status().as_u16(), 201, "{text}");
+        let made: Value = serde_json::from_str(&text).unwrap();
+        made["secret"].as_str().unwrap().to_owned()
     }
 
     /// What the list of credentials says of each.
@@ -161,12 +178,74 @@ fn gateways_read_all_keys_anew_after_a_restored_backup() {
     assert_eq!(console.get(&path).0, 410);
 }
 
+/// The secrets of webhooks as the database has them.
+fn stored_secrets(files: &Files) -> Vec<String> {
+    let database = Connection::open(files.path("data/console.db")).unwrap();
+    let mut statement = database.prepare("SELECT secret FROM webhooks").unwrap();
+    let rows = statement.query_map([], |row| row.get(0)).unwrap();
+    rows.map(Result::unwrap).collect()
+}
+
 #[test]
-fn credentials_are_sealed_anew() {
+fn secrets_of_webhooks_of_before_are_sealed_at_start() {
+    let files = files();
+    let console = Console::start(&files, &[]);
+    let secret = console.adds_webhook();
+    let is_sealed = || {
+        stored_secrets(&files)
+            .iter()
+            .all(|stored| stored.starts_with("sealed-1:") && !stored.contains(&secret))
+    };
+    assert!(is_sealed());
+    assert!(!console.told.contains("\"event\":\"sealed\""));
+    console.stop();
+
+    let as_before = || {
+        let database = Connection::open(files.path("data/console.db")).unwrap();
+        database
+            .execute("UPDATE webhooks SET secret = ?1", [&secret])
+            .unwrap();
+    };
+    as_before();
+    let console = Console::start(&files, &[]);
+    assert!(is_sealed());
+    assert!(
+        console.told.contains("\"event\":\"sealed\"") && !console.told.contains(&secret),
+        "{}",
+        console.told
+    );
+    console.stop();
+
+    // Its key is lost: it is said at the start, which goes on.
+    fs::remove_file(files.path("data/sealing.keys")).unwrap();
+    let console = Console::start(&files, &[]);
+    assert!(
+        console
+            .told
+            .contains("1 of 1 secrets of webhooks cannot be opened"),
+        "{}",
+        console.told
+    );
+    console.stop();
+
+    // Without a start, as well.
+    as_before();
+    let ran = tool(&files, &["reseal"]);
+    assert_eq!(
+        (ran.code, ran.err.contains("secrets of webhooks 1")),
+        (0, true),
+        "{ran:?}"
+    );
+    assert!(is_sealed() && !format!("{ran:?}").contains(&secret));
+}
+
+#[test]
+fn all_is_sealed_anew() {
     let files = files();
     let console = Console::start(&files, &[]);
     console.gives("vendor");
     console.gives("other");
+    let secret = console.adds_webhook();
     let keys = files.path("data/sealing.keys");
     let lines = || -> Vec<String> {
         let text = fs::read_to_string(&keys).unwrap();
@@ -176,7 +255,11 @@ fn credentials_are_sealed_anew() {
 
     let ran = tool(&files, &["reseal", "--new-key"]);
     assert_eq!(
-        (ran.code, ran.err.contains("2 credentials sealed anew")),
+        (
+            ran.code,
+            ran.err
+                .contains("sealed anew: credentials 2, secrets of webhooks 1;")
+        ),
         (0, true),
         "{ran:?}"
     );
@@ -185,7 +268,11 @@ fn credentials_are_sealed_anew() {
     // All is done: the old key may go, and the console that runs opens them.
     let ran = tool(&files, &["reseal", "--forget-old-keys"]);
     assert_eq!(
-        (ran.code, ran.err.contains("0 credentials sealed anew")),
+        (
+            ran.code,
+            ran.err
+                .contains("sealed anew: credentials 0, secrets of webhooks 0;")
+        ),
         (0, true),
         "{ran:?}"
     );
@@ -200,13 +287,18 @@ fn credentials_are_sealed_anew() {
     fs::write(&keys, format!("{}\n", old[0])).unwrap();
     let ran = tool(&files, &["reseal", "--new-key", "--forget-old-keys"]);
     assert_eq!(
-        (ran.code, ran.err.contains("2 cannot be opened")),
+        (
+            ran.code,
+            ran.err
+                .contains("credentials 2, secrets of webhooks 1. Put back")
+        ),
         (1, true),
         "{ran:?}"
     );
     assert_eq!(lines().len(), 2);
     let shown = format!("{ran:?}");
-    assert!(!shown.contains(CREDENTIAL) && !lines().iter().any(|key| shown.contains(key)));
+    assert!(!shown.contains(CREDENTIAL) && !shown.contains(&secret));
+    assert!(!lines().iter().any(|key| shown.contains(key)));
     assert!(console.credentials().contains("unreadable"));
     console.stop();
 }
