@@ -195,16 +195,27 @@ on_both! {
 }
 
 on_both! {
-    /// A row that somebody moves in the database opens for no other place.
+    /// A row that somebody puts back or moves in the database is handed out and opened for no other place: this does not rest on
+    /// what a publication discards.
     async fn are_of_no_use_elsewhere(database: &TestDatabase) {
         let api = Api::new(database).await;
         let (admin, agent) = (api.person("root", Role::Admin).await, api.person("edge", Role::Agent).await);
+        let tested = async || api.post(&admin, "/api/v1/accounts/g/a0/test", &json!({})).await.expect(200)["outcome"].clone();
         publish(&api, &admin, &document(&[account("https://a.example")])).await;
         put(&api, &admin, "main", json!({"value": VALUE})).await.expect(200);
-        database.execute(r#"UPDATE credentials SET destination = '{"url":"https://b.example"}'"#).await.unwrap();
+        database.execute("CREATE TABLE kept AS SELECT * FROM credentials").await.unwrap();
         publish(&api, &admin, &document(&[account("https://b.example")])).await;
+        database.execute("DELETE FROM credentials").await.unwrap();
+        database.execute("INSERT INTO credentials SELECT * FROM kept").await.unwrap();
+        let list = api.get(&admin, "/api/v1/credentials").await.expect(200);
+        assert_eq!((&list["items"][0]["state"], &list["items"][0]["destination"]["url"]), (&json!("in_use"), &json!("https://a.example")));
+        assert_eq!(given(&api, &agent).await, vec![], "it goes nowhere now");
+        assert_eq!(tested().await, "no_credential");
+
+        database.execute(r#"UPDATE credentials SET destination = '{"url":"https://b.example"}'"#).await.unwrap();
         assert_eq!(given(&api, &agent).await, vec![("main".to_owned(), label("https://b.example"), None)]);
         assert_eq!(api.get(&admin, "/api/v1/credentials").await.expect(200)["items"][0]["state"], "unreadable");
+        assert_eq!(tested().await, "unreadable");
         api.was_well();
     }
 }

@@ -168,6 +168,26 @@ on_both! {
     }
 }
 
+on_both! {
+    /// Of two consoles at one erasure the second waits, and goes on from where the first has come to.
+    async fn one_after_the_other(database: &TestDatabase) {
+        let store = with_person(database).await;
+        let pseudonym = begin(&store).await.pseudonym;
+        assert_eq!(found(&store).await.step, ErasureStep::Keys);
+        let mut first = store.begin().await.unwrap();
+        // Nothing is there to be erased, so nothing but the erasure itself keeps the second waiting.
+        assert!(erasures::go_on(&mut first, &pseudonym, 0).await.unwrap());
+        let other = database.open().await;
+        let second = tokio::spawn(async move { erasures::run_some(&other, &pseudonym).await });
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        assert!(!second.is_finished());
+        first.commit().await.unwrap();
+        assert!(second.await.unwrap().unwrap());
+        // Not the step after the one that the second would have seen at first.
+        assert_eq!(found(&store).await.step, ErasureStep::Hours);
+    }
+}
+
 /// Lines that are being taken in as an erasure begins are seen by it: it waits until they are there.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn begins_after_lines_that_are_being_taken_in() {

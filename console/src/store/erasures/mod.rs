@@ -162,7 +162,11 @@ pub async fn run_some(store: &Store, pseudonym: &str) -> Result<bool, StoreError
     in_transaction!(store, transaction => go_on(transaction, pseudonym, now).await)
 }
 
-async fn go_on(
+/// As [`run_some`] does, in this transaction: others that go on with the same erasure wait until it ends.
+///
+/// # Errors
+/// Those of the database.
+pub async fn go_on(
     transaction: &mut Transaction,
     pseudonym: &str,
     now: i64,
