@@ -30,9 +30,22 @@ RUN CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
     TRILANE_EMBED_WASM=/build/target/wasm32-wasip1/release/trilane.wasm \
     cargo build --locked --release --package trilane-control
 
-# ---- The gateway
+# ---- The command alone, for pods with an Envoy of their own (docs/helm.md, docs/istio.md): what release/images.py makes, from this tree
 
 FROM ${ENVOY_IMAGE} AS stock
+
+FROM ${RUNTIME_IMAGE} AS command
+COPY --from=build /build/target/release/trilane /usr/local/bin/
+COPY --from=build /build/target/wasm32-wasip1/release/trilane.wasm /etc/trilane/filter/
+COPY --from=stock /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
+# A volume that is mounted for the first time takes its owner from these directories.
+RUN install -d -o 10001 -g 10001 /etc/trilane/document /etc/trilane/upstreams
+# Envoy's user, so that a credential that this can read Envoy can read too.
+USER 10001:10001
+ENTRYPOINT ["/usr/local/bin/trilane"]
+CMD ["--help"]
+
+# ---- The gateway
 
 # Envoy's binary needs an older C library than this has; the command needs the one that it was built with.
 FROM ${RUNTIME_IMAGE} AS gateway

@@ -141,8 +141,22 @@ def test_the_command_has_what_its_container_needs() -> None:
     assert files[default].isfile()
     config = json.loads(layout.blob(layout.manifest["config"]))["config"]
     assert config["Entrypoint"] == ["/usr/local/bin/trilane"] and config["User"] == "10001:10001"
-    dockerfile = (ROOT / "Dockerfile").read_text()
-    assert 'ENTRYPOINT ["/usr/local/bin/trilane"]' in dockerfile and "USER 10001:10001" in dockerfile
+
+
+def test_a_clone_builds_the_commands_image_too() -> None:
+    """docs/helm.md and docs/istio.md say `docker build --target command`: the same places, user and entry point."""
+    layout = Layout(command())
+    config = json.loads(layout.blob(layout.manifest["config"]))["config"]
+    stages = re.split(r"^FROM \S+ AS ", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE)
+    (stage,) = (text for text in stages if text.startswith("command\n"))
+    copied = re.findall(r"^COPY --from=\w+ \S*/(\S+) /(\S+/)$", stage, re.MULTILINE)
+    (made,) = re.findall(r"^RUN install -d -o 10001 -g 10001 (.+)$", stage, re.MULTILINE)
+    files = loaded(layout)
+    assert {f"{place}{name}" for name, place in copied} == {name for name, file in files.items() if file.isfile()}
+    assert {place.removeprefix("/") for place in made.split()} == {name for name, file in files.items() if file.uid == images.USER}
+    for word, value in {"ENTRYPOINT": config["Entrypoint"], "CMD": config["Cmd"]}.items():
+        assert f"{word} {json.dumps(value)}\n" in stage, word
+    assert f"USER {config['User']}\n" in stage
 
 
 @pytest.mark.parametrize(
