@@ -215,9 +215,9 @@ e2e: build test-programs envoy postgres venv node-modules ## end-to-end tests on
 	$(call say,end-to-end tests)
 	@$(e2e_pytest) tests/e2e -m 'not long' $(PYTEST_ARGS)
 
-# What waits for leases of 30 s and the like, and the long crash run.
+# What waits for leases of 30 s and the like, the pages of a million keys, and the long crash run.
 .PHONY: e2e-long
-e2e-long: build test-programs envoy postgres venv
+e2e-long: build test-programs envoy postgres venv browser
 	$(call say,long end-to-end tests)
 	@$(e2e_pytest) tests/e2e -m long $(PYTEST_ARGS)
 

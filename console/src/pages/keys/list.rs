@@ -41,6 +41,8 @@ struct KeysPage {
     filters: Fields,
     groups: Vec<String>,
     is_filtered: bool,
+    /// Whether keys of all owners are listed, so that one can be asked for.
+    is_everybodys: bool,
     /// The page's path with its filters, to which a cursor is added.
     path: String,
 }
@@ -101,6 +103,7 @@ pub async fn list(
         cursor: filters.given("cursor"),
         limit: Some(ROWS),
     };
+    let is_everybodys = caller.only_owner().is_none();
     let found = keys::list(State(state.clone()), caller, Params(params), Params(place)).await?;
     let now = moment(state.now());
     let (path, is_filtered) = filtered_path(&filters);
@@ -114,6 +117,7 @@ pub async fn list(
         filters,
         groups: groups.into_iter().map(|(id, _)| id).collect(),
         is_filtered,
+        is_everybodys,
         path,
     })
 }

@@ -75,11 +75,11 @@ fn line(team: TeamView) -> TeamLine {
         allows: allowance.map_or_else(
             || "No keys: an admin makes them.".to_owned(),
             |allowance| {
-                format!(
-                    "{} keys each. {}",
-                    allowance.keys,
-                    allowed::terms(allowance)
-                )
+                let keys = match allowance.keys {
+                    1 => "1 key".to_owned(),
+                    more => format!("{more} keys"),
+                };
+                format!("{keys} each. {}", allowed::terms(allowance))
             },
         ),
         team,
