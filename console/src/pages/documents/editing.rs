@@ -43,7 +43,7 @@ pub async fn open(
     let document = parsed(&draft.body).filter(Value::is_object);
     let document = document.ok_or_else(|| {
         crate::api::ApiProblem::bad(
-            "The text of this draft is no JSON object. Mend it on the page of the text first.",
+            "The text of this draft is not a JSON object. Correct it under “Edit as JSON” first.",
         )
     })?;
     Ok((caller, Edited { draft, document }))
