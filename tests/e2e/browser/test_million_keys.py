@@ -33,7 +33,7 @@ class Reader:
         self.page: Page = visitor.page
         self._url = url
         self._requests: list[Request] = []
-        self.page.on("requestfinished", self._requests.append)
+        self.page.on("requestfinished", lambda request: self._requests.append(request))
 
     def open(self, path: str) -> None:
         self.page.goto(self._url + path)
