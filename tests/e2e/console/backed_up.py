@@ -103,7 +103,15 @@ class PostgresBackedUp(BackedUpDatabase):
         place = ["-h", self._server.socket.parent, "-U", "trilane", "-d", database]
         return subprocess.run([*command, *place], capture_output=True, text=True, check=True).stdout
 
+    def back_up(self) -> None:
+        # A role that the server of the restored database does not have.
+        self._sql("console", "CREATE ROLE reader")
+        self._sql("console", "GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
+        super().back_up()
+
     def restore(self) -> None:
+        self._sql("console", "DROP OWNED BY reader")
+        self._sql("console", "DROP ROLE reader")
         super().restore()
         self.database = self._restored
 

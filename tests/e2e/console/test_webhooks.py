@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import json
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from e2e.console.running import Console
+from e2e.console.running import Api, Console
 from stack import SAMPLE_DOCUMENT
 from waiting import until
 
@@ -63,21 +64,50 @@ class Receiver:
         return [{name: fact for name, fact in one.items() if name not in ("id", "type", "at")} for one in kept]
 
 
+def spend(api: Api, key: str, now: datetime) -> None:
+    """A new key spends most of its budget."""
+    api.new_key(key, "b-official", limits={"budget": {"per_month": "10"}})
+    line = {
+        **{"timestamp": now.strftime("%Y-%m-%dT%H:%M:%SZ"), "duration_ms": 0, "http.response.status_code": 200},
+        **{"trilane.usage.status": "complete", "trilane.key.id": key, "trilane.group": "b-official"},
+        **{"trilane.charge": "8.5", "trilane.currency": "USD", "trilane.instance": "one"},
+        **{"trilane.spent.key.day": "8.5", "trilane.spent.key.month": "8.5"},
+    }
+    api.take_in(f"edge-of-{key}", json.dumps(line) + "\n")
+
+
+def test_messages_wait_for_the_key_of_their_secret(tmp_path: Path) -> None:
+    place = tmp_path / "console"
+    keys, aside = place / "sealing.keys", tmp_path / "aside"
+
+    def problems() -> list[str]:
+        with contextlib.closing(sqlite3.connect(place / "console.db")) as database:
+            return [row[0] for row in database.execute("SELECT problem FROM webhook_events WHERE problem IS NOT NULL")]
+
+    with Receiver() as receiver, Console(place, "--import-document", str(SAMPLE_DOCUMENT), "--allow-private-webhooks") as console:
+        receiver.secret = console.api.post("/webhooks", {"url": receiver.url, "thresholds": [80]})["secret"]
+        keys.rename(aside)
+        refused = console.api.call("POST", "/webhooks", {"url": receiver.url})
+        assert (refused.status_code, refused.json()["type"]) == (409, "/problems/no-sealing-key")
+        spend(console.api, "spender", datetime.now(timezone.utc))
+        until(problems, 20)
+        assert "cannot be opened" in problems()[0]
+        assert not receiver.told and not receiver.wrong
+        aside.rename(keys)
+        until(lambda: receiver.facts("budget.threshold"), 30)
+        assert not receiver.wrong, receiver.wrong
+        assert receiver.secret not in console.log.read_text()
+    assert not any(receiver.secret.encode() in file.read_bytes() for file in place.iterdir())
+
+
 def test_what_is_told(tmp_path: Path) -> None:
     place = tmp_path / "console"
     console = Console(place, "--import-document", str(SAMPLE_DOCUMENT), "--allow-private-webhooks")
     with Receiver() as receiver, console:
         api = console.api
         receiver.secret = api.post("/webhooks", {"url": receiver.url, "thresholds": [80]})["secret"]
-        api.new_key("spender", "b-official", limits={"budget": {"per_month": "10"}})
         now = datetime.now(timezone.utc)
-        line = {
-            **{"timestamp": now.strftime("%Y-%m-%dT%H:%M:%SZ"), "duration_ms": 0, "http.response.status_code": 200},
-            **{"trilane.usage.status": "complete", "trilane.key.id": "spender", "trilane.group": "b-official"},
-            **{"trilane.charge": "8.5", "trilane.currency": "USD", "trilane.instance": "one"},
-            **{"trilane.spent.key.day": "8.5", "trilane.spent.key.month": "8.5"},
-        }
-        api.take_in("edge-1", json.dumps(line) + "\n")
+        spend(api, "spender", now)
         until(lambda: receiver.facts("budget.threshold"), 20)
         month = now.strftime("%Y-%m")
         budget = {"kind": "key", "subject": "spender", "period": month, "threshold": 80, "spent": "8.5", "budget": "10", "currency": "USD"}
