@@ -49,6 +49,11 @@ const SQLITE: &[MigrationStep] = &[
     (17, "overview needs", OVERVIEW_NEEDS),
     (18, "search of keys", include_str!("sqlite/key_search.sql")),
     (19, "erasures", ERASURE),
+    (
+        21,
+        "places of requests",
+        include_str!("sqlite/request_places.sql"),
+    ),
 ];
 const POSTGRES: &[MigrationStep] = &[
     (3, "keys", include_str!("postgres/keys.sql")),
@@ -79,6 +84,11 @@ const POSTGRES: &[MigrationStep] = &[
         20,
         "many keys at once",
         include_str!("postgres/keys_many.sql"),
+    ),
+    (
+        21,
+        "places of requests",
+        include_str!("postgres/request_places.sql"),
     ),
 ];
 

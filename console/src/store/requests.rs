@@ -175,9 +175,9 @@ pub async fn insert(
     Ok(())
 }
 
-/// Where a line stands among all, by time.
+/// Where a line stands among all: when it began, where it is in its file, its Envoy and its file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RequestPlace(i64, String, String, i64);
+pub struct RequestPlace(i64, i64, String, String);
 
 /// What stands between the parts of an id: no name has it.
 const BETWEEN: char = '~';
@@ -189,7 +189,7 @@ impl RequestPlace {
         let mut number = || parts.next()?.parse::<i64>().ok();
         let (at, position) = (number()?, number()?);
         let (envoy, file) = (parts.next()?, parts.next()?);
-        let place = Self(at, envoy.to_owned(), file.to_owned(), position);
+        let place = Self(at, position, envoy.to_owned(), file.to_owned());
         // One spelling for each, and nothing that a database would not take.
         (place.to_string() == id && !id.contains('\0')).then_some(place)
     }
@@ -198,7 +198,7 @@ impl RequestPlace {
 /// The id of a request.
 impl fmt::Display for RequestPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(at, envoy, file, position) = self;
+        let Self(at, position, envoy, file) = self;
         write!(f, "{at}{BETWEEN}{position}{BETWEEN}{envoy}{BETWEEN}{file}")
     }
 }
@@ -208,9 +208,9 @@ impl StoredRequest {
     pub fn place(&self) -> RequestPlace {
         RequestPlace(
             self.at,
+            self.position,
             self.envoy_id.clone(),
             self.file_id.clone(),
-            self.position,
         )
     }
 }
@@ -326,7 +326,7 @@ pub async fn recent(
     transaction: &mut Transaction,
     asked: &RequestQuery<'_>,
 ) -> Result<FoundRequests, StoreError> {
-    let first = RequestPlace(i64::MAX, String::new(), String::new(), 0);
+    let first = RequestPlace(i64::MAX, 0, String::new(), String::new());
     let before = asked.before.unwrap_or(&first);
     // Only the conditions that are asked for: a database uses no index for one that may be off.
     let mut place = 4_u32;
@@ -361,13 +361,13 @@ pub async fn recent(
         )
     };
     let sql = format!(
-        "SELECT {COLUMNS}, {line} FROM requests WHERE (at, envoy_id, file_id, position) < ($1, $2, $3, $4){walked} \
-         ORDER BY at DESC, envoy_id DESC, file_id DESC, position DESC LIMIT {limit}",
+        "SELECT {COLUMNS}, {line} FROM requests WHERE (at, position, envoy_id, file_id) < ($1, $2, $3, $4){walked} \
+         ORDER BY at DESC, position DESC, envoy_id DESC, file_id DESC LIMIT {limit}",
     );
     let most = usize::try_from(asked.limit).unwrap_or_default();
     let (lines, seen, last) = on_either!(transaction, connection => {
         let mut query = sqlx::query_as::<_, RequestColumns>(AssertSqlSafe(sql));
-        query = query.bind(before.0).bind(&before.1).bind(&before.2).bind(before.3);
+        query = query.bind(before.0).bind(before.1).bind(&before.2).bind(&before.3);
         for value in of.iter().filter_map(|(_, value)| *value) {
             query = query.bind(value);
         }
@@ -385,7 +385,7 @@ pub async fn recent(
                 break;
             };
             seen = seen.saturating_add(1);
-            last = Some(RequestPlace(row.3, row.0.clone(), row.1.clone(), row.2));
+            last = Some(RequestPlace(row.3, row.2, row.0.clone(), row.1.clone()));
             lines.extend(wanted(row));
         }
         (lines, seen, last)
@@ -408,11 +408,11 @@ pub async fn at(
 ) -> Result<Option<StoredRequest>, StoreError> {
     let of = owner.map_or("", |_| " AND owner = $5");
     let sql = format!(
-        "SELECT {COLUMNS}, line FROM requests WHERE at = $1 AND envoy_id = $2 AND file_id = $3 AND position = $4{of} LIMIT 1"
+        "SELECT {COLUMNS}, line FROM requests WHERE at = $1 AND position = $2 AND envoy_id = $3 AND file_id = $4{of} LIMIT 1"
     );
     let row: Option<RequestColumns> = on_either!(transaction, connection => {
         let mut query = sqlx::query_as(AssertSqlSafe(sql));
-        query = query.bind(place.0).bind(&place.1).bind(&place.2).bind(place.3);
+        query = query.bind(place.0).bind(place.1).bind(&place.2).bind(&place.3);
         if let Some(owner) = owner {
             query = query.bind(owner);
         }
@@ -489,7 +489,7 @@ mod tests {
 
     #[test]
     fn ids() {
-        let place = RequestPlace(-5, "edge-1".to_owned(), "a.b:c".to_owned(), 17);
+        let place = RequestPlace(-5, 17, "edge-1".to_owned(), "a.b:c".to_owned());
         assert_eq!(place.to_string(), "-5~17~edge-1~a.b:c");
         for (id, want) in [
             ("-5~17~edge-1~a.b:c", Some(place)),

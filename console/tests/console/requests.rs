@@ -1,5 +1,7 @@
 //! Requests: found by what they are, one at a time with its explanation, and counted by hour.
 
+use std::collections::BTreeSet;
+
 use http::Method;
 use serde_json::{Value, json};
 use trilane_console::api::Role;
@@ -123,6 +125,34 @@ on_both! {
                 cursor = format!("&cursor={next}");
             }
             assert_eq!(seen, minutes(&whole), "{query}");
+        }
+        api.was_well();
+    }
+}
+
+on_both! {
+    /// Lines of one moment, some at the same position of other files: none is left out between two pages, none comes twice.
+    async fn of_one_moment(database: &TestDatabase) {
+        let api = Api::new(database).await;
+        let admin = api.person("root", Role::Admin).await;
+        let lines = line(&at(1), json!({})).repeat(3);
+        for (envoy, file) in [("e", "a"), ("e", "b"), ("f", "a"), ("f", "c")] {
+            api.ledger(&admin, &format!("/api/v1/ledger/{envoy}/{file}?from=0"), &lines).await.expect(200);
+        }
+        let ids = |page: &Value| page["items"].as_array().unwrap().iter().map(|item| item["id"].to_string()).collect::<Vec<_>>();
+        for query in ["", "status=2xx&", "owner=ann&", "key=k&"] {
+            let whole = ids(&api.get(&admin, &format!("/api/v1/requests?{query}")).await.expect(200));
+            assert_eq!(whole.iter().collect::<BTreeSet<_>>().len(), 12, "{query}");
+            for limit in [1, 5] {
+                let (mut cursor, mut seen) = (String::new(), Vec::new());
+                loop {
+                    let page = api.get(&admin, &format!("/api/v1/requests?{query}limit={limit}{cursor}")).await.expect(200);
+                    seen.extend(ids(&page));
+                    let Some(next) = page["next"].as_str() else { break };
+                    cursor = format!("&cursor={next}");
+                }
+                assert_eq!(seen, whole, "{query}, {limit}");
+            }
         }
         api.was_well();
     }
