@@ -68,6 +68,14 @@ def libraries(target: str, crates: Sequence[Crate]) -> list[Library]:
             if version is None:
                 raise RuntimeError(f"{crate.id} does not say which SQLite it brings")
             found.append(Library("sqlite", version[1], "blessing", "https://sqlite.org", ""))
+        if crate.name == "libmimalloc-sys":
+            header = (crate.source / "c_src" / "mimalloc" / "v3" / "include" / "mimalloc.h").read_text()
+            number = re.search(r"#define MI_MALLOC_VERSION +(\d+)(\d\d)(\d\d)\b", header)
+            if number is None:
+                raise RuntimeError(f"{crate.id} does not say which mimalloc it brings")
+            version = ".".join(str(int(part)) for part in number.groups())
+            notice = (crate.source / "c_src" / "mimalloc" / "v3" / "LICENSE").read_text()
+            found.append(Library("mimalloc", version, "MIT", "https://github.com/microsoft/mimalloc", notice))
     return sorted(found, key=lambda library: library.name)
 
 

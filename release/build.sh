@@ -46,6 +46,9 @@ done
 
 # ---- Nothing of the machine
 
+# The allocator has the date of its compilation in it.
+export SOURCE_DATE_EPOCH=0
+
 cd "$root"
 target=${CARGO_TARGET_DIR:-$root/target}
 mkdir -p "$target"

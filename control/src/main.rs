@@ -50,6 +50,9 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use trilane_console::timestamp;
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     match cli::Cli::parse().command.run() {
         Ok(()) => ExitCode::SUCCESS,

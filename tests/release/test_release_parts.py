@@ -42,7 +42,7 @@ def test_the_bill_has_what_is_linked_and_nothing_else(made_of: tuple[str, list[c
         assert beside_it == {"rust-std", "wasi-libc"}
     else:
         assert {"rusqlite", "libsqlite3-sys", "trilane"} <= names and "proxy-wasm" not in names
-        assert beside_it == {"rust-std", "musl", "sqlite"}
+        assert beside_it == {"rust-std", "musl", "sqlite", "mimalloc"}
 
 
 def test_the_bill_is_whole(made_of: tuple[str, list[crates.Crate], list[beside.Library]]) -> None:

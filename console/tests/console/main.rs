@@ -55,3 +55,7 @@ mod usage_top;
 mod vendors;
 mod webhook_secrets;
 mod webhooks;
+
+/// The allocator of the command, so that what is measured here costs what it costs there.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
