@@ -22,7 +22,7 @@ pub fn credential_state(
         Some("unreadable") => ("bad", "Cannot be read: give it again"),
         Some(_) => ("good", "Kept here, sealed"),
         None if of.iter().any(|one| one.name == name) => ("warn", "Given for another address"),
-        None => ("off", "In a file at the gateway, if at all"),
+        None => ("off", "Not kept here; the gateway may have a file"),
     }
 }
 
