@@ -4,6 +4,7 @@
 #   tests/compose/run.sh              with the Docker that is running here; pulls the images
 #   tests/compose/run.sh --stand-in   as root, where no image can be pulled: starts a Docker of its own, in namespaces of its
 #                                     own, with stand-ins for the images (stand_in.sh)
+#   ... --release ARCHIVE             the compose bundle of a release (trilane-<version>.tar.gz) instead (check_release.py)
 #
 # PORT, TLS_PORT, CONSOLE_PORT, PROMETHEUS_PORT and GRAFANA_PORT choose other ports (PORT + 1 is used as well), COMPOSE another command
 # ("docker compose" or "docker-compose"), PYTHON one that has the SDKs of tests/e2e/requirements.txt. Everything that is
@@ -13,11 +14,16 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 
-case "${1-}" in
-'') ;;
---stand-in) exec "$here/stand_in.sh" "$here/run.sh" ;;
+if test "${1-}" = --stand-in; then
+    shift
+    exec "$here/stand_in.sh" "$here/run.sh" "$@"
+fi
+archive=
+case "$#:${1-}" in
+0:) ;;
+2:--release) archive=$(realpath "$2") ;;
 *)
-    sed -n '2,11s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,12s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac
@@ -53,13 +59,14 @@ step() { # step SECONDS COMMAND...: in the background, so that a signal to this 
 }
 
 work=$(mktemp -d)
+stack=$work/checkout # the directory of the compose file
 cleanup() {
     status=$?
     trap - EXIT
     trap '' INT TERM
     if test -n "$child"; then kill -TERM "$child" 2>/dev/null || true; wait "$child" || true; fi
-    if test -e "$work/checkout/docker-compose.yaml"; then
-        cd "$work/checkout"
+    if test -e "$stack/docker-compose.yaml"; then
+        cd "$stack"
         if test "$status" -ne 0; then
             say 'the last words of the containers'
             timeout --foreground 30 "${compose[@]}" --profile scale ps || true
@@ -75,6 +82,18 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
+
+if test -n "$archive"; then
+    say "the release $(basename "$archive"), unpacked"
+    tar -xzf "$archive" -C "$work"
+    stack=$(echo "$work"/trilane-*/compose)
+    compose+=(--file "$stack/docker-compose.yaml")
+    say "$COMPOSE build"
+    step 600 "${compose[@]}" build
+    step 900 "$python" "$here/check_release.py" "$root" "${compose[@]}"
+    say "all checks of the release's compose bundle passed"
+    exit
+fi
 
 # As a clone would have it, of what is in the tree now: nothing that git ignores.
 say 'a clean copy of the tree'
