@@ -207,11 +207,11 @@ operator-test: venv ## alert rules, dashboard, Prometheus configuration (promtoo
 	@$(VENV)/bin/python -m pytest tests/release --ignore tests/release/test_reproducible.py --ignore tests/release/test_release_archive.py -rs
 
 # More than there are cores: the tests wait half of their time. What shares a gateway stays with one worker (conftest.py there).
-E2E_WORKERS ?= 4
+E2E_WORKERS ?= 3
 e2e_pytest = TRILANE_PROGRAMS='$(TEST_PROGRAMS)' $(VENV)/bin/python -m pytest --numprocesses $(E2E_WORKERS) --dist loadgroup --no-loadscope-reorder
 
 .PHONY: e2e
-e2e: build test-programs envoy postgres venv node-modules ## end-to-end tests on a real Envoy (PYTEST_ARGS='-k name' E2E_WORKERS=4)
+e2e: build test-programs envoy postgres venv node-modules ## end-to-end tests on a real Envoy (PYTEST_ARGS='-k name' E2E_WORKERS=3)
 	$(call say,end-to-end tests)
 	@$(e2e_pytest) tests/e2e -m 'not long' $(PYTEST_ARGS)
 

@@ -9,8 +9,8 @@ from typing import Optional
 
 import pytest
 
-#: Of the 128 inotify instances that Linux grants a user, how many the gateways of one worker of four may hold at a time.
-INOTIFY_BUDGET = 31
+#: Of the 128 inotify instances that Linux grants a user, how many the gateways of one worker of three may hold at a time.
+INOTIFY_BUDGET = 42
 #: Directories that take longest, first: no worker is to be left with one of them at the end.
 LONGEST = ("browser", "accounts", "contract", "console", "sdk", "up", "loading", "streaming", "limits", "abuse")
 
