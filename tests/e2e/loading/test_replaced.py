@@ -208,6 +208,7 @@ def test_a_document_that_was_fetched(way: Callable[..., Any]) -> None:
                 assert all(stream.goes_on() for stream in first), "the old filter is still alive"
 
 
+@pytest.mark.long
 def test_the_one_before_comes_again() -> None:
     """Published once more it is newer, whatever is in it, and whoever still lives of its first time.
 
