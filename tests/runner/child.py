@@ -52,7 +52,7 @@ class Child:
 def _child_setup() -> Callable[[], None]:
     """What a child does before it becomes its program.
 
-    It asks to be ended with its parent (on Linux), and raises its limit of open files to the maximum.
+    It asks to be ended with its parent (on Linux), raises its limit of open files to the maximum, and can be interrupted.
     """
     libc = ctypes.CDLL(None) if sys.platform == "linux" else None
     parent = os.getpid()
@@ -66,6 +66,8 @@ def _child_setup() -> Callable[[], None]:
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        # As from a terminal: what a shell starts in the background has SIGINT ignored, and passes that on.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
     return setup
 

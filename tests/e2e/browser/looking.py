@@ -19,6 +19,7 @@ COLOURS = ["color-contrast", "link-in-text-block"]
 
 
 def violations(page: Any, rules: list[str]) -> list[str]:
+    # Not by `AXE.run`, which puts the script into the page each time: half a megabyte to compile.
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.axe_script)
     # What passes is not described: that takes as long as the checks.

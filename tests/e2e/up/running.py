@@ -45,8 +45,7 @@ class Up:
 
     def begin(self) -> Up:
         """Starts it, and does not wait."""
-        # As from a terminal: a shell that runs the tests in the background has SIGINT ignored.
-        command = ["env", "-i", "--default-signal=INT", *(f"{name}={value}" for name, value in self._env.items()), *self._command]
+        command = ["env", "-i", *(f"{name}={value}" for name, value in self._env.items()), *self._command]
         self._child = Child(command, self.log)
         return self
 

@@ -25,7 +25,6 @@ def stopped(up: Up) -> int:
     return envoy
 
 
-@pytest.mark.long
 def test_an_envoy_that_hangs_is_started_again(tmp_path: Path) -> None:
     with Up(tmp_path / "data", "--demo", "--unresponsive-after", SHORT) as up:
         time.sleep(6)  # an Envoy that answers is left alone
