@@ -57,6 +57,7 @@ pub mod usage_hours;
 mod usage_parts;
 pub mod usage_rows;
 pub mod usage_top;
+mod usage_windows;
 pub mod webhooks;
 
 use core::fmt;

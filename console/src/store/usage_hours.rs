@@ -3,6 +3,7 @@
 use sqlx::{AssertSqlSafe, Row as _};
 
 use super::usage_parts::{self, UsageParts};
+use super::usage_windows::UsageWindows;
 use super::{StoreError, Transaction, usage_days, usage_rows};
 use crate::ledger::{Measure, Sum};
 
@@ -129,6 +130,23 @@ pub struct UsageSums {
 /// # Errors
 /// Those of the database, or a sum that cannot be held.
 pub async fn sums(
+    transaction: &mut Transaction,
+    asked: &UsageQuery,
+) -> Result<Vec<UsageSums>, StoreError> {
+    for until in UsageWindows::of(transaction, asked).await? {
+        let within = UsageQuery {
+            until: Some(until),
+            ..asked.clone()
+        };
+        let found = all_sums(transaction, &within).await?;
+        if i64::try_from(found.len()).is_ok_and(|count| count >= asked.limit) {
+            return Ok(found);
+        }
+    }
+    all_sums(transaction, asked).await
+}
+
+async fn all_sums(
     transaction: &mut Transaction,
     asked: &UsageQuery,
 ) -> Result<Vec<UsageSums>, StoreError> {

@@ -40,16 +40,17 @@ async fn asked(store: &Store, query: UsageQuery) -> Shown {
     };
     let sums = usage_hours::sums(&mut transaction, &query).await.unwrap();
     transaction.rollback().await;
-    let shown = |sums: usage_hours::UsageSums| {
-        let text = format!(
-            "{:?} {} {}",
-            sums.counts,
-            sums.charge.text(),
-            sums.estimated_charge.text()
-        );
-        (sums.values, text)
-    };
     sums.into_iter().map(shown).collect()
+}
+
+fn shown(sums: usage_hours::UsageSums) -> (Vec<String>, String) {
+    let text = format!(
+        "{:?} {} {}",
+        sums.counts,
+        sums.charge.text(),
+        sums.estimated_charge.text()
+    );
+    (sums.values, text)
 }
 
 /// What lines say, by the columns that are asked for and within the hours that are.
@@ -313,6 +314,51 @@ on_both! {
         compare(&consoles[0], &[text.as_bytes(); 4], "at once").await;
         usage_days::roll_up(&consoles[1], LATER).await.unwrap();
         compare(&consoles[0], &[text.as_bytes(); 4], "rolled up").await;
+    }
+}
+
+on_both! {
+    /// Pages of usage by hour, many rows in few hours and few in many: together they are the whole.
+    async fn pages_by_hour(database: &TestDatabase) {
+        let store = database.open().await;
+        let at = [("2025-01-01", "00"), ("2026-11-01", "23"), ("2026-11-02", "00"), ("2026-11-02", "01"), ("2026-11-30", "12")];
+        let text: String = at.iter().flat_map(|(day, hour)| (0..7).map(move |key| {
+            line(&format!("{day}T{hour}:10:00Z"), &format!("k{key}"), if key == 0 { "red" } else { "" }, "0.1")
+        })).collect();
+        send(&store, "e", 0, text.as_bytes()).await.unwrap();
+        let hour = |text: &str| Some(text.to_owned());
+        let by = || UsageQuery { by: vec![UsageColumn::Hour, UsageColumn::Key], ..UsageQuery::default() };
+        for query in [
+            by(),
+            UsageQuery { team: Some("red".to_owned()), ..by() },
+            UsageQuery { since: hour("2026-11-02T00"), ..by() },
+            UsageQuery { until: hour("2026-11-02T01"), ..by() },
+            UsageQuery { since: hour("2020-01-01T00"), until: hour("2030-01-01T00"), ..by() },
+        ] {
+            let whole = of_lines(&[text.as_bytes()], &query);
+            for limit in [1, 3, 7, 8, 34, 35] {
+                let (mut pages, mut after) = (Shown::new(), None);
+                loop {
+                    let page = UsageQuery { limit, after: after.take(), ..query.clone() };
+                    let mut transaction = store.read().await.unwrap();
+                    let sums = usage_hours::sums(&mut transaction, &page).await.unwrap();
+                    transaction.rollback().await;
+                    let Some(last) = sums.last() else { break };
+                    after = Some([last.values.clone(), vec![last.currency.clone()]].concat());
+                    pages.extend(sums.into_iter().map(shown));
+                }
+                assert_eq!(pages, whole, "{limit} rows a page: {query:?}");
+            }
+        }
+        // Hours behind a page are not added up: this one's sum is more than there can be.
+        database.execute("UPDATE usage_by_hour SET \"requests\" = 9000000000000000000 WHERE hour = '2026-11-30T12'").await.unwrap();
+        for (limit, want) in [(1, Some(1)), (3, Some(3)), (4, None)] {
+            let page = UsageQuery { by: vec![UsageColumn::Hour], since: hour("2026-11-01T00"), limit, ..UsageQuery::default() };
+            let mut transaction = store.read().await.unwrap();
+            let sums = usage_hours::sums(&mut transaction, &page).await;
+            transaction.rollback().await;
+            assert_eq!(sums.ok().map(|sums| sums.len()), want, "{limit} rows a page");
+        }
     }
 }
 
