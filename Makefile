@@ -142,13 +142,13 @@ ALONE = MAKEFLAGS="$$(sed -E 's/(^| )-j[0-9]*//g; s/ ?--jobserver[^ ]*//g' <<< "
 lane-programs:
 	@$(ALONE) $(MAKE) --no-print-directory BESIDE= formatted unit-build
 lane-filter:
-	@$(ALONE) $(MAKE) --no-print-directory BESIDE= build instructions
+	@$(ALONE) $(MAKE) --no-print-directory BESIDE= build instructions lint-filter
 lane-tools:
 	@$(ALONE) $(MAKE) --no-print-directory BESIDE= envoy venv node-modules browser postgres
 lane-end-to-end:
 	@$(ALONE) $(MAKE) --no-print-directory $(if $(WHOLE),--output-sync=none) BESIDE= e2e-run
 lane-checks:
-	@$(ALONE) nice -n 5 $(MAKE) --no-print-directory BESIDE= lint unit wasm-test validate operator-test
+	@$(ALONE) nice -n 5 $(MAKE) --no-print-directory BESIDE= lint-native unit wasm-test validate operator-test
 
 # For the time between two edits. The filter is built without optimisation: no figure of it means anything.
 CHECK_WASM := $(abspath $(TARGET_DIR)/wasm32-wasip1/debug/trilane.wasm)
