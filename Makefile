@@ -148,7 +148,8 @@ lane-tools:
 lane-end-to-end:
 	@$(ALONE) $(MAKE) --no-print-directory $(if $(WHOLE),--output-sync=none) BESIDE= e2e-run
 lane-checks:
-	@$(ALONE) nice -n 7 $(MAKE) --no-print-directory BESIDE= lint-native unit wasm-test validate operator-test
+	@$(ALONE) nice -n 5 $(MAKE) --no-print-directory BESIDE= lint-native
+	@$(ALONE) $(MAKE) --no-print-directory BESIDE= unit wasm-test validate operator-test
 
 # For the time between two edits. The filter is built without optimisation: no figure of it means anything.
 CHECK_WASM := $(abspath $(TARGET_DIR)/wasm32-wasip1/debug/trilane.wasm)
