@@ -122,40 +122,33 @@ validate: build test-programs envoy ## let Envoy check its configuration
 
 # ---- Testing
 
-# In lanes beside each other: first what the end-to-end tests need is built and fetched, then they run, and what else there is to
-# check takes what they leave of the machine, for they wait a quarter of their time. Each lane that builds has a directory of Cargo's
-# to itself, for Cargo lets one build at a time into it. What a command has said is shown whole when it has ended, but for the
-# end-to-end tests, which show their progress.
-BUILDING := lane-programs lane-filter lane-tools
-RUNNING := lane-end-to-end lane-checks
+# What is built and fetched first goes in lanes beside each other: link-time optimisation keeps one core busy, installing waits
+# for the network, and each lane has a directory of Cargo's to itself, for Cargo lets one build at a time into it. What a
+# command has said is shown whole when it has ended.
+LANES := lane-native lane-filter lane-tools
 WHOLE := $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
-beside = @$(MAKE) --no-print-directory --jobs $(words $(1)) $(WHOLE) BESIDE=1 $(1)
 .PHONY: test
 test: rust wasm-target python ## every check and test but the long ones
-	$(call beside,$(BUILDING))
-	$(call beside,$(RUNNING))
+	@$(MAKE) --no-print-directory --jobs $(words $(LANES)) $(WHOLE) BESIDE=1 $(LANES)
+	@$(MAKE) --no-print-directory wasm-test validate operator-test e2e
 	$(call say,all tests passed)
 
 # Make's job server is not passed on to Cargo, which would complain that it is not there.
 ALONE = MAKEFLAGS="$$(sed -E 's/(^| )-j[0-9]*//g; s/ ?--jobserver[^ ]*//g' <<< "$$MAKEFLAGS")"
-.PHONY: $(BUILDING) $(RUNNING)
-lane-programs:
-	@$(ALONE) $(MAKE) --no-print-directory BESIDE= formatted unit-build
+.PHONY: $(LANES)
+lane-native:
+	@$(ALONE) $(MAKE) --no-print-directory BESIDE= lint-native unit
 lane-filter:
-	@$(ALONE) $(MAKE) --no-print-directory BESIDE= build instructions lint-filter
+	@$(ALONE) $(MAKE) --no-print-directory BESIDE= lint-filter build instructions
 lane-tools:
-	@$(ALONE) $(MAKE) --no-print-directory BESIDE= envoy venv node-modules browser postgres
-lane-end-to-end:
-	@$(ALONE) $(MAKE) --no-print-directory $(if $(WHOLE),--output-sync=none) BESIDE= e2e-run
-lane-checks:
-	@$(ALONE) nice -n 5 $(MAKE) --no-print-directory BESIDE= lint-native
-	@$(ALONE) $(MAKE) --no-print-directory BESIDE= unit wasm-test validate operator-test
+	@$(ALONE) $(MAKE) --no-print-directory BESIDE= envoy venv node-modules browser
 
 # For the time between two edits. The filter is built without optimisation: no figure of it means anything.
 CHECK_WASM := $(abspath $(TARGET_DIR)/wasm32-wasip1/debug/trilane.wasm)
 .PHONY: check
-check: formatted wasm-target test-programs envoy venv ## format, clippy, unit tests, the core of the end-to-end table: what to run after each edit
-	$(call say,clippy)
+check: wasm-target test-programs envoy venv ## format, clippy, unit tests, the core of the end-to-end table: what to run after each edit
+	$(call say,format and clippy)
+	@$(CARGO) fmt --all --check
 	@$(CARGO) clippy $(LOCKED) --workspace --all-targets -- -D warnings
 	@$(MAKE) --no-print-directory unit
 	$(call say,the core of the end-to-end table)
@@ -172,13 +165,10 @@ lint-filter: wasm-target
 	@# In the release profile: procedural macros and the like are then those of the filter itself.
 	@$(CARGO) clippy $(LOCKED) --release --package trilane --package trilane-noop --lib --target wasm32-wasip1 -- -D warnings
 
-.PHONY: formatted
-formatted: rust
-	@$(CARGO) fmt --all --check
-
 .PHONY: lint-native
-lint-native: rust python formatted
+lint-native: rust python
 	$(call say,lint)
+	@$(CARGO) fmt --all --check
 	@$(CARGO) clippy $(LOCKED) --workspace --all-targets -- -D warnings
 	@$(CARGO) clippy $(LOCKED) --workspace --test wasm -- -D warnings
 	@RUSTDOCFLAGS='-D warnings' $(CARGO) doc $(LOCKED) --quiet --workspace --no-deps
@@ -191,11 +181,6 @@ lint-native: rust python formatted
 		echo 'error: a float (above).' >&2; exit 1; \
 	fi
 	@find envoy release tests -name node_modules -prune -o -name '*.py' -exec $(PYTHON) -m py_compile {} +
-
-.PHONY: unit-build
-unit-build: rust
-	$(call say,building the tests)
-	@$(CARGO) test $(LOCKED) --workspace --no-run
 
 .PHONY: unit
 unit: rust postgres ## unit and property tests (all binaries at once where cargo-nextest is there)
@@ -226,11 +211,7 @@ E2E_WORKERS ?= 3
 e2e_pytest = TRILANE_PROGRAMS='$(TEST_PROGRAMS)' $(VENV)/bin/python -m pytest --numprocesses $(E2E_WORKERS) --dist loadgroup --no-loadscope-reorder
 
 .PHONY: e2e
-e2e: build test-programs envoy postgres venv node-modules e2e-run ## end-to-end tests on a real Envoy (PYTEST_ARGS='-k name' E2E_WORKERS=3)
-
-# What it needs has been built.
-.PHONY: e2e-run
-e2e-run:
+e2e: build test-programs envoy postgres venv node-modules ## end-to-end tests on a real Envoy (PYTEST_ARGS='-k name' E2E_WORKERS=3)
 	$(call say,end-to-end tests)
 	@$(e2e_pytest) tests/e2e -m 'not long' $(PYTEST_ARGS)
 
