@@ -122,33 +122,41 @@ validate: build test-programs envoy ## let Envoy check its configuration
 
 # ---- Testing
 
-# What is built and fetched first goes in lanes beside each other: link-time optimisation keeps one core busy, installing waits
-# for the network, and each lane has a directory of Cargo's to itself, for Cargo lets one build at a time into it. What a
-# command has said is shown whole when it has ended.
-LANES := lane-native lane-filter lane-tools
+# In two phases, each with lanes beside each other: first all that is built and fetched, then the end-to-end tests, which wait
+# half of their time, with clippy and the like beside them. Link-time optimisation keeps one core busy, installing waits for
+# the network, and Cargo lets one build at a time into a directory, so each lane has one to itself. The unit tests are in the
+# first phase: both kinds watch files, and Linux lets a user watch 128 times. What a command has said is shown whole when it
+# has ended, but for the end-to-end tests, which show their progress.
+BUILDING := lane-unit lane-filter lane-tools
+RUNNING := lane-end-to-end lane-checks
 WHOLE := $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
+beside = @$(MAKE) --no-print-directory --jobs $(words $(1)) $(WHOLE) BESIDE=1 $(1)
 .PHONY: test
 test: rust wasm-target python ## every check and test but the long ones
-	@$(MAKE) --no-print-directory --jobs $(words $(LANES)) $(WHOLE) BESIDE=1 $(LANES)
-	@$(MAKE) --no-print-directory wasm-test validate operator-test e2e
+	$(call beside,$(BUILDING))
+	$(call beside,$(RUNNING))
 	$(call say,all tests passed)
 
 # Make's job server is not passed on to Cargo, which would complain that it is not there.
 ALONE = MAKEFLAGS="$$(sed -E 's/(^| )-j[0-9]*//g; s/ ?--jobserver[^ ]*//g' <<< "$$MAKEFLAGS")"
-.PHONY: $(LANES)
-lane-native:
-	@$(ALONE) $(MAKE) --no-print-directory BESIDE= lint-native unit
+.PHONY: $(BUILDING) $(RUNNING)
+lane-unit:
+	@$(ALONE) $(MAKE) --no-print-directory BESIDE= formatted unit
 lane-filter:
 	@$(ALONE) $(MAKE) --no-print-directory BESIDE= lint-filter build instructions
 lane-tools:
 	@$(ALONE) $(MAKE) --no-print-directory BESIDE= envoy venv node-modules browser
+lane-end-to-end:
+	@$(ALONE) $(MAKE) --no-print-directory $(if $(WHOLE),--output-sync=none) BESIDE= e2e-run
+# What tests wait for has the machine first.
+lane-checks:
+	@$(ALONE) nice -n 5 $(MAKE) --no-print-directory BESIDE= lint-native wasm-test validate operator-test
 
 # For the time between two edits. The filter is built without optimisation: no figure of it means anything.
 CHECK_WASM := $(abspath $(TARGET_DIR)/wasm32-wasip1/debug/trilane.wasm)
 .PHONY: check
-check: wasm-target test-programs envoy venv ## format, clippy, unit tests, the core of the end-to-end table: what to run after each edit
-	$(call say,format and clippy)
-	@$(CARGO) fmt --all --check
+check: formatted wasm-target test-programs envoy venv ## format, clippy, unit tests, the core of the end-to-end table: what to run after each edit
+	$(call say,clippy)
 	@$(CARGO) clippy $(LOCKED) --workspace --all-targets -- -D warnings
 	@$(MAKE) --no-print-directory unit
 	$(call say,the core of the end-to-end table)
@@ -165,10 +173,13 @@ lint-filter: wasm-target
 	@# In the release profile: procedural macros and the like are then those of the filter itself.
 	@$(CARGO) clippy $(LOCKED) --release --package trilane --package trilane-noop --lib --target wasm32-wasip1 -- -D warnings
 
-.PHONY: lint-native
-lint-native: rust python
-	$(call say,lint)
+.PHONY: formatted
+formatted: rust
 	@$(CARGO) fmt --all --check
+
+.PHONY: lint-native
+lint-native: rust python formatted
+	$(call say,lint)
 	@$(CARGO) clippy $(LOCKED) --workspace --all-targets -- -D warnings
 	@$(CARGO) clippy $(LOCKED) --workspace --test wasm -- -D warnings
 	@RUSTDOCFLAGS='-D warnings' $(CARGO) doc $(LOCKED) --quiet --workspace --no-deps
@@ -211,7 +222,10 @@ E2E_WORKERS ?= 3
 e2e_pytest = TRILANE_PROGRAMS='$(TEST_PROGRAMS)' $(VENV)/bin/python -m pytest --numprocesses $(E2E_WORKERS) --dist loadgroup --no-loadscope-reorder
 
 .PHONY: e2e
-e2e: build test-programs envoy postgres venv node-modules ## end-to-end tests on a real Envoy (PYTEST_ARGS='-k name' E2E_WORKERS=3)
+e2e: build test-programs envoy postgres venv node-modules e2e-run ## end-to-end tests on a real Envoy (PYTEST_ARGS='-k name' E2E_WORKERS=3)
+# With all of that there already.
+.PHONY: e2e-run
+e2e-run:
 	$(call say,end-to-end tests)
 	@$(e2e_pytest) tests/e2e -m 'not long' $(PYTEST_ARGS)
 
