@@ -62,6 +62,9 @@ mod text;
 pub mod usage;
 pub mod worker;
 
+/// A short text of an exchange. It needs no memory of its own up to 23 bytes, and a longer one is shared by its copies.
+pub use smol_str::SmolStr;
+
 /// The configuration of property tests: a failure's seed is kept beside the test, `x.proptest-regressions` for `x.rs`, and
 /// not in a directory of the crate's root. With `PROPTEST_DISABLE_FAILURE_PERSISTENCE` it is kept nowhere.
 #[cfg(test)]

@@ -43,8 +43,8 @@ impl Destination {
         let each = accounts.enumerate().map(|(i, account)| {
             let paths = paths(source.protocol);
             Self {
-                group: source.group.clone(),
-                account: account.id.clone(),
+                group: source.group.to_string(),
+                account: account.id.to_string(),
                 at: format!("{at}.accounts[{i}].url"),
                 urls: paths.iter().map(|path| account.url(path)).collect(),
                 changed: paths.first().and_then(|path| changed(account, path)),

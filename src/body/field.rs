@@ -172,8 +172,8 @@ impl ModelBuffer {
             bytes.truncate(cut.valid_up_to());
         }
         Ok(FoundModel {
-            // Cut to what is valid just above, so nothing is lost here.
-            name: String::from_utf8_lossy(&bytes).into_owned(),
+            // Cut to what is valid just above.
+            name: String::from_utf8(bytes).unwrap_or_default(),
             truncated: self.overflow,
             span,
         })

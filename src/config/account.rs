@@ -1,6 +1,7 @@
 //! Upstream accounts: where a source group's requests go, and when from one account to another.
 
 use sha2::{Digest, Sha256};
+use smol_str::SmolStr;
 
 use super::base::Base;
 use super::origin::Origin;
@@ -15,19 +16,26 @@ pub struct Accounts {
     pub failover: Failover,
     /// The marks of each account, in the same order.
     pub marks: Vec<Marks>,
+    /// The Envoy cluster of each account, in the same order.
+    pub clusters: Vec<SmolStr>,
 }
 
 impl Accounts {
-    /// These accounts under these terms.
-    pub fn new(accounts: Vec<Account>, failover: Failover) -> Self {
+    /// These accounts of the group with the id `group`, under these terms.
+    pub fn new(group: &str, accounts: Vec<Account>, failover: Failover) -> Self {
         let marks = accounts
             .iter()
             .map(|account| Marks::of(account, &accounts, &failover))
+            .collect();
+        let clusters = accounts
+            .iter()
+            .map(|account| account_cluster(group, &account.id).into())
             .collect();
         Self {
             accounts,
             failover,
             marks,
+            clusters,
         }
     }
 
@@ -91,7 +99,7 @@ fn digest(text: &str) -> u64 {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
     /// The id, unique within the group; for records, metrics and the names of clusters.
-    pub id: String,
+    pub id: SmolStr,
     /// Where it is reached.
     pub origin: Origin,
     /// What stands before the paths of its requests.

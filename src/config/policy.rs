@@ -2,6 +2,7 @@
 //! every name in it is checked.
 
 use core::cell::OnceCell;
+use smol_str::SmolStr;
 use std::rc::Rc;
 
 use hashbrown::HashMap;
@@ -42,7 +43,7 @@ pub struct Policy {
 #[derive(Debug, Clone)]
 pub struct Group {
     /// The id by which keys and entries refer to it.
-    pub id: String,
+    pub id: SmolStr,
     /// The name for people.
     pub name: String,
     /// Which clients its keys serve.
@@ -91,13 +92,13 @@ pub enum GroupKind {
 #[derive(Debug, Clone)]
 pub struct Source {
     /// The id of its group.
-    pub group: String,
+    pub group: SmolStr,
     /// The protocol it speaks.
     pub protocol: Protocol,
     /// The billing multiplier of requests that its own keys make.
     pub multiplier: Multiplier,
     /// The Envoy cluster that leads upstream: one written by hand, or the one of `accounts`.
-    pub cluster: String,
+    pub cluster: SmolStr,
     /// Its upstream accounts, where the document has them.
     pub accounts: Option<Rc<Accounts>>,
     /// Protocol A: whether images may be made.

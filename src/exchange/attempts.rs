@@ -5,6 +5,7 @@ use super::response::UpstreamResult;
 use super::upstream_request::UpstreamRequest;
 use crate::failover::RequestAttempts;
 use crate::ledger::{AttemptFailure, Attempts, Ending, FailedAttempt};
+use smol_str::SmolStr;
 
 /// The accounts that were asked, and how each of them did; `None` where the source has none, or no attempt was made.
 pub(super) fn attempts_at(
@@ -23,7 +24,11 @@ pub(super) fn attempts_at(
 }
 
 /// Of a source with one account. Nobody watches the attempts there: what became of the last is known here.
-fn of_only_account(account: &str, result: &UpstreamResult, stream: &impl StreamEnd) -> Attempts {
+fn of_only_account(
+    account: &SmolStr,
+    result: &UpstreamResult,
+    stream: &impl StreamEnd,
+) -> Attempts {
     let (status, failure) = match result {
         UpstreamResult::None => (None, None),
         UpstreamResult::Relayed(response) => (Some(response.status), None),
@@ -31,11 +36,10 @@ fn of_only_account(account: &str, result: &UpstreamResult, stream: &impl StreamE
     };
     let error = status.filter(|status| *status >= 400);
     let report = failure.or_else(|| error.map(|_| ""));
-    let failed = report.map(|report| {
-        FailedAttempt::answered(account.to_owned(), error.unwrap_or_default(), report)
-    });
+    let failed = report
+        .map(|report| FailedAttempt::answered(account.clone(), error.unwrap_or_default(), report));
     Attempts {
-        last: Some(account.to_owned()),
+        last: Some(account.clone()),
         // Envoy does not count where it found no address.
         count: stream.attempts().max(u64::from(failed.is_some())),
         failed: failed.into_iter().filter(is_failure).collect(),

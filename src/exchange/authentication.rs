@@ -48,17 +48,17 @@ pub(super) fn authenticate(
     in_force: Option<&InForce>,
     world: &impl KeyStore,
 ) -> Result<Authenticated, Unauthenticated> {
-    let mut presented = Vec::new();
-    for form in CredentialForm::of(endpoint) {
-        match form.read(head, target) {
-            Presented::Absent => {}
-            // Whatever stands in a later form, this one is wrong: in doubt the request is rejected.
-            Presented::Malformed => break,
-            Presented::Key(key) => presented.push((*form, key)),
-        }
-    }
+    let presented = CredentialForm::of(endpoint)
+        .iter()
+        .map(|form| (*form, form.read(head, target)))
+        // Whatever stands in a later form, a malformed one is wrong: in doubt the request is rejected.
+        .take_while(|(_, presented)| *presented != Presented::Malformed);
+    let mut presented = presented.filter_map(|(form, presented)| match presented {
+        Presented::Key(key) => Some((form, key)),
+        Presented::Absent | Presented::Malformed => None,
+    });
     let Some(in_force) = in_force else {
-        return Err(if presented.is_empty() {
+        return Err(if presented.next().is_none() {
             Rejection::Unauthenticated.into()
         } else {
             Rejection::NotReady.into()

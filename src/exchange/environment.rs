@@ -1,5 +1,6 @@
 //! What the exchange asks of its surroundings: clocks, quotas, the heads and ends that the proxy knows of.
 
+use smol_str::SmolStr;
 use std::rc::Rc;
 
 use crate::auth::KeyStore;
@@ -48,7 +49,7 @@ pub trait AccountStates {
     /// Notes what became of an attempt at the account with this index.
     fn note(&self, _event: AccountEvent, _source: &str, _accounts: &Accounts, _index: usize) {}
     /// Remembers the attempts of a request by its id, for those who see them. Gives whether they are.
-    fn begin_attempts(&self, _id: &str, _attempts: &Rc<RequestAttempts>) -> bool {
+    fn begin_attempts(&self, _id: &SmolStr, _attempts: &Rc<RequestAttempts>) -> bool {
         true
     }
     /// Whether the filter on the way to the account hop is of this VM, and finds them.

@@ -42,7 +42,7 @@ impl Forwarded {
         {
             let UpstreamRequest { spec, body, .. } = &*upstream;
             upstream.reservation = local::reserve(&caller.subjects, spec, body, environment)?;
-            edits.headers.extend(upstream.dispatch(environment));
+            upstream.dispatch(&mut edits.headers, environment);
             edits.descriptors = upstream.ask_service(caller);
         }
         Ok(step)

@@ -4,6 +4,7 @@
 //! fallbacks and batches.
 
 use core::ops::Range;
+use smol_str::{SmolStr, format_smolstr};
 use std::rc::Rc;
 
 use super::request::NamedModel;
@@ -25,9 +26,9 @@ pub(super) enum Expectation {
     /// The path named one already; if the body names one too, it must be the same.
     SameAs {
         /// The catalog id of the path's model.
-        id: String,
+        id: SmolStr,
         /// Its name upstream, where that is another.
-        upstream: Option<String>,
+        upstream: Option<SmolStr>,
     },
     /// It may name one; if so, one of the key's list.
     Any,
@@ -246,10 +247,10 @@ impl ModelCheck {
 }
 
 /// The name upstream, with the prefix that a name in a body of protocol C may have.
-fn spelled_as(name: &str, upstream: &str) -> String {
+fn spelled_as(name: &str, upstream: &str) -> SmolStr {
     if name.starts_with("models/") {
-        format!("models/{upstream}")
+        format_smolstr!("models/{upstream}")
     } else {
-        upstream.to_owned()
+        upstream.into()
     }
 }

@@ -1,5 +1,6 @@
 //! The end of an exchange: what its phases knew becomes its record.
 
+use smol_str::SmolStr;
 use std::rc::Rc;
 
 use super::attempts::attempts_at;
@@ -138,7 +139,9 @@ impl RecordBuilder {
             .then(|| since(first_byte_us, Some(clock.now_us())))
             .flatten();
         let (error, limit) = match reply {
-            Some(LocalReply::Rejected { code, limit, .. }) => (Some(code.to_owned()), limit),
+            Some(LocalReply::Rejected { code, limit, .. }) => {
+                (Some(SmolStr::new_static(code)), limit)
+            }
             Some(LocalReply::Answered) | None => (reading.error.clone(), None),
         };
         let attempts = upstream.and_then(|it| attempts_at(it, &result, ending, stream));
@@ -173,12 +176,10 @@ impl RecordBuilder {
             (None, None) => (None, None, None, None, None, None),
         };
         Record {
-            endpoint: endpoint.map(|endpoint| endpoint.name().to_owned()),
+            endpoint: endpoint.map(|endpoint| endpoint.name().into()),
             operation: upstream.and(operation).map(Operation::name),
             protocol,
-            upstream_model: named
-                .as_ref()
-                .and_then(|named| named.upstream().map(str::to_owned)),
+            upstream_model: named.as_ref().and_then(|named| named.upstream()),
             route: upstream.map(|it| it.route.taken()),
             model: model.map(|model| model.id.clone()),
             error,

@@ -3,6 +3,7 @@
 use crate::head::Head;
 use crate::protocol::{Dialect, Protocol};
 use crate::reply::{Rejection, Reply};
+use smol_str::SmolStr;
 
 /// What a local reply needs to know of its request.
 #[derive(Debug, Clone)]
@@ -10,7 +11,7 @@ pub(super) struct ReplyContext {
     /// The shape of its body.
     pub dialect: Dialect,
     /// The id of the request.
-    pub request_id: Option<String>,
+    pub request_id: Option<SmolStr>,
 }
 
 impl ReplyContext {
@@ -39,9 +40,9 @@ impl Default for ReplyContext {
 }
 
 /// An id that is safe to repeat in a header.
-fn plain_id(value: &[u8]) -> Option<String> {
+fn plain_id(value: &[u8]) -> Option<SmolStr> {
     let good = |b: &u8| b.is_ascii_alphanumeric() || b"-_.:".contains(b);
     let plain = !value.is_empty() && value.len() <= 128 && value.iter().all(good);
     let text = core::str::from_utf8(value).ok().filter(|_| plain)?;
-    Some(text.to_owned())
+    Some(text.into())
 }

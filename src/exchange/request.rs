@@ -1,5 +1,6 @@
 //! What is known of a request besides its body: what it asks for, who sent it, which model it names.
 
+use smol_str::SmolStr;
 use std::borrow::Cow;
 use std::rc::Rc;
 
@@ -24,9 +25,9 @@ const CUT: char = '…';
 #[derive(Debug)]
 pub(super) struct RequestLine {
     /// The method, and no more than [`MAX_METHOD`] characters of it.
-    pub method: String,
+    pub method: SmolStr,
     /// The path, without its query, and no more than [`MAX_PATH`] characters of it.
-    pub path: String,
+    pub path: SmolStr,
     /// What they ask for.
     pub endpoint: Result<Endpoint, Mismatch>,
 }
@@ -59,8 +60,8 @@ impl RequestLine {
 impl Default for RequestLine {
     fn default() -> Self {
         Self {
-            method: String::new(),
-            path: String::new(),
+            method: SmolStr::default(),
+            path: SmolStr::default(),
             endpoint: Err(Mismatch::UnknownPath {
                 protocol: None,
                 advice: None,
@@ -73,11 +74,11 @@ impl Default for RequestLine {
 #[derive(Debug)]
 pub(super) struct AuthenticatedCaller {
     /// The id of the API key.
-    pub key: String,
+    pub key: SmolStr,
     /// The person or system that the key belongs to.
-    pub owner: Option<String>,
+    pub owner: Option<SmolStr>,
     /// The team that the key belongs to.
-    pub team: Option<String>,
+    pub team: Option<SmolStr>,
     /// What the key has of its own; `None` for nothing.
     pub access: Option<Rc<KeyAccess>>,
     /// The key's group.
@@ -119,7 +120,7 @@ fn subjects(key: &KeyRecord, group: &Group, policy: &Policy) -> Vec<Subject> {
     if policy.spend_feed.is_none() {
         return all.chain(group.limits.clone()).collect();
     }
-    let of_people = |scope, id: &Option<String>| {
+    let of_people = |scope, id: &Option<SmolStr>| {
         let priced = || group.can_have_budget(key.access.as_deref());
         id.as_deref()
             .map(|id| Subject::of_people(scope, id, priced()))
@@ -134,7 +135,7 @@ fn subjects(key: &KeyRecord, group: &Group, policy: &Policy) -> Vec<Subject> {
 #[derive(Debug)]
 pub(super) struct MisplacedKey {
     /// The id of the key.
-    pub key: String,
+    pub key: SmolStr,
     /// The name of the header that it came in, or `query`.
     pub found_in: &'static str,
     /// The key's group.
@@ -145,7 +146,7 @@ pub(super) struct MisplacedKey {
 #[derive(Debug)]
 pub(super) struct NamedModel {
     /// The name as the client wrote it, and no more than [`MAX_NAME`] characters of it.
-    pub requested: String,
+    pub requested: SmolStr,
     /// The model that it means, where there is one.
     pub model: Option<Rc<Model>>,
 }
@@ -160,21 +161,21 @@ impl NamedModel {
     }
 
     /// The model's name as it goes upstream; `None` where the name means no model.
-    pub(super) fn upstream(&self) -> Option<&str> {
+    pub(super) fn upstream(&self) -> Option<SmolStr> {
         let model = self.model.as_ref()?;
-        Some(model.upstream.as_deref().unwrap_or(&self.requested))
+        Some(model.upstream.as_ref().unwrap_or(&self.requested).clone())
     }
 }
 
 /// Text with at most `most` characters, then [`CUT`] where there is more, and with a sign in place of whatever is not UTF-8.
 // Nearly all of it is short and UTF-8, and to see that takes far less than to look for what is not.
-fn excerpt(bytes: &[u8], most: usize) -> String {
+fn excerpt(bytes: &[u8], most: usize) -> SmolStr {
     // No character has more bytes than this, so what is behind them is not looked at.
     let first = bytes
         .get(..most.saturating_add(1).saturating_mul(4))
         .unwrap_or(bytes);
     let text = match core::str::from_utf8(first) {
-        Ok(text) if text.len() <= most => return text.to_owned(),
+        Ok(text) if text.len() <= most => return text.into(),
         Ok(text) => Cow::Borrowed(text),
         Err(_) => String::from_utf8_lossy(first),
     };
@@ -185,7 +186,7 @@ fn excerpt(bytes: &[u8], most: usize) -> String {
             .flat_map(str::chars)
             .chain([CUT])
             .collect(),
-        None => text.into_owned(),
+        None => text.into(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! A request to a source with several accounts: where its first attempt goes, and within which bounds others follow.
 
+use smol_str::SmolStr;
 use std::rc::Rc;
 
 use super::affinity::affinity;
@@ -19,7 +20,7 @@ use crate::ledger::FailedAttempt;
 #[derive(Debug)]
 pub(super) struct SeveralAccounts {
     /// The id of the request, under which those who see its attempts find them; `None` where they do not.
-    id: Option<String>,
+    id: Option<SmolStr>,
     affinity: u64,
     path: Option<Vec<u8>>,
     /// Its attempts, once its head was released.
@@ -35,24 +36,25 @@ impl SeveralAccounts {
             id: head
                 .get("x-request-id")
                 .and_then(|id| core::str::from_utf8(id).ok())
-                .map(str::to_owned),
+                .map(SmolStr::from),
             affinity: affinity(key, head),
             path: accounts.have_paths().then(|| path_less_version(path)),
             attempts: None,
         })
     }
 
-    /// Chooses the account of the first attempt, and gives the headers that lead there.
+    /// Chooses the account of the first attempt, and adds the headers that lead there.
     pub(super) fn dispatch(
         &mut self,
+        headers: &mut Vec<HeaderEdit>,
         route: &Route,
         stream: bool,
         began_us: u64,
         environment: &impl Forwarding,
-    ) -> Vec<HeaderEdit> {
+    ) {
         let source = &route.source;
         let Some(accounts) = source.alternatives() else {
-            return Vec::new();
+            return;
         };
         let states = environment.account_states(&source.group);
         let attempts = Rc::new(RequestAttempts::new(AttemptPlan {
@@ -72,13 +74,13 @@ impl SeveralAccounts {
         let dispatch = attempts.dispatch(&states, environment.now_us(), has_hop);
         let retried = dispatch.as_ref().is_some_and(|it| it.retried) && is_found;
         let cluster = dispatch.map_or_else(|| source.cluster.clone(), |it| it.cluster);
-        let mut headers = vec![
-            HeaderEdit::Set(CLUSTER_HEADER, cluster.into_bytes()),
+        headers.extend([
+            HeaderEdit::Set(CLUSTER_HEADER, cluster.as_bytes().to_vec()),
             HeaderEdit::Set(
                 ATTEMPT_TIMEOUT_HEADER,
                 answer_ms(accounts, stream).into_bytes(),
             ),
-        ];
+        ]);
         if let Some(path) = &self.path {
             headers.push(HeaderEdit::Set(PATH_HEADER, path.clone()));
         }
@@ -86,7 +88,6 @@ impl SeveralAccounts {
             headers.push(HeaderEdit::Set(NO_RETRY_HEADER, b"0".to_vec()));
         }
         self.attempts = Some(attempts);
-        headers
     }
 
     /// Its attempts, once its head was released.

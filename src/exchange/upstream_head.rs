@@ -32,7 +32,7 @@ pub(super) fn head_edits(
         }
     }
     if route.source.alternatives().is_none() {
-        let cluster = route.source.cluster.clone().into_bytes();
+        let cluster = route.source.cluster.as_bytes().to_vec();
         headers.push(HeaderEdit::Set(CLUSTER_HEADER, cluster));
         if route.source.has_own_versions() {
             headers.push(HeaderEdit::Set(PATH_HEADER, path_less_version(path)));

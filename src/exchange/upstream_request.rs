@@ -31,12 +31,16 @@ pub(super) struct UpstreamRequest {
 }
 
 impl UpstreamRequest {
-    /// The headers that lead to the first of several accounts.
-    pub(super) fn dispatch(&mut self, environment: &impl Forwarding) -> Vec<HeaderEdit> {
+    /// Adds the headers that lead to the first of several accounts.
+    pub(super) fn dispatch(
+        &mut self,
+        headers: &mut Vec<HeaderEdit>,
+        environment: &impl Forwarding,
+    ) {
         let (stream, began_us) = (self.body.stream, self.began_us);
-        self.several.as_mut().map_or_else(Vec::new, |several| {
-            several.dispatch(&self.route, stream, began_us, environment)
-        })
+        if let Some(several) = &mut self.several {
+            several.dispatch(headers, &self.route, stream, began_us, environment);
+        }
     }
 
     /// What the limits service counts the request under, where it is to be asked.

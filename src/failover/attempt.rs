@@ -11,12 +11,12 @@
 //! | comes when no attempt is left | no | no | no |
 //! | comes when no time is left | no | yes | no |
 
+use smol_str::SmolStr;
 use std::rc::Rc;
 
 use super::registry::Registry;
 use super::request::RequestAttempts;
 use super::states::{self, AccountEvent};
-use crate::config::account::account_cluster;
 use crate::host::{Clocks, Stats};
 use crate::ledger::{AttemptFailure, FailedAttempt};
 use crate::shared_data::SharedData;
@@ -40,7 +40,7 @@ pub enum Course {
     /// It goes to an account.
     To {
         /// The account's cluster.
-        cluster: String,
+        cluster: SmolStr,
         /// The path that the account's own base stands before, where accounts have paths of their own.
         path: Option<Vec<u8>>,
     },
@@ -70,7 +70,8 @@ impl Attempt {
         let Some(index) = next(&attempts, host) else {
             return Course::Refused;
         };
-        let Some(account) = attempts.account(index) else {
+        let (Some(account), Some(cluster)) = (attempts.account(index), attempts.cluster(index))
+        else {
             return Course::Refused;
         };
         let is_retry = attempts.asked() > 0;
@@ -80,7 +81,7 @@ impl Attempt {
         }
         attempts.ask(index, true);
         let course = Course::To {
-            cluster: account_cluster(&attempts.source().group, &account.id),
+            cluster: cluster.clone(),
             path: attempts.path().map(<[u8]>::to_vec),
         };
         self.0 = Some(Awaited { attempts, index });

@@ -1,5 +1,6 @@
 //! The requests of one VM whose attempts are under way.
 
+use smol_str::SmolStr;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -15,7 +16,7 @@ const MOST: usize = 100_000;
 /// All filters of a VM share one: the gateway's filter begins an entry and ends it, those that see attempts look it up.
 #[derive(Debug, Default)]
 pub struct Registry {
-    requests: RefCell<HashMap<String, Rc<RequestAttempts>>>,
+    requests: RefCell<HashMap<SmolStr, Rc<RequestAttempts>>>,
     hop: Cell<bool>,
 }
 
@@ -32,13 +33,13 @@ impl Registry {
     }
 
     /// Begins a request. Gives whether it is remembered.
-    pub fn begin(&self, id: &str, attempts: &Rc<RequestAttempts>) -> bool {
+    pub fn begin(&self, id: &SmolStr, attempts: &Rc<RequestAttempts>) -> bool {
         let Ok(mut requests) = self.requests.try_borrow_mut() else {
             return false;
         };
         let room = requests.len() < MOST && !requests.contains_key(id);
         if room {
-            requests.insert(id.to_owned(), Rc::clone(attempts));
+            requests.insert(id.clone(), Rc::clone(attempts));
         }
         room
     }
@@ -66,8 +67,8 @@ mod tests {
     fn requests_begin_and_end() {
         let registry = Registry::default();
         let one = Rc::new(request(&source(2), 0, 2));
-        assert!(registry.begin("a", &one), "the first");
-        assert!(!registry.begin("a", &one), "an id is one request's");
+        assert!(registry.begin(&"a".into(), &one), "the first");
+        assert!(!registry.begin(&"a".into(), &one), "an id is one request's");
         assert!(registry.find(b"a").is_some(), "under way");
         for id in [&b"b"[..], b"", b"\xff"] {
             assert!(registry.find(id).is_none(), "{id:?} is not");

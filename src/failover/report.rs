@@ -3,7 +3,7 @@
 use super::registry::Registry;
 use super::request::RequestAttempts;
 use super::states::{self, AccountEvent};
-use crate::config::account::{HOP_CLUSTER, account_cluster};
+use crate::config::account::HOP_CLUSTER;
 use crate::host::{Clocks, Stats};
 use crate::ledger::{AttemptFailure, FailedAttempt};
 use crate::shared_data::SharedData;
@@ -74,7 +74,9 @@ fn judge(
     let is_of_last = if attempts.by_hop() {
         report.is_by_hop()
     } else {
-        report.cluster == account_cluster(&attempts.source().group, &account.id)
+        attempts
+            .cluster(index)
+            .is_some_and(|cluster| report.cluster == *cluster)
     };
     if !is_failed || !is_of_last {
         return None;

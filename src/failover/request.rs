@@ -1,11 +1,12 @@
 //! The attempts of one request at a source with several accounts.
 
+use smol_str::SmolStr;
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::order;
 use super::states::States;
-use crate::config::account::{Account, Accounts, HOP_CLUSTER, account_cluster};
+use crate::config::account::{Account, Accounts, HOP_CLUSTER};
 use crate::config::policy::Source;
 use crate::ledger::{AttemptFailure, FailedAttempt};
 
@@ -22,7 +23,7 @@ pub struct Bounds {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dispatch {
     /// The Envoy cluster.
-    pub cluster: String,
+    pub cluster: SmolStr,
     /// Whether there may be another attempt after it.
     pub retried: bool,
 }
@@ -50,8 +51,10 @@ pub struct RequestAttempts {
 /// How far they are.
 #[derive(Debug, Default)]
 struct AttemptProgress {
-    /// The accounts that were asked, by their indices; one that was asked twice in a row is here once.
-    asked: Vec<usize>,
+    /// The accounts that were asked.
+    asked: AccountSet,
+    /// The last of them, by its index.
+    last: Option<usize>,
     /// How often the last of them was asked.
     times: u32,
     /// Whether the last attempt went, or goes, by way of the hop.
@@ -62,6 +65,31 @@ struct AttemptProgress {
     hop_is_foreign: bool,
     /// Failed attempts, and attempts that were not made.
     failed: Vec<FailedAttempt>,
+}
+
+/// Accounts of a source, which has at most 64: a bit for each index.
+#[derive(Debug, Clone, Copy, Default)]
+struct AccountSet(u64);
+
+impl AccountSet {
+    fn insert(&mut self, index: usize) {
+        self.0 |= Self::bit(index);
+    }
+
+    /// Whether an account is in it, or has no place in any.
+    fn contains(self, index: usize) -> bool {
+        let bit = Self::bit(index);
+        bit == 0 || self.0 & bit != 0
+    }
+
+    fn len(self) -> usize {
+        self.0.count_ones() as usize
+    }
+
+    fn bit(index: usize) -> u64 {
+        let index = u32::try_from(index).unwrap_or(u32::MAX);
+        1_u64.checked_shl(index).unwrap_or(0)
+    }
 }
 
 impl RequestAttempts {
@@ -107,9 +135,9 @@ impl RequestAttempts {
             progress.hop_is_foreign = !has_hop;
         }
         let cluster = if direct {
-            account_cluster(&self.plan.source.group, &account.id)
+            accounts.clusters.get(first)?.clone()
         } else {
-            HOP_CLUSTER.to_owned()
+            SmolStr::new_static(HOP_CLUSTER)
         };
         Some(Dispatch { cluster, retried })
     }
@@ -119,7 +147,7 @@ impl RequestAttempts {
     pub fn next(&self, states: &States, now_us: u64) -> Option<usize> {
         let accounts = self.accounts()?;
         let progress = self.progress.try_borrow().ok()?;
-        if let Some(last) = progress.asked.last().copied() {
+        if let Some(last) = progress.last {
             let retries = accounts.accounts.get(last).map_or(0, |it| it.retries);
             let failure = progress.failed.last();
             let broken = failure.is_some_and(|it| it.kind == AttemptFailure::Connection);
@@ -130,7 +158,7 @@ impl RequestAttempts {
                 return None;
             }
         }
-        let fresh = |index| !progress.asked.contains(&index);
+        let fresh = |index| !progress.asked.contains(index);
         order::first(accounts, self.plan.affinity, states, now_us, fresh)
     }
 
@@ -138,12 +166,13 @@ impl RequestAttempts {
     pub fn ask(&self, index: usize, by_hop: bool) {
         if let Ok(mut progress) = self.progress.try_borrow_mut() {
             progress.by_hop = by_hop;
-            if progress.asked.last() == Some(&index) {
+            if progress.last == Some(index) {
                 progress.times = progress.times.saturating_add(1);
                 // It is told once, by how its last attempt ended.
                 progress.failed.pop();
             } else {
-                progress.asked.push(index);
+                progress.asked.insert(index);
+                progress.last = Some(index);
                 progress.times = 1;
             }
         }
@@ -154,9 +183,14 @@ impl RequestAttempts {
         self.accounts()?.accounts.get(index)
     }
 
+    /// The Envoy cluster of the account with this index.
+    pub fn cluster(&self, index: usize) -> Option<&SmolStr> {
+        self.accounts()?.clusters.get(index)
+    }
+
     /// The account that was asked last, and its index.
     pub fn last(&self) -> Option<(usize, &Account)> {
-        let index = *self.progress.try_borrow().ok()?.asked.last()?;
+        let index = self.progress.try_borrow().ok()?.last?;
         Some((index, self.account(index)?))
     }
 

@@ -5,7 +5,7 @@
 //! ejection. An entry whose way or terms are others than the document's says nothing of them.
 
 use super::ejection::Ejection;
-use crate::config::account::{Accounts, Failover, Marks};
+use crate::config::account::{Accounts, Marks};
 use crate::host::{Clocks, Stats};
 use crate::ledger::AttemptFailure;
 use crate::metrics::{EjectionStats, tell_ejection};
@@ -16,9 +16,9 @@ const ENTRY: usize = 40;
 /// How often a change is tried again when another worker was faster.
 const TRIES: usize = 8;
 
-/// What is known of a source's accounts.
+/// What is known of a source's accounts: whole entries, as the value has them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct States(Vec<AccountState>);
+pub struct States(Vec<u8>);
 
 /// What is known of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,28 +96,26 @@ impl AccountState {
 }
 
 impl States {
-    /// Reads a value. What is no entry is left out: nothing is known of that account then.
-    fn decode(bytes: &[u8]) -> Self {
-        let (entries, _) = bytes.as_chunks::<ENTRY>();
-        Self(entries.iter().filter_map(AccountState::read).collect())
+    /// Of a value. What is no entry is left out: nothing is known of that account then.
+    fn new(mut value: Vec<u8>) -> Self {
+        let (entries, _) = value.as_chunks::<ENTRY>();
+        value.truncate(entries.as_flattened().len());
+        Self(value)
     }
 
-    fn encode(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.0.len().saturating_mul(ENTRY));
-        for entry in &self.0 {
-            entry.write(&mut bytes);
-        }
-        bytes
+    fn entries(&self) -> impl Iterator<Item = AccountState> {
+        let (entries, _) = self.0.as_chunks();
+        entries.iter().filter_map(AccountState::read)
     }
 
-    fn entry(&self, marks: &Marks) -> Option<&AccountState> {
-        self.0.iter().find(|entry| entry.id == marks.id)
+    fn entry(&self, marks: &Marks) -> Option<AccountState> {
+        self.entries().find(|entry| entry.id == marks.id)
     }
 
     /// Its ejections under these terms.
-    fn ejection(&self, marks: &Marks) -> Option<&Ejection> {
+    fn ejection(&self, marks: &Marks) -> Option<Ejection> {
         let entry = self.entry(marks)?;
-        (entry.terms == marks.terms).then_some(&entry.ejection)
+        (entry.terms == marks.terms).then_some(entry.ejection)
     }
 
     /// Whether an account is ejected.
@@ -154,38 +152,36 @@ impl States {
         until_us.div_ceil(1_000_000)
     }
 
-    /// Takes an event in.
-    fn take(&mut self, event: AccountEvent, marks: &Marks, terms: &Failover, now_us: u64) {
-        let place = self.0.iter().position(|entry| entry.id == marks.id);
-        let mut entry = place
-            .and_then(|place| self.0.get(place))
-            .copied()
-            .filter(|entry| entry.terms == marks.terms)
-            .unwrap_or_else(|| AccountState {
-                answered: self.entry(marks).map_or(0, |entry| entry.answered),
-                ..AccountState::new(marks)
-            });
+    /// The same with an event taken in, less what is known of accounts that the source does not have.
+    #[must_use]
+    fn after(&self, event: AccountEvent, marks: &Marks, source: &Accounts, now_us: u64) -> Self {
+        let known = self.entry(marks);
+        let under_these = known.filter(|entry| entry.terms == marks.terms);
+        let mut entry = under_these.unwrap_or_else(|| AccountState {
+            answered: known.map_or(0, |entry| entry.answered),
+            ..AccountState::new(marks)
+        });
         match event {
             AccountEvent::Answered => {
                 entry.answered = marks.way;
                 entry.ejection.on_answer();
             }
-            AccountEvent::Failed => entry.ejection.on_failure(terms, now_us),
+            AccountEvent::Failed => entry.ejection.on_failure(&source.failover, now_us),
             AccountEvent::NotReady => {
                 entry.answered = 0;
-                entry.ejection.on_failure(terms, now_us);
+                entry.ejection.on_failure(&source.failover, now_us);
             }
         }
-        match place.and_then(|place| self.0.get_mut(place)) {
-            Some(known) => *known = entry,
-            None => self.0.push(entry),
+        let mut bytes = Vec::with_capacity(self.0.len().saturating_add(ENTRY));
+        let is_of_source = |id| source.marks.iter().any(|marks| marks.id == id);
+        for other in self.entries().filter(|other| is_of_source(other.id)) {
+            let is_new = other.id == marks.id;
+            if is_new { &entry } else { &other }.write(&mut bytes);
         }
-    }
-
-    /// Forgets accounts that the source does not have.
-    fn retain(&mut self, accounts: &Accounts) {
-        self.0
-            .retain(|entry| accounts.marks.iter().any(|marks| marks.id == entry.id));
+        if known.is_none() {
+            entry.write(&mut bytes);
+        }
+        Self(bytes)
     }
 }
 
@@ -197,7 +193,7 @@ fn name(source: &str) -> String {
 /// What is known of a source's accounts.
 pub fn read(source: &str, shared: &impl SharedData) -> States {
     let (bytes, _) = shared.get(&name(source));
-    States::decode(&bytes.unwrap_or_default())
+    States::new(bytes.unwrap_or_default())
 }
 
 /// Notes what became of an attempt at the account with this index, and tells operators of its ejection.
@@ -216,14 +212,12 @@ pub fn note(
     let name = name(source);
     for _ in 0..TRIES {
         let (bytes, version) = host.get(&name);
-        let before = States::decode(&bytes.unwrap_or_default());
-        let mut after = before.clone();
-        after.take(event, marks, &accounts.failover, now_us);
-        after.retain(accounts);
+        let before = States::new(bytes.unwrap_or_default());
+        let after = before.after(event, marks, accounts, now_us);
         if after == before {
             return;
         }
-        if host.set(&name, &after.encode(), version).is_ok() {
+        if host.set(&name, &after.0, version).is_ok() {
             if after.ejection_ends(marks) != before.ejection_ends(marks) {
                 tell_ejection(
                     source,

@@ -20,6 +20,7 @@ use super::store::Namespace;
 use crate::limits::Limits;
 use crate::model::{ModelSubset, ModelTag};
 use crate::money::Multiplier;
+use smol_str::SmolStr;
 
 const FORMAT_DOCUMENT: u8 = 1;
 const FORMAT_FEED: u8 = 2;
@@ -291,7 +292,7 @@ fn take_limits(bytes: &[u8], limited: bool) -> Option<Option<Box<Limits>>> {
     rest.is_empty().then(|| Some(Box::new(limits)))
 }
 
-fn take_text_if(is_there: bool, bytes: &[u8]) -> Option<(Option<String>, &[u8])> {
+fn take_text_if(is_there: bool, bytes: &[u8]) -> Option<(Option<SmolStr>, &[u8])> {
     if is_there {
         take_text(bytes).map(|(text, rest)| (Some(text), rest))
     } else {
@@ -299,10 +300,10 @@ fn take_text_if(is_there: bool, bytes: &[u8]) -> Option<(Option<String>, &[u8])>
     }
 }
 
-fn take_text(bytes: &[u8]) -> Option<(String, &[u8])> {
+fn take_text(bytes: &[u8]) -> Option<(SmolStr, &[u8])> {
     let (&len, rest) = bytes.split_first()?;
     let (text, rest) = rest.split_at_checked(usize::from(len))?;
-    Some((core::str::from_utf8(text).ok()?.to_owned(), rest))
+    Some((core::str::from_utf8(text).ok()?.into(), rest))
 }
 
 #[cfg(test)]
@@ -335,7 +336,7 @@ mod tests {
                 multiplier: multiplier.and_then(Multiplier::from_ten_thousandths),
             };
             let access = (!access.is_none()).then(|| Box::new(access));
-            KeyRecord { id, group, owner, team, expires_at, disabled, limits: limits.map(Box::new), access }
+            KeyRecord { id: id.into(), group: group.into(), owner: owner.map(Into::into), team: team.map(Into::into), expires_at, disabled, limits: limits.map(Box::new), access }
         }
     }
 

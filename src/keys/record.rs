@@ -3,6 +3,7 @@
 //! A record is found by the digest of the key, so the shared data holds no key.
 
 use core::fmt;
+use smol_str::SmolStr;
 
 use sha2::{Digest as _, Sha256};
 
@@ -55,13 +56,13 @@ impl fmt::Debug for KeyDigest {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KeyRecord {
     /// The key's id, for logs and ledgers.
-    pub id: String,
+    pub id: SmolStr,
     /// The id of its group.
-    pub group: String,
+    pub group: SmolStr,
     /// Its owner, for ledgers.
-    pub owner: Option<String>,
+    pub owner: Option<SmolStr>,
     /// The team that it belongs to, for ledgers.
-    pub team: Option<String>,
+    pub team: Option<SmolStr>,
     /// When it expires, seconds since the Unix epoch; `None` for never.
     pub expires_at: Option<i64>,
     /// Whether it is disabled.
@@ -190,8 +191,8 @@ mod tests {
     #[test]
     fn a_record_holds_with_its_policy() {
         let record = |group: &str| KeyRecord {
-            id: "k".to_owned(),
-            group: group.to_owned(),
+            id: "k".into(),
+            group: group.into(),
             ..KeyRecord::default()
         };
         let named = |version, now: &str, before: &str| StoredRecord {

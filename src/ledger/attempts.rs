@@ -3,6 +3,7 @@
 //! [`failover`](crate::failover) sees how each attempt ends.
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
 /// Longest reason that is kept, in bytes.
 const MAX_REASON: usize = 300;
@@ -13,7 +14,7 @@ const VIA_UPSTREAM: &str = "via_upstream";
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Attempts {
     /// The account of the last attempt; `None` where there was none.
-    pub last: Option<String>,
+    pub last: Option<SmolStr>,
     /// How many attempts there were.
     pub count: u64,
     /// The failed ones, in their order.
@@ -26,7 +27,7 @@ pub struct Attempts {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedAttempt {
     /// The account.
-    pub account: String,
+    pub account: SmolStr,
     /// What went wrong.
     pub kind: AttemptFailure,
     /// The status of the response; 0 where there was none.
@@ -131,7 +132,7 @@ impl FailedAttempt {
 
     /// An attempt that ended with the error `status`, the account's or Envoy's. `report` is what the account's internal
     /// listener reports: Envoy's response code details, flags and transport failure, with semicolons between.
-    pub fn answered(account: String, status: u16, report: &str) -> Self {
+    pub fn answered(account: SmolStr, status: u16, report: &str) -> Self {
         let details = report.split(';').next().unwrap_or_default();
         if details.is_empty() || details == VIA_UPSTREAM {
             return Self {
@@ -151,7 +152,7 @@ impl FailedAttempt {
 
     /// An attempt whose connection could not be made, or broke before the response; `transport_failure` is Envoy's reason,
     /// empty where there is none.
-    pub fn broken(account: String, transport_failure: &str) -> Self {
+    pub fn broken(account: SmolStr, transport_failure: &str) -> Self {
         let kind = AttemptFailure::of_report(transport_failure);
         let reason = match transport_failure {
             "" => kind.name().to_owned(),
@@ -166,16 +167,16 @@ impl FailedAttempt {
     }
 
     /// An attempt that ended without a response: it took too long, or was aborted.
-    pub fn unanswered(account: String) -> Self {
+    pub fn unanswered(account: SmolStr) -> Self {
         Self::without_answer(account, AttemptFailure::NoAnswer)
     }
 
     /// An attempt that was not made: there was no time left for it.
-    pub fn not_made(account: String) -> Self {
+    pub fn not_made(account: SmolStr) -> Self {
         Self::without_answer(account, AttemptFailure::NoTime)
     }
 
-    fn without_answer(account: String, kind: AttemptFailure) -> Self {
+    fn without_answer(account: SmolStr, kind: AttemptFailure) -> Self {
         Self {
             account,
             kind,
@@ -245,7 +246,7 @@ mod tests {
             ),
         ];
         for (status, report, want) in cases {
-            let failed = FailedAttempt::answered(String::new(), status, report);
+            let failed = FailedAttempt::answered(String::new().into(), status, report);
             assert_eq!(failed.kind, want, "{status} {report}");
         }
         for kind in AttemptFailure::ALL {
@@ -256,7 +257,7 @@ mod tests {
     #[test]
     fn a_reason_is_cut_between_characters() {
         for text in ["x".repeat(500), "\u{20ac}".repeat(500)] {
-            let failed = FailedAttempt::answered("a".to_owned(), 503, &text);
+            let failed = FailedAttempt::answered("a".into(), 503, &text);
             assert!(failed.reason.len() <= MAX_REASON + 3 && text.starts_with(&failed.reason));
             assert!(failed.reason.len() >= MAX_REASON);
         }

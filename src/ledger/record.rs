@@ -1,5 +1,6 @@
 //! What is known of an exchange when it is over.
 
+use smol_str::SmolStr;
 use std::rc::Rc;
 
 use super::attempts::Attempts;
@@ -15,33 +16,33 @@ use crate::usage::{Estimated, Reading, Usage};
 #[derive(Debug, Clone)]
 pub struct Record {
     /// The request's method.
-    pub method: String,
+    pub method: SmolStr,
     /// The request's path, without its query.
-    pub path: String,
+    pub path: SmolStr,
     /// What was asked for; see [`Endpoint::name`](crate::protocol::Endpoint::name). `None` for unknown paths.
-    pub endpoint: Option<String>,
+    pub endpoint: Option<SmolStr>,
     /// The operation in OpenTelemetry's words, for calls of models.
     pub operation: Option<&'static str>,
     /// The protocol that the request spoke, where known.
     pub protocol: Option<Protocol>,
     /// The id of the account key.
-    pub key: Option<String>,
+    pub key: Option<SmolStr>,
     /// Where a valid key was found if its group does not read it there: the name of a header, or `query`.
     pub key_found_in: Option<&'static str>,
     /// Whose it is, where that is known.
-    pub owner: Option<String>,
+    pub owner: Option<SmolStr>,
     /// The team that it belongs to, where that is known.
-    pub team: Option<String>,
+    pub team: Option<SmolStr>,
     /// The id of the key's group.
-    pub group: Option<String>,
+    pub group: Option<SmolStr>,
     /// The way to the source.
     pub route: Option<RouteTaken>,
     /// The model as the client wrote it.
-    pub requested_model: Option<String>,
+    pub requested_model: Option<SmolStr>,
     /// The model's canonical name, as the group's list has it.
-    pub model: Option<String>,
+    pub model: Option<SmolStr>,
     /// The model's name as it went upstream.
-    pub upstream_model: Option<String>,
+    pub upstream_model: Option<SmolStr>,
     /// Whether the client asked for a stream.
     pub stream: bool,
     /// How it ended.
@@ -49,7 +50,7 @@ pub struct Record {
     /// How good the numbers are.
     pub status: UsageStatus,
     /// The code of our rejection, or the type of the upstream's error.
-    pub error: Option<String>,
+    pub error: Option<SmolStr>,
     /// The id that the upstream gave its answer; the client sees it as `x-request-id`.
     pub upstream_request_id: Option<String>,
     /// The status of the upstream's answer, where ours took its place.
@@ -88,11 +89,11 @@ pub struct Record {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RouteTaken {
     /// The id of the source group.
-    pub source: String,
+    pub source: SmolStr,
     /// The entry of the request's protocol, whether or not the key's group is a Mixed one.
     pub entry: Entry,
     /// The Envoy cluster.
-    pub cluster: String,
+    pub cluster: SmolStr,
     /// The final multiplier.
     pub multiplier: Multiplier,
 }

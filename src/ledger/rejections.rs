@@ -136,7 +136,7 @@ mod tests {
 
     fn attempts(failed: &[(&str, u16)]) -> Option<Attempts> {
         let failed = failed.iter().map(|(account, status)| {
-            FailedAttempt::answered((*account).to_owned(), *status, "via_upstream;-;")
+            FailedAttempt::answered((*account).into(), *status, "via_upstream;-;")
         });
         Some(Attempts {
             failed: failed.collect(),

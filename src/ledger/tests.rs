@@ -10,25 +10,25 @@ use crate::usage::{Call, Estimated, Kind, Reading, Usage};
 
 pub(super) fn record() -> Record {
     Record {
-        method: "POST".to_owned(),
-        path: "/v1/\"odd\u{7f}\u{2028}".to_owned(),
-        endpoint: Some("messages".to_owned()),
+        method: "POST".into(),
+        path: "/v1/\"odd\u{7f}\u{2028}".into(),
+        endpoint: Some("messages".into()),
         operation: Some("chat"),
         protocol: Some(Protocol::B),
-        key: Some("key_1".to_owned()),
+        key: Some("key_1".into()),
         key_found_in: None,
-        owner: Some("Müller \"& Co\"".to_owned()),
-        team: Some("research".to_owned()),
-        group: Some("mixed".to_owned()),
+        owner: Some("Müller \"& Co\"".into()),
+        team: Some("research".into()),
+        group: Some("mixed".into()),
         route: Some(RouteTaken {
-            source: "b".to_owned(),
+            source: "b".into(),
             entry: Entry::VbMessages,
-            cluster: "cb".to_owned(),
+            cluster: "cb".into(),
             multiplier: Multiplier::parse("2").unwrap(),
         }),
-        requested_model: Some("claude-z-2-\n".to_owned()),
-        model: Some("claude-z-2".to_owned()),
-        upstream_model: Some("claude-z-2-20260101".to_owned()),
+        requested_model: Some("claude-z-2-\n".into()),
+        model: Some("claude-z-2".into()),
+        upstream_model: Some("claude-z-2-20260101".into()),
         stream: true,
         ending: Ending::Finished,
         status: UsageStatus::Complete,
@@ -73,7 +73,7 @@ fn a_record_becomes_members_of_one_line() {
     record.reading = Reading {
         usage: Some(usage),
         reported: vec![("input_tokens", 210)],
-        finish_reason: Some("end_turn".to_owned()),
+        finish_reason: Some("end_turn".into()),
         ..Reading::default()
     };
     let mut prices = Prices::default();
@@ -286,7 +286,7 @@ fn what_is_there_only_now_and_then() {
     }
     record.reading.usage = Some(usage);
     record.status = UsageStatus::Estimated;
-    record.reading.speed = Some("fast".to_owned());
+    record.reading.speed = Some("fast".into());
     record.uncovered.insert(Gap::Tier);
     record.uncovered.insert(Gap::Image);
     record.estimated = Estimated {

@@ -4,6 +4,8 @@
 //! filter state of the stream. Headers would not do: those that no upstream may see are removed by the time that tokens
 //! are counted, at the stream's end.
 
+use smol_str::SmolStr;
+
 /// What happens to a request while the service does not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnFailure {
@@ -21,11 +23,11 @@ pub struct Descriptors {
     /// Which of the two filters is to ask.
     pub failure: OnFailure,
     /// The id of the account key.
-    pub key: String,
+    pub key: SmolStr,
     /// The id of its group.
-    pub group: String,
+    pub group: SmolStr,
     /// The model's canonical name, where the request is one for a model.
-    pub model: Option<String>,
+    pub model: Option<SmolStr>,
 }
 
 impl Descriptors {
@@ -77,9 +79,9 @@ mod tests {
     fn one_of_two_filters_is_addressed() {
         let descriptors = |failure, model: Option<&str>| Descriptors {
             failure,
-            key: "k".to_owned(),
-            group: "g".to_owned(),
-            model: model.map(str::to_owned),
+            key: "k".into(),
+            group: "g".into(),
+            model: model.map(SmolStr::from),
         };
         let cases = [
             (

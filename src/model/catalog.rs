@@ -1,5 +1,6 @@
 //! The models of one group.
 
+use smol_str::SmolStr;
 use std::rc::Rc;
 
 use hashbrown::HashMap;
@@ -21,7 +22,7 @@ pub enum ModelKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Model {
     /// The canonical name, as the model list shows it.
-    pub id: String,
+    pub id: SmolStr,
     /// What the model makes.
     pub kind: ModelKind,
     /// The name for people; the id where the document gives none.
@@ -29,7 +30,7 @@ pub struct Model {
     /// When the model came out, seconds since the Unix epoch; 0 where unknown.
     pub created: i64,
     /// The name the upstream knows it by, where that is not the client's own spelling.
-    pub upstream: Option<String>,
+    pub upstream: Option<SmolStr>,
     /// Whether the source account may use it. Where it may not, requests get 403 and lists leave it out.
     pub entitled: bool,
     /// Protocol A: `-YYYY-MM-DD` variants of the id are this model too.
@@ -59,7 +60,7 @@ pub struct Catalog {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NameTaken {
     /// The id of the model that has the name already.
-    pub by: String,
+    pub by: SmolStr,
 }
 
 impl Catalog {
@@ -80,7 +81,7 @@ impl Catalog {
     pub fn add(&mut self, model: Model, aliases: &[String]) -> Result<(), Vec<NameTaken>> {
         let position = self.models.len();
         let mut taken = Vec::new();
-        for name in core::iter::once(&model.id).chain(aliases) {
+        for name in core::iter::once(model.id.as_str()).chain(aliases.iter().map(String::as_str)) {
             let folded = self.rule.fold(name).into_owned();
             match self.index.get(&folded) {
                 Some(&owner) => taken.push(NameTaken {
@@ -141,7 +142,7 @@ mod tests {
 
     fn model(id: &str) -> Model {
         Model {
-            id: id.to_owned(),
+            id: id.into(),
             kind: ModelKind::Text,
             display_name: id.to_owned(),
             created: 0,
@@ -230,7 +231,7 @@ mod tests {
         assert_eq!(
             taken,
             Err(vec![NameTaken {
-                by: "claude-x-4-5".to_owned()
+                by: "claude-x-4-5".into()
             }])
         );
     }

@@ -7,6 +7,7 @@ use super::tally::UsageTally;
 use super::{Usage, chat, generate, images, messages, responses};
 use crate::text::is_whitespace;
 use core::fmt;
+use smol_str::SmolStr;
 
 /// The form of an answer, which its endpoint decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,19 +84,19 @@ pub struct Reading {
     /// Whether the protocol's own end was seen, and no error.
     pub finished: bool,
     /// The type or code of the first error inside; `error` if it has neither.
-    pub error: Option<String>,
+    pub error: Option<SmolStr>,
     /// The numbers as they were reported, by their path in the usage object.
     pub reported: Vec<(&'static str, u64)>,
     /// The answer's own id.
-    pub response_id: Option<String>,
+    pub response_id: Option<SmolStr>,
     /// The model that answered, in the upstream's words.
-    pub response_model: Option<String>,
+    pub response_model: Option<SmolStr>,
     /// Why the model stopped, in the protocol's words.
-    pub finish_reason: Option<String>,
+    pub finish_reason: Option<SmolStr>,
     /// The class of service that was billed.
-    pub service_tier: Option<String>,
+    pub service_tier: Option<SmolStr>,
     /// The speed that was billed, where the protocol has one beside the class of service (B).
-    pub speed: Option<String>,
+    pub speed: Option<SmolStr>,
     /// Bytes of the text that the model wrote and that passed, reasoning and arguments of tools included, as JSON has them
     /// between quotes or brackets; a character that is written by number (`\uXXXX`) counts as three.
     pub generated_bytes: u64,
@@ -150,7 +151,7 @@ impl Meter {
             }
         };
         let tally = &self.tally;
-        let owned = |text: Option<&str>| text.map(str::to_owned);
+        let owned = |text: Option<&str>| text.map(SmolStr::from);
         Reading {
             usage: tally.usage(),
             finished: tally.finished(),

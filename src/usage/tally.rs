@@ -10,6 +10,9 @@ use super::{messages, responses};
 /// Stands for the model of a tool that makes images, where its name was not told.
 const IMAGE_TOOL: &str = "image_generation";
 
+/// How many numbers most answers report, at the most.
+const USUALLY_REPORTED: usize = 8;
+
 /// Collects what an [`Extractor`](super::extractor::Extractor) finds.
 pub(super) struct UsageTally {
     table: &'static WireTable,
@@ -549,10 +552,12 @@ impl UsageTally {
     /// The numbers as they were reported. Of sums over the entries of a list only those that come to something.
     pub(super) fn reported(&self) -> Vec<(&'static str, u64)> {
         let names = (0..).zip(self.table.names);
-        names
+        let found = names
             .filter_map(|(slot, name)| Some((*name, self.kept.numbers.get(slot)?)))
-            .filter(|(name, value)| *value > 0 || !name.contains('['))
-            .collect()
+            .filter(|(name, value)| *value > 0 || !name.contains('['));
+        let mut reported = Vec::with_capacity(USUALLY_REPORTED);
+        reported.extend(found);
+        reported
     }
 
     pub(super) fn text_kept(&self, what: TextField) -> Option<&str> {

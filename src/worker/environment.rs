@@ -1,5 +1,6 @@
 //! The environment of a request: the clocks, the policy in effect, the key records and the quotas.
 
+use smol_str::SmolStr;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
@@ -107,7 +108,7 @@ impl<H: WorkerHost> AccountStates for RequestEnvironment<'_, H> {
         failover::note(event, source, accounts, index, self.host);
     }
 
-    fn begin_attempts(&self, id: &str, attempts: &Rc<RequestAttempts>) -> bool {
+    fn begin_attempts(&self, id: &SmolStr, attempts: &Rc<RequestAttempts>) -> bool {
         self.worker.requests.begin(id, attempts)
     }
 

@@ -125,8 +125,8 @@ impl AccountCredential {
         let compiled = Document::parse(text).and_then(|document| compile(&document));
         let policy = compiled.ok()?.policy;
         let of = |(group, account): (&Group, &Account)| Self {
-            group: group.id.clone(),
-            account: account.id.clone(),
+            group: group.id.to_string(),
+            account: account.id.to_string(),
             name: account.credential.clone(),
             destination: CredentialDestination::of(account),
         };

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
+use trilane::SmolStr;
 use trilane::config::account::Account;
 use trilane::exchange::HeaderEdit;
 use trilane::exchange::Route;
@@ -199,7 +200,7 @@ impl Explanation {
             answer: ran
                 .reply
                 .as_ref()
-                .map(|reply| ExplainedReply::new(reply, code)),
+                .map(|reply| ExplainedReply::new(reply, code.map(String::from))),
         }
     }
 }
@@ -215,23 +216,18 @@ impl Resolved {
             return Self::default();
         };
         let route = record.route.as_ref();
+        let owned = |text: &Option<SmolStr>| text.as_deref().map(str::to_owned);
         Self {
-            endpoint: record.endpoint.clone(),
+            endpoint: owned(&record.endpoint),
             protocol: record.protocol.map(|protocol| protocol.to_string()),
-            key: record
-                .key
-                .clone()
-                .filter(|_| !asker.is_some_and(KeyHolder::is_anybody)),
-            group: record.group.clone(),
-            source: route.map(|route| route.source.clone()),
+            key: owned(&record.key).filter(|_| !asker.is_some_and(KeyHolder::is_anybody)),
+            group: owned(&record.group),
+            source: route.map(|route| route.source.to_string()),
             entry: route.map(|route| route.entry.name()),
             multiplier: route.map(|route| route.multiplier.to_string()),
-            named_model: record.requested_model.clone(),
-            model: record.model.clone(),
-            upstream_model: record
-                .upstream_model
-                .clone()
-                .filter(|_| record.model.is_some()),
+            named_model: owned(&record.requested_model),
+            model: owned(&record.model),
+            upstream_model: owned(&record.upstream_model).filter(|_| record.model.is_some()),
             prices: taken.and_then(|route| prices(record, route)),
             limits,
         }
@@ -253,13 +249,16 @@ impl ForwardedRequest {
         });
         let path = String::from_utf8_lossy(rewritten.unwrap_or(path));
         let url = |account: &Account| Url {
-            account: account.id.clone(),
+            account: account.id.to_string(),
             url: account.url(&path),
         };
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let mut upstream = Self {
-            cluster: route.source.cluster.clone(),
-            accounts: accounts.clone().map(|account| account.id.clone()).collect(),
+            cluster: route.source.cluster.to_string(),
+            accounts: accounts
+                .clone()
+                .map(|account| account.id.to_string())
+                .collect(),
             urls: accounts.map(url).collect(),
             headers_removed: Vec::new(),
             headers_set: Vec::new(),

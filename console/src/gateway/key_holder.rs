@@ -44,8 +44,8 @@ impl KeyHolder {
     /// The holder of some valid key of this group, without anything of its own.
     pub fn anybody(group: &str) -> Self {
         let record = KeyRecord {
-            id: "some-key".to_owned(),
-            group: group.to_owned(),
+            id: "some-key".into(),
+            group: group.into(),
             ..KeyRecord::default()
         };
         Self {

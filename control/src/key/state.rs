@@ -53,11 +53,11 @@ impl ListedKey {
     /// The state of a key at a time.
     pub fn of(record: &KeyRecord, says: &KeyDocument, note: Note, now: OffsetDateTime) -> Self {
         Self {
-            id: record.id.clone(),
-            owner: record.owner.clone(),
-            team: record.team.clone(),
+            id: record.id.to_string(),
+            owner: record.owner.clone().map(String::from),
+            team: record.team.clone().map(String::from),
             label: note.label,
-            group: record.group.clone(),
+            group: record.group.to_string(),
             models: says.models.clone(),
             multiplier: says.multiplier.clone(),
             state: of(record, now),

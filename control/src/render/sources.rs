@@ -114,7 +114,7 @@ fn of_document(bytes: &[u8], name: &str, findings: &mut Findings) -> (Vec<Source
         {
             let at = format!("groups[{position}]");
             sources.push(SourceGroup {
-                group: source.group.clone(),
+                group: source.group.to_string(),
                 destinations: Destination::of_source(source, &at),
                 given_for: given_for(accounts),
                 at,

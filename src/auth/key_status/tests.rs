@@ -103,8 +103,8 @@ fn named(epoch: u64, disabled: bool) -> Vec<u8> {
 
 fn named_with(epoch: u64, disabled: bool, limits: Option<Box<Limits>>) -> Vec<u8> {
     let key = KeyRecord {
-        id: "n".to_owned(),
-        group: "named".to_owned(),
+        id: "n".into(),
+        group: "named".into(),
         disabled,
         limits,
         ..KeyRecord::default()
@@ -134,7 +134,7 @@ fn fed_terms(epoch: u64, terms: KeyTerms<'_>) -> Vec<u8> {
 /// The group, `401` or `503`.
 fn verdict(feed: Option<FeedStatus>, store: &Records) -> String {
     match authenticate(&key(), &in_force(feed), store) {
-        KeyStatus::Valid { group, .. } => group.id.clone(),
+        KeyStatus::Valid { group, .. } => group.id.to_string(),
         KeyStatus::Invalid => "401".to_owned(),
         KeyStatus::Undecided => "503".to_owned(),
     }
@@ -344,8 +344,8 @@ fn a_key_is_judged_by_one_document() {
     }
     let record = |group: &str| {
         (!group.is_empty()).then(|| KeyRecord {
-            id: "k".to_owned(),
-            group: group.to_owned(),
+            id: "k".into(),
+            group: group.into(),
             ..KeyRecord::default()
         })
     };
@@ -377,8 +377,8 @@ fn a_key_is_judged_by_one_document() {
         };
         let verdict = match authenticate(&key(), &in_force(None), &store) {
             KeyStatus::Valid { group, .. } => group.id.clone(),
-            KeyStatus::Invalid => "401".to_owned(),
-            KeyStatus::Undecided => "503".to_owned(),
+            KeyStatus::Invalid => "401".into(),
+            KeyStatus::Undecided => "503".into(),
         };
         assert_eq!(verdict, want, "{case}");
     }

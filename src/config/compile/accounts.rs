@@ -62,7 +62,8 @@ pub(super) fn compile(
         &format!("{path}.failover"),
         problems,
     );
-    Some(Accounts::new(accounts, failover))
+    let group = document.id.as_deref().unwrap_or_default();
+    Some(Accounts::new(group, accounts, failover))
 }
 
 fn compile_account(
@@ -118,7 +119,7 @@ fn compile_account(
         within(value, default, range, "", &path, problems)
     };
     Account {
-        id,
+        id: id.into(),
         origin,
         base,
         credential,

@@ -19,7 +19,7 @@ pub(super) fn why_no_budget(kind: &GroupKind, access: Option<&KeyAccess>) -> Str
         .filter(|(_, model)| !model.is_priced() && allowed(&model.id));
     let named = unpriced.by_ref().take(MAX_NAMED);
     let named = named.map(|(source, model)| match kind {
-        GroupKind::Source(_) => model.id.clone(),
+        GroupKind::Source(_) => model.id.to_string(),
         GroupKind::Mixed(_) => format!("{} (of {})", model.id, source.group),
     });
     let mut names = named.collect::<Vec<_>>().join(", ");

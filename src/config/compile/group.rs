@@ -49,7 +49,7 @@ pub(super) fn compile(
     Group {
         priced,
         limits: limits.map(|limits| Subject::new(Scope::Group, &id, *limits)),
-        id,
+        id: id.into(),
         name,
         clients,
         kind,

@@ -1,5 +1,6 @@
 //! API keys, in the document and in a feed.
 
+use smol_str::SmolStr;
 use std::borrow::Cow;
 
 use hashbrown::{HashMap, HashSet};
@@ -244,10 +245,10 @@ pub(super) fn compile(
         ) = (checked, problems.0.len() == before)
         {
             let record = KeyRecord {
-                id: id.to_owned(),
-                group: group.to_owned(),
-                owner: document.owner.clone(),
-                team: document.team.clone(),
+                id: id.into(),
+                group: group.into(),
+                owner: document.owner.as_deref().map(SmolStr::from),
+                team: document.team.as_deref().map(SmolStr::from),
                 expires_at,
                 disabled: document.disabled.unwrap_or(false),
                 limits,

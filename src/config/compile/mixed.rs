@@ -183,7 +183,7 @@ fn models(
             .catalog
             .models()
             .iter()
-            .any(|m| &m.id == id);
+            .any(|m| m.id == id);
         if !known {
             problems.push(
                 format!("{path}.id"),

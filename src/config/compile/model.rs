@@ -7,6 +7,7 @@ use crate::model::catalog::ModelKind;
 use crate::model::name::NameRule;
 use crate::model::{Catalog, Model};
 use crate::protocol::Protocol;
+use smol_str::SmolStr;
 
 /// Compiles the models of a source group.
 pub(super) fn catalog(
@@ -101,12 +102,12 @@ fn add_model(
         kind,
         display_name: document.display_name.clone().unwrap_or_else(|| id.clone()),
         created: created.unwrap_or(0),
-        upstream: document.upstream.clone(),
+        upstream: document.upstream.as_deref().map(SmolStr::from),
         entitled: document.entitled.unwrap_or(true),
         merge_dated: document.merge_dated.unwrap_or(false),
         prices,
         free,
-        id,
+        id: id.into(),
     };
     if let Err(taken) = catalog.add(model, aliases) {
         for name in taken {

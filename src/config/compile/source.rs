@@ -99,10 +99,10 @@ pub(super) fn compile(
     };
     let catalog = model::catalog(document, protocol, path, diagnostics);
     let source = Source {
-        group: document.id.clone().unwrap_or_default(),
+        group: document.id.as_deref().unwrap_or_default().into(),
         protocol,
         multiplier,
-        cluster,
+        cluster: cluster.into(),
         accounts: accounts.map(Rc::new),
         image_generation,
         count_tokens,

@@ -14,6 +14,7 @@ mod response_ids;
 mod service;
 mod wire;
 
+use smol_str::SmolStr;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -70,7 +71,7 @@ impl FakeWorld {
         let index = accounts.accounts.iter().position(|it| it.id == account);
         attempts.ask(index.expect("one of them"), true);
         if let Some((status, report)) = failed {
-            attempts.record(FailedAttempt::answered(account.to_owned(), status, report));
+            attempts.record(FailedAttempt::answered(account.into(), status, report));
         }
     }
 }
@@ -87,7 +88,7 @@ impl AccountStates for FakeWorld {
         }
     }
 
-    fn begin_attempts(&self, id: &str, attempts: &Rc<RequestAttempts>) -> bool {
+    fn begin_attempts(&self, id: &SmolStr, attempts: &Rc<RequestAttempts>) -> bool {
         self.requests.begin(id, attempts)
     }
 

@@ -3,6 +3,7 @@
 use super::*;
 use crate::ledger::{AttemptFailure, Attempts, Ending, FailedAttempt, UsageStatus};
 use crate::usage::Kind;
+use smol_str::SmolStr;
 
 pub(super) const MESSAGE: &str = concat!(
     "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"model\":\"claude-z-2\",",
@@ -280,7 +281,7 @@ fn who_asked_for_what() {
     let headers = ["x-api-key: k-mixed", "anthropic-version: 2023-06-01"];
     let record = play("POST /v1/messages?beta=true", &headers, &events, "");
     let route = record.route.as_ref().unwrap();
-    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let text = |text: &Option<SmolStr>| text.clone().unwrap_or_default();
     let facts = [
         ("method", record.method.clone(), "POST"),
         (
@@ -291,9 +292,9 @@ fn who_asked_for_what() {
         ("key", text(&record.key), "mixed"),
         ("group", text(&record.group), "mixed"),
         ("source", route.source.clone(), "b"),
-        ("entry", route.entry.to_string(), "vb_messages"),
+        ("entry", route.entry.to_string().into(), "vb_messages"),
         ("cluster", route.cluster.clone(), "cb"),
-        ("multiplier", route.multiplier.to_string(), "2.0000"),
+        ("multiplier", route.multiplier.to_string().into(), "2.0000"),
         (
             "as asked",
             text(&record.requested_model),
@@ -317,7 +318,7 @@ fn who_asked_for_what() {
         ),
         (
             "the upstream's id",
-            text(&record.upstream_request_id),
+            text(&record.upstream_request_id.as_deref().map(SmolStr::from)),
             "up-1",
         ),
     ];
@@ -520,13 +521,13 @@ fn accounts_and_their_tries() {
             .attempts
     };
     let failed = FailedAttempt {
-        account: "one".to_owned(),
+        account: "one".into(),
         kind: AttemptFailure::RateLimited,
         status: 429,
         reason: String::new(),
     };
     let asked = |last: &str, failed: &[FailedAttempt]| Attempts {
-        last: Some(last.to_owned()),
+        last: Some(last.into()),
         count: 2,
         failed: failed.to_vec(),
         answered: true,

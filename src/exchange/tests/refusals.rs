@@ -634,7 +634,7 @@ fn without_a_policy_a_key_is_never_refused_as_wrong() {
     let good_key = decoded.unwrap().unwrap().key.unwrap();
     let stale = StoredRecord::plain(2, good_key.clone());
     let moved = KeyRecord {
-        group: "elsewhere".to_owned(),
+        group: "elsewhere".into(),
         ..good_key
     };
     let records = [

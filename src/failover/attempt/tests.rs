@@ -182,7 +182,7 @@ fn attempts_of_a_request() {
         let process = FakeProcess::start();
         let registry = Registry::default();
         let attempts = Rc::new(request(&source, 1, *tries));
-        registry.begin("id", &attempts);
+        registry.begin(&"id".into(), &attempts);
         for (place, (in_time, does, (account, is_final))) in ends.iter().enumerate() {
             let host = FakeAttempt {
                 host: FakeHost::of(&process),

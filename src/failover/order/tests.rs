@@ -23,7 +23,7 @@ fn order(source: &Source, affinity: u64, states: &States, now_us: u64) -> Vec<St
     }
     asked
         .iter()
-        .map(|i| accounts.accounts[*i].id.clone())
+        .map(|i| accounts.accounts[*i].id.to_string())
         .collect()
 }
 

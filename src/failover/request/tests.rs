@@ -128,7 +128,11 @@ fn who_is_asked_after_a_failure() {
             attempts.record(FailedAttempt::answered(id, *status, report));
         }
         assert_eq!(asked, want, "{case}");
-        let failed: Vec<String> = attempts.failed().into_iter().map(|it| it.account).collect();
+        let failed: Vec<String> = attempts
+            .failed()
+            .into_iter()
+            .map(|it| it.account.to_string())
+            .collect();
         let mut once = failed.clone();
         once.dedup();
         assert_eq!(failed, once, "{case}: an account is told once");

@@ -11,10 +11,11 @@ use crate::host::fake::{FakeHost, FakeProcess};
 impl States {
     /// Sets what is known of an account's ejection.
     pub(in crate::failover) fn set_ejection(&mut self, marks: &Marks, ejection: Ejection) {
-        self.0.push(AccountState {
+        let entry = AccountState {
             ejection,
             ..AccountState::new(marks)
-        });
+        };
+        entry.write(&mut self.0);
     }
 }
 
@@ -231,19 +232,20 @@ proptest! {
 
     #[test]
     fn values_are_read_as_they_were_written(entries in proptest::collection::vec(any::<([u64; 4], [u32; 2])>(), 0..6)) {
-        let states = States(entries.iter().map(|([id, answered, terms, until_us], [failures, ejections])| AccountState {
+        let entries: Vec<_> = entries.iter().map(|([id, answered, terms, until_us], [failures, ejections])| AccountState {
             id: *id,
             answered: *answered,
             terms: *terms,
             ejection: Ejection { failures: *failures, ejections: *ejections, until_us: *until_us },
-        }).collect());
-        let bytes = states.encode();
+        }).collect();
+        let mut bytes = Vec::new();
+        entries.iter().for_each(|entry| entry.write(&mut bytes));
         prop_assert_eq!(bytes.len(), entries.len() * ENTRY);
-        prop_assert_eq!(States::decode(&bytes), states);
+        prop_assert_eq!(States::new(bytes).entries().collect::<Vec<_>>(), entries);
     }
 
     #[test]
     fn any_bytes_are_a_value(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-        prop_assert_eq!(States::decode(&bytes).0.len(), bytes.len() / ENTRY);
+        prop_assert_eq!(States::new(bytes.clone()).entries().count(), bytes.len() / ENTRY);
     }
 }

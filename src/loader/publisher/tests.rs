@@ -39,7 +39,7 @@ fn group_of(key: &str, shared: &FakeSharedData) -> Option<String> {
     let bytes = shared.get(&KeyDigest::of(key.as_bytes()).shared_name()).0?;
     let record = StoredRecord::decode(Namespace::Document, &bytes).unwrap()?;
     let key = record.at(in_force.epoch, in_force.generation)?;
-    Some(key.group)
+    Some(key.group.to_string())
 }
 
 #[test]

@@ -81,8 +81,8 @@ fn key(group: &mut TimedGroup<'_>) {
         b.iter(|| KeyDigest::of(black_box(sent)))
     });
     let record = KeyRecord {
-        id: "key_0123".to_owned(),
-        group: "a-official".to_owned(),
+        id: "key_0123".into(),
+        group: "a-official".into(),
         expires_at: Some(1_900_000_000),
         ..KeyRecord::default()
     };

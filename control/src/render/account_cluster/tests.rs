@@ -5,7 +5,7 @@ use super::*;
 
 fn account(url: &str, http: HttpVersion, retries: u32, proxy: Option<&str>) -> Account {
     Account {
-        id: "a".to_owned(),
+        id: "a".into(),
         base: Base::new(&Origin::parse(url).unwrap().base_path, Protocol::A),
         origin: Origin::parse(url).unwrap(),
         credential: "c".to_owned(),

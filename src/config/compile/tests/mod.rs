@@ -117,9 +117,9 @@ fn references_are_resolved() {
         [(
             KeyDigest::from_hex(DIGEST).unwrap(),
             KeyRecord {
-                id: "key_01".to_owned(),
-                group: "mixed".to_owned(),
-                owner: Some("Zoë, sales".to_owned()),
+                id: "key_01".into(),
+                group: "mixed".into(),
+                owner: Some("Zoë, sales".into()),
                 expires_at: Some(1_798_761_600),
                 ..KeyRecord::default()
             }

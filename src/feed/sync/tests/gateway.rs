@@ -67,7 +67,7 @@ impl Filter {
             return Judged::Undecided;
         };
         match authenticate(&api_key(key), &in_force, self) {
-            KeyStatus::Valid { group, .. } => Judged::Good(group.id.clone()),
+            KeyStatus::Valid { group, .. } => Judged::Good(group.id.to_string()),
             KeyStatus::Invalid => Judged::Refused,
             KeyStatus::Undecided => Judged::Undecided,
         }

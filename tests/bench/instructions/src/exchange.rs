@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::rc::Rc;
+use trilane::SmolStr;
 
 use trilane::auth::KeyStore;
 use trilane::config::account::Accounts;
@@ -248,7 +249,7 @@ impl AccountStates for Memory {
         failover::note(event, source, accounts, index, &self.accounts);
     }
 
-    fn begin_attempts(&self, id: &str, attempts: &Rc<RequestAttempts>) -> bool {
+    fn begin_attempts(&self, id: &SmolStr, attempts: &Rc<RequestAttempts>) -> bool {
         self.requests.begin(id, attempts)
     }
 
