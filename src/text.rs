@@ -1,6 +1,7 @@
 //! What body and usage read JSON text by: the skipping of strings and numbers, sixteen bytes at a time, the decoding of
 //! escapes, and UTF-8 wherever chunks end.
 
+mod base64;
 mod compare;
 mod escape;
 mod lanes;
@@ -9,6 +10,7 @@ mod short;
 mod string;
 mod utf8;
 
+pub(crate) use base64::base64_run;
 pub(crate) use compare::{common_prefix, same};
 pub(crate) use escape::{Decoded, Escape, EscapeDecoder, NO_CHARACTER};
 pub(crate) use number::{number_length, skip_digits, skip_scalars};

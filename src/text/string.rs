@@ -475,7 +475,7 @@ fn skip_singly<const STRICT: bool>(
 /// How many bytes come before the first one that is marked, or of all whole blocks: `has` marks some lane if a block has any,
 /// `marks` those where they are.
 #[inline(always)]
-fn find_in_blocks(
+pub(super) fn find_in_blocks(
     bytes: &[u8],
     has: impl Fn([Lanes; 4]) -> Lanes,
     marks: impl Fn([Lanes; 4]) -> [Lanes; 4],

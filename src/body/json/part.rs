@@ -7,7 +7,7 @@
 use super::{JsonScanner, StringRole};
 use crate::body::InputSize;
 use crate::body::field::{MAX_WORD, eq_fold};
-use crate::text::{Decoded, skip_plain};
+use crate::text::{Decoded, base64_run, skip_plain};
 
 /// How long the base64 of a part is at least, in characters. What is shorter is text.
 const MIN_PART: u64 = 1024;
@@ -304,32 +304,6 @@ fn magic(data: &[u8]) -> Option<MediaKind> {
     }
     let found = KNOWN.iter().find(|(start, _)| data.starts_with(start));
     found.map(|(_, kind)| *kind)
-}
-
-/// How many bytes at the start are of the alphabets of base64 (RFC 4648, 4 and 5), with its padding.
-fn base64_run(bytes: &[u8]) -> usize {
-    // Branch by branch this would take many times as long as all else that is done with the byte.
-    let mut rest = bytes;
-    while let Some((block, tail)) = rest.split_first_chunk::<64>() {
-        let all = block.iter().fold(true, |all, byte| all & is_base64(*byte));
-        if !all {
-            break;
-        }
-        rest = tail;
-    }
-    let odd = rest.iter().position(|byte| !is_base64(*byte));
-    let passed = bytes.len().saturating_sub(rest.len());
-    passed.saturating_add(odd.unwrap_or(rest.len()))
-}
-
-fn is_base64(byte: u8) -> bool {
-    ((byte | 0x20).wrapping_sub(b'a') < 26)
-        | (byte.wrapping_sub(b'0') < 10)
-        | (byte == b'+')
-        | (byte == b'/')
-        | (byte == b'-')
-        | (byte == b'_')
-        | (byte == b'=')
 }
 
 impl JsonScanner {

@@ -80,6 +80,17 @@ impl Lanes {
     }
 
     #[inline]
+    pub(in crate::text) fn upper_halves(self) -> Self {
+        Self(self.0.map(|lane| lane >> 4))
+    }
+
+    #[inline]
+    pub(in crate::text) fn looked_up(self, table: Self) -> Self {
+        let at = |place: u8| table.0.get(usize::from(place)).copied();
+        Self(self.0.map(|place| at(place).unwrap_or_default()))
+    }
+
+    #[inline]
     pub(in crate::text) fn bits(self) -> u16 {
         let bit = |bits: u16, lane: &u8| (bits >> 1) | (u16::from(*lane & 0x80) << 8);
         self.0.iter().fold(0, bit)

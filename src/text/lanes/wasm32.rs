@@ -1,8 +1,8 @@
 //! The vectors of WebAssembly.
 
 use core::arch::wasm32::{
-    i8x16_bitmask, i8x16_eq, i8x16_lt, i8x16_min, i8x16_shuffle, u8x16_min, u8x16_splat,
-    u8x16_sub_sat, u64x2, v128, v128_and, v128_or, v128_xor,
+    i8x16_bitmask, i8x16_eq, i8x16_lt, i8x16_min, i8x16_shuffle, i8x16_swizzle, u8x16_min,
+    u8x16_shr, u8x16_splat, u8x16_sub_sat, u64x2, v128, v128_and, v128_or, v128_xor,
 };
 
 /// Sixteen bytes. A mask has 0xFF in the lanes that it marks and 0 in the others.
@@ -87,6 +87,18 @@ impl Lanes {
             29,
             30,
         >(before.0, self.0))
+    }
+
+    /// The upper four bits of each lane.
+    #[inline]
+    pub(in crate::text) fn upper_halves(self) -> Self {
+        Self(u8x16_shr(self.0, 4))
+    }
+
+    /// What `table` has at the place that each lane names, which is under 16.
+    #[inline]
+    pub(in crate::text) fn looked_up(self, table: Self) -> Self {
+        Self(i8x16_swizzle(table.0, self.0))
     }
 
     /// The highest bit of each lane.

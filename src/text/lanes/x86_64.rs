@@ -3,7 +3,7 @@
 use safe_arch::{
     bitand_m128i, bitor_m128i, bitxor_m128i, byte_shl_imm_u128_m128i, byte_shr_imm_u128_m128i,
     cmp_eq_mask_i8_m128i, cmp_lt_mask_i8_m128i, m128i, min_u8_m128i, move_mask_i8_m128i,
-    set_splat_i8_m128i, sub_saturating_u8_m128i,
+    set_splat_i8_m128i, shr_imm_u16_m128i, sub_saturating_u8_m128i,
 };
 
 /// As in WebAssembly.
@@ -68,6 +68,19 @@ impl Lanes {
             byte_shl_imm_u128_m128i::<1>(self.0),
             byte_shr_imm_u128_m128i::<15>(before.0),
         ))
+    }
+
+    #[inline]
+    pub(in crate::text) fn upper_halves(self) -> Self {
+        Self(shr_imm_u16_m128i::<4>(self.0)).and(Self::splat(0x0F))
+    }
+
+    // SSE2 has no such instruction.
+    #[inline]
+    pub(in crate::text) fn looked_up(self, table: Self) -> Self {
+        let (places, table): ([u8; 16], [u8; 16]) = (self.0.into(), table.0.into());
+        let at = |place: u8| table.get(usize::from(place)).copied().unwrap_or_default();
+        Self(m128i::from(places.map(at)))
     }
 
     #[inline]
