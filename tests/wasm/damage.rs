@@ -71,8 +71,8 @@ fn damage_before_the_first_request() {
     let record = process.data(&record_name("key-a")).unwrap();
     let name = record_name("key-a");
     let stranger = KeyRecord {
-        id: "ka".to_owned(),
-        group: "nobody".to_owned(),
+        id: "ka".into(),
+        group: "nobody".into(),
         ..KeyRecord::default()
     };
     let stranger = StoredRecord::plain(9, stranger).encode_named();

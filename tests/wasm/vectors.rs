@@ -1,7 +1,9 @@
 //! Text is read sixteen bytes at a time by the vectors of WebAssembly. Native builds, and all tests of them, run the same code
 //! on the vectors of their own machine. Here the built filter must read what those read.
 
+use serde_json::json;
 use trilane::body::BodyScanner;
+use trilane::usage::estimate::{IMAGE_TOKENS, text_tokens};
 use trilane::usage::{Meter, Reading, Wire};
 
 use crate::chaos::Chance;
@@ -98,6 +100,35 @@ fn escapes_at_every_place_are_read_as_natively() {
             stream.end(&mut vm).unwrap();
         }
     }
+}
+
+#[test]
+fn base64_at_every_place_is_read_as_natively() {
+    let process = Process::new();
+    let mut vm = gateway(&process);
+    let mut kinds = [0, 0];
+    for place in 0..140 {
+        for odd in ["/", "_", "!", " ", "\u{e9}"] {
+            let (before, behind) = ("A".repeat(1100 + place), "z".repeat(140));
+            let url = format!("data:image/png;base64,{before}{odd}{behind}");
+            let part = json!({"type": "image_url", "image_url": {"url": url}});
+            let content = json!([{"role": "user", "content": [part]}]);
+            let body = json!({"model": "gpt-x", "stream": true, "messages": content}).to_string();
+            let mut scanner = BodyScanner::json();
+            scanner.feed(body.as_bytes()).unwrap();
+            let size = scanner.input_size();
+            let mut stream = Stream::new(&mut vm, chat("key-a", None));
+            stream.head(&mut vm, false).unwrap();
+            stream.body(&mut vm, body.as_bytes(), true).unwrap();
+            // The client leaves before anything is reported.
+            let record = stream.end(&mut vm).unwrap().expect("a record");
+            let want = text_tokens(size.text_bytes) + size.images * IMAGE_TOKENS;
+            let context = format!("{odd:?} at {place}: {record}");
+            assert_eq!(record["gen_ai.usage.input_tokens"], want, "{context}");
+            kinds[usize::from(size.images == 1)] += 1;
+        }
+    }
+    assert_eq!(kinds, [3 * 140, 2 * 140]);
 }
 
 #[test]
