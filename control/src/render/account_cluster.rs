@@ -37,8 +37,9 @@ pub fn cluster(account: &Account, identity: &Identity<'_>) -> Value {
     set("name", json!(identity.cluster));
     set("alt_stat_name", json!(identity.label));
     set("connect_timeout", json!("5s"));
-    // As on the gateway's listener. A client that does not read makes Envoy buffer that much; the default is 1 MiB.
-    set("per_connection_buffer_limit_bytes", json!(262_144));
+    // How much waits for an account that does not read, and for a client who does not. With less, long bodies are stopped
+    // and let go again several times on their way.
+    set("per_connection_buffer_limit_bytes", json!(1_048_576));
     set("circuit_breakers", limits());
     if identity.proxy.is_some() {
         set("type", json!("STATIC"));
