@@ -21,7 +21,7 @@ FAILOVER: tuple[Mutation, ...] = (
     Mutation(
         "an account is asked twice",
         _request,
-        "let fresh = |index| !progress.asked.contains(&index);",
+        "let fresh = |index| !progress.asked.contains(index);",
         "let fresh = |_| true;",
         (_direct + "test_all_ejected", "accounts/test_all_fail.py::test_last_answer"),
     ),

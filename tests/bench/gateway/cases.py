@@ -92,8 +92,8 @@ def ledger_file_case() -> Case:
 def retry_cases() -> list[Case]:
     """Bodies that are sent once, and that might be sent again."""
     return [
-        Case(f"retry-{size // 1024}k", f"{size // 1024} KB, model first, that may be sent again", Call(CHAT, chat(size, model_first=True)), 16)
-        for size in (1024, 100 * 1024, 1024 * 1024)
+        Case(f"retry-{name}", f"{title}, model first, that may be sent again", Call(CHAT, chat(size, model_first=True)), connections)
+        for name, title, size, connections in _SIZES
     ]
 
 
