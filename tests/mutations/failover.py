@@ -108,8 +108,8 @@ FAILOVER: tuple[Mutation, ...] = (
     Mutation(
         "ejections survive a change of their terms",
         _states,
-        "(entry.terms == marks.terms).then_some(&entry.ejection)",
-        "Some(&entry.ejection)",
+        "(entry.terms == marks.terms).then_some(entry.ejection)",
+        "Some(entry.ejection)",
         (_aside + "test_what_sets_aside",),
     ),
 )
