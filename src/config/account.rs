@@ -7,6 +7,9 @@ use super::base::Base;
 use super::origin::Origin;
 use crate::protocol::Protocol;
 
+/// How many accounts a group may have. Each is a cluster of its own in every worker of Envoy.
+pub const MOST_ACCOUNTS: usize = 64;
+
 /// The upstream accounts of a source group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Accounts {

@@ -2,10 +2,10 @@
 //! every name in it is checked.
 
 use core::cell::OnceCell;
-use smol_str::SmolStr;
 use std::rc::Rc;
 
 use hashbrown::HashMap;
+use smol_str::SmolStr;
 
 use super::account::Accounts;
 use super::feed_source::FeedSource;

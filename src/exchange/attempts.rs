@@ -1,11 +1,12 @@
 //! The attempts at upstream accounts that one request took.
 
+use smol_str::SmolStr;
+
 use super::environment::StreamEnd;
 use super::response::UpstreamResult;
 use super::upstream_request::UpstreamRequest;
 use crate::failover::RequestAttempts;
 use crate::ledger::{AttemptFailure, Attempts, Ending, FailedAttempt};
-use smol_str::SmolStr;
 
 /// The accounts that were asked, and how each of them did; `None` where the source has none, or no attempt was made.
 pub(super) fn attempts_at(

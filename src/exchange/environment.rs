@@ -1,7 +1,8 @@
 //! What the exchange asks of its surroundings: clocks, quotas, the heads and ends that the proxy knows of.
 
-use smol_str::SmolStr;
 use std::rc::Rc;
+
+use smol_str::SmolStr;
 
 use crate::auth::KeyStore;
 use crate::config::account::Accounts;

@@ -4,8 +4,9 @@
 //! fallbacks and batches.
 
 use core::ops::Range;
-use smol_str::{SmolStr, format_smolstr};
 use std::rc::Rc;
+
+use smol_str::{SmolStr, format_smolstr};
 
 use super::request::NamedModel;
 use super::route::Route;

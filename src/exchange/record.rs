@@ -1,7 +1,8 @@
 //! The end of an exchange: what its phases knew becomes its record.
 
-use smol_str::SmolStr;
 use std::rc::Rc;
+
+use smol_str::SmolStr;
 
 use super::attempts::attempts_at;
 use super::charging::bill_of;

@@ -1,9 +1,10 @@
 //! In which protocol's words a local reply is written, and which request it answers.
 
+use smol_str::SmolStr;
+
 use crate::head::Head;
 use crate::protocol::{Dialect, Protocol};
 use crate::reply::{Rejection, Reply};
-use smol_str::SmolStr;
 
 /// What a local reply needs to know of its request.
 #[derive(Debug, Clone)]

@@ -1,8 +1,9 @@
 //! What is known of a request besides its body: what it asks for, who sent it, which model it names.
 
-use smol_str::SmolStr;
 use std::borrow::Cow;
 use std::rc::Rc;
+
+use smol_str::SmolStr;
 
 use crate::config::policy::{Group, Policy};
 use crate::head::Head;

@@ -1,7 +1,8 @@
 //! A request to a source with several accounts: where its first attempt goes, and within which bounds others follow.
 
-use smol_str::SmolStr;
 use std::rc::Rc;
+
+use smol_str::SmolStr;
 
 use super::affinity::affinity;
 use super::edits::{

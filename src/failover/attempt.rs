@@ -11,8 +11,9 @@
 //! | comes when no attempt is left | no | no | no |
 //! | comes when no time is left | no | yes | no |
 
-use smol_str::SmolStr;
 use std::rc::Rc;
+
+use smol_str::SmolStr;
 
 use super::registry::Registry;
 use super::request::RequestAttempts;

@@ -1,10 +1,10 @@
 //! The requests of one VM whose attempts are under way.
 
-use smol_str::SmolStr;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use hashbrown::HashMap;
+use smol_str::SmolStr;
 
 use super::request::RequestAttempts;
 

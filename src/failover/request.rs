@@ -1,12 +1,13 @@
 //! The attempts of one request at a source with several accounts.
 
-use smol_str::SmolStr;
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use smol_str::SmolStr;
+
 use super::order;
 use super::states::States;
-use crate::config::account::{Account, Accounts, HOP_CLUSTER};
+use crate::config::account::{Account, Accounts, HOP_CLUSTER, MOST_ACCOUNTS};
 use crate::config::policy::Source;
 use crate::ledger::{AttemptFailure, FailedAttempt};
 
@@ -67,7 +68,9 @@ struct AttemptProgress {
     failed: Vec<FailedAttempt>,
 }
 
-/// Accounts of a source, which has at most 64: a bit for each index.
+const _: () = assert!(MOST_ACCOUNTS <= u64::BITS as usize);
+
+/// Accounts of a source: a bit for each index.
 #[derive(Debug, Clone, Copy, Default)]
 struct AccountSet(u64);
 

@@ -14,13 +14,14 @@
 //! Envoy: the loader is fixed until Envoy restarts, the filter can be swapped at any time. A record of an unknown format, or
 //! with unknown flags, is [`Unreadable`].
 
+use smol_str::SmolStr;
+
 use super::access::KeyAccess;
 use super::record::{KeyRecord, KeyTerms, StoredRecord, Unreadable};
 use super::store::Namespace;
 use crate::limits::Limits;
 use crate::model::{ModelSubset, ModelTag};
 use crate::money::Multiplier;
-use smol_str::SmolStr;
 
 const FORMAT_DOCUMENT: u8 = 1;
 const FORMAT_FEED: u8 = 2;

@@ -3,9 +3,9 @@
 //! A record is found by the digest of the key, so the shared data holds no key.
 
 use core::fmt;
-use smol_str::SmolStr;
 
 use sha2::{Digest as _, Sha256};
+use smol_str::SmolStr;
 
 use super::access::KeyAccess;
 use crate::limits::Limits;

@@ -1,7 +1,8 @@
 //! What is known of an exchange when it is over.
 
-use smol_str::SmolStr;
 use std::rc::Rc;
+
+use smol_str::SmolStr;
 
 use super::attempts::Attempts;
 use super::ending::{Ending, UsageStatus};

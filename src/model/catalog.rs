@@ -1,9 +1,9 @@
 //! The models of one group.
 
-use smol_str::SmolStr;
 use std::rc::Rc;
 
 use hashbrown::HashMap;
+use smol_str::SmolStr;
 
 use super::name::{NameRule, strip_dashed_date, zero_minor_twin};
 use crate::money::Prices;

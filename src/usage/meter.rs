@@ -7,6 +7,7 @@ use super::tally::UsageTally;
 use super::{Usage, chat, generate, images, messages, responses};
 use crate::text::is_whitespace;
 use core::fmt;
+
 use smol_str::SmolStr;
 
 /// The form of an answer, which its endpoint decides.

@@ -1,8 +1,9 @@
 //! The environment of a request: the clocks, the policy in effect, the key records and the quotas.
 
-use smol_str::SmolStr;
 use std::cell::OnceCell;
 use std::rc::Rc;
+
+use smol_str::SmolStr;
 
 use super::{Worker, WorkerHost};
 use crate::auth::KeyStore;

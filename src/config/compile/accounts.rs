@@ -4,15 +4,15 @@ use core::ops::RangeInclusive;
 
 use super::fields::within;
 use super::names;
-use crate::config::account::{Account, Accounts, CredentialHeader, Failover, HttpVersion};
+use crate::config::account::{
+    Account, Accounts, CredentialHeader, Failover, HttpVersion, MOST_ACCOUNTS,
+};
 use crate::config::base::{Base, endpoint_in};
 use crate::config::document::{AccountDocument, FailoverDocument, GroupDocument};
 use crate::config::error::Problems;
 use crate::config::origin::Origin;
 use crate::protocol::Protocol;
 
-/// How many accounts a group may have. Each is a cluster of its own in every worker of Envoy.
-const MOST: usize = 64;
 const WEIGHT: RangeInclusive<u32> = 1..=1000;
 const PRIORITY: RangeInclusive<u32> = 0..=9;
 const TRIES: RangeInclusive<u32> = 1..=10;
@@ -44,8 +44,8 @@ pub(super) fn compile(
             "cannot be there together with cluster: one of them says where requests go",
         );
     }
-    if written.is_empty() || written.len() > MOST {
-        problems.push(&list, format!("must be 1 to {MOST} accounts"));
+    if written.is_empty() || written.len() > MOST_ACCOUNTS {
+        problems.push(&list, format!("must be 1 to {MOST_ACCOUNTS} accounts"));
     }
     let mut accounts: Vec<Account> = Vec::with_capacity(written.len());
     for (i, document) in written.iter().enumerate() {

@@ -1,9 +1,9 @@
 //! API keys, in the document and in a feed.
 
-use smol_str::SmolStr;
 use std::borrow::Cow;
 
 use hashbrown::{HashMap, HashSet};
+use smol_str::SmolStr;
 
 use super::{coverage, fields, limits, names};
 use crate::config::document::KeyDocument;

@@ -1,5 +1,7 @@
 //! The models of a source group.
 
+use smol_str::SmolStr;
+
 use super::diagnostics::Diagnostics;
 use super::{fields, names, prices};
 use crate::config::document::{GroupDocument, ModelDocument};
@@ -7,7 +9,6 @@ use crate::model::catalog::ModelKind;
 use crate::model::name::NameRule;
 use crate::model::{Catalog, Model};
 use crate::protocol::Protocol;
-use smol_str::SmolStr;
 
 /// Compiles the models of a source group.
 pub(super) fn catalog(

@@ -14,12 +14,12 @@ mod response_ids;
 mod service;
 mod wire;
 
-use smol_str::SmolStr;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use serde_json::{Value, json};
+use smol_str::SmolStr;
 
 use super::*;
 use crate::auth::KeyStore;

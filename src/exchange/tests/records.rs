@@ -3,7 +3,6 @@
 use super::*;
 use crate::ledger::{AttemptFailure, Attempts, Ending, FailedAttempt, UsageStatus};
 use crate::usage::Kind;
-use smol_str::SmolStr;
 
 pub(super) const MESSAGE: &str = concat!(
     "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"model\":\"claude-z-2\",",
@@ -33,6 +32,7 @@ pub(super) enum ExchangeEvent<'a> {
 }
 
 use ExchangeEvent::{Answer as Head, Body, Chunk, End};
+use smol_str::SmolStr;
 
 const SENT: ExchangeEvent<'_> = Body(WHOLE, true);
 pub(super) const GOOD: ExchangeEvent<'_> = Head(200, UPSTREAM);
