@@ -3,13 +3,7 @@
 use std::rc::Rc;
 
 use super::snapshot::{self, InForce};
-use crate::shared_data::SharedData;
-
-/// How long a copy is used without reading the generation again, in microseconds.
-///
-/// Envoy answers that read through the VM's own allocator, which costs as much as two or three other host calls. A worker
-/// with less than a hundred requests a second reads it for each of them.
-const FRESH_US: u64 = 10_000;
+use crate::shared_data::{FRESH_US, SharedData};
 
 /// What one VM knows of the published policy.
 #[derive(Debug, Default)]

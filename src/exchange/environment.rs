@@ -43,9 +43,9 @@ pub trait Quotas {
 
 /// What is known of sources with several accounts, and of the attempts at them; by default nothing.
 pub trait AccountStates {
-    /// What is known of a source's accounts.
-    fn account_states(&self, _source: &str) -> States {
-        States::default()
+    /// What is known of a source's accounts, or was a few milliseconds ago.
+    fn account_states(&self, _source: &str) -> Rc<States> {
+        Rc::default()
     }
     /// Notes what became of an attempt at the account with this index.
     fn note(&self, _event: AccountEvent, _source: &str, _accounts: &Accounts, _index: usize) {}

@@ -90,14 +90,14 @@ impl Attempt {
     }
 
     /// The response's headers have come. Gives whether they are an error after which there is to be no other attempt.
-    pub fn on_response(&mut self, host: &impl AttemptHost) -> bool {
+    pub fn on_response(&mut self, registry: &Registry, host: &impl AttemptHost) -> bool {
         let Some(Awaited { attempts, index }) = self.0.take() else {
             return true;
         };
         let report = host.take_hop_report();
         let status = host.status();
         if status < 400 {
-            note(AccountEvent::Answered, &attempts, index, host);
+            note(AccountEvent::Answered, &attempts, index, registry, host);
             return false;
         }
         let Some(account) = attempts.account(index) else {
@@ -106,7 +106,7 @@ impl Attempt {
         let failed = FailedAttempt::answered(account.id.clone(), status, &report);
         let kind = failed.kind;
         attempts.record(failed);
-        note(AccountEvent::of(kind), &attempts, index, host);
+        note(AccountEvent::of(kind), &attempts, index, registry, host);
         kind == AttemptFailure::Request
             || next(&attempts, host).is_none()
             || host.steady_us() > attempts.bounds().until_us
@@ -128,10 +128,16 @@ fn next(attempts: &RequestAttempts, host: &impl AttemptHost) -> Option<usize> {
     attempts.next(&states, host.steady_us())
 }
 
-fn note(event: AccountEvent, attempts: &RequestAttempts, index: usize, host: &impl AttemptHost) {
+fn note(
+    event: AccountEvent,
+    attempts: &RequestAttempts,
+    index: usize,
+    registry: &Registry,
+    host: &impl AttemptHost,
+) {
     if let Some(accounts) = attempts.accounts() {
         let source = &attempts.source().group;
-        states::note(event, source, accounts, index, host);
+        registry.note(event, source, accounts, index, host);
     }
 }
 

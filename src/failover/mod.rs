@@ -12,7 +12,8 @@
 //! | `request` | the attempts of one request so far |
 //! | `attempt` | an attempt by way of the hop: made or not, at which account, followed by another or not |
 //! | `report` | what Envoy's log of a failed attempt means |
-//! | `registry` | the requests of one VM whose attempts are under way |
+//! | `recent_states` | what one VM has read of that in the last ten milliseconds |
+//! | `registry` | what the filters of one VM share: the requests whose attempts are under way, and those readings |
 //!
 //! An account is asked directly only if it has answered before, reached in the same way. Envoy answers by itself where an
 //! account has no cluster, no address or no credential, and makes no other attempt then; on the hop it does.
@@ -22,6 +23,7 @@ mod ejection;
 #[cfg(test)]
 mod fixtures;
 mod order;
+mod recent_states;
 mod registry;
 mod report;
 mod request;
@@ -30,4 +32,4 @@ mod states;
 pub use registry::Registry;
 pub use report::{AttemptReport, note_report};
 pub use request::{AttemptPlan, Bounds, Dispatch, RequestAttempts};
-pub use states::{AccountEvent, States, note, read, tell_ejections};
+pub use states::{AccountEvent, States, tell_ejections};

@@ -22,18 +22,18 @@ struct AccountRank {
     index: usize,
 }
 
-/// What an account draws for a conversation: an exponentially distributed number divided by the account's weight, as a
-/// fraction.
+/// What an account draws for a conversation: its number's negative logarithm, which is distributed exponentially, divided
+/// by the account's weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Draw {
-    numerator: u64,
+    number: u64,
     weight: u64,
 }
 
 impl Draw {
     fn new(affinity: u64, marks: &Marks, weight: u32) -> Self {
         Self {
-            numerator: negative_log2(mix(affinity ^ marks.id)),
+            number: mix(affinity ^ marks.id),
             weight: u64::from(weight.max(1)),
         }
     }
@@ -41,10 +41,14 @@ impl Draw {
 
 impl Ord for Draw {
     fn cmp(&self, other: &Self) -> Ordering {
+        let by_number = other.number.cmp(&self.number);
+        if self.weight == other.weight {
+            return by_number;
+        }
         // A logarithm has 39 bits and a weight 10.
-        let left = self.numerator.saturating_mul(other.weight);
-        let right = other.numerator.saturating_mul(self.weight);
-        left.cmp(&right)
+        let left = negative_log2(self.number).saturating_mul(other.weight);
+        let right = negative_log2(other.number).saturating_mul(self.weight);
+        left.cmp(&right).then(by_number)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The requests of one VM whose attempts are under way.
+//! What the filters of one VM share: the requests whose attempts are under way, and what is known of the accounts.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -6,18 +6,24 @@ use std::rc::Rc;
 use hashbrown::HashMap;
 use smol_str::SmolStr;
 
+use super::recent_states::RecentStates;
 use super::request::RequestAttempts;
+use super::states::{self, AccountEvent, States};
+use crate::config::account::Accounts;
+use crate::host::{Clocks, Stats};
+use crate::shared_data::SharedData;
 
 /// How many requests are remembered at most: more than one worker has under way.
 const MOST: usize = 100_000;
 
-/// The attempts of the requests under way, by the id that Envoy gave the request.
+/// The attempts of the requests under way, by the id that Envoy gave the request, and the accounts' states.
 ///
 /// All filters of a VM share one: the gateway's filter begins an entry and ends it, those that see attempts look it up.
 #[derive(Debug, Default)]
 pub struct Registry {
     requests: RefCell<HashMap<SmolStr, Rc<RequestAttempts>>>,
     hop: Cell<bool>,
+    states: RecentStates,
 }
 
 impl Registry {
@@ -48,6 +54,24 @@ impl Registry {
     pub fn find(&self, id: &[u8]) -> Option<Rc<RequestAttempts>> {
         let id = core::str::from_utf8(id).ok()?;
         self.requests.try_borrow().ok()?.get(id).map(Rc::clone)
+    }
+
+    /// What is known of a source's accounts: at the most ten milliseconds old, but for what this VM has noted since.
+    pub fn states(&self, now_us: u64, source: &str, shared: &impl SharedData) -> Rc<States> {
+        self.states.at(now_us, source, shared)
+    }
+
+    /// Notes what became of an attempt at the account with this index, for all workers.
+    pub fn note(
+        &self,
+        event: AccountEvent,
+        source: &str,
+        accounts: &Accounts,
+        index: usize,
+        host: &(impl SharedData + Clocks + Stats),
+    ) {
+        states::note(event, source, accounts, index, host);
+        self.states.forget(source);
     }
 
     /// The request is over.

@@ -2,7 +2,7 @@
 
 use super::registry::Registry;
 use super::request::RequestAttempts;
-use super::states::{self, AccountEvent};
+use super::states::AccountEvent;
 use crate::config::account::HOP_CLUSTER;
 use crate::host::{Clocks, Stats};
 use crate::ledger::{AttemptFailure, FailedAttempt};
@@ -53,7 +53,7 @@ pub fn note_report(
     }
     if let Some(accounts) = attempts.accounts() {
         let source = &attempts.source().group;
-        states::note(AccountEvent::Failed, source, accounts, index, host);
+        registry.note(AccountEvent::Failed, source, accounts, index, host);
     }
 }
 

@@ -67,7 +67,7 @@ impl HttpContext for HttpAttempt {
     }
 
     fn on_http_response_headers(&mut self, _num_headers: usize, _end_of_stream: bool) -> Action {
-        if self.attempt.on_response(&Host) {
+        if self.attempt.on_response(&self.requests, &Host) {
             host::set_response_header(FINAL_HEADER, "1");
         }
         Action::Continue

@@ -10,7 +10,7 @@ use crate::auth::KeyStore;
 use crate::config::account::Accounts;
 use crate::config::snapshot::InForce;
 use crate::exchange::{AccountStates, Clock, Quotas};
-use crate::failover::{self, AccountEvent, RequestAttempts, States};
+use crate::failover::{AccountEvent, RequestAttempts, States};
 use crate::keys::{KeyDigest, Namespace};
 use crate::limits::{
     AdmitError, Consumption, Estimate, Figures, Now, Reservation, Settlement, Subject,
@@ -101,12 +101,15 @@ impl<H: WorkerHost> Quotas for RequestEnvironment<'_, H> {
 }
 
 impl<H: WorkerHost> AccountStates for RequestEnvironment<'_, H> {
-    fn account_states(&self, source: &str) -> States {
-        failover::read(source, self.host)
+    fn account_states(&self, source: &str) -> Rc<States> {
+        self.worker
+            .requests
+            .states(self.now_us(), source, self.host)
     }
 
     fn note(&self, event: AccountEvent, source: &str, accounts: &Accounts, index: usize) {
-        failover::note(event, source, accounts, index, self.host);
+        let requests = &self.worker.requests;
+        requests.note(event, source, accounts, index, self.host);
     }
 
     fn begin_attempts(&self, id: &SmolStr, attempts: &Rc<RequestAttempts>) -> bool {

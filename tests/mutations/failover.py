@@ -49,8 +49,8 @@ FAILOVER: tuple[Mutation, ...] = (
     Mutation(
         "conversations wander",
         _order,
-        "numerator: negative_log2(mix(affinity ^ marks.id)),",
-        "numerator: negative_log2(mix(marks.id)),",
+        "number: mix(affinity ^ marks.id),",
+        "number: mix(marks.id),",
         ("accounts/test_affinity.py::test_a_conversation_stays_with_its_account",),
     ),
     # ---- Within which bounds
@@ -94,8 +94,8 @@ FAILOVER: tuple[Mutation, ...] = (
     Mutation(
         "a failed direct attempt counts against nobody",
         _report,
-        "        states::note(AccountEvent::Failed, source, accounts, index, host);",
-        "        let _ = (source, accounts, index, host);",
+        "        registry.note(AccountEvent::Failed, source, accounts, index, host);",
+        "        let _ = (source, accounts, index, registry, host);",
         (_direct + "test_a_direct_attempt_fails[429-chat]", _aside + "test_what_sets_aside"),
     ),
     Mutation(

@@ -77,14 +77,16 @@ impl FakeWorld {
 }
 
 impl AccountStates for FakeWorld {
-    fn account_states(&self, source: &str) -> States {
+    fn account_states(&self, source: &str) -> Rc<States> {
         let host = self.accounts.0.as_ref();
-        host.map_or_else(States::default, |host| failover::read(source, host))
+        host.map_or_else(Rc::default, |host| {
+            self.requests.states(self.now_us(), source, host)
+        })
     }
 
     fn note(&self, event: failover::AccountEvent, source: &str, accounts: &Accounts, index: usize) {
         if let Some(host) = &self.accounts.0 {
-            failover::note(event, source, accounts, index, host);
+            self.requests.note(event, source, accounts, index, host);
         }
     }
 

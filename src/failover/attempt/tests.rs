@@ -207,13 +207,16 @@ fn attempts_of_a_request() {
             // Envoy's filters see a local reply like any response.
             let got = match (course, does) {
                 (Course::Refused, _) => {
-                    assert!(attempt.on_response(&host), "{case}: {place}: it is final");
+                    assert!(
+                        attempt.on_response(&registry, &host),
+                        "{case}: {place}: it is final"
+                    );
                     None
                 }
                 (_, Responds(status, report)) => {
                     host.status.set(*status);
                     host.report.set(Some(report));
-                    Some(attempt.on_response(&host))
+                    Some(attempt.on_response(&registry, &host))
                 }
                 (_, Nothing) => None,
             };

@@ -134,6 +134,16 @@ fn priorities_come_before_draws_and_ejected_accounts_last() {
 proptest! {
     #![proptest_config(crate::seeds_beside_source())]
 
+    #[test]
+    fn draws_have_one_order(draws in prop::collection::vec((any::<u64>(), 1_u64..4), 3..12)) {
+        let draws: Vec<_> = draws.into_iter().map(|(number, weight)| Draw { number, weight }).collect();
+        let mut sorted = draws.clone();
+        sorted.sort();
+        for (place, one) in sorted.iter().enumerate() {
+            prop_assert!(sorted[place..].iter().all(|other| one <= other), "{draws:?}");
+        }
+    }
+
     /// Who is ejected, added or removed moves its own conversations and no others, and they come back.
     #[test]
     fn only_its_own_conversations_move(accounts in 2_usize..9, gone in 0_usize..9, seed in any::<u64>()) {

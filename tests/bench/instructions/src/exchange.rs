@@ -14,7 +14,7 @@ use trilane::config::{Document, compile};
 use trilane::exchange::{
     AccountStates, Clock, Exchange, Outcome, Quotas, ResponseHeaders, StreamEnd,
 };
-use trilane::failover::{self, AccountEvent, Registry, RequestAttempts, States};
+use trilane::failover::{AccountEvent, Registry, RequestAttempts, States};
 use trilane::head::Head;
 use trilane::host::{Clocks, StatId, StatKind, Stats};
 use trilane::keys::{KeyDigest, Namespace, StoredRecord};
@@ -241,12 +241,14 @@ impl Quotas for Memory {
 
 /// Every account has answered before.
 impl AccountStates for Memory {
-    fn account_states(&self, source: &str) -> States {
-        failover::read(source, &self.accounts)
+    fn account_states(&self, source: &str) -> Rc<States> {
+        self.requests
+            .states(self.micros.get(), source, &self.accounts)
     }
 
     fn note(&self, event: AccountEvent, source: &str, accounts: &Accounts, index: usize) {
-        failover::note(event, source, accounts, index, &self.accounts);
+        self.requests
+            .note(event, source, accounts, index, &self.accounts);
     }
 
     fn begin_attempts(&self, id: &SmolStr, attempts: &Rc<RequestAttempts>) -> bool {

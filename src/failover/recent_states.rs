@@ -1,0 +1,103 @@
+//! What a VM has read of sources' accounts lately: a source with a hundred requests in ten milliseconds needs one reading.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use hashbrown::HashMap;
+use smol_str::SmolStr;
+
+use super::states::{self, States};
+use crate::shared_data::{FRESH_US, SharedData};
+
+/// How many sources are remembered at the most.
+const MOST: usize = 512;
+
+/// When a source's states were read, in microseconds of the steady clock, and what they were.
+type Reading = (u64, Rc<States>);
+
+/// What was read in the last ten milliseconds, by the source's group.
+#[derive(Debug, Default)]
+pub(super) struct RecentStates(RefCell<HashMap<SmolStr, Reading>>);
+
+impl RecentStates {
+    /// What is known of a source's accounts, or was ten milliseconds before at the most.
+    pub(super) fn at(&self, now_us: u64, source: &str, shared: &impl SharedData) -> Rc<States> {
+        let Ok(mut sources) = self.0.try_borrow_mut() else {
+            return Rc::new(states::read(source, shared));
+        };
+        if let Some((read_us, states)) = sources.get(source)
+            // A clock that was set back must not keep a reading for longer.
+            && now_us
+                .checked_sub(*read_us)
+                .is_some_and(|since| since < FRESH_US)
+        {
+            return Rc::clone(states);
+        }
+        let states = Rc::new(states::read(source, shared));
+        if sources.len() >= MOST {
+            sources.clear();
+        }
+        sources.insert(source.into(), (now_us, Rc::clone(&states)));
+        states
+    }
+
+    /// Something else is known of a source's accounts now.
+    pub(super) fn forget(&self, source: &str) {
+        if let Ok(mut sources) = self.0.try_borrow_mut() {
+            sources.remove(source);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::source;
+    use super::super::{AccountEvent, Registry};
+    use super::*;
+    use crate::host::fake::{FakeHost, FakeProcess};
+
+    #[test]
+    fn a_source_is_read_once_in_ten_milliseconds() {
+        let process = FakeProcess::start();
+        let host = FakeHost::of(&process);
+        let (here, elsewhere) = (Registry::default(), Registry::default());
+        let source = source(2);
+        let accounts = source.accounts.as_deref().unwrap();
+        let marks = &accounts.marks[0];
+        let begin = 1_000_000;
+        // (case, whose note comes before, when it is read, whether the answer is known)
+        let cases = [
+            ("nothing is known", None, begin, false),
+            (
+                "noted by another worker",
+                Some(&elsewhere),
+                begin + FRESH_US - 1,
+                false,
+            ),
+            ("ten milliseconds later", None, begin + FRESH_US, true),
+            ("a clock that was set back", None, begin, true),
+        ];
+        for (case, noted_by, now_us, known) in cases {
+            process.steady_us.set(now_us);
+            if let Some(other) = noted_by {
+                other.note(AccountEvent::Answered, "s", accounts, 0, &host);
+            }
+            let states = here.states(now_us, "s", &host);
+            assert_eq!(states.has_answered(marks), known, "{case}");
+        }
+        let second = &accounts.marks[1];
+        here.note(AccountEvent::Answered, "s", accounts, 1, &host);
+        let states = here.states(begin + 1, "s", &host);
+        assert!(states.has_answered(second), "noted by this worker");
+    }
+
+    #[test]
+    fn it_stays_small() {
+        let host = FakeHost::of(&FakeProcess::start());
+        let recent = RecentStates::default();
+        for source in 0..3 * MOST {
+            recent.at(1, &source.to_string(), &host);
+            assert!(recent.0.borrow().len() <= MOST);
+        }
+    }
+}
