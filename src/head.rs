@@ -25,8 +25,8 @@ impl NameFilter {
         1_u64.rotate_left(u32::try_from(place).unwrap_or_default())
     }
 
-    fn insert(&mut self, name: &[u8]) {
-        self.0 |= Self::bit(name);
+    fn with(self, name: &[u8]) -> Self {
+        Self(self.0 | Self::bit(name))
     }
 
     /// Whether the name may be there; if not, it is not.
@@ -67,9 +67,7 @@ impl Head {
             fields,
             names: NameFilter::default(),
         };
-        let mut names = head.names;
-        head.names().for_each(|name| names.insert(name));
-        head.names = names;
+        head.names = head.names().fold(head.names, NameFilter::with);
         head
     }
 

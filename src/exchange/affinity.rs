@@ -26,6 +26,7 @@ pub(super) fn affinity(key: &str, head: &Head) -> u64 {
             Occurrence::Once(value) if !value.is_empty() => Some(value),
             _ => None,
         });
+    // SipHash with a fixed key: all workers and gateways of a release agree.
     let mut hasher = DefaultHasher::new();
     hasher.write(key.as_bytes());
     // No id holds this byte, so no id with a session is taken for another id with another one.

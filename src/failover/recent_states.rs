@@ -13,11 +13,11 @@ use crate::shared_data::{FRESH_US, SharedData};
 const MOST: usize = 512;
 
 /// When a source's states were read, in microseconds of the steady clock, and what they were.
-type Reading = (u64, Rc<States>);
+type StatesReading = (u64, Rc<States>);
 
 /// What was read in the last ten milliseconds, by the source's group.
 #[derive(Debug, Default)]
-pub(super) struct RecentStates(RefCell<HashMap<SmolStr, Reading>>);
+pub(super) struct RecentStates(RefCell<HashMap<SmolStr, StatesReading>>);
 
 impl RecentStates {
     /// What is known of a source's accounts, or was ten milliseconds before at the most.
