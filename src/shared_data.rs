@@ -6,6 +6,14 @@
 /// with less than a hundred requests a second reads for each of them.
 pub const FRESH_US: u64 = 10_000;
 
+/// Whether something that was read at one moment of the steady clock may be used at another.
+pub fn is_fresh(read_us: u64, now_us: u64) -> bool {
+    // A clock that was set back must not keep a reading for longer.
+    now_us
+        .checked_sub(read_us)
+        .is_some_and(|since| since < FRESH_US)
+}
+
 /// The key-value store that all VMs of one `vm_id` in an Envoy share.
 pub trait SharedData {
     /// The value and its version; no value where the name was never set, an empty one where it was

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::snapshot::{self, InForce};
-use crate::shared_data::{FRESH_US, SharedData};
+use crate::shared_data::{SharedData, is_fresh};
 
 /// What one VM knows of the published policy.
 #[derive(Debug, Default)]
@@ -21,11 +21,9 @@ impl SnapshotCache {
     /// The policy in effect at a moment of a steady clock, or ten milliseconds before it at the most. Where there is none
     /// yet, the generation is read each time.
     pub fn at(&mut self, now_us: u64, shared: &impl SharedData) -> Option<Rc<InForce>> {
-        // A clock that was set back must not keep a copy for longer.
-        let fresh = now_us
-            .checked_sub(self.read_us)
-            .is_some_and(|since| since < FRESH_US);
-        if fresh && let Some(in_force) = &self.in_force {
+        if is_fresh(self.read_us, now_us)
+            && let Some(in_force) = &self.in_force
+        {
             return Some(Rc::clone(in_force));
         }
         self.read_us = now_us;
@@ -67,6 +65,7 @@ impl SnapshotCache {
 mod tests {
     use super::*;
     use crate::config::Document;
+    use crate::shared_data::FRESH_US;
     use crate::shared_data::fake::FakeSharedData;
 
     fn publish(shared: &FakeSharedData, generation: u64, policy: &[u8]) {

@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 use smol_str::SmolStr;
 
 use super::states::{self, States};
-use crate::shared_data::{FRESH_US, SharedData};
+use crate::shared_data::{SharedData, is_fresh};
 
 /// How many sources are remembered at the most.
 const MOST: usize = 512;
@@ -26,10 +26,7 @@ impl RecentStates {
             return Rc::new(states::read(source, shared));
         };
         if let Some((read_us, states)) = sources.get(source)
-            // A clock that was set back must not keep a reading for longer.
-            && now_us
-                .checked_sub(*read_us)
-                .is_some_and(|since| since < FRESH_US)
+            && is_fresh(*read_us, now_us)
         {
             return Rc::clone(states);
         }
@@ -51,10 +48,12 @@ impl RecentStates {
 
 #[cfg(test)]
 mod tests {
+    use super::super::AccountEvent::{Answered, NotReady};
+    use super::super::Registry;
     use super::super::fixtures::source;
-    use super::super::{AccountEvent, Registry};
     use super::*;
     use crate::host::fake::{FakeHost, FakeProcess};
+    use crate::shared_data::FRESH_US;
 
     #[test]
     fn a_source_is_read_once_in_ten_milliseconds() {
@@ -65,28 +64,23 @@ mod tests {
         let accounts = source.accounts.as_deref().unwrap();
         let marks = &accounts.marks[0];
         let begin = 1_000_000;
-        // (case, whose note comes before, when it is read, whether the answer is known)
+        // (case, what another worker notes before, when it is read, whether the account is known to answer)
         let cases = [
             ("nothing is known", None, begin, false),
-            (
-                "noted by another worker",
-                Some(&elsewhere),
-                begin + FRESH_US - 1,
-                false,
-            ),
+            ("noted", Some(Answered), begin + FRESH_US - 1, false),
             ("ten milliseconds later", None, begin + FRESH_US, true),
-            ("a clock that was set back", None, begin, true),
+            ("a clock that was set back", Some(NotReady), begin, false),
         ];
-        for (case, noted_by, now_us, known) in cases {
+        for (case, event, now_us, known) in cases {
             process.steady_us.set(now_us);
-            if let Some(other) = noted_by {
-                other.note(AccountEvent::Answered, "s", accounts, 0, &host);
+            if let Some(event) = event {
+                elsewhere.note(event, "s", accounts, 0, &host);
             }
             let states = here.states(now_us, "s", &host);
             assert_eq!(states.has_answered(marks), known, "{case}");
         }
         let second = &accounts.marks[1];
-        here.note(AccountEvent::Answered, "s", accounts, 1, &host);
+        here.note(Answered, "s", accounts, 1, &host);
         let states = here.states(begin + 1, "s", &host);
         assert!(states.has_answered(second), "noted by this worker");
     }

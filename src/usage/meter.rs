@@ -1,14 +1,15 @@
 //! The meter: bytes of an answer in, what it used out.
 
+use core::fmt;
+
+use smol_str::SmolStr;
+
 use super::extractor::Extractor;
 use super::sse::EventReader;
 use super::table::{TextField, WireTable};
 use super::tally::UsageTally;
 use super::{Usage, chat, generate, images, messages, responses};
 use crate::text::is_whitespace;
-use core::fmt;
-
-use smol_str::SmolStr;
 
 /// The form of an answer, which its endpoint decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,7 @@
 //! The record that an exchange leaves, for every way to end.
 
+use smol_str::SmolStr;
+
 use super::*;
 use crate::ledger::{AttemptFailure, Attempts, Ending, FailedAttempt, UsageStatus};
 use crate::usage::Kind;
@@ -32,7 +34,6 @@ pub(super) enum ExchangeEvent<'a> {
 }
 
 use ExchangeEvent::{Answer as Head, Body, Chunk, End};
-use smol_str::SmolStr;
 
 const SENT: ExchangeEvent<'_> = Body(WHOLE, true);
 pub(super) const GOOD: ExchangeEvent<'_> = Head(200, UPSTREAM);
