@@ -18,6 +18,10 @@ use crate::protocol::EndpointSpec;
 use crate::reply::Rejection;
 use crate::usage::Wire;
 
+/// For how many bytes a body is held for the word that it streams, if it is too long to be held whole. Clients say it in front of
+/// the messages, or behind all of them, where holding it for longer would not find it either.
+const PACE_WINDOW: u64 = 64 * 1024;
+
 /// A request body being read.
 #[derive(Debug)]
 pub(super) struct RequestBody {
@@ -284,9 +288,10 @@ impl RequestBody {
     /// Whether the place for the usage option is still to come in a body that is held whole before its length is
     /// told: some upstreams take no body without a length.
     fn awaits_usage_place(&self) -> bool {
-        let fits = |length| length <= self.inspect_window;
         self.include_usage.is_wanted()
-            && self.content_length.is_some_and(fits)
+            && self
+                .content_length
+                .is_some_and(|length| self.fits_window(length))
             && self.scanner.stream() != Some(false)
             && !self.scanner.complete()
     }
@@ -301,10 +306,17 @@ impl RequestBody {
 
     /// Whether it is not known yet how soon the response must begin.
     fn awaits_pace(&self, route: &Route) -> bool {
+        let fits = |length| self.fits_window(length);
         route.source.alternatives().is_some()
             && !self.stream
+            && (self.seen < PACE_WINDOW || self.content_length.is_none_or(fits))
             && self.scanner.stream().is_none()
             && !self.scanner.complete()
+    }
+
+    /// Whether a body of this length is held whole if it must be.
+    fn fits_window(&self, length: u64) -> bool {
+        length <= self.inspect_window
     }
 
     /// Releases all that is held but what is `unfinished`.

@@ -527,3 +527,41 @@ fn how_long_an_account_may_take() {
     let limit = set(&edits, "x-envoy-upstream-rq-per-try-timeout-ms");
     assert_eq!(limit, Some("70000"));
 }
+
+/// A body is held for the word that it streams: whole if it fits into the window, or else its first 64 KiB.
+#[test]
+fn how_long_a_body_is_held_for_its_pace() {
+    const KIB: usize = 1024;
+    let mut document = document();
+    document["inspect_window"] = json!(256 * KIB);
+    document["max_body"] = json!(4 * KIB * KIB);
+    let (in_force, world) = setting_of(&document);
+    let long = Some(1024 * KIB);
+    let cases = [
+        ("long, little of it", long, 60 * KIB, false),
+        ("long, its beginning", long, 64 * KIB, true),
+        ("as long as the window", Some(256 * KIB), 255 * KIB, false),
+        ("longer by one byte", Some(256 * KIB + 1), 64 * KIB, true),
+        ("of no known length", None, 255 * KIB, false),
+        ("of no known length, the window", None, 256 * KIB, true),
+    ];
+    for (case, length, come, released) in cases {
+        let length = length.map(|length| format!("content-length: {length}"));
+        let mut headers = vec!["x-api-key: k-b-accounts", V];
+        headers.extend(length.as_deref());
+        let head = head("POST /v1/messages", &headers);
+        let mut exchange = Exchange::default();
+        exchange.on_request_head(&head, false, Some(&in_force), &world);
+        let mut bytes = br#"{"model":"claude-z-2","x":""#.to_vec();
+        bytes.resize(come, b'x');
+        let outcome = exchange.on_request_body(&bytes, false, &world);
+        match outcome {
+            Outcome::Continue(edits) if released => {
+                let limit = set(&edits, "x-envoy-upstream-rq-per-try-timeout-ms");
+                assert_eq!(limit, Some("70000"), "{case}");
+            }
+            Outcome::Pause if !released => {}
+            other => panic!("{case}: {other:?}"),
+        }
+    }
+}
