@@ -289,9 +289,7 @@ impl RequestBody {
     /// told: some upstreams take no body without a length.
     fn awaits_usage_place(&self) -> bool {
         self.include_usage.is_wanted()
-            && self
-                .content_length
-                .is_some_and(|length| self.fits_window(length))
+            && self.fits_window() == Some(true)
             && self.scanner.stream() != Some(false)
             && !self.scanner.complete()
     }
@@ -306,17 +304,17 @@ impl RequestBody {
 
     /// Whether it is not known yet how soon the response must begin.
     fn awaits_pace(&self, route: &Route) -> bool {
-        let fits = |length| self.fits_window(length);
         route.source.alternatives().is_some()
             && !self.stream
-            && (self.seen < PACE_WINDOW || self.content_length.is_none_or(fits))
+            && (self.seen < PACE_WINDOW || self.fits_window() != Some(false))
             && self.scanner.stream().is_none()
             && !self.scanner.complete()
     }
 
-    /// Whether a body of this length is held whole if it must be.
-    fn fits_window(&self, length: u64) -> bool {
-        length <= self.inspect_window
+    /// Whether the body can be held whole; `None` where its length is not known.
+    fn fits_window(&self) -> Option<bool> {
+        self.content_length
+            .map(|length| length <= self.inspect_window)
     }
 
     /// Releases all that is held but what is `unfinished`.
