@@ -211,7 +211,7 @@ def soak(seconds: float, seed: int, clients: int, run_dir: Path) -> int:
     credentials = run_dir / "credentials"
     for listed in ACCOUNTS.values():
         write_credentials(credentials, listed)
-    idle = ("idle_timeout: 600s # a stream may last", f"idle_timeout: {IDLE}s # a stream may last")
+    idle = (" idle_timeout: 600s", f" idle_timeout: {IDLE}s")  # of every route
     print(f"soak: {seconds:.0f} s, {clients} clients, --seed {seed}, in {run_dir}", flush=True)
     with stacks.Stack(
         run_dir, document=document(0), ledger=ledger, credentials=credentials, extra_substitutions=[idle]

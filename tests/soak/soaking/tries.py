@@ -10,8 +10,8 @@ from .documents import ACCOUNTS, source_of
 from .shapes import Plan
 from .sources import Entry
 
-#: Envoy's words for a connection that nobody took.
-REFUSED = "remote_connection_failure"
+#: Envoy's words for a connection that nobody took: of a try behind the account hop, and of a first one, sent directly.
+REFUSED = ("remote_connection_failure", "delayed connect error")
 #: Failures that the soak has no cause for.
 UNCAUSED = ("tls", "no_host", "no_time", "request")
 #: Those that are told by the account's answer.
@@ -33,7 +33,8 @@ def reached(line: Line) -> int:
 
 
 def _was_sent(failed: Mapping[str, Any]) -> bool:
-    return failed["kind"] not in ("no_credential", "no_host", "no_time") and REFUSED not in failed.get("reason", "")
+    reason = failed.get("reason", "")
+    return failed["kind"] not in ("no_credential", "no_host", "no_time") and not any(words in reason for words in REFUSED)
 
 
 def outcomes(line: Line) -> list[tuple[str, str]]:
