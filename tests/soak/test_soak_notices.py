@@ -258,6 +258,13 @@ def all_failed(case: TriedCase) -> None:
     )
 
 
+def refused(case: TriedCase) -> None:
+    """Nobody took the connection of the first try, which was sent directly. That balances."""
+    reason = "delayed connect error: Connection refused"
+    case.failed[0].update(kind="connection", status=0, reason=reason)
+    case.entries.pop(0)
+
+
 def all_failed_but_charged(case: TriedCase) -> None:
     all_failed(case)
     case.lines[0]["trilane.charge"] = TRIED["trilane.charge"]
@@ -425,7 +432,7 @@ def test_an_exchange_balances() -> None:
     assert Case().books().differences == []
 
 
-@pytest.mark.parametrize("change", (lambda case: None, all_failed), ids=("answered", "all failed"))
+@pytest.mark.parametrize("change", (lambda case: None, refused, all_failed), ids=("answered", "refused", "all failed"))
 def test_an_exchange_with_failed_tries_balances(change: Callable[[TriedCase], None]) -> None:
     case = TriedCase()
     change(case)
