@@ -366,13 +366,16 @@ soak: build programs envoy venv ## every ending at load for SOAK_SECONDS=300, th
 	$(call say,soak: $(SOAK_SECONDS) s)
 	@PYTHONPATH=envoy:tests/runner $(VENV)/bin/python tests/soak/soak.py --seconds '$(SOAK_SECONDS)'
 
-# Not part of `test`: figures are worth something on an idle machine only.
+# Not part of `test`: figures are worth something on an idle machine only. Where only some cases are wanted, only the gateway is.
 .PHONY: bench
-bench: build programs noop envoy venv bench-console ## what trilane costs, beside bare Envoy and Envoy's own AI filters; what the console bears (SHORT=1 BENCH_ARGS=--publish)
-	$(call say,the pure core)
-	@$(CARGO) bench $(LOCKED) --package trilane-micro --bench micro -- $(if $(SHORT),--test,--quiet)
+bench: build programs noop envoy venv $(if $(findstring --only,$(BENCH_ARGS)),,bench-console bench-core) ## what trilane costs, beside bare Envoy and Envoy's own AI filters; what the console bears (SHORT=1 BENCH_ARGS=--publish)
 	$(call say,the gateway$(if $(SHORT),: short form))
 	@PYTHONPATH=envoy:tests/runner $(VENV)/bin/python tests/bench/gateway/bench.py $(if $(SHORT),--short) $(BENCH_ARGS)
+
+.PHONY: bench-core
+bench-core: rust
+	$(call say,the pure core)
+	@$(CARGO) bench $(LOCKED) --package trilane-micro --bench micro -- $(if $(SHORT),--test,--quiet)
 
 # As fast as the command is built for tools: what the console and the database cost, not the last bit of the compiler's.
 .PHONY: bench-console

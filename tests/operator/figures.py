@@ -4,8 +4,8 @@
 
 A mark names a case, a contestant and a figure of it (`us`, `open_us` at half load, `ratio`, `to_plain` for the ratio to plain Envoy,
 `per_second`, `p50`, `added_p50`, `added_delay_p50`, `added_delay_p99`), or two contestants (`1k-first accounts minus trilane us`), or
-`row TABLE ROW COLUMN`. A table of a page between `<!-- bench table cases -->` (or `limits`) and `<!-- bench end -->` is
-written as a whole.
+`row TABLE ROW COLUMN`. A table of a page between `<!-- bench table cases -->` (or `limits`, `instructions`) and
+`<!-- bench end -->` is written as a whole.
 
 `python tests/operator/figures.py` writes every figure anew after `make bench BENCH_ARGS=--publish`; the operator tests compare.
 """
@@ -57,6 +57,16 @@ LIMITS = {
     "limits-key-budget": "a budget",
     "limits-key-all-of-these": "all of these",
     "limits-both-all": "all of these, and the same of its group",
+}
+#: The columns of the table of instructions; after the last one stands its ratio to the one before.
+COUNTED = {
+    "plain": "plain Envoy",
+    "bare": "bare Envoy",
+    "retrying": "bare, may retry",
+    "noop": "empty filter",
+    "floor": "host calls alone",
+    "trilane": "trilane",
+    "accounts": "trilane, two accounts",
 }
 
 
@@ -114,6 +124,14 @@ class Benchmarks:
             for contestant, title in LIMITS.items():
                 ratio = "1" if contestant == "limits-none" else self.ratio("limits", contestant)
                 yield f"| {title} | {self._median('limits', contestant, 'us'):.0f} | {ratio} |"
+        elif name == "instructions":
+            table = self._all["tables"][name]
+            yield f"| | {' | '.join(COUNTED.values())} | two accounts against one |"
+            yield "|---" * (len(COUNTED) + 2) + "|"
+            for row in table["rows"]:
+                counts = dict(zip(table["columns"], row))
+                thousands = " | ".join(f"{counts[each]:,.0f}".replace(",", " ") for each in COUNTED)
+                yield f"| {CASES[row[0]].replace(', model first', '')} | {thousands} | {counts['accounts'] / counts['trilane']:.2f} |"
         else:
             raise KeyError(name)
 

@@ -19,10 +19,11 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parents[2]))
+sys.path += [str(Path(__file__).resolve().parents[2]), str(Path(__file__).resolve().parents[1] / "instructions")]
 
 import costs
 import fetch
+import instructions
 import keys
 import keys_feed
 import limits_costs
@@ -39,10 +40,18 @@ from printed import lines
 #: What is measured, in this order. Each section asks the house for whom it needs (`House.lineup`, `contestant`, `make`),
 #: whether its cases are wanted (`House.wanted`), and leaves its figures in `House.results`: cases by way of
 #: `House.rounds`, anything else as a `Table` in `results.tables`.
-SECTIONS: list[Callable[[House], None]] = [time_to_ready.run, costs.run, keys.run, keys_feed.run, limits_costs.run, limits_kept.run]
+SECTIONS: list[Callable[[House], None]] = [
+    time_to_ready.run,
+    costs.run,
+    keys.run,
+    keys_feed.run,
+    limits_costs.run,
+    limits_kept.run,
+    instructions.run,
+]
 
 #: The cases whose figures are a table and no part of the chart: they may be measured and published by themselves.
-TABLES = {time_to_ready.NAME}
+TABLES = {time_to_ready.NAME, instructions.NAME}
 
 
 def measure(options: argparse.Namespace) -> Results:

@@ -11,6 +11,7 @@ import hashlib
 import json
 import re
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Optional
 
@@ -83,6 +84,8 @@ class Contestant(Stack):
     filter_file = WASM
     #: Whether Envoy writes the ledger to a file itself, as `make run LEDGER=file` does, instead of to its output.
     has_ledger_file = False
+    #: What runs Envoy, such as valgrind; nothing runs it as it is.
+    under: Sequence[str] = ()
 
     def __init__(self, name: str, title: str, run_dir: Path, mock: str, cores: Cores, keys: int, accounts: int = 0) -> None:
         """`keys` is how many keys it knows, `accounts` how many upstream accounts of the document it has."""
@@ -110,6 +113,9 @@ class Contestant(Stack):
     def configured(self, text: str) -> str:
         """What makes it this contestant."""
         return text
+
+    def envoy_command(self, *arguments: str) -> list[str]:
+        return [*self.under, *super().envoy_command(*arguments)]
 
     def _start_envoy(self) -> None:
         with pinned(self.cores.gateway):

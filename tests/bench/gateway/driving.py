@@ -32,6 +32,13 @@ class Call(NamedTuple):
     #: Further headers, each as `name: value`.
     headers: tuple[str, ...] = ()
 
+    def sent_headers(self) -> list[str]:
+        """All that a client sends but for those about the body, likewise. The key has `#` for the digits of its number."""
+        sent = [f"authorization: Bearer {self.key}", "user-agent: bench/1.0", "accept: */*", *self.headers]
+        if self.events is not None:
+            sent += [f"x-bench-events: {self.events}", f"x-bench-gap-us: {self.gap_us}"]
+        return sent
+
 
 class Driven(Protocol):
     """Whom load is put on: a gateway, or something of one."""
@@ -86,9 +93,8 @@ class Driver:
         to.check()
         command = [str(LOAD), "load", "--to", to.address, "--path", call.path, "--connections", str(connections)]
         command += ["--seconds", f"{seconds:.3f}", "--warmup", f"{warmup:.3f}", "--keys", str(to.keys)]
-        command += ["--expect", str(call.expect), "--header", f"authorization: Bearer {call.key}"]
-        command += ["--header", "user-agent: bench/1.0", "--header", "accept: */*"]
-        for header in call.headers:
+        command += ["--expect", str(call.expect)]
+        for header in call.sent_headers():
             command += ["--header", header]
         for status in call.also:
             command += ["--also", str(status)]
@@ -98,8 +104,7 @@ class Driver:
             body.write_bytes(call.body)
             command += ["--body", str(body)]
         if call.events is not None:
-            command += ["--events", str(call.events), "--header", f"x-bench-events: {call.events}"]
-            command += ["--header", f"x-bench-gap-us: {call.gap_us}"]
+            command += ["--events", str(call.events)]
         if rate is not None:
             command += ["--rate", f"{rate:.3f}"]
         with pinned(self.cores.load):

@@ -1,4 +1,4 @@
-"""The benchmark (`make bench`) in its short form: it works and every figure is there. No figure is judged."""
+"""The benchmark (`make bench`) in its short form: it works and every figure is there. No time is judged."""
 
 from __future__ import annotations
 
@@ -93,6 +93,12 @@ def test_every_figure_is_there_and_no_request_failed(out: Path) -> None:
     starts = results["tables"]["up"]["rows"]
     assert [start[0] for start in starts] == ["first", "again"]
     assert all(0 < quickest <= took <= slowest for _, took, quickest, slowest in starts), starts
+    counts = {row[0]: dict(zip(results["tables"]["instructions"]["columns"][1:], row[1:])) for row in results["tables"]["instructions"]["rows"]}
+    assert counts.keys() == {"1k-first", "100k-first", "1m-first", "sse-unpaced", "list", "rejected"}
+    for case, count in counts.items():
+        assert 0 < count["plain"] < count["bare"] < count["noop"] < count["floor"] < count["trilane"], f"{case}: {count}"
+        if case == "1m-first":
+            assert count["bare"] < count["retrying"] and count["trilane"] < count["accounts"], f"a body that is kept is free: {count}"
     assert re.fullmatch(r"Envoy \d+\.\d+\.\d+", results["about"]["envoy"]), results["about"]
 
 
