@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mutation import Mutation
+from mutation import Edit, Mutation
 
 _request = "src/failover/request.rs"
 _order = "src/failover/order.rs"
@@ -13,7 +13,7 @@ _several = "src/exchange/several_accounts.rs"
 _direct = "accounts/test_direct.py::"
 _aside = "accounts/test_set_aside.py::"
 
-_CREDENTIALS = ("{remove: authorization}", "{remove: x-api-key}", "{remove: x-goog-api-key}")
+_CREDENTIALS = ("authorization", "x-api-key", "x-goog-api-key")
 _PRIVATE = "{remove_on_match: {key_matcher: {prefix: x-envoy-, ignore_case: true}}}"
 
 FAILOVER: tuple[Mutation, ...] = (
@@ -73,15 +73,22 @@ FAILOVER: tuple[Mutation, ...] = (
         _attempt,
         "kind == AttemptFailure::Request\n            || next",
         "next",
-        ("accounts/test_not_again.py::test_faults_of_the_request",),
+        ("accounts/test_not_again.py::test_faults_of_the_request_behind_the_hop",),
     ),
     # ---- Whose credential, and by which way
     Mutation(
-        "the hop keeps the credential of the account before",
-        "envoy/envoy.yaml",
-        "".join(f"{' ' * 20}- {each}\n" for each in (*_CREDENTIALS, _PRIVATE)),
-        f"{' ' * 20}- {_PRIVATE}\n",
+        "an account gets the credential of the account before",
+        "control/src/render/account_cluster.rs",
+        "const NAMES: [&str; 6] = [\n" + "".join(f'{" " * 8}"{each}",\n' for each in _CREDENTIALS),
+        "const NAMES: [&str; 3] = [\n",
         (_direct + "test_a_direct_attempt_fails[429-chat]",),
+        (
+            Edit(
+                "envoy/envoy.yaml",
+                "".join(f"{' ' * 20}- {each}\n" for each in (*(f"{{remove: {each}}}" for each in _CREDENTIALS), _PRIVATE)),
+                f"{' ' * 20}- {_PRIVATE}\n",
+            ),
+        ),
     ),
     Mutation(
         "every attempt passes the hop",

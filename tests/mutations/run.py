@@ -3,10 +3,10 @@
 
     PYTHONPATH=envoy:tests/runner target/venv/bin/python tests/mutations/run.py [--only NAME] [--list] [--check]
 
-Each `Mutation` replaces one text of one file of the source. The filter is built of a copy of the tree, and the command
-where a mutation is the console's, in `target/mutations`, and the cases run there on a real Envoy; the tree itself is not touched. A text that is not found
-exactly once, a mutation that does not compile, and a case that passes without its check are errors. `make build
-programs envoy venv` must have run.
+Each `Mutation` replaces one text of one file of the source, or one in each of several. The filter is built of a copy of the
+tree, and the command where a mutation is the command's, in `target/mutations`, and the cases run there on a real Envoy; the
+tree itself is not touched. A text that is not found exactly once, a mutation that does not compile, and a case that does not
+run or passes without its check are errors. `make build programs envoy venv` must have run.
 """
 
 from __future__ import annotations
@@ -53,9 +53,10 @@ def problems(mutations: Iterable[Mutation] = MUTATIONS) -> list[str]:
     """The mutations whose text is not there exactly once, or whose cases are in no file."""
     found = []
     for mutation in mutations:
-        count = (ROOT / mutation.file).read_text(encoding="utf-8").count(mutation.old)
-        if count != 1:
-            found.append(f"{mutation.name}: its text stands {count} times in {mutation.file}")
+        for edit in mutation.edits:
+            count = (ROOT / edit.file).read_text(encoding="utf-8").count(edit.old)
+            if count != 1:
+                found.append(f"{mutation.name}: its text stands {count} times in {edit.file}")
         for case in mutation.cases:
             file, _, test = case.partition("::")
             text = (E2E / file).read_text(encoding="utf-8")
@@ -144,6 +145,9 @@ def judge_whole(became: dict[str, str], cases: Sequence[str]) -> None:
 
 def judge(became: dict[str, str], mutation: Mutation) -> None:
     """The check is out: each case must notice."""
+    broken = [f"{name}: {word}" for name, word in became.items() if word == "error"]
+    if broken:
+        raise Failed("these did not run:\n  " + "\n  ".join(broken))
     blind = [case for case in mutation.cases if "failed" not in of_case(became, case)]
     if blind:
         raise Failed("these do not notice:\n  " + "\n  ".join(blind))
@@ -151,14 +155,15 @@ def judge(became: dict[str, str], mutation: Mutation) -> None:
 
 def mutate(mutation: Mutation) -> None:
     """Tries one mutation in the copy, and takes it back."""
-    file = TREE / mutation.file
-    whole = file.read_text(encoding="utf-8")
-    file.write_text(whole.replace(mutation.old, mutation.new), encoding="utf-8")
+    whole = {edit.file: (TREE / edit.file).read_text(encoding="utf-8") for edit in mutation.edits}
     try:
+        for edit in mutation.edits:
+            (TREE / edit.file).write_text(whole[edit.file].replace(edit.old, edit.new), encoding="utf-8")
         build(mutation)
         judge(run(mutation.cases, mutation), mutation)
     finally:
-        file.write_text(whole, encoding="utf-8")
+        for name, text in whole.items():
+            (TREE / name).write_text(text, encoding="utf-8")
 
 
 def main() -> int:

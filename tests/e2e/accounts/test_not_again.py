@@ -44,6 +44,23 @@ def test_faults_of_the_request(accounts: Desk, pool: ThreadPoolExecutor) -> None
     assert not accounts.set_aside(), accounts.set_aside()
 
 
+def test_faults_of_the_request_behind_the_hop(accounts: Desk, pool: ThreadPoolExecutor) -> None:
+    """The account that is asked after another has failed finds the request at fault: nobody else is asked."""
+    with Failing() as failing:
+        # The first fails fewer times than would set it aside.
+        changes = {"a1": {"url": failing.url("refuses", "a1")}}
+        accounts.publish(document((1, 3), failover={"failures": 100}, changes=changes))
+        plan = list(itertools.product(STATUSES, OPERATIONS))
+        asking = [partial(accounts.ask, operation, sim={"status": status}) for status, operation in plan]
+        for (status, operation), asked in zip(plan, all_asked(accounts, pool, asking)):
+            where = f"{status}, {operation.name}"
+            assert asked.status == status and len(asked.tried) == 1, f"{where}: {asked} {asked.tried}"
+            assert f"asked for a {status}".encode() in asked.body, f"{where}: {asked}"
+            record = asked.record()
+            assert record["trilane.tries"] == 2 and record["trilane.account"] == asked.tried[0], f"{where}: {record}"
+            assert kinds(record) == [("a1", "connection")], f"{where}: {record}"
+
+
 @pytest.mark.parametrize("tiers", [(2, 2), (4,)], ids=["two tiers", "one tier"])
 def test_an_answer_that_breaks(accounts: Desk, pool: ThreadPoolExecutor, tiers: tuple[int, ...]) -> None:
     """After the head has gone to the client there is no second try; what nobody told by then is estimated."""
