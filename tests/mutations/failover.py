@@ -74,6 +74,7 @@ FAILOVER: tuple[Mutation, ...] = (
         "kind == AttemptFailure::Request\n            || next",
         "next",
         ("accounts/test_not_again.py::test_faults_of_the_request_behind_the_hop",),
+        (Edit("envoy/envoy.yaml", "retriable_status_codes: [401,", "retriable_status_codes: [400, 401,"),),
     ),
     # ---- Whose credential, and by which way
     Mutation(
