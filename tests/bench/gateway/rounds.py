@@ -21,6 +21,9 @@ PACED = 1.2
 WARM = 3.0
 #: How much of trilane's throughput the open loop asks of everybody.
 SHARE = 0.5
+#: Requests for each connection of the open loop before it counts, and requests that it counts at the least: the first ones on a
+#: new connection take many times as long, for they wait for the kernel to find memory, and p99 of few is the slowest of them.
+FIRST, LEAST = 2, 500
 #: How often a turn that was disturbed is run again, and how often in all: a noisy machine shall not double the time.
 REPEATS, REPEATS_IN_ALL = 2, 100
 #: How often the only pair of a short run is run again in which nobody could be compared.
@@ -96,6 +99,8 @@ class Rounds:
             # At least two whole streams, however short the run.
             least = 2 / rate + EVENTS * GAP_US / 1e6
             seconds, warmup = max(seconds, least if self.short else PACED), 0.0
+        elif not self.short:
+            seconds, warmup = max(seconds, LEAST / rate), max(warmup, FIRST * OPEN_CONNECTIONS / rate)
         self._turn(case, contestant, pair, connections=OPEN_CONNECTIONS, seconds=seconds, warmup=warmup, rate=rate)
 
     def _turn(self, case: Case, contestant: Driven, pair: int, **load: Any) -> dict[str, Any]:
