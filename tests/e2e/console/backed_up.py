@@ -105,7 +105,8 @@ class PostgresBackedUp(BackedUpDatabase):
 
     def back_up(self) -> None:
         # A role that the server of the restored database does not have.
-        self._sql("console", "CREATE ROLE reader")
+        if not self._sql("console", "SELECT 1 FROM pg_roles WHERE rolname = 'reader'"):
+            self._sql("console", "CREATE ROLE reader")
         self._sql("console", "GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
         super().back_up()
 
