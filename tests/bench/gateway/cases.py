@@ -97,6 +97,11 @@ def retry_cases() -> list[Case]:
     ]
 
 
+def ejected_case() -> Case:
+    """The smallest request, while the account that would be asked first is ejected."""
+    return Case("ejected", "1 KB, model first, the first of two accounts ejected", Call(CHAT, chat(1024, model_first=True)), 16)
+
+
 def credential_case() -> Case:
     """The smallest request, with and without the credential that everybody puts in."""
     return Case("credential", "1 KB, model first, with and without the source's credential", Call(CHAT, chat(1024, model_first=True)), 16)

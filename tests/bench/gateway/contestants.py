@@ -44,6 +44,8 @@ NOOP_WASM = TARGET / "wasm32-wasip1" / "release" / "trilane_noop.wasm"
 #: Digits of a key's number. The load generator fills them in where its header has as many `#`.
 DIGITS = 9
 WRONG_KEY = "bench-wrong"
+#: A port of this machine where nobody listens (RFC 1078, long gone).
+NOBODY = 1
 #: The file that holds the source's credential, where there are accounts.
 CREDENTIAL = "source_key"
 
@@ -55,8 +57,9 @@ def key(number: int) -> str:
     return f"bench-{number:0{DIGITS}}"
 
 
-def document(keys: int, accounts: int = 0) -> bytes:
-    """The sample document with these keys instead of its own, and for their group as many accounts or a cluster by hand."""
+def document(keys: int, accounts: int = 0, *, first_is_away: bool = False) -> bytes:
+    """The sample document with these keys instead of its own, and for their group as many accounts or a cluster by hand. Where the first
+    account is away, nobody listens at its address, and the others are asked after it."""
     base = json.loads(SAMPLE_DOCUMENT.read_bytes())
     for group in base["groups"]:
         if group.pop("accounts", None):
@@ -68,6 +71,11 @@ def document(keys: int, accounts: int = 0) -> bytes:
                 {"id": f"account-{number}", "url": f"http://upstream:{SOURCES[CLUSTER]}", "credential": CREDENTIAL}
                 for number in range(accounts)
             ]
+            if first_is_away:
+                first, *others = group["accounts"]
+                first["url"] = f"http://127.0.0.1:{NOBODY}"
+                for other in others:
+                    other["priority"] = 1
     base["keys"] = [
         {"id": f"k{number}", "sha256": hashlib.sha256(key(number).encode()).hexdigest(), "group": GROUP}
         for number in range(keys)
@@ -84,6 +92,8 @@ class Contestant(Stack):
     filter_file = WASM
     #: Whether Envoy writes the ledger to a file itself, as `make run LEDGER=file` does, instead of to its output.
     has_ledger_file = False
+    #: Whether the first of its accounts cannot be reached.
+    first_is_away = False
     #: What runs Envoy, such as valgrind; nothing runs it as it is.
     under: Sequence[str] = ()
 
@@ -91,7 +101,7 @@ class Contestant(Stack):
         """`keys` is how many keys it knows, `accounts` how many upstream accounts of the document it has."""
         super().__init__(
             run_dir / name,
-            document=document(keys, accounts),
+            document=document(keys, accounts, first_is_away=self.first_is_away),
             upstream=mock,
             concurrency=1,
             envoy_log_level="error",
@@ -188,6 +198,12 @@ class Accounts(Trilane):
         self.credentials_dir.mkdir(parents=True, exist_ok=True)
         (self.credentials_dir / CREDENTIAL).write_text("the-key-of-the-source")
         super().prepare()
+
+
+class Ejected(Accounts):
+    """The same where the account that comes first cannot be reached, so that it is ejected nearly always."""
+
+    first_is_away = True
 
 
 class Bare(Contestant):
@@ -360,6 +376,7 @@ KINDS: dict[str, tuple[type[Contestant], str]] = {
     "floor": (Floor, "trilane's host calls alone"),
     "trilane": (Trilane, "trilane"),
     "accounts": (Accounts, "trilane, two accounts"),
+    "ejected": (Ejected, "trilane, the first of two accounts ejected"),
     "native": (Native, "Envoy's AI filters"),
     "bare-file": (BareToFile, "bare Envoy, log to a file"),
     "trilane-file": (TrilaneToFile, "trilane, ledger to a file"),
@@ -376,4 +393,4 @@ def contestant(kind: str, run_dir: Path, mock: str, cores: Cores, answers: dict[
         name, title = f"{kind}-{keys}", title + ", " + f"{keys:,}".replace(",", " ") + " keys"
     if issubclass(made, Bare):
         return made(name, title, run_dir, mock, cores, keys, answers=answers)
-    return made(name, title, run_dir, mock, cores, keys, accounts=2 if made is Accounts else 0)
+    return made(name, title, run_dir, mock, cores, keys, accounts=2 if issubclass(made, Accounts) else 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cases import all_cases, credential_case, ledger_file_case, retry_cases
+from cases import all_cases, credential_case, ejected_case, ledger_file_case, retry_cases
 from house import House
 
 
@@ -29,6 +29,12 @@ def run(house: House) -> None:
         for case in retried:
             house.rounds.case(case, [bare, retrying], "bare")
         house.stop(retrying)
+    case = ejected_case()
+    if house.wanted(case.name):
+        bare, accounts, ejected = (house.contestant(name) for name in ("bare", "accounts", "ejected"))
+        house.rounds.warm([case], [accounts, ejected])
+        house.rounds.case(case, [bare, accounts, ejected], "accounts")
+        house.stop(ejected)
     case = credential_case()
     if house.wanted(case.name):
         without, bare = house.contestant("uncredentialed"), house.contestant("bare")

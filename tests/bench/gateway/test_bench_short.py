@@ -21,6 +21,8 @@ FED = {"fed-10", "fed-20000"}
 CROWD = {"trilane", "native", "trilane-10000", "native-10000"}
 #: By whom the credential is put in, and by whom not.
 CREDENTIAL = {"uncredentialed", "bare"}
+#: Two accounts, and two of which one cannot be reached.
+EJECTED = {"bare", "accounts", "ejected"}
 #: Who may send a body again, and who not.
 RETRYING = {"bare", "retrying"}
 #: Who writes the ledger to a file, and plain Envoy.
@@ -41,6 +43,7 @@ CASES = {
     "rejected-body": (EVERYBODY, CLOSED),
     "ledger-file": (LEDGER_FILE, CLOSED | OPEN),
     **{f"retry-{size}": (RETRYING, CLOSED) for size in ("1k", "100k", "1m")},
+    "ejected": (EJECTED, CLOSED),
     "credential": (CREDENTIAL, CLOSED),
     "keys": (CROWD, CLOSED | OPEN),
     "keys_feed": (FED, CLOSED),
@@ -89,7 +92,7 @@ def test_every_figure_is_there_and_no_request_failed(out: Path) -> None:
             turns += ("busy" in row) + bool({"p50_us", "delay_p50_us"} & row.keys())
     assert results["noise"]["turns"] >= turns, "every turn is watched"
     assert "p50_us" in results["cases"]["1k-first"]["contestants"]["bare"], "which can do half of what trilane does"
-    assert results["resident_bytes"].keys() == EVERYBODY | RETRYING | CREDENTIAL | LEDGER_FILE | CROWD | FED
+    assert results["resident_bytes"].keys() == EVERYBODY | EJECTED | RETRYING | CREDENTIAL | LEDGER_FILE | CROWD | FED
     assert [row[0] for row in results["tables"]["keys_feed"]["rows"]] == [10, 20_000]
     (reading,) = results["tables"]["keys_reading"]["rows"]
     assert reading[0] == 20_000 and reading[1] > 0, reading
