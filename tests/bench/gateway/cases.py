@@ -21,6 +21,8 @@ GAP_US = 2000
 #: Paced streams begun in a second: some eight at a time, and never in step, whose events would wait for each other.
 STREAMS = 19.0
 
+#: The smallest request that is forwarded.
+_SMALLEST = Call(CHAT, chat(1024, model_first=True))
 _SIZES = (("1k", "1 KB", 1024, 16), ("100k", "100 KB", 100 * 1024, 8), ("1m", "1 MB", 1024 * 1024, 4))
 
 
@@ -52,7 +54,7 @@ def all_cases() -> list[Case]:
             cases.append(Case(f"{name}-{place}", f"{title}, model {place}", Call(CHAT, body), connections, latency=True))
     asked = chat(1024, model_first=True, stream=True)
     cases += [
-        Case("vendors-headers", "1 KB, the answer with a vendor's 25 headers", Call(CHAT, chat(1024, model_first=True), headers=(VENDORS_HEADERS,)), 16),
+        Case("vendors-headers", "1 KB, the answer with a vendor's 25 headers", _SMALLEST._replace(headers=(VENDORS_HEADERS,)), 16),
         Case("agent", "64 KB of an agent: 18 tools, calls, results", Call(CHAT, agent(64 * 1024)), 8),
         Case("languages", "30 KB of Chinese, Japanese, Korean, Russian", Call(CHAT, languages(32 * 1024)), 8),
         Case("escapes", "30 KB of the same in escapes", Call(CHAT, languages(32 * 1024, escaped=True)), 8),
@@ -80,12 +82,12 @@ def all_cases() -> list[Case]:
 
 def keys_case() -> Case:
     """The smallest request, a different key each time; for contestants with many keys."""
-    return Case("keys", "1 KB, model first, by number of keys", Call(CHAT, chat(1024, model_first=True)), 16, latency=True)
+    return Case("keys", "1 KB, model first, by number of keys", _SMALLEST, 16, latency=True)
 
 
 def ledger_file_case() -> Case:
     """As somebody measures who has just installed it: more connections, an ordinary answer, the ledger on disk."""
-    call = Call(CHAT, chat(1024, model_first=True), headers=(ANSWER_BYTES.format(800),))
+    call = _SMALLEST._replace(headers=(ANSWER_BYTES.format(800),))
     return Case("ledger-file", "1 KB over 32 connections, an answer of 0.8 KB, ledger to a file", call, 32, latency=True)
 
 
@@ -99,9 +101,9 @@ def retry_cases() -> list[Case]:
 
 def ejected_case() -> Case:
     """The smallest request, while the account that would be asked first is ejected."""
-    return Case("ejected", "1 KB, model first, the first of two accounts ejected", Call(CHAT, chat(1024, model_first=True)), 16)
+    return Case("ejected", "1 KB, model first, the first of two accounts ejected", _SMALLEST, 16)
 
 
 def credential_case() -> Case:
     """The smallest request, with and without the credential that everybody puts in."""
-    return Case("credential", "1 KB, model first, with and without the source's credential", Call(CHAT, chat(1024, model_first=True)), 16)
+    return Case("credential", "1 KB, model first, with and without the source's credential", _SMALLEST, 16)
