@@ -22,7 +22,7 @@ WARM = 3.0
 #: How much of trilane's throughput the open loop asks of everybody.
 SHARE = 0.5
 #: Requests for each connection of the open loop before it counts, and requests that it counts at the least: the first ones on a
-#: new connection take many times as long, for they wait for the kernel to find memory, and p99 of few is the slowest of them.
+#: new connection take many times as long, and p99 of few is the slowest of them.
 FIRST, LEAST = 2, 500
 #: How often a turn that was disturbed is run again, and how often in all: a noisy machine shall not double the time.
 REPEATS, REPEATS_IN_ALL = 2, 100
