@@ -114,6 +114,7 @@ impl RecordBuilder {
     /// The record.
     pub(super) fn build(mut self, stream: &impl StreamEnd, clock: &impl Clock) -> Record {
         let mut reading = self.result.reading();
+        reading.count_unnamed_output(self.output_cap());
         let ending = self.ending(&reading, stream);
         let status = self.status(ending, &reading);
         let estimated = self.estimate(ending, status, &mut reading, clock);
@@ -218,6 +219,13 @@ impl RecordBuilder {
     fn protocol(&self) -> Option<Protocol> {
         let caller = self.caller.as_ref();
         caller.map_or_else(|| self.line.protocol(), |caller| Some(caller.protocol))
+    }
+
+    /// The most tokens that the request allows to write.
+    fn output_cap(&self) -> Option<u64> {
+        let body = &self.upstream.as_ref()?.body;
+        let each = body.scanner().output_cap()?;
+        Some(each.saturating_mul(body.candidates()))
     }
 
     /// The operation that is metered.

@@ -135,6 +135,8 @@ impl UpstreamResult {
         if !response.is_success() {
             reading.usage = None;
             reading.reported.clear();
+            reading.doubt = None;
+            reading.reported_cost = None;
         }
         reading
     }

@@ -146,6 +146,11 @@ impl Record {
         }
         members.estimated(self.estimated);
         members.reported(&reading.reported);
+        members.text_if(name!("trilane.usage.doubt"), reading.doubt.as_deref());
+        members.text_if(
+            name!("trilane.usage.reported_cost"),
+            reading.reported_cost.as_deref(),
+        );
         if let Some(charge) = &self.charge {
             members.shown(name!("trilane.charge"), charge);
             members.text_if(name!("trilane.currency"), self.currency.as_deref());

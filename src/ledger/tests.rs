@@ -287,6 +287,8 @@ fn what_is_there_only_now_and_then() {
     record.reading.usage = Some(usage);
     record.status = UsageStatus::Estimated;
     record.reading.speed = Some("fast".into());
+    record.reading.doubt = Some("total_tokens is more than its parts".to_owned());
+    record.reading.reported_cost = Some("0.0123".to_owned());
     record.uncovered.insert(Gap::Tier);
     record.uncovered.insert(Gap::Image);
     record.estimated = Estimated {
@@ -311,6 +313,11 @@ fn what_is_there_only_now_and_then() {
     }
     assert_eq!(line["trilane.usage.status"], "estimated");
     assert_eq!(line["trilane.speed"], "fast");
+    assert_eq!(
+        line["trilane.usage.doubt"],
+        "total_tokens is more than its parts"
+    );
+    assert_eq!(line["trilane.usage.reported_cost"], "0.0123");
     assert_eq!(line["trilane.uncovered"], json!(["tier", "image"]));
 }
 

@@ -57,6 +57,7 @@ struct ExchangeSeries {
     estimated_charge: BatchedCounter,
     uncovered: [BatchedCounter; Gap::ALL.len()],
     unread: BatchedCounter,
+    doubts: BatchedCounter,
     first_token: Metric,
     per_token: Metric,
 }
@@ -204,6 +205,12 @@ impl ExchangeSeries {
             Some(&mut self.unread),
             &|| plain("unread_answers_total"),
             unread,
+        );
+        let doubts = u64::from(record.reading.doubt.is_some());
+        count(
+            Some(&mut self.doubts),
+            &|| plain("usage_doubts_total"),
+            doubts,
         );
         if let Some(time) = record.first_token_us() {
             self.first_token

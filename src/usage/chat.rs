@@ -1,23 +1,29 @@
 //! Chat Completions: what stands where, and what it means.
 //!
-//! Every chunk of a stream may carry a `usage`; the last one that does speaks for the whole answer.
-//! `prompt_tokens` contains the cached, audio and image tokens, `completion_tokens` the reasoning, audio and images.
+//! Every chunk of a stream may carry a `usage`, beside its choices, in one of them (Kimi) or in `x_groq` (Groq); it speaks
+//! for the whole answer. `prompt_tokens` contains the cached, audio and image tokens, `completion_tokens` the reasoning,
+//! audio and images, unless the total says otherwise. Many vendors speak this protocol, some with names of their own:
+//! docs/vendors.md has the page for each of them.
 //!
 //! What the model wrote stands in the `delta` of a chunk and in the `message` of a document. Some upstreams repeat in the
 //! `message` of each chunk all that was written so far: that counts for nothing.
 
+use super::Call;
+use super::doubt::Terms;
 use super::numbers::Slot;
 use super::responses::{
-    self, CACHE_WRITE, CACHED, INPUT, INPUT_AUDIO, INPUT_IMAGE, OUTPUT, OUTPUT_AUDIO, OUTPUT_IMAGE,
-    REASONING, TOTAL,
+    self, CACHE_WRITE, CACHED, CREATION, CREATION_1H, CREATION_5M, HITS, INPUT, INPUT_AUDIO,
+    INPUT_IMAGE, MISSES, OUTPUT, OUTPUT_AUDIO, OUTPUT_IMAGE, REASONING, TICKS, TOP_CACHED,
+    TOP_CREATION, TOP_READ, TOP_REASONING, TOTAL,
 };
 use super::table::{
-    ERROR, Ends, EventClass, Generated, Marker, Merge, Node, NodeMember, TextField, WireTable,
-    array, number, object, root, text,
+    COST, ERROR, Ends, EventClass, Generated, Marker, Merge, Node, NodeMember, TextField,
+    WireTable, array, number, object, root, text,
 };
 
 const ACCEPTED: Slot = 10;
 const REJECTED: Slot = 11;
+const SEARCHES: Slot = 12;
 
 pub(super) static TABLE: WireTable = WireTable {
     document: root(DOCUMENT, &DOCUMENT_ELEMENT),
@@ -35,12 +41,39 @@ pub(super) static TABLE: WireTable = WireTable {
         "total_tokens",
         "completion_tokens_details.accepted_prediction_tokens",
         "completion_tokens_details.rejected_prediction_tokens",
+        "server_tool_use.web_search_requests",
+        "",
+        "",
+        "",
+        "cost_in_usd_ticks",
+        "",
+        "",
+        "",
+        "",
+        "prompt_cache_hit_tokens",
+        "prompt_cache_miss_tokens",
+        "cached_tokens",
+        "cache_read_input_tokens",
+        "prompt_tokens_details.cache_creation_input_tokens",
+        "cache_creation_input_tokens",
+        "prompt_tokens_details.cache_creation.ephemeral_5m_input_tokens",
+        "prompt_tokens_details.cache_creation.ephemeral_1h_input_tokens",
+        "reasoning_tokens",
     ],
     merge: Merge::Replace,
     beside: 0,
     event_of: |_| Some(EventClass::Plain),
     ends: Ends::Word,
-    calls: &[],
+    calls: &[(Call::WebSearch, SEARCHES)],
+    roles: responses::ROLES,
+    terms: Terms {
+        input: "prompt_tokens",
+        output: "completion_tokens",
+        total: "total_tokens",
+        cached: "cached_tokens",
+        written: "cache_write_tokens",
+        reasoning: "reasoning_tokens",
+    },
     usage: responses::usage,
 };
 
@@ -50,12 +83,13 @@ const EVENT_ELEMENT: Node = object(EVENT).marked(Marker::Element);
 const DOCUMENT: &[NodeMember] = &members(&MESSAGE_CHOICE);
 const EVENT: &[NodeMember] = &members(&DELTA_CHOICE);
 
-const fn members(choice: &'static Node) -> [NodeMember; 6] {
+const fn members(choice: &'static Node) -> [NodeMember; 7] {
     [
         ("id", text(TextField::Id)),
         ("model", text(TextField::Model)),
         ("choices", array(choice)),
-        ("usage", object(USAGE).marked(Marker::Usage)),
+        ("usage", USAGE),
+        ("x_groq", object(&[("usage", USAGE)])),
         ("service_tier", text(TextField::Tier)),
         ("error", ERROR),
     ]
@@ -64,11 +98,13 @@ const fn members(choice: &'static Node) -> [NodeMember; 6] {
 const MESSAGE_CHOICE: Node = object(&[
     ("message", object(WRITTEN)),
     ("finish_reason", text(TextField::Finish)),
+    ("usage", USAGE),
 ]);
 
 const DELTA_CHOICE: Node = object(&[
     ("delta", object(WRITTEN)),
     ("finish_reason", text(TextField::Finish)),
+    ("usage", USAGE),
 ]);
 
 /// What the model writes: some upstreams have `content` in parts, and the reasoning under a name of their own.
@@ -99,17 +135,46 @@ const FUNCTION: &[NodeMember] = &[
     ("input", Node::TEXT),
 ];
 
-const USAGE: &[NodeMember] = &[
+const USAGE: Node = object(&[
     ("prompt_tokens", number(INPUT)),
     ("completion_tokens", number(OUTPUT)),
     ("total_tokens", number(TOTAL)),
     ("prompt_tokens_details", object(PROMPT_DETAILS)),
     ("completion_tokens_details", object(COMPLETION_DETAILS)),
-];
+    ("cached_tokens", number(TOP_CACHED)),
+    ("prompt_cache_hit_tokens", number(HITS)),
+    ("prompt_cache_miss_tokens", number(MISSES)),
+    ("cache_read_input_tokens", number(TOP_READ)),
+    ("cache_creation_input_tokens", number(TOP_CREATION)),
+    ("reasoning_tokens", number(TOP_REASONING)),
+    (
+        "server_tool_use",
+        object(&[("web_search_requests", number(SEARCHES))]),
+    ),
+    ("extra_properties", responses::VERTEX),
+    ("cost_in_usd_ticks", number(TICKS)),
+    (
+        "cost",
+        // Perplexity tells its parts beside the sum.
+        Node {
+            number: Some(COST),
+            ..object(&[("total_cost", number(COST))])
+        },
+    ),
+])
+.marked(Marker::Usage);
 
 const PROMPT_DETAILS: &[NodeMember] = &[
     ("cached_tokens", number(CACHED)),
     ("cache_write_tokens", number(CACHE_WRITE)),
+    ("cache_creation_input_tokens", number(CREATION)),
+    (
+        "cache_creation",
+        object(&[
+            ("ephemeral_5m_input_tokens", number(CREATION_5M)),
+            ("ephemeral_1h_input_tokens", number(CREATION_1H)),
+        ]),
+    ),
     ("audio_tokens", number(INPUT_AUDIO)),
     ("image_tokens", number(INPUT_IMAGE)),
 ];

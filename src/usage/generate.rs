@@ -5,20 +5,26 @@
 //! `candidatesTokenCount` does not contain the thoughts. Lists tell what a total is made up of: of those, audio and images
 //! have prices of their own; text, video and documents have not.
 //!
+//! The total has all of that; output of it that is in none of these is charged as output, which the vendor's page says thoughts
+//! are. It also tells where another vendor of this protocol counts the thoughts among the candidates.
+//!
 //! `groundingMetadata` lists the searches that were made; a later one repeats those before.
 
-use super::numbers::{Numbers, Slot, split};
+use super::doubt::{Doubt, Doubts, Terms};
+use super::merge::Roles;
+use super::numbers::{Numbers, Slot, bit};
 use super::table::{
-    Ends, EventClass, Marker, Merge, Modalities, Node, NodeMember, TextField, WireTable, array,
-    number, object, root, text,
+    Counted, Ends, EventClass, Marker, Merge, Modalities, Node, NodeMember, TextField, WireTable,
+    array, number, object, root, text,
 };
-use super::{Kind, Usage};
+use super::witness::{Claims, REASONING, TOOL_USE as TOOL_USE_PART};
 
 const PROMPT: Slot = 0;
 const CACHED: Slot = 1;
 const TOOL_USE: Slot = 2;
 const CANDIDATES: Slot = 3;
 const THOUGHTS: Slot = 4;
+const TOTAL: Slot = 5;
 const PROMPT_AUDIO: Slot = 6;
 const PROMPT_IMAGE: Slot = 7;
 const CACHED_AUDIO: Slot = 8;
@@ -50,6 +56,23 @@ pub(super) static TABLE: WireTable = WireTable {
     event_of: |_| Some(EventClass::Plain),
     ends: Ends::Reason,
     calls: &[],
+    roles: Roles {
+        input: bit(PROMPT),
+        output: bit(CANDIDATES) | bit(THOUGHTS),
+        total: Some(TOTAL),
+        unnamed_output: true,
+        moves: &[bit(CANDIDATES) | bit(THOUGHTS)],
+        lists: 0x3F << PROMPT_AUDIO,
+        scratch: bit(ENTRY),
+    },
+    terms: Terms {
+        input: "promptTokenCount",
+        output: "candidatesTokenCount",
+        total: "totalTokenCount",
+        cached: "cachedContentTokenCount",
+        written: "",
+        reasoning: "thoughtsTokenCount",
+    },
     usage,
 };
 
@@ -102,7 +125,7 @@ const USAGE: &[NodeMember] = &[
     ("toolUsePromptTokenCount", number(TOOL_USE)),
     ("candidatesTokenCount", number(CANDIDATES)),
     ("thoughtsTokenCount", number(THOUGHTS)),
-    ("totalTokenCount", number(5)),
+    ("totalTokenCount", number(TOTAL)),
     ("promptTokensDetails", details(&PROMPT_DETAIL, PROMPT_PARTS)),
     ("cacheTokensDetails", details(&CACHED_DETAIL, CACHED_PARTS)),
     (
@@ -146,26 +169,35 @@ const DETAIL: &[NodeMember] = &[
 /// Its `code` is an HTTP status; the word for it is in `status`.
 const ERROR: Node = object(&[("status", text(TextField::ErrorType))]).marked(Marker::Error);
 
-fn usage(numbers: &Numbers) -> Option<Usage> {
+fn usage(numbers: &Numbers) -> Counted {
     let known = numbers.any(&[PROMPT, CACHED, TOOL_USE, CANDIDATES, THOUGHTS]);
-    let mut usage = Usage::default();
-    // What came from the cache is among the parts of the prompt.
-    let fresh = |all, cached| numbers.or_zero(all).saturating_sub(numbers.or_zero(cached));
-    let parts = [
-        numbers.or_zero(CACHED),
-        fresh(PROMPT_AUDIO, CACHED_AUDIO),
-        fresh(PROMPT_IMAGE, CACHED_IMAGE),
-    ];
-    let (input, [cached, audio, image]) = split(numbers.get(PROMPT), parts);
-    usage.set(Kind::Input, input);
-    usage.set(Kind::CacheRead, cached);
-    usage.set(Kind::InputAudio, audio);
-    usage.set(Kind::InputImage, image);
-    usage.set(Kind::ToolUse, numbers.or_zero(TOOL_USE));
-    let (output, [audio, image]) = numbers.split(CANDIDATES, [CANDIDATES_AUDIO, CANDIDATES_IMAGE]);
-    usage.set(Kind::Output, output);
-    usage.set(Kind::OutputAudio, audio);
-    usage.set(Kind::OutputImage, image);
-    usage.set(Kind::Reasoning, numbers.or_zero(THOUGHTS));
-    known.then_some(usage)
+    let of = |slots: [Slot; 2]| slots.map(|slot| numbers.or_zero(slot));
+    let [all_audio, all_image] = of([PROMPT_AUDIO, PROMPT_IMAGE]);
+    let [cached_audio, cached_image] = of([CACHED_AUDIO, CACHED_IMAGE]);
+    let sides = Claims {
+        input: numbers.get(PROMPT),
+        output: numbers.get(CANDIDATES),
+        total: numbers.get(TOTAL),
+        cached: numbers.or_zero(CACHED),
+        written: [0; 2],
+        tool_use: numbers.or_zero(TOOL_USE),
+        reasoning: numbers.or_zero(THOUGHTS),
+        // What came from the cache is among the parts of the prompt.
+        input_media: [
+            all_audio.saturating_sub(cached_audio),
+            all_image.saturating_sub(cached_image),
+        ],
+        output_media: of([CANDIDATES_AUDIO, CANDIDATES_IMAGE]),
+        beside: TOOL_USE_PART | REASONING,
+    }
+    .read();
+    let mut doubts = Doubts::default();
+    let over = |all, cached| all > 0 && cached > all;
+    let over = over(all_audio, cached_audio) || over(all_image, cached_image);
+    doubts.add_if(over, Doubt::InputMedia);
+    Counted {
+        usage: known.then(|| sides.usage()),
+        unnamed: sides.unnamed,
+        doubts: sides.doubts.all(doubts),
+    }
 }

@@ -1,7 +1,7 @@
 //! Messages: what stands where, and what it means.
 //!
 //! A stream begins with the usage so far, its input exact, its output a placeholder; later events carry
-//! it again, each field cumulative and standing for the one before. `input_tokens` contains neither what
+//! it again, each field cumulative and standing for the one before, but for zeros of servers that count once. `input_tokens` contains neither what
 //! was read from the cache nor what was written to it; `output_tokens` contains the thinking.
 //!
 //! `usage.iterations` lists the model calls behind one answer; a later list stands for the one before. Those of type
@@ -13,11 +13,14 @@
 //! What the model wrote stands in the `delta` of `content_block_delta`, in the few blocks that do not begin empty, and in the
 //! `content` of a document.
 
+use super::doubt::{Doubt, Doubts, Terms};
+use super::merge::Roles;
 use super::model_sums::SUMS as ENTRY_SUMS;
-use super::numbers::{Numbers, Slot};
+use super::numbers::{Numbers, Slot, bit};
+use super::responses::by_time;
 use super::table::{
-    ERROR, Ends, EventClass, Marker, Merge, Node, NodeMember, TextField, WireTable, array, number,
-    object, root, text,
+    COST, Counted, ERROR, Ends, EventClass, Marker, Merge, Node, NodeMember, TextField, WireTable,
+    array, number, object, root, text,
 };
 use super::{Call, Kind, Usage};
 
@@ -38,6 +41,7 @@ const CACHE_READ: Slot = 2;
 const CACHE_WRITE: Slot = 3;
 const CACHE_WRITE_5M: Slot = 4;
 const CACHE_WRITE_1H: Slot = 5;
+const MOVES_OF_INPUT: u32 = bit(INPUT) | bit(CACHE_READ) | bit(CACHE_WRITE);
 const COMMON: core::ops::RangeInclusive<Slot> = INPUT..=CACHE_WRITE_1H;
 
 pub(super) static TABLE: WireTable = WireTable {
@@ -74,6 +78,23 @@ pub(super) static TABLE: WireTable = WireTable {
         (Call::WebSearch, SEARCHES),
         (Call::CodeExecution, EXECUTIONS),
     ],
+    roles: Roles {
+        input: MOVES_OF_INPUT,
+        output: bit(OUTPUT),
+        total: None,
+        unnamed_output: false,
+        moves: &[MOVES_OF_INPUT, bit(CACHE_WRITE_5M) | bit(CACHE_WRITE_1H)],
+        lists: 0x3F << COMPACTION,
+        scratch: 0x3F << ENTRY,
+    },
+    terms: Terms {
+        input: "input_tokens",
+        output: "output_tokens",
+        total: "",
+        cached: "cache_read_input_tokens",
+        written: "cache_creation_input_tokens",
+        reasoning: "",
+    },
     usage,
 };
 
@@ -143,6 +164,7 @@ const USAGE: &[NodeMember] = &[
     ("service_tier", text(TextField::Tier)),
     ("speed", text(TextField::Speed)),
     ("iterations", array(&ITERATION).marked(Marker::Iterations)),
+    ("cost", number(COST)),
 ];
 
 const ITERATION: Node = object(&[
@@ -165,13 +187,14 @@ const ITERATION: Node = object(&[
 /// An `iterations` array begins: it stands for the one before.
 pub(super) fn begin_iterations(numbers: &mut Numbers) {
     for slot in COMMON {
-        numbers.set(COMPACTION.saturating_add(slot), 0);
+        numbers.forget(COMPACTION.saturating_add(slot));
     }
 }
 
 /// An entry begins.
 pub(super) fn begin_iteration(numbers: &mut Numbers) {
     for slot in COMMON {
+        numbers.add(COMPACTION.saturating_add(slot), 0);
         numbers.forget(ENTRY.saturating_add(slot));
     }
 }
@@ -216,26 +239,31 @@ pub(super) fn usage_of(sums: [u64; ENTRY_SUMS]) -> Usage {
     usage
 }
 
-fn usage(numbers: &Numbers) -> Option<Usage> {
+fn usage(numbers: &Numbers) -> Counted {
     let mut usage = Usage::default();
+    let mut doubts = Doubts::default();
     let known = COMMON.into_iter().any(|slot| {
         numbers.get(SUMS.saturating_add(slot)).is_some()
             || numbers.or_zero(COMPACTION.saturating_add(slot)) > 0
     });
     for base in [SUMS, COMPACTION] {
         let slot = |slot: Slot| base.saturating_add(slot);
-        // Written without a word on how long for: five minutes is what one gets unasked.
-        let detail = [CACHE_WRITE_1H, CACHE_WRITE_5M].map(slot);
-        let (rest, [hour, minutes]) = numbers.split(slot(CACHE_WRITE), detail);
+        let times = [CACHE_WRITE_1H, CACHE_WRITE_5M].map(|of| numbers.or_zero(slot(of)));
+        let ([minutes, hour], over) = by_time(numbers.get(slot(CACHE_WRITE)), times);
+        doubts.add_if(over, Doubt::CacheTimes);
         for (kind, tokens) in [
             (Kind::Input, numbers.or_zero(slot(INPUT))),
             (Kind::CacheRead, numbers.or_zero(slot(CACHE_READ))),
-            (Kind::CacheWrite5m, minutes.saturating_add(rest)),
+            (Kind::CacheWrite5m, minutes),
             (Kind::CacheWrite1h, hour),
             (Kind::Output, numbers.or_zero(slot(OUTPUT))),
         ] {
             usage.set(kind, usage.tokens(kind).saturating_add(tokens));
         }
     }
-    known.then_some(usage)
+    Counted {
+        usage: known.then_some(usage),
+        unnamed: 0,
+        doubts,
+    }
 }

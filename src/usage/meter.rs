@@ -4,11 +4,12 @@ use core::fmt;
 
 use smol_str::SmolStr;
 
+use super::doubt::Doubt;
 use super::extractor::Extractor;
 use super::sse::EventReader;
 use super::table::{TextField, WireTable};
 use super::tally::UsageTally;
-use super::{Usage, chat, generate, images, messages, responses};
+use super::{Kind, Usage, chat, generate, images, messages, responses};
 use crate::text::is_whitespace;
 
 /// The form of an answer, which its endpoint decides.
@@ -105,13 +106,46 @@ pub struct Reading {
     /// What other models used for this answer, by the names that the upstream gives them: at most four, of which the last has
     /// all that the others have not. None is the model that answered.
     pub others: Vec<(String, Usage)>,
+    /// Tokens of the total that stand in no part, where the vendor counts such as output.
+    pub unnamed_output: u64,
+    /// Which of the numbers contradict each other, in fixed words.
+    pub doubt: Option<String>,
+    /// What the vendor says that the answer cost, exactly.
+    pub reported_cost: Option<String>,
     /// Whether something passed that is neither a JSON document nor a stream of events: compressed bytes, a page, a script.
     pub unreadable: bool,
 }
 
+/// What is told of tokens that stand in no part of a total and are beyond the request's cap.
+const BEYOND_CAP: &str = "tokens in no part of the total are more than the request's cap";
+
+impl Reading {
+    /// Counts the tokens of the total that stand in no part as output, together with the rest of it up to the cap; what is
+    /// beyond is told.
+    pub fn count_unnamed_output(&mut self, cap: Option<u64>) {
+        let Some(usage) = self.usage.as_mut().filter(|_| self.unnamed_output > 0) else {
+            return;
+        };
+        let room = cap.map_or(u64::MAX, |cap| cap.saturating_sub(usage.output_tokens()));
+        let counted = self.unnamed_output.min(room);
+        usage.set(
+            Kind::Output,
+            usage.tokens(Kind::Output).saturating_add(counted),
+        );
+        if counted < self.unnamed_output {
+            let doubt = self.doubt.get_or_insert_default();
+            if !doubt.is_empty() {
+                doubt.push_str("; ");
+            }
+            doubt.push_str(BEYOND_CAP);
+        }
+        self.unnamed_output = 0;
+    }
+}
+
 impl Meter {
     /// The most that a meter takes up, in bytes.
-    pub const MAX_BYTES: usize = 6912;
+    pub const MAX_BYTES: usize = 7680;
 
     /// A meter that has read nothing.
     pub fn new(wire: Wire) -> Self {
@@ -154,8 +188,15 @@ impl Meter {
         };
         let tally = &self.tally;
         let owned = |text: Option<&str>| text.map(SmolStr::from);
+        let counted = tally.counted();
+        let mut doubts = counted.doubts;
+        let mut unnamed_output = 0;
+        if counted.unnamed > 0 && counted.usage.is_some() && tally.has_unnamed_output() {
+            doubts.remove(Doubt::TotalMore);
+            unnamed_output = counted.unnamed;
+        }
         Reading {
-            usage: tally.usage(),
+            usage: counted.usage,
             finished: tally.finished(),
             error: owned(tally.error()),
             reported: tally.reported(),
@@ -166,6 +207,9 @@ impl Meter {
             speed: owned(tally.text_kept(TextField::Speed)),
             generated_bytes: tally.generated_bytes(),
             others: tally.others(),
+            unnamed_output,
+            doubt: doubts.words(&tally.table().terms),
+            reported_cost: tally.cost(),
             unreadable,
         }
     }
@@ -212,7 +256,7 @@ impl Meter {
 impl fmt::Debug for Meter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Meter")
-            .field("usage", &self.tally.usage())
+            .field("usage", &self.tally.counted().usage)
             .field("finished", &self.tally.finished())
             .finish_non_exhaustive()
     }

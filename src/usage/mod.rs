@@ -9,11 +9,14 @@
 
 mod carry;
 mod chat;
+mod cost;
+mod doubt;
 pub mod estimate;
 mod extractor;
 mod generate;
 mod holes;
 mod images;
+mod merge;
 mod messages;
 mod meter;
 mod model_sums;
@@ -24,6 +27,7 @@ mod sse;
 mod table;
 mod tally;
 mod template;
+mod witness;
 
 pub use estimate::Estimated;
 pub use meter::{Meter, Reading, Wire};

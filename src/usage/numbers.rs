@@ -4,7 +4,7 @@
 pub(super) type Slot = u8;
 
 /// How many slots there are: the most that any table needs.
-pub(super) const SLOTS: usize = 24;
+pub(super) const SLOTS: usize = 32;
 
 /// Numbers that were reported, and which were.
 #[derive(Debug, Clone, Copy, Default)]
@@ -53,24 +53,19 @@ impl Numbers {
         self.present == 0
     }
 
-    /// Whether any but these was reported: bit n is slot n.
-    pub(super) fn any_but(&self, others: u32) -> bool {
-        self.present & !others != 0
+    /// Which were reported: bit n is slot n.
+    pub(super) fn present(&self) -> u32 {
+        self.present
+    }
+
+    /// The sum of those of these that were reported: bit n is slot n.
+    pub(super) fn sum(&self, of: u32) -> u64 {
+        slots(self.present & of).fold(0, |sum: u64, slot| sum.saturating_add(self.or_zero(slot)))
     }
 
     /// Whether any of these was reported.
     pub(super) fn any(&self, slots: &[Slot]) -> bool {
         slots.iter().any(|slot| self.get(*slot).is_some())
-    }
-
-    /// Takes over what the other has.
-    pub(super) fn update(&mut self, other: &Self) {
-        let mut left = other.present;
-        while left != 0 {
-            let slot = left.trailing_zeros() as Slot;
-            self.set(slot, other.or_zero(slot));
-            left &= left.wrapping_sub(1);
-        }
     }
 
     /// A total split into parts that it contains, and what is left of it.
@@ -137,8 +132,22 @@ pub(super) fn short_integer(bytes: &[u8]) -> Option<(u64, &[u8])> {
     }
 }
 
-fn bit(slot: Slot) -> u32 {
-    1u32.checked_shl(u32::from(slot)).unwrap_or(0)
+/// The bit of a slot in a set of them; none for a slot beyond all.
+pub(super) const fn bit(slot: Slot) -> u32 {
+    match 1_u32.checked_shl(slot as u32) {
+        Some(bit) => bit,
+        None => 0,
+    }
+}
+
+/// The slots of a set, in their order.
+pub(super) fn slots(set: u32) -> impl Iterator<Item = Slot> {
+    let mut left = set;
+    core::iter::from_fn(move || {
+        let slot = (left != 0).then(|| left.trailing_zeros() as Slot)?;
+        left &= left.wrapping_sub(1);
+        Some(slot)
+    })
 }
 
 #[cfg(test)]
@@ -206,29 +215,32 @@ mod tests {
     }
 
     #[test]
-    fn an_update_takes_what_was_reported_and_leaves_the_rest() {
-        let (mut kept, mut staged) = (Numbers::default(), Numbers::default());
-        (0..SLOTS as Slot).for_each(|slot| kept.set(slot, 100));
-        staged.set(0, 1);
-        staged.set(7, 0);
-        staged.set(SLOTS as Slot - 1, 3);
-        staged.set(8, 9);
-        staged.forget(8);
-        kept.update(&staged);
-        for slot in 0..SLOTS as Slot {
-            let want = staged.get(slot).unwrap_or(100);
-            assert_eq!(kept.get(slot), Some(want), "slot {slot}");
+    fn sets_of_slots() {
+        let mut numbers = Numbers::default();
+        for (slot, value) in [(0, 1), (7, 20), (31, 300)] {
+            numbers.set(slot, value);
         }
-        kept.clear();
-        assert!(kept.is_empty());
-        kept.update(&staged);
-        assert_eq!((kept.get(0), kept.get(8)), (Some(1), None));
+        assert_eq!(numbers.present(), 1 | 1 << 7 | 1 << 31);
+        assert!(slots(numbers.present()).eq([0, 7, 31]));
+        assert!(slots(0).next().is_none());
+        // (set, sum)
+        let cases = [(0, 0), (u32::MAX, 321), (1 << 7 | 1 << 8, 20), (1 << 3, 0)];
+        for (set, want) in cases {
+            assert_eq!(numbers.sum(set), want, "{set:b}");
+        }
+        numbers.set(1, u64::MAX);
+        assert_eq!(numbers.sum(u32::MAX), u64::MAX);
+        numbers.clear_but(bit(7));
+        assert_eq!(numbers.get(7), Some(20));
+        assert_eq!(numbers.get(0), None);
+        numbers.clear();
+        assert!(numbers.is_empty());
     }
 
     #[test]
     fn slots_out_of_range_hold_nothing() {
         let mut numbers = Numbers::default();
-        for slot in [SLOTS as Slot, 31, 32, 255] {
+        for slot in [SLOTS as Slot, 33, 255] {
             numbers.set(slot, 1);
             assert_eq!(numbers.get(slot), None, "slot {slot}");
         }

@@ -7,12 +7,16 @@
 //! the response in a stream's last event repeats it. So it is with what the model did: in a stream each item counts as it is
 //! done. `tool_usage` tells beside the usage what a model that makes images took, and how many searches are billed.
 
-use super::numbers::{Numbers, Slot};
+use super::doubt::{Doubt, Doubts, Terms};
+use super::images;
+use super::merge::Roles;
+use super::numbers::{Numbers, Slot, bit, split};
 use super::table::{
-    ERROR, Ends, EventClass, Marker, Merge, Node, NodeMember, TextField, WireTable, array, number,
-    object, root, text,
+    COST, Counted, ERROR, Ends, EventClass, Marker, Merge, Node, NodeMember, TextField, WireTable,
+    array, number, object, root, text,
 };
-use super::{Call, Kind, Usage};
+use super::witness::Claims;
+use super::{Call, Usage};
 
 // Chat Completions has the same numbers under other names.
 pub(super) const INPUT: Slot = 0;
@@ -25,6 +29,37 @@ pub(super) const INPUT_IMAGE: Slot = 6;
 pub(super) const OUTPUT_AUDIO: Slot = 7;
 pub(super) const OUTPUT_IMAGE: Slot = 8;
 pub(super) const TOTAL: Slot = 9;
+/// Money, in 10^-10 dollars (xAI).
+pub(super) const TICKS: Slot = 16;
+// Names that vendors of Chat Completions have beside those or for them.
+pub(super) const HITS: Slot = 21;
+pub(super) const MISSES: Slot = 22;
+pub(super) const TOP_CACHED: Slot = 23;
+pub(super) const TOP_READ: Slot = 24;
+pub(super) const CREATION: Slot = 25;
+pub(super) const TOP_CREATION: Slot = 26;
+pub(super) const CREATION_5M: Slot = 27;
+pub(super) const CREATION_1H: Slot = 28;
+pub(super) const TOP_REASONING: Slot = 29;
+
+/// What came from a cache and what was written to it, by all names.
+const CACHE: u32 = bit(CACHED)
+    | bit(CACHE_WRITE)
+    | bit(HITS)
+    | bit(TOP_CACHED)
+    | bit(TOP_READ)
+    | bit(CREATION)
+    | bit(TOP_CREATION);
+
+pub(super) const ROLES: Roles = Roles {
+    input: bit(INPUT),
+    output: bit(OUTPUT),
+    total: Some(TOTAL),
+    unnamed_output: false,
+    moves: &[CACHE, bit(CREATION_5M) | bit(CREATION_1H)],
+    lists: 0,
+    scratch: 0,
+};
 
 const SEARCHES: Slot = 10;
 const IMAGES_INPUT: Slot = 11;
@@ -34,6 +69,11 @@ const IMAGES_OUTPUT: Slot = 14;
 const IMAGES_OUTPUT_IMAGE: Slot = 15;
 /// Those from [`SEARCHES`] on.
 const TOOL_USAGE: u32 = 0x3F << SEARCHES;
+// Those of xAI, in the usage object.
+const WEB_SEARCHES: Slot = 17;
+const X_SEARCHES: Slot = 18;
+const EXECUTIONS: Slot = 19;
+const FILE_SEARCHES: Slot = 20;
 
 pub(super) static TABLE: WireTable = WireTable {
     document: root(DOCUMENT, &DOCUMENT_ELEMENT),
@@ -55,6 +95,16 @@ pub(super) static TABLE: WireTable = WireTable {
         "tool_usage.image_gen.cached_tokens",
         "tool_usage.image_gen.output_tokens",
         "tool_usage.image_gen.output_tokens_details.image_tokens",
+        "cost_in_usd_ticks",
+        "server_side_tool_usage_details.web_search_calls",
+        "server_side_tool_usage_details.x_search_calls",
+        "server_side_tool_usage_details.code_interpreter_calls",
+        "server_side_tool_usage_details.file_search_calls",
+        "",
+        "",
+        "",
+        "",
+        "input_tokens_details.cache_creation_input_tokens",
     ],
     merge: Merge::Replace,
     beside: TOOL_USAGE,
@@ -73,7 +123,22 @@ pub(super) static TABLE: WireTable = WireTable {
         _ => None,
     },
     ends: Ends::Event,
-    calls: &[(Call::WebSearch, SEARCHES)],
+    calls: &[
+        (Call::WebSearch, SEARCHES),
+        (Call::WebSearch, WEB_SEARCHES),
+        (Call::WebSearch, X_SEARCHES),
+        (Call::CodeExecution, EXECUTIONS),
+        (Call::FileSearch, FILE_SEARCHES),
+    ],
+    roles: ROLES,
+    terms: Terms {
+        input: "input_tokens",
+        output: "output_tokens",
+        total: "total_tokens",
+        cached: "cached_tokens",
+        written: "cache_write_tokens",
+        reasoning: "reasoning_tokens",
+    },
     usage,
 };
 
@@ -180,6 +245,7 @@ const USAGE: &[NodeMember] = &[
         object(&[
             ("cached_tokens", number(CACHED)),
             ("cache_write_tokens", number(CACHE_WRITE)),
+            ("cache_creation_input_tokens", number(CREATION)),
             ("audio_tokens", number(INPUT_AUDIO)),
             ("image_tokens", number(INPUT_IMAGE)),
         ]),
@@ -192,46 +258,95 @@ const USAGE: &[NodeMember] = &[
             ("image_tokens", number(OUTPUT_IMAGE)),
         ]),
     ),
+    (
+        "server_side_tool_usage_details",
+        object(&[
+            ("web_search_calls", number(WEB_SEARCHES)),
+            ("x_search_calls", number(X_SEARCHES)),
+            ("code_interpreter_calls", number(EXECUTIONS)),
+            ("file_search_calls", number(FILE_SEARCHES)),
+        ]),
+    ),
+    ("extra_properties", VERTEX),
+    ("cost_in_usd_ticks", number(TICKS)),
+    ("cost", number(COST)),
 ];
 
-pub(super) fn usage(numbers: &Numbers) -> Option<Usage> {
-    let known = numbers.any(&[
-        INPUT,
-        CACHED,
-        CACHE_WRITE,
+/// Of Google's addresses of this protocol alone: their totals have thoughts that stand in no part.
+pub(super) const VERTEX: Node = object(&[(
+    "google",
+    object(&[("traffic_type", text(TextField::Tier))]).marked(Marker::UnnamedOutput),
+)]);
+
+/// What the numbers mean, of Chat Completions and of Responses.
+pub(super) fn usage(numbers: &Numbers) -> Counted {
+    let mut doubts = Doubts::default();
+    let mut greatest = |names: &[Slot]| {
+        let mut said = names.iter().map(|slot| numbers.or_zero(*slot));
+        let greatest = said.clone().max().unwrap_or(0);
+        // Where it is not told under a name, it may be told under another.
+        let differs = said.any(|value| value > 0 && value != greatest);
+        doubts.add_if(differs, Doubt::Names);
+        greatest
+    };
+    let cached = greatest(&[CACHED, HITS, TOP_CACHED, TOP_READ]);
+    let written = greatest(&[CACHE_WRITE, CREATION, TOP_CREATION]);
+    let reasoning = greatest(&[REASONING, TOP_REASONING]);
+    let times = [CREATION_1H, CREATION_5M].map(|slot| numbers.or_zero(slot));
+    let (written, over) = by_time((written > 0).then_some(written), times);
+    doubts.add_if(over, Doubt::CacheTimes);
+    let hits_and_misses = || Some(numbers.get(HITS)?.saturating_add(numbers.get(MISSES)?));
+    let input = numbers.get(INPUT).or_else(hits_and_misses);
+    let misses = hits_and_misses().is_some_and(|sum| Some(sum) != input);
+    doubts.add_if(misses, Doubt::CacheMisses);
+    let sides = Claims {
+        input,
+        output: numbers.get(OUTPUT),
+        total: numbers.get(TOTAL),
+        cached,
+        written,
+        tool_use: 0,
+        reasoning,
+        input_media: [INPUT_AUDIO, INPUT_IMAGE].map(|slot| numbers.or_zero(slot)),
+        output_media: [OUTPUT_AUDIO, OUTPUT_IMAGE].map(|slot| numbers.or_zero(slot)),
+        beside: 0,
+    }
+    .read();
+    let others = [
         INPUT_AUDIO,
         INPUT_IMAGE,
         OUTPUT,
         REASONING,
+        TOP_REASONING,
         OUTPUT_AUDIO,
         OUTPUT_IMAGE,
-    ]);
-    let mut usage = Usage::default();
-    let (input, [cached, written, audio, image]) =
-        numbers.split(INPUT, [CACHED, CACHE_WRITE, INPUT_AUDIO, INPUT_IMAGE]);
-    usage.set(Kind::Input, input);
-    usage.set(Kind::CacheRead, cached);
-    usage.set(Kind::CacheWrite5m, written);
-    usage.set(Kind::InputAudio, audio);
-    usage.set(Kind::InputImage, image);
-    let (output, [reasoning, audio, image]) =
-        numbers.split(OUTPUT, [REASONING, OUTPUT_AUDIO, OUTPUT_IMAGE]);
-    usage.set(Kind::Output, output);
-    usage.set(Kind::Reasoning, reasoning);
-    usage.set(Kind::OutputAudio, audio);
-    usage.set(Kind::OutputImage, image);
-    known.then_some(usage)
+    ];
+    let known = input.is_some() || numbers.present() & CACHE != 0 || numbers.any(&others);
+    Counted {
+        usage: known.then(|| sides.usage()),
+        unnamed: sides.unnamed,
+        doubts: sides.doubts.all(doubts),
+    }
+}
+
+/// What was written to a cache for five minutes and for an hour, of these for an hour and for five minutes; and whether
+/// those are more than all. Without a word on how long for, it is five minutes: that is what one gets unasked.
+pub(super) fn by_time(all: Option<u64>, [hour, minutes]: [u64; 2]) -> ([u64; 2], bool) {
+    let over = all.is_some_and(|all| hour.saturating_add(minutes) > all);
+    let (rest, [hour, minutes]) = split(all, [hour, minutes]);
+    ([minutes.saturating_add(rest), hour], over)
 }
 
 /// What a model that makes images took beside the one that answered; nothing of another form of answer.
 pub(super) fn image_tool(numbers: &Numbers) -> Usage {
-    let mut usage = Usage::default();
-    let (input, [cached, image]) = numbers.split(IMAGES_INPUT, [IMAGES_CACHED, IMAGES_INPUT_IMAGE]);
-    usage.set(Kind::Input, input);
-    usage.set(Kind::CacheRead, cached);
-    usage.set(Kind::InputImage, image);
-    let (output, [image]) = numbers.split(IMAGES_OUTPUT, [IMAGES_OUTPUT_IMAGE]);
-    usage.set(Kind::Output, output);
-    usage.set(Kind::OutputImage, image);
-    usage
+    let claims = images::Claimed {
+        input: numbers.get(IMAGES_INPUT),
+        cached: numbers.or_zero(IMAGES_CACHED),
+        input_image: numbers.or_zero(IMAGES_INPUT_IMAGE),
+        output: numbers.get(IMAGES_OUTPUT),
+        output_text: None,
+        output_image: numbers.get(IMAGES_OUTPUT_IMAGE),
+        total: None,
+    };
+    claims.read().usage()
 }

@@ -179,8 +179,9 @@ impl EventReader {
                         if let Some(effect) = dispatched {
                             let length = event.len().saturating_sub(rest.len());
                             let last = event.get(..length).unwrap_or_default();
+                            let as_it_says = effect.is_none_or(|effect| effect.as_it_says);
                             match self.carry.end(last) {
-                                Some(event) if repeatable => {
+                                Some(event) if repeatable && as_it_says => {
                                     let numbers = effect.is_some_and(|effect| effect.numbers);
                                     let numbers = numbers.then(|| tally.numbers());
                                     let generated = effect.map(|effect| effect.generated);

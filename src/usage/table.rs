@@ -3,6 +3,8 @@
 //! The tables are constants, one file a protocol; the [`Extractor`](super::extractor::Extractor) follows them
 //! and knows no key itself.
 
+use super::doubt::{Doubts, Terms};
+use super::merge::Roles;
 use super::numbers::{Numbers, Slot};
 use super::{Call, Usage};
 use crate::text::same;
@@ -22,10 +24,24 @@ pub(super) struct WireTable {
     pub(super) event_of: fn(&[u8]) -> Option<EventClass>,
     /// What else ends a stream, beside an event of that kind.
     pub(super) ends: Ends,
-    /// Calls that are reported as a number: it stands for what was counted.
+    /// Calls that are reported as numbers: their sum stands for what was counted.
     pub(super) calls: &'static [(Call, Slot)],
-    /// The usage that the numbers mean; nothing if none of those that count was reported.
-    pub(super) usage: fn(&Numbers) -> Option<Usage>,
+    /// What the numbers are to one another.
+    pub(super) roles: Roles,
+    /// What doubts call them.
+    pub(super) terms: Terms,
+    /// The usage that the numbers mean.
+    pub(super) usage: fn(&Numbers) -> Counted,
+}
+
+/// What the numbers of a usage object come to.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Counted {
+    /// Nothing if none of the numbers that count was reported.
+    pub(super) usage: Option<Usage>,
+    /// Tokens of the total that stand in no part.
+    pub(super) unnamed: u64,
+    pub(super) doubts: Doubts,
 }
 
 /// How numbers of an event go with those of the events before.
@@ -77,6 +93,8 @@ pub(super) enum TextField {
     Speed,
     ErrorType,
     ErrorCode,
+    /// An amount of money, a number that is no plain integer.
+    Cost,
     /// Not kept: the type of an event.
     EventType,
     /// Not kept: an error that is a mere string.
@@ -123,7 +141,14 @@ pub(super) enum Marker {
     Tool,
     /// A place on a map that it found.
     Place,
+    /// Something that a vendor alone has whose total has output in no part.
+    UnnamedOutput,
 }
+
+/// Where an amount of money has its place: as a number if it is a plain integer, else as [`TextField::Cost`].
+pub(super) const COST: Slot = 31;
+/// Set to 1 where [`Marker::UnnamedOutput`] stands.
+pub(super) const UNNAMED_OUTPUT: Slot = 30;
 
 /// Where the parts of a total have their places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,14 @@
 //! What an answer has said of its usage: staged while an event is being read, kept when it has ended.
 
+use super::cost;
+use super::doubt::Doubt;
+use super::merge::merge;
 use super::model_sums::{ModelSum, ModelSums, SUMS};
 use super::numbers::{Numbers, Slot};
 use super::short_text::ShortText;
-use super::table::{Ends, EventClass, Marker, Merge, TextField, WireTable};
+use super::table::{
+    COST, Counted, Ends, EventClass, Marker, Merge, TextField, UNNAMED_OUTPUT, WireTable,
+};
 use super::{Call, Usage};
 use super::{messages, responses};
 
@@ -20,6 +25,8 @@ pub(super) struct UsageTally {
     staged: Said,
     /// Of all events that have ended.
     kept: Said,
+    /// What the usage objects before said, in the event that is being read.
+    earlier: Numbers,
     /// The entry of a list that is being read.
     entry: ListEntry,
     ended: bool,
@@ -108,6 +115,8 @@ pub(super) struct Effect {
     pub(super) numbers: bool,
     /// How much text of the model is in it.
     pub(super) generated: i64,
+    /// All that it reports is known now as it says it.
+    pub(super) as_it_says: bool,
 }
 
 impl Said {
@@ -146,6 +155,7 @@ impl UsageTally {
             table,
             staged: Said::default(),
             kept: Said::default(),
+            earlier: Numbers::default(),
             entry: ListEntry::default(),
             ended: false,
             by_element: false,
@@ -206,6 +216,14 @@ impl UsageTally {
                 self.entry.idle |= text.is_some_and(|action| BESIDE.contains(&action));
                 return true;
             }
+            // A poorer report, as of any number.
+            TextField::Cost
+                if self.kept.text(TextField::Cost).is_some()
+                    && text
+                        .is_some_and(|text| !text.iter().any(|it| (b'1'..=b'9').contains(it))) =>
+            {
+                return true;
+            }
             TextField::Query if text == Some(b"") => return true,
             TextField::Query => self.staged.add_call(Call::WebSearch),
             _ => {
@@ -230,30 +248,35 @@ impl UsageTally {
         let numbers = &mut self.staged.numbers;
         match mark {
             Marker::Usage => {
-                self.staged.singular |= !numbers.is_empty();
-                numbers.clear_but(self.table.beside);
+                if numbers.present() & !self.table.beside != 0 {
+                    self.earlier = *numbers;
+                    self.staged.singular = true;
+                    numbers.clear_but(self.table.beside);
+                }
                 self.staged.usage_open = true;
             }
+            Marker::UnnamedOutput => numbers.set(UNNAMED_OUTPUT, 1),
             Marker::Error => self.staged.error = true,
             Marker::Iterations => {
                 messages::begin_iterations(numbers);
                 self.staged.others.clear();
-                self.staged.lists_others = true;
                 self.staged.singular = true;
             }
             Marker::Iteration => {
                 messages::begin_iteration(numbers);
                 self.entry.clear();
+                self.staged.lists_others = true;
             }
-            // The list stands for the one before.
+            // The list stands for the one before, unless it is empty.
             Marker::Modalities(parts) => {
-                numbers.set(parts.audio, 0);
-                numbers.set(parts.image, 0);
+                numbers.forget(parts.audio);
+                numbers.forget(parts.image);
             }
             Marker::Modality(parts) => {
+                numbers.add(parts.audio, 0);
+                numbers.add(parts.image, 0);
                 numbers.forget(parts.entry);
                 self.entry.what = EntryKind::Untold;
-                return;
             }
             Marker::Item | Marker::Tool => {
                 self.entry.clear();
@@ -288,7 +311,7 @@ impl UsageTally {
                 self.staged.singular = true;
                 self.staged.touched = true;
             }
-            Marker::Usage => self.staged.usage_open = false,
+            Marker::Usage => self.end_usage(),
             Marker::Iteration => self.end_iteration(),
             Marker::Modality(parts) => {
                 let numbers = &mut self.staged.numbers;
@@ -324,6 +347,15 @@ impl UsageTally {
                 self.commit();
             }
             _ => {}
+        }
+    }
+
+    /// A usage object has ended: another one in the same event is another report.
+    fn end_usage(&mut self) {
+        self.staged.usage_open = false;
+        if !self.earlier.is_empty() {
+            merge(&mut self.earlier, &self.staged.numbers, self.table);
+            self.staged.numbers = core::mem::take(&mut self.earlier);
         }
     }
 
@@ -374,20 +406,22 @@ impl UsageTally {
     /// The event ends here and was whole.
     pub(super) fn commit(&mut self) -> Effect {
         let (staged, kept) = (&self.staged, &mut self.kept);
-        let effect = Effect {
+        let mut effect = Effect {
             numbers: staged.event != EventClass::Part,
             generated: staged.generated,
+            as_it_says: true,
         };
         kept.generated = kept.generated.saturating_add(staged.generated);
         self.told |= staged.touched || staged.generated != 0;
         if staged.touched {
-            self.commit_touched();
+            effect.as_it_says = self.commit_touched();
         }
         self.staged.clear();
         effect
     }
 
-    fn commit_touched(&mut self) {
+    /// Whether all numbers are known now as they were reported.
+    fn commit_touched(&mut self) -> bool {
         let (staged, kept) = (&self.staged, &mut self.kept);
         for (calls, more) in kept.calls.iter_mut().zip(staged.calls) {
             *calls = match self.table.merge {
@@ -398,13 +432,10 @@ impl UsageTally {
         }
         kept.images = kept.images.saturating_add(staged.images);
         if staged.event == EventClass::Part {
-            return;
+            return true;
         }
-        let beside = self.table.beside;
-        if self.table.merge == Merge::Replace && staged.numbers.any_but(beside) {
-            kept.numbers.clear_but(beside);
-        }
-        kept.numbers.update(&staged.numbers);
+        let as_it_says =
+            staged.numbers.is_empty() || merge(&mut kept.numbers, &staged.numbers, self.table);
         if staged.lists_others {
             kept.others = staged.others;
         }
@@ -424,6 +455,7 @@ impl UsageTally {
         kept.done |= staged.done;
         self.ended |= staged.done || matches!(staged.event, EventClass::End | EventClass::Image);
         self.ended |= self.table.ends == Ends::Reason && kept.text(TextField::Finish).is_some();
+        as_it_says
     }
 
     /// From here on each item of the outermost array is an event.
@@ -433,6 +465,7 @@ impl UsageTally {
 
     /// The event ends here and was broken.
     pub(super) fn discard(&mut self) {
+        self.earlier.clear();
         self.staged.clear();
     }
 
@@ -446,6 +479,7 @@ impl UsageTally {
         } else {
             if self.staged.usage_open {
                 self.staged.numbers.clear_but(self.table.beside);
+                self.end_usage();
             }
             self.commit();
             self.ended = whole;
@@ -469,16 +503,18 @@ impl UsageTally {
         self.told
     }
 
-    pub(super) fn usage(&self) -> Option<Usage> {
+    /// What was used, and what of it is in doubt.
+    pub(super) fn counted(&self) -> Counted {
         let kept = &self.kept;
-        let of_numbers = (self.table.usage)(&self.own_numbers());
+        let mut counted = (self.table.usage)(&self.own_numbers());
+        let of_numbers = counted.usage;
         let mut known = of_numbers.is_some() || kept.images > 0;
         let mut usage = of_numbers.unwrap_or_default();
         usage.images = kept.images;
-        for (call, counted) in Call::ALL.into_iter().zip(kept.calls) {
-            let mut reported = self.table.calls.iter().filter(|(of, _)| *of == call);
-            let reported = reported.find_map(|(_, slot)| kept.numbers.get(*slot));
-            let calls = reported.unwrap_or(counted);
+        for (call, found) in Call::ALL.into_iter().zip(kept.calls) {
+            let reported = self.table.calls.iter().filter(|(of, _)| *of == call);
+            let reported = reported.filter_map(|(_, slot)| kept.numbers.get(*slot));
+            let calls = reported.reduce(u64::saturating_add).unwrap_or(found);
             known |= calls > 0;
             usage.set_calls(call, calls);
         }
@@ -486,7 +522,32 @@ impl UsageTally {
             usage.add(&own);
             known = true;
         }
-        known.then_some(usage)
+        counted.usage = known.then_some(usage);
+        if self.cost().is_none() && kept.text(TextField::Cost).is_some() {
+            counted.doubts.add(Doubt::Cost);
+        }
+        counted
+    }
+
+    /// Whether the vendor is one whose total has output that stands in no part.
+    pub(super) fn has_unnamed_output(&self) -> bool {
+        let model = self.kept.text(TextField::Model).unwrap_or_default();
+        let name = model.rsplit('/').next().unwrap_or_default();
+        self.kept.numbers.get(UNNAMED_OUTPUT).is_some()
+            || self.table.roles.unnamed_output
+            || name.starts_with("gemini-")
+    }
+
+    /// What the vendor says that the answer cost.
+    pub(super) fn cost(&self) -> Option<String> {
+        let numbers = &self.kept.numbers;
+        match self.kept.text(TextField::Cost) {
+            Some(number) => cost::amount(number),
+            None => match (numbers.get(COST), numbers.get(responses::TICKS)) {
+                (None, Some(ticks)) => cost::ticks(ticks),
+                (whole, _) => cost::amount(&whole?.to_string()),
+            },
+        }
     }
 
     /// What other models used, by their names.
@@ -554,7 +615,7 @@ impl UsageTally {
         let names = (0..).zip(self.table.names);
         let found = names
             .filter_map(|(slot, name)| Some((*name, self.kept.numbers.get(slot)?)))
-            .filter(|(name, value)| *value > 0 || !name.contains('['));
+            .filter(|(name, value)| !name.is_empty() && (*value > 0 || !name.contains('[')));
         let mut reported = Vec::with_capacity(USUALLY_REPORTED);
         reported.extend(found);
         reported

@@ -31,6 +31,8 @@ pub(super) struct EventTemplate {
     generated: Option<i64>,
     /// What of the event that was compared with it is other.
     changes: Changes,
+    /// A number has more digits than there is room for: nothing is like it any more.
+    outgrown: bool,
 }
 
 /// What is other in an event.
@@ -96,6 +98,7 @@ impl Default for EventTemplate {
             numbers: None,
             generated: None,
             changes: Changes::default(),
+            outgrown: false,
         }
     }
 }
@@ -104,6 +107,7 @@ impl EventTemplate {
     /// Something else was read.
     pub(super) fn forget(&mut self) {
         self.len = 0;
+        self.outgrown = false;
     }
 
     /// Remembers an event, from its first byte to the end of its blank line, all numbers known after it, and how much text of
@@ -172,7 +176,7 @@ impl EventTemplate {
 
     /// What the bytes of an event, from its first on, are.
     pub(super) fn compare<'a>(&mut self, bytes: &'a [u8]) -> Likeness<'a> {
-        if self.len == 0 {
+        if self.len == 0 || self.outgrown {
             return Likeness::Unlike;
         }
         match self.follow_as_usual(bytes) {
@@ -247,13 +251,19 @@ impl EventTemplate {
         known.is_some_and(|known| known.ends_with(b"\r"))
     }
 
-    /// The numbers that are known after the event that was found to be like this one; nothing if such tell none.
-    pub(super) fn numbers(&self) -> Option<Numbers> {
-        let mut numbers = self.numbers?;
+    /// The numbers that are known after the event that was found to be like this one; nothing if such tell none. They are
+    /// those of the last event then: one with less is unlike it.
+    pub(super) fn numbers(&mut self) -> Option<Numbers> {
+        let numbers = self.numbers.as_mut()?;
         for (slot, value) in self.changes.values.as_slice() {
             numbers.set(*slot, *value);
+            let kind = HoleKind::Number(*slot);
+            let mut holes = self.holes.as_slice().iter();
+            let hole = holes.find(|hole| hole.kind == kind);
+            let digits = hole.and_then(|hole| self.bytes.get_mut(hole.start()..hole.end()));
+            self.outgrown |= !digits.is_some_and(|digits| write_digits(*value, digits));
         }
-        Some(numbers)
+        Some(*numbers)
     }
 
     /// How much text of the model is in the event that was found to be like this one.
@@ -283,9 +293,25 @@ fn hole_length(kind: HoleKind, was: &[u8], bytes: &[u8], changes: &mut Changes) 
         HoleKind::Number(slot) => {
             let length = digits(bytes)?;
             let number = bytes.get(..length)?;
-            (same(was, number) || changes.values.add(slot, integer(number)?)).then_some(length)
+            // It may go on in the next chunk.
+            if length == bytes.len() || same(was, number) {
+                return Some(length);
+            }
+            let value = integer(number)?;
+            // Less may be poorer, which takes more than these numbers to know.
+            (value > integer(was)? && changes.values.add(slot, value)).then_some(length)
         }
     }
+}
+
+/// Writes a number in place of one with as many digits; whether it has as many.
+fn write_digits(value: u64, digits: &mut [u8]) -> bool {
+    let mut left = value;
+    for digit in digits.iter_mut().rev() {
+        *digit = b'0'.wrapping_add((left % 10) as u8);
+        left /= 10;
+    }
+    left == 0 && (digits.first() != Some(&b'0') || digits.len() == 1)
 }
 
 /// How long the text is up to its closing quote, or what there is of it, and how many `\u` are in it; nothing if what ends it

@@ -11,6 +11,7 @@
     clippy::unwrap_used
 )]
 
+use core::cell::Cell;
 use core::fmt;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
@@ -99,7 +100,7 @@ fn plain_reading(wire: Wire, body: &[u8]) -> Option<Reading> {
             plain.unreadable = !any && !begins_as_stream(body);
         }
     }
-    Some(plain.reading())
+    plain.reading()
 }
 
 /// `trim_ascii_start` takes one character more for whitespace than JSON does.
@@ -340,6 +341,9 @@ struct Plain {
     in_totals: Vec<(String, [u64; 6])>,
     tool_model: Option<String>,
     unreadable: bool,
+    /// Reports contradict each other or themselves: how those are read is for the properties of `usage::merge` and
+    /// `usage::witness` to say.
+    contradicts: Cell<bool>,
 }
 
 const CHAT: &[&str] = &[
@@ -367,6 +371,24 @@ const RESPONSES: &[&str] = &[
     "input_tokens_details.image_tokens",
     "output_tokens_details.audio_tokens",
     "output_tokens_details.image_tokens",
+];
+/// Names and places that only some vendors have; `usage::meter` has cases for each of them.
+const OF_VENDORS: &[&str] = &[
+    "cached_tokens",
+    "prompt_cache_hit_tokens",
+    "prompt_cache_miss_tokens",
+    "cache_read_input_tokens",
+    "cache_creation_input_tokens",
+    "reasoning_tokens",
+    "server_tool_use",
+    "server_side_tool_usage_details",
+    "extra_properties",
+    "cost_in_usd_ticks",
+    "cost",
+    "prompt_tokens_details.cache_creation",
+    "prompt_tokens_details.cache_creation_input_tokens",
+    "input_tokens_details.cache_creation_input_tokens",
+    "input_tokens_details.cached_tokens",
 ];
 const TOOL_USAGE: &[&str] = &[
     "tool_usage.web_search.num_requests",
@@ -459,6 +481,7 @@ impl Plain {
             in_totals: Vec::new(),
             tool_model: None,
             unreadable: false,
+            contradicts: Cell::new(false),
         }
     }
 
@@ -569,6 +592,12 @@ impl Plain {
                 self.text(document, "/service_tier", "tier");
                 if wire == Wire::Chat {
                     self.each(document, "/choices", "/finish_reason");
+                    let choices = lookup(document, "/choices").and_then(Value::as_array);
+                    let mut choices = choices.into_iter().flatten();
+                    let within = choices.any(|choice| choice.get("usage").is_some());
+                    if within || lookup(document, "/x_groq/usage").is_some() {
+                        self.contradicts.set(true);
+                    }
                     self.usage(document, "/usage", CHAT);
                 } else {
                     self.text(document, "/incomplete_details/reason", "finish");
@@ -673,6 +702,9 @@ impl Plain {
             let Some(entries) = lookup(document, &path).and_then(Value::as_array) else {
                 continue;
             };
+            if !entries.iter().any(Value::is_object) {
+                continue;
+            }
             for (name, modality) in [(audio, "AUDIO"), (image, "IMAGE")] {
                 let of = entries.iter().filter(|entry| {
                     lookup(entry, "/modality").and_then(Value::as_str) == Some(modality)
@@ -734,6 +766,14 @@ impl Plain {
     }
 
     fn usage(&mut self, document: &Value, at: &str, names: &[&'static str]) {
+        let own =
+            |name: &&&str| names.contains(name) || self.wire == Wire::Messages && **name != "cost";
+        for name in OF_VENDORS.iter().filter(|name| !own(name)) {
+            let path = format!("{at}/{}", name.replace('.', "/"));
+            if lookup(document, &path).is_some() {
+                self.contradicts.set(true);
+            }
+        }
         for name in names {
             let path = format!("{at}/{}", name.replace('.', "/"));
             if let Some(value) = lookup(document, &path).and_then(Value::as_u64) {
@@ -744,7 +784,7 @@ impl Plain {
 
     fn iterations(&mut self, document: &Value, at: &str) {
         let list = lookup(document, &format!("{at}/iterations")).and_then(Value::as_array);
-        let Some(list) = list else {
+        let Some(list) = list.filter(|list| list.iter().any(Value::is_object)) else {
             return;
         };
         let mut sums = BTreeMap::from_iter(COMPACTION.iter().map(|name| (*name, 0u64)));
@@ -807,8 +847,14 @@ impl Plain {
                 .event
                 .iter()
                 .any(|(name, _)| !TOOL_USAGE.contains(name));
-            if matches!(self.wire, Wire::Chat | Wire::Responses | Wire::Images) && replaces {
-                self.numbers.retain(|name, _| TOOL_USAGE.contains(name));
+            let event: BTreeMap<_, _> = self.event.iter().copied().collect();
+            let mut known = self.numbers.iter();
+            let less = known.any(|(name, known)| match event.get(name) {
+                Some(now) => now < known,
+                None => replaces && name.starts_with("total") && *known > 0,
+            });
+            if less {
+                self.contradicts.set(true);
             }
             self.numbers.extend(self.event.drain(..));
         }
@@ -829,7 +875,7 @@ impl Plain {
         self.ended |= self.wire == Wire::Generate && self.kept.contains_key("finish");
     }
 
-    fn reading(mut self) -> Reading {
+    fn reading(mut self) -> Option<Reading> {
         let model = self.kept.get("model").cloned();
         let strange = |name: &str| !name.is_empty() && Some(name) != model.as_deref();
         let mut others = core::mem::take(&mut self.others);
@@ -871,7 +917,8 @@ impl Plain {
         });
         self.numbers
             .retain(|name, value| *value > 0 || !name.contains('['));
-        Reading {
+        let contradicts = self.contradicts.get();
+        let reading = Reading {
             usage: used,
             finished: self.ended && self.error.is_none(),
             error: self.error.map(Into::into),
@@ -884,7 +931,11 @@ impl Plain {
             generated_bytes: self.generated,
             others,
             unreadable: self.unreadable,
-        }
+            unnamed_output: 0,
+            doubt: None,
+            reported_cost: None,
+        };
+        (!contradicts).then_some(reading)
     }
 
     /// What `tool_usage` tells of images.
@@ -905,7 +956,7 @@ impl Plain {
         usage.set(Kind::Input, rest);
         usage.set(Kind::CacheRead, parts[0]);
         usage.set(Kind::InputImage, parts[1]);
-        let image = get("output_tokens_details.image_tokens");
+        let image = get("output_tokens_details.image_tokens").or(get("output_tokens"));
         let (rest, parts) = split(get("output_tokens"), &[image]);
         usage.set(Kind::Output, rest);
         usage.set(Kind::OutputImage, parts[0]);
@@ -951,7 +1002,7 @@ impl Plain {
                         .map(|(name, _)| get(&format!("{total}_details.{name}")))
                         .collect::<Vec<_>>();
                     unseen &= get(total).is_none() && details.iter().all(Option::is_none);
-                    let (left, split) = split(get(total), &details);
+                    let (left, split) = self.split(get(total), &details);
                     usage.set(rest, left);
                     for ((_, kind), tokens) in parts.iter().zip(split) {
                         usage.set(*kind, tokens);
@@ -965,7 +1016,10 @@ impl Plain {
                 ] {
                     let images = get(&format!("{total}_details.image_tokens"));
                     unseen &= get(total).or(images).is_none();
-                    let (left, split) = split(get(total), &[images]);
+                    let text = zero("output_tokens_details.text_tokens");
+                    let picture = || Some(get(total)?.saturating_sub(text));
+                    let images = images.or(picture().filter(|_| total == "output_tokens"));
+                    let (left, split) = self.split(get(total), &[images]);
                     usage.set(rest, left);
                     usage.set(image, split[0]);
                 }
@@ -981,7 +1035,7 @@ impl Plain {
                     let hour = get("cache_creation.ephemeral_1h_input_tokens").unwrap_or(0);
                     let minutes = get("cache_creation.ephemeral_5m_input_tokens").unwrap_or(0);
                     let written = get("cache_creation_input_tokens");
-                    let (rest, parts) = split(written, &[Some(hour), Some(minutes)]);
+                    let (rest, parts) = self.split(written, &[Some(hour), Some(minutes)]);
                     let (hour, minutes) = (parts[0], parts[1]);
                     add(Kind::Input, get("input_tokens").unwrap_or(0));
                     add(Kind::CacheRead, get("cache_read_input_tokens").unwrap_or(0));
@@ -996,10 +1050,14 @@ impl Plain {
                 seen(&["thoughtsTokenCount"]);
                 let fresh = |of: &str| {
                     let cached = zero(&format!("cacheTokensDetails[{of}]"));
-                    Some(zero(&format!("promptTokensDetails[{of}]")).saturating_sub(cached))
+                    let all = zero(&format!("promptTokensDetails[{of}]"));
+                    if cached > all {
+                        self.contradicts.set(true);
+                    }
+                    Some(all.saturating_sub(cached))
                 };
                 let cached = get("cachedContentTokenCount");
-                let (rest, parts) = split(
+                let (rest, parts) = self.split(
                     get("promptTokenCount"),
                     &[cached, fresh("AUDIO"), fresh("IMAGE")],
                 );
@@ -1010,12 +1068,17 @@ impl Plain {
                 usage.set(Kind::ToolUse, zero("toolUsePromptTokenCount"));
                 let made = |of: &str| get(&format!("candidatesTokensDetails[{of}]"));
                 let (rest, parts) =
-                    split(get("candidatesTokenCount"), &[made("AUDIO"), made("IMAGE")]);
+                    self.split(get("candidatesTokenCount"), &[made("AUDIO"), made("IMAGE")]);
                 usage.set(Kind::Output, rest);
                 usage.set(Kind::OutputAudio, parts[0]);
                 usage.set(Kind::OutputImage, parts[1]);
                 usage.set(Kind::Reasoning, zero("thoughtsTokenCount"));
             }
+        }
+        let total = get("total_tokens").or(get("totalTokenCount"));
+        let sum = usage.input_tokens().saturating_add(usage.output_tokens());
+        if total.is_some_and(|total| total > 0 && total != sum) {
+            self.contradicts.set(true);
         }
         for call in Call::ALL {
             let counted = self.calls.get(&call).copied().unwrap_or(0);
@@ -1032,6 +1095,18 @@ impl Plain {
         }
         unseen &= self.images == 0;
         (!unseen).then_some(usage)
+    }
+}
+
+impl Plain {
+    /// What is left of a total, and its parts; if those are more than it, that is not judged here.
+    fn split(&self, total: Option<u64>, parts: &[Option<u64>]) -> (u64, Vec<u64>) {
+        let (left, cut) = split(total, parts);
+        let whole = parts.iter().map(|part| part.unwrap_or(0));
+        if whole.ne(cut.iter().copied()) {
+            self.contradicts.set(true);
+        }
+        (left, cut)
     }
 }
 

@@ -36,6 +36,9 @@ METRICS = {
         "counter", ("group", "entry", "model", "reason"), "Answers that report what no price covers."
     ),
     "trilane_unread_answers_total": Metric("counter", ("group", "entry", "model"), "Answers that could not be read."),
+    "trilane_usage_doubts_total": Metric(
+        "counter", ("group", "entry", "model"), "Answers whose numbers contradict each other."
+    ),
     "trilane_time_to_first_token": Metric("histogram", ("group", "entry", "model"), "Of streams, microseconds."),
     "trilane_time_per_output_token": Metric("histogram", ("group", "entry", "model"), "Of streams, microseconds."),
     "trilane_account_tries_total": Metric(

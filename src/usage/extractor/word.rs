@@ -4,6 +4,7 @@ use super::{Extractor, ExtractorState};
 use crate::usage::holes::HoleKind;
 use crate::usage::numbers::{Slot, integer, short_integer};
 use crate::usage::short_text::MAX_TEXT;
+use crate::usage::table::{COST, TextField};
 use crate::usage::tally::UsageTally;
 
 impl Extractor {
@@ -93,9 +94,13 @@ impl Extractor {
                     }
                     true
                 }
-                None => word
-                    .iter()
-                    .all(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E')),
+                None => {
+                    if self.node.number == Some(COST) {
+                        tally.text(TextField::Cost, Some(word), true);
+                    }
+                    word.iter()
+                        .all(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'))
+                }
             },
             _ => false,
         };

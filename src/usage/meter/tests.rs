@@ -10,6 +10,7 @@ mod alike;
 mod properties;
 mod shortcuts;
 mod told;
+mod vendors;
 
 fn read<'a>(wire: Wire, chunks: impl IntoIterator<Item = &'a [u8]>) -> Reading {
     let mut meter = Meter::new(wire);
@@ -84,11 +85,11 @@ fn what_documents_mean() {
             r#"{"a":{"usage":{"prompt_tokens":9}},"b":["usage",{"prompt_tokens":9}],"usagé":{"prompt_tokens":9}}"#,
             None,
         ),
-        // Of an object that comes twice the last one counts.
+        // Each object is a report.
         (
             Wire::Chat,
             r#"{"usage":{"prompt_tokens":3},"usage":{"completion_tokens":4}}"#,
-            some(&[(Output, 4)]),
+            some(&[(Input, 3), (Output, 4)]),
         ),
         // A document that breaks off or turns to nonsense says what it said before.
         (
@@ -104,7 +105,7 @@ fn what_documents_mean() {
         (
             Wire::Images,
             r#"{"data":[{"b64_json":"{},{}"},{"url":"x"}],"usage":{"input_tokens":50,"input_tokens_details":{"image_tokens":40,"text_tokens":10},"output_tokens":2}}"#,
-            some(&[(Input, 10), (InputImage, 40), (Output, 2)]),
+            some(&[(Input, 10), (InputImage, 40), (OutputImage, 2)]),
         ),
         // What was written to the cache without a word on how long for.
         (
@@ -184,7 +185,7 @@ fn what_streams_mean() {
         (
             Wire::Chat,
             "data: {\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":1}}\n\ndata: {\"usage\":{\"prompt_tokens\":2}}\n\ndata: {\"usage\":null}\n\n".to_owned() + done,
-            some(&[(Input, 2)]),
+            some(&[(Input, 3), (Output, 1)]),
             true,
             None,
         ),
@@ -200,7 +201,7 @@ fn what_streams_mean() {
         (
             Wire::Chat,
             "data: {\"usage\":{\"completion_tokens\":5}}\n\ndata: {\"usage\":{\"prompt_tokens\":6}}\n".to_owned(),
-            some(&[(Input, 6)]),
+            some(&[(Input, 6), (Output, 5)]),
             false,
             None,
         ),
@@ -461,12 +462,12 @@ fn what_was_known_before_is_news_after_something_else() {
             let key = if id == 'c' { &long } else { "\"object\"" };
             let usage = u32::from(id);
             format!(
-                "data: {{\"id\":\"{id}\",\"usage\":{{\"prompt_tokens\":{usage}}},{key}:\"x\"}}\n\n"
+                "data: {{\"id\":\"{id}\",\"usage\":{{\"prompt_tokens\":{usage},\"completion_tokens\":1}},{key}:\"x\"}}\n\n"
             )
         };
         let stream: String = order.chars().map(event).collect();
         let last = order.chars().last();
-        let want = last.map(|id| vec![(Input, u64::from(u32::from(id)))]);
+        let want = last.map(|id| vec![(Input, u64::from(u32::from(id))), (Output, 1)]);
         for size in [1, 100, 1000, 100_000] {
             let got = read(Wire::Chat, stream.as_bytes().chunks(size));
             let id = last.map(String::from);

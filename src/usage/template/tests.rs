@@ -97,9 +97,19 @@ fn what_is_like_it_is_told_from_the_rest() {
             Some([18, 12345]),
         ),
         (
-            "shorter numbers",
-            r#"{"a":"","b":0,"c":"two","d":2,"e":[1]}"#,
-            Some([0, 1]),
+            "shorter numbers that nobody reads",
+            r#"{"a":"","b":1,"c":"two","d":2,"e":[12]}"#,
+            Some(same),
+        ),
+        (
+            "less of the first",
+            r#"{"a":"","b":0,"c":"two","d":2,"e":[13]}"#,
+            None,
+        ),
+        (
+            "less of the last",
+            r#"{"a":"","b":2,"c":"two","d":2,"e":[1]}"#,
+            None,
         ),
         (
             "leading zeros that nobody reads",
@@ -162,14 +172,15 @@ fn what_is_like_it_is_told_from_the_rest() {
             None,
         ),
     ];
-    let mut known = template(&format!("data: {event}\n\n"));
     for (case, json, want) in cases {
         let other = format!("data: {json}\n\nmore");
+        let mut known = template(&format!("data: {event}\n\n"));
         let got = compared(&mut known, &other);
         let want = want.map(|numbers| (numbers.to_vec(), "more".to_owned()));
         assert_eq!(got, want.clone().ok_or("unlike"), "{case}");
         // Of its beginning nothing else may be said, once anything is.
         for end in 0..other.len() - "more".len() {
+            let mut known = template(&format!("data: {event}\n\n"));
             let beginning = compared(&mut known, &other[..floor(&other, end)]);
             let open = beginning == Err("open");
             assert!(
@@ -250,6 +261,33 @@ fn long_texts_take_no_room() {
     }
     let rigid = format!("data: \"{long}\"\n\n");
     assert_eq!(compared(&mut template(&rigid), &rigid), Err("unlike"));
+}
+
+/// The numbers of the last event are those that the next one is compared with.
+#[test]
+fn numbers_only_grow() {
+    let mut known = template("data: {\"a\":⟨5⟩,\"b\":⟨70⟩}\n\n");
+    // (a, b, what it is)
+    let events = [
+        ("5", "70", Some(1000)),
+        ("7", "70", Some(7)),
+        ("7", "71", Some(7)),
+        ("9", "99", Some(9)),
+        ("5", "99", None),
+        ("9", "70", None),
+        ("9", "99", Some(9)),
+        // There is no room for another digit: it is told, and nothing is like it from then on.
+        ("10", "99", Some(10)),
+        ("10", "99", None),
+    ];
+    for (at, (first, second, want)) in events.into_iter().enumerate() {
+        let got = compared(
+            &mut known,
+            &format!("data: {{\"a\":{first},\"b\":{second}}}\n\n"),
+        );
+        let got = got.ok().map(|(numbers, _)| numbers[0]);
+        assert_eq!(got, want, "{at}: {first}, {second}");
+    }
 }
 
 #[test]

@@ -233,8 +233,12 @@ fn used(line: &LedgerLine) -> Option<String> {
         .map(|(what, amount)| format!("{what} {amount}"))
         .collect();
     let numbers = cause::numbers(status);
+    let doubt = line.text("trilane.usage.doubt");
+    let doubt = doubt
+        .map(|doubt| format!("; in doubt: {doubt}"))
+        .unwrap_or_default();
     if some.is_empty() {
-        return Some(format!("{status}: {numbers}"));
+        return Some(format!("{status}: {numbers}{doubt}"));
     }
     let estimated = ["input_tokens", "output_tokens", "images"].map(|what| {
         let number = line.number(&format!("trilane.estimated.{what}"))?;
@@ -247,7 +251,7 @@ fn used(line: &LedgerLine) -> Option<String> {
         format!(", {} of it estimated", estimated.join(" and "))
     };
     Some(format!(
-        "{} ({status}: {numbers}{estimated})",
+        "{} ({status}: {numbers}{estimated}){doubt}",
         some.join(", ")
     ))
 }
@@ -284,7 +288,11 @@ fn charge(
                 .to_owned()
         }
     };
-    Some(format!("{charge}{currency}{uncovered}{by}"))
+    let reported = line.text("trilane.usage.reported_cost");
+    let reported = reported
+        .map(|cost| format!(", the vendor says {cost}"))
+        .unwrap_or_default();
+    Some(format!("{charge}{currency}{reported}{uncovered}{by}"))
 }
 
 fn spent(line: &LedgerLine) -> Option<String> {

@@ -218,12 +218,13 @@ fn what_happened_and_what_to_do() {
             json!({
                 "trilane.outcome": "client_abort", "trilane.usage.status": "estimated", "details": "downstream_remote_disconnect",
                 "gen_ai.usage.input_tokens": 18, "gen_ai.usage.output_tokens": 3, "trilane.estimated.input_tokens": 18,
-                "trilane.estimated.output_tokens": 3, "trilane.charge": "0.1", "trilane.uncovered": ["tier"]
+                "trilane.estimated.output_tokens": 3, "trilane.charge": "0.1", "trilane.uncovered": ["tier"],
+                "trilane.usage.doubt": "total_tokens is more than its parts", "trilane.usage.reported_cost": "0.2"
             }),
             &[
                 "ended     client_abort: the client went away",
-                "used      input 18, output 3 (estimated: not all of it was reported, the rest is estimated, 18 input tokens and 3 output tokens of it estimated)",
-                "charged   0.1, and no price covers tier; --document shows from which prices",
+                "used      input 18, output 3 (estimated: not all of it was reported, the rest is estimated, 18 input tokens and 3 output tokens of it estimated); in doubt: total_tokens is more than its parts",
+                "charged   0.1, the vendor says 0.2, and no price covers tier; --document shows from which prices",
                 "the client's timeout",
             ],
         ),

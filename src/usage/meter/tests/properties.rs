@@ -31,7 +31,7 @@ impl Issued {
             Wire::Images => [
                 (Input, self.input),
                 (InputImage, self.read),
-                (Output, self.output),
+                (OutputImage, self.output),
                 (ToolUse, 0),
                 (Reasoning, 0),
             ],
@@ -105,6 +105,21 @@ impl Issued {
                 format!("\"candidatesTokenCount\":{output}"),
                 format!("\"thoughtsTokenCount\":{reasoning}"),
             ],
+        }
+    }
+}
+
+impl Issued {
+    /// As much more of each.
+    fn and(self, more: Self) -> Self {
+        Self {
+            input: self.input + more.input,
+            read: self.read + more.read,
+            minutes: self.minutes + more.minutes,
+            hour: self.hour + more.hour,
+            tool: self.tool + more.tool,
+            output: self.output + more.output,
+            reasoning: self.reasoning + more.reasoning,
         }
     }
 }
@@ -259,10 +274,11 @@ proptest! {
     fn what_is_issued_is_read(
         wire in prop::sample::select(Wire::ALL.to_vec()),
         first in issued(),
-        last in issued(),
+        more in issued(),
         choices in vec(any::<u8>(), 1..60),
         cuts in vec(1..200usize, 1..20),
     ) {
+        let last = first.and(more);
         let answer = stream(wire, first, last, &choices);
         let mut chunks = Vec::new();
         let mut rest = answer.as_bytes();
